@@ -1,4 +1,4 @@
-"""Pictures of what was computed; needs matplotlib (the extra ``plot``)."""
+"""Plots of plans and motions; requires matplotlib (the extra ``plot``)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from manip_dyn.robot import Robot
 
 
 def figure_type() -> Any:
-    """Return matplotlib's figure, which draws into files without a screen."""
+    """Return matplotlib's `Figure` class, which draws into files without a display."""
     return required_module("matplotlib.figure", "plots need", "plot").Figure
 
 
@@ -47,7 +47,7 @@ def plot_plan(robot: Robot, plan: Plan, file: str | Path) -> None:
 def plot_motion(
     robot: Robot,
     t: Vector,
-    parts: Mapping[str, Matrix],
+    quantities: Mapping[str, Matrix],
     file: str | Path,
     title: str,
     errors: Mapping[str, Vector] | None = None,
@@ -57,16 +57,16 @@ def plot_motion(
     Args:
         robot: The arm.
         t: Times (m,), s.
-        parts: Numbers of the joints (m, n) as ``position``, ``velocity``, ``effort``.
-        file: The file.
-        title: What it shows.
-        errors: Numbers (m,) by label, drawn below by their logarithm.
+        quantities: ``position``, ``velocity`` or ``effort`` -> values (m, n).
+        file: The file to write.
+        title: Title of the plot.
+        errors: Label -> values (m,), drawn below on a logarithmic scale.
     """
-    count = len(parts) + bool(errors)
+    count = len(quantities) + bool(errors)
     figure = figure_type()(figsize=(7.0, 2.0 + 2.0 * count), layout="constrained")
     figure.suptitle(title, fontsize="medium", wrap=True)
     panels = np.atleast_1d(figure.subplots(count, 1, sharex=True))
-    for axes, (label, values) in zip(panels, parts.items(), strict=False):
+    for axes, (label, values) in zip(panels, quantities.items(), strict=False):
         for joint, column in zip(robot.joint_names, values.T, strict=True):
             axes.plot(t, column, label=joint)
         axes.set_ylabel(f"{label} [{_units(robot, label)}]")

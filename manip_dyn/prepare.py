@@ -1,7 +1,7 @@
-"""`manip_dyn prepare`: compile ahead what commands, nodes and examples use, on all cores.
+"""`manip_dyn prepare`: fill the cache of compiled code for commands, nodes and examples.
 
-Every job is a small problem, solved by the public functions: whatever they compile stays in the
-cache. A few more lines here, and more is prepared.
+Every job solves a small problem with the public functions, which store their compiled code in the
+cache. Jobs run on all cores.
 """
 
 from __future__ import annotations
@@ -44,23 +44,24 @@ from manip_dyn.simulation import (
 )
 
 FIRST = ("pa10", "ibm7535")
-"""The arm that is simulated and tracks, and the one that is planned for, before all others."""
+"""Robots of the first wave: the arm that is simulated and tracks, and the arm that is planned."""
 PERIOD = 1e-3
 MOST_JOINTS = 3
-"""Of arms whose minimum time is planned ahead."""
+"""Largest number of joints for which minimum time is prepared."""
 TAYLOR, ORDER, RTOL, STEP = "taylor", 8, 1e-6, 1e-6
-"""Numbers of a run do not matter to its machine code; the step, s, is short for stiff arms."""
+"""Settings of the simulations. The step, s, is short because of stiff arms; the machine code does
+not depend on these values."""
 USED = {
     "rr": ("rkdp54", "rkdp87", TAYLOR),
     "stiff_pendulum": ("rosenbrock_nystrom", "rkdp54", "rodas5p"),
 }
-"""The methods, besides RK4, by which scenarios and examples simulate an arm."""
+"""Methods other than RK4 by which scenarios and examples simulate a robot."""
 
 
 class Job(NamedTuple):
-    """A kind of problem in `JOBS`, and the robot or mechanism that it is about.
+    """A problem to solve: its kind, and its robot or mechanism.
 
-    With the name of an integration method it is one of `BY_METHOD` instead.
+    The kind is a key of `JOBS`, or of `BY_METHOD` if the job has an integration method.
     """
 
     kind: str
@@ -69,7 +70,7 @@ class Job(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What became of a job: what it took, CPU s, and why it is nothing for this robot, if so."""
+    """A completed job: CPU time, s, and the error if the robot does not support it, or ""."""
 
     job: Job
     seconds: float
@@ -78,7 +79,7 @@ class Done(NamedTuple):
 
 # ------------------------------------------------------------------------------------ problems
 def _simulate(robot: Robot) -> None:
-    """Solve what `md.simulate` and the simulator node do unless they are told otherwise."""
+    """Simulate with the default settings of `md.simulate` and the simulator node."""
     kernels, zero = customize(robot), np.zeros(robot.n)
     kernels.forward_dynamics(middle_posture(robot), zero, zero)
     kernels.inverse_dynamics(middle_posture(robot), zero, zero)
@@ -86,33 +87,33 @@ def _simulate(robot: Robot) -> None:
 
 
 def _simulate_by(robot: Robot, method: str) -> None:
-    """Solve the same by another method, with fixed steps and with tolerances where it has both."""
+    """Simulate by another method, with fixed steps and, if the method supports it, tolerances."""
     _move(robot, Integrator(method, STEP, order=ORDER if method == TAYLOR else 0))
     if METHODS[method].adaptive:
         _move(robot, Integrator(method, rtol=RTOL))
 
 
 def _move(robot: Robot, integrator: Integrator) -> None:
-    """Move an arm, free and within its limits: by efforts, held up, braked."""
+    """Simulate an arm with and without stops, under efforts, gravity compensation and a brake."""
     q, zero, period = middle_posture(robot), np.zeros(robot.n), round(1e10 * STEP)
     for kind, law in (Simulation, gravity_compensation), (SimulationWithStops, Brake):
-        moved = kind(robot, q, zero, integrator)
-        moved.law = Schedule(robot, [0, period // 2], [zero, zero])
-        moved.advance(period)
-        moved.energy()
-        if integrator.method != TAYLOR:  # which follows no law of the state
-            moved.law = law(moved.kernels)
-            moved.advance(period)
+        simulation = kind(robot, q, zero, integrator)
+        simulation.law = Schedule(robot, [0, period // 2], [zero, zero])
+        simulation.advance(period)
+        simulation.energy()
+        if integrator.method != TAYLOR:  # Taylor series support no effort laws of the state
+            simulation.law = law(simulation.kernels)
+            simulation.advance(period)
 
 
 def _simulate_many(robot: Robot) -> None:
-    """Simulate two motions side by side."""
+    """Simulate an ensemble of two motions."""
     q, zero = middle_posture(robot), np.zeros(robot.n)
     simulate_many(robot, [q, q], zero, zero, PERIOD, threads=1)
 
 
 def _track(robot: Robot) -> None:
-    """Solve what `md.track` and the tracker node do unless they are told otherwise."""
+    """Track with the default settings of `md.track` and the tracker node."""
     kernels, q, circle = customize(robot), *_small_circle(robot)
     kernels.jacobian(q)
     settings = ClikSettings(gain=4.0, posture=q, posture_gain=1.0)
@@ -124,13 +125,13 @@ def _track(robot: Robot) -> None:
 
 
 def _track_by(robot: Robot, method: str) -> None:
-    """Follow the path by another method."""
+    """Track the path by another method."""
     q, circle = _small_circle(robot)
     track(robot, circle, method, q0=q, duration=0.2)
 
 
 def _small_circle(robot: Robot) -> tuple[Vector, Circle]:
-    """Return a circle of the tool about the middle, and a posture (n,) on it."""
+    """Return a posture (n,) near the middle of the joint ranges, and a small circle from it."""
     q = middle_posture(robot)
     tool = customize(robot).forward_kinematics(q)
     circle = Circle(
@@ -140,9 +141,9 @@ def _small_circle(robot: Robot) -> tuple[Vector, Circle]:
 
 
 def _zero_net_work(robot: Robot) -> None:
-    """Plan and begin to execute the scenarios' motions, or a short one of one joint and of all.
+    """Plan the motions of the scenarios, or two short motions, and execute their first steps.
 
-    Their straight paths are timed, too.
+    Their straight paths are timed as well.
     """
     for start, goal in _motions(robot, "zero_net_work") or _short_motions(robot):
         plan = plan_zero_net_work(robot, start, goal)
@@ -152,7 +153,7 @@ def _zero_net_work(robot: Robot) -> None:
 
 
 def _minimum_time(robot: Robot) -> None:
-    """Plan the scenarios' motions, or short ones, in minimum time."""
+    """Plan the motions of the scenarios, or two short motions, in minimum time."""
     if robot.n > MOST_JOINTS:
         raise ManipDynError(f"minimum time of {robot.n} joints takes minutes to plan")
     for start, goal in _motions(robot, "minimum_time") or _short_motions(robot):
@@ -168,14 +169,14 @@ def _mechanism(name: str) -> None:
 
 
 def _motions(robot: Robot, method: str) -> list[tuple[Vector, Vector]]:
-    """Return start and goal of the scenarios that plan by this method for this robot."""
+    """Return start and goal of every scenario that plans for this robot by this method."""
     files = sorted((share_directory() / "config").glob("*.yaml"))
-    found = (read_yaml(file, partial(scenario_motion, robot, method)) for file in files)
-    return [motion for motion in found if motion is not None]
+    motions = (read_yaml(file, partial(scenario_motion, robot, method)) for file in files)
+    return [motion for motion in motions if motion is not None]
 
 
 def scenario_motion(robot: Robot, method: str, content: Any) -> tuple[Vector, Vector] | None:
-    """Return start and goal (n,) of a scenario's planner; None if it plans something else.
+    """Return start and goal (n,) of a scenario, or None if its robot or method is another.
 
     Raises:
         ManipDynError: If the parameters are not those of a scenario.
@@ -193,7 +194,7 @@ def scenario_motion(robot: Robot, method: str, content: Any) -> tuple[Vector, Ve
 
 
 def _parameters(content: dict[str, Any], node: str, needed: Sequence[str]) -> dict[str, Any]:
-    """Return a node's parameters; which there are besides the needed ones, the node knows."""
+    """Return the parameters of a node, which must include `needed`; the node checks the others."""
     key = "ros__parameters"
     values = mapping(node, content.get(f"/**/{node}"), (key,), (key,))[key]
     return mapping(f"{key} of {node}", values, values or needed, needed)
@@ -201,9 +202,9 @@ def _parameters(content: dict[str, Any], node: str, needed: Sequence[str]) -> di
 
 def _short_motions(robot: Robot) -> list[tuple[Vector, Vector]]:
     start = middle_posture(robot)
-    room = 0.5 * np.minimum(robot.q_max - start, 0.2)
-    one = np.where(np.arange(robot.n) == 0, room, 0.0)
-    return [(start, start + one), (start, start + room)]
+    displacement = 0.5 * np.minimum(robot.q_max - start, 0.2)
+    first = np.where(np.arange(robot.n) == 0, displacement, 0.0)
+    return [(start, start + first), (start, start + displacement)]
 
 
 JOBS: dict[str, Callable[[Any], None]] = {
@@ -213,9 +214,9 @@ JOBS: dict[str, Callable[[Any], None]] = {
     "zero_net_work": _zero_net_work,
     "minimum_time": _minimum_time,
 }
-"""What is solved for every robot."""
+"""Problems that are solved for every robot."""
 BY_METHOD: dict[str, Callable[[Any, str], None]] = {"simulate": _simulate_by, "track": _track_by}
-"""What is solved once more by each integration method that is asked for."""
+"""Problems that are solved again by each requested integration method."""
 MECHANISM, MECHANISMS = "mechanism", ("four_bar", "hmmwv")
 
 
@@ -223,29 +224,28 @@ MECHANISM, MECHANISMS = "mechanism", ("four_bar", "hmmwv")
 def prepare(
     robots: Sequence[str] = (), processes: int = 0, methods: Sequence[str] = ()
 ) -> Iterator[Done]:
-    """Compile ahead for some robots, or for all that is shipped; yield each job that is done.
+    """Fill the cache for robots, by default for all shipped robots; yield completed jobs.
 
     Args:
         robots: Names of shipped robots, or paths of URDFs.
-        processes: How many at a time; 0: one for each core.
-        methods: Names in `md.METHODS`: each simulates these robots and lets them track, besides
-            RK4, by which all of this is done unless it is told otherwise.
+        processes: Number of processes; 0 for one per core.
+        methods: Names in `md.METHODS` by which to simulate and track in addition to RK4.
 
     Raises:
-        ManipDynError: If there is no such robot or method, or the cache folder cannot be written,
-            or nothing would be compiled.
+        ManipDynError: If there is no such robot or method, the cache folder is not writable, or
+            the compiler is disabled.
     """
     for method in methods:
         if method not in METHODS:
             raise ManipDynError(
-                f"method is '{method}', which is no method{closest(method, METHODS)}"
+                f"method must be an integration method, got '{method}'{closest(method, METHODS)}"
             )
     if PLAIN:
-        raise ManipDynError("NUMBA_DISABLE_JIT is set, which compiles nothing; expected it unset")
+        raise ManipDynError("NUMBA_DISABLE_JIT must be unset: it disables the compiler")
     if processes < 0:
-        raise ManipDynError(f"processes is {processes}; expected 1 or more, or 0: one a core")
+        raise ManipDynError(f"processes must be at least 0, got {processes}")
     for robot in robots:
-        load_robot(robot)  # refuses what is none before anything begins
+        load_robot(robot)  # raises for an unknown robot before any job starts
     check_cache()
     context = multiprocessing.get_context("spawn")
     workers = processes or cores()
@@ -255,37 +255,37 @@ def prepare(
             for chains in waves(robots, methods):
                 with signals_delayed():  # some start processes
                     begun = [pool.submit(_solved, jobs) for jobs in chains]
-                for each in as_completed(begun):
-                    yield from each.result()
-        except BaseException:  # nobody wants the rest, which would take minutes
+                for future in as_completed(begun):
+                    yield from future.result()
+        except BaseException:  # the remaining jobs would take minutes
             for process in {*multiprocessing.active_children()} - others:
                 process.terminate()
             raise
 
 
 def _begin() -> None:
-    """Say nothing in a process of the pool, and leave Ctrl-C to the one that started it."""
+    """Disable announcements and Ctrl-C in a process of the pool; the parent handles both."""
     disable_announcements()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def count_jobs(robots: Sequence[str] = (), methods: Sequence[str] = ()) -> int:
-    """Return how many jobs `prepare` does for these robots and methods."""
+    """Return the number of jobs of `prepare` for robots and methods."""
     return sum(len(jobs) for chains in waves(robots, methods) for jobs in chains)
 
 
 def cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
 
 
 def waves(robots: Sequence[str], methods: Sequence[str]) -> Iterator[list[list[Job]]]:
-    """Yield chains of jobs that may run side by side.
+    """Yield sets of chains of jobs; the chains of a set may run in parallel.
 
-    First different kinds of jobs, which compile what all robots share; then all other robots,
-    each of which compiles little more than its kernels.
+    The first set has jobs of different kinds, which compile the code that all robots share. The
+    second set has the other robots, which compile little more than their kernels.
     """
     arm, planned = (robots[0], robots[0]) if robots else FIRST
     first = [
@@ -301,15 +301,15 @@ def waves(robots: Sequence[str], methods: Sequence[str]) -> Iterator[list[list[J
     left = []
     for name in robots or bundled_robots():
         left.append([Job(kind, name) for kind in JOBS])
-        left += [[Job(kind, name, each) for each in methods] for kind in BY_METHOD]
+        left += [[Job(kind, name, method) for method in methods] for kind in BY_METHOD]
         used = USED.get(name, ())
-        left.append([Job("simulate", name, each) for each in used if each not in methods])
+        left.append([Job("simulate", name, method) for method in used if method not in methods])
     chains = ([job for job in jobs if job not in done] for jobs in left)
     yield [jobs for jobs in chains if jobs]
 
 
 def _solved(jobs: list[Job]) -> list[Done]:
-    """Solve jobs one after the other, in a process of the pool."""
+    """Solve the jobs of a chain in a process of the pool."""
     return [_done(job) for job in jobs]
 
 
@@ -322,6 +322,6 @@ def _done(job: Job) -> Done:
             BY_METHOD[job.kind](load_robot(job.about), job.method)
         else:
             JOBS[job.kind](load_robot(job.about))
-    except ManipDynError as error:  # not every arm can do everything
+    except ManipDynError as error:  # some robots do not support the job
         refused = str(error)
     return Done(job, time.process_time() - began, refused)

@@ -1,4 +1,4 @@
-"""`manip_dyn prepare`: afterwards nothing is compiled; bad input is one line."""
+"""`manip_dyn prepare`: commands and examples compile nothing afterwards."""
 
 import os
 import re
@@ -23,8 +23,8 @@ import manip_dyn as md
 robot = md.load_robot("pa10")
 q, rest = np.array([0.0, 0.5, 0.0, 0.9, 0.0, 0.4, 0.0]), np.zeros(7)
 md.customize(robot).forward_dynamics(q, rest, rest)
-for how in {}, {"method": "rkdp54"}, {"method": "rkdp54", "rtol": 1e-8}:
-    assert md.simulate(robot, q, rest, rest, 0.01, **how).success
+for options in {}, {"method": "rkdp54"}, {"method": "rkdp54", "rtol": 1e-8}:
+    assert md.simulate(robot, q, rest, rest, 0.01, **options).success
 assert md.simulate_many(robot, [q, q], rest, rest, 0.01).success.all()
 tool = md.customize(robot).forward_kinematics(q)
 circle = md.Circle(tool[:3, 3] - [0.1, 0, 0], [0, 0, 1], [1, 0, 0], tool[:3, :3], 0.02)
@@ -42,56 +42,55 @@ JOBS["simulate"](robot)
 for method in USED[robot.name]:
     BY_METHOD["simulate"](robot, method)
 """
-KEPT = (".machine_code", ".template", ".py")
-"""What a cache has."""
+CACHED = (".machine_code", ".template", ".py")
+"""Suffixes of files of the cache."""
 
 
 def machine_code(folder):
     return {path for path in Path(folder).rglob("*") if path.suffix in (".machine_code", ".nbc")}
 
 
-def test_after_it_a_fresh_process_compiles_nothing(tmp_path):
-    surroundings = os.environ | {
+def test_a_fresh_process_compiles_nothing_after_prepare(tmp_path):
+    environment = os.environ | {
         "MANIP_DYN_CACHE": str(tmp_path),
         "NUMBA_CACHE_DIR": str(tmp_path / "numba"),
     }
     prepared = [sys.executable, "-m", "manip_dyn", "prepare", "pa10", "--method", "rkdp54"]
-    with Popen(prepared, env=surroundings, stdout=subprocess.PIPE, text=True) as process:
-        said = process.stdout.read()
-    assert process.returncode == 0, said
-    assert "6 jobs in" in said
-    assert str(tmp_path) in said
+    with Popen(prepared, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        output = process.stdout.read()
+    assert process.returncode == 0, output
+    assert "6 jobs in" in output
+    assert str(tmp_path) in output
     before = machine_code(tmp_path)
     assert before
-    output_of(USES, **surroundings)
+    output_of(USES, **environment)
     assert machine_code(tmp_path) == before
-    hand_on(tmp_path)
+    share_cache(tmp_path)
 
 
-def hand_on(folder):
-    """Let other tests have what this one compiled in an empty cache; names say what files hold."""
+def share_cache(folder):
+    """Copy compiled code to the cache of the other tests; file names identify their content."""
     for path in folder.iterdir():
-        if path.suffix in KEPT and not (cache_directory() / path.name).exists():
+        if path.suffix in CACHED and not (cache_directory() / path.name).exists():
             write_atomically(cache_directory() / path.name, path.read_bytes())
 
 
 def test_the_methods_of_scenarios_and_examples_are_prepared():
-    """Those of the papers' files aside, which are for `study`."""
     files = [*Path(__file__).parents[1].glob("examples/*.py")]
     files += [
         file for file in share_directory().glob("config/*.yaml") if "/**/" in file.read_text()
     ]
     words = {word for file in files for word in re.findall(r"\w+", file.read_text())}
-    assert words & {*METHODS} - {"rk4"} == {method for each in USED.values() for method in each}
+    assert words & {*METHODS} - {"rk4"} == {
+        method for methods in USED.values() for method in methods
+    }
 
 
-def test_a_stiff_arm_is_prepared_for_by_explicit_methods_too():
-    """Seen: "not for this one", because it diverged with steps of a millisecond."""
+def test_a_stiff_arm_is_prepared_for_explicit_methods():
     output_of(STIFF, NUMBA_DISABLE_JIT="1")
 
 
-def test_each_method_is_a_job_of_its_own():
-    """All of them: each by its own name, once."""
+def test_every_method_is_a_separate_job():
     of_all = jobs_of("rr", "--method", "all")
     methods = {method.name for method in METHODS.values()}
     assert {(job.kind, job.method) for job in of_all if job.method} == {
@@ -102,36 +101,39 @@ def test_each_method_is_a_job_of_its_own():
 
 
 def jobs_of(*arguments):
-    """Return the jobs that `prepare` would do."""
-    found = []
+    """Return the jobs that `prepare` would run."""
+    requested = []
 
     def solved(robots, _processes, methods):
-        found.extend(job for chains in waves(robots, methods) for jobs in chains for job in jobs)
+        requested.extend(
+            job for chains in waves(robots, methods) for jobs in chains for job in jobs
+        )
         return iter(())
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(preparing, "prepare", solved)
         assert main(["prepare", *arguments]) == 0
-    return found
+    return requested
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc")
-def test_a_sigterm_ends_its_processes_and_leaves_nothing_to_be_told():
-    """Seen: "resource_tracker: There appear to be 4 leaked semaphore objects"."""
+def test_sigterm_ends_all_processes_and_leaks_nothing():
     command = [sys.executable, "-m", "manip_dyn", "prepare", "--processes", "1"]
-    # What is compiled already makes the first jobs short; all others last for a while.
+    # The first jobs are short because they are cached; the others take a while.
     command += ["pa10", "rr", "ibm7535", "cylindrical", "ur5"]
     process = Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     end = time.monotonic() + 600.0
-    assert process.stdout.readline(), process.communicate()  # jobs are done: the pool is there
-    found = children.read_text().split()
-    assert len(found) >= 2  # the pool's, and who tracks resources
+    assert process.stdout.readline(), (
+        process.communicate()
+    )  # the first job is done, so the pool exists
+    pids = children.read_text().split()
+    assert len(pids) >= 2  # the pool and the resource tracker
     process.terminate()
     _, errors = process.communicate(timeout=600.0)
     assert (process.returncode, errors) == (143, "\nmanip_dyn: stopped\n")
-    for each in found:
-        while Path(f"/proc/{each}/stat").exists() and _runs(each):
+    for pid in pids:
+        while Path(f"/proc/{pid}/stat").exists() and _runs(pid):
             assert time.monotonic() < end
             time.sleep(0.01)
 
@@ -147,25 +149,27 @@ def _runs(pid):
     ("arguments", "words"),
     [
         (["pa11"], "robot 'pa11' is not shipped"),
-        (["pa10", "--method", "rodas5"], "method is 'rodas5', which is no method; did you mean"),
-        (["pa10", "--processes", "-1"], "processes is -1; expected 1 or more"),
+        (
+            ["pa10", "--method", "rodas5"],
+            "method must be an integration method, got 'rodas5'; did you mean",
+        ),
+        (["pa10", "--processes", "-1"], "processes must be at least 0, got -1"),
     ],
 )
-def test_bad_input_is_one_line(capsys, arguments, words):
+def test_bad_input_is_reported_in_one_line(capsys, arguments, words):
     assert main(["prepare", *arguments]) == 2
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert line.startswith("manip_dyn: ")
     assert words in line
 
 
-def test_without_the_compiler_nothing_is_prepared(capsys, monkeypatch):
-    """Seen: it ran for 8 s, and told that what had not been compiled was kept."""
+def test_prepare_requires_the_compiler(capsys, monkeypatch):
     monkeypatch.setattr(preparing, "PLAIN", True)
     assert main(["prepare", "rr"]) == 2
-    assert "NUMBA_DISABLE_JIT is set" in capsys.readouterr().err
+    assert "NUMBA_DISABLE_JIT must be unset" in capsys.readouterr().err
 
 
-def test_a_cache_that_cannot_be_written_is_refused(capsys, monkeypatch, tmp_path):
+def test_a_cache_that_is_not_writable_is_rejected(capsys, monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MANIP_DYN_CACHE", str(tmp_path / "file" / "cache"))
     assert main(["prepare", "rr"]) == 2

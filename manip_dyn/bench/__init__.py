@@ -1,5 +1,26 @@
-"""Timings of this package, most beside its peers in one process: a module for each suite."""
+"""Benchmarks of this package and its peers in one process: one module per suite."""
 
-from manip_dyn.bench.record import SUITES, Record, bench
+from manip_dyn.bench.record import (
+    SUITES,
+    Record,
+    bench,
+    clean_commit,
+    keep,
+    read_record,
+    suite,
+)
+from manip_dyn.bench.timing import Candidate, Timing, compare, setting
 
-__all__ = ["SUITES", "Record", "bench"]
+__all__ = [
+    "SUITES",
+    "Candidate",
+    "Record",
+    "Timing",
+    "bench",
+    "clean_commit",
+    "compare",
+    "keep",
+    "read_record",
+    "setting",
+    "suite",
+]

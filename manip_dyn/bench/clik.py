@@ -28,7 +28,7 @@ GAIN, DAMPING = 2.0, 1e-3
 
 
 class Row(NamedTuple):
-    """One robot, what is left out of its peers, and the timings of all candidates."""
+    """One robot, a sentence for each peer that is not timed, and the timings of all candidates."""
 
     robot: str
     missing: list[str]
@@ -39,20 +39,20 @@ def table(rows: Sequence[Row]) -> str:
     """Return a table per robot."""
     lines = [
         "One CLIK velocity from Python: kinematics, error, damped least squares. Medians over "
-        "rounds of all candidates in turn, and ratios to the first within each round.",
+        "rounds of all candidates in turn, and ratios to the first in the same round.",
     ]
     for robot, missing, timings in rows:
         lines.append(f"\n{robot}")
         lines += timing_lines(timings)
-        lines += [f"  {each}" for each in missing]
+        lines += [f"  {sentence}" for sentence in missing]
     return "\n".join(lines)
 
 
 def measure(robots: Sequence[Robot] | None = None) -> list[Row]:
     """Time one velocity solve of each robot, with the same task for all candidates.
 
-    The tool is 1e-2 rad per joint from its goal; feedback and damping are the same. Ours enforces
-    joint limits and speeds in every variant; pink and mink are timed with theirs and without.
+    The goal is 1e-2 rad per joint away; feedback and damping are the same. manip_dyn enforces
+    joint limits and speeds in every variant; pink and mink are timed with and without limits.
     """
     return [_row(robot) for robot in (robots or usual_robots())]
 
@@ -65,7 +65,7 @@ def _row(robot: Robot) -> Row:
 
 
 def problem_of(robot: Robot) -> Problem:
-    """Return the task that is timed."""
+    """Return the task to time."""
     q = np.clip(middle_posture(robot) + 0.2, robot.q_min, robot.q_max)
     goal = customize(robot).forward_kinematics(np.clip(q + 1e-2, robot.q_min, robot.q_max))
     pose = Pose(goal[:3, 3].copy(), goal[:3, :3].copy())
@@ -73,7 +73,7 @@ def problem_of(robot: Robot) -> Problem:
 
 
 def our_solve(problem: Problem, settings: ClikSettings) -> tuple[Any, Vector]:
-    """Return our solve as a call, and the array that it writes the velocities into."""
+    """Return a call of the solver of this package, and the array of velocities it writes."""
     solver = VelocitySolver(problem.robot, settings)
     desired = np.concatenate([problem.pose.position, problem.pose.rotation.ravel(), problem.twist])
     q, v = problem.q.copy(), np.empty(problem.robot.n)
@@ -93,7 +93,7 @@ def _ours(problem: Problem) -> list[Candidate]:
 
 
 STEP = 1e-3
-"""Over which peers integrate their velocities, s."""
+"""Step over which the peers integrate their velocities, s."""
 
 
 class Problem(NamedTuple):
@@ -108,9 +108,9 @@ class Problem(NamedTuple):
 
 
 def pinocchio_and_numpy(problem: Problem) -> Callable[[], Vector]:
-    """Return damped least squares as one writes them by hand, with pinocchio and numpy.
+    """Return a hand-written damped least-squares solve with pinocchio and numpy.
 
-    Errors by pinocchio's compiled logarithm, which is faster than numpy's cross products.
+    Errors use pinocchio's compiled logarithm, which is faster than numpy's cross products.
     """
     robot, q, pose, twist, gain, damping = problem
     model, data = robot.model, robot.model.createData()
@@ -126,23 +126,23 @@ def pinocchio_and_numpy(problem: Problem) -> Callable[[], Vector]:
         actual = data.oMf[frame]
         error[:3] = pose.position - actual.translation
         error[3:] = pinocchio.log3(pose.rotation @ actual.rotation.T)
-        wanted = twist + gain * error
-        return jacobian.T @ np.linalg.solve(jacobian @ jacobian.T + shift, wanted)
+        desired = twist + gain * error
+        return jacobian.T @ np.linalg.solve(jacobian @ jacobian.T + shift, desired)
 
     return solve
 
 
 def installed_peers(problem: Problem) -> tuple[list[Candidate], list[str]]:
-    """Return the candidates of pink and mink, and a sentence for each that is left out."""
+    """Return the candidates of pink and mink, and a sentence for each that is not available."""
     candidates, missing = [], []
     for package, needs, make in (("pink", "pin-pink", _pink), ("mink", "mink", _mink)):
         if not installed(package) or not installed("daqp"):
-            missing.append(f"{package} is left out: pip install {needs} daqp")
+            missing.append(f"{package} is skipped: pip install {needs} daqp")
             continue
         try:
             candidates += make(problem)
         except (RuntimeError, ValueError, KeyError) as error:
-            missing.append(f"{package} is left out: {' '.join(str(error).split())[:200]}")
+            missing.append(f"{package} is skipped: {' '.join(str(error).split())[:200]}")
     return candidates, missing
 
 
@@ -192,7 +192,7 @@ def _mink(problem: Problem) -> list[Candidate]:
 
 
 def _with_and_without_limits(name: str, solve: Callable[..., Vector]) -> list[Candidate]:
-    """Return a peer as it comes, with joint limits, and stripped of them."""
+    """Return a peer with its default joint limits, and without limits."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         solve()

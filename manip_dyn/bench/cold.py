@@ -1,9 +1,10 @@
-"""`manip_dyn bench cold`: what a first result takes with nothing compiled yet, and later on.
+"""`manip_dyn bench cold`: CPU time of first results, with an empty cache and with a full one.
 
-A row for the import, for the first simulation, plan of each kind, tracked path and mechanism, and
-for the README's Python example; two more for what another mechanism and other robots take on top.
-Each runs in a process of its own with an empty cache, then three times with what that one kept:
-CPU seconds, first and later. No peers. About 80 s.
+There is a row for the import, for the first simulation, plan of each kind, tracked path and
+mechanism, and for the README's Python example. Two more rows are the additional time of another
+mechanism and of other robots. Each runs in a separate process with an empty cache, and then three
+times with the cache of the first run. Rows contain CPU seconds, first and later. There are no
+peers. Takes about 80 s.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ ROWS = {
     "readme": "the README's Python example",
     "other_robots": "  then the same for other robots",
 }
-"""What is timed, by its name in `first_results`."""
+"""Name in `first_results` -> description."""
 AFTER = {"hmmwv": "four_bar", "other_robots": "readme"}
-"""What has run before, in a process of its own with the same cache."""
+"""Row -> the row that runs before it, in a separate process with the same cache."""
 WARM_RUNS = 3
 
 
 class Row(NamedTuple):
-    """CPU seconds of a process: the first one, and the quickest of some later ones."""
+    """CPU seconds of a process: the first one, and the fastest of the later ones."""
 
     name: str
     cold: float
@@ -44,8 +45,8 @@ class Row(NamedTuple):
 def table(rows: Sequence[Row]) -> str:
     """Return a line per result."""
     lines = [
-        "CPU seconds of a fresh process, its start and all imports included: with an empty "
-        f"cache, and the\nquickest of {WARM_RUNS} later ones.",
+        "CPU seconds of a fresh process, including its start and all imports: with an empty "
+        f"cache, and the\nfastest of {WARM_RUNS} later ones.",
         f"\n{'':<40}{'first':>8}{'later':>8}",
     ]
     lines += [f"{ROWS[row.name]:<40}{row.cold:>8.2f}{row.warm:>8.2f}" for row in rows]
@@ -53,10 +54,10 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def measure(names: Sequence[str] = tuple(ROWS)) -> list[Row]:
-    """Time first results, each with an empty cache of its own.
+    """Time first results, each with a separate empty cache.
 
-    "Then" is what comes on top of the row before, whose machine code is there already. Python's
-    own bytecode is kept as it usually is.
+    A row with "then" is the time in addition to the row before, whose machine code is already
+    cached. Python's bytecode cache is used as usual.
     """
     return [_row(name) for name in names]
 
@@ -70,9 +71,9 @@ def _row(name: str) -> Row:
 
 
 def _seconds(name: str, folder: str) -> float:
-    """Return the CPU seconds of one process that keeps its machine code in a folder."""
-    surroundings = os.environ | {"MANIP_DYN_CACHE": folder, "NUMBA_CACHE_DIR": folder}
-    surroundings.pop("PYTHONDONTWRITEBYTECODE", None)
+    """Return the CPU seconds of one process that caches its machine code in a folder."""
+    environment = os.environ | {"MANIP_DYN_CACHE": folder, "NUMBA_CACHE_DIR": folder}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-m", "manip_dyn.bench.first_results", name]
-    done = subprocess.run(command, stdout=subprocess.PIPE, env=surroundings, text=True, check=True)
+    done = subprocess.run(command, stdout=subprocess.PIPE, env=environment, text=True, check=True)
     return float(done.stdout.split()[-1])

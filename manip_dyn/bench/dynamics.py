@@ -34,7 +34,7 @@ PACKAGES = ("manip_dyn", "numba", "pin", "casadi", "mujoco", "drake")
 
 
 class Row(NamedTuple):
-    """One kernel of one robot, called in one way, with the timings of all candidates."""
+    """One kernel of one robot, compiled or called from Python, with all timings."""
 
     robot: str
     kernel: str
@@ -58,11 +58,11 @@ def measure(robots: Sequence[Robot] | None = None) -> list[Row]:
     """Time forward and inverse dynamics, mass matrix and derivatives of each robot.
 
     "compiled" is a loop over states in compiled code on one core. Pinocchio has such a loop for
-    the forward dynamics only (`abaInParallel`); its other functions are called from Python, and
-    what its binding costs, measured as `aba` from Python less `abaInParallel`, is taken off.
-    (That is more than it costs for `crba`, which takes one array instead of three.) "from
-    Python" is one call per state on both sides; ours is the checked call as the README shows
-    it, with its result in a new array, and beside it the call into an array of the caller's.
+    the forward dynamics only (`abaInParallel`). Its other functions are called from Python, and
+    the cost of the binding, measured as `aba` from Python less `abaInParallel`, is subtracted.
+    (This overestimates the cost for `crba`, which has one array argument instead of three.)
+    "from Python" is one call per state for all candidates. Those of manip_dyn are the checked
+    call of the README, which returns a new array, and the call that writes into an existing one.
     """
     return [row for robot in (robots or usual_robots()) for row in _rows(robot)]
 
@@ -111,9 +111,10 @@ _OTHERS = (
 
 
 def _less_binding(timings: list[Timing]) -> list[Timing]:
-    """Take what pinocchio's binding costs off its call: `aba` from Python less that in its loop.
+    """Subtract the cost of pinocchio's binding from its call.
 
-    The last two timings are those; they ran in the same rounds as the others.
+    The last two timings are `aba` from Python and in its loop, from the same rounds; their
+    difference is the cost.
     """
     *ours, theirs, called, in_loop = timings
     binding = max(called.microseconds - in_loop.microseconds, 0.0)
@@ -123,7 +124,7 @@ def _less_binding(timings: list[Timing]) -> list[Timing]:
 
 
 class _Ours:
-    """Our kernels of one robot as candidates."""
+    """Kernels of this package for one robot, as candidates."""
 
     def __init__(self, robot: Robot, states: Vector):
         self._checked = customize(robot)
@@ -132,7 +133,7 @@ class _Ours:
         self._n = robot.n
 
     def loop(self, kernel: str) -> Candidate:
-        """Return a compiled loop, state by state."""
+        """Return a compiled loop over the states."""
         function, (arrays, out) = getattr(self._kernels, kernel), self._arrays(kernel)
         states, result = np.stack(arrays), out[0].copy()
         if len(arrays) == 1:
@@ -140,7 +141,7 @@ class _Ours:
         return Candidate("manip_dyn", lambda: _triple(function, states, result), STATES)
 
     def batch(self, kernel: str) -> Candidate:
-        """Return the batched kernel, states side by side."""
+        """Return the batched kernel, with states in SIMD lanes."""
         function, (arrays, out) = getattr(self._kernels, f"{kernel}_batch"), self._arrays(kernel)
         columns = [np.ascontiguousarray(array.T) for array in arrays]
         across = np.empty((*out.shape[1:], STATES))
@@ -149,11 +150,11 @@ class _Ours:
         )
 
     def checked_call(self, kernel: str) -> Candidate:
-        """Return one call from Python as the README shows it."""
+        """Return one call from Python as in the README."""
         arrays, _ = self._arrays(kernel)
         state = [array[0].copy() for array in arrays]
         kernels = self._checked
-        # Written out as a user writes it, without looking the method up by its name.
+        # Spelled out as in users' code, without a look-up of the method by its name.
         if kernel == "forward_dynamics":
             q, v, tau = state
             return Candidate(CHECKED, lambda: kernels.forward_dynamics(q, v, tau))
@@ -163,8 +164,8 @@ class _Ours:
     def call(self, kernel: str) -> Candidate:
         """Return one unchecked call from Python into the caller's array."""
         function, (arrays, out) = getattr(self._kernels, kernel), self._arrays(kernel)
-        state, place = [array[0].copy() for array in arrays], out[0].copy()
-        return Candidate("manip_dyn, unchecked and in place", lambda: function(*state, place))
+        state, result = [array[0].copy() for array in arrays], out[0].copy()
+        return Candidate("manip_dyn, unchecked and in place", lambda: function(*state, result))
 
     def _arrays(self, kernel: str) -> tuple[list[Vector], Vector]:
         n = self._n
@@ -173,8 +174,8 @@ class _Ours:
         return list(self._states[:count]), np.empty((STATES, *shape))
 
 
-# The states are copied into scratch arrays: numba counts references to slices, and does so with
-# atomic operations that take as long as a kernel of a small arm.
+# The states are copied into scratch arrays because numba counts references to slices with atomic
+# operations, which take as long as a kernel of a small arm.
 @numba.njit
 def _single(function, states, result):
     q = states[0].copy()
@@ -194,7 +195,7 @@ def _triple(function, states, result):
 
 
 NAME, COMPILER = "arm", "gcc"
-WAYS = (["-O3", "-march=native"], ["-O3"])
+OPTIONS = (["-O3", "-march=native"], ["-O3"])
 LOOP = """
 #include "arm.h"
 void loop(const double *q, const double *v, const double *tau, double *out, int count) {
@@ -207,10 +208,10 @@ void loop(const double *q, const double *v, const double *tau, double *out, int 
 
 
 def exported_loops(robot: Robot, states: Vector) -> list[Candidate]:
-    """Return the exported forward dynamics for states (3, m, n), compiled by gcc in two ways."""
+    """Return the exported forward dynamics for states (3, m, n), compiled by gcc."""
     if shutil.which(COMPILER) is None:
         return []
-    return [_loop(robot, states, flags) for flags in WAYS]
+    return [_loop(robot, states, flags) for flags in OPTIONS]
 
 
 def _loop(robot: Robot, states: Vector, flags: list[str]) -> Candidate:
@@ -218,16 +219,16 @@ def _loop(robot: Robot, states: Vector, flags: list[str]) -> Candidate:
         folder = Path(name)
         source = export_c(robot, folder, ["forward_dynamics"], name=NAME)[1]
         (folder / "loop.c").write_text(LOOP, encoding="utf-8")
-        made = folder / "kernel.so"
-        files = [str(each) for each in (source, folder / "loop.c", "-o", made)]
+        library = folder / "kernel.so"
+        files = [str(path) for path in (source, folder / "loop.c", "-o", library)]
         command = [COMPILER, *flags, "-shared", "-fPIC", *files]
         subprocess.run([*command, "-lm"], check=True)
-        loop = ctypes.CDLL(str(made)).loop
+        loop = ctypes.CDLL(str(library)).loop
     count, out = states.shape[1], np.empty_like(states[0])
-    places = [ctypes.c_void_p(each.ctypes.data) for each in (*states, out)]
-    kept = (states, out)  # as long as the loop may be called
+    addresses = [ctypes.c_void_p(array.ctypes.data) for array in (*states, out)]
+    arrays = (states, out)  # the loop keeps only their addresses
 
     def call() -> None:
-        loop(*places, len(kept[0][0]))
+        loop(*addresses, len(arrays[0][0]))
 
     return Candidate(f"C export, {COMPILER} {' '.join(flags)}", call, count)

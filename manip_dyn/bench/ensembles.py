@@ -32,22 +32,22 @@ from manip_dyn.robot import Robot, load_robot
 from manip_dyn.simulation import simulate
 
 MOTIONS, ALONE, ROUNDS = 10_000, 8, 5
-"""Motions side by side, one after the other; rounds of all candidates."""
+"""Motions in parallel, motions in a loop, rounds of all candidates."""
 DURATION, STEP = 1.0, 1e-3
 SOME = 4096
-"""Motions of the arm of two links."""
+"""Motions of the two-link arm."""
 TOLERANCES = tuple(10.0**-k for k in range(5, 15))
 EXACT, TARGETS = 1e-15, (1e-6, 1e-9, 1e-12)
 PACKAGES = ("manip_dyn", "numba", "mujoco", "frax", "jax", "heyoka")
 
 
 class Row(NamedTuple):
-    """One problem: us for one step of one motion; or for a motion to an error.
+    """One problem with the timings of all candidates, per step and motion or per motion.
 
     Attributes:
-        problem: What is timed.
-        timings: Of the candidates.
-        errors: Largest error of each candidate (m,), where it is what differs; rad, m or per s.
+        problem: Description.
+        timings: Timings of the candidates.
+        errors: Largest error of each candidate (m,) if the errors differ; rad, m or per s.
     """
 
     problem: str
@@ -63,7 +63,7 @@ class Motions(NamedTuple):
     efforts: Matrix
 
     def some(self, count: int) -> Motions:
-        """Return the first of them."""
+        """Return the first `count` motions."""
         return Motions(self.robot, self.starts[:count], self.efforts[:count])
 
 
@@ -72,35 +72,35 @@ def table(rows: Sequence[Row]) -> str:
     lines = ["Medians over rounds of all candidates in turn, and of the ratios to the first."]
     for problem, timings, errors in rows:
         lines += ["", problem]
-        told = timing_lines(timings)
+        entries = timing_lines(timings)
         if errors:
-            told = [f"{line}   error {e:.1e}" for line, e in zip(told, errors, strict=True)]
-            told += _at_equal_errors(timings, errors)
-        lines += told
+            entries = [f"{line}   error {e:.1e}" for line, e in zip(entries, errors, strict=True)]
+            entries += _at_equal_errors(timings, errors)
+        lines += entries
     return "\n".join(lines)
 
 
 def _at_equal_errors(timings: Sequence[Timing], errors: Sequence[float]) -> list[str]:
-    """Return lines with the times at `TARGETS`, between the tolerances of each candidate."""
+    """Return lines with the times at the errors `TARGETS`, interpolated for each candidate."""
     points: dict[str, list[tuple[float, float]]] = {}
     for timing, error in zip(timings, errors, strict=True):
         name = timing.name.rpartition(",")[0]
         points.setdefault(name, []).append((error, 1e-3 * timing.microseconds))
     lines = []
-    for name, found in points.items():
-        times = [time_at(found, target) for target in TARGETS]
-        cells = "".join("       -" if each is None else f"{each:>8.3f}" for each in times)
+    for name, pairs in points.items():
+        times = [time_at(pairs, target) for target in TARGETS]
+        cells = "".join("       -" if ms is None else f"{ms:>8.3f}" for ms in times)
         lines.append(f"  {name:<36}{cells} us at error {', '.join(f'{e:g}' for e in TARGETS)}")
     return lines
 
 
 def measure(motions: int = MOTIONS, some: int = SOME) -> list[Row]:
-    """Time `motions` of the PA-10 and `some` of the arm of two links."""
+    """Time `motions` motions of the PA-10 and `some` motions of the two-link arm."""
     return [_fixed_steps(motions), *_equal_errors(some)]
 
 
 def random_motions(robot: Robot, count: int) -> Motions:
-    """Return motions from random states under random efforts, the same each time."""
+    """Return motions from random states under random efforts, with a fixed seed."""
     draw = np.random.default_rng(0)
     starts = draw.uniform(-0.5, 0.5, (count, 2 * robot.n))
     efforts = draw.uniform(-1.0, 1.0, (count, robot.n)) * np.minimum(robot.tau_max, 5.0)
@@ -108,88 +108,92 @@ def random_motions(robot: Robot, count: int) -> Motions:
 
 
 def _fixed_steps(count: int) -> Row:
-    given = random_motions(load_robot("pa10"), count)
-    threads, share = checked_threads(None), max(count // 100, 8)
-    few, alone = given.some(share), given.some(min(ALONE, count))
-    part = given.some(10 * share)
+    motions = random_motions(load_robot("pa10"), count)
+    threads, fraction = checked_threads(None), max(count // 100, 8)
+    few, alone = motions.some(fraction), motions.some(min(ALONE, count))
+    part = motions.some(10 * fraction)
     steps = round(DURATION / STEP)
     candidates = [
-        Candidate(f"manip_dyn, {threads} threads", partial(_many, given, threads), count),
+        Candidate(f"manip_dyn, {threads} threads", partial(_many, motions, threads), count),
         Candidate("manip_dyn, 1 thread", partial(_many, part, 1), len(part.starts)),
         Candidate("a loop over md.simulate", partial(_loop, alone, None), len(alone.starts)),
         Candidate(
-            "the same, of starts and ends alone", partial(_loop, few, DURATION), len(few.starts)
+            "a loop over md.simulate, ends only", partial(_loop, few, DURATION), len(few.starts)
         ),
         *mujoco_rollout(few, DURATION, STEP, threads),
         *frax_motions(few, DURATION, STEP),
     ]
-    per_step = [each._replace(evaluations=each.evaluations * steps) for each in candidates]
+    per_step = [
+        candidate._replace(evaluations=candidate.evaluations * steps) for candidate in candidates
+    ]
     problem = f"pa10, {count} motions over {DURATION:g} s, rk4 with {STEP:g} s; one step of one"
     return Row(problem, compare(per_step, ROUNDS), [])
 
 
-def _many(given: Motions, threads: int) -> Matrix:
-    n = given.robot.n
-    q, v = given.starts[:, :n], given.starts[:, n:]
-    made = simulate_many(given.robot, q, v, given.efforts, DURATION, STEP, threads=threads)
-    return np.hstack([made.q_end, made.v_end])
+def _many(motions: Motions, threads: int) -> Matrix:
+    n = motions.robot.n
+    q, v = motions.starts[:, :n], motions.starts[:, n:]
+    result = simulate_many(motions.robot, q, v, motions.efforts, DURATION, STEP, threads=threads)
+    return np.hstack([result.q_end, result.v_end])
 
 
-def _loop(given: Motions, sample_period: float | None) -> Matrix:
-    n, ends = given.robot.n, []
-    for start, effort in zip(given.starts, given.efforts, strict=True):
-        made = simulate(given.robot, start[:n], start[n:], effort, DURATION, STEP, sample_period)
-        ends.append(np.concatenate([made.q[-1], made.v[-1]]))
+def _loop(motions: Motions, sample_period: float | None) -> Matrix:
+    n, ends = motions.robot.n, []
+    for start, effort in zip(motions.starts, motions.efforts, strict=True):
+        result = simulate(
+            motions.robot, start[:n], start[n:], effort, DURATION, STEP, sample_period
+        )
+        ends.append(np.concatenate([result.q[-1], result.v[-1]]))
     return np.array(ends)
 
 
 # ------------------------------------------------------------------------ at equal errors
 def _equal_errors(count: int) -> Iterator[Row]:
-    given = random_motions(load_robot("rr"), count)
-    given = given._replace(efforts=np.zeros_like(given.efforts))
-    exact = _controlled(given, "rkdp87", EXACT)
+    motions = random_motions(load_robot("rr"), count)
+    motions = motions._replace(efforts=np.zeros_like(motions.efforts))
+    exact = _controlled(motions, "rkdp87", EXACT)
     candidates: list[tuple[str, Callable[[], Matrix]]] = [
-        (f"manip_dyn, {method}, {each:.0e}", partial(_controlled, given, method, each))
+        (f"manip_dyn, {method}, {tolerance:.0e}", partial(_controlled, motions, method, tolerance))
         for method in ("taylor", "rkdp87")
-        for each in TOLERANCES
+        for tolerance in TOLERANCES
     ]
-    candidates += heyoka_batches(given, DURATION, TOLERANCES)
+    candidates += heyoka_batches(motions, DURATION, TOLERANCES)
     timed = [Candidate(name, run, count) for name, run in candidates]
     errors = [float(np.abs(run() - exact).max()) for _, run in candidates]
     problem = f"rr, {count} motions over {DURATION:g} s with tolerances, one thread; one motion"
     yield Row(problem, compare(timed, ROUNDS, time.thread_time), errors)
 
 
-def _controlled(given: Motions, method: str, tolerance: float) -> Matrix:
-    n = given.robot.n
-    q, v = given.starts[:, :n], given.starts[:, n:]
-    made = simulate_many(
-        *(given.robot, q, v, given.efforts, DURATION),
+def _controlled(motions: Motions, method: str, tolerance: float) -> Matrix:
+    n = motions.robot.n
+    q, v = motions.starts[:, :n], motions.starts[:, n:]
+    result = simulate_many(
+        *(motions.robot, q, v, motions.efforts, DURATION),
         method=method,
         rtol=tolerance,
         atol=tolerance,
         threads=1,
     )
-    return np.hstack([made.q_end, made.v_end])
+    return np.hstack([result.q_end, result.v_end])
 
 
-def mujoco_rollout(given: Any, duration: float, step: float, threads: int) -> list[Candidate]:
+def mujoco_rollout(motions: Any, duration: float, step: float, threads: int) -> list[Candidate]:
     """Return `mujoco.rollout` with MuJoCo's own RK4, all motions in one call on all threads."""
     if not installed("mujoco"):
         return []
     try:
-        run = mujoco_motions(given, duration, step, threads)
-    except ValueError:  # it refuses links that are points
+        run = mujoco_motions(motions, duration, step, threads)
+    except ValueError:  # MuJoCo rejects links without extent
         return []
-    return [Candidate(f"mujoco.rollout, {threads} threads", run, len(given.starts))]
+    return [Candidate(f"mujoco.rollout, {threads} threads", run, len(motions.starts))]
 
 
-def mujoco_motions(given: Any, duration: float, step: float, threads: int) -> Callable:
-    """Return what rolls motions out and returns their ends (N, 2 n)."""
+def mujoco_motions(motions: Any, duration: float, step: float, threads: int) -> Callable:
+    """Return a function that simulates the motions and returns their final states (N, 2 n)."""
     import mujoco
     from mujoco import rollout
 
-    robot, count = given.robot, len(given.starts)
+    robot, count = motions.robot, len(motions.starts)
     model = mujoco.MjModel.from_xml_string(bare_urdf(robot.urdf))
     model.dof_armature[:], model.opt.gravity[:] = robot.armature, robot.gravity
     model.dof_damping[:], model.opt.timestep = robot.damping, step
@@ -199,8 +203,8 @@ def mujoco_motions(given: Any, duration: float, step: float, threads: int) -> Ca
     steps = round(duration / step)
     full = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)
     initial = np.zeros((count, mujoco.mj_stateSize(model, full)))
-    initial[:, 1 : 1 + 2 * robot.n] = given.starts  # behind the time
-    efforts = np.repeat(given.efforts[:, None], steps, axis=1)
+    initial[:, 1 : 1 + 2 * robot.n] = motions.starts  # the first column is the time
+    efforts = np.repeat(motions.efforts[:, None], steps, axis=1)
     kind = int(mujoco.mjtState.mjSTATE_QFRC_APPLIED)
     state = np.zeros((count, steps, initial.shape[1]))
 
@@ -211,22 +215,22 @@ def mujoco_motions(given: Any, duration: float, step: float, threads: int) -> Ca
     return run
 
 
-def frax_motions(given: Any, duration: float, step: float) -> list[Candidate]:
-    """Return frax's mass matrix and bias in RK4, jitted and mapped over the motions by JAX."""
+def frax_motions(motions: Any, duration: float, step: float) -> list[Candidate]:
+    """Return RK4 with frax's mass matrix and bias, compiled and vectorized by JAX."""
     if not (installed("frax") and installed("jax")):
         return []
     import jax
     from frax.core.robot import Robot as FraxRobot
 
     jax.config.update("jax_enable_x64", True)
-    robot, steps = given.robot, round(duration / step)
+    robot, steps = motions.robot, round(duration / step)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "arm.urdf"
         file.write_text(bare_urdf(robot.urdf), encoding="utf-8")
         arm = FraxRobot(os.fspath(file))
     n = robot.n
 
-    rotors = jax.numpy.diag(robot.armature)  # which frax's own forward dynamics leaves out
+    rotors = jax.numpy.diag(robot.armature)  # not part of frax's forward dynamics
 
     def rate(y, tau):
         q, v = y[:n], y[n:]
@@ -248,39 +252,39 @@ def frax_motions(given: Any, duration: float, step: float) -> list[Candidate]:
     return [
         Candidate(
             "frax, jit and vmap",
-            lambda: run(given.starts, given.efforts).block_until_ready(),
-            len(given.starts),
+            lambda: run(motions.starts, motions.efforts).block_until_ready(),
+            len(motions.starts),
         )
     ]
 
 
 def heyoka_batches(
-    given: Any, duration: float, tolerances: Sequence[float]
+    motions: Any, duration: float, tolerances: Sequence[float]
 ) -> list[tuple[str, Callable[[], Matrix]]]:
-    """Return heyoka's batch integrators, as many motions in SIMD lanes as it recommends."""
+    """Return heyoka's batch integrators with its recommended SIMD width."""
     if not installed("heyoka"):
         return []
     import heyoka
 
-    robot = given.robot
+    robot = motions.robot
     width = heyoka.recommended_simd_size()
     variables = heyoka.make_vars(*[f"y{i}" for i in range(2 * robot.n)])
     rates = rates_of(robot, heyoka.sin, heyoka.cos, heyoka.expression)(variables)
     system = list(zip(variables, rates, strict=True))
-    found: list[tuple[str, Callable[[], Matrix]]] = []
+    candidates: list[tuple[str, Callable[[], Matrix]]] = []
     for tolerance in tolerances:
         integrator = heyoka.taylor_adaptive_batch(
-            system, given.starts[:width].T.copy(), tol=tolerance, fast_math=True
+            system, motions.starts[:width].T.copy(), tol=tolerance, fast_math=True
         )
 
         def run(integrator=integrator) -> Matrix:
-            ends = np.empty_like(given.starts)
+            ends = np.empty_like(motions.starts)
             for first in range(0, len(ends), width):
                 integrator.set_time(0.0)
-                integrator.state[:] = given.starts[first : first + width].T
+                integrator.state[:] = motions.starts[first : first + width].T
                 integrator.propagate_until(duration)
                 ends[first : first + width] = integrator.state.T
             return ends
 
-        found.append((f"heyoka, batches of {width}, {tolerance:.0e}", run))
-    return found
+        candidates.append((f"heyoka, batches of {width}, {tolerance:.0e}", run))
+    return candidates

@@ -1,6 +1,6 @@
-"""First results, each as a process of its own: ``python -m manip_dyn.bench.first_results NAME``.
+"""First results in separate processes: ``python -m manip_dyn.bench.first_results NAME``.
 
-It prints the CPU seconds that the process took, its start and all imports included.
+The program prints the CPU seconds of its process, including its start and all imports.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ import manip_dyn as md
 
 
 def nothing() -> None:
-    """Import the package and what every example imports."""
+    """Import the package and the names that every example imports."""
     md.load_robot, md.simulate, md.plan_zero_net_work, md.track  # noqa: B018
 
 
 def simulate() -> None:
-    """Let the PA-10 fall."""
+    """Simulate the free fall of the PA-10."""
     rest = [0.0] * 7
     md.simulate(md.load_robot("pa10"), START, rest, effort=rest, duration=1.0)
 
 
 def zero_net_work() -> None:
-    """Plan the IBM 7535's motion of the README."""
+    """Plan the motion of the IBM 7535 in the README with zero net work."""
     md.plan_zero_net_work(md.load_robot("ibm7535"), [0.76, 0.2618], [0.0, 0.0])
 
 
 def minimum_time() -> None:
-    """Plan its fastest one."""
+    """Plan a minimum-time motion of the IBM 7535."""
     md.plan_minimum_time(md.load_robot("ibm7535"), [0.975, 0.0], [0.0, 0.0])
 
 
 def track() -> None:
-    """Follow the README's circle."""
+    """Track the circle of the README."""
     import numpy as np
     from pinocchio import rpy
 
@@ -43,7 +43,7 @@ def track() -> None:
 
 
 def four_bar() -> None:
-    """Simulate the four-bar with controlled steps."""
+    """Simulate the four-bar mechanism with controlled steps."""
     md.multibody.simulate_mechanism(md.multibody.load_mechanism("four_bar"), 1.0)
 
 
@@ -73,7 +73,7 @@ def readme(mass_scale: float = 1.0) -> None:
 
 
 def other_robots() -> None:
-    """Run it with robots of other masses, which are other robots to the compiler."""
+    """Run the README's example with other masses, which requires other kernels."""
     readme(mass_scale=1.1)
 
 

@@ -1,8 +1,9 @@
-"""`manip_dyn bench growth`: what kernels cost to compile and to call as chains grow longer.
+"""`manip_dyn bench growth`: compile and call times of kernels over the length of serial chains.
 
-A row for each of forward dynamics, mass matrix, the derivatives of both dynamics and a Taylor
-series of random serial chains of 1 to 60 joints: CPU seconds of the first call, compilation
-included, then microseconds of a call from Python beside pinocchio's. Some minutes.
+There is a row for each of forward dynamics, mass matrix, the derivatives of both dynamics and a
+Taylor series of random serial chains of 1 to 60 joints. Rows contain CPU seconds of the first
+call, including compilation, and microseconds of a later call from Python, compared with
+pinocchio. Takes some minutes.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from manip_dyn.robot import Robot, load_robot
 JOINTS = (1, 2, 4, 7, 12, 13, 20, 30, 45, 60)
 PACKAGES = ("manip_dyn", "numba", "pin")
 ORDER = 8
-"""Of the Taylor series."""
+"""Order of the Taylor series."""
 _KERNELS: tuple[tuple[str, Callable, int], ...] = (
     ("forward_dynamics", pinocchio.aba, 3),
     ("mass_matrix", pinocchio.crba, 1),
@@ -36,7 +37,7 @@ _KERNELS: tuple[tuple[str, Callable, int], ...] = (
 
 
 class Row(NamedTuple):
-    """One kernel of a chain: CPU seconds of its first call, and the times of later ones."""
+    """One kernel of a chain: CPU seconds of its first call, and timings of later calls."""
 
     joints: int
     kernel: str
@@ -47,8 +48,8 @@ class Row(NamedTuple):
 def table(rows: Sequence[Row]) -> str:
     """Return a line per kernel and chain."""
     lines = [
-        "Serial chains. First: CPU seconds of the first call, compilation included. Calls: us "
-        "from Python, median,\nand pinocchio's over ours in the same process.",
+        "Serial chains. First: CPU seconds of the first call, including compilation. Calls: us "
+        "from Python, median,\nand the ratio of pinocchio to manip_dyn in the same process.",
         f"{'joints':>6} {'kernel':<30}{'first':>9}{'ours':>10}{'pinocchio':>11}{'ratio':>8}",
     ]
     for joints, kernel, first, timings in rows:
@@ -60,10 +61,10 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def measure(sizes: Sequence[int] = JOINTS) -> list[Row]:
-    """Compile and time the kernels of random serial chains with so many joints.
+    """Compile and time the kernels of random serial chains of the given numbers of joints.
 
-    What belongs to one robot is compiled anew, in an empty cache of its own; what is compiled
-    once for all robots counts where it is first needed, if this machine has not got it yet.
+    Kernels of a robot are compiled in a separate empty cache. Code that all robots share counts
+    with the first row that needs it, unless this machine has it cached.
     """
     before = os.environ.get("MANIP_DYN_CACHE")
     with tempfile.TemporaryDirectory(prefix="manip_dyn_bench_") as folder:
@@ -102,13 +103,13 @@ def chain(n: int, folder: Path) -> Robot:
     rng = np.random.default_rng(n)
     parts = ['<link name="link_0"/>']
     for i in range(1, n + 1):
-        origin, turn, axis, center = (
+        origin, rpy, axis, center = (
             " ".join(map(str, rng.normal(scale=0.3, size=3))) for _ in range(4)
         )
         ixx, iyy, izz = rng.uniform(0.1, 0.15, size=3)
         parts.append(
             f'<joint name="joint_{i}" type="revolute"><parent link="link_{i - 1}"/>'
-            f'<child link="link_{i}"/><origin xyz="{origin}" rpy="{turn}"/><axis xyz="{axis}"/>'
+            f'<child link="link_{i}"/><origin xyz="{origin}" rpy="{rpy}"/><axis xyz="{axis}"/>'
             '<limit lower="-3" upper="3" velocity="9" effort="9"/></joint>'
             f'<link name="link_{i}"><inertial><origin xyz="{center}"/>'
             f'<mass value="{rng.uniform(0.5, 2.0)}"/><inertia ixx="{ixx}" ixy="0" ixz="0" '

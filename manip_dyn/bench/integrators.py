@@ -35,12 +35,12 @@ from manip_dyn.robot import Robot, load_robot
 TOLERANCES = tuple(10.0 ** (-k / 2) for k in range(6, 32))
 OURS = ("rkdp54", "rkdp87", "rkf78", "rkv78", "taylor")
 PACKAGES = ("manip_dyn", "numba", "scipy", "numbalsoda", "heyoka", "diffrax")
-SLICE, RUNS, PATIENCE = 5e-4, 40, 0.5
-"""Seconds that a solver runs in each round, at least; rounds; the seconds that are enough."""
+SLICE, RUNS, ENOUGH = 5e-4, 40, 0.5
+"""Least seconds of a solver in a round; rounds; seconds after which a solver is not run again."""
 
 
 class Problem(NamedTuple):
-    """A free motion: the arm, its start (2 n,), its duration in s, errors to reach."""
+    """A free motion: the arm, its start (2 n,), its duration in s, and target errors."""
 
     robot: Robot
     start: Vector
@@ -49,7 +49,7 @@ class Problem(NamedTuple):
 
 
 class Row(NamedTuple):
-    """CPU milliseconds of one candidate at each target error; None where it does not get there."""
+    """CPU milliseconds of one candidate at each target error; None if it does not reach it."""
 
     problem: str
     candidate: str
@@ -58,7 +58,7 @@ class Row(NamedTuple):
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return a table per problem; the number in brackets is the time over our best one."""
+    """Return a table per problem; in brackets the ratio to the best time of manip_dyn."""
     lines = []
     for problem in dict.fromkeys(row.problem for row in rows):
         mine = [row for row in rows if row.problem == problem]
@@ -68,7 +68,7 @@ def table(rows: Sequence[Row]) -> str:
             for i in range(len(targets))
         ]
         head = "".join(f"{f'error {target:g}':>20}" for target in targets)
-        lines += ["", f"{problem}, CPU ms (over our best)", f"{'':<34}{head}"]
+        lines += ["", f"{problem}, CPU ms (ratio to the best of manip_dyn)", f"{'':<34}{head}"]
         for row in mine:
             cells = "".join(map(_cell, row.milliseconds, best))
             lines.append(f"{row.candidate:<34}{cells}")
@@ -81,21 +81,21 @@ def _cell(ms: float | None, least: float | None) -> str:
 
 
 def problems() -> list[Problem]:
-    """Return the two motions, or the first where the Panda is not installed."""
-    found = [Problem(load_robot("rr"), np.array([0.5, 0.3, 0, 0]), 5.0, (1e-6, 1e-9, 1e-12))]
+    """Return the two motions, or only the first if the Panda is not installed."""
+    result = [Problem(load_robot("rr"), np.array([0.5, 0.3, 0, 0]), 5.0, (1e-6, 1e-9, 1e-12))]
     for robot in usual_robots()[1:]:
         start = np.concatenate([np.full(robot.n, 0.3), np.zeros(robot.n)])
-        found.append(Problem(robot, start, 1.0, (1e-6, 1e-9, 1e-11)))
-    return found
+        result.append(Problem(robot, start, 1.0, (1e-6, 1e-9, 1e-11)))
+    return result
 
 
 def measure(
     chosen: Sequence[Problem] | None = None, tolerances: Sequence[float] = TOLERANCES
 ) -> list[Row]:
-    """Time our methods and the peers that are installed on the problems."""
+    """Time the methods of this package and the installed peers on the problems."""
     rows = []
     for problem in problems() if chosen is None else chosen:
-        robot, start, duration, wanted = problem
+        robot, start, duration, targets = problem
         exact = extended_precision_end(robot, start.tolist(), duration, steps=1500)
         name = f"{robot.name}, {duration:g} s"
         candidates = {
@@ -105,8 +105,8 @@ def measure(
         least = iter(least_times(list(itertools.chain(*candidates.values()))))
         for candidate, solvers in candidates.items():
             points = [(error_of(solve, exact), next(least)) for solve in solvers]
-            times = tuple(time_at(points, target) for target in wanted)
-            rows.append(Row(name, candidate, wanted, times))
+            times = tuple(time_at(points, target) for target in targets)
+            rows.append(Row(name, candidate, targets, times))
     return rows
 
 
@@ -139,7 +139,7 @@ def _our_solver(robot: Robot, start: Vector, duration: float, method: str, toler
 
 
 def error_and_time(solve: Solver, exact: Vector) -> tuple[float, float]:
-    """Return error and least CPU time, s, of a solver that takes turns with no other."""
+    """Return error and least CPU time, s, of a single solver."""
     return error_of(solve, exact), least_times([solve])[0]
 
 
@@ -149,12 +149,12 @@ def error_of(solve: Solver, exact: Vector) -> float:
 
 
 def least_times(solvers: Sequence[Solver]) -> list[float]:
-    """Return the least CPU time of each, s; they run in turn, round after round."""
+    """Return the least CPU time of each solver, s; they run in turn in every round."""
     counts = [repetitions(solve, SLICE, time.process_time) for solve in solvers]
     least, spent = [math.inf] * len(solvers), [0.0] * len(solvers)
     for _ in range(RUNS):
         for i, (solve, count) in enumerate(zip(solvers, counts, strict=True)):
-            if spent[i] < PATIENCE:
+            if spent[i] < ENOUGH:
                 took = seconds(solve, count, time.process_time)
                 least[i] = min(least[i], took / count)
                 spent[i] += took
@@ -162,13 +162,13 @@ def least_times(solvers: Sequence[Solver]) -> list[float]:
 
 
 def time_at(points: Sequence[tuple[float, float]], target: float) -> float | None:
-    """Return the least time, ms, at which the candidate's line comes down to the target error."""
-    found = [1e3 * seconds for error, seconds in points if error <= target]
+    """Return the least time, ms, at which the interpolated error reaches the target, or None."""
+    times = [1e3 * seconds for error, seconds in points if error <= target]
     for (coarse, short), (fine, long) in itertools.pairwise(points):
         if coarse > target >= fine > 0.0:
-            share = math.log(coarse / target) / math.log(coarse / fine)
-            found.append(1e3 * short * (long / short) ** share)
-    return _least(found)
+            fraction = math.log(coarse / target) / math.log(coarse / fine)
+            times.append(1e3 * short * (long / short) ** fraction)
+    return _least(times)
 
 
 def _least(times: Iterable[float | None]) -> float | None:
@@ -186,7 +186,7 @@ Candidates = Iterator[tuple[str, Iterable[Solver]]]
 def candidates(
     robot: Robot, start: Vector, duration: float, tolerances: Sequence[float]
 ) -> Candidates:
-    """Yield names of peers, each with a solver per tolerance."""
+    """Yield the names of installed peers, each with a solver per tolerance."""
     yield from _scipy(robot, start, duration, tolerances)
     if installed("numbalsoda"):
         yield from _numbalsoda(robot, start, duration, tolerances)
@@ -250,7 +250,7 @@ def _heyoka(robot, start, duration, tolerances) -> Candidates:
     variables = heyoka.make_vars(*names)
     rates = rates_of(robot, heyoka.sin, heyoka.cos, heyoka.expression)(variables)
     system = list(zip(variables, rates, strict=True))
-    # Long systems are compiled in heyoka's compact mode; the other takes minutes.
+    # heyoka compiles long systems in its compact mode; the default takes minutes.
     compact = robot.n > 3
     for fast in (False, True):
 
@@ -267,7 +267,7 @@ def _heyoka(robot, start, duration, tolerances) -> Candidates:
 
             return solve
 
-        # Compiled anew for every tolerance, whose order it unrolls.
+        # heyoka unrolls the order, so every tolerance is a compilation.
         chosen = tolerances if not compact else tolerances[::4]
         yield f"heyoka{', fast_math' if fast else ''}", map(solver, chosen)
 
@@ -298,4 +298,4 @@ def _diffrax(robot, start, duration, tolerances) -> Candidates:
     def solver(tolerance: float) -> Solver:
         return lambda: np.asarray(run(start, tolerance))
 
-    yield "diffrax Dopri8", map(solver, [each for each in tolerances if each >= 1e-14])
+    yield "diffrax Dopri8", map(solver, [t for t in tolerances if t >= 1e-14])

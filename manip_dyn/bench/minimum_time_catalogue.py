@@ -34,7 +34,7 @@ from manip_dyn.plots import figure_type
 from manip_dyn.robot import Robot, load_robot
 
 ARM, REACH = "ibm7535", 2.0
-"""The arm of the map, and how far its goals are from zero at most, rad."""
+"""Arm of the map, and the largest coordinate of its goals, rad."""
 WORDS = {
     Kind.SINGULAR: "singular",
     Kind.SPEED: "at speed limit",
@@ -50,17 +50,17 @@ class Entry(NamedTuple):
     """A motion from rest to rest.
 
     Attributes:
-        name: Number of the table, or place in the grid.
-        arm: The arm.
-        start: Where it begins (n,), rad or m.
-        goal: Where it ends (n,).
-        status: ``solved`` where it is certified, see `Plan.status`, or ``none``.
-        t_final: Its time, s; NaN for none.
-        structure: What the efforts do at first, and which joint changes it how, in order.
-        switch_times: Of each joint, s.
+        name: Number of the table, or row and column of the grid.
+        arm: Name of the arm.
+        start: Initial positions (n,), rad or m.
+        goal: Final positions (n,).
+        status: ``solved`` if it is certified (see `Plan.status`), or ``none``.
+        t_final: Duration, s; NaN without a plan.
+        structure: Signs of the first efforts, then the switches in order (joint, new effort).
+        switch_times: Switching times of each joint, s.
         singular: Joint, begin and end (s) of singular arcs.
-        evidence: The certificate's numbers, see `Certificate`.
-        reason: What the plan, or the refusal, says.
+        evidence: Numbers of the certificate, see `Certificate`.
+        reason: The plan's reason, or the error.
     """
 
     name: str
@@ -77,29 +77,29 @@ class Entry(NamedTuple):
 
 
 def structure_of(plan: Plan) -> str:
-    """Return a plan's structure in words: ``+- 2+ 1- 2-``, joints counted from 1."""
+    """Return a plan's structure as text: ``+- 2+ 1- 2-``, with joints counted from 1."""
     switching = plan.switching
     if switching is None:
         return "refined on grids" if plan.status == "converged" else "stands"
-    first = "".join(_told(each, "") for each in switching.controls)
-    later = (f"{joint + 1}{_told(value, ' ')}" for _, joint, value in switching.rows())
+    first = "".join(_control_text(control, "") for control in switching.controls)
+    later = (f"{joint + 1}{_control_text(value, ' ')}" for _, joint, value in switching.rows())
     return " ".join([first, *later])
 
 
-def _told(control: Control, before: str) -> str:
+def _control_text(control: Control, before: str) -> str:
     if control.is_full:
         return "+" if control.direction > 0.0 else "-"
     return f"{before}({WORDS[control.kind]})"
 
 
 def entry(name: str, arm: str, robot: Robot, start: Vector, goal: Vector) -> Entry:
-    """Return a motion, or that none was found."""
+    """Return an entry for a motion, with the status ``none`` if there is no plan."""
     ends = start.tolist(), goal.tolist()
     try:
-        found = plan_minimum_time(robot, start, goal)
+        plan = plan_minimum_time(robot, start, goal)
     except ManipDynError as error:
         return Entry(name, arm, *ends, "none", float("nan"), "", [], [], {}, str(error))
-    proof = found.certificate if isinstance(found.certificate, Certificate) else None
+    proof = plan.certificate if isinstance(plan.certificate, Certificate) else None
     evidence = (
         {}
         if proof is None
@@ -115,18 +115,18 @@ def entry(name: str, arm: str, robot: Robot, start: Vector, goal: Vector) -> Ent
         name,
         arm,
         *ends,
-        found.status,
-        found.t_final,
-        structure_of(found),
-        [list(times) for times in found.switch_times],
-        [] if proof is None else [list(each) for each in proof.singular_arcs],
+        plan.status,
+        plan.t_final,
+        structure_of(plan),
+        [list(times) for times in plan.switch_times],
+        [] if proof is None else [list(arc) for arc in proof.singular_arcs],
         evidence,
-        found.reason,
+        plan.reason,
     )
 
 
 def tables() -> Iterator[Entry]:
-    """Yield the motions of the thesis, which ``config/fan2003.yaml`` has; every goal is zero."""
+    """Yield the motions of the thesis from ``config/fan2003.yaml``; every goal is zero."""
     content = read_yaml(share_directory() / "config" / "fan2003.yaml", lambda read: read)
     for name, case in content["cases"].items():
         robot = changed_robot(case["arm"], **content["arms"][case["arm"]])
@@ -136,19 +136,19 @@ def tables() -> Iterator[Entry]:
 
 def grid(size: int) -> Iterator[Entry]:
     """Yield motions from zero to a grid of goals of `size` by `size`."""
-    robot, places = load_robot(ARM), np.linspace(-REACH, REACH, size)
+    robot, values = load_robot(ARM), np.linspace(-REACH, REACH, size)
     start = np.zeros(robot.n)
-    for row, first in enumerate(places):
-        for column, second in enumerate(places):
+    for row, first in enumerate(values):
+        for column, second in enumerate(values):
             goal = np.array([first, second])
             yield entry(f"{row},{column}", ARM, robot, start, goal)
 
 
-def write(folder: Path, found: list[Entry], cells: list[Entry], name: str) -> list[Path]:
-    """Write motions of tables, those of a grid, and its picture; return the files."""
+def write(folder: Path, motions: list[Entry], cells: list[Entry], name: str) -> list[Path]:
+    """Write the motions of tables and of a grid, and the map; return the files."""
     about = dict(setting(("manip_dyn", "numba", "numpy", "scipy")))
-    content = {"setting": about, "tables": [each._asdict() for each in found]}
-    content["grid"] = [_short(each) for each in cells]
+    content = {"setting": about, "tables": [motion._asdict() for motion in motions]}
+    content["grid"] = [_short(cell) for cell in cells]
     text = _text(content).encode("utf-8")
     files = [folder / f"{name}.{kind}" for kind in ("json", "csv", "png")]
     for file, data in zip(files, (text, _csv(cells), draw_map(cells)), strict=True):
@@ -157,20 +157,20 @@ def write(folder: Path, found: list[Entry], cells: list[Entry], name: str) -> li
 
 
 def _text(content: dict[str, Any]) -> str:
-    """Return JSON with a line for every motion."""
+    """Return JSON with one line per motion."""
     parts = []
     for key, value in content.items():
-        told = json.dumps(value, allow_nan=False)
+        dumped = json.dumps(value, allow_nan=False)
         if isinstance(value, list):
-            told = ",\n".join(json.dumps(each, allow_nan=False) for each in value)
-            told = f"[\n{told}\n]"
-        parts.append(f"{json.dumps(key)}: {told}")
+            dumped = ",\n".join(json.dumps(item, allow_nan=False) for item in value)
+            dumped = f"[\n{dumped}\n]"
+        parts.append(f"{json.dumps(key)}: {dumped}")
     return "{" + ",\n".join(parts) + "}\n"
 
 
 def _short(cell: Entry) -> dict[str, Any]:
-    kept = ("goal", "status", "t_final", "structure", "switch_times", "singular")
-    values = {name: getattr(cell, name) for name in kept}
+    names = ("goal", "status", "t_final", "structure", "switch_times", "singular")
+    values = {name: getattr(cell, name) for name in names}
     return values | {"t_final": None if np.isnan(cell.t_final) else cell.t_final}
 
 
@@ -178,9 +178,9 @@ def _csv(cells: list[Entry]) -> bytes:
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(["q1_rad", "q2_rad", "status", "t_final_s", "switches", "structure"])
-    for each in cells:
-        switches = sum(len(times) for times in each.switch_times)
-        rows.writerow([*each.goal, each.status, f"{each.t_final:.9g}", switches, each.structure])
+    for cell in cells:
+        switches = sum(len(times) for times in cell.switch_times)
+        rows.writerow([*cell.goal, cell.status, f"{cell.t_final:.9g}", switches, cell.structure])
     return out.getvalue().encode("utf-8")
 
 
@@ -191,13 +191,13 @@ SHOWN = 18
 
 
 def draw_map(cells: Sequence[Entry]) -> bytes:
-    """Return the picture (PNG) of a square grid of motions, the second joint's goal fastest."""
+    """Return the picture (PNG) of a square grid of motions; the goal of joint 2 varies fastest."""
     listed = required_module("matplotlib.colors", "plots need", "plot").ListedColormap
-    size, names = round(len(cells) ** 0.5), [each.structure for each in cells]
+    size, names = round(len(cells) ** 0.5), [cell.structure for cell in cells]
     frequent = [name for name, _ in Counter(names).most_common(SHOWN)]
     kinds = np.array([frequent.index(name) if name in frequent else SHOWN for name in names])
-    times = np.array([each.t_final for each in cells]).reshape(size, size)
-    goals = np.array([each.goal for each in cells])
+    times = np.array([cell.t_final for cell in cells]).reshape(size, size)
+    goals = np.array([cell.goal for cell in cells])
     half = 0.5 * (np.ptp(goals[:, 0])) / max(size - 1, 1)
     box = [goals.min() - half, goals.max() + half] * 2
     figure = figure_type()(figsize=(15.0, 6.5), layout="constrained")
@@ -206,7 +206,7 @@ def draw_map(cells: Sequence[Entry]) -> bytes:
     shown: dict[str, Any] = {"origin": "lower", "extent": box, "interpolation": "nearest"}
     kinds_map = kinds.reshape(size, size).T
     left.imshow(kinds_map, cmap=listed(colors), vmin=-0.5, vmax=SHOWN + 0.5, **shown)
-    open_cells = np.array([each.status not in ("solved", "at_goal") for each in cells])
+    open_cells = np.array([cell.status not in ("solved", "at_goal") for cell in cells])
     left.plot(*goals[open_cells].T, "kx", markersize=4, label="not certified")
     labels = [*frequent, *[""] * (SHOWN - len(frequent)), "others" if kinds.max() == SHOWN else ""]
     for color, name in zip(colors, labels, strict=True):
@@ -226,22 +226,22 @@ def draw_map(cells: Sequence[Entry]) -> bytes:
 
 
 def _colors() -> list[Any]:
-    """Return colours for the frequent structures, and one for the others."""
+    """Return colours of the frequent structures, and one for all other structures."""
     from matplotlib import colormaps
 
     return [*(colormaps["tab20"](i) for i in range(SHOWN)), (0.2, 0.2, 0.2, 1.0)]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the catalogue."""
+    """Write the catalogue and return the exit code."""
     parser = argparse.ArgumentParser(description="Certified minimum-time motions as data.")
     parser.add_argument("folder", nargs="?", default="benchmarks/catalogue", type=Path)
-    parser.add_argument("--size", type=int, default=21, help="goals a side of the grid")
-    given = parser.parse_args(arguments)
+    parser.add_argument("--size", type=int, default=21, help="goals along a side of the grid")
+    options = parser.parse_args(arguments)
     try:
         name = f"minimum_time-{clean_commit(dict(setting(())))}"
-        given.folder.mkdir(parents=True, exist_ok=True)
-        print(*write(given.folder, list(tables()), list(grid(given.size)), name), sep="\n")
+        options.folder.mkdir(parents=True, exist_ok=True)
+        print(*write(options.folder, list(tables()), list(grid(options.size)), name), sep="\n")
     except (ManipDynError, OSError) as error:
         print(error, file=sys.stderr)
         return 2

@@ -32,13 +32,13 @@ STYLE = (
 
 
 class Chart(NamedTuple):
-    """A value per candidate.
+    """A chart with one value per candidate.
 
     Attributes:
-        title: What was measured.
-        unit: Of the values, and which way is better.
+        title: Quantity measured.
+        unit: Unit of the values, and whether more or less is better.
         values: Names and values.
-        log: Whether values are dots on a logarithmic scale; else bars from zero.
+        log: Whether values are dots on a logarithmic scale rather than bars from zero.
     """
 
     title: str
@@ -48,12 +48,12 @@ class Chart(NamedTuple):
 
 
 def charts(record: Record) -> list[Chart]:
-    """Return the charts of a record; none where its table says it better."""
+    """Return the charts of a record; suites without a chart return none."""
     return CHARTS[record.suite](record.rows) if record.suite in CHARTS else []
 
 
 def svg(chart: Chart, alone: bool = True) -> str:
-    """Return a chart as SVG, for a file `alone` or for a page that has the styles."""
+    """Return a chart as SVG, with styles if it is a separate file (`alone`)."""
     height = HEAD + ROW * len(chart.values) + 8
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {WIDTH} {height}" '
@@ -63,9 +63,9 @@ def svg(chart: Chart, alone: bool = True) -> str:
         f'<text x="8" y="17" font-size="15" font-weight="600">{escape(chart.title)}</text>',
         f'<text x="8" y="35" font-size="12" opacity="0.75">{escape(chart.unit)}</text>',
     ]
-    place = _scale(chart)
+    position = _scale(chart)
     for i, (name, value) in enumerate(chart.values):
-        y, x = HEAD + ROW * i, place(value)
+        y, x = HEAD + ROW * i, position(value)
         ours = " ours" if name.startswith("manip_dyn") else ""
         lines.append(
             f'<text x="{LABEL - 10}" y="{y + 17}" text-anchor="end">{escape(name)}</text>'
@@ -86,28 +86,28 @@ def svg(chart: Chart, alone: bool = True) -> str:
 
 
 def _scale(chart: Chart) -> Callable[[float], float]:
-    """Return where a value stands, px."""
+    """Return the function from a value to its horizontal position, px."""
     values = [value for _, value in chart.values]
-    room = WIDTH - 80 - LABEL
+    width = WIDTH - 80 - LABEL
     if not chart.log:
-        return lambda value: round(LABEL + room * value / max(values), 1)
+        return lambda value: round(LABEL + width * value / max(values), 1)
     low = floor(log10(min(values)))
     span = max(log10(max(values)) - low, 1.0)
-    return lambda value: round(LABEL + room * (log10(value) - low) / span, 1)
+    return lambda value: round(LABEL + width * (log10(value) - low) / span, 1)
 
 
 def _number(value: float) -> str:
-    """Return a value with two or three digits."""
+    """Return a value as text with two or three digits."""
     return f"{value:.0f}" if value >= 100 else f"{float(f'{value:.2g}'):g}"
 
 
 def rates(rows: Sequence[Any]) -> list[Chart]:
-    """Return forward dynamics per second, a chart for each robot."""
+    """Return charts of forward dynamics per second, one per robot."""
     return [
         Chart(
             f"Forward dynamics of the {row.robot}, one core",
             "million evaluations per second; more is better",
-            tuple((each.name, 1.0 / each.microseconds) for each in _by_time(row.timings)),
+            tuple((timing.name, 1.0 / timing.microseconds) for timing in _by_time(row.timings)),
             log=False,
         )
         for row in rows
@@ -116,7 +116,7 @@ def rates(rows: Sequence[Any]) -> list[Chart]:
 
 
 def _by_time(timings: Sequence[Any]) -> list[Any]:
-    return sorted(timings, key=lambda each: each.microseconds)
+    return sorted(timings, key=lambda timing: timing.microseconds)
 
 
 def _velocities(rows: Sequence[Any]) -> list[Chart]:
@@ -124,30 +124,30 @@ def _velocities(rows: Sequence[Any]) -> list[Chart]:
         Chart(
             f"One CLIK velocity of the {row.robot}",
             "microseconds, logarithmic; less is better",
-            tuple((each.name, each.microseconds) for each in _by_time(row.timings)),
+            tuple((timing.name, timing.microseconds) for timing in _by_time(row.timings)),
         )
         for row in rows
     ]
 
 
 def _at_equal_error(rows: Sequence[Any]) -> list[Chart]:
-    """Return a chart per problem at the second of its errors, which all but a few reach."""
-    found = []
+    """Return a chart per problem at the second target error, which most candidates reach."""
+    result = []
     for problem in dict.fromkeys(row.problem for row in rows):
         mine = [row for row in rows if row.problem == problem]
         times = [(row.candidate, row.milliseconds[1]) for row in mine if row.milliseconds[1]]
         error = mine[0].targets[1]
         title = f"{problem}, error {error:g}"
-        found.append(Chart(title, "CPU ms, logarithmic; less is better", tuple(times)))
-    return found
+        result.append(Chart(title, "CPU ms, logarithmic; less is better", tuple(times)))
+    return result
 
 
 def _plans(rows: Sequence[Any]) -> list[Chart]:
-    """Return planning times of the goals that have all candidates."""
+    """Return charts of planning times, one per problem."""
     return [
         Chart(
             f"Planning: {problem}",
-            "CPU ms, logarithmic, and the duration of what was planned; less is better",
+            "CPU ms, logarithmic, and the duration of the motion; less is better",
             tuple(
                 (_planned(row), row.milliseconds)
                 for row in sorted(rows, key=lambda row: row.milliseconds)
@@ -160,7 +160,7 @@ def _plans(rows: Sequence[Any]) -> list[Chart]:
 
 def _planned(row: Any) -> str:
     ours = "manip_dyn " if row.candidate in ("zero net work", "minimum time") else ""
-    return f"{ours}{row.candidate}" + (f", {row.duration:.3f} s" if row.duration else ", gave up")
+    return f"{ours}{row.candidate}" + (f", {row.duration:.3f} s" if row.duration else ", no plan")
 
 
 def _timings_of_paths(rows: Sequence[Any]) -> list[Chart]:
@@ -186,31 +186,31 @@ CHARTS: dict[str, Callable[[Sequence[Any]], list[Chart]]] = {
 
 
 CHART = "forward_dynamics.svg"
-PLACE = re.compile(r"(<!-- bench (\w+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
+SECTION = re.compile(r"(<!-- bench (\w+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
 
 
 def rendered(page: str, runs: Path) -> str:
-    """Return a page with the newest record of each suite in its place.
+    """Return a page with the newest record of each suite between its markers.
 
     Args:
-        page: The page as it was.
+        page: Text of the page.
         runs: Folder of the records.
 
     Raises:
-        ManipDynError: If a suite has no place, or more than one, or a record is not of a clean
-            commit.
+        ManipDynError: If a suite does not have exactly one pair of markers, or a record is not of
+            a clean commit.
     """
-    places = [name for _, name, _ in PLACE.findall(page)]
-    if sorted(places) != sorted(SUITES):
+    names = [name for _, name, _ in SECTION.findall(page)]
+    if sorted(names) != sorted(SUITES):
         raise ManipDynError(
-            f"the page has places for {', '.join(places) or 'nothing'}; expected one for each of "
-            f"{', '.join(SUITES)}"
+            f"the page must have one marker for each of {', '.join(SUITES)}, "
+            f"got {', '.join(names) or 'none'}"
         )
-    return PLACE.sub(lambda place: f"{place[1]}{_newest(place[2], runs)}{place[3]}", page)
+    return SECTION.sub(lambda match: f"{match[1]}{_newest(match[2], runs)}{match[3]}", page)
 
 
 def newest(suite: str, runs: Path) -> tuple[Record, str] | None:
-    """Return the newest record of a suite and the name of its file; None where none is kept.
+    """Return the newest record of a suite and the name of its file, or None.
 
     Raises:
         ManipDynError: If one of them is not of a clean commit.
@@ -219,22 +219,22 @@ def newest(suite: str, runs: Path) -> tuple[Record, str] | None:
     records = [(read_record(file), file.name) for file in files]
     for record, _ in records:
         clean_commit(record.setting)
-    return max(records, key=lambda each: (each[0].date, each[1]), default=None)
+    return max(records, key=lambda pair: (pair[0].date, pair[1]), default=None)
 
 
 def chart(runs: Path, robot: str = "pa10") -> str | None:
-    """Return the README's chart as SVG; None where no record has this robot."""
-    found = newest("dynamics", runs)
-    drawn = [each for each in charts(found[0]) if robot in each.title] if found else []
+    """Return the README's chart as SVG, or None if no record has this robot."""
+    pair = newest("dynamics", runs)
+    drawn = [item for item in charts(pair[0]) if robot in item.title] if pair else []
     return svg(drawn[0]) if drawn else None
 
 
 def _newest(suite: str, runs: Path) -> str:
-    """Return the text of the newest record of a suite."""
-    found = newest(suite, runs)
-    if found is None:
-        return f"No run is kept yet: `manip_dyn bench {suite} --keep benchmarks/runs`.\n"
-    record, name = found
+    """Return the newest record of a suite in Markdown."""
+    pair = newest(suite, runs)
+    if pair is None:
+        return f"No run is stored yet: `manip_dyn bench {suite} --keep benchmarks/runs`.\n"
+    record, name = pair
     table = "\n".join(line.rstrip() for line in str(record).splitlines())
     return (
         f"`manip_dyn bench {suite}`, {record.date}, [data](runs/{name})\n\n```text\n{table}\n```\n"

@@ -29,9 +29,9 @@ from manip_dyn.robot import Robot, load_robot
 RUNS = 9
 SAMPLES = 10_001
 BEYOND = 1e-6
-"""Share of a limit by which a sample violates it."""
+"""Fraction of a limit by which a sample must exceed it to count as a violation."""
 GRIDS = (100, 400, 1600)
-"""Intervals that TOPP-RA is given."""
+"""Numbers of intervals of TOPP-RA's grid."""
 PACKAGES = ("manip_dyn", "numba", "scipy", "toppra", "casadi")
 
 Motion = tuple[Vector, Matrix, Matrix, Matrix]
@@ -47,15 +47,15 @@ class Problem(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What a candidate made of a problem.
+    """Result of a candidate for a problem.
 
     Attributes:
-        problem: Its name.
-        candidate: Its name.
-        milliseconds: Time to compute.
-        duration: Of the motion, s.
-        violations: Share of the samples at which a limit is exceeded; None: not sampled.
-        load: Greatest share of a limit at the samples.
+        problem: Name of the problem.
+        candidate: Name of the candidate.
+        milliseconds: Computing time.
+        duration: Duration of the motion, s.
+        violations: Fraction of the samples at which a limit is exceeded; None if not sampled.
+        load: Greatest fraction of a limit at the samples.
     """
 
     problem: str
@@ -67,7 +67,7 @@ class Row(NamedTuple):
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return a table per problem; the number in brackets is the time over the first row's."""
+    """Return a table per problem; in brackets the ratio to the time of the first row."""
     lines = []
     for problem in dict.fromkeys(row.problem for row in rows):
         mine = [row for row in rows if row.problem == problem]
@@ -75,25 +75,25 @@ def table(rows: Sequence[Row]) -> str:
         lines += ["", problem, f"{'':<36}{head}"]
         for row in mine:
             cell = f"{row.milliseconds:.2f} ({row.milliseconds / mine[0].milliseconds:.3g})"
-            share = "-" if row.violations is None else f"{100.0 * row.violations:.1f} %"
+            violations = "-" if row.violations is None else f"{100.0 * row.violations:.1f} %"
             load = "-" if row.load is None else f"{row.load:.6f}"
             lines.append(
-                f"{row.candidate:<36}{cell:>20}{row.duration:>12.6f}{share:>12}{load:>15}"
+                f"{row.candidate:<36}{cell:>20}{row.duration:>12.6f}{violations:>12}{load:>15}"
             )
     return "\n".join(lines)
 
 
 def problems() -> list[Problem]:
-    """Return the paths."""
-    found = []
+    """Return the paths to time."""
+    result = []
     ur5, panda = load_robot("ur5"), load_robot("panda")
     for robot, seed in ((ur5, 1), (panda, 3)):
         points = curve(robot, seed)
-        found.append(Problem(f"{robot.name}, straight", robot, points[[0, -1]]))
-        found.append(Problem(f"{robot.name}, curved", robot, points))
+        result.append(Problem(f"{robot.name}, straight", robot, points[[0, -1]]))
+        result.append(Problem(f"{robot.name}, curved", robot, points))
     damped = load_robot("ur5", viscous_friction=list(0.1 * ur5.tau_max / ur5.v_max))
-    found.append(Problem("ur5 with damping, curved", damped, curve(ur5, 1)))
-    return found
+    result.append(Problem("ur5 with damping, curved", damped, curve(ur5, 1)))
+    return result
 
 
 def curve(robot: Robot, seed: int) -> Matrix:
@@ -119,27 +119,27 @@ def _ours(problem: Problem) -> Row:
     def compute() -> PathTiming:
         return time_path(problem.robot, problem.waypoints)
 
-    made = compute()
-    times = np.linspace(0.0, made.t_final, SAMPLES)
-    states = [made.joints(float(t)) for t in times]
-    q, v, a = (np.array(each) for each in zip(*states, strict=True))
-    name = f"manip_dyn, {len(made.motion.grid) - 1} intervals"
-    return _row(problem, name, compute, made.t_final, (times, q, v, a))
+    timing = compute()
+    times = np.linspace(0.0, timing.t_final, SAMPLES)
+    states = [timing.joints(float(t)) for t in times]
+    q, v, a = (np.array(column) for column in zip(*states, strict=True))
+    name = f"manip_dyn, {len(timing.motion.grid) - 1} intervals"
+    return _row(problem, name, compute, timing.t_final, (times, q, v, a))
 
 
 def _toppra(problem: Problem) -> list[Row]:
     if not installed("toppra"):
         return []
     rows = []
-    ways = [(n, "ParametrizeConstAccel") for n in GRIDS] + [(GRIDS[1], "ParametrizeSpline")]
-    for intervals, way in ways:
-        compute = toppra_motion(problem.robot, problem.waypoints, intervals, way)
-        made = compute()
-        times = np.linspace(0.0, made.duration, SAMPLES)
-        motion = (times, made(times, 0), made(times, 1), made(times, 2))
-        kind = "spline" if way == "ParametrizeSpline" else "exact"
+    variants = [(n, "ParametrizeConstAccel") for n in GRIDS] + [(GRIDS[1], "ParametrizeSpline")]
+    for intervals, parametrizer in variants:
+        compute = toppra_motion(problem.robot, problem.waypoints, intervals, parametrizer)
+        trajectory = compute()
+        times = np.linspace(0.0, trajectory.duration, SAMPLES)
+        motion = (times, trajectory(times, 0), trajectory(times, 1), trajectory(times, 2))
+        kind = "spline" if parametrizer == "ParametrizeSpline" else "exact"
         name = f"TOPP-RA, {intervals} intervals, {kind}"
-        rows.append(_row(problem, name, compute, float(made.duration), motion))
+        rows.append(_row(problem, name, compute, float(trajectory.duration), motion))
     return rows
 
 
@@ -152,22 +152,22 @@ def _collocation(problem: Problem) -> Row:
 
 def _row(problem: Problem, name: str, compute: Callable, duration: float, motion: Motion) -> Row:
     load = loads(problem.robot, motion)
-    share = float(np.mean(load > 1.0 + BEYOND))
-    return Row(problem.name, name, _milliseconds(compute), duration, share, float(load.max()))
+    violations = float(np.mean(load > 1.0 + BEYOND))
+    return Row(problem.name, name, _milliseconds(compute), duration, violations, float(load.max()))
 
 
 def loads(robot: Robot, motion: Motion) -> Vector:
-    """Return the greatest share of a limit of speed or effort (m,), efforts by pinocchio."""
+    """Return the greatest fraction of a limit of speed or effort (m,), efforts by pinocchio."""
     _, q, v, a = motion
     data = robot.model.createData()
     efforts = np.array(
         [
-            pinocchio.rnea(robot.model, data, *each) + robot.damping * each[1]
-            for each in zip(q, v, a, strict=True)
+            pinocchio.rnea(robot.model, data, *state) + robot.damping * state[1]
+            for state in zip(q, v, a, strict=True)
         ]
     )
-    shares = np.hstack([np.abs(efforts) / robot.tau_max, np.abs(v) / robot.v_max])
-    return shares.max(axis=1)
+    fractions = np.hstack([np.abs(efforts) / robot.tau_max, np.abs(v) / robot.v_max])
+    return fractions.max(axis=1)
 
 
 def _milliseconds(compute: Callable[[], object]) -> float:
@@ -179,15 +179,17 @@ def _milliseconds(compute: Callable[[], object]) -> float:
 CELLS = 200
 
 
-def toppra_motion(robot: Robot, points: Matrix, intervals: int, way: str) -> Callable[[], Any]:
-    """Return TOPP-RA as its users call it (Pham, Pham 2018), efforts by pinocchio.
+def toppra_motion(
+    robot: Robot, points: Matrix, intervals: int, parametrizer: str
+) -> Callable[[], Any]:
+    """Return a TOPP-RA solve as in its documentation (Pham, Pham 2018), efforts by pinocchio.
 
     Args:
         robot: The arm.
-        points: Waypoints (m, n), joined as `time_path` does.
-        intervals: Of its grid, of equal lengths.
-        way: Its parametrizer: ``ParametrizeConstAccel`` moves as was computed,
-            ``ParametrizeSpline``, the default, by a spline through the grid points.
+        points: Waypoints (m, n), interpolated as by `time_path`.
+        intervals: Number of equal intervals of its grid.
+        parametrizer: ``ParametrizeConstAccel`` follows the computed accelerations;
+            ``ParametrizeSpline``, TOPP-RA's default, a spline through the grid points.
     """
     import toppra
 
@@ -213,7 +215,11 @@ def toppra_motion(robot: Robot, points: Matrix, intervals: int, way: str) -> Cal
             np.column_stack([-robot.v_max, robot.v_max])
         )
         instance = toppra.algorithm.TOPPRA(
-            [limits, speeds], path, gridpoints=grid, parametrizer=way, solver_wrapper="seidel"
+            [limits, speeds],
+            path,
+            gridpoints=grid,
+            parametrizer=parametrizer,
+            solver_wrapper="seidel",
         )
         return instance.compute_trajectory(0.0, 0.0)
 
@@ -221,11 +227,11 @@ def toppra_motion(robot: Robot, points: Matrix, intervals: int, way: str) -> Cal
 
 
 def collocation(robot: Robot, path: JointPath) -> Callable[[], float]:
-    """Return the path's fastest timing by IPOPT as a function that solves once more.
+    """Return a function that solves for the path's fastest timing by IPOPT.
 
-    Squares of speed at the ends and controls linear in each of `CELLS` intervals, the efforts at
-    both ends within their limits with damping, speeds in the middle, too: the nonlinear program
-    XX
+    The function returns the duration. The unknowns are the squares of the speed at the ends of
+    `CELLS` intervals, and controls that are linear in each interval. Efforts, including damping,
+    are limited at both ends of an interval; speeds also in its middle.
     """
     import casadi
 
@@ -248,13 +254,13 @@ def collocation(robot: Robot, path: JointPath) -> Callable[[], float]:
             problem.subject_to(problem.bounded(-limit, a[part, i] * u + rest, limit))
     middle = 0.5 * (x[:-1] + x[1:]) + 0.25 * width * (left - right)
     problem.subject_to(problem.bounded(1e-9, middle, _cap(robot, path, 0.5 * (s[:-1] + s[1:]))))
-    share = width / (root[:-1] + root[1:])
-    bend = (right - left) / width * share**2
-    duration = 2.0 * casadi.sum1(share * (1.0 + bend / 3.0 + bend**2 / 5.0))
+    factor = width / (root[:-1] + root[1:])
+    bend = (right - left) / width * factor**2
+    duration = 2.0 * casadi.sum1(factor * (1.0 + bend / 3.0 + bend**2 / 5.0))
     problem.minimize(duration)
     problem.solver("ipopt", {"print_time": False}, {"print_level": 0, "sb": "yes", "tol": 1e-9})
-    place = np.linspace(0.0, 1.0, CELLS + 1)
-    start = 0.1 * np.min(cap) * 4.0 * place * (1.0 - place)
+    fraction = np.linspace(0.0, 1.0, CELLS + 1)
+    start = 0.1 * np.min(cap) * 4.0 * fraction * (1.0 - fraction)
 
     def solve() -> float:
         problem.set_initial(x, start)
@@ -266,7 +272,7 @@ def collocation(robot: Robot, path: JointPath) -> Callable[[], float]:
 
 
 def _coefficients(robot: Robot, path: JointPath, s: Vector) -> tuple[Matrix, ...]:
-    """Return the efforts' coefficients by u, x, sqrt(x) and 1 (k, n), by pinocchio."""
+    """Return the coefficients of u, x, sqrt(x) and 1 in the efforts (k, n), by pinocchio."""
     model, data = robot.model, robot.model.createData()
     zero = np.zeros(robot.n)
     rows = []
@@ -280,10 +286,10 @@ def _coefficients(robot: Robot, path: JointPath, s: Vector) -> tuple[Matrix, ...
                 rest,
             )
         )
-    return tuple(np.array(each) for each in zip(*rows, strict=True))
+    return tuple(np.array(column) for column in zip(*rows, strict=True))
 
 
 def _cap(robot: Robot, path: JointPath, s: Vector) -> Vector:
-    """Return the squares (k,) of the path's greatest speeds within the joints' speed limits."""
+    """Return the squares (k,) of the path speeds at which a joint reaches its speed limit."""
     with np.errstate(divide="ignore"):
         return np.min((robot.v_max / np.abs(path(s, 1))) ** 2, axis=1)

@@ -24,16 +24,16 @@ from manip_dyn.robot import Robot, load_robot
 
 RUNS = 9
 MOST_JOINTS = 2
-"""Of the arms that minimum time is asked of."""
+"""Largest number of joints for which minimum time is planned."""
 PACKAGES = ("manip_dyn", "numba", "scipy", "casadi", "toppra")
 FIRST = 1.5
-"""Duration that the collocation starts from, s."""
+"""Duration of the initial guess of the collocation, s."""
 TRIALS = 5000
-"""After how many trials the grid search is stopped."""
+"""Largest number of trials of the grid search."""
 
 
 class Problem(NamedTuple):
-    """A rest-to-rest motion; where the thesis has it, the first step and `Werror` of its grid."""
+    """A rest-to-rest motion; if it is one of the thesis, first step and `Werror` of its grid."""
 
     name: str
     robot: Robot
@@ -43,7 +43,7 @@ class Problem(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What a candidate made of a problem: time to plan, ms; duration of the motion, s; a note."""
+    """Result of a candidate for a problem: planning time (ms), duration (s), and a note."""
 
     problem: str
     candidate: str
@@ -56,7 +56,7 @@ Candidate = Callable[[Problem], Row | None]
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return a table per problem; the number in brackets is the time over the first row's."""
+    """Return a table per problem; in brackets the ratio to the time of the first row."""
     lines = []
     for problem in dict.fromkeys(row.problem for row in rows):
         mine = [row for row in rows if row.problem == problem]
@@ -70,7 +70,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def problems() -> list[Problem]:
-    """Return the motions."""
+    """Return the motions to plan."""
     ibm, cylindrical, pa10 = map(load_robot, ("ibm7535", "cylindrical", "pa10"))
     wide = (0.4, 0.6, -0.3, 1.1, 0.3, 0.5, -0.4), (-0.4, 0.3, 0.3, 1.6, -0.3, -0.2, 0.5)
     return [
@@ -88,24 +88,24 @@ def zero_net_work(problem: Problem) -> Row:
     def plan():
         return plan_zero_net_work(problem.robot, problem.start, problem.goal)
 
-    made = plan()
-    return Row(problem.name, "zero net work", _milliseconds(plan), made.t_final, made.status)
+    result = plan()
+    return Row(problem.name, "zero net work", _milliseconds(plan), result.t_final, result.status)
 
 
 def minimum_time(problem: Problem) -> Row | None:
-    """Time `plan_minimum_time`, which is for arms of few joints."""
+    """Time `plan_minimum_time` for arms of few joints."""
     if problem.robot.n > MOST_JOINTS:
         return None
 
     def plan():
         return plan_minimum_time(problem.robot, problem.start, problem.goal)
 
-    made = plan()
-    return Row(problem.name, "minimum time", _milliseconds(plan), made.t_final, made.status)
+    result = plan()
+    return Row(problem.name, "minimum time", _milliseconds(plan), result.t_final, result.status)
 
 
 def casadi_collocation(problem: Problem) -> Row | None:
-    """Time CasADi with IPOPT on the same, the efforts constant in each of 100 intervals."""
+    """Time collocation with CasADi and IPOPT, with constant efforts in each of 100 intervals."""
     if problem.robot.n > MOST_JOINTS or not installed("casadi"):
         return None
     plan = collocation(problem.robot, np.array(problem.start), np.array(problem.goal), FIRST)
@@ -135,12 +135,12 @@ def thesis_grid_search(problem: Problem) -> Row | None:
     arguments = (problem.robot, problem.start, problem.goal, step, 1e-4, enough, 2.0)
     grid_search(*arguments, most=1)
     began = time.process_time()
-    found = grid_search(*arguments, most=TRIALS)
+    result = grid_search(*arguments, most=TRIALS)
     milliseconds = 1e3 * (time.process_time() - began)
-    if found.success:
-        duration, note = float(found.t_arrival.max()), f"{found.trials} trials"
+    if result.success:
+        duration, note = float(result.t_arrival.max()), f"{result.trials} trials"
     else:
-        duration, note = None, f"gave up after {found.trials} trials"
+        duration, note = None, f"no solution in {result.trials} trials"
     return Row(problem.name, "grid search of the thesis", milliseconds, duration, note)
 
 
@@ -169,9 +169,10 @@ INTERVALS = 100
 
 
 def collocation(robot: Robot, start: Vector, goal: Vector, first: float) -> Callable[[], float]:
-    """Return Hermite-Simpson collocation with piecewise constant efforts as a function.
+    """Return a function that plans by Hermite-Simpson collocation and returns the duration.
 
-    It starts from the straight line with constant speed and the duration `first`, s. Betts (2010),
+    Efforts are piecewise constant. The problem is built once; a call only solves it. The initial
+    guess is the straight line with constant speed and the duration `first`, s. Betts (2010),
     Practical methods for optimal control using nonlinear programming, section 4.6.6.
     """
     import casadi
@@ -203,8 +204,8 @@ def collocation(robot: Robot, start: Vector, goal: Vector, first: float) -> Call
     problem.subject_to(duration >= 1e-3)
     problem.minimize(duration)
     problem.solver("ipopt", {"print_time": False}, {"print_level": 0, "sb": "yes", "tol": 1e-8})
-    share = np.linspace(0.0, 1.0, cells + 1)
-    straight = start[:, None] + (goal - start)[:, None] * share
+    fraction = np.linspace(0.0, 1.0, cells + 1)
+    straight = start[:, None] + (goal - start)[:, None] * fraction
     speed = np.tile(((goal - start) / first)[:, None], (1, cells + 1))
     guess = np.vstack([straight, speed])
 
@@ -219,7 +220,10 @@ def collocation(robot: Robot, start: Vector, goal: Vector, first: float) -> Call
 
 
 def straight_path(robot: Robot, start: Vector, goal: Vector) -> Callable[[], float]:
-    """Return TOPP-RA on the straight joint path as a function (Pham, Pham 2018)."""
+    """Return a function that times the straight joint path by TOPP-RA and returns the duration.
+
+    Pham, Pham (2018), A new approach to time-optimal path parameterization.
+    """
     import toppra
 
     toppra.setup_logging("ERROR")

@@ -40,23 +40,25 @@ from manip_dyn.planning.path_timing import time_path
 from manip_dyn.robot import Robot, load_robot
 
 MAX_DISTANCE, PARTS = 1e-6, 16
-"""Distance from the goal at rest, from which on a motion is simulated in so many parts besides."""
+"""Distance from the goal above which a motion is simulated in parts, and the number of parts."""
 ROBOTS = ("rr", "ibm7535", "cylindrical")
 
 
 class Outcome(NamedTuple):
-    """What came out for the goals of one robot.
+    """Results for the random goals of one robot.
 
     Attributes:
-        counts: How many came out how: ``solved`` (``with a singular arc`` or ``along limits``
-            among them), ``converged``, ``uncertified``, refused for a ``limit`` or because
-            none was ``not found``; how many are ``slower than the straight path``.
+        robot: Name of the robot.
+        counts: Numbers of plans: ``solved`` (including those ``with a singular arc`` or ``along
+            limits``), ``converged``, ``uncertified``; of goals without a plan because of a
+            ``limit`` or because none was ``not found``; of plans that are ``slower than the
+            straight path``.
         worst: Largest distance from the goal at rest after an independent simulation.
-        unstable: Of how many motions that is above `AWAY`.
-        apart: Largest distance of these from the plan after a sixteenth that began on it.
         milliseconds: Quantiles 0.5, 0.9 and 1 of the CPU time of a plan.
-        gain: By what share of its time the straight path is slower: least, median, most.
-        gap: Median and largest share of the duration that motions near converged ones may save.
+        gain: Fraction of the straight path's duration that is saved: least, median, most.
+        gap: Median and largest fraction of the duration that motions near converged ones may save.
+        unstable: Number of motions that end more than `MAX_DISTANCE` away.
+        apart: Largest distance of these from the plan after a sixteenth that starts on it.
     """
 
     robot: str
@@ -69,7 +71,7 @@ class Outcome(NamedTuple):
     apart: float = 0.0
 
     def sentence(self, count: int) -> str:
-        """Return all this of `count` goals."""
+        """Return the results for `count` goals as a sentence."""
         counts = ", ".join(f"{number} {status}" for status, number in self.counts.items())
         median, most, longest = self.milliseconds
         return (
@@ -81,7 +83,7 @@ class Outcome(NamedTuple):
 
 
 def minimum_time_goals(robot: Robot, goals: int, seed: int = 0) -> Outcome:
-    """Plan between `goals` random pairs of postures and count what comes out."""
+    """Plan minimum-time motions between `goals` random pairs of postures."""
     counts, worst, unstable, apart = Counter[str](), 0.0, 0, 0.0
     times, gains, gaps = list[float](), list[float](), list[float]()
     for start, goal in random_pairs(robot, goals, seed):
@@ -118,13 +120,13 @@ def minimum_time_goals(robot: Robot, goals: int, seed: int = 0) -> Outcome:
 
 
 def random_pairs(robot: Robot, count: int, seed: int = 0) -> Iterator[tuple[Vector, Vector]]:
-    """Yield random postures (n,) in pairs, where the arm can be held."""
-    rng, found = np.random.default_rng(seed), 0
+    """Yield pairs of random postures (n,) in which the effort limits suffice to hold the arm."""
+    rng, yielded = np.random.default_rng(seed), 0
     low, high = np.maximum(robot.q_min, -np.pi), np.minimum(robot.q_max, np.pi)
-    while found < count:
+    while yielded < count:
         start, goal = rng.uniform(low, high), rng.uniform(low, high)
         if _is_holdable(robot, start) and _is_holdable(robot, goal):
-            found += 1
+            yielded += 1
             yield start, goal
 
 
@@ -138,7 +140,7 @@ def _is_holdable(robot: Robot, q: Vector) -> bool:
 
 
 def _gain(robot: Robot, plan: Plan) -> float:
-    """Return by what share the straight path is slower; nan where it cannot be followed."""
+    """Return the fraction of the straight path's duration that the plan saves; NaN without one."""
     try:
         return 1.0 - plan.t_final / time_path(robot, np.array([plan.q0, plan.qf])).t_final
     except ManipDynError:
@@ -146,15 +148,15 @@ def _gain(robot: Robot, plan: Plan) -> float:
 
 
 def final_state(plan: Plan) -> Vector:
-    """Return the state (2 n,) at the end, by DOP853 with pinocchio's dynamics."""
+    """Return the final state (2 n,) of a plan by DOP853 with pinocchio's dynamics."""
     return _simulated(plan, np.concatenate(plan.state(0.0)), plan.knots)
 
 
 def largest_departure(plan: Plan) -> float:
-    """Return the largest distance from the plan after a sixteenth of it that began there."""
-    places = np.linspace(0, len(plan.knots) - 1, PARTS + 1).astype(int)
+    """Return the largest distance from the plan after a sixteenth that starts on it."""
+    indices = np.linspace(0, len(plan.knots) - 1, PARTS + 1).astype(int)
     away = 0.0
-    for first, last in pairwise(places.tolist()):
+    for first, last in pairwise(indices.tolist()):
         begin, end = (np.concatenate(plan.state(plan.knots[k])) for k in (first, last))
         reached = _simulated(plan, begin, plan.knots[first : last + 1])
         away = max(away, float(np.abs(reached - end).max()))
@@ -162,7 +164,7 @@ def largest_departure(plan: Plan) -> float:
 
 
 def _simulated(plan: Plan, y: Vector, knots: Vector) -> Vector:
-    """Return the state (2 n,) at the last of some knots, from one at the first."""
+    """Return the state (2 n,) at the last knot, simulated from the state `y` at the first."""
     robot, n = plan.robot, plan.robot.n
     data = robot.model.createData()
 
@@ -172,7 +174,7 @@ def _simulated(plan: Plan, y: Vector, knots: Vector) -> Vector:
         tau = plan.effort(min(t, np.nextafter(end, 0.0))) + passive
         return np.concatenate([v, pinocchio.aba(robot.model, data, q, v, tau)])
 
-    # Efforts are smooth between knots only: across them a step's error is not what it seems.
+    # Efforts are smooth between knots only; across a knot the error estimate is wrong.
     for begin, end in pairwise(knots):
         if end > begin:
             run = solve_ivp(rates, (begin, end), y, "DOP853", args=(end,), rtol=1e-10, atol=1e-12)
@@ -181,24 +183,24 @@ def _simulated(plan: Plan, y: Vector, knots: Vector) -> Vector:
 
 
 def arm(name: str) -> Robot:
-    """Return a robot, or its first three joints where the name ends in ``/3``."""
+    """Return a robot, or its first three joints if the name ends in ``/3``."""
     whole = load_robot(name.removesuffix("/3"))
     others = whole.joint_names[3:] if name.endswith("/3") else ()
     return load_robot(name.removesuffix("/3"), lock=dict.fromkeys(others, 0.0))
 
 
 def zero_net_work_goals(robot: Robot, goals: int, seed: int = 0) -> Outcome:
-    """Plan between `goals` random pairs of postures and count what comes out."""
+    """Plan zero-net-work motions between `goals` random pairs of postures."""
     rng, counts, worst, times = np.random.default_rng(seed), Counter[str](), 0.0, []
     low, high = np.maximum(robot.q_min, -np.pi), np.minimum(robot.q_max, np.pi)
-    plan_zero_net_work(robot, 0.5 * (low + high), 0.4 * low + 0.6 * high)  # compiled from here on
+    plan_zero_net_work(robot, 0.5 * (low + high), 0.4 * low + 0.6 * high)  # compiles the planner
     for _ in range(goals):
         start, goal = rng.uniform(low, high), rng.uniform(low, high)
         began = time.perf_counter()
         try:
             plan = plan_zero_net_work(robot, start, goal)
         except ManipDynError:
-            counts["refused"] += 1
+            counts["without a plan"] += 1
             continue
         finally:
             times.append((time.perf_counter() - began) * 1e3)
@@ -211,18 +213,18 @@ def zero_net_work_goals(robot: Robot, goals: int, seed: int = 0) -> Outcome:
 COLLOCATION_CELLS, FINER = 100, 4
 STARTS = 20
 FASTER = 1e-4
-"""By how much a motion has to be faster to count, s."""
+"""Smallest difference of durations that counts as faster, s."""
 SWING = 1.2
-"""How far joints swing out on detours, rad or m; standard deviation of random ones."""
+"""Amplitude of detours, rad or m; standard deviation of random ones."""
 FIRST = 1.5
 """Duration of the initial guesses, s."""
 MOST_STEPS = 400
 FEW_JOINTS, CELLS_OF_MANY = 2, 60
-"""Arms of more joints have one initial guess, on a grid of so many cells."""
+"""Arms of more joints than the first have one initial guess, on a grid with the second's cells."""
 
 
 class Collocation:
-    """Hermite-Simpson with piecewise constant efforts between states at rest.
+    """Hermite-Simpson collocation with piecewise constant efforts between states at rest.
 
     Betts (2010), Practical methods for optimal control using nonlinear programming, section 4.6.6.
     """
@@ -242,7 +244,9 @@ class Collocation:
         ends = casadi.MX.sym("ends", 4 * n)
         h, across = duration / cells, slope.map(cells)
         efforts = casadi.repmat(casadi.DM(robot.tau_max), 1, cells) * u
-        before, after, between = (across(each, efforts) for each in (x[:, :-1], x[:, 1:], middle))
+        before, after, between = (
+            across(states, efforts) for states in (x[:, :-1], x[:, 1:], middle)
+        )
         gaps = casadi.vertcat(
             casadi.vec(middle - 0.5 * (x[:, :-1] + x[:, 1:]) - h / 8 * (before - after)),
             casadi.vec(x[:, 1:] - x[:, :-1] - h / 6 * (before + 4 * between + after)),
@@ -267,10 +271,10 @@ class Collocation:
         self._low = np.concatenate([low, -free, -one, [1e-3]])
         self._high = np.concatenate([high, free, one, [1e3]])
 
-    def solved(
+    def solve(
         self, start: Vector, goal: Vector, x: Matrix, u: Matrix, duration: float
     ) -> tuple[float, Matrix, Matrix]:
-        """Return duration, states and efforts near a guess; an infinite one if there is none.
+        """Return duration, states and efforts of the solution near a guess, infinite without one.
 
         Args:
             start: Positions (n,).
@@ -281,7 +285,7 @@ class Collocation:
         """
         n, cells, rest = self._robot.n, self._cells, np.zeros(self._robot.n)
         middle = 0.5 * (x[1:] + x[:-1])
-        found = self._solver(
+        solution = self._solver(
             x0=np.concatenate([x.ravel(), middle.ravel(), u.ravel(), [duration]]),
             p=np.concatenate([start, rest, goal, rest]),
             lbx=self._low,
@@ -289,7 +293,7 @@ class Collocation:
             lbg=0.0,
             ubg=0.0,
         )
-        w = np.array(found["x"]).ravel()
+        w = np.array(solution["x"]).ravel()
         states = w[: 2 * n * (cells + 1)].reshape(cells + 1, 2 * n)
         efforts = w[-1 - n * cells : -1].reshape(cells, n)
         is_solved = self._solver.stats()["success"]
@@ -297,50 +301,46 @@ class Collocation:
 
 
 def swings(robot: Robot, rng: np.random.Generator) -> list[Vector]:
-    """Return how far the joints (n,) swing out in each initial guess."""
-    each = [side * SWING * unit for unit in np.eye(robot.n) for side in (1.0, -1.0)]
-    known = [np.zeros(robot.n), *each]
-    count = max(STARTS - len(known), 0)
-    return known + [rng.normal(scale=SWING, size=robot.n) for _ in range(count)]
+    """Return the amplitudes (n,) of the detours of each initial guess."""
+    detours = [side * SWING * unit for unit in np.eye(robot.n) for side in (1.0, -1.0)]
+    amplitudes = [np.zeros(robot.n), *detours]
+    count = max(STARTS - len(amplitudes), 0)
+    return amplitudes + [rng.normal(scale=SWING, size=robot.n) for _ in range(count)]
 
 
 def least_duration(robot: Robot, start: Vector, goal: Vector, than: float) -> float:
-    """Return the least duration found, s; that on a finer grid where it is less than another."""
+    """Return the least duration of the collocations, s, refined if it is less than `than`."""
     if robot.n > FEW_JOINTS:
         return near_straight_path(robot, start, goal)
     rng, best = np.random.default_rng(0), (np.inf, np.empty((0, 0)), np.empty((0, 0)))
-    coarse, z = (
-        Collocation(robot, COLLOCATION_CELLS),
-        np.linspace(0.0, 1.0, COLLOCATION_CELLS + 1)[:, None],
-    )
+    coarse = Collocation(robot, COLLOCATION_CELLS)
+    z = np.linspace(0.0, 1.0, COLLOCATION_CELLS + 1)[:, None]
     for swing in swings(robot, rng):
         q = start + (goal - start) * z + swing * np.sin(np.pi * z) ** 2
         q = np.clip(q, robot.q_min, robot.q_max)
         x = np.hstack([q, np.gradient(q, FIRST / COLLOCATION_CELLS, axis=0)])
-        found = coarse.solved(start, goal, x, np.zeros((COLLOCATION_CELLS, robot.n)), FIRST)
-        best = min(best, found, key=lambda each: each[0])
+        solution = coarse.solve(start, goal, x, np.zeros((COLLOCATION_CELLS, robot.n)), FIRST)
+        best = min(best, solution, key=lambda motion: motion[0])
     if best[0] > than - FASTER:
         return best[0]
-    fine, share = (
-        Collocation(robot, FINER * COLLOCATION_CELLS),
-        np.linspace(0.0, 1.0, FINER * COLLOCATION_CELLS + 1),
-    )
-    x = np.array([np.interp(share, z[:, 0], each) for each in best[1].T]).T
-    return fine.solved(start, goal, x, np.repeat(best[2], FINER, axis=0), best[0])[0]
+    fine = Collocation(robot, FINER * COLLOCATION_CELLS)
+    z_fine = np.linspace(0.0, 1.0, FINER * COLLOCATION_CELLS + 1)
+    x = np.array([np.interp(z_fine, z[:, 0], column) for column in best[1].T]).T
+    return fine.solve(start, goal, x, np.repeat(best[2], FINER, axis=0), best[0])[0]
 
 
 def near_straight_path(robot: Robot, start: Vector, goal: Vector) -> float:
-    """Return the least duration near the straight path, s; an infinite one if none is found."""
+    """Return the duration of the local minimum near the straight path, s; infinite without one."""
     straight = time_path(robot, np.array([start, goal]))
     times = np.linspace(0.0, straight.t_final, CELLS_OF_MANY + 1)
     x = np.array([np.concatenate(straight.joints(t)[:2]) for t in times])
     collocation, rest = Collocation(robot, CELLS_OF_MANY), np.zeros((CELLS_OF_MANY, robot.n))
-    return collocation.solved(start, goal, x, rest, straight.t_final)[0]
+    return collocation.solve(start, goal, x, rest, straight.t_final)[0]
 
 
 def faster_collocations(robot: Robot, goals: int) -> tuple[Counter[str], list[float]]:
-    """Count the goals that are planned for, and by how much plans that are beaten are, s."""
-    counts, found = Counter[str](), list[float]()
+    """Return numbers of plans and solutions, and by how much collocations are faster, s."""
+    counts, differences = Counter[str](), list[float]()
     for start, goal in random_pairs(robot, goals):
         try:
             plan = plan_minimum_time(robot, start, goal)
@@ -352,8 +352,8 @@ def faster_collocations(robot: Robot, goals: int) -> tuple[Counter[str], list[fl
         least = least_duration(robot, start, goal, plan.t_final)
         counts["solved by collocation"] += least < np.inf
         if plan.t_final - least > FASTER:
-            found.append(plan.t_final - least)
-    return counts, found
+            differences.append(plan.t_final - least)
+    return counts, differences
 
 
 def _planned(robot: Robot, goals: int) -> str:

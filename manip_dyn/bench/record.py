@@ -1,11 +1,11 @@
-"""A suite's rows with the setting they were measured in: what `manip_dyn bench` prints and keeps.
+"""Records of suites: the rows of a measurement with its commit, processor and versions.
 
 A suite is a module of this package with
 
-    PACKAGES    whose versions a time means nothing without
+    PACKAGES    packages whose versions are recorded
     Row         a NamedTuple: one measurement
-    measure     what measures: returns rows
-    table       the text of rows
+    measure     a function that measures and returns rows
+    table       a function that returns the text of rows
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SUITES = (
 
 
 class Suite(Protocol):
-    """What the module of a suite has."""
+    """Interface of the module of a suite."""
 
     PACKAGES: tuple[str, ...]
     Row: Any
@@ -38,7 +38,7 @@ class Suite(Protocol):
         """Return the rows."""
 
     def table(self, rows: Sequence[Any]) -> str:
-        """Return them as text."""
+        """Return the rows as text."""
 
 
 def suite(name: str) -> Suite:
@@ -47,13 +47,13 @@ def suite(name: str) -> Suite:
 
 
 class Record(NamedTuple):
-    """What was measured.
+    """A measurement of a suite.
 
     Attributes:
         suite: One of `SUITES`.
         date: Day, UTC.
-        setting: Commit, processor, versions, load of the machine before.
-        rows: The suite's.
+        setting: Commit, processor, versions, load of the machine before the measurement.
+        rows: Rows of the suite.
     """
 
     suite: str
@@ -72,28 +72,28 @@ class Record(NamedTuple):
 
 
 def bench(name: str, *arguments: Any) -> Record:
-    """Measure a suite.
+    """Measure a suite and return the record.
 
     Args:
         name: One of `SUITES`.
-        *arguments: For its `measure`, such as the robots; without, what it always takes.
+        *arguments: Arguments of its `measure`, such as the robots; by default those of the suite.
     """
     module = suite(name)
-    found = dict(setting(module.PACKAGES))
+    entries = dict(setting(module.PACKAGES))
     for package in module.PACKAGES:
-        found.setdefault(package, "not installed")
+        entries.setdefault(package, "not installed")
     if hasattr(os, "getloadavg"):
-        found["load"] = f"{os.getloadavg()[0]:.1f}"  # of others: it tells how to read times
+        entries["load"] = f"{os.getloadavg()[0]:.1f}"  # a loaded machine lengthens times
     today = datetime.now(timezone.utc).date().isoformat()
-    return Record(name, today, found, list(module.measure(*arguments)))
+    return Record(name, today, entries, list(module.measure(*arguments)))
 
 
-# -------------------------------------------------------------------------- as data
+# --------------------------------------------------------------------------- files
 def keep(record: Record, folder: Path) -> Path:
     """Write a record as ``<suite>-<commit>.json`` and return the file.
 
     Raises:
-        ManipDynError: If it is not of a clean commit, or cannot be written.
+        ManipDynError: If its commit is not clean, or the file cannot be written.
     """
     path = folder / f"{record.suite}-{clean_commit(record.setting)}.json"
     text = json.dumps(record.content(), indent=1) + "\n"
@@ -104,23 +104,23 @@ def keep(record: Record, folder: Path) -> Path:
     return path
 
 
-def clean_commit(found: dict[str, str]) -> str:
-    """Return the commit of a setting, by which a record can be measured again.
+def clean_commit(entries: dict[str, str]) -> str:
+    """Return the commit of a setting.
 
     Raises:
-        ManipDynError: If files were changed since, or there is no commit.
+        ManipDynError: If there are uncommitted changes, or there is no commit.
     """
-    commit = found.get("commit", "unknown")
+    commit = entries.get("commit", "unknown")
     if commit == "unknown" or commit.endswith("-dirty"):
         raise ManipDynError(
-            f"the commit of this package is '{commit}'; expected a clean one to keep a record of: "
-            "commit what is changed first"
+            f"the commit of this package must be clean to store a record, got '{commit}': "
+            "commit the changes first"
         )
     return commit
 
 
 def read_record(path: Path) -> Record:
-    """Return a kept record."""
+    """Return the record stored in a file."""
     content = json.loads(path.read_text(encoding="utf-8"))
     row_type = suite(content["suite"]).Row
     rows = [row_type(**_timed(row)) for row in content["rows"]]
@@ -130,11 +130,11 @@ def read_record(path: Path) -> Record:
 def _plain(row: Any) -> dict[str, Any]:
     values = row._asdict()
     if "timings" in values:
-        values["timings"] = [each._asdict() for each in values["timings"]]
+        values["timings"] = [timing._asdict() for timing in values["timings"]]
     return values
 
 
 def _timed(values: dict[str, Any]) -> dict[str, Any]:
     if "timings" not in values:
         return values
-    return values | {"timings": [Timing(**each) for each in values["timings"]]}
+    return values | {"timings": [Timing(**timing) for timing in values["timings"]]}

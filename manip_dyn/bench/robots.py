@@ -38,7 +38,7 @@ CHANGES = {
     "lower": ("limit", ("lower",)),
     "upper": ("limit", ("upper",)),
 }
-"""What can be changed -> element below the link or joint, its attributes."""
+"""Parameter -> element below the link or joint, attributes of the element."""
 
 
 def changed_robot(
@@ -48,30 +48,32 @@ def changed_robot(
     joints: Mapping[str, Any] | None = None,
     load: float | None = None,
 ) -> Robot:
-    """Return a shipped robot with changed numbers, or as it is if nothing is changed.
+    """Return a shipped robot with changed parameters.
 
     Args:
-        name: What the changed robot is called.
-        robot: The shipped one.
-        links: Its links by name, with what of `PLACES` is changed; SI units, as in a URDF.
-        joints: Its joints, in the same way.
+        name: Name of the changed robot.
+        robot: Name of the shipped robot.
+        links: Link -> parameter in `CHANGES` -> value in SI units, as in a URDF.
+        joints: Joint -> parameter -> value.
         load: Mass of its payload, kg.
 
     Raises:
-        ManipDynError: If there is no such robot, part or number.
+        ManipDynError: If there is no such robot, link, joint or parameter.
     """
     if not links and not joints and load is None:
         return load_robot(robot)
     shipped = share_directory() / "urdf" / f"{robot}.urdf"
     if not shipped.is_file():
-        raise ManipDynError(f"arm '{name}' changes '{robot}', which is not shipped")
+        raise ManipDynError(f"robot of the arm '{name}' must be a shipped robot, got '{robot}'")
     root = ElementTree.parse(shipped).getroot()
     root.set("name", name)
     for kind, changes in (("link", links), ("joint", joints)):
         for part, numbers in (changes or {}).items():
             _change(_part(root, kind, part), part, numbers)
-    beside = shipped.with_suffix(".yaml")
-    extras = read_yaml(beside, lambda content: content or {}) if beside.is_file() else {}
+    companion = shipped.with_suffix(".yaml")
+    extras = {}
+    if companion.is_file():
+        extras = read_yaml(companion, lambda content: content or {})
     if load is not None:
         extras["payload"] = {**extras["payload"], "mass": load}
     with tempfile.TemporaryDirectory() as folder:
@@ -83,7 +85,7 @@ def changed_robot(
 
 
 def _part(root: Element, kind: str, name: str) -> Element:
-    parts = {str(each.get("name")): each for each in root.iter(kind)}
+    parts = {str(element.get("name")): element for element in root.iter(kind)}
     if name not in parts:
         raise ManipDynError(f"the robot has no {kind} '{name}'{closest(name, parts)}")
     return parts[name]
@@ -92,11 +94,11 @@ def _part(root: Element, kind: str, name: str) -> Element:
 def _change(part: Element, name: str, numbers: Mapping[str, Any]) -> None:
     for key, value in numbers.items():
         if key not in CHANGES:
-            raise ManipDynError(f"'{name}' has no '{key}'{closest(str(key), CHANGES)}")
-        place, attributes = CHANGES[key]
-        element = part.find(place)
+            raise ManipDynError(f"'{name}' has no parameter '{key}'{closest(str(key), CHANGES)}")
+        path, attributes = CHANGES[key]
+        element = part.find(path)
         if element is None:
-            raise ManipDynError(f"'{name}' has no <{place}> to change")
+            raise ManipDynError(f"'{name}' has no <{path}> to change")
         values = _strings(value)
         if len(attributes) == 1:
             values = [" ".join(values)]
@@ -105,5 +107,5 @@ def _change(part: Element, name: str, numbers: Mapping[str, Any]) -> None:
 
 
 def _strings(value: Any) -> list[str]:
-    """Return numbers as text; the loader checks them."""
-    return [str(each) for each in value] if isinstance(value, Iterable) else [str(value)]
+    """Return numbers as strings; the loader checks them."""
+    return [str(number) for number in value] if isinstance(value, Iterable) else [str(value)]

@@ -1,12 +1,13 @@
-"""`manip_dyn bench stiff`: the stiff double pendulum at equal measured error, beside the peers.
+"""`manip_dyn bench stiff`: the stiff double pendulum at equal measured error, compared with peers.
 
-The motion of Sandu et al. (2001), section 5.1: 2 s from where the spring of 3e5 N m/rad is
-bent and turns at 10 rad/s. All candidates have the same compiled right-hand side and, where they
-take one, the same exact Jacobian. Times are read as in `integrators`; errors are those of the
-final state, largest component, against RK8 with 400 000 steps, which resolve the fastest part.
+The motion is that of Sandu et al. (2001), section 5.1: 2 s from an initial state in which the
+spring of 3e5 N m/rad is bent and turns at 10 rad/s. All candidates have the same compiled
+right-hand side and, if they accept one, the same exact Jacobian. Times are interpolated as in
+`integrators`. Errors are those of the final state, largest component, relative to RK8 with 400 000
+steps, which resolve the fastest component.
 
-A row for each of our methods and each peer that is installed: CPU milliseconds at four errors.
-About 50 s.
+There is a row for each method of manip_dyn and each peer that is installed, with CPU milliseconds
+at four errors. Takes about 50 s.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ Candidates = Iterator[tuple[str, Iterable[Solver]]]
 
 
 def measure() -> list[Row]:
-    """Time our stiff methods and the peers that are installed on the pendulum."""
+    """Time the stiff methods of this package and the installed peers on the pendulum."""
     robot = load_robot("stiff_pendulum")
     exact = _reference(robot)
     name = f"{robot.name}, {DURATION:g} s"
@@ -51,7 +52,7 @@ def measure() -> list[Row]:
 
 
 def until_exact(solvers: Iterable[Solver], exact: Vector) -> Iterator[tuple[float, float]]:
-    """Yield error and time at one tolerance after the other, until the finest target is met."""
+    """Yield error and time at each tolerance until the finest target is reached."""
     for solve in solvers:
         yield (point := error_and_time(solve, exact))
         if point[0] < TARGETS[-1]:
@@ -72,7 +73,10 @@ def _reference(robot: Robot) -> Vector:
 
 def _candidates(robot: Robot) -> Candidates:
     for method in ("rodas5p", "rosenbrock_nystrom", "rosenbrock_w", "rkdp54"):
-        yield f"manip_dyn {method}", (_our_solver(robot, method, each) for each in TOLERANCES)
+        yield (
+            f"manip_dyn {method}",
+            (_our_solver(robot, method, tolerance) for tolerance in TOLERANCES),
+        )
     yield from _scipy(robot)
     if installed("sksundae"):
         yield from _cvode(robot)

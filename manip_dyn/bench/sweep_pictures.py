@@ -1,7 +1,8 @@
-"""The shipped sweeps as numbers and pictures: ``python -m manip_dyn.bench.sweep_pictures FOLDER``.
+"""Numbers and pictures of the shipped sweeps: ``python -m manip_dyn.bench.sweep_pictures FOLDER``.
 
-Takes folders of results by their names, ``ibm7535_mass_error_sweep`` and ``ibm7535_goals_sweep``;
-writes ``benchmarks/sweeps/NAME.json`` and ``docs/pictures/NAME.png``.
+Each FOLDER has the results of a sweep and is named ``ibm7535_mass_error_sweep`` or
+``ibm7535_goals_sweep``. The program writes ``benchmarks/sweeps/NAME.json`` and
+``docs/pictures/NAME.png``.
 """
 
 from __future__ import annotations
@@ -19,50 +20,50 @@ from manip_dyn.ensembles.sweeps import SweepResult, read_sweep
 from manip_dyn.plots import figure_type
 
 BINS = 55
-"""Of the factors of the masses."""
+"""Bins of the factors of the masses."""
 METHODS = {"zero_net_work": "tab:blue", "minimum_time": "tab:orange", "pd": "tab:green"}
 
 
 # --------------------------------------------------------------------------------- wrong masses
 def mass_error(result: SweepResult) -> dict[str, Any]:
-    """Return for each method where it arrives, and when, by the factor of the masses."""
+    """Return arrival rates and times of each method over the factor of the masses."""
     factor, method = result.column("mass_scale"), result.column("method")
     arrival, arrived = result.column("arrival_time"), result.column("success")
     edges = np.linspace(factor.min(), factor.max(), BINS + 1)
-    found: dict[str, Any] = {"edges": np.round(edges, 6).tolist(), "methods": {}}
+    content: dict[str, Any] = {"edges": np.round(edges, 6).tolist(), "methods": {}}
     for name in METHODS:
         own = method == name
-        place = np.clip(np.digitize(factor[own], edges) - 1, 0, BINS - 1)
-        bins = [np.flatnonzero(place == k) for k in range(BINS)]
-        found["methods"][name] = {
+        index = np.clip(np.digitize(factor[own], edges) - 1, 0, BINS - 1)
+        bins = [np.flatnonzero(index == k) for k in range(BINS)]
+        content["methods"][name] = {
             "cases": int(own.sum()),
             "arrived": int(arrived[own].sum()),
             "always_arrives": around_one(factor[own], arrived[own]),
             "share": [_rounded(np.mean(arrived[own][k]) if k.size else None) for k in bins],
             "arrival_time": [_median(arrival[own][k]) for k in bins],
         }
-    return found
+    return content
 
 
 def around_one(factor: np.ndarray, arrived: np.ndarray) -> list[float]:
-    """Return the least and the greatest factor between which every arm arrived."""
+    """Return the least and the greatest factor of the range in which every arm arrived."""
     missed = factor[~arrived]
     below, above = missed[missed < 1.0], missed[missed >= 1.0]
     inside = factor[arrived]
     inside = inside[inside > (below.max() if below.size else -np.inf)]
     inside = inside[inside < (above.min() if above.size else np.inf)]
-    return [_rounded(each) for each in (inside.min(), inside.max())] if inside.size else []
+    return [_rounded(value) for value in (inside.min(), inside.max())] if inside.size else []
 
 
-def draw_mass_error(found: dict[str, Any], file: Path) -> None:
-    """Draw when the arm arrives, and how often."""
+def draw_mass_error(content: dict[str, Any], file: Path) -> None:
+    """Draw arrival times and arrival rates."""
     figure = figure_type()(figsize=(7.5, 4.6), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
-    middles = 0.5 * (np.array(found["edges"][1:]) + found["edges"][:-1])
-    for name, each in found["methods"].items():
-        times = np.array(each["arrival_time"], dtype=float)
+    middles = 0.5 * (np.array(content["edges"][1:]) + content["edges"][:-1])
+    for name, results in content["methods"].items():
+        times = np.array(results["arrival_time"], dtype=float)
         upper.plot(middles, times, ".-", color=METHODS[name], label=name)
-        shares = np.array(each["share"], dtype=float)
+        shares = np.array(results["share"], dtype=float)
         lower.plot(middles, 100.0 * shares, color=METHODS[name], drawstyle="steps-mid")
     upper.set(title="IBM 7535 in closed loop, planned for a factor of 1", ylabel="arrival [s]")
     upper.legend()
@@ -75,13 +76,13 @@ def draw_mass_error(found: dict[str, Any], file: Path) -> None:
 
 # ---------------------------------------------------------------------------------------- goals
 def goals(result: SweepResult) -> dict[str, Any]:
-    """Return the times of both methods over the goals, and how they end."""
+    """Return durations and statuses of both methods over the goals."""
     method, time = result.column("method"), result.column("t_final")
     shoulder, elbow = result.column("goal_shoulder"), result.column("goal_elbow")
     success = result.column("success")
-    axes = [np.unique(each) for each in (shoulder, elbow)]
+    axes = [np.unique(angles) for angles in (shoulder, elbow)]
     shape = tuple(len(axis) for axis in axes)
-    found: dict[str, Any] = {
+    content: dict[str, Any] = {
         "goal_shoulder": np.round(axes[0], 9).tolist(),
         "goal_elbow": np.round(axes[1], 9).tolist(),
         "methods": {},
@@ -90,31 +91,31 @@ def goals(result: SweepResult) -> dict[str, Any]:
     for name in ("zero_net_work", "minimum_time"):
         own = method == name
         times[name] = np.where(success[own], time[own], np.nan).reshape(shape)
-        found["methods"][name] = {
+        content["methods"][name] = {
             "cases": int(own.sum()),
             "statuses": _counted(result, own),
             "t_final": [[_rounded(t) for t in row] for row in times[name]],
         }
     more = _more(times["zero_net_work"], times["minimum_time"])
-    known = more[np.isfinite(more)]
-    found["more_than_minimum_time"] = {
-        "goals": known.size,
-        "median": _rounded(np.median(known)),
-        "most": _rounded(known.max()),
+    defined = more[np.isfinite(more)]
+    content["more_than_minimum_time"] = {
+        "goals": defined.size,
+        "median": _rounded(np.median(defined)),
+        "most": _rounded(defined.max()),
     }
-    return found
+    return content
 
 
-def draw_goals(found: dict[str, Any], file: Path) -> None:
-    """Draw both times, and how much longer zero net work takes."""
+def draw_goals(content: dict[str, Any], file: Path) -> None:
+    """Draw both durations, and the excess of zero net work."""
     times = [
-        np.array(found["methods"][name]["t_final"], dtype=float)
+        np.array(content["methods"][name]["t_final"], dtype=float)
         for name in ("zero_net_work", "minimum_time")
     ]
     maps = [*times, 100.0 * _more(*times)]
     titles = ("zero net work [s]", "minimum time [s]", "longer by [%]")
     figure = figure_type()(figsize=(9.0, 4.6), layout="constrained")
-    x, y = found["goal_shoulder"], found["goal_elbow"]
+    x, y = content["goal_shoulder"], content["goal_elbow"]
     longest = float(np.nanmax(times))
     for axes, values, title in zip(figure.subplots(1, 3, sharey=True), maps, titles, strict=True):
         most = longest if title in titles[:2] else None
@@ -127,7 +128,7 @@ def draw_goals(found: dict[str, Any], file: Path) -> None:
 
 
 def _more(longer: np.ndarray, shortest: np.ndarray) -> np.ndarray:
-    """Return by what share the first is longer; NaN where nothing moves or one is missing."""
+    """Return the relative excess of the first; NaN without a motion or a plan."""
     return np.where(shortest > 0.0, longer / np.where(shortest > 0.0, shortest, 1.0) - 1.0, np.nan)
 
 
@@ -137,8 +138,8 @@ def _counted(result: SweepResult, own: np.ndarray) -> dict[str, int]:
 
 
 def _median(values: np.ndarray) -> float | None:
-    known = values[np.isfinite(values)]
-    return _rounded(np.median(known)) if known.size else None
+    defined = values[np.isfinite(values)]
+    return _rounded(np.median(defined)) if defined.size else None
 
 
 def _rounded(value: Any) -> Any:
@@ -152,19 +153,20 @@ SWEEPS: dict[str, tuple[Callable[[SweepResult], dict[str, Any]], Callable[..., N
 
 
 def keep(folder: Path, root: Path) -> Path:
-    """Write numbers and picture of a sweep; return the file of the numbers."""
+    """Write numbers and picture of a sweep and return the file of the numbers."""
     name = folder.name.removesuffix("_sweep")
     if name not in SWEEPS:
-        raise ManipDynError(f"there is no picture of the sweep '{name}'{closest(name, SWEEPS)}")
+        hint = closest(name, SWEEPS)
+        raise ManipDynError(f"folder must be named after a shipped sweep, got '{name}'{hint}")
     aggregate, draw = SWEEPS[name]
-    found = aggregate(read_sweep(folder))
+    content = aggregate(read_sweep(folder))
     file = root / "benchmarks" / "sweeps" / f"{name}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(found) + "\n", encoding="utf-8")
-    draw(found, root / "docs" / "pictures" / f"{name}.png")
+    file.write_text(json.dumps(content) + "\n", encoding="utf-8")
+    draw(content, root / "docs" / "pictures" / f"{name}.png")
     return file
 
 
 if __name__ == "__main__":
-    for each in sys.argv[1:]:
-        print(keep(Path(each), Path.cwd()))
+    for folder in sys.argv[1:]:
+        print(keep(Path(folder), Path.cwd()))

@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 ROUNDS = 15
 SLICE = 2e-3
-"""Seconds that a candidate runs in each round, at least."""
+"""Least seconds that a candidate runs in each round."""
 
 Call = Callable[[], object]
 Clock = Callable[[], float]
 
 
 class Candidate(NamedTuple):
-    """Something to time: its name, a call without arguments, evaluations in one call."""
+    """A function to time: its name, a call without arguments, evaluations per call."""
 
     name: str
     call: Call
@@ -29,9 +29,9 @@ class Candidate(NamedTuple):
 
 
 class Timing(NamedTuple):
-    """What one candidate took: median microseconds per evaluation, and its ratio to the first.
+    """Median microseconds per evaluation of a candidate, and its ratio to the first candidate.
 
-    `ratio` is the median over the rounds of this time divided by the first candidate's.
+    `ratio` is the median over the rounds of this time divided by that of the first candidate.
     """
 
     name: str
@@ -42,42 +42,42 @@ class Timing(NamedTuple):
 def compare(
     candidates: Sequence[Candidate], rounds: int = ROUNDS, clock: Clock = time.perf_counter
 ) -> list[Timing]:
-    """Time the candidates in turn; the first is what the others are compared with."""
-    repeats = [repetitions(each.call, SLICE, clock) for each in candidates]
+    """Time the candidates in turn; ratios are relative to the first."""
+    repeats = [repetitions(candidate.call, SLICE, clock) for candidate in candidates]
     times = []
     for _ in range(rounds):
         times.append(
             [
-                seconds(each.call, count, clock) / (count * each.evaluations) * 1e6
-                for each, count in zip(candidates, repeats, strict=True)
+                seconds(candidate.call, count, clock) / (count * candidate.evaluations) * 1e6
+                for candidate, count in zip(candidates, repeats, strict=True)
             ]
         )
     return [
         Timing(
-            each.name,
+            candidate.name,
             statistics.median(row[i] for row in times),
             statistics.median(row[i] / row[0] for row in times),
         )
-        for i, each in enumerate(candidates)
+        for i, candidate in enumerate(candidates)
     ]
 
 
 def setting(packages: Sequence[str]) -> Mapping[str, str]:
-    """Return commit, processor and versions: what a time means nothing without."""
+    """Return commit, processor and versions, the context of every measured time."""
     return {
         "commit": commit(),
         "processor": _processor(),
         "Python": platform.python_version(),
-    } | {name: found for name in packages if (found := _version(name))}
+    } | {name: text for name in packages if (text := _version(name))}
 
 
 def timing_lines(timings: Sequence[Timing]) -> list[str]:
-    """Return a line of a table for each candidate."""
+    """Return a line of text for each candidate."""
     return [f"  {t.name:<46}{t.microseconds:>10.3f} us{t.ratio:>8.2f}" for t in timings]
 
 
 def repetitions(call: Call, shortest: float, clock: Clock) -> int:
-    """Return how often to call so that `shortest`, s, is filled; this is the warm-up too."""
+    """Return the number of calls that take at least `shortest`, s; also warms up the call."""
     call()
     count = 1
     while seconds(call, count, clock) < shortest:
@@ -86,7 +86,7 @@ def repetitions(call: Call, shortest: float, clock: Clock) -> int:
 
 
 def seconds(call: Call, count: int, clock: Clock) -> float:
-    """Return what `count` calls take by a clock such as `time.process_time`, s."""
+    """Return the time of `count` calls by a clock such as `time.process_time`, s."""
     began = clock()
     for _ in range(count):
         call()
@@ -102,9 +102,9 @@ def _version(package: str) -> str:
 
 @cache
 def commit() -> str:
-    """Return the commit of this package, with ``-dirty`` if files were changed since.
+    """Return the commit of this package, with ``-dirty`` if there are uncommitted changes.
 
-    It is asked for once: what a process keeps does not change what it ran.
+    The result is cached, so that records written by a process do not change its commit.
     """
     command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
     try:
@@ -123,11 +123,11 @@ def _processor() -> str:
 
 CLOCK = time.process_time
 RESOLUTION = 1e-9
-"""s; of the clock, so no run counts as faster."""
+"""Resolution of the clock, s; no run counts as faster."""
 
 
 class Timed(NamedTuple):
-    """A run to time, and the same call when it has nothing to do."""
+    """A run to time, and the same call without work, whose time is subtracted."""
 
     run: Call
     idle: Call
@@ -137,15 +137,15 @@ def median_seconds(runs: Sequence[Timed], rounds: int, shortest: float) -> list[
     """Return the median CPU time of each run, s.
 
     Args:
-        runs: What to time.
-        rounds: How often.
+        runs: Runs to time. They share their rounds, so that load on the machine affects all.
+        rounds: Number of rounds.
         shortest: Least CPU time of a run's repetitions in a round, s.
     """
-    counts = [repetitions(each.run, shortest, CLOCK) for each in runs]
+    counts = [repetitions(timed.run, shortest, CLOCK) for timed in runs]
     rows = [
         [
-            (seconds(each.run, count, CLOCK) - seconds(each.idle, count, CLOCK)) / count
-            for each, count in zip(runs, counts, strict=True)
+            (seconds(timed.run, count, CLOCK) - seconds(timed.idle, count, CLOCK)) / count
+            for timed, count in zip(runs, counts, strict=True)
         ]
         for _ in range(rounds)
     ]

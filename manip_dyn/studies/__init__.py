@@ -1,4 +1,4 @@
-"""Papers recomputed: their tables and figures, published beside computed; a folder for each."""
+"""Studies: tables and figures of papers, published and recomputed; one package per paper."""
 
 from manip_dyn.studies.papers import PAPERS, paper, study
 

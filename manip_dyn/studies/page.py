@@ -1,14 +1,14 @@
-"""Writes the page of studies from kept runs: ``python -m manip_dyn.studies.page [FOLDER]``.
+"""Write the page of studies from stored runs: ``python -m manip_dyn.studies.page [FOLDER]``.
 
-The page is ``studies.md`` in the folder, ``docs`` if none is given. Its words are written by hand
-and have no numbers of ours; between the lines
+The page is ``studies.md`` in the folder, by default ``docs``. Its text is written by hand and has
+no computed numbers. Between the lines
 
     <!-- study PAPER NAME -->
     <!-- end -->
 
-stands what the run in ``studies/PAPER.json`` says: ``setting``, ``claims``, ``items`` (all that a
-paper has, with its status) or a table by its name. ``manip_dyn study all --keep docs/studies``
-makes the runs anew.
+the program inserts a section of the run in ``studies/PAPER.json``: ``setting``, ``claims``,
+``items`` (all items of the paper with their status) or a table by its name. ``manip_dyn study all
+--keep docs/studies`` stores new runs.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.studies.report.findings import Record, items_table, read_items, read_record
 from manip_dyn.studies.report.pages import claims_markdown, markdown, setting_text
 
-PLACE = re.compile(r"( *<!-- study (\w+) (\S+) -->\n).*?( *<!-- end -->\n)", re.DOTALL)
+SECTION = re.compile(r"( *<!-- study (\w+) (\S+) -->\n).*?( *<!-- end -->\n)", re.DOTALL)
 
 
 def rendered(page: str, runs: Path) -> str:
-    """Return a page with what the kept runs say in its places.
+    """Return a page with the sections of stored runs between its markers.
 
     Raises:
         ManipDynError: If a run is missing, or has no such table.
     """
-    kept: dict[str, Record] = {}
+    records: dict[str, Record] = {}
 
-    def filled(place: re.Match[str]) -> str:
-        paper = place[2]
-        if paper not in kept:
-            kept[paper] = read_record(runs / f"{paper}.json")
-        return f"{place[1]}\n{section(kept[paper], place[3])}\n{place[4]}"
+    def replaced(match: re.Match[str]) -> str:
+        paper = match[2]
+        if paper not in records:
+            records[paper] = read_record(runs / f"{paper}.json")
+        return f"{match[1]}\n{section(records[paper], match[3])}\n{match[4]}"
 
-    return PLACE.sub(filled, page)
+    return SECTION.sub(replaced, page)
 
 
 def section(record: Record, name: str) -> str:
-    """Return what a run says under a name, in Markdown."""
+    """Return a section of a run in Markdown."""
     if name == "setting":
         return f"{setting_text(record)}\n"
     if name == "claims":
@@ -52,7 +52,7 @@ def section(record: Record, name: str) -> str:
         return markdown(items_table(items, record))
     if name not in record.tables:
         hint = closest(name, record.tables)
-        raise ManipDynError(f"the kept run of {record.paper} has no table '{name}'{hint}")
+        raise ManipDynError(f"the stored run of {record.paper} has no table '{name}'{hint}")
     return markdown(record.tables[name])
 
 

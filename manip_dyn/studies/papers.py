@@ -28,119 +28,120 @@ from manip_dyn.studies.report.pages import (
 )
 
 PAPERS = ("fan2003", "galhano1994", "sandu2001", "sariyildiz2011")
-"""A new paper is a folder of that name here, with `ITEMS` and `recompute`."""
+"""Names of the packages of the papers, each with `ITEMS` and `recompute`."""
 ALL = "all"
 
 
 class Paper(Protocol):
-    """What a paper's folder offers: what can be asked for, and the function that recomputes it."""
+    """Interface of a paper's package: names of items, and the function that recomputes them."""
 
     ITEMS: tuple[str, ...]
     recompute: Callable[..., Findings]
 
 
 def paper(name: str) -> Paper:
-    """Return a paper's folder.
+    """Return the package of a paper.
 
     Raises:
-        ManipDynError: If there is no such study.
+        ManipDynError: If there is no such paper.
     """
     if name not in PAPERS:
-        raise ManipDynError(f"there is no study of '{name}'{closest(name, (*PAPERS, ALL))}")
+        raise ManipDynError(f"paper must be a study, got '{name}'{closest(name, (*PAPERS, ALL))}")
     return import_module(f"manip_dyn.studies.{name}")
 
 
 def study(
     name: str, item: str, as_json: bool = False, out: str | None = None, keep: str | None = None
 ) -> int:
-    """Recompute an item of a paper, or all papers, print it, and return the exit code 0.
+    """Recompute an item of a paper, or all papers, print the findings, and return the exit code 0.
 
     Args:
         name: One of `PAPERS`, or ``all``.
-        item: One of the paper's items, or what the paper calls a figure, table or section.
-        as_json: Whether to print one JSON object instead of text; of all papers by their names.
-        out: Folder for pictures, tables and a page of HTML for each paper; None for no files.
-        keep: Folder in which the run of all items is kept for the page of studies; None for none.
+        item: One of the paper's items, or the paper's name of a figure, table or section.
+        as_json: Whether to print one JSON object instead of text; for all papers, name ->
+            findings.
+        out: Folder for pictures, tables and a page of HTML per paper; None for no files.
+        keep: Folder in which to store the run of all items for the page of studies, or None.
     """
     if (name == ALL or keep is not None) and item != ALL:
-        whole = "all papers are recomputed" if name == ALL else "a run is kept"
-        raise ManipDynError(f"{whole} with all items; '{item}' is one: leave it out")
+        option = "'all' papers" if name == ALL else "--keep"
+        raise ManipDynError(f"{option} requires all items, got '{item}'; leave it out")
     names = PAPERS if name == ALL else (name,)
     if name != ALL:
         item = _item(name, item)
     folder = None if out is None else _folder(out)
-    told, sources = {}, {}
-    for each in names:
-        found, record = _run(each, item)
-        sources[each] = str(found.published["source"])
-        told[each] = found.content() if as_json else None
+    contents, sources = {}, {}
+    for paper_name in names:
+        findings, record = _run(paper_name, item)
+        sources[paper_name] = str(findings.published["source"])
+        contents[paper_name] = findings.content() if as_json else None
         if not as_json:
-            print(found, flush=True)
+            print(findings, flush=True)
         if folder is not None:
-            _written(found, record, folder, item, apart=name == ALL)
+            _write(findings, record, folder, item, subfolder=name == ALL)
         if keep is not None:
             record.keep(Path(keep))
     if folder is not None and name == ALL:
         write_html(folder / "index.html", html_index(sources))
     if as_json:
-        print(json.dumps(told if name == ALL else told[name], indent=2, allow_nan=False))
+        print(json.dumps(contents if name == ALL else contents[name], indent=2, allow_nan=False))
     return 0
 
 
 def _item(name: str, word: str) -> str:
-    """Return the item that is, or has, what was asked for."""
-    known = paper(name).ITEMS
-    if word in known:
+    """Return the item with a name, or the item that computes the paper's figure of that name."""
+    items = paper(name).ITEMS
+    if word in items:
         return word
-    found = items_named(word, read_items(Path(__file__).parent / name))
-    for each in found:
-        if each.command:
-            item = each.command.split()[3]
-            drawn = "; --out DIR draws it" if "--out" in each.command else ""
-            _tell(f"{name}: {each.item}, {each.about}: the item '{item}'{drawn}")
+    candidates = items_named(word, read_items(Path(__file__).parent / name))
+    for candidate in candidates:
+        if candidate.command:
+            item = candidate.command.split()[3]
+            hint = "; --out DIR draws it" if "--out" in candidate.command else ""
+            _log(f"{name}: {candidate.item}, {candidate.about}: the item '{item}'{hint}")
             return item
-    for each in found:
-        why = each.status or f"see {', '.join(each.evidence)}"
+    for candidate in candidates:
+        reason = candidate.status or f"see {', '.join(candidate.evidence)}"
         raise ManipDynError(
-            f"{each.item} of {name}, {each.about}, is not computed: {why}; expected another item"
+            f"item must be computed, got {candidate.item} of {name}, {candidate.about}: {reason}"
         )
-    raise ManipDynError(f"the study of {name} has no item '{word}'{closest(word, known)}")
+    raise ManipDynError(f"item must be one of {name}, got '{word}'{closest(word, items)}")
 
 
 def _run(name: str, item: str) -> tuple[Findings, Record]:
     began = time.process_time()
-    found = paper(name).recompute(item, progress=lambda line: _tell(f"{name}: {line}"))
-    return found, found.record(time.process_time() - began)
+    findings = paper(name).recompute(item, progress=lambda line: _log(f"{name}: {line}"))
+    return findings, findings.record(time.process_time() - began)
 
 
-def _written(found: Findings, record: Record, folder: Path, item: str, apart: bool) -> None:
-    """Write files and the page of a paper, the files into a folder of its own if `apart`."""
-    beside = f"{found.paper}/" if apart else ""
-    items = read_items(Path(__file__).parent / found.paper) if item == ALL else []
+def _write(findings: Findings, record: Record, folder: Path, item: str, subfolder: bool) -> None:
+    """Write the page and the files of a paper, the files into a `subfolder` of its name."""
+    prefix = f"{findings.paper}/" if subfolder else ""
+    items = read_items(Path(__file__).parent / findings.paper) if item == ALL else []
     tables = [claims_page_table(record.claims)] if record.claims else []
     tables += record.tables.values()
     tables += [items_table(items, record)] if items else []
-    lines = (str(found.published["source"]), setting_text(record))
+    lines = (str(findings.published["source"]), setting_text(record))
     try:
-        (folder / beside).mkdir(exist_ok=True)
-        files = found.write(folder / beside)
-        text = html_page(found.paper, lines, tables, found.pictures(), beside)
-        files.append(write_html(folder / f"{found.paper}.html", text))
+        (folder / prefix).mkdir(exist_ok=True)
+        files = findings.write(folder / prefix)
+        text = html_page(findings.paper, lines, tables, findings.pictures(), prefix)
+        files.append(write_html(folder / f"{findings.paper}.html", text))
     except OSError as error:
         raise ManipDynError(f"files in '{folder}' cannot be written: {error}") from error
-    _tell(f"{len(files)} files in {folder / beside}")
+    _log(f"{len(files)} files in {folder / prefix}")
 
 
-def _tell(line: str) -> None:
+def _log(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
 def _folder(out: str) -> Path:
-    """Return a folder that can be written to; check that plots can be drawn before long work."""
+    """Return a writable folder; raise an error early if matplotlib is missing."""
     figure_type()
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ManipDynError(f"--out '{out}' cannot be made a folder: {error.strerror}") from error
+        raise ManipDynError(f"--out must be a folder, got '{out}': {error.strerror}") from error
     return folder

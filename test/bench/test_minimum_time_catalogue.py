@@ -1,4 +1,4 @@
-"""The catalogue of minimum-time motions: what it has of a small grid, and as which files."""
+"""The catalogue of minimum-time motions: its entries for a small grid, and its files."""
 
 import csv
 import json
@@ -6,31 +6,32 @@ from itertools import islice
 
 import pytest
 
-from manip_dyn.bench.minimum_time_catalogue import Entry, grid, tables, write
+from manip_dyn.bench import minimum_time_catalogue as catalogue
 
-OTHER = str.maketrans("+-", "-+")
+MIRRORED = str.maketrans("+-", "-+")
 
 
 @pytest.fixture(scope="module")
 def cells():
-    return list(grid(2))
+    return list(catalogue.grid(2))
 
 
-def test_mirrored_goals_have_the_same_times_and_the_other_signs(cells):
-    assert [each.goal for each in cells] == [[-2.0, -2.0], [-2.0, 2.0], [2.0, -2.0], [2.0, 2.0]]
-    for one, other in zip(cells, reversed(cells), strict=True):
-        assert one.status == "solved"
-        assert one.t_final == pytest.approx(other.t_final, rel=1e-9)
-        assert one.structure == other.structure.translate(OTHER)
-        changes = one.structure.split()[1:]
-        assert len(changes) == sum(len(times) for times in one.switch_times)
+def test_mirrored_goals_have_equal_durations_and_opposite_signs(cells):
+    assert [cell.goal for cell in cells] == [[-2.0, -2.0], [-2.0, 2.0], [2.0, -2.0], [2.0, 2.0]]
+    for cell, mirrored in zip(cells, reversed(cells), strict=True):
+        assert cell.status == "solved"
+        assert cell.t_final == pytest.approx(mirrored.t_final, rel=1e-9)
+        assert cell.structure == mirrored.structure.translate(MIRRORED)
+        changes = cell.structure.split()[1:]
+        assert len(changes) == sum(len(times) for times in cell.switch_times)
 
 
-def test_it_is_written_as_data_and_a_picture(cells, tmp_path):
+def test_the_catalogue_is_written_as_json_csv_and_a_picture(cells, tmp_path):
     pytest.importorskip("matplotlib")
-    none = Entry("x", "ibm7535", [0.0] * 2, [9.0] * 2, "none", float("nan"), "", [], [], {}, "far")
-    found = list(islice(tables(), 1))
-    files = write(tmp_path, found, [*cells[:3], none], "motions")
+    ends = [0.0] * 2, [9.0] * 2
+    none = catalogue.Entry("x", "ibm7535", *ends, "none", float("nan"), "", [], [], {}, "far")
+    first = list(islice(catalogue.tables(), 1))
+    files = catalogue.write(tmp_path, first, [*cells[:3], none], "motions")
     content = json.loads(files[0].read_text(encoding="utf-8"))
     assert content["setting"]["commit"]
     assert content["tables"][0]["t_final"] == pytest.approx(2.0)

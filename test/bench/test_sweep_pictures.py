@@ -1,4 +1,4 @@
-"""The numbers and pictures of the shipped sweeps."""
+"""Numbers and pictures of the shipped sweeps."""
 
 import json
 from pathlib import Path
@@ -10,11 +10,11 @@ import manip_dyn as md
 from manip_dyn.bench import sweep_pictures
 
 ROOT = Path(md.__file__).parents[1]
-KEPT = ROOT / "benchmarks" / "sweeps"
+STORED = ROOT / "benchmarks" / "sweeps"
 
 
 def arrivals():
-    """Arms that arrive from half to twice their mass, later the further they are off."""
+    """Return a sweep in which arms of half to twice their mass arrive, later with more error."""
     rows = []
     for method in sweep_pictures.METHODS:
         for factor in np.linspace(0.25, 3.0, 221):
@@ -25,17 +25,17 @@ def arrivals():
     return md.SweepResult(rows)
 
 
-def test_a_method_always_arrives_between_its_first_misses():
-    found = sweep_pictures.mass_error(arrivals())
-    for each in found["methods"].values():
-        assert each["always_arrives"] == [0.5, 2.0]
-        assert each["arrived"] == 121
-        assert each["share"][0] == 0.0
-        assert each["arrival_time"][0] is None
-        assert min(t for t in each["arrival_time"] if t) == pytest.approx(1.0, abs=0.05)
+def test_every_arm_between_the_first_misses_arrives():
+    content = sweep_pictures.mass_error(arrivals())
+    for method in content["methods"].values():
+        assert method["always_arrives"] == [0.5, 2.0]
+        assert method["arrived"] == 121
+        assert method["share"][0] == 0.0
+        assert method["arrival_time"][0] is None
+        assert min(t for t in method["arrival_time"] if t) == pytest.approx(1.0, abs=0.05)
 
 
-def test_goals_are_compared_where_both_have_a_plan(tmp_path):
+def test_goals_are_compared_if_both_methods_have_a_plan(tmp_path):
     rows = [
         {
             "method": method,
@@ -49,30 +49,30 @@ def test_goals_are_compared_where_both_have_a_plan(tmp_path):
         for x in (0.0, 1.0, 2.0)
         for y in (-1.0, 0.0, 1.0)
     ]
-    found = sweep_pictures.goals(md.SweepResult(rows))
-    more = found["more_than_minimum_time"]
-    assert more["goals"] == 7  # of 9: one has no plan, one no way
+    content = sweep_pictures.goals(md.SweepResult(rows))
+    more = content["more_than_minimum_time"]
+    assert more["goals"] == 7  # of 9: one has no plan, one no displacement
     assert more["median"] == more["most"] == pytest.approx(0.2)
-    assert found["methods"]["zero_net_work"]["t_final"][1][2] is None
-    sweep_pictures.draw_goals(found, tmp_path / "goals.png")
+    assert content["methods"]["zero_net_work"]["t_final"][1][2] is None
+    sweep_pictures.draw_goals(content, tmp_path / "goals.png")
     sweep_pictures.draw_mass_error(sweep_pictures.mass_error(arrivals()), tmp_path / "mass.png")
     assert all(file.read_bytes()[:4] == b"\x89PNG" for file in tmp_path.iterdir())
 
 
-def test_a_folder_of_another_name_is_refused(tmp_path):
-    with pytest.raises(md.ManipDynError, match="no picture of the sweep 'gaols'"):
+def test_a_folder_of_another_name_is_rejected(tmp_path):
+    with pytest.raises(md.ManipDynError, match="named after a shipped sweep, got 'gaols'"):
         sweep_pictures.keep(tmp_path / "gaols", tmp_path)
 
 
-@pytest.mark.skipif(not KEPT.is_dir(), reason="not a checkout")
-def test_the_page_says_what_is_kept():
+@pytest.mark.skipif(not STORED.is_dir(), reason="not a checkout")
+def test_the_page_matches_the_stored_numbers():
     page = " ".join((ROOT / "docs" / "sweeps.md").read_text().split())
-    masses = json.loads((KEPT / "ibm7535_mass_error.json").read_text())["methods"]
-    assert sum(each["cases"] for each in masses.values()) >= 10_000
-    for name, each in masses.items():
-        low, high = each["always_arrives"]
+    masses = json.loads((STORED / "ibm7535_mass_error.json").read_text())["methods"]
+    assert sum(method["cases"] for method in masses.values()) >= 10_000
+    for name, method in masses.items():
+        low, high = method["always_arrives"]
         assert f"| `{name}` | {low:.2f} to {high:.2f} |" in page
-    goals = json.loads((KEPT / "ibm7535_goals.json").read_text())["more_than_minimum_time"]
+    goals = json.loads((STORED / "ibm7535_goals.json").read_text())["more_than_minimum_time"]
     assert f"{goals['goals']} goals" in page
     assert f"{100 * goals['median']:.1f} %" in page
     assert f"{100 * goals['most']:.1f} %" in page

@@ -137,10 +137,15 @@ def test_an_unknown_key_is_told_with_the_nearest(read, old, new, words, tmp_path
     [
         (mechanism, "mass: 1, ", "", "body 'arm' has no 'mass'; expected it among its keys"),
         (settings, "steps: [2e7, 1e-3, 1.5e3]\n", "", "the file has no 'steps'; expected it"),
-        (settings, "[2e7, 1e-3, 1.5e3]", "2e7", "steps is 20000000.0; expected a list"),
+        (settings, "[2e7, 1e-3, 1.5e3]", "2e7", "steps must be a list of numbers, got 20000000.0"),
         (settings, ".5e1", "heavy", "weight of one is 'heavy'; expected a number"),
-        (settings, "{one: {weight: .5e1}}", "{}", "parts is {}; expected entries by name"),
-        (settings, "parts", "repeats: yes\nparts", "repeats is True; expected a whole number"),
+        (
+            settings,
+            "{one: {weight: .5e1}}",
+            "{}",
+            "parts must be a mapping from names to entries, got {}",
+        ),
+        (settings, "parts", "repeats: yes\nparts", "repeats must be a positive integer, got True"),
         (scenario, ", goal: [1e-3]", "", "of bang_bang_planner has no 'goal'"),
         (scenario, "[2e7]", "[2e7, 0]", "initial_position has shape (2,)"),
     ],

@@ -14,31 +14,31 @@ STUDIES = Path(manip_dyn.studies.__file__).parent
 
 def modules(folder):
     """Return dotted name below `folder` -> file."""
-    found = {}
+    files = {}
     for file in folder.rglob("*.py"):
         parts = file.relative_to(folder).with_suffix("").parts
-        found[".".join(part for part in parts if part != "__init__")] = file
-    return found
+        files[".".join(part for part in parts if part != "__init__")] = file
+    return files
 
 
-def imported(file, known):
-    """Return the known modules that a file imports."""
+def imported(file, names):
+    """Return the modules in `names` that a file imports."""
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("manip_dyn."):
             module = node.module.removeprefix("manip_dyn.studies").removeprefix(".")
-            names = {f"{module}.{alias.name}".strip(".") for alias in node.names}
-            yield from known & (names if names & known else {module})
+            members = {f"{module}.{alias.name}".strip(".") for alias in node.names}
+            yield from names & (members if members & names else {module})
 
 
 def wrong_imports(folder):
     """Return imports of one paper by another, or of a paper by the report."""
-    known = modules(folder)
+    files = modules(folder)
     return [
-        (name, other)
-        for name, file in known.items()
-        for other in imported(file, known.keys())
-        if (room := name.split(".")[0]) in (*PAPERS, "report")
-        and other.split(".")[0] not in (room, "report")
+        (name, target)
+        for name, file in files.items()
+        for target in imported(file, files.keys())
+        if (package := name.split(".")[0]) in (*PAPERS, "report")
+        and target.split(".")[0] not in (package, "report")
     ]
 
 
@@ -72,18 +72,18 @@ def test_papers_do_not_import_one_another():
     ],
 )
 def test_a_forbidden_import_is_detected(file, line, wrong, tmp_path):
-    for each in STUDIES.rglob("*.py"):  # sound, see above
-        copy = tmp_path / each.relative_to(STUDIES)
+    for source in STUDIES.rglob("*.py"):
+        copy = tmp_path / source.relative_to(STUDIES)
         copy.parent.mkdir(exist_ok=True)
-        copy.write_text(each.read_text() if each == STUDIES / file else "")
-    with (tmp_path / file).open("a") as planted:
-        planted.write(f"{line}\n")
+        copy.write_text(source.read_text() if source == STUDIES / file else "")
+    with (tmp_path / file).open("a") as changed:
+        changed.write(f"{line}\n")
     assert wrong_imports(tmp_path) == [wrong]
 
 
 def test_every_folder_is_a_paper_with_its_published_values():
-    rooms = {file.parent.name for file in STUDIES.glob("*/__init__.py")}
-    assert rooms == {*PAPERS, "report"}
+    folders = {file.parent.name for file in STUDIES.glob("*/__init__.py")}
+    assert folders == {*PAPERS, "report"}
     for name in PAPERS:
         assert "all" in paper(name).ITEMS
         published = json.loads((STUDIES / name / "published.json").read_text(encoding="utf-8"))

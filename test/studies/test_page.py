@@ -1,8 +1,7 @@
-"""The page of studies is what the kept runs say, and cheap rows come out again."""
+"""The page of studies: it matches the stored runs, and cheap rows are reproduced."""
 
 import json
 import re
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -12,32 +11,33 @@ import pytest
 import manip_dyn as md
 from manip_dyn.cli import main
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.studies import PAPERS, paper
-from manip_dyn.studies.galhano1994.settings import Settings as GalhanoSettings
-from manip_dyn.studies.page import rendered
-from manip_dyn.studies.report import pages as html
-from manip_dyn.studies.report.charts import Chart, Line, Panel
-from manip_dyn.studies.report.claims import (
+from manip_dyn.studies import PAPERS, galhano1994, paper
+from manip_dyn.studies import page as studies_page
+from manip_dyn.studies.report import (
     AT_THE_LIMIT,
+    MISSING,
+    Chart,
     Claim,
     Evidence,
-    counted,
-    kind_of,
-    parts,
-    with_alternatives,
-)
-from manip_dyn.studies.report.findings import (
-    MISSING,
     Findings,
     Item,
+    Line,
+    Panel,
+    Table,
+    claims_markdown,
+    claims_page_table,
+    counted,
+    html_page,
     items_table,
+    kind_of,
+    markdown,
+    parts,
     read_items,
     read_record,
+    read_settings,
     stale,
+    with_alternatives,
 )
-from manip_dyn.studies.report.pages import claims_markdown, claims_page_table, markdown
-from manip_dyn.studies.report.settings import read_settings
-from manip_dyn.studies.report.tables import Table
 
 ROOT = Path(md.__file__).parents[1]
 RUNS = ROOT / "docs" / "studies"
@@ -45,14 +45,14 @@ STUDIES = ROOT / "manip_dyn" / "studies"
 pytestmark = pytest.mark.skipif(not RUNS.is_dir(), reason="not a checkout")
 
 
-# ----------------------------------------------------------------- the page as it is
-def test_the_page_is_what_the_kept_runs_say():
+# ------------------------------------------------------------------ the stored page
+def test_the_page_matches_the_stored_runs():
     page = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
-    assert rendered(page, RUNS) == page, "run python -m manip_dyn.studies.page docs"
+    assert studies_page.rendered(page, RUNS) == page, "run python -m manip_dyn.studies.page docs"
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_a_kept_run_is_of_a_clean_commit_and_all_items(name):
+def test_a_stored_run_has_a_clean_commit_and_all_items(name):
     record = read_record(RUNS / f"{name}.json")
     assert record.paper == name
     assert not record.setting["commit"].endswith("-dirty")
@@ -61,24 +61,24 @@ def test_a_kept_run_is_of_a_clean_commit_and_all_items(name):
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_nothing_of_a_paper_is_missing(name):
+def test_all_items_of_a_paper_have_a_status(name):
     record, items = read_record(RUNS / f"{name}.json"), read_items(STUDIES / name)
     assert items
     for item, row in zip(items, items_table(items, record).rows, strict=True):
         assert MISSING not in row[2], (item, row[2])
-        told = [each.removeprefix("test: ") for each in item.evidence if each.startswith("test: ")]
-        assert [file for file in told if not (ROOT / file).is_file()] == []
+        tests = [name.partition("test: ")[2] for name in item.evidence if name[:6] == "test: "]
+        assert [file for file in tests if not (ROOT / file).is_file()] == []
         if item.command:
-            command, study, study_of, wanted, *_ = item.command.split()
-            assert (command, study, study_of) == ("manip_dyn", "study", name)
-            assert wanted in paper(name).ITEMS
-    named = {reference for each in items for reference in each.evidence}
+            program, command, argument, item_name, *_ = item.command.split()
+            assert (program, command, argument) == ("manip_dyn", "study", name)
+            assert item_name in paper(name).ITEMS
+    named = {reference for item in items for reference in item.evidence}
     published = json.loads((STUDIES / name / "published.json").read_text(encoding="utf-8"))
     assert {f"claim: {key}" for key in published.get("claims", {})} <= named
 
 
 def quickly(settings):
-    """Return settings that take what is compared, and no time for times."""
+    """Return settings with the compared motion and short timings."""
     return replace(settings, motions={"rr": settings.motions["rr"]}, repeats=1, slice=1e-6)
 
 
@@ -89,22 +89,22 @@ CHEAP = [
     ("galhano1994", "fig7"),
     ("sariyildiz2011", "circles"),
 ]
-"""Items that take a second or two; for sandu2001 see `test_sandu2001`."""
+"""Items that take about a second; for sandu2001 see `test_sandu2001`."""
 
 
 @pytest.mark.parametrize(("name", "item"), CHEAP)
-def test_cheap_rows_come_out_again(name, item):
+def test_cheap_rows_are_reproduced(name, item):
     settings = None
     if item == "fig7":
-        settings = quickly(read_settings(name, GalhanoSettings))
-    found = paper(name).recompute(item, settings).record(0.0)
-    assert found.tables
-    assert stale(read_record(RUNS / f"{name}.json"), found) == []
+        settings = quickly(read_settings(name, galhano1994.Settings))
+    findings = paper(name).recompute(item, settings).record(0.0)
+    assert findings.tables
+    assert stale(read_record(RUNS / f"{name}.json"), findings) == []
 
 
-# -------------------------------------------------------------- what the machinery does
+# ----------------------------------------------------------------- records and pages
 @dataclass(frozen=True)
-class Found(Findings):
+class Example(Findings):
     paper = "nobody1900"
     published = MappingProxyType(
         {
@@ -141,26 +141,26 @@ def claim(key, *holds, number=1.5, counted=""):
 
 
 @pytest.fixture
-def found():
+def findings():
     falls = with_alternatives(claim("falls", False, False), [claim("falls", True, False)])
-    return Found({"commit": "abc"}, claims=(claim("rises", True, True), falls))
+    return Example({"commit": "abc"}, claims=(claim("rises", True, True), falls))
 
 
 @pytest.fixture
-def record(found, tmp_path):
-    return read_record(found.record(12.0).keep(tmp_path))
+def record(findings, tmp_path):
+    return read_record(findings.record(12.0).keep(tmp_path))
 
 
-def test_a_kept_run_has_what_was_found(record, found):
+def test_a_stored_run_contains_the_findings(record, findings):
     assert list(record.tables) == ["numbers"]
     assert record.tables["numbers"].rows == (("a", 1, "reproduced", 1), ("b", 2, "differs", 3))
     assert record.charts == ["curve"]
-    assert [each["verdict"] for each in record.claims] == [
+    assert [row["verdict"] for row in record.claims] == [
         "confirmed",
         "refuted (partly confirmed with times 10% off)",
         "not reproducible",
     ]
-    assert stale(record, found.record(1.0)) == []
+    assert stale(record, findings.record(1.0)) == []
 
 
 @pytest.mark.parametrize(
@@ -173,40 +173,42 @@ def test_a_kept_run_has_what_was_found(record, found):
         ({"claims": (with_alternatives(claim("falls", True), []),)}, 0),  # judged in seconds
     ],
 )
-def test_a_row_that_no_longer_comes_out_is_stale(record, found, change, missing):
-    now = Found(found.setting, **({"claims": found.claims} | change))
+def test_a_row_that_is_not_reproduced_is_stale(record, findings, change, missing):
+    now = Example(findings.setting, **({"claims": findings.claims} | change))
     assert len(stale(record, now.record(1.0))) == missing
 
 
 @pytest.mark.parametrize(("holds", "missing"), [(True, 0), (False, 1)])
-def test_of_steps_at_the_limit_of_stability_only_the_verdict_comes_out(found, holds, missing):
-    """Their number moves by percents with the last bits, which another BLAS has others of."""
-    one, other = (
-        replace(found, claims=(claim("rises", *each, number=number, counted=AT_THE_LIMIT),))
-        for number, each in ((1.04, [True]), (0.96, [holds]))
+def test_claims_about_steps_at_the_limit_of_stability_are_compared_by_verdict(
+    findings, holds, missing
+):
+    """Their numbers vary by percents with the rounding errors of another BLAS."""
+    first, second = (
+        replace(findings, claims=(claim("rises", *cases, number=number, counted=AT_THE_LIMIT),))
+        for number, cases in ((1.04, [True]), (0.96, [holds]))
     )
-    assert len(stale(one.record(1.0), other.record(1.0))) == missing
+    assert len(stale(first.record(1.0), second.record(1.0))) == missing
 
 
 def test_a_page_shows_tables_and_claims(record):
     assert markdown(record.tables["numbers"]).splitlines()[2] == "| a | 1 | reproduced | 1 |"
-    told = claims_markdown(record)
-    assert "| **it <rises>** | ratio; above 1 | 1.5 (1.5 to 1.5) | 100% of 2 | confirmed |" in told
-    assert "ratio; above 1 (in seconds)" in told
-    assert "on what is not printed | - | - | not reproducible |" in told
+    text = claims_markdown(record)
+    assert "| **it <rises>** | ratio; above 1 | 1.5 (1.5 to 1.5) | 100% of 2 | confirmed |" in text
+    assert "ratio; above 1 (in seconds)" in text
+    assert "on what is not printed | - | - | not reproducible |" in text
 
 
-def test_places_of_a_page_are_filled(found, tmp_path):
-    found.record(12.0).keep(tmp_path)
+def test_sections_are_inserted_into_a_page(findings, tmp_path):
+    findings.record(12.0).keep(tmp_path)
     page = "words\n<!-- study nobody1900 numbers -->\nold\n<!-- end -->\nmore\n"
-    new = rendered(page, tmp_path)
+    new = studies_page.rendered(page, tmp_path)
     assert "| a | 1 | reproduced | 1 |" in new
     assert "old" not in new
-    assert rendered(new, tmp_path) == new
+    assert studies_page.rendered(new, tmp_path) == new
     with pytest.raises(ManipDynError, match="has no table 'number'; did you mean 'numbers'"):
-        rendered(page.replace("numbers", "number"), tmp_path)
-    with pytest.raises(ManipDynError, match="is no kept run"):
-        rendered(page.replace("nobody1900", "nobody1901"), tmp_path)
+        studies_page.rendered(page.replace("numbers", "number"), tmp_path)
+    with pytest.raises(ManipDynError, match="must be a stored run"):
+        studies_page.rendered(page.replace("nobody1900", "nobody1901"), tmp_path)
 
 
 def test_items_have_the_status_of_their_evidence(record):
@@ -227,9 +229,9 @@ def test_items_have_the_status_of_their_evidence(record):
     ]
 
 
-def test_a_page_of_html_has_everything_and_escapes_it(found, record):
+def test_an_html_page_escapes_text(findings, record):
     tables = (claims_page_table(record.claims), record.tables["numbers"])
-    page = html.html_page("nobody1900", ["<source>"], tables, found.pictures(), "there/")
+    page = html_page("nobody1900", ["<source>"], tables, findings.pictures(), "there/")
     assert "<p>&lt;source&gt;</p>" in page
     assert "<b>it &lt;rises&gt;</b>" in page
     assert '<img src="there/curve.png" alt="A &quot;curve&quot;"' in page
@@ -239,56 +241,55 @@ def test_a_page_of_html_has_everything_and_escapes_it(found, record):
     assert page.count("<table>") == page.count("</table>") == 2
 
 
-def test_evidence_says_where_it_stands_and_leads_there(found, record):
+def test_evidence_links_to_tables_and_charts(findings, record):
     evidence = ("numbers: a", "numbers: ", "chart: curve", "claim: rises", "test: test/x.py")
     table = items_table([Item("All", "", "", evidence)], record)
-    told = ("table numbers, a", "table numbers", "chart curve", "claim rises", "test/x.py")
-    assert table.rows[0][3] == told
+    texts = ("table numbers, a", "table numbers", "chart curve", "claim rises", "test/x.py")
+    assert table.rows[0][3] == texts
     tables = (claims_page_table(record.claims), record.tables["numbers"], table)
-    page = html.html_page("nobody1900", [], tables, found.pictures(), "")
-    for place, text in (("table-numbers", told[0]), ("chart-curve", told[2])):
-        assert f'<a href="#{place}">{text}</a>' in page
+    page = html_page("nobody1900", [], tables, findings.pictures(), "")
+    for target, text in (("table-numbers", texts[0]), ("chart-curve", texts[2])):
+        assert f'<a href="#{target}">{text}</a>' in page
     targets = set(re.findall(r'id="([^"]+)"', page))
     assert set(re.findall(r'href="#([^"]+)"', page)) <= targets
     assert "; test/x.py</td>" in page
 
 
-def test_each_part_of_a_status_has_its_kind():
+def test_every_single_status_has_its_kind():
     joined = counted(["reproduced", "arrives, not at the printed time", "reproduced"])
     assert parts(f"{joined}; drawn") == [
         "2 \u00d7 reproduced",
         "1 \u00d7 arrives, not at the printed time",
         "drawn",
     ]
-    kinds = [kind_of(each) for each in parts(f"{joined}; drawn; above; not above")]
+    kinds = [kind_of(status) for status in parts(f"{joined}; drawn; above; not above")]
     assert kinds == ["good", "part", "", "bad", "good"]
 
 
 # ------------------------------------------------------------------------ the command
-def test_one_item_of_all_papers_is_refused(capsys):
+def test_an_item_of_all_papers_is_rejected(capsys):
     assert main(["study", "all", "table1"]) == 2
-    assert "all papers are recomputed with all items; 'table1' is one" in capsys.readouterr().err
+    assert "'all' papers requires all items, got 'table1'" in capsys.readouterr().err
     assert main(["study", "galhano1994", "table1", "--keep", "x"]) == 2
-    assert "a run is kept with all items" in capsys.readouterr().err
+    assert "--keep requires all items, got 'table1'" in capsys.readouterr().err
 
 
-def test_all_papers_get_a_page_each(monkeypatch, tmp_path, capsys, found):
+def test_all_papers_have_a_page(monkeypatch, tmp_path, capsys, findings):
     class Stub:
-        """All four are the same paper here, so that its files are written four times."""
+        """Stand-in for all four papers, whose files are written four times."""
 
         ITEMS = ("all",)
 
         @staticmethod
         def recompute(item, progress):
-            return found
+            return findings
 
-    module = sys.modules["manip_dyn.studies.papers"]  # the package has a function of that name
-    monkeypatch.setattr(module, "paper", lambda name: Stub)
-    out, kept = tmp_path / "pages", tmp_path / "kept"
-    assert main(["study", "all", "--json", "--out", str(out), "--keep", str(kept)]) == 0
+    monkeypatch.setattr("manip_dyn.studies.papers.paper", lambda name: Stub)
+    out, stored = tmp_path / "pages", tmp_path / "stored"
+    assert main(["study", "all", "--json", "--out", str(out), "--keep", str(stored)]) == 0
     assert list(json.loads(capsys.readouterr().out)) == list(PAPERS)
     assert {path.name for path in out.iterdir()} == {"index.html", "nobody1900.html", "nobody1900"}
     assert (out / "nobody1900" / "curve.svg").exists()
     index = (out / "index.html").read_text()
     assert all(f'href="{name}.html"' in index for name in PAPERS)
-    assert read_record(kept / "nobody1900.json").paper == "nobody1900"
+    assert read_record(stored / "nobody1900.json").paper == "nobody1900"

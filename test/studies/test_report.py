@@ -1,4 +1,4 @@
-"""What all studies share: verdicts, tables, charts, findings, settings."""
+"""Common code of all studies: verdicts, tables, charts, findings, settings."""
 
 import csv
 import json
@@ -10,11 +10,20 @@ import numpy as np
 import pytest
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.studies.report.charts import Chart, Line, Panel, draw
-from manip_dyn.studies.report.claims import Claim, Evidence, claims_table, claims_text
-from manip_dyn.studies.report.findings import Findings
-from manip_dyn.studies.report.settings import check_names
-from manip_dyn.studies.report.tables import Table, columns
+from manip_dyn.studies.report import (
+    Chart,
+    Claim,
+    Evidence,
+    Findings,
+    Line,
+    Panel,
+    Table,
+    check_names,
+    claims_table,
+    claims_text,
+    columns,
+    draw,
+)
 
 
 def claim(*holds):
@@ -31,16 +40,16 @@ def claim(*holds):
         (0, 0, "not measured"),
     ],
 )
-def test_a_verdict_is_the_share_of_the_cases(good, bad, status):
-    found = claim(*[True] * good, *[False] * bad)
-    assert found.status == status
-    assert (len(found.holds), len(found.exceptions)) == (good, bad)
+def test_a_verdict_follows_from_the_fraction_of_cases(good, bad, status):
+    judged = claim(*[True] * good, *[False] * bad)
+    assert judged.status == status
+    assert (len(judged.holds), len(judged.exceptions)) == (good, bad)
     if good + bad:
-        assert found.share == good / (good + bad)
-        assert (found.least, found.most) == (0, good + bad - 1)
-        assert found.number == (good + bad - 1) / 2
+        assert judged.fraction == good / (good + bad)
+        assert (judged.least, judged.most) == (0, good + bad - 1)
+        assert judged.number == (good + bad - 1) / 2
     else:
-        assert math.isnan(found.share)
+        assert math.isnan(judged.fraction)
 
 
 def test_exceptions_of_curves_are_counted_with_their_errors():
@@ -50,15 +59,15 @@ def test_exceptions_of_curves_are_counted_with_their_errors():
         Evidence("a and b", 0.4, False, 1e-9),
         Evidence("b and c", 3.0, True, 1e-3),
     )
-    found = Claim("key", "ratio", evidence, "arm")
-    assert found.exceptions == ("a and b: 2 of 3, errors 1e-09 .. 1e-06",)
-    assert found.holds == (
+    judged = Claim("key", "ratio", evidence, "arm")
+    assert judged.exceptions == ("a and b: 2 of 3, errors 1e-09 .. 1e-06",)
+    assert judged.holds == (
         "a and b: 1 of 3, errors 1e-03 .. 1e-03",
         "b and c: 1 of 1, errors 1e-03 .. 1e-03",
     )
 
 
-def test_claims_are_told_with_the_fewer_cases():
+def test_the_text_of_a_claim_lists_the_smaller_set_of_cases():
     text = claims_text("claims", [claim(True, False, False)], {"key": "a is better than b"})
     assert '  published: "a is better than b"' in text
     assert "computed: refuted, 33% of 3 cases, median 1 (0 .. 2)" in text
@@ -70,18 +79,18 @@ def test_a_csv_has_lists_in_its_cells(tmp_path):
     table = Table("t", "title", ("a", "b", "c"), (("x", (1.5, 2.0), ("one", "two")),))
     with table.write(tmp_path).open() as file:
         assert list(csv.reader(file)) == [["a", "b", "c"], ["x", "1.5 2.0", "one; two"]]
-    found = claims_table([claim(True, True)], {"which": "key", "holds": "holds"})
-    assert found.content()["rows"] == [{"which": "key", "holds": ("case 0: 0", "case 1: 1")}]
+    table = claims_table([claim(True, True)], {"which": "key", "holds": "holds"})
+    assert table.content()["rows"] == [{"which": "key", "holds": ("case 0: 0", "case 1: 1")}]
 
 
-def test_columns_stand_below_each_other():
+def test_columns_are_aligned():
     assert columns([("a", "bb"), ("ccc", "d")]) == "  a    bb\n  ccc   d"
 
 
 STYLES = ("-", "--", ":", "-.", "o", "-o", "--o", "bar")
 
 
-def test_a_chart_is_drawn_and_tabled(tmp_path):
+def test_a_chart_is_drawn_and_converted_to_a_table(tmp_path):
     lines = [Line(style, (1.0, 2.0), (1.0, k + 1.0), k, style) for k, style in enumerate(STYLES)]
     panels = (
         Panel("one", "x", "y", tuple(lines)),
@@ -99,7 +108,7 @@ def test_a_chart_is_drawn_and_tabled(tmp_path):
 
 
 @dataclass(frozen=True)
-class Found(Findings):
+class Example(Findings):
     paper = "nobody1900"
     published = MappingProxyType({"source": "Nobody (1900)"})
 
@@ -115,10 +124,10 @@ class Found(Findings):
         yield Table("numbers", "", ("number",), ((self.number,),))
 
 
-def test_findings_are_told_in_one_way(tmp_path):
-    found = Found({"commit": "abc"}, 2.5)
-    assert str(found) == "commit abc\n\nnumber 2.5"
-    assert found.content() == {
+def test_findings_have_text_json_and_files(tmp_path):
+    findings = Example({"commit": "abc"}, 2.5)
+    assert str(findings) == "commit abc\n\nnumber 2.5"
+    assert findings.content() == {
         "paper": "nobody1900",
         "source": "Nobody (1900)",
         "setting": {"commit": "abc"},
@@ -126,10 +135,12 @@ def test_findings_are_told_in_one_way(tmp_path):
         "array": [1.0, None],
         "pair": [1, "x"],
     }
-    assert [file.name for file in found.write(tmp_path)] == ["numbers.csv"]
+    assert [file.name for file in findings.write(tmp_path)] == ["numbers.csv"]
 
 
-def test_a_name_that_is_not_there_is_told_with_the_nearest():
+def test_an_undefined_name_is_rejected_with_the_closest_name():
     check_names("shown", ["one", "two"], ("one", "two"))
-    with pytest.raises(ManipDynError, match="shown has 'on'; did you mean 'one'"):
+    with pytest.raises(
+        ManipDynError, match="shown must be defined names, got 'on'; did you mean 'one'"
+    ):
         check_names("shown", ["on"], ("one", "two"))

@@ -1,4 +1,4 @@
-"""Fan (2003): zero-net-work, minimum-time and PD motions recomputed, and corrected.
+"""Study of Fan (2003): zero-net-work, minimum-time and PD motions, recomputed and corrected.
 
 Fan, T., Near-minimum-time control of a robot manipulator, M.A.Sc. thesis, University of British
 Columbia, 2003: sections 3.1.2, 3.1.3, 3.2, 4.1, 4.2, tables 5.3 to 5.6 and 6.2 to 6.5. Arms and
@@ -18,8 +18,8 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.planning import Plan, plan_minimum_time, plan_zero_net_work
 from manip_dyn.robot import Robot
 from manip_dyn.studies.fan2003.backup import BackupRow, backup_claim, backup_rows
-from manip_dyn.studies.fan2003.claims import claims, with_status
 from manip_dyn.studies.fan2003.decoupled import (
+    decoupled_arm,
     decoupled_rows,
     switching_cases,
     switching_chart,
@@ -51,14 +51,37 @@ from manip_dyn.studies.fan2003.replay import (
     printed,
     spread,
 )
-from manip_dyn.studies.fan2003.settings import Grid, Settings, build_arm
+from manip_dyn.studies.fan2003.settings import Arm, Grid, Settings, build_arm
+from manip_dyn.studies.fan2003.verdicts import claims, with_status
 from manip_dyn.studies.report.settings import read_settings
+
+__all__ = [
+    "Arm",
+    "CASES",
+    "Fan2003",
+    "ITEMS",
+    "PUBLISHED",
+    "Settings",
+    "backup_claim",
+    "backup_rows",
+    "build_arm",
+    "claims",
+    "controlled",
+    "decoupled_arm",
+    "link_energies",
+    "literal",
+    "pd_control",
+    "printed",
+    "recompute",
+    "spread",
+    "switching_cases",
+]
 
 CASES = tuple(PUBLISHED["cases"])
 
 
 def item_of(case: str) -> str:
-    """Return the item that a case belongs to: ``table5.3``, ``section4.1``."""
+    """Return the item of a case: ``table5.3``, ``section4.1``."""
     number = case.split()[0]
     return f"table{number}" if number[0] in "56" else f"section{number}"
 
@@ -71,9 +94,9 @@ ITEMS = (
     "all",
 )
 NO_LOAD = 1e-9
-"""kg; a URDF has no mass of 0."""
+"""Mass that represents no load, kg; a URDF requires a positive mass."""
 LINK, INERTIA = "one_link_horizontal", 10.0
-"""The link of section 3.1.2, kg m^2."""
+"""Link of section 3.1.2 and its moment of inertia, kg m^2."""
 PERIOD = 1e-3
 """Time between records of a replay, s."""
 
@@ -83,23 +106,23 @@ def recompute(
     settings: Settings | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Fan2003:
-    """Return an item of the thesis, recomputed.
+    """Recompute an item of the thesis.
 
     Args:
         item: One of `ITEMS`.
-        settings: Default: those in ``config/fan2003.yaml``.
-        progress: Told what is being done.
+        settings: Settings of the study, by default ``config/fan2003.yaml``.
+        progress: Called with a line of text before each step.
     """
     settings = settings or read_settings("fan2003", Settings)
     robots: dict[str, Robot] = {}
-    found = []
+    cases = []
     for name in (case for case in CASES if item in (item_of(case), "claims", "all")):
         progress(f"{item_of(name)}: {name}")
         arm = settings.cases[name].arm
         if arm not in robots:
             robots[arm] = build_arm(arm, settings.arms[arm])
-        found.append(with_status(_case(name, robots[arm], settings)))
-    result = Fan2003(dict(setting(("manip_dyn", "numba", "numpy", "scipy"))), tuple(found))
+        cases.append(with_status(_case(name, robots[arm], settings)))
+    result = Fan2003(dict(setting(("manip_dyn", "numba", "numpy", "scipy"))), tuple(cases))
     if item in ("section3.1.3", "all"):
         progress("section3.1.3")
         result = _with_decoupled(result, settings)
@@ -107,7 +130,7 @@ def recompute(
         progress("backup")
         result = replace(result, backups=tuple(_backups(settings)))
     if item in ("claims", "all"):
-        result = replace(result, claims=(*claims(found), backup_claim(result.backups)))
+        result = replace(result, claims=(*claims(cases), backup_claim(result.backups)))
     return result
 
 
@@ -122,13 +145,13 @@ def _backups(settings: Settings) -> Iterable[BackupRow]:
         yield from backup_rows(name, plan, heavier, gains, settings.near, settings.backup.push)
 
 
-def _with_decoupled(found: Fan2003, settings: Settings) -> Fan2003:
-    """Return what was found with section 3.1.3 and the figures of section 3.2."""
+def _with_decoupled(findings: Fan2003, settings: Settings) -> Fan2003:
+    """Return the findings with section 3.1.3 and the figures of section 3.2."""
     arm = build_arm(LINK, settings.arms[LINK])
     numbers = (float(arm.tau_max[0]), INERTIA, 1.0, settings.off_switch)
     cases = switching_cases(*numbers)
     rows = [*decoupled_rows(settings.decoupled), *switching_rows(cases, *numbers)]
-    return replace(found, decoupled=tuple(rows), charts=(switching_chart(cases),))
+    return replace(findings, decoupled=tuple(rows), charts=(switching_chart(cases),))
 
 
 def _case(name: str, robot: Robot, settings: Settings) -> CaseFindings:
@@ -138,8 +161,8 @@ def _case(name: str, robot: Robot, settings: Settings) -> CaseFindings:
     traces = [trace(robot, "zero net work", slow), trace(robot, "minimum time", fast)]
     pd, chapter = None, settings.grid.chapters.get(name[0])
     if name in settings.pd:
-        wanted = published.get("pd", {}).get("t_final")
-        pd, pd_trace = pd_control(robot, start, settings.pd[name], settings.near, wanted)
+        published_time = published.get("pd", {}).get("t_final")
+        pd, pd_trace = pd_control(robot, start, settings.pd[name], settings.near, published_time)
         traces.append(pd_trace)
     half = half_unit(published)
     q_switch = _printed_positions(published)
@@ -168,7 +191,7 @@ def _case(name: str, robot: Robot, settings: Settings) -> CaseFindings:
         arrives_rounded=q_switch is not None
         and arrives_rounded(robot, start, goal, q_switch, settings.near, half),
         printed=_printed(robot, start, goal, published),
-        **_by_the_letter(robot, start, q_switch, settings, half),
+        **_with_literal_laws(robot, start, q_switch, settings, half),
         full_grid=_full_grid(slow, chapter, settings),
         peaks=tuple(_peaks(name, robot, case.arm, traces[0], settings)),
         costates=costates(fast),
@@ -178,10 +201,10 @@ def _case(name: str, robot: Robot, settings: Settings) -> CaseFindings:
     )
 
 
-def _by_the_letter(
+def _with_literal_laws(
     robot: Robot, start: Vector, q_switch: Vector | None, settings: Settings, half: float
 ) -> dict[str, Any]:
-    """Return the motions under the thesis's own laws, which are for two joints."""
+    """Return the motions under the thesis's holding laws, which are for two joints."""
     if q_switch is None or robot.n != 2:
         return {"literal": None, "asked_again": None, "spread": None}
     goal, near = np.zeros(2), settings.near
@@ -193,7 +216,7 @@ def _by_the_letter(
 
 
 def _full_grid(slow: Plan, chapter: Grid | None, settings: Settings) -> dict[str, Any] | None:
-    """Return the thesis's search over its whole grid, where one joint moves."""
+    """Return the thesis's search over its whole grid if a single joint moves."""
     if chapter is None or len(slow.moving_joints) != 1:
         return None
     return by_full_grid(slow, chapter, settings.near, settings.grid.full)
@@ -212,11 +235,11 @@ def _peaks(
 
 
 def _printed_positions(published: dict[str, Any]) -> Vector | None:
-    """Return the printed switching positions (n,), nan for a joint that does not move."""
+    """Return the printed switching positions (n,), NaN for a joint that does not move."""
     positions = published["zero_net_work"].get("q_switch")
     if positions is None:
         return None
-    return np.array([np.nan if each is None else each for each in positions])
+    return np.array([np.nan if position is None else position for position in positions])
 
 
 def _printed(

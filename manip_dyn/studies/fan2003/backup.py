@@ -1,8 +1,8 @@
-"""The thesis's PD backup beside our new motions: a wrong model, and a push at the goal.
+"""The thesis's PD backup compared with new motions, for a wrong model and for a push at the goal.
 
-Section 6.3.2, figures 6.3, 6.5: PD control is turned on where the zero-net-work controller leaves
-the arm away from its goal. How wrong the model and how large the push is not printed: ours are in
-the settings.
+Section 6.3.2, figures 6.3, 6.5: PD control is activated if the zero-net-work controller leaves the
+arm away from its goal. The error of the model and the size of the push are not printed; the
+settings have chosen values.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from manip_dyn.studies.fan2003.settings import Gains
 from manip_dyn.studies.report.claims import Claim, Evidence
 
 PERIOD, LONGEST = 2e-3, 12.0
-"""Control period and end of a run, s."""
+"""Control period and duration of a run, s."""
 AFTER, LASTING = 0.2, 0.2
-"""How long after the arrival a push begins, and how long it lasts, s."""
+"""Delay of the push after the arrival, and its duration, s."""
 AT_REST = 1e-3
-"""rad; as near the goal has to be in the end."""
+"""Largest final distance from the goal that counts as an arrival, rad."""
 
 
 class BackupRow(NamedTuple):
     """A disturbed execution.
 
     Attributes:
-        case: Table.
-        disturbed: By what.
-        controller: What acts where the plan missed.
+        case: Number of the table.
+        disturbed: The disturbance.
+        controller: The controller that acts after the plan missed the goal.
         planned: Final time of the plan, s.
-        settled: From when on all joints stay within `near` of the goal, s; None: never.
+        settled: Time from which on all joints stay within `near` of the goal, s; None for never.
         left: Distance from the goal at the end, rad.
-        status: Whether it arrived.
+        status: Whether the arm arrived.
     """
 
     case: str
@@ -54,12 +54,12 @@ def backup_rows(
     """Execute a plan on a heavier arm, and with a push at the goal, with both controllers.
 
     Args:
-        case: Table.
-        plan: To execute; its robot is the model.
+        case: Number of the table.
+        plan: The plan to execute; its robot is the model.
         heavier: The same arm with another load.
-        gains: Of PD control.
-        near: How near the goal counts, rad.
-        push: Share of the effort limits.
+        gains: Gains of PD control.
+        near: Distance that counts as at the goal, rad.
+        push: Fraction of the effort limits.
     """
     begin = round(1e9 * (plan.t_final + AFTER))
     pushed = Disturbance(push * plan.robot.tau_max, begin, begin + round(1e9 * LASTING))
@@ -77,7 +77,7 @@ def backup_rows(
 
 
 def backup_claim(rows: Iterable[BackupRow]) -> Claim:
-    """Return whether PD control brings the arm to its goal."""
+    """Return the claim that PD control brings the arm to its goal."""
     cases = [
         Evidence(f"{row.case}, {row.disturbed}", row.left, row.left <= AT_REST)
         for row in rows
@@ -94,7 +94,7 @@ def _executed(
     backup: PdBackup | None,
     near: float,
 ) -> tuple[float | None, float]:
-    """Return from when on the arm stays near its goal, s, and its distance in the end."""
+    """Return the time from which on the arm stays near its goal, s, and its final distance."""
     simulation = Simulation(arm, plan.q0, np.zeros(arm.n))
     if disturbance is not None:
         simulation.disturbance = disturbance
@@ -103,8 +103,8 @@ def _executed(
     while simulation.time_ns < LONGEST * 1e9:
         now = simulation.time_ns
         segments = executor.segments(now * 1e-9, simulation.q, simulation.v)
-        times = [now + round(each.offset * 1e9) for each in segments]
-        simulation.law = Schedule(arm, times, [each.effort for each in segments])
+        times = [now + round(segment.offset * 1e9) for segment in segments]
+        simulation.law = Schedule(arm, times, [segment.effort for segment in segments])
         simulation.advance(period)
         if np.abs(simulation.q - plan.qf).max() > near:
             settled = None

@@ -1,4 +1,4 @@
-"""Section 3.1.3: two links that do not disturb each other; figures 3.7, 3.9, 3.11: one switch.
+"""Section 3.1.3: two links without coupling; figures 3.7, 3.9, 3.11: motions with one switch.
 
 The mass matrix is constant and diagonal, so each link is a double integrator (eqs. 3.48, 3.49)::
 
@@ -32,11 +32,11 @@ RAIL = """<joint name="joint_{k}" type="prismatic">
   <link name="link_{k}"><inertial><mass value="{mass}"/>
     <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
 SAME = 1e-6
-"""Times that differ by less are the same, s."""
+"""Largest difference of reproduced times, s."""
 
 
 class DecoupledRow(NamedTuple):
-    """A number of sections 3.1.3 and 3.2: by the thesis's formula, and computed."""
+    """A number of sections 3.1.3 and 3.2, by the thesis's formula and computed."""
 
     item: str
     quantity: str
@@ -47,7 +47,7 @@ class DecoupledRow(NamedTuple):
 
 
 def decoupled_arm(arm: Decoupled) -> Robot:
-    """Return two links on rails across each other: M = diag(m1 + m2, m2)."""
+    """Return two links on perpendicular rails, with M = diag(m1 + m2, m2)."""
     parts = [
         RAIL.format(k=k + 1, parent=parent, axis=axis, effort=arm.forces[k], mass=arm.masses[k])
         for k, (parent, axis) in enumerate((("base_link", "1 0 0"), ("link_1", "0 1 0")))
@@ -56,10 +56,10 @@ def decoupled_arm(arm: Decoupled) -> Robot:
 
 
 def decoupled_rows(arm: Decoupled) -> list[DecoupledRow]:
-    """Return eqs. 3.48 and 3.49 beside what the planners find, and the minimum time."""
+    """Return eqs. 3.48 and 3.49 compared with the planners, and the minimum time."""
     robot, start = decoupled_arm(arm), np.array(arm.start)
-    moved = (sum(arm.masses), arm.masses[1])
-    half = [np.sqrt(start[k] * moved[k] / arm.forces[k]) for k in range(2)]
+    masses = (sum(arm.masses), arm.masses[1])
+    half = [np.sqrt(start[k] * masses[k] / arm.forces[k]) for k in range(2)]
     slow = plan_zero_net_work(robot, start, np.zeros(2))
     fast = plan_minimum_time(robot, start, np.zeros(2))
     rows = []
@@ -72,17 +72,17 @@ def decoupled_rows(arm: Decoupled) -> list[DecoupledRow]:
 
 
 class Switched(NamedTuple):
-    """A link of section 3.1.2 that switches at a position.
+    """Motion of the link of section 3.1.2 with one switch.
 
     Attributes:
-        title: Which case of section 3.2.
+        title: Case of section 3.2.
         figure: Number of its figure.
-        time: s (k,).
-        q: rad (k,).
-        v: rad/s (k,).
-        stops_at: Where it comes to rest before its goal, rad; 0 if it gets there.
-        speed: With which speed it gets there, rad/s.
-        work: Net work on the link up to there, J.
+        time: Times, s (k,).
+        q: Positions, rad (k,).
+        v: Velocities, rad/s (k,).
+        stops_at: Position at which the link stops before its goal, rad; 0 if it arrives.
+        speed: Speed at the goal, rad/s.
+        work: Net work on the link until it stops or arrives, J.
     """
 
     title: str
@@ -96,13 +96,13 @@ class Switched(NamedTuple):
 
 
 def switched(title: str, figure: str, limit: float, inertia: float, q0: float, at: float):
-    """Return the motion from `q0` (rad) to 0 with a switch at `at`, in closed form.
+    """Return the motion from `q0` (rad) towards 0 with a switch at `at`, in closed form.
 
     Args:
-        title: Which case.
+        title: Case of section 3.2.
         figure: Number of its figure.
         limit: Limit of the effort, N m.
-        inertia: About the axis, kg m^2.
+        inertia: Moment of inertia about the axis, kg m^2.
         q0: Start, rad.
         at: Switching position, rad.
     """
@@ -121,22 +121,22 @@ def switched(title: str, figure: str, limit: float, inertia: float, q0: float, a
 
 
 def switching_cases(limit: float, inertia: float, q0: float, off: float) -> list[Switched]:
-    """Return the three cases of section 3.2: at the right position, earlier and later by `off`."""
-    places = (("case 1", "3.7", 0.0), ("case 2", "3.9", off), ("case 3", "3.11", -off))
+    """Return the three cases of section 3.2: the exact switch, and switches off by `off`."""
+    switches = (("case 1", "3.7", 0.0), ("case 2", "3.9", off), ("case 3", "3.11", -off))
     return [
         switched(f"{title}: switch at {0.5 * q0 + shift:g} rad", figure, limit, inertia, q0, at)
-        for title, figure, shift in places
+        for title, figure, shift in switches
         for at in (0.5 * q0 + shift,)
     ]
 
 
 def switching_rows(cases: Iterable[Switched], limit: float, inertia: float, q0: float, off: float):
-    """Return what eq. 3.55 says of the cases' work beside the energy that is left."""
+    """Return the work of eq. 3.55 compared with the remaining kinetic energy."""
     rows = []
-    for each, shift in zip(cases, (0.0, off, -off), strict=True):
-        printed = limit * q0 - 2.0 * limit * (0.5 * q0 + shift) + limit * each.stops_at
-        left = 0.5 * inertia * each.speed**2
-        rows.append(_row(f"figure {each.figure}", "work where it ends [J]", printed, left))
+    for case, shift in zip(cases, (0.0, off, -off), strict=True):
+        printed = limit * q0 - 2.0 * limit * (0.5 * q0 + shift) + limit * case.stops_at
+        left = 0.5 * inertia * case.speed**2
+        rows.append(_row(f"figure {case.figure}", "work where it ends [J]", printed, left))
     return rows
 
 
@@ -144,17 +144,17 @@ def switching_chart(cases: Iterable[Switched]) -> Chart:
     """Return figures 3.7, 3.9 and 3.11."""
     panels = tuple(
         Panel(
-            f"figure {each.figure}, {each.title}",
+            f"figure {case.figure}, {case.title}",
             "time [s]",
             "position [rad], velocity [rad/s]",
             (
-                Line("position", tuple(each.time.tolist()), tuple(each.q.tolist()), 0, "-"),
-                Line("velocity", tuple(each.time.tolist()), tuple(each.v.tolist()), 3, "--"),
+                Line("position", tuple(case.time.tolist()), tuple(case.q.tolist()), 0, "-"),
+                Line("velocity", tuple(case.time.tolist()), tuple(case.v.tolist()), 3, "--"),
             ),
         )
-        for each in cases
+        for case in cases
     )
-    title = "Fan (2003), section 3.2: the right switch, an early one, a late one"
+    title = "Fan (2003), section 3.2: exact, early and late switch"
     return Chart("3_2_switching", title, panels, 3, (12.0, 4.0))
 
 

@@ -28,17 +28,17 @@ CLAIM_COLUMNS = {
         *("key", "measure", "number", "least", "most", "cases", "share", "verdict"),
         *("holds", "exceptions"),
     )
-}
+} | {"share": "fraction"}
 HEAD = ("", "published", "computed", "difference", "status")
 
 
 @dataclass(frozen=True)
 class Fan2003(Findings):
-    """What the study found.
+    """Findings of the study of Fan (2003).
 
     Attributes:
         setting: Commit, processor, versions.
-        cases: One per table or motion of a section.
+        cases: Findings of each table or motion of a section.
         decoupled: Numbers of sections 3.1.3 and 3.2.
         charts: Figures of section 3.2.
         backups: Disturbed executions with both controllers.
@@ -55,7 +55,7 @@ class Fan2003(Findings):
     claims: tuple[Claim, ...] = ()
 
     def paragraphs(self) -> Iterable[str]:
-        """Return the tables, published beside computed."""
+        """Return the tables, published and computed."""
         yield from map(_case_text, self.cases)
         for table in self._across():
             yield table.text(lambda value: cell(value, 5))
@@ -63,11 +63,11 @@ class Fan2003(Findings):
             yield claims_text("claims", self.claims, PUBLISHED["claims"])
 
     def values(self) -> dict[str, Any]:
-        """Return everything for JSON."""
+        """Return the findings for JSON."""
         cases = {case.name: _case_content(case) for case in self.cases}
         return {
-            "tables": {name: each for name, each in cases.items() if name[0] in "56"},
-            "sections": {name: each for name, each in cases.items() if name[0] not in "56"},
+            "tables": {name: content for name, content in cases.items() if name[0] in "56"},
+            "sections": {name: content for name, content in cases.items() if name[0] not in "56"},
             "decoupled": [row._asdict() for row in self.decoupled],
             "backup": [row._asdict() for row in self.backups],
             "across": [table.content() for table in case_tables(self.cases)],
@@ -77,9 +77,9 @@ class Fan2003(Findings):
     def csv_tables(self) -> Iterable[Table]:
         """Return results, notes, and each case's motions and work."""
         rows = tuple((case.name, *row) for case in self.cases for row in case.rows)
-        yield Table("results", "published beside computed", ("case", *Row._fields), rows)
+        yield Table("results", "Published and computed values", ("case", *Row._fields), rows)
         notes = tuple((case.name, case.status, case.note) for case in self.cases)
-        yield Table("notes", "verdicts", ("case", "status", "note"), notes)
+        yield Table("notes", "Verdicts", ("case", "status", "note"), notes)
         yield from self._across()
         for case in self.cases:
             yield _motion_table(case)
@@ -99,29 +99,29 @@ class Fan2003(Findings):
         yield from (chart for case in self.cases for chart in case_charts(case, file_stem(case)))
 
     def _across(self) -> Iterable[Table]:
-        """Return the tables of all cases, and of section 3.1.3."""
+        """Return the tables of all cases, and those of section 3.1.3."""
         yield from case_tables(self.cases)
         if self.decoupled:
-            title = "Decoupled links and one switch: by the thesis's formulas, and computed"
+            title = "Decoupled links and one switch, by the thesis's formulas and computed"
             yield table_of("decoupled", title, self.decoupled)
         if self.backups:
-            title = "Where the plan misses: our new motions and the thesis's PD backup"
+            title = "Recovery after a plan misses the goal: new motions and the thesis's PD backup"
             yield table_of("backup", title, self.backups)
 
 
 def file_stem(case: CaseFindings) -> str:
-    """Return what the files of a case begin with: ``5_3``, ``4_1_case_1``."""
+    """Return the prefix of the files of a case: ``5_3``, ``4_1_case_1``."""
     return case.name.replace(".", "_").replace(" ", "_")
 
 
-# ------------------------------------------------------------------------- people
+# --------------------------------------------------------------------------- text
 def _case_text(case: CaseFindings) -> str:
     start = ", ".join(f"{value:.4g}" for value in case.start)
     lines = [f"{_title(case)}: {case.arm} from ({start}) to zero; {case.status}"]
     rows: list[Sequence[str]] = []
     for column in dict.fromkeys(row.column for row in case.rows):
         rows.append((column, "", "", "", ""))
-        for row in (each for each in case.rows if each.column == column):
+        for row in (item for item in case.rows if item.column == column):
             rows.append((f"  {row.quantity}", *_cells(row)))
     lines.append(columns([HEAD, *rows]))
     proof = case.minimum_time.certificate
@@ -147,7 +147,7 @@ def _shown(value: Value, digits: int) -> str:
     if value is None:
         return "-"
     if isinstance(value, tuple):
-        return " ".join(f"{each:.4f}" for each in value)
+        return " ".join(f"{number:.4f}" for number in value)
     return f"{value:.{digits}f}"
 
 
@@ -204,9 +204,9 @@ def _printed_content(case: CaseFindings) -> dict[str, Any] | None:
 def _motion_table(case: CaseFindings) -> Table:
     heads = (f"{what}_{name}" for what in ("q", "v", "tau") for name in case.joints)
     rows = tuple(
-        (each.label, t, *each.q[k], *each.v[k], *each.tau[k])
-        for each in case.traces
-        for k, t in enumerate(each.time)
+        (trace.label, t, *trace.q[k], *trace.v[k], *trace.tau[k])
+        for trace in case.traces
+        for k, t in enumerate(trace.time)
     )
     return Table(f"{file_stem(case)}_motion", "motions", ("method", "time", *heads), rows)
 
@@ -214,9 +214,9 @@ def _motion_table(case: CaseFindings) -> Table:
 def _work_table(case: CaseFindings) -> Table:
     links = (f"work_link_{i + 1}" for i in range(len(case.joints)))
     rows = tuple(
-        (each.label, t, *each.work[k])
-        for each in case.traces
-        for k, t in enumerate(each.work_time)
+        (trace.label, t, *trace.work[k])
+        for trace in case.traces
+        for k, t in enumerate(trace.work_time)
     )
     return Table(f"{file_stem(case)}_work", "work on links", ("method", "time", *links), rows)
 
@@ -224,8 +224,8 @@ def _work_table(case: CaseFindings) -> Table:
 Cases = Sequence[CaseFindings]
 
 
-def final_times(found: Cases) -> Table:
-    """Return the final times of every case, published beside computed."""
+def final_times(cases: Cases) -> Table:
+    """Return the final times of every case, published and computed."""
     head = (
         "case",
         "zero net work: printed",
@@ -245,13 +245,13 @@ def final_times(found: Cases) -> Table:
             case.minimum_time.t_final,
             case.status,
         )
-        for case in found
+        for case in cases
     )
     return Table("final_times", "Final times, s", head, rows, digits=6)
 
 
-def controllers(found: Cases) -> Table:
-    """Return what the printed positions do under both laws of holding an early joint."""
+def controllers(cases: Cases) -> Table:
+    """Return the motions with the printed positions under both laws of an early joint."""
     head = (
         "case",
         "printed, s",
@@ -264,7 +264,7 @@ def controllers(found: Cases) -> Table:
         "arrive",
         "status",
     )
-    rows = tuple(_controllers_row(case) for case in found if case.literal is not None)
+    rows = tuple(_controllers_row(case) for case in cases if case.literal is not None)
     title = "The printed switching positions: when the last joint arrives, largest drift (rad, m)"
     return Table("controllers", title, head, rows, digits=5)
 
@@ -300,40 +300,40 @@ def _arrival(run: Literal) -> float | None:
     return float(run.t_arrival.max()) if run.arrived else None
 
 
-def grids(found: Cases) -> Table:
-    """Return the thesis's searches: over the whole grid, and around the exact positions."""
+def grids(cases: Cases) -> Table:
+    """Return the thesis's grid searches: the whole grid, and around the exact positions."""
     head = ("case", "grid", "found", "trials", "step", "arrival, s", "printed, s", "CPU s")
     rows = []
-    for case in found:
+    for case in cases:
         last = max((t for t in case.published["zero_net_work"].get("t_final", ()) if t), default=0)
         for name, grid in (("whole", case.full_grid), ("around the exact", case.grid)):
             if grid is not None:
                 arrival = max(grid["arrival_times"]) if grid["found"] else None
-                told = (grid["found"], grid["trials"], grid["step"], arrival, last)
-                rows.append((case.name, name, *told, grid["seconds"]))
+                cells = (grid["found"], grid["trials"], grid["step"], arrival, last)
+                rows.append((case.name, name, *cells, grid["seconds"]))
     title = "The thesis's grid search (appendices A.4, A.7)"
     return Table("grids", title, head, tuple(rows), timed=("CPU s",), digits=5)
 
 
-def peak_works(found: Cases) -> Table:
+def peak_works(cases: Cases) -> Table:
     """Return the peak works on the links of all zero-net-work motions."""
-    rows = tuple(tuple(row) for case in found for row in case.peaks)
+    rows = tuple(tuple(row) for case in cases for row in case.peaks)
     return Table("peak_work", "Peak work on each link, J", PeakRow._fields, rows)
 
 
-def planning_cost(found: Cases) -> Table:
-    """Return the planners' computing times."""
+def planning_cost(cases: Cases) -> Table:
+    """Return the computing times of the planners."""
     head = ("case", "zero net work, CPU s", "minimum time, CPU s")
     rows = tuple(
-        (case.name, case.cost["zero net work"], case.cost["minimum time"]) for case in found
+        (case.name, case.cost["zero net work"], case.cost["minimum time"]) for case in cases
     )
     return Table("planning_cost", "Planning, all compiled", head, rows, timed=head[1:])
 
 
-def case_tables(found: Cases) -> Iterable[Table]:
-    """Return all of them that have rows."""
-    made = (final_times, controllers, grids, peak_works, planning_cost)
-    return (table for table in (make(found) for make in made) if table.rows)
+def case_tables(cases: Cases) -> Iterable[Table]:
+    """Return the tables of all cases that have rows."""
+    functions = (final_times, controllers, grids, peak_works, planning_cost)
+    return (table for table in (make(cases) for make in functions) if table.rows)
 
 
 def _moving(case: CaseFindings, times: Sequence[float] | Vector) -> tuple[float, ...]:
@@ -346,8 +346,8 @@ TIME = "time [s]"
 
 
 def case_charts(case: CaseFindings, stem: str) -> Iterable[Chart]:
-    """Return the charts of a case; their names begin with `stem`."""
-    plans = [each for each in case.traces if each.label != "PD"]
+    """Return the charts of a case; their names start with `stem`."""
+    plans = [trace for trace in case.traces if trace.label != "PD"]
     yield _motion(case, plans, f"{stem}_motion", switching=True)
     yield _work(case, plans, f"{stem}_work")
     if len(case.joints) == 1:
@@ -392,7 +392,7 @@ def _work(case: CaseFindings, traces: Sequence[Trace], name: str) -> Chart:
         _panel(
             f"link {i + 1}",
             "work [J]",
-            tuple(_line(each, each.work_time, each.work[:, i]) for each in traces),
+            tuple(_line(trace, trace.work_time, trace.work[:, i]) for trace in traces),
         )
         for i in range(len(case.joints))
     )
@@ -406,16 +406,16 @@ def _switching(case: CaseFindings, joint: int) -> Panel:
     unit = case.effort_units[joint]
     label = f"switching function [1/{unit if unit == 'N' else '(N m)'}]"
     zero = Line("", (float(times[0]), float(times[-1])), (0.0, 0.0), None)
-    found = Line("", _floats(times), _floats(functions[:, joint]), color, style)
-    return _panel("", label, (found, zero))
+    curve = Line("", _floats(times), _floats(functions[:, joint]), color, style)
+    return _panel("", label, (curve, zero))
 
 
 def _lines(traces: Sequence[Trace], quantity: str, joint: int) -> tuple[Line, ...]:
     lines = []
-    for each in traces:
-        # The last effort of a plan is the goal's: what holds it there.
-        end = -1 if quantity == "tau" and each.label != "PD" else len(each.time)
-        lines.append(_line(each, each.time[:end], getattr(each, quantity)[:end, joint]))
+    for trace in traces:
+        # The last effort of a plan holds the arm at its goal.
+        end = -1 if quantity == "tau" and trace.label != "PD" else len(trace.time)
+        lines.append(_line(trace, trace.time[:end], getattr(trace, quantity)[:end, joint]))
     return tuple(lines)
 
 

@@ -33,12 +33,12 @@ class PeakRow(NamedTuple):
     """The largest work on a link of a zero-net-work motion.
 
     Attributes:
-        case: Table.
+        case: Number of the table.
         link: 1 or 2.
-        axis: Where the axis of the thesis's figure ends, J; None where it is not readable.
-        peak: Computed, J.
-        unloaded: By A.7's formula, without the load, J; None for arms without one.
-        status: Which of the two fits the figure's axis.
+        axis: Upper end of the axis of the thesis's figure, J; None if it is not readable.
+        peak: Computed value, J.
+        unloaded: Value of the formula of A.7 without the load, J; None for arms without a load.
+        status: Which of the two values fits the axis of the figure.
     """
 
     case: str
@@ -90,7 +90,7 @@ Value = float | tuple[float, ...] | None
 
 
 class Row(NamedTuple):
-    """A published number beside a computed one; lists of switches where their numbers differ."""
+    """A published and a computed number; lists of switches if their numbers differ."""
 
     column: str
     quantity: str
@@ -104,12 +104,12 @@ class SingleSwitch(NamedTuple):
     """A zero-net-work motion.
 
     Attributes:
-        status: That of the plan.
+        status: Status of the plan.
         q_switch: Switching positions (n,), None for a joint that does not move.
         t_switch: Switching times (n,), s.
         arrival_times: Arrivals (n,), s; 0 for a joint that does not move.
-        t_final: The last of them, s.
-        net_work: Net work on each link (n,), J; None: not at rest.
+        t_final: The last arrival, s.
+        net_work: Net work on each link (n,), J; None if the arm is not at rest.
         peak_work: Largest work during the motion, J.
     """
 
@@ -123,7 +123,7 @@ class SingleSwitch(NamedTuple):
 
 
 class MinimumTime(NamedTuple):
-    """A certified motion; `first_signs` are those of the first efforts, 0 for a singular one."""
+    """A certified motion; `first_signs` are the signs of the first efforts, 0 if singular."""
 
     status: str
     reason: str
@@ -140,10 +140,10 @@ class PdControl(NamedTuple):
     Attributes:
         kp: Gains (n,).
         kd: Gains (n,).
-        near: How near the goal counts, rad or m.
-        t_final: When no joint is more than `near` before its goal any more, the one-sided test of
-            the thesis's programs, s; None: never.
-        t_settled: From when on all joints stay within `near` on both sides, s; None: never.
+        near: Distance that counts as at the goal, rad or m.
+        t_final: Time from which on no joint is more than `near` before its goal, the one-sided
+            test of the thesis's programs, s; None for never.
+        t_settled: Time from which on all joints stay within `near`, s; None for never.
         at_published: Largest distance from the goal at the printed time, rad or m.
     """
 
@@ -169,35 +169,36 @@ class Trace(NamedTuple):
 
 @dataclass(frozen=True)
 class CaseFindings:
-    """What was found for a table, or a motion of a section.
+    """Findings for a table, or for a motion of a section.
 
     Attributes:
         name: ``5.3``, ``4.1 case 1``.
-        arm: Name in the settings.
-        joints: Joint names (n,), with `units` of their positions and `effort_units`.
-        start: Start (n,).
-        published: What the thesis prints.
-        zero_net_work: Exact.
+        arm: Name of the arm in the settings.
+        joints: Joint names (n,).
+        units: Units of the positions (n,).
+        effort_units: Units of the efforts (n,).
+        start: Initial positions (n,).
+        published: Values that the thesis prints.
+        zero_net_work: Exact zero-net-work motion.
         as_published: The same motion with the thesis's rule of arrival.
-        grid: What the thesis's grid search found, None where it was not run.
-        minimum_time: Certified.
-        pd: PD control, where the thesis has gains.
-        controlled: Replay of the printed switching positions, None where there are none.
-        controlled_exactly: The same with the exact switching positions.
-        arrives_rounded: Whether it arrives, rounding of the printed positions granted.
-        printed: Replay of the printed switching times, None where there are none.
-        literal: The printed positions under the thesis's own laws (A.7), None where there are none
-            or one joint alone is there.
-        asked_again: The same where a joint that arrived is asked again at every step (A.10).
-        spread: What the last digits and late decisions change of the former.
-        full_grid: What the thesis's search over its whole grid found, None where it was not run.
+        grid: Result of the thesis's grid search near the exact positions, or None.
+        minimum_time: Certified minimum-time motion.
+        pd: PD control, if the thesis has gains.
+        controlled: Replay of the printed switching positions, if there are any.
+        controlled_exactly: Replay of the exact switching positions.
+        arrives_rounded: Whether it arrives for some rounding of the printed positions.
+        printed: Replay of the printed switching times, if there are any.
+        literal: The printed positions under the thesis's holding laws (A.7), for two joints.
+        asked_again: The same if an arrived joint is tested again at every step (A.10).
+        spread: Variation of `literal` with the last printed digits and late decisions.
+        full_grid: Result of the thesis's search over its whole grid, or None.
         peaks: Peak works on the links.
         costates: Times (k,) and costates (k, 2 n) of the minimum-time motion.
-        cost: Planning times by planner, s.
-        rows: Published beside computed.
-        status: Of the whole.
-        note: Why.
-        traces: For charts.
+        cost: Planner -> planning time, s.
+        rows: Published and computed values.
+        status: Status of the case.
+        note: Reason of the status.
+        traces: Motions for charts.
         switching: Times (k,) and switching functions (k, n) of the minimum-time motion.
     """
 
@@ -239,11 +240,11 @@ def half_unit(published: dict[str, Any]) -> float:
 SAMPLES, WORK_KNOTS = 301, 81
 PD_DURATION, PD_PERIOD = 10.0, 0.01
 JUST = 1e-9
-"""How long before a jump a sample shows what was before, s."""
+"""Time before a jump at which a sample shows the value before it, s."""
 
 
 def single_switch(plan: Plan) -> SingleSwitch:
-    """Return a plan's numbers."""
+    """Return the numbers of a zero-net-work plan."""
     return SingleSwitch(
         plan.status,
         _optional(plan.q_switch),
@@ -256,7 +257,7 @@ def single_switch(plan: Plan) -> SingleSwitch:
 
 
 def by_rule(plan: Plan, near: float) -> SingleSwitch:
-    """Return the same motion with the clock of each joint stopped within `near` of its goal."""
+    """Return a plan with the arrival of each joint at the distance `near` from its goal."""
     arrivals = list(plan.arrival_times)
     for i in plan.moving_joints:
 
@@ -270,7 +271,7 @@ def by_rule(plan: Plan, near: float) -> SingleSwitch:
 
 
 def by_grid(plan: Plan, grid: Grid, near: float, window: float, trials: int) -> dict[str, Any]:
-    """Return what the thesis's grid search finds within a window around a plan's switches."""
+    """Return the result of the thesis's grid search in a window around a plan's switches."""
     distance = np.abs(np.nan_to_num(plan.q_switch - plan.qf))
     low = np.floor(np.maximum(distance - window, 0.0) / grid.step) * grid.step
     high = np.where(distance > 0.0, distance + window, 0.0)
@@ -279,7 +280,7 @@ def by_grid(plan: Plan, grid: Grid, near: float, window: float, trials: int) -> 
 
 
 def by_full_grid(plan: Plan, grid: Grid, near: float, trials: int) -> dict[str, Any]:
-    """Return what the thesis's search over the whole distance finds, as its programs begin it."""
+    """Return the result of the thesis's grid search over the whole distance."""
     return _searched(plan, grid, near, grid.longest, trials, None)
 
 
@@ -288,20 +289,24 @@ def _searched(
 ) -> dict[str, Any]:
     step, enough = grid.step, grid.enough
     began = time.process_time()
-    found = grid_search(plan.robot, plan.q0, plan.qf, step, near, enough, longest, trials, window)
-    result: dict[str, Any] = {"found": found.success, "trials": found.trials, "step": found.step}
+    search = grid_search(plan.robot, plan.q0, plan.qf, step, near, enough, longest, trials, window)
+    result: dict[str, Any] = {
+        "found": search.success,
+        "trials": search.trials,
+        "step": search.step,
+    }
     result["seconds"] = time.process_time() - began
-    if found.success:
+    if search.success:
         result |= {
-            "q_switch": found.q_switch.tolist(),
-            "t_switch": found.t_switch.tolist(),
-            "arrival_times": found.t_arrival.tolist(),
+            "q_switch": search.q_switch.tolist(),
+            "t_switch": search.t_switch.tolist(),
+            "arrival_times": search.t_arrival.tolist(),
         }
     return result
 
 
 def minimum_time(plan: Plan) -> MinimumTime:
-    """Return a plan's numbers with its certificate."""
+    """Return the numbers of a minimum-time plan and its certificate."""
     proof, switching = plan.certificate, plan.switching
     assert isinstance(proof, Certificate)
     assert switching is not None
@@ -312,7 +317,7 @@ def minimum_time(plan: Plan) -> MinimumTime:
         "margin": proof.margin,
         "curvature": proof.curvature,
         "singular": list(proof.singular),
-        "singular_arcs": [list(each) for each in proof.singular_arcs],
+        "singular_arcs": [list(arc) for arc in proof.singular_arcs],
         "singular_effort": proof.singular_effort,
         "singular_switching": proof.singular_switching,
         "legendre_clebsch": proof.legendre_clebsch,
@@ -337,7 +342,7 @@ def costates(plan: Plan) -> tuple[Vector, Vector]:
 
 
 def planning_times(robot: Robot, start: Vector, goal: Vector) -> dict[str, float]:
-    """Return the CPU time that each planner takes, once all is compiled, s."""
+    """Return the CPU time of each planner without compilation, s."""
     seconds = {}
     for name, plan in (
         ("zero net work", plan_zero_net_work),
@@ -360,13 +365,13 @@ class _Knotted(NamedTuple):
 
 
 def trace(robot: Robot, label: str, plan: Plan) -> Trace:
-    """Return a plan at samples that show its jumps, with the work on each link."""
+    """Return samples of a plan that resolve its jumps, with the work on each link."""
     jumps = [t for times in plan.switch_times for t in times] + plan.arrival_times
     inner = np.unique(np.clip(jumps, 0.0, plan.t_final))
     even = np.linspace(0.0, plan.t_final, SAMPLES)
     moments = np.unique(np.clip([*even, *inner, *(inner - JUST)], 0.0, plan.t_final))
     states = [plan.state(float(t)) for t in moments]
-    # At rest at the goal the effort is that which holds it.
+    # The last effort is the one that holds the arm at its goal.
     tau = [plan.effort(float(t)) for t in moments]
     knots = np.unique([*np.linspace(0.0, plan.t_final, WORK_KNOTS), *inner])
     curves = work_curves(robot, _Knotted(plan, knots))
@@ -399,9 +404,9 @@ def pd_control(
     side = np.where(start < 0.0, -1.0, 1.0)
     before = _last_outside(run, lambda q: (side * q).max(axis=-1) - near, spline)
     settled = _last_outside(run, lambda q: np.abs(q).max(axis=-1) - near, spline)
-    found = PdControl(gains.kp, gains.kd, near, before, settled, at)
+    control = PdControl(gains.kp, gains.kd, near, before, settled, at)
     nothing = np.zeros(0)
-    return found, Trace("PD", run.t, run.q, run.v, run.tau, nothing, np.zeros((0, robot.n)))
+    return control, Trace("PD", run.t, run.q, run.v, run.tau, nothing, np.zeros((0, robot.n)))
 
 
 def _last_outside(
@@ -418,4 +423,4 @@ def _last_outside(
 
 
 def _optional(values: Vector) -> tuple[float | None, ...]:
-    return tuple(None if np.isnan(each) else float(each) for each in values)
+    return tuple(None if np.isnan(value) else float(value) for value in values)

@@ -33,18 +33,18 @@ from manip_dyn.planning.zero_net_work.shooting import locked_joint_engine, locke
 from manip_dyn.robot import Robot
 
 STEP, CLOSE = 5e-4, 1e-12
-"""Step between looks, and how closely a change is then found, s."""
+"""Control step, and resolution of the time of a change, s."""
 STOP_TIME = 2.0
 """`Tstop` of A.7, s."""
 
 
 class Spread(NamedTuple):
-    """What the last digits decide: motions with positions that print alike, decided late.
+    """Variation of a motion with the last digits of printed positions and late decisions.
 
     Attributes:
-        runs: How many motions.
-        arrived: How many of them arrive.
-        earliest: First arrival, s; nan: none.
+        runs: Number of motions.
+        arrived: Number of motions that arrive.
+        earliest: First arrival, s; NaN for none.
         latest: Last arrival, s.
         drift: Largest drift of a joint that arrived, rad or m.
     """
@@ -64,12 +64,12 @@ class Literal(NamedTuple):
     """A motion under the literal laws.
 
     Attributes:
-        latched: Whether a joint that arrived once stays in its holding law (A.7, `Nfinal`), or
-            is asked again at every step (A.10).
+        latched: Whether an arrived joint stays in its holding law (A.7, `Nfinal`) rather than
+            being tested again at every step (A.10).
         arrived: Whether each joint was within `near` of its goal, or past it, at some time.
-        together: Whether all were so at the end, which ends the programs.
-        t_arrival: When each first was (n,), s; nan: never.
-        t_end: End of the motion: all arrived, or given up, s.
+        together: Whether all joints were at the end, which ends the programs.
+        t_arrival: First arrival of each joint (n,), s; NaN for never.
+        t_end: Time at which all joints have arrived, or of the time limit, s.
         drift: Largest distance of each joint from its goal after its own arrival (n,), rad or m.
         at_end: Distances from the goal at the end (n,), rad or m.
         speed: Speeds at the end (n,), rad/s or m/s.
@@ -100,19 +100,19 @@ def literal(
     latched: bool = True,
     late: float = 0.0,
 ) -> Literal:
-    """Return the motion of two joints with the switching positions `q_switch` (n,).
+    """Return the motion of two joints under the literal laws.
 
-    Integrated by the classical Runge-Kutta method; where a comparison changes within a step, the
-    step ends there.
+    The classical Runge-Kutta method integrates the motion. A step ends at a change of a
+    comparison.
 
     Args:
         robot: The arm, with two joints.
         start: Start (n,), at rest, not below the goal.
         goal: Goal (n,).
-        q_switch: Switching positions (n,); nan for a joint that starts at its goal.
+        q_switch: Switching positions (n,); NaN for a joint that starts at its goal.
         near: `Xerror`, rad or m.
-        latched: Whether a joint that arrived once stays in its holding law.
-        late: How long after a change the efforts follow it, s.
+        latched: Whether an arrived joint stays in its holding law.
+        late: Delay of the efforts after a change, s.
     """
     n, limits = robot.n, robot.tau_max
     kernels = customize(robot).in_place
@@ -122,18 +122,18 @@ def literal(
     held = np.zeros(n, dtype=bool)
 
     def compared(q: Vector) -> tuple[Any, ...]:
-        """Return what the programs ask: braked, and held, joint by joint."""
+        """Return the comparisons of the programs: for each joint braked, then held."""
         within = q - goal < near
         return (*(q < switch).tolist(), *(held | within if latched else within).tolist())
 
     @cache
-    def driven(asked: tuple[Any, ...]) -> tuple[Vector, list[int]]:
-        """Return the efforts (n,) for answers where no joint is held, and those that are held."""
-        return np.where(asked[:n], limits, -limits), np.flatnonzero(asked[n:]).tolist()
+    def driven(comparison: tuple[Any, ...]) -> tuple[Vector, list[int]]:
+        """Return the efforts (n,) without held joints, and the indices of held joints."""
+        return np.where(comparison[:n], limits, -limits), np.flatnonzero(comparison[n:]).tolist()
 
-    def efforts(state: Vector, asked: tuple[Any, ...]) -> Vector:
-        """Return the efforts (n,) at a state for answers."""
-        effort, holding = driven(asked)
+    def efforts(state: Vector, comparison: tuple[Any, ...]) -> Vector:
+        """Return the efforts (n,) at a state."""
+        effort, holding = driven(comparison)
         if holding:
             effort = effort.copy()
         for i in holding:
@@ -144,39 +144,39 @@ def literal(
             effort[i] = locked[i]
         return effort
 
-    def rates(state: Vector, asked: tuple[Any, ...], out: Vector) -> Vector:
+    def rates(state: Vector, comparison: tuple[Any, ...], out: Vector) -> Vector:
         out[:n] = state[n:]
-        kernels.forward_dynamics(state[:n], state[n:], efforts(state, asked), out[n:])
+        kernels.forward_dynamics(state[:n], state[n:], efforts(state, comparison), out[n:])
         return out
 
-    def moved(h: float, asked: tuple[Any, ...]) -> Vector:
-        rates(y, asked, k[0])
-        rates(y + 0.5 * h * k[0], asked, k[1])
-        rates(y + 0.5 * h * k[1], asked, k[2])
-        rates(y + h * k[2], asked, k[3])
+    def moved(h: float, comparison: tuple[Any, ...]) -> Vector:
+        rates(y, comparison, k[0])
+        rates(y + 0.5 * h * k[0], comparison, k[1])
+        rates(y + 0.5 * h * k[1], comparison, k[2])
+        rates(y + h * k[2], comparison, k[3])
         return y + h / 6.0 * (k[0] + 2.0 * (k[1] + k[2]) + k[3])
 
-    asked = compared(y[:n])
+    comparison = compared(y[:n])
     while True:
         within = y[:n] - goal < near
         held = held | within
-        rows.append((t, y.copy(), efforts(y, asked)))
+        rows.append((t, y.copy(), efforts(y, comparison)))
         if (held if latched else within).all() or t > STOP_TIME:
             break
-        z, h, changed = moved(STEP, asked), STEP, False
-        if compared(z[:n]) != asked:
+        z, h, changed = moved(STEP, comparison), STEP, False
+        if compared(z[:n]) != comparison:
             low, changed = 0.0, True
             while h - low > CLOSE:
                 middle = 0.5 * (low + h)
-                if compared(moved(middle, asked)[:n]) != asked:
+                if compared(moved(middle, comparison)[:n]) != comparison:
                     h = middle
                 else:
                     low = middle
             h += late
-            z = moved(h, asked)
+            z = moved(h, comparison)
         y, t = z, t + h
         if changed:
-            asked = compared(y[:n])
+            comparison = compared(y[:n])
     times, states, taus = (np.array(column) for column in zip(*rows, strict=True))
     there = np.logical_or.accumulate(states[:, :n] - goal < near)
     t_arrival = np.where(there[-1], times[there.argmax(axis=0)], np.nan)
@@ -207,15 +207,15 @@ def spread(
     half_unit: float,
     late: Sequence[float],
 ) -> Spread:
-    """Return what half a unit of the last printed digits and late decisions (s) change."""
+    """Return the variation with half a unit of the last printed digits and late decisions (s)."""
     moving = ~np.isnan(q_switch)
     shifts = itertools.product(*((-1.0, 0.0, 1.0) if one else (0.0,) for one in moving))
     motions = [
-        literal(robot, start, goal, q_switch + half_unit * np.array(shift), near, True, each)
-        for shift, each in itertools.product(shifts, late)
+        literal(robot, start, goal, q_switch + half_unit * np.array(shift), near, True, delay)
+        for shift, delay in itertools.product(shifts, late)
     ]
-    times = [float(each.t_arrival.max()) for each in motions if each.arrived]
-    drifts = [float(each.drift.max()) for each in motions if each.arrived]
+    times = [float(motion.t_arrival.max()) for motion in motions if motion.arrived]
+    drifts = [float(motion.drift.max()) for motion in motions if motion.arrived]
     return Spread(
         len(motions),
         len(times),
@@ -227,20 +227,20 @@ def spread(
 
 TOLERANCES: dict[str, Any] = {"rtol": 1e-11, "atol": 1e-12}
 LONGEST = 4.0
-"""When a replay of the controller is given up, s."""
+"""Time limit of a replay of the controller, s."""
 
 
 class Controlled(NamedTuple):
     """A motion of the thesis's controller.
 
     Attributes:
-        arrived: Whether every joint came within reach of its goal.
+        arrived: Whether every joint came within `near` of its goal.
         q_switch: Switching positions (n,).
-        t_switch: When each joint switched (n,), s; nan: never.
-        t_arrival: When each was held (n,), s; 0 from the start, nan: never.
-        t_end: End of the replay, s: all held, or a braked joint came to rest too early.
-        miss: Largest distance of a driven joint from its goal then, rad or m.
-        farthest: That joint.
+        t_switch: Switching time of each joint (n,), s; NaN for never.
+        t_arrival: Time from which on each joint is held (n,), s; 0 from the start, NaN for never.
+        t_end: End of the replay, s: all joints held, or a braked joint at rest too early.
+        miss: Largest distance of a driven joint from its goal at the end, rad or m.
+        farthest: Index of that joint.
         times: Times (k,) of the record, s.
         states: Positions and velocities (k, 2 n).
         efforts: Efforts (k, n).
@@ -263,14 +263,14 @@ def controlled(
 ) -> Controlled:
     """Return the motion of the controller with the switching positions `q_switch` (n,).
 
-    Crossings are met exactly, so that nothing depends on how often the controller looks.
+    Crossings are located exactly, so the motion does not depend on the control period.
 
     Args:
         robot: The arm.
         start: Start (n,), at rest.
         goal: Goal (n,).
-        q_switch: Switching positions (n,); nan for a joint that starts at its goal.
-        near: How near its goal a joint is held, rad or m.
+        q_switch: Switching positions (n,); NaN for a joint that starts at its goal.
+        near: Distance from its goal from which on a joint is held, rad or m.
         period: Time between two records, s.
     """
     n, engine = robot.n, locked_joint_engine(robot.n)
@@ -282,7 +282,7 @@ def controlled(
     drive, effort, rows, t, stopped = np.empty(2 * n), np.empty(n), [], 0.0, False
 
     def past(y: Vector) -> Vector:
-        """How far each joint is past what ends its present phase (n,), rad or m."""
+        """Return the displacement of each joint past the end of its phase (n,), rad or m."""
         displacement = toward * np.where(braked, y[:n] - goal, y[:n] - q_switch)
         return np.where(driven, displacement + np.where(braked, near, 0.0), -1.0)
 
@@ -332,7 +332,7 @@ def controlled(
 def arrives_rounded(
     robot: Robot, start: Vector, goal: Vector, q_switch: Vector, near: float, half_unit: float
 ) -> bool:
-    """Return whether the controller arrives with printed positions, or others that print so."""
+    """Return whether the controller arrives for some rounding of the printed positions."""
     return any(
         controlled(robot, start, goal, q_switch + half_unit * np.array(shift), near, 0.01).arrived
         for shift in itertools.product((0.0, -1.0, 1.0), repeat=robot.n)
@@ -340,18 +340,18 @@ def arrives_rounded(
 
 
 class Printed(NamedTuple):
-    """What printed switching times lead to.
+    """Motion with printed switching times, and the extremal nearest to it.
 
     Attributes:
-        first: Signs of the first efforts (n,): those that end nearest to the goal.
-        end: Positions and velocities (2 n,) at the printed final time, less the goal.
+        first: Signs of the first efforts (n,) with which the motion ends nearest to the goal.
+        end: Positions and velocities (2 n,) at the printed final time, relative to the goal.
+        shift: Largest difference of a printed time from the extremal, s; inf without an extremal.
         half_unit: Half a unit of the last printed digit, s.
-        shift: Largest distance of a printed time from that of the motion below, s; inf: none.
-        rounding: What half a unit of the last printed digit can change of it (2 n,), first order.
-        refined: Final time of the motion with all of Pontryagin's conditions that Newton's method
-            finds from the printed switches, s; None: it finds none.
-        refined_switches: Its switching times per joint.
-        failures: Why that motion is not certified; empty if it is.
+        rounding: Change of `end` (2 n,) by half a unit of the last printed digits, first order.
+        refined: Final time of the extremal to which Newton's method converges from the printed
+            switches, s; None if it does not converge.
+        refined_switches: Switching times of the extremal per joint.
+        failures: Conditions of the certificate that the extremal does not satisfy.
     """
 
     first: tuple[float, ...]
@@ -365,17 +365,17 @@ class Printed(NamedTuple):
 
     @property
     def ends_at_goal(self) -> bool:
-        """Whether it ends at rest at the goal, but for the rounding of the printed times."""
+        """Whether the motion ends at rest at the goal up to the rounding of the printed times."""
         return bool(np.all(np.abs(self.end) <= self.rounding + 1e-9))
 
     @property
     def is_solution(self) -> bool:
-        """Whether besides that a true motion is within a unit of the last printed digits."""
+        """Whether it also is within a unit of the last printed digits of an extremal."""
         return self.ends_at_goal and not 2.0 * self.half_unit < self.shift < np.inf
 
     @property
     def worst(self) -> int:
-        """The component that is farthest beyond what rounding explains."""
+        """Index of the component of `end` with the largest ratio to `rounding`."""
         return int(np.argmax(np.abs(self.end) / (self.rounding + 1e-12)))
 
 
@@ -387,7 +387,7 @@ def printed(
     t_final: float,
     half_unit: float,
 ) -> Printed:
-    """Return what printed switching times per joint and a final time lead to."""
+    """Return the motion with printed switching times per joint and a printed final time."""
     target = np.concatenate([goal, np.zeros(robot.n)])
     best, end = None, np.full(2 * robot.n, np.inf)
     for first in itertools.product((-1.0, 1.0), repeat=robot.n):
@@ -403,13 +403,13 @@ def printed(
         shifted = best._replace(times=moved[:-1], t_final=float(moved[-1]))
         rounding += np.abs(_replayed(robot, start, shifted) - target - end)
     shooter = Shooter(robot, start, goal)
-    found = shooter.solve(best)
-    along = None if found is None else trajectory_of(shooter.flow, start, found)
+    extremal = shooter.solve(best)
+    along = None if extremal is None else trajectory_of(shooter.flow, start, extremal)
     signs = tuple(directions(best.controls).tolist())
-    if found is None or along is None:
+    if extremal is None or along is None:
         return Printed(signs, end, np.inf, half_unit, rounding, None, [], ())
-    failures = certificate(robot, goal, found, along).failures
-    switching = found.switching
+    failures = certificate(robot, goal, extremal, along).failures
+    switching = extremal.switching
     times = switching.per_joint()
     shift = _shift(switch_times, times)
     shift = max(shift, abs(switching.t_final - t_final))
@@ -418,11 +418,11 @@ def printed(
     )
 
 
-def _shift(one: Sequence[Sequence[float]], other: Sequence[Sequence[float]]) -> float:
-    """Return the largest difference of switching times, s; inf where their numbers differ."""
-    if [len(each) for each in one] != [len(each) for each in other]:
+def _shift(first: Sequence[Sequence[float]], second: Sequence[Sequence[float]]) -> float:
+    """Return the largest difference of switching times, s; inf if their numbers differ."""
+    if [len(times) for times in first] != [len(times) for times in second]:
         return np.inf
-    pairs = [pair for a, b in zip(one, other, strict=True) for pair in zip(a, b, strict=True)]
+    pairs = [pair for a, b in zip(first, second, strict=True) for pair in zip(a, b, strict=True)]
     return max((abs(a - b) for a, b in pairs), default=0.0)
 
 
@@ -431,14 +431,14 @@ def _switching(
 ) -> Switching:
     rows = [
         (t, joint, value)
-        for joint, each in enumerate(times)
-        for t, value in alternating(first[joint], list(each))
+        for joint, joint_times in enumerate(times)
+        for t, value in alternating(first[joint], list(joint_times))
     ]
-    return assembled([full(each) for each in first], rows, t_final)
+    return assembled([full(sign) for sign in first], rows, t_final)
 
 
 def _replayed(robot: Robot, start: Vector, switching: Switching) -> Vector:
-    """Return the final state (2 n,), all joints driven."""
+    """Return the final state (2 n,) with all joints driven."""
     engine, kernels = locked_joint_engine(robot.n), locked_joint_kernels(robot)
     space, y = engine.space(**TOLERANCES), np.concatenate([start, np.zeros(robot.n)])
     for begin, end, controls in switching.arcs():

@@ -30,21 +30,21 @@ def _numbers(what: str, value: Any) -> tuple[float, ...]:
 
 
 def _changes(what: str, value: Any) -> Mapping[str, Mapping[str, Any]]:
-    """Return what an arm changes by part; `build_arm` knows what there is."""
+    """Return the changes of an arm by link or joint; `build_arm` checks the parameters."""
     if not isinstance(value, dict) or not all(isinstance(part, dict) for part in value.values()):
-        raise ManipDynError(f"{what} is {value!r}; expected parts with changed numbers")
+        raise ManipDynError(f"{what} must map links or joints to changes, got {value!r}")
     return value
 
 
 @dataclass(frozen=True)
 class Arm:
-    """A shipped robot with changed numbers.
+    """A shipped robot with changed parameters.
 
     Attributes:
         robot: Name of the shipped robot.
         links: Link -> its ``mass`` (kg), ``com`` (3,) (m), principal ``inertia`` (3,) (kg m^2).
         joints: Joint -> its ``origin`` (3,) (m), ``effort``, ``lower``, ``upper``.
-        load: Mass at the tip, kg; None: as shipped.
+        load: Mass at the tip, kg; None for that of the shipped robot.
     """
 
     robot: str = checked(string)
@@ -84,9 +84,9 @@ class GridSearch:
 
     Attributes:
         chapters: Chapter -> its grid.
-        window: How far from the exact switching positions the grid goes, rad or m.
-        trials: Most motions there.
-        full: Most motions of the search over the whole grid, where one joint moves.
+        window: Half width of the grid around the exact switching positions, rad or m.
+        trials: Largest number of motions in the window.
+        full: Largest number of motions of the search over the whole grid for a single joint.
     """
 
     chapters: Mapping[str, Grid]
@@ -109,7 +109,7 @@ def _grid_search(what: str, value: Any) -> GridSearch:
 
 @dataclass(frozen=True)
 class Disturbed:
-    """What a PD backup has to cope with: another load, kg, and a share of the effort limits."""
+    """Disturbances of the PD backup: load, kg, and push as a fraction of the effort limits."""
 
     load: float = checked(positive)
     push: float = checked(positive)
@@ -117,12 +117,12 @@ class Disturbed:
 
 @dataclass(frozen=True)
 class Decoupled:
-    """Two links on rails across each other, figure 3.5.
+    """Two links on perpendicular rails, figure 3.5.
 
     Attributes:
-        masses: kg (2,).
-        forces: Limits, N (2,).
-        start: m (2,).
+        masses: Masses, kg (2,).
+        forces: Limits of the efforts, N (2,).
+        start: Initial positions, m (2,).
     """
 
     masses: tuple[float, ...] = checked(_numbers)
@@ -132,19 +132,18 @@ class Decoupled:
 
 @dataclass(frozen=True)
 class Settings:
-    """The study's settings; the file says where each is from.
+    """Settings of the study; the file has their sources.
 
     Attributes:
         arms: Name -> arm.
         cases: Table or section -> motion.
         pd: Table -> gains.
-        near: How near its goal a joint has arrived in the thesis, rad or m.
+        near: Distance from its goal at which a joint has arrived in the thesis, rad or m.
         grid: The thesis's grid search.
-        late: How late its programs may decide the efforts, s.
+        late: Delays of the decisions of its programs, s.
         decoupled: The arm of section 3.1.3.
-        off_switch: How far from the right one the switching positions of figures 3.9 and 3.11
-            are, rad.
-        backup: What the PD backup has to cope with.
+        off_switch: Error of the switching positions of figures 3.9 and 3.11, rad.
+        backup: Disturbances of the PD backup.
     """
 
     arms: Mapping[str, Arm] = checked(records_by_name(Arm))
@@ -158,11 +157,11 @@ class Settings:
     backup: Disturbed = checked(record_of(Disturbed))
 
     def __post_init__(self) -> None:
-        """Check that cases have arms, and gains cases."""
+        """Check the names of arms and cases, and numbers of joints."""
         for name, case in self.cases.items():
             if case.arm not in self.arms:
                 hint = closest(case.arm, self.arms)
-                raise ManipDynError(f"case {name} has the arm '{case.arm}'{hint}")
+                raise ManipDynError(f"arm of case {name} must be defined, got '{case.arm}'{hint}")
         check_names("pd", self.pd, self.cases)
         for part in ("masses", "forces", "start"):
             finite_vector(f"{part} of decoupled", getattr(self.decoupled, part), 2)
@@ -173,5 +172,5 @@ class Settings:
 
 
 def build_arm(name: str, arm: Arm) -> Robot:
-    """Return the robot: the shipped one if nothing is changed."""
+    """Return the robot of an arm."""
     return changed_robot(name, arm.robot, arm.links, arm.joints, arm.load)

@@ -1,8 +1,8 @@
-"""Galhano, Machado (1994): Table 1 and Figures 2 to 7 recomputed, and the paper's claims judged.
+"""Study of Galhano, Machado (1994): Table 1, Figures 2 to 7, and the paper's claims.
 
 Tenreiro Machado, J. A., Galhano, A. M. S. F., Evaluation of manipulator direct dynamics using
-customized Runge-Kutta methods (received June 1994). Beside the paper's RR arm the same charts
-for the PA-10, and a chart of energy drift. All choices are in ``config/galhano1994.yaml``.
+customized Runge-Kutta methods (received June 1994). The charts show the paper's RR arm and the
+PA-10; another chart shows energy drift. All choices are in ``config/galhano1994.yaml``.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 
 from manip_dyn.bench.timing import setting
 from manip_dyn.integration import METHODS
-from manip_dyn.studies.galhano1994.claims import claims, custom_claims, custom_rows, shared_stages
 from manip_dyn.studies.galhano1994.curves import (
     Curve,
     Figure,
     InitialValueProblem,
+    Point,
     evenly_stepped,
     other_coefficients,
     timed_figures,
@@ -31,9 +31,39 @@ from manip_dyn.studies.galhano1994.findings import (
     SafetyRow,
     StageRow,
 )
-from manip_dyn.studies.galhano1994.settings import Settings, Start
+from manip_dyn.studies.galhano1994.settings import FAMILIES, Settings, Start
+from manip_dyn.studies.galhano1994.verdicts import (
+    at_equal_steps,
+    at_equal_times,
+    claims,
+    custom_claims,
+    custom_rows,
+    lost_gain,
+    lost_in_evaluations,
+    plain_right_hand_side,
+    shared_stages,
+)
 from manip_dyn.studies.report.claims import Claim
 from manip_dyn.studies.report.settings import read_settings
+
+__all__ = [
+    "Curve",
+    "FAMILIES",
+    "FIGURES",
+    "Galhano1994",
+    "ITEMS",
+    "InitialValueProblem",
+    "PUBLISHED",
+    "Point",
+    "Settings",
+    "at_equal_steps",
+    "at_equal_times",
+    "lost_gain",
+    "lost_in_evaluations",
+    "plain_right_hand_side",
+    "recompute",
+    "table1",
+]
 
 FIGURES = tuple(PUBLISHED["figures"])
 ITEMS = ("table1", *FIGURES, "energy", "customizing", "sigma", "claims", "all")
@@ -54,45 +84,45 @@ def recompute(
     settings: Settings | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Galhano1994:
-    """Return an item of the paper, recomputed.
+    """Recompute an item of the paper.
 
     Args:
-        item: One of `ITEMS`; ``"claims"`` takes all figures.
-        settings: Default: those in ``config/galhano1994.yaml``.
-        progress: Told what is being done.
+        item: One of `ITEMS`; ``"claims"`` includes all figures.
+        settings: Settings of the study, by default ``config/galhano1994.yaml``.
+        progress: Called with a line of text before each step.
     """
-    found = Galhano1994(dict(setting(("manip_dyn", "numba", "numpy"))))
+    findings = Galhano1994(dict(setting(("manip_dyn", "numba", "numpy"))))
     if item in ("table1", "all"):
-        found = replace(found, table1=table1())
+        findings = replace(findings, table1=table1())
     names = [name for name in FIGURES if item in (name, "claims", "all")]
     settings = settings or read_settings("galhano1994", Settings)
     for robot in settings.motions if names else ():
-        found = _with_figures(found, robot, names, settings, progress)
+        findings = _with_figures(findings, robot, names, settings, progress)
     for robot in settings.motions if item in ("customizing", "claims", "all") else ():
         progress(f"customizing, {robot}")
         rows = custom_rows(_problem(robot, settings.motions[robot], settings), settings)
-        found = replace(found, customizing=(*found.customizing, *rows))
+        findings = replace(findings, customizing=(*findings.customizing, *rows))
     if item in ("claims", "all"):
-        judged = (*found.claims, *custom_claims(found.customizing), *shared_stages())
-        found = replace(found, claims=judged)
+        judged = (*findings.claims, *custom_claims(findings.customizing), *shared_stages())
+        findings = replace(findings, claims=judged)
     for robot in settings.motions if item in ("sigma", "all") else ():
         progress(f"sigma, {robot}")
-        found = replace(found, safeties=(*found.safeties, *_safeties(robot, settings)))
+        findings = replace(findings, safeties=(*findings.safeties, *_safeties(robot, settings)))
     if item in ("energy", "all"):
         for robot in settings.motions:
             progress(f"energy, {robot}")
-            found = replace(found, figures=(*found.figures, _energy(robot, settings)))
-    return found
+            findings = replace(findings, figures=(*findings.figures, _energy(robot, settings)))
+    return findings
 
 
 def _with_figures(
-    found: Galhano1994,
+    findings: Galhano1994,
     robot: str,
     names: Sequence[str],
     settings: Settings,
     progress: Callable[[str], None],
 ) -> Galhano1994:
-    """Return what was found with one robot's charts and, if they are complete, its claims."""
+    """Return the findings with the charts of a robot and, if these are complete, its claims."""
     problem = _problem(robot, settings.motions[robot], settings)
     reference = ReferenceRun(robot, problem.reference.steps, problem.cross_check)
     untimed = []
@@ -103,10 +133,10 @@ def _with_figures(
     figures = timed_figures(untimed, settings)
     judged = list(_claims(problem, figures, settings)) if len(names) == len(FIGURES) else []
     return replace(
-        found,
-        references=(*found.references, reference),
-        figures=(*found.figures, *figures),
-        claims=(*found.claims, *judged),
+        findings,
+        references=(*findings.references, reference),
+        figures=(*findings.figures, *figures),
+        claims=(*findings.claims, *judged),
     )
 
 
@@ -120,7 +150,7 @@ def _claims(
 
 
 def _safeties(robot: str, settings: Settings) -> Iterable[SafetyRow]:
-    """Return what sigma changes for some embedded methods."""
+    """Yield the cost of embedded methods for different values of sigma."""
     problem = _problem(robot, settings.motions[robot], settings)
     for name in settings.safety_methods:
         engine = problem.engine(name)
@@ -130,14 +160,14 @@ def _safeties(robot: str, settings: Settings) -> Iterable[SafetyRow]:
                 problem.trial(engine, tol, problem.position_error, atol=tol).point
                 for tol in settings.tolerances
             )
-            kept = Curve(name, name, 0, points).between(0.0, 1.0)
+            curve = Curve(name, name, 0, points).between(0.0, 1.0)
             tries, failed = (sum(getattr(p, k) for p in points) for k in ("tries", "failures"))
-            needed = kept.evaluations_at_error(1e-6)
+            needed = curve.evaluations_at_error(1e-6)
             yield SafetyRow(robot, name, sigma, needed, failed / tries)
 
 
 def _energy(robot: str, settings: Settings) -> Figure:
-    """Return the energy-drift chart: the same start, no efforts."""
+    """Return the chart of energy drift of the free motion from the same initial state."""
     start = settings.motions[robot]
     free = _problem(robot, replace(start, efforts=np.zeros_like(start.efforts)), settings)
     (figure,) = timed_figures([untimed_figure("energy", "free motion", free, settings)], settings)

@@ -43,16 +43,16 @@ from manip_dyn.studies.galhano1994.settings import Settings
 
 
 class Point(NamedTuple):
-    """One run.
+    """A run of a method.
 
     Attributes:
         setting: Number of fixed steps, or absolute tolerance.
         seconds: CPU time of the run, s.
         error: Largest error over the recorded steps; NaN if the run failed.
-        steps: Steps that passed.
-        failures: Steps that failed and were tried again.
+        steps: Accepted steps.
+        failures: Rejected steps.
         evaluations: Evaluations of the right-hand side, or series.
-        status: How the run ended, a name of `Status`.
+        status: Status of the run, a name of `Status`.
     """
 
     setting: float
@@ -65,19 +65,19 @@ class Point(NamedTuple):
 
     @property
     def tries(self) -> int:
-        """All steps that were computed, failed ones included."""
+        """Number of computed steps, including rejected ones."""
         return self.steps + self.failures
 
 
 class Curve(NamedTuple):
-    """The runs of one method.
+    """Runs of a method.
 
     Attributes:
-        method: Its name.
-        label: Its name as the paper writes it.
-        order: Its order.
-        points: Its runs, from coarse to fine.
-        dashed: Whether a chart dashes it, to tell a variant from its original.
+        method: Name of the method.
+        label: Name of the method in the paper.
+        order: Order of the method.
+        points: Runs, from coarse to fine.
+        dashed: Whether charts draw a dashed line, which marks a variant of the method before.
     """
 
     method: str
@@ -87,71 +87,73 @@ class Curve(NamedTuple):
     dashed: bool = False
 
     def between(self, least: float, most: float) -> Curve:
-        """Return the curve with the successful runs whose error is in [least, most] only."""
-        kept = (each for each in self.points if each.status == "SUCCESS")
-        return self._replace(points=tuple(each for each in kept if least <= each.error <= most))
+        """Return the curve with only the successful runs with an error in [least, most]."""
+        points = (point for point in self.points if point.status == "SUCCESS")
+        return self._replace(
+            points=tuple(point for point in points if least <= point.error <= most)
+        )
 
     def error_at_time(self, seconds: float) -> float:
-        """Return the error that this method has after a computing time, NaN outside its runs."""
+        """Return the error after a computing time, interpolated; NaN outside the runs."""
         return _between(self._column("seconds"), self._column("error"), seconds)
 
     def error_at_tries(self, tries: float) -> float:
-        """Return the error that this method has with a number of steps, NaN outside its runs."""
+        """Return the error with a number of steps, interpolated; NaN outside the runs."""
         return _between(self._column("tries"), self._column("error"), tries)
 
     def error_at_evaluations(self, evaluations: float) -> float:
-        """Return the error that this method has with so many evaluations, NaN outside its runs."""
+        """Return the error with a number of evaluations, interpolated; NaN outside the runs."""
         return _between(self._column("evaluations"), self._column("error"), evaluations)
 
     def time_at_error(self, error: float) -> float:
-        """Return the computing time, s, after which the runs first reach an error, or NaN."""
+        """Return the computing time, s, at which the runs first reach an error, or NaN."""
         return self._first("seconds", error)
 
     def tries_at_error(self, error: float) -> float:
-        """Return the steps, failed ones too, with which an error is first reached, or NaN."""
+        """Return the number of computed steps at which the runs first reach an error, or NaN."""
         return self._first("tries", error)
 
     def evaluations_at_error(self, error: float) -> float:
-        """Return the evaluations with which an error is first reached, or NaN."""
+        """Return the number of evaluations at which the runs first reach an error, or NaN."""
         return self._first("evaluations", error)
 
     def measured_order(self) -> float:
-        """Return minus the slope of error over steps, log-log, of the three finest runs."""
+        """Return minus the slope of log error over log steps of the three finest runs."""
         if len(self.points) < 3:
             return np.nan
         x, y = self._column("steps")[-3:], self._column("error")[-3:]
         return float(-np.polyfit(np.log(x), np.log(y), 1)[0])
 
     def roughness(self) -> float:
-        """Return how far error over steps is from a straight line, log-log: rms in decades."""
+        """Return the rms deviation of log error over log steps from a line, decades."""
         if len(self.points) < 3:
             return np.nan
         x, y = np.log10(self._column("steps")), np.log10(self._column("error"))
         return float(np.sqrt(np.mean((y - np.polyval(np.polyfit(x, y, 1), x)) ** 2)))
 
     def _first(self, name: str, error: float) -> float:
-        """Return what the runs cost when they first reach an error, between runs, or NaN."""
+        """Return the interpolated cost at which the runs first reach an error, or NaN."""
         for coarse, fine in pairwise(self.points):
             if coarse.error >= error >= fine.error:
                 errors = np.array([fine.error, coarse.error])
-                costs = np.array([getattr(each, name) for each in (fine, coarse)], dtype=float)
+                costs = np.array([getattr(curve, name) for curve in (fine, coarse)], dtype=float)
                 return _between(errors, costs, error)
         return np.nan
 
     def _column(self, name: str) -> Vector:
-        return np.array([getattr(each, name) for each in self.points], dtype=np.float64)
+        return np.array([getattr(point, name) for point in self.points], dtype=np.float64)
 
 
 class Figure(NamedTuple):
-    """A chart: what it shows and its curves.
+    """Curves of a figure for one robot.
 
     Attributes:
         name: ``"fig2"`` .. ``"fig7"`` or ``"energy"``.
-        robot: The robot's name.
+        robot: Name of the robot.
         title: The family of methods.
-        quantity: What the error is, with its unit.
-        floor: Errors below, in that unit, are mostly rounding.
-        curves: One per method.
+        quantity: Definition of the error, with its unit.
+        floor: Error below which rounding dominates.
+        curves: Curves, one per method.
     """
 
     name: str
@@ -162,15 +164,15 @@ class Figure(NamedTuple):
     curves: tuple[Curve, ...]
 
 
-def _between(x: Vector, y: Vector, wanted: float) -> float:
-    """Return y at x = wanted, linear in the logarithms, NaN outside."""
+def _between(x: Vector, y: Vector, target: float) -> float:
+    """Return y at x = target, linear in the logarithms; NaN outside."""
     if x.size == 0:
         return np.nan
     order = np.argsort(x)
-    found = np.interp(
-        np.log(wanted), np.log(x[order]), np.log(y[order]), left=np.nan, right=np.nan
+    values = np.interp(
+        np.log(target), np.log(x[order]), np.log(y[order]), left=np.nan, right=np.nan
     )
-    return float(np.exp(found))
+    return float(np.exp(values))
 
 
 def heuristic_series(kernels: Kernels) -> Series:
@@ -179,7 +181,7 @@ def heuristic_series(kernels: Kernels) -> Series:
 
 
 def standard_series(kernels: Kernels) -> Series:
-    """Return T_p,p-1: q to order p, v to order p - 1, without computing the term left out."""
+    """Return T_p,p-1: q to order p, v to order p - 1; the omitted term is not computed."""
     of_state: Callable[..., Any] = kernels.series.of_state
     n = kernels.robot.n
 
@@ -196,23 +198,23 @@ def standard_series(kernels: Kernels) -> Series:
 REFERENCE_TOLERANCE = 1e-16
 CHECK_TOLERANCE = 1e-15
 WORST_CHECK = 1e-11
-"""Largest difference between reference and check, rad; beyond, the motion is not for a study."""
+"""Largest allowed difference between reference and check, rad."""
 
 
 class Trial(NamedTuple):
-    """A run with its error, and what to time; None if the run failed."""
+    """A run with its error, and a call to time; None if the run failed."""
 
     point: Point
     timed: Timed | None
 
 
 class InitialValueProblem:
-    """A robot that moves from a state under constant efforts.
+    """Motion of a robot from an initial state under constant efforts.
 
     Attributes:
-        name: The robot's.
-        kernels: Its customized functions.
-        duration: s.
+        name: Name of the robot.
+        kernels: Kernels of the robot.
+        duration: Duration, s.
         efforts: Constant joint efforts (n,), N m or N.
         safety: sigma of eq. 14.
     """
@@ -226,7 +228,7 @@ class InitialValueProblem:
         most_steps: int,
         safety: float = 0.9,
     ):
-        """Take a robot, its state (2 n,), efforts and duration, and what rules the steps."""
+        """Load the robot; `state` has shape (2 n,), `efforts` (n,)."""
         self.name = name
         self.kernels = customize(load_robot(name))
         self.duration = duration
@@ -239,7 +241,7 @@ class InitialValueProblem:
     # ------------------------------------------------------------------- reference
     @cached_property
     def reference(self) -> Solution:
-        """The motion to about 1e-14, at any time."""
+        """Solution to about 1e-14 at any time."""
         series = heuristic_series(self.kernels)
         return self._reference_run(series, "taylor", REFERENCE_TOLERANCE, dense=True)
 
@@ -250,14 +252,14 @@ class InitialValueProblem:
         difference = self.position_error(check.t, check.y)
         if not difference <= WORST_CHECK:
             raise ManipDynError(
-                f"motion of {self.name}: reference and check differ by {difference:.1e} rad; "
-                f"expected {WORST_CHECK:g} or less: start elsewhere or make it shorter"
+                f"reference and check of the motion of {self.name} must differ by at most "
+                f"{WORST_CHECK:g} rad, got {difference:.1e}: change the start or the duration"
             )
         return difference
 
     def _reference_run(self, rhs: Any, method: str, rtol: float, dense: bool = False) -> Solution:
         span = (0.0, self.duration)
-        found = integrate(
+        solution = integrate(
             rhs,
             span,
             self._y0,
@@ -266,9 +268,9 @@ class InitialValueProblem:
             p=self.efforts,
             sampling=Sampling(dense=dense),
         )
-        if not found.success:
-            raise ManipDynError(f"motion of {self.name} has no reference: {found.reason}")
-        return found
+        if not solution.success:
+            raise ManipDynError(f"motion of {self.name} has no reference: {solution.reason}")
+        return solution
 
     # ---------------------------------------------------------------------- errors
     def position_error(self, t: Vector, states: Vector) -> float:
@@ -286,11 +288,10 @@ class InitialValueProblem:
     def engine(
         self, method: str | Method, series: Series | None = None, rhs: Any = None
     ) -> Engine:
-        """Return a method compiled with this robot's dynamics, or with a series of fixed order.
+        """Return a method compiled with the robot's dynamics, or with a series of fixed order.
 
-        `rhs` takes the place of the customized right-hand side.
-
-        Embedded methods follow the paper's step control, eq. 14.
+        `rhs` replaces the customized right-hand side. Embedded methods use the paper's step
+        control, eq. 14.
         """
         chosen = method if isinstance(method, Method) else METHODS[method]
         size = 2 * self._n
@@ -309,13 +310,13 @@ class InitialValueProblem:
         error: Callable[[Vector, Vector], float],
         **limits: Any,
     ) -> Trial:
-        """Return a run with its error, not yet timed.
+        """Return an untimed run with its error.
 
         Args:
-            engine: What runs.
-            setting: What the point is called by: number of steps, or tolerance.
+            engine: Compiled method.
+            setting: Number of steps, or tolerance.
             error: `position_error` or `energy_drift`.
-            **limits: For `Engine.space`.
+            **limits: Arguments of `Engine.space`.
         """
         limits = {"fac": self.safety} | limits
         space = engine.space(max_steps=self._most_steps, **limits)
@@ -325,13 +326,13 @@ class InitialValueProblem:
         point = Point(setting, np.nan, np.nan, steps, failures, evaluations, status.name)
         if status is not Status.SUCCESS:
             return Trial(point, None)
-        found = error(*self.record(engine, steps, **limits))
+        errors = error(*self.record(engine, steps, **limits))
         idle = engine.space(**(limits | {"max_steps": 0.0}))
         timed = Timed(self._call(engine, space), self._call(engine, idle))
-        return Trial(point._replace(error=found), timed)
+        return Trial(point._replace(error=errors), timed)
 
     def record(self, engine: Engine, steps: int, **limits: Any) -> tuple[Vector, Vector]:
-        """Return times (k,) and states (k, 2 n) of a run of `steps` steps, the start included."""
+        """Return times (k,) and states (k, 2 n) of a run of `steps` steps, including the start."""
         space = engine.space(every_step=True, room=(steps + 1, 0, 0), **limits)
         self._run(engine, space)
         times, states = space.times, space.states
@@ -341,7 +342,7 @@ class InitialValueProblem:
         return Status(engine.go(0.0, self.duration, self.efforts, self._y0.copy(), space))
 
     def _call(self, engine: Engine, space: Space) -> Call:
-        """Return a run without arguments, on arrays of its own."""
+        """Return a call of a run with separate arrays."""
         y, start = self._y0.copy(), self._y0
         go, duration, efforts = engine.go, self.duration, self.efforts
 
@@ -355,11 +356,11 @@ class InitialValueProblem:
 Error = Callable[[Vector, Vector], float]
 Row = tuple[Curve, tuple[Trial, ...]]
 ENERGY_FLOOR = 1e-10
-"""J: 1e-12 of what these motions trade between kinetic and potential energy, about 100 J."""
+"""Energy error at which rounding dominates, J: 1e-12 of the exchanged energy of about 100 J."""
 
 
 class Untimed(NamedTuple):
-    """A figure whose runs are not yet timed: trials in place of points, curve by curve."""
+    """A figure with untimed runs: trials in place of points for each curve."""
 
     figure: Figure
     trials: tuple[tuple[Trial, ...], ...]
@@ -368,13 +369,13 @@ class Untimed(NamedTuple):
 def untimed_figure(
     name: str, title: str, problem: InitialValueProblem, settings: Settings
 ) -> Untimed:
-    """Return a figure of a problem with its errors, before its times.
+    """Return a figure of a problem with errors, without times.
 
     Args:
         name: ``"fig2"`` .. ``"fig7"`` or ``"energy"``, for which `problem` has no efforts.
         title: The family of methods.
-        problem: What is integrated.
-        settings: With what.
+        problem: The initial value problem.
+        settings: Settings of the study.
     """
     if name == "fig2":
         rows = _taylor_trials(problem, settings)
@@ -391,25 +392,25 @@ def untimed_figure(
 
 
 def timed_figures(untimed: Sequence[Untimed], settings: Settings) -> list[Figure]:
-    """Return the figures with the times of all their runs, measured in common rounds."""
-    every = [t for each in untimed for trials in each.trials for t in trials]
+    """Return figures with the times of all runs, measured in common rounds."""
+    every = [t for figure in untimed for trials in figure.trials for t in trials]
     runs = [trial.timed for trial in every if trial.timed]
     seconds = iter(median_seconds(runs, settings.repeats, settings.slice))
 
     def points(trials: Sequence[Trial]) -> tuple[Point, ...]:
         return tuple(
-            each.point._replace(seconds=next(seconds)) if each.timed else each.point
-            for each in trials
+            figure.point._replace(seconds=next(seconds)) if figure.timed else figure.point
+            for figure in trials
         )
 
     return [
-        each.figure._replace(
+        figure.figure._replace(
             curves=tuple(
                 curve._replace(points=points(trials))
-                for curve, trials in zip(each.figure.curves, each.trials, strict=True)
+                for curve, trials in zip(figure.figure.curves, figure.trials, strict=True)
             )
         )
-        for each in untimed
+        for figure in untimed
     ]
 
 
@@ -437,7 +438,7 @@ def _taylor_trials(problem: InitialValueProblem, settings: Settings) -> list[Row
 def _trials(
     problem: InitialValueProblem, settings: Settings, names: Iterable[str], error: Error
 ) -> list[Row]:
-    """Return the runs of methods: over numbers of steps, or over tolerances if embedded."""
+    """Return the runs of methods over numbers of steps, or over tolerances if embedded."""
     rows = []
     for name in names:
         engine, method = problem.engine(name), METHODS[name]
@@ -452,23 +453,24 @@ def _trials(
 
 
 def evenly_stepped(problem: InitialValueProblem, curve: Curve) -> Curve:
-    """Return an embedded method's own formula at equal steps, as many as its runs computed.
+    """Return an embedded method's formula at equal steps, with the numbers of steps of its runs.
 
-    It tells what the choice of steps gains from what the coefficients gain; not timed.
+    The comparison separates the gain of step control from the gain of the coefficients. Runs are
+    not timed.
     """
     engine, points = problem.engine(curve.method), []
-    for each in curve.points:
-        if each.status == "SUCCESS":
-            step = problem.duration / each.tries
+    for point in curve.points:
+        if point.status == "SUCCESS":
+            step = problem.duration / point.tries
             limits = {"first_step": step, "min_step": step, "max_step": step * (1.0 + 1e-12)}
-            t, states = problem.record(engine, each.tries, atol=1e9, **limits)
+            t, states = problem.record(engine, point.tries, atol=1e9, **limits)
             error = problem.position_error(t, states)
-            points.append(each._replace(steps=each.tries, failures=0, error=error))
+            points.append(point._replace(steps=point.tries, failures=0, error=error))
     return curve._replace(label=f"{curve.label} at equal steps", points=tuple(points))
 
 
 def other_coefficients(problem: InitialValueProblem, settings: Settings) -> list[Curve]:
-    """Return the errors of fixed-step methods with other coefficients; not timed."""
+    """Return the errors of fixed-step methods with other coefficients, without times."""
     curves = []
     for order, names in settings.alternatives.items():
         for name in names:
@@ -484,7 +486,7 @@ def other_coefficients(problem: InitialValueProblem, settings: Settings) -> list
 
 
 def method_label(method: Method) -> str:
-    """Return a method's name as the paper writes it: RK4, RKF 4(5)."""
+    """Return a method's name in the paper: RK4, RKF 4(5)."""
     family = method.name.rstrip("0123456789").upper()
     if method.embedded_order is None:
         return f"{family}{method.order}"

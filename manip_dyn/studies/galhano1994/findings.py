@@ -1,4 +1,4 @@
-"""What the study of galhano1994 finds, and how it is told."""
+"""Findings of the study of Galhano, Machado (1994): tables, charts and their presentation."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from manip_dyn.studies.galhano1994.claims import CustomRow
 from manip_dyn.studies.galhano1994.curves import Curve, Figure, Point
+from manip_dyn.studies.galhano1994.verdicts import CustomRow
 from manip_dyn.studies.report.charts import Chart, Line, Panel, figure_name
 from manip_dyn.studies.report.claims import Claim, claims_content, claims_table, claims_text
 from manip_dyn.studies.report.findings import Findings
@@ -18,17 +18,17 @@ from manip_dyn.studies.report.tables import Table, cell, columns, number, table_
 
 PUBLISHED = json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
 LEVELS = (1e-3, 1e-6, 1e-9, 1e-12)
-"""Errors, rad or J, whose computing times are printed."""
+"""Errors, rad or J, for which computing times are printed."""
 NEAR_ORDER = 0.25
 DRAWN = (2e-15, 10.0)
-"""Errors that a chart shows."""
+"""Range of errors in charts."""
 CLAIM_COLUMNS = {
     "key": "key",
     "robot": "about",
     "measure": "measure",
     "number": "number",
     "comparisons": "cases",
-    "share": "share",
+    "share": "fraction",
     "status": "status",
     "verdict": "verdict",
     "exceptions": "exceptions",
@@ -46,7 +46,7 @@ class StageRow(NamedTuple):
 
 
 class SafetyRow(NamedTuple):
-    """What a value of sigma costs: to 1e-6 rad, and which share of steps failed."""
+    """Evaluations to 1e-6 rad and the fraction of rejected steps for a value of sigma."""
 
     robot: str
     method: str
@@ -56,7 +56,7 @@ class SafetyRow(NamedTuple):
 
 
 class ReferenceRun(NamedTuple):
-    """How well a reference solution is known: its difference, rad, from an independent run."""
+    """Difference, rad, of a reference solution from an independent run."""
 
     robot: str
     steps: int
@@ -65,15 +65,15 @@ class ReferenceRun(NamedTuple):
 
 @dataclass(frozen=True)
 class Galhano1994(Findings):
-    """What the study found; what was not asked for is empty.
+    """Findings of the study; items that were not recomputed are empty.
 
     Attributes:
         setting: Commit, processor, versions.
         table1: Table 1.
-        references: One per robot whose errors were measured.
+        references: Checks of the reference solutions, per robot.
         figures: Figures, per robot.
-        customizing: Plain beside customized, per robot and method.
-        safeties: What sigma changes, per robot, method and sigma.
+        customizing: Plain and customized steps, per robot and method.
+        safeties: Costs per robot, method and sigma.
         claims: The claims, per robot.
     """
 
@@ -88,26 +88,26 @@ class Galhano1994(Findings):
     claims: tuple[Claim, ...] = ()
 
     def paragraphs(self) -> Iterable[str]:
-        """Return the tables, published beside computed."""
+        """Return the tables, published and computed."""
         if self.table1:
             yield self._stages().text()
-        for each in self.references:
+        for run in self.references:
             yield (
-                f"reference of {each.robot}: Taylor series in {each.steps} steps; rkdp87 differs "
-                f"by {each.cross_check:.1e} rad at most"
+                f"reference of {run.robot}: Taylor series in {run.steps} steps; rkdp87 differs "
+                f"by {run.cross_check:.1e} rad at most"
             )
         yield from map(figure_text, self.figures)
         for table in self._across():
             yield table.text(cell)
-        for robot in dict.fromkeys(each.about for each in self.claims):
-            mine = [each for each in self.claims if each.about == robot]
+        for robot in dict.fromkeys(claim.about for claim in self.claims):
+            mine = [claim for claim in self.claims if claim.about == robot]
             yield claims_text(f"claims, {robot}", mine, PUBLISHED["claims"])
 
     def values(self) -> dict[str, Any]:
-        """Return everything for JSON."""
+        """Return the findings for JSON."""
         return {
             "table1": [row._asdict() for row in self.table1],
-            "references": [each._asdict() for each in self.references],
+            "references": [run._asdict() for run in self.references],
             "figures": [figure_content(figure) for figure in self.figures],
             "customizing": [row._asdict() for row in self.customizing],
             "sigma": [row._asdict() for row in self.safeties],
@@ -128,7 +128,7 @@ class Galhano1994(Findings):
         return map(figure_chart, self.figures)
 
     def page_tables(self) -> Iterable[Table]:
-        """Return Table 1, orders and costs of each figure's curves, plain beside customized."""
+        """Return Table 1, orders and costs of curves, and plain and customized steps."""
         if self.table1:
             yield self._stages()
         yield from map(cost_table, self.figures)
@@ -142,7 +142,7 @@ class Galhano1994(Findings):
             timed = ("plain_us", "customized_us", "time_ratio")
             yield table_of("customizing", title, self.customizing)._replace(timed=timed)
         if self.safeties:
-            title = "What sigma of eq. 14 changes, to an error of 1e-6 rad"
+            title = "Cost of embedded methods to an error of 1e-6 rad over sigma of eq. 14"
             yield table_of("sigma", title, self.safeties)
 
     def _stages(self) -> Table:
@@ -159,7 +159,7 @@ def figure_text(figure: Figure) -> str:
         times = (curve.between(0.0, math.inf).time_at_error(level) * 1e6 for level in LEVELS)
         row = (curve.label, str(curve.order), number(measured, ".2f"))
         difference = number(measured - curve.order, "+.2f")
-        rows.append((*row, difference, status, *(number(each, ".1f") for each in times)))
+        rows.append((*row, difference, status, *(number(time, ".1f") for time in times)))
     title = f"{figure.name}, {figure.robot}: {figure.title}; {figure.quantity}"
     return f"{title}\n{columns(rows)}"
 
@@ -181,7 +181,7 @@ def cost_table(figure: Figure) -> Table:
 
 
 def fastest_table(figures: Sequence[Figure]) -> Table:
-    """Return which Runge-Kutta method needs least for some errors, beside RK4."""
+    """Return the cheapest Runge-Kutta methods for errors, compared with RK4."""
     rows = []
     for robot in dict.fromkeys(figure.robot for figure in figures):
         mine = [f for f in figures if f.robot == robot and "fig3" <= f.name <= "fig7"]
@@ -194,13 +194,13 @@ def fastest_table(figures: Sequence[Figure]) -> Table:
             rows.append((robot, level, best[1], best[0], base[0], quick[1], quick[0], base[1]))
     counted = ("fewest evaluations by", "evaluations", "by RK4")
     timed = ("fastest", "us", "RK4, us")
-    title = "Which Runge-Kutta method needs least for an error, rad"
+    title = "Cheapest Runge-Kutta methods for an error, rad"
     return Table("fastest", title, ("robot", "error", *counted, *timed), tuple(rows), timed)
 
 
 def _least(costs: Iterable[tuple[float, str]]) -> tuple[float, str]:
-    """Return the least cost and whose it is; a dash where none is finite."""
-    return min((each for each in costs if math.isfinite(each[0])), default=(math.nan, "-"))
+    """Return the least finite cost and its name, or a dash."""
+    return min((cost for cost in costs if math.isfinite(cost[0])), default=(math.nan, "-"))
 
 
 def _order_status(difference: float) -> str:

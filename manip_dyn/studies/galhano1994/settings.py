@@ -1,4 +1,4 @@
-"""What `study galhano1994` integrates and with what: ``config/galhano1994.yaml``, checked."""
+"""Settings of the study, ``config/galhano1994.yaml``: motions, methods and steps."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def _families(what: str, value: Any) -> dict[str, tuple[str, ...]]:
 
 def _alternatives(what: str, value: Any) -> dict[int, tuple[str, ...]]:
     if not isinstance(value, dict) or not all(isinstance(order, int) for order in value):
-        raise ManipDynError(f"{what} is {value!r}; expected names of tables by order")
-    found = {order: list_of(string)(f"order {order}", names) for order, names in value.items()}
-    for names in found.values():
+        raise ManipDynError(f"{what} must map orders to names of tables, got {value!r}")
+    families = {order: list_of(string)(f"order {order}", names) for order, names in value.items()}
+    for names in families.values():
         check_names(what, names, tableaus())
-    return found
+    return families
 
 
 def _steps(what: str, value: Any) -> tuple[int, ...]:
@@ -57,13 +57,13 @@ def _limits(what: str, value: Any) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Start:
-    """A motion: where it starts, what drives it, how long it lasts.
+    """A motion: initial state, efforts and duration.
 
     Attributes:
         position: Joint positions (n,), rad or m.
         velocity: Joint velocities (n,), rad/s or m/s.
         efforts: Constant joint efforts (n,), N m or N.
-        duration: s.
+        duration: Duration, s.
     """
 
     position: Vector = checked(numbers)
@@ -79,23 +79,23 @@ class Start:
 
 @dataclass(frozen=True)
 class Settings:
-    """The study's settings; the file says why each is what it is.
+    """Settings of the study; the file has the reasons.
 
     Attributes:
         motions: Robot -> its motion.
         steps: Numbers of fixed steps, rising.
         tolerances: Absolute tolerances, rad and rad/s.
         safety: sigma of eq. 14.
-        safeties: Values of sigma that are compared.
-        safety_methods: Embedded methods that it is compared on.
+        safeties: Values of sigma to compare.
+        safety_methods: Embedded methods with which sigma is compared.
         alternatives: Order -> tables of other coefficients of that order, in ``tableaus.json``.
-        most_steps: Steps, failed ones included, before a run gives up.
+        most_steps: Largest number of steps of a run, including rejected ones.
         taylor_orders: Orders p of T_pp and T_p,p-1.
         methods: Figure -> names in the registry.
         energy_methods: Names in the registry.
         compared_errors: Errors between which claims are judged, rad.
-        repeats: Timings of which the median counts.
-        slice: Least CPU time of each, s.
+        repeats: Number of rounds of the timings.
+        slice: Least CPU time of a timing, s.
     """
 
     motions: Mapping[str, Start] = checked(records_by_name(Start))
@@ -114,7 +114,7 @@ class Settings:
     slice: float = checked(positive, unit="s")
 
     def __post_init__(self) -> None:
-        """Check that every motion is one of its robot."""
+        """Check the numbers of joints of every motion."""
         for robot, start in self.motions.items():
             n = load_robot(robot).n
             for name in ("position", "velocity", "efforts"):

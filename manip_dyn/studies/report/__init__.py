@@ -1,4 +1,66 @@
-"""What all studies share: settings, claims, tables, charts, findings and how they are written.
+"""Common code of all studies: settings, claims, tables, charts, findings, pages."""
 
-Nothing here knows a paper.
-"""
+from manip_dyn.studies.report.charts import Chart, Line, Panel, draw
+from manip_dyn.studies.report.claims import (
+    AT_THE_LIMIT,
+    SECONDS,
+    Claim,
+    Evidence,
+    claims_table,
+    claims_text,
+    counted,
+    kind_of,
+    parts,
+    with_alternatives,
+)
+from manip_dyn.studies.report.findings import (
+    MISSING,
+    Findings,
+    Item,
+    Record,
+    items_table,
+    read_items,
+    read_record,
+    stale,
+)
+from manip_dyn.studies.report.pages import (
+    claims_markdown,
+    claims_page_table,
+    html_page,
+    markdown,
+)
+from manip_dyn.studies.report.settings import check_names, read_settings
+from manip_dyn.studies.report.tables import Table, columns
+
+__all__ = [
+    "AT_THE_LIMIT",
+    "MISSING",
+    "SECONDS",
+    "Chart",
+    "Claim",
+    "Evidence",
+    "Findings",
+    "Item",
+    "Line",
+    "Panel",
+    "Record",
+    "Table",
+    "check_names",
+    "claims_markdown",
+    "claims_page_table",
+    "claims_table",
+    "claims_text",
+    "columns",
+    "counted",
+    "draw",
+    "html_page",
+    "items_table",
+    "kind_of",
+    "markdown",
+    "parts",
+    "read_items",
+    "read_record",
+    "read_settings",
+    "stale",
+    "with_alternatives",
+]

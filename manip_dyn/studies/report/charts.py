@@ -1,4 +1,4 @@
-"""Charts of several panels: plain records, and how they are drawn (by the extra ``plot``)."""
+"""Charts of several panels as records, and drawing them (requires the extra ``plot``)."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from manip_dyn.studies.report.tables import Table
 
 MARKERS = "os^Dv<>PX*"
 LONG = 26
-"""Characters of a vertical label that has its unit in a line of its own."""
+"""Characters from which on a vertical label has its unit in a separate line."""
 FEW = 300.0
-"""Between the ends of a logarithmic axis with few powers of ten."""
+"""Ratio of the ends of a logarithmic axis up to which it has labels between powers of ten."""
 
 
 class Line(NamedTuple):
     """A line of a panel.
 
     Attributes:
-        label: What it is; empty for none in the legend.
-        x: Horizontal values.
-        y: Vertical values, as many.
-        color: Which colour of the cycle; None for grey.
-        style: ``-``, ``--``, ``:``, ``-.``; with an ``o`` behind it a marker at every point,
+        label: Label in the legend; empty for none.
+        x: Horizontal values (m,).
+        y: Vertical values (m,).
+        color: Index of the colour in the cycle; None for grey.
+        style: ``-``, ``--``, ``:``, ``-.``; followed by an ``o`` for a marker at every point,
             hollow if the line is dashed; ``o`` for markers only, ``bar`` for bars.
     """
 
@@ -39,16 +39,16 @@ class Panel(NamedTuple):
     """A pair of axes.
 
     Attributes:
-        title: What it shows.
+        title: Title.
         x: Label of the horizontal axis, with unit.
         y: Label of the vertical axis, with unit.
-        lines: What is drawn.
+        lines: Lines to draw.
         log_x: Whether the horizontal axis is logarithmic.
         log_y: Whether the vertical axis is logarithmic.
-        equal: Whether both axes have one scale.
-        ticks: Names at horizontal (or, for dots over names, vertical) places 0, 1, ...
-        bottom: Least vertical value that is shown; None for all.
-        top: Largest vertical value that is shown; None for all.
+        equal: Whether both axes have the same scale.
+        ticks: Names at the horizontal (or, for dots over names, vertical) values 0, 1, ...
+        bottom: Lower limit of the vertical axis, or None.
+        top: Upper limit of the vertical axis, or None.
     """
 
     title: str
@@ -67,10 +67,10 @@ class Chart(NamedTuple):
     """A picture.
 
     Attributes:
-        name: Its name, and that of its files.
-        title: What it shows.
-        panels: Row by row.
-        columns: Panels in a row.
+        name: Name, also of its files.
+        title: Title.
+        panels: Panels, row by row.
+        columns: Number of panels per row.
         size: Width and height, inch.
     """
 
@@ -81,7 +81,7 @@ class Chart(NamedTuple):
     size: tuple[float, float]
 
     def content(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the chart as plain values for JSON."""
         panels = [
             panel._asdict() | {"lines": [line._asdict() for line in panel.lines]}
             for panel in self.panels
@@ -89,7 +89,7 @@ class Chart(NamedTuple):
         return self._asdict() | {"panels": panels}
 
     def table(self) -> Table:
-        """Return panel, line, x and y of every point."""
+        """Return a table of panel, line, x and y of every point."""
         rows = (
             (panel.title, line.label, x, y)
             for panel in self.panels
@@ -100,12 +100,12 @@ class Chart(NamedTuple):
 
 
 def figure_name(item: str) -> str:
-    """Return "Figure 7" for ``fig7``; other items as they are."""
+    """Return "Figure 7" for ``fig7``, and other items capitalized."""
     return f"Figure {item[3:]}" if item[:3] == "fig" else item.capitalize()
 
 
 def draw(chart: Chart, folder: Path) -> list[Path]:
-    """Write a chart as PNG and SVG; return the files."""
+    """Write a chart as PNG and SVG and return the files."""
     picture = figure_type()(figsize=chart.size, layout="constrained")
     rows = -(-len(chart.panels) // chart.columns)
     grid = picture.subplots(rows, chart.columns, squeeze=False)
@@ -119,7 +119,7 @@ def draw(chart: Chart, folder: Path) -> list[Path]:
     files = [folder / f"{chart.name}.{kind}" for kind in ("png", "svg")]
     for file in files:
         picture.savefig(file, dpi=120)
-        picture.set_layout_engine("none")  # once is enough
+        picture.set_layout_engine("none")  # the layout of the first file is final
     return files
 
 
@@ -150,7 +150,7 @@ def _panel(axes: Any, panel: Panel, labelled: bool) -> None:
 
 
 def _label_decades(axes: Any) -> None:
-    """Label the powers of ten of a horizontal axis; where that are few, 2 and 5 of each too."""
+    """Label the powers of ten of a horizontal axis; if they are few, also 2 and 5 times these."""
     from matplotlib.ticker import LogLocator
 
     low, high = axes.get_xlim()
@@ -185,17 +185,17 @@ def _line(axes: Any, line: Line) -> None:
 
 def _legend(picture: Any, grid: Any) -> None:
     """Draw one legend of all labels below the panels."""
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for axes in grid.flat:
         handles, labels = axes.get_legend_handles_labels()
-        found |= dict(zip(labels, handles, strict=True))
-    if len(found) > 1:
-        room = int(12.0 * picture.get_figwidth() / (6 + max(map(len, found))))
-        lines = -(-len(found) // max(1, min(room, 7)))
-        per_row = -(-len(found) // lines)
+        entries |= dict(zip(labels, handles, strict=True))
+    if len(entries) > 1:
+        columns = int(12.0 * picture.get_figwidth() / (6 + max(map(len, entries))))
+        lines = -(-len(entries) // max(1, min(columns, 7)))
+        per_row = -(-len(entries) // lines)
         picture.legend(
-            found.values(),
-            found.keys(),
+            entries.values(),
+            entries.keys(),
             loc="outside lower center",
             ncols=per_row,
             frameon=False,

@@ -36,54 +36,55 @@ KINDS = {
     "bad": ("refuted", "differs", "above", "does not arrive", "missing"),
     "open": ("not reproducible", "not measured", "not published", "no number to compare"),
 }
-"""Kinds of statuses, and the words of each."""
+"""Kind -> statuses."""
 SECONDS, AT_THE_LIMIT = "seconds", "steps at the limit of stability"
-"""What a claim counts that another machine does not repeat: times, and steps that the limit of
-stability rules, which move by percents with the last bits of another BLAS."""
-KIND_OF = {words: kind for kind, told in KINDS.items() for words in told}
+"""Quantities of claims that another machine does not reproduce: times, and numbers of steps at the
+limit of stability, which vary by percents with the rounding errors of another BLAS."""
+KIND_OF = {words: kind for kind, statuses in KINDS.items() for words in statuses}
 
 
 def counted(statuses: Sequence[str]) -> str:
-    """Return statuses with how often each is there; one alone as it is."""
+    """Return different statuses with their counts as text; a single one without."""
     counts = Counter(statuses)
     if len(counts) == 1:
         return statuses[0]
-    return ", ".join(f"{count} {TIMES} {each}" for each, count in counts.items())
+    return ", ".join(f"{count} {TIMES} {status}" for status, count in counts.items())
 
 
 def parts(status: str) -> list[str]:
-    """Return the single statuses of one that `counted` and others joined."""
-    return [part for each in status.split("; ") for part in re.split(rf", (?=\d+ {TIMES} )", each)]
+    """Return the single statuses of a text such as that of `counted`."""
+    return [
+        part for group in status.split("; ") for part in re.split(rf", (?=\d+ {TIMES} )", group)
+    ]
 
 
 def kind_of(part: str) -> str:
-    """Return of which of `KINDS` a single status is; empty where it is none, "drawn" for one."""
+    """Return the kind of a single status, or "" if it has none (for example "drawn")."""
     words = re.sub(rf"^\d+ {TIMES} ", "", part)
     if " (" in words and words.split(" (")[0] in KIND_OF:
-        return "part"  # another verdict with other times
+        return "part"  # the verdict depends on the measured times
     return KIND_OF.get(words, "")
 
 
 NEARLY_ALL, HALF = 0.95, 0.5
 TIME_ERROR = 0.1
-"""Share by which a load on the machine may shift one median time against another."""
+"""Fraction by which load on the machine may shift one median time against another."""
 UNDECIDED = "not reproducible"
 LISTED = 8
-"""Cases that are named in text; JSON and CSV have all of them."""
+"""Largest number of cases listed in text; JSON and CSV have all of them."""
 
 
 class Evidence(NamedTuple):
-    """One case: which, the number that the claim is about, whether it bears the claim out.
+    """One case of a claim.
 
     Attributes:
-        who: What is compared.
-        number: A factor, a share, an error.
-        holds: Whether it bears the claim out.
-        error: The error at which curves are compared, which have many cases of one name; None
-            where a name has one case.
+        name: Name of the case, or of the curves that are compared.
+        number: A factor, a fraction or an error.
+        holds: Whether the case supports the claim.
+        error: The error at which curves are compared, if the name has many cases, or None.
     """
 
-    who: str
+    name: str
     number: float
     holds: bool
     error: float | None = None
@@ -94,13 +95,12 @@ class Claim:
     """A claim of a paper in one reading, with its evidence.
 
     Attributes:
-        key: Its key in the paper's ``published.json``.
-        measure: What the number is, and when a case bears the claim out.
+        key: Key in the paper's ``published.json``.
+        measure: The number, and the condition on which a case supports the claim.
         evidence: All cases.
-        about: The robot that it was measured on, where there are several.
-        counted: In what costs are counted, if on another machine they differ: `SECONDS` or
-            `AT_THE_LIMIT` of `status`.
-        others: Further verdicts that the same runs would give with all times `OFF` off.
+        about: The robot of the measurement if there are several.
+        counted: `SECONDS` or `AT_THE_LIMIT` if the numbers differ on another machine.
+        alternatives: Further verdicts that the same runs would have with times `TIME_ERROR` off.
     """
 
     key: str
@@ -108,31 +108,31 @@ class Claim:
     evidence: tuple[Evidence, ...]
     about: str = ""
     counted: str = ""
-    others: tuple[str, ...] = ()
+    alternatives: tuple[str, ...] = ()
 
     @property
     def number(self) -> float:
-        """Median of the cases' numbers; NaN without cases, as the next three."""
-        return median(each.number for each in self.evidence) if self.evidence else math.nan
+        """Median of the numbers of the cases; NaN without cases, like the next three."""
+        return median(case.number for case in self.evidence) if self.evidence else math.nan
 
     @property
     def least(self) -> float:
         """Least number."""
-        return min((each.number for each in self.evidence), default=math.nan)
+        return min((case.number for case in self.evidence), default=math.nan)
 
     @property
     def most(self) -> float:
         """Largest number."""
-        return max((each.number for each in self.evidence), default=math.nan)
+        return max((case.number for case in self.evidence), default=math.nan)
 
     @property
-    def share(self) -> float:
-        """The share of the cases that bear the claim out."""
+    def fraction(self) -> float:
+        """Fraction of the cases that support the claim."""
         return sum(e.holds for e in self.evidence) / self.cases if self.evidence else math.nan
 
     @property
     def cases(self) -> int:
-        """How many cases there are."""
+        """Number of cases."""
         return len(self.evidence)
 
     @property
@@ -140,56 +140,56 @@ class Claim:
         """The verdict."""
         if not self.evidence:
             return "not measured"
-        if self.share >= NEARLY_ALL:
+        if self.fraction >= NEARLY_ALL:
             return "confirmed"
-        return "partly confirmed" if self.share >= HALF else "refuted"
+        return "partly confirmed" if self.fraction >= HALF else "refuted"
 
     @property
     def verdict(self) -> str:
-        """The status, and whether a load on the machine may flip it."""
-        if not self.others:
+        """The status, with the statuses that load on the machine may change it to."""
+        if not self.alternatives:
             return self.status
-        return f"{self.status} ({' or '.join(self.others)} with times {TIME_ERROR:.0%} off)"
+        return f"{self.status} ({' or '.join(self.alternatives)} with times {TIME_ERROR:.0%} off)"
 
     @property
     def holds(self) -> tuple[str, ...]:
-        """The cases that bear it out, in words."""
-        return self._told(True)
+        """The cases that support the claim, as text."""
+        return self._lines(True)
 
     @property
     def exceptions(self) -> tuple[str, ...]:
-        """The others."""
-        return self._told(False)
+        """The cases that do not support the claim, as text."""
+        return self._lines(False)
 
-    def _told(self, holds: bool) -> tuple[str, ...]:
+    def _lines(self, holds: bool) -> tuple[str, ...]:
         """Return a line per case, or per pair of curves with its number of cases and errors."""
         lines = []
-        for who in dict.fromkeys(each.who for each in self.evidence):
-            mine = [each for each in self.evidence if each.who == who]
-            told = [each for each in mine if each.holds == holds]
-            errors = sorted(each.error for each in told if each.error is not None)
+        for name in dict.fromkeys(case.name for case in self.evidence):
+            mine = [case for case in self.evidence if case.name == name]
+            cases = [case for case in mine if case.holds == holds]
+            errors = sorted(case.error for case in cases if case.error is not None)
             if errors:
                 span = f"{errors[0]:.0e} .. {errors[-1]:.0e}"
-                lines.append(f"{who}: {len(errors)} of {len(mine)}, errors {span}")
+                lines.append(f"{name}: {len(errors)} of {len(mine)}, errors {span}")
             else:
-                lines += [f"{who}: {each.number:.2g}" for each in told]
+                lines += [f"{name}: {case.number:.2g}" for case in cases]
         return tuple(lines)
 
 
-def with_alternatives(claim: Claim, others: Iterable[Claim]) -> Claim:
-    """Return a claim about times, with the verdicts that differ among `others`, times off."""
-    statuses = (each.status for each in others)
-    differing = tuple(dict.fromkeys(each for each in statuses if each != claim.status))
-    return replace(claim, counted=SECONDS, others=differing)
+def with_alternatives(claim: Claim, shifted: Iterable[Claim]) -> Claim:
+    """Return a claim about times with the differing verdicts of claims with shifted times."""
+    statuses = (item.status for item in shifted)
+    differing = tuple(dict.fromkeys(status for status in statuses if status != claim.status))
+    return replace(claim, counted=SECONDS, alternatives=differing)
 
 
 def claims_text(title: str, claims: Sequence[Claim], published: Mapping[str, str]) -> str:
-    """Return claims in words, published beside computed."""
+    """Return claims as text, published and computed."""
     lines = [title]
-    for key in dict.fromkeys(each.key for each in claims):
+    for key in dict.fromkeys(claim.key for claim in claims):
         lines.append(f'  published: "{published[key]}"')
-        for each in (claim for claim in claims if claim.key == key):
-            lines += _claim_lines(each)
+        for item in (claim for claim in claims if claim.key == key):
+            lines += _claim_lines(item)
     return "\n".join(lines)
 
 
@@ -197,7 +197,7 @@ def _claim_lines(claim: Claim) -> list[str]:
     computed = claim.verdict
     if claim.evidence:
         computed += (
-            f", {claim.share:.0%} of {claim.cases} cases, median {number(claim.number, '.3g')} "
+            f", {claim.fraction:.0%} of {claim.cases} cases, median {number(claim.number, '.3g')} "
             f"({number(claim.least, '.2g')} .. {number(claim.most, '.2g')})"
         )
     lines = [f"    computed: {computed}"]
@@ -209,8 +209,8 @@ def _claim_lines(claim: Claim) -> list[str]:
         if fewer
         else [f"({claim.measure})"]
     )
-    for each in notes:
-        lines += textwrap.wrap(each, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
+    for note in notes:
+        lines += textwrap.wrap(note, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
     return lines
 
 
@@ -223,30 +223,31 @@ def claims_table(claims: Sequence[Claim], columns: Mapping[str, str]) -> Table:
     """Return claims as a table.
 
     Args:
-        claims: What to tell.
+        claims: The claims.
         columns: Name of a column -> attribute of `Claim`.
     """
-    rows = (tuple(getattr(each, name) for name in columns.values()) for each in claims)
+    rows = (tuple(getattr(claim, name) for name in columns.values()) for claim in claims)
     return Table("claims", "The claims and their verdicts", tuple(columns), tuple(rows))
 
 
 def claims_content(
     claims: Sequence[Claim], columns: Mapping[str, str], published: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Return the rows of `claims_table` as mappings, each with the words of the paper."""
+    """Return the rows of `claims_table` as mappings, each with the paper's sentence."""
     rows = claims_table(claims, columns).content()["rows"]
     return [{"published": published[row["key"]], **row} for row in rows]
 
 
 def claim_rows(claims: Iterable[Claim], published: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the claims of a paper as mappings, in its order, undecided ones with their reason."""
-    words, reasons = published.get("claims", {}), published.get("not_reproducible", {})
+    """Return the claims of a paper as mappings in its order; undecided ones have a reason."""
+    sentences, reasons = published.get("claims", {}), published.get("not_reproducible", {})
     claims, rows = list(claims), []
-    for key, text in words.items():
-        for each in (claim for claim in claims if claim.key == key):
-            row = {"key": key, "published": text, "about": each.about, "measure": each.measure}
-            numbers = ("number", "least", "most", "cases", "share", "counted", "verdict")
-            rows.append(row | {name: getattr(each, name) for name in numbers})
+    for key, text in sentences.items():
+        for item in (claim for claim in claims if claim.key == key):
+            row = {"key": key, "published": text, "about": item.about, "measure": item.measure}
+            row["share"] = item.fraction
+            numbers = ("number", "least", "most", "cases", "counted", "verdict")
+            rows.append(row | {name: getattr(item, name) for name in numbers})
         if key in reasons:
             rows.append({"key": key, "published": text, "measure": reasons[key]})
             rows[-1] |= {"cases": 0, "verdict": UNDECIDED}

@@ -33,19 +33,19 @@ from manip_dyn.studies.report.claims import AT_THE_LIMIT, SECONDS, Claim, claim_
 from manip_dyn.studies.report.tables import EVIDENCE, Table, plain
 
 DIGITS = 6
-"""Of a number that is kept."""
+"""Significant digits of a stored number."""
 SAME, SMALL = 0.01, 1e-9
-"""Numbers that differ by this share, or are both as small, are the same."""
+"""Relative and absolute difference up to which numbers are considered equal."""
 
 NUMBERS = ("number", "least", "most")
-"""Of a claim: over its cases."""
+"""Statistics of a claim over its cases."""
 
 
 class Record(NamedTuple):
-    """A study's run.
+    """A stored run of a study.
 
     Attributes:
-        paper: Its name.
+        paper: Name of the paper.
         date: Day, UTC.
         seconds: Computing time of the run, s.
         setting: Commit, processor, versions.
@@ -63,81 +63,88 @@ class Record(NamedTuple):
     charts: Sequence[str]
 
     def content(self) -> dict[str, Any]:
-        """Return everything as plain values for JSON."""
-        tables = [rounded(plain(each._asdict())) for each in self.tables.values()]
+        """Return the record as plain values for JSON."""
+        tables = [rounded(plain(table._asdict())) for table in self.tables.values()]
         return rounded(plain(self._asdict() | {"tables": tables}))
 
     def keep(self, folder: Path) -> Path:
-        """Write it into a folder, a line for a row, and return the file."""
+        """Write the record to a folder, with a line per row, and return the file."""
         path = folder / f"{self.paper}.json"
         write_atomically(path, (_lines(self.content()) + "\n").encode())
         return path
 
 
 def read_record(file: Path) -> Record:
-    """Return a kept run.
+    """Return a stored run.
 
     Raises:
-        ManipDynError: If there is none, or the file is not one.
+        ManipDynError: If the file is missing or is not a stored run.
     """
     try:
         values = json.loads(file.read_text(encoding="utf-8"))
-        tables = [Table(**each) for each in values.pop("tables")]
-        return Record(tables={each.name: _tupled(each) for each in tables}, **values)
+        tables = [Table(**table) for table in values.pop("tables")]
+        return Record(tables={table.name: _tupled(table) for table in tables}, **values)
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise ManipDynError(f"'{file}' is no kept run of a study: {error}") from error
+        raise ManipDynError(
+            f"file must be a stored run of a study, got '{file}': {error}"
+        ) from error
 
 
-def stale(kept: Record, now: Record, same: float = SAME) -> list[str]:
-    """Return the rows of tables and claims of a new run, of some items, that `kept` lacks.
+def stale(record: Record, now: Record, same: float = SAME) -> list[str]:
+    """Return the rows and claims of a new run, of some items, that differ from a stored run.
 
-    Columns of times, and claims counted in seconds, are not compared; of claims about steps at the
-    limit of stability the verdict is, and not the numbers.
+    Columns of times and claims counted in seconds are not compared. Claims about steps at the
+    limit of stability are compared by their verdicts only.
     """
     missing = []
     for table in now.tables.values():
-        old = kept.tables.get(table.name)
+        old = record.tables.get(table.name)
         columns = [k for k, name in enumerate(table.head) if name not in table.timed]
         for row in table.rows:
             mine = [plain(row[k]) for k in columns]
             rows = [] if old is None or old.head != table.head else old.rows
-            if not any(_alike(mine, [plain(each[k]) for k in columns], same) for each in rows):
+            if not any(
+                _alike(mine, [plain(old_row[k]) for k in columns], same) for old_row in rows
+            ):
                 missing.append(f"{table.name}: {mine}")
     for claim in now.claims:
         if claim.get("counted") != SECONDS and not any(
-            _alike(_repeated(claim), _repeated(each), same) for each in kept.claims
+            _alike(_reproducible(claim), _reproducible(old_claim), same)
+            for old_claim in record.claims
         ):
             missing.append(f"claim {claim['key']}: {claim['measure']}: {claim['verdict']}")
     return missing
 
 
-def _repeated(claim: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what another machine repeats of a claim."""
-    moves = NUMBERS if claim.get("counted") == AT_THE_LIMIT else ()
-    return {key: value for key, value in plain(claim).items() if key not in moves}
+def _reproducible(claim: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the entries of a claim that another machine reproduces."""
+    varying = NUMBERS if claim.get("counted") == AT_THE_LIMIT else ()
+    return {key: value for key, value in plain(claim).items() if key not in varying}
 
 
 def rounded(value: Any) -> Any:
-    """Return nested values with numbers of `DIGITS` digits."""
+    """Return nested values with numbers rounded to `DIGITS` digits."""
     if isinstance(value, Mapping):
-        return {key: rounded(each) for key, each in value.items()}
+        return {key: rounded(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [rounded(each) for each in value]
+        return [rounded(item) for item in value]
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
-def _alike(one: Any, other: Any, same: float) -> bool:
-    """Return whether nested values are the same but for the last digits of numbers."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one == other
-    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
-        return math.isclose(one, other, rel_tol=same, abs_tol=SMALL)
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_alike(one[k], other[k], same) for k in one)
-    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        pairs = zip(one, other, strict=False)
-        return len(one) == len(other) and all(_alike(a, b, same) for a, b in pairs)
-    return one == other
+def _alike(first: Any, second: Any, same: float) -> bool:
+    """Return whether nested values are equal except for the last digits of numbers."""
+    if isinstance(first, bool) or isinstance(second, bool):
+        return first == second
+    if isinstance(first, (int, float)) and isinstance(second, (int, float)):
+        return math.isclose(first, second, rel_tol=same, abs_tol=SMALL)
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        return first.keys() == second.keys() and all(
+            _alike(first[k], second[k], same) for k in first
+        )
+    if isinstance(first, (list, tuple)) and isinstance(second, (list, tuple)):
+        pairs = zip(first, second, strict=False)
+        return len(first) == len(second) and all(_alike(a, b, same) for a, b in pairs)
+    return first == second
 
 
 def _tupled(table: Table) -> Table:
@@ -146,15 +153,15 @@ def _tupled(table: Table) -> Table:
 
 
 def _lines(content: Mapping[str, Any]) -> str:
-    """Return JSON with a line for each row, so that a change shows where it is."""
+    """Return JSON with a line per row, which makes differences readable."""
     dumped = json.dumps
     tables = []
     for table in content["tables"]:
         head = {key: value for key, value in table.items() if key != "rows"}
         rows = ",\n    ".join(dumped(row, ensure_ascii=False) for row in table["rows"])
         tables.append(f'   {dumped(head, ensure_ascii=False)[:-1]}, "rows": [\n    {rows}]}}')
-    claims = ",\n  ".join(dumped(each, ensure_ascii=False) for each in content["claims"])
-    rest = {key: each for key, each in content.items() if key not in ("tables", "claims")}
+    claims = ",\n  ".join(dumped(claim, ensure_ascii=False) for claim in content["claims"])
+    rest = {key: item for key, item in content.items() if key not in ("tables", "claims")}
     return (
         f'{dumped(rest, indent=1, ensure_ascii=False)[:-2]},\n "tables": [\n'
         + ",\n".join(tables)
@@ -168,14 +175,14 @@ ITEM_NAME = re.compile(r"(fig|table|section)(?:ure)?s?\.? ?(\d+(?:\.\d+)*)$")
 
 
 class Item(NamedTuple):
-    """Something that a paper has.
+    """A section, table, figure or claim of a paper.
 
     Attributes:
-        item: Its name in the paper.
-        about: What it is, and what of it is our choice.
-        command: What recomputes it; empty: nothing to compute.
+        item: Name in the paper.
+        about: Description, including choices that the paper leaves open.
+        command: Command that recomputes the item; empty if there is nothing to compute.
         evidence: References into a run.
-        status: In words, where there is no evidence.
+        status: Status of an item without evidence.
     """
 
     item: str
@@ -186,58 +193,58 @@ class Item(NamedTuple):
 
 
 def read_items(folder: Path) -> list[Item]:
-    """Return the items of a paper's folder; none where it has no list."""
+    """Return the items in a paper's folder; none without ``items.json``."""
     file = folder / "items.json"
     if not file.exists():
         return []
     rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
     items = [Item(**row | {"evidence": tuple(row.get("evidence", ()))}) for row in rows]
-    named = {reference for each in items for reference in each.evidence}
+    named = {reference for item in items for reference in item.evidence}
     published = json.loads((folder / "published.json").read_text(encoding="utf-8"))
     command = f"manip_dyn study {folder.name} claims"
     return items + [
-        Item("Claim", words, command, (f"claim: {key}",))
-        for key, words in published.get("claims", {}).items()
+        Item("Claim", sentence, command, (f"claim: {key}",))
+        for key, sentence in published.get("claims", {}).items()
         if f"claim: {key}" not in named
     ]
 
 
 def items_named(word: str, items: list[Item]) -> list[Item]:
-    """Return what a paper has under a name such as ``fig3.6``, ``figure 3.6``, ``table5.1``."""
-    wanted = ITEM_NAME.match(word.strip().lower())
-    if wanted is None:
+    """Return the items with a name such as ``fig3.6``, ``figure 3.6``, ``table5.1``."""
+    match = ITEM_NAME.match(word.strip().lower())
+    if match is None:
         return []
-    return [each for each in items if _names(each.item, *wanted.groups())]
+    return [item for item in items if _names(item.item, *match.groups())]
 
 
 def _names(item: str, kind: str, number: str) -> bool:
-    """Whether ``Figures 5.5 to 5.8``, or the like, names a figure, table or section."""
+    """Return whether an item such as ``Figures 5.5 to 5.8`` includes a number."""
     first, _, rest = item.partition(" ")
     if not first.lower().startswith(kind):
         return False
-    spans = [each.split(" to ") for each in rest.partition(", eq")[0].split(", ")]
-    spans, place = [each for each in spans if each[0][:1].isdigit()], _numbers(number)
-    return any(_numbers(span[0]) <= place <= _numbers(span[-1]) for span in spans)
+    spans = [span.split(" to ") for span in rest.partition(", eq")[0].split(", ")]
+    spans, digits = [span for span in spans if span[0][:1].isdigit()], _numbers(number)
+    return any(_numbers(span[0]) <= digits <= _numbers(span[-1]) for span in spans)
 
 
 def _numbers(number: str) -> tuple[int, ...]:
-    return tuple(int(each) for each in re.findall(r"\d+", number))
+    return tuple(int(digits) for digits in re.findall(r"\d+", number))
 
 
 def items_table(items: list[Item], record: Record) -> Table:
-    """Return the list with the status of each item in a run."""
+    """Return a table of items with their status in a run."""
     rows = []
-    for each in items:
-        found = [evidence_status(reference, record) for reference in each.evidence]
-        words = "; ".join(dict.fromkeys(filter(None, [each.status, *found])))
-        command = f"`{each.command}`" if each.command else "-"
-        evidence = tuple(map(evidence_text, each.evidence))
-        rows.append((each.item, each.about, words or MISSING, evidence, command))
+    for item in items:
+        statuses = [evidence_status(reference, record) for reference in item.evidence]
+        words = "; ".join(dict.fromkeys(filter(None, [item.status, *statuses])))
+        command = f"`{item.command}`" if item.command else "-"
+        evidence = tuple(map(evidence_text, item.evidence))
+        rows.append((item.item, item.about, words or MISSING, evidence, command))
     return Table("items", "Every section, table, figure and claim", HEAD, tuple(rows))
 
 
 def evidence_text(reference: str) -> str:
-    """Return where the evidence of a reference stands, in words."""
+    """Return a reference as text."""
     kind, _, key = reference.partition(": ")
     if kind == "test":
         return key
@@ -247,7 +254,7 @@ def evidence_text(reference: str) -> str:
 
 
 def evidence_status(reference: str, record: Record) -> str:
-    """Return what a run says of a reference; `MISSING` where it has nothing."""
+    """Return the status of a reference in a run, or `MISSING`."""
     kind, _, key = reference.partition(": ")
     if kind == "test":
         return "tested"
@@ -265,20 +272,20 @@ def evidence_status(reference: str, record: Record) -> str:
 
 
 def _counted_statuses(statuses: list[str]) -> str:
-    """Return statuses with how often each is there; what was not printed is left out."""
-    compared = [each for each in statuses if each != "not published"]
+    """Return statuses with their counts as text, without "not published"."""
+    compared = [status for status in statuses if status != "not published"]
     if not compared:
         return "computed" if statuses else MISSING
     return counted(compared)
 
 
 SHORT = 120
-"""Rows of a table that a page has room for."""
+"""Largest number of rows of a table on a page."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """The base of what a study found; a paper adds its records and says how they are told.
+    """Base class of the findings of a study; a paper adds its records and their presentation.
 
     Attributes:
         setting: Commit, processor, versions.
@@ -290,25 +297,25 @@ class Findings:
 
     setting: Mapping[str, str]
 
-    # ------------------------------------------------------------ what a paper says
+    # ------------------------------------------------------- implemented by a paper
     def paragraphs(self) -> Iterable[str]:
-        """Return the text, published beside computed, in its parts."""
+        """Return the paragraphs of the text, published and computed."""
         raise NotImplementedError
 
     def values(self) -> Mapping[str, Any]:
-        """Return everything for JSON: records as mappings, arrays and tuples as they are."""
+        """Return the findings for JSON; arrays and tuples are allowed."""
         raise NotImplementedError
 
     def csv_tables(self) -> Iterable[Table]:
-        """Return what is written as CSV."""
+        """Return the tables that are written as CSV."""
         return ()
 
     def pictures(self) -> Iterable[Chart]:
-        """Return what is drawn."""
+        """Return the charts."""
         return ()
 
     def page_tables(self) -> Iterable[Table]:
-        """Return the tables of a page and of a kept run: the short ones, but for charts."""
+        """Return the tables of a page and of a stored run: short ones, without those of charts."""
         drawn = {chart.name for chart in self.pictures()}
         for table in self.csv_tables():
             if len(table.rows) <= SHORT and table.name not in drawn and table.name != "claims":
@@ -319,25 +326,25 @@ class Findings:
         return getattr(self, "claims", ())
 
     def record(self, seconds: float) -> Record:
-        """Return what a run of so many seconds found, as it is kept."""
+        """Return the record of a run that took a number of seconds."""
         return Record(
             self.paper,
             datetime.now(timezone.utc).date().isoformat(),
             seconds,
             dict(self.setting),
-            {each.name: each for each in self.page_tables()},
+            {table.name: table for table in self.page_tables()},
             claim_rows(self.judged(), self.published),
             [chart.name for chart in self.pictures()],
         )
 
-    # --------------------------------------------------------------- how it is told
+    # ---------------------------------------------------------------- presentation
     def __str__(self) -> str:
-        """Return everything as text."""
+        """Return the findings as text."""
         setting = ", ".join(f"{key} {value}" for key, value in self.setting.items())
         return "\n\n".join([setting, *self.paragraphs()])
 
     def content(self) -> dict[str, Any]:
-        """Return everything as plain values for JSON; what is not a finite number is null."""
+        """Return the findings as plain values for JSON; non-finite numbers become null."""
         head = {"paper": self.paper, "source": self.published["source"], "setting": self.setting}
         return plain(head | dict(self.values()))
 

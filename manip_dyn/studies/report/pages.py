@@ -13,46 +13,48 @@ from manip_dyn.studies.report.claims import kind_of, parts
 from manip_dyn.studies.report.findings import Record
 from manip_dyn.studies.report.tables import EVIDENCE, Table, cell
 
-CLAIM_HEAD = ("the paper says", "measured", "median (least to most)", "cases", "verdict")
+CLAIM_HEAD = ("claim of the paper", "measure", "median (least to most)", "cases", "verdict")
 
 
 def markdown(table: Table) -> str:
     """Return a table in Markdown."""
-    return _grid(table.head, [[cell(each, table.digits) for each in row] for row in table.rows])
+    return _grid(table.head, [[cell(value, table.digits) for value in row] for row in table.rows])
 
 
 def claims_markdown(record: Record) -> str:
-    """Return the claims of a run in Markdown: words of the paper, numbers, verdicts."""
+    """Return the claims of a run in Markdown: sentences of the paper, numbers, verdicts."""
     if not record.claims:
-        return "No claim of this paper is judged by the kept run.\n"
+        return "The stored run has no claims of this paper.\n"
     return markdown(claims_page_table(record.claims))
 
 
 def claims_page_table(claims: Sequence[Mapping[str, Any]]) -> Table:
-    """Return claims, as a record has them, as a table; a paper's words stand once."""
-    rows, said = [], None
-    for each in claims:
-        about = f"{each['about']}: " if each.get("about") else ""
-        counted = f" (in {each['counted']})" if each.get("counted") else ""
-        words = f"**{each['published']}**" if each["published"] != said else "..."
-        said = each["published"]
+    """Return the claims of a record as a table; a sentence of the paper appears once."""
+    rows, previous = [], None
+    for claim in claims:
+        about = f"{claim['about']}: " if claim.get("about") else ""
+        counted = f" (in {claim['counted']})" if claim.get("counted") else ""
+        sentence = f"**{claim['published']}**" if claim["published"] != previous else "..."
+        previous = claim["published"]
         numbers = "-"
-        if each["cases"]:
-            numbers = f"{cell(each['number'])} ({cell(each['least'])} to {cell(each['most'])})"
-        share = f"{each['share']:.0%} of {each['cases']}" if each["cases"] else "-"
-        rows.append((words, f"{about}{each['measure']}{counted}", numbers, share, each["verdict"]))
+        if claim["cases"]:
+            numbers = f"{cell(claim['number'])} ({cell(claim['least'])} to {cell(claim['most'])})"
+        cases = f"{claim['share']:.0%} of {claim['cases']}" if claim["cases"] else "-"
+        rows.append(
+            (sentence, f"{about}{claim['measure']}{counted}", numbers, cases, claim["verdict"])
+        )
     return Table("claims", "The claims and their verdicts", CLAIM_HEAD, tuple(rows))
 
 
 def setting_text(record: Record) -> str:
-    """Return when, where and of what a run is."""
+    """Return date, computing time, commit, processor and versions of a run."""
     setting = ", ".join(f"{key} {value}" for key, value in record.setting.items())
     return f"Run of {record.date}, {record.seconds:.0f} s of computing time; {setting}."
 
 
 def _grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
-    escaped = ([each.replace("|", "\\|") for each in line] for line in lines)
+    escaped = ([text.replace("|", "\\|") for text in line] for line in lines)
     return "\n".join(f"| {' | '.join(line)} |" for line in escaped) + "\n"
 
 
@@ -82,7 +84,7 @@ figcaption{font-size:13px}figcaption b{margin-right:.5em}
 tr,figure{break-inside:avoid}}
 """
 SHORT = 24
-"""Characters of a text that stands in one line."""
+"""Characters up to which a text is not wrapped."""
 
 
 def html_page(
@@ -90,35 +92,35 @@ def html_page(
     lines: Sequence[str],
     tables: Sequence[Table],
     pictures: Iterable[Chart],
-    beside: str,
+    folder: str,
 ) -> str:
-    """Return the page of a paper.
+    """Return the HTML page of a paper.
 
     Args:
-        name: The paper.
-        lines: What stands at the top.
-        tables: Claims, published beside computed, items.
-        pictures: What is drawn.
-        beside: Folder of the pictures as seen from the page, with its slash; empty: the same.
+        name: Name of the paper.
+        lines: Lines at the top.
+        tables: Claims, published and computed values, items.
+        pictures: Charts.
+        folder: Folder of the pictures relative to the page, with a slash; empty for the same.
     """
     charts = list(pictures)
-    names = {f"table {each.name}" for each in tables} | {f"chart {each.name}" for each in charts}
+    names = {f"table {item.name}" for item in tables} | {f"chart {item.name}" for item in charts}
     pages = [f"<h1>{escape(name)}</h1>", *(f"<p>{escape(line)}</p>" for line in lines)]
     pages += [_contents(tables, charts)]
-    claims = [each for each in tables if each.name == "claims"]
-    others = [each for each in tables if each.name != "claims"]
+    claims = [table for table in tables if table.name == "claims"]
+    results = [table for table in tables if table.name != "claims"]
     sections = {
-        "Claims": [_table(each, names) for each in claims],
-        "Figures": [_picture(each, beside) for each in charts],
-        "Tables": [_table(each, names) for each in others],
+        "Claims": [_table(table, names) for table in claims],
+        "Figures": [_picture(chart, folder) for chart in charts],
+        "Tables": [_table(table, names) for table in results],
     }
-    for title, found in sections.items():
-        pages += [f"<h2>{title}</h2>", *found] if found else []
+    for title, blocks in sections.items():
+        pages += [f"<h2>{title}</h2>", *blocks] if blocks else []
     return _document(name, pages)
 
 
 def html_index(papers: Mapping[str, str]) -> str:
-    """Return the page that leads to those of the papers: name -> what it is."""
+    """Return the page with links to the papers, a mapping from names to sources."""
     rows = "".join(
         f'<li><a href="{name}.html">{escape(name)}</a>: {escape(source)}</li>'
         for name, source in papers.items()
@@ -143,8 +145,8 @@ def _document(title: str, sections: Sequence[str]) -> str:
 
 def _contents(tables: Sequence[Table], charts: Sequence[Chart]) -> str:
     links = [
-        *(_link("chart", each.name, each.name) for each in charts),
-        *(_link("table", each.name, each.name) for each in tables),
+        *(_link("chart", chart.name, chart.name) for chart in charts),
+        *(_link("table", table.name, table.name) for table in tables),
     ]
     return f"<nav>{' '.join(links)}</nav>"
 
@@ -155,7 +157,7 @@ def _link(kind: str, name: str, text: str) -> str:
 
 # ---------------------------------------------------------------------------- tables
 def _table(table: Table, names: Collection[str]) -> str:
-    head = "".join(f"<th>{escape(each.replace('_', ' '))}</th>" for each in table.head)
+    head = "".join(f"<th>{escape(column.replace('_', ' '))}</th>" for column in table.head)
     rows = "".join(
         "<tr>"
         + "".join(
@@ -172,7 +174,7 @@ def _table(table: Table, names: Collection[str]) -> str:
 
 def _cell(column: str, value: Any, digits: int, names: Collection[str]) -> str:
     if column == EVIDENCE:
-        return f"<td>{'; '.join(_linked(each, names) for each in value) or '-'}</td>"
+        return f"<td>{'; '.join(_linked(reference, names) for reference in value) or '-'}</td>"
     text = cell(value, digits)
     if column in ("status", "verdict"):
         return f"<td>{_status(text)}</td>"
@@ -182,33 +184,33 @@ def _cell(column: str, value: Any, digits: int, names: Collection[str]) -> str:
 
 
 def _status(text: str) -> str:
-    """Return a status in its parts, each with the colour and the sign of its kind."""
-    told = []
+    """Return the single statuses of a text, each with the colour and the sign of its kind."""
+    spans = []
     for part in parts(text):
         kind = kind_of(part)
-        told.append(f'<span class="{kind}">{escape(part)}</span>' if kind else escape(part))
-    return "<br>".join(told)
+        spans.append(f'<span class="{kind}">{escape(part)}</span>' if kind else escape(part))
+    return "<br>".join(spans)
 
 
 def _linked(evidence: str, names: Collection[str]) -> str:
-    """Return a piece of evidence with a link to the table or chart that it is in."""
+    """Return a reference with a link to its table or chart."""
     if evidence.startswith("claim "):
         return _link("table", "claims", evidence)
-    place = evidence.split(", ")[0]
-    kind, _, name = place.partition(" ")
-    return _link(kind, name, evidence) if place in names else escape(evidence)
+    target = evidence.split(", ")[0]
+    kind, _, name = target.partition(" ")
+    return _link(kind, name, evidence) if target in names else escape(evidence)
 
 
 def _marked(text: str) -> str:
-    """Return text with the marks of Markdown, ** and `, as HTML."""
+    """Return text with the Markdown markers ** and ` as HTML."""
     plain = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(text))
     return re.sub(r"`(.+?)`", r"<code>\1</code>", plain)
 
 
 # -------------------------------------------------------------------------- pictures
-def _picture(chart: Chart, beside: str) -> str:
+def _picture(chart: Chart, folder: str) -> str:
     title, name = escape(chart.title, quote=True), escape(chart.name, quote=True)
-    source = f"{beside}{chart.name}"
+    source = f"{folder}{chart.name}"
     return (
         f'<figure id="chart-{name}"><a href="{source}.svg"><img src="{source}.png" alt="{title}" '
         f'loading="lazy"></a><figcaption><b>{name}</b>{title}</figcaption></figure>'

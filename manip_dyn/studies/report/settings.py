@@ -1,4 +1,4 @@
-"""Settings of a study: a frozen dataclass whose fields say how each is checked, and its YAML file.
+"""Settings of a study: a frozen dataclass whose fields have checks, read from a YAML file.
 
     @dataclass(frozen=True)
     class Settings:
@@ -7,7 +7,7 @@
 
     settings = read_settings("sariyildiz2011", Settings)
 
-A new setting is a line there and one in the file.
+A new setting is a line in the dataclass and a line in the file.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from manip_dyn.core.files import mapping, read_yaml, share_directory
 
 T = TypeVar("T")
 Check = Callable[[str, Any], Any]
-"""Takes what a value is and the value; returns it clean or raises `ManipDynError`."""
+"""Function of a description and a value that returns a valid value or raises `ManipDynError`."""
 
 
 def read_settings(paper: str, kind: type[T], path: str | Path | None = None) -> T:
-    """Return the settings in a YAML file; default: the paper's shipped one.
+    """Return the settings of a YAML file, by default the shipped file of the paper.
 
     Raises:
-        ManipDynError: If the file has a key twice, one that is unknown, lacks one, or has a value
-            that its field refuses; the sentence begins with the file.
+        ManipDynError: If a key is duplicate, unknown or missing, or a value is invalid. The
+            message starts with the file.
     """
     file = Path(path) if path else share_directory() / "config" / f"{paper}.yaml"
     return read_yaml(file, partial(_record, kind, "the file", ""))
@@ -42,36 +42,36 @@ def checked(check: Check, default: Any = MISSING, **options: Any) -> Any:
     """Return a field of a settings dataclass.
 
     Args:
-        check: What its value goes through.
-        default: What it is where the file does not have it; not given: it must have it.
-        **options: For `check`, such as a unit.
+        check: Check of the value.
+        default: Value if the file has none; without a default the file must have one.
+        **options: Options of `check`, such as a unit.
     """
     return field(default=default, metadata={"check": partial(check, **options)})
 
 
 # -------------------------------------------------------------------------- checks
 def record_of(kind: type[T]) -> Check:
-    """Return the check of a settings record."""
+    """Return a check that builds a settings dataclass."""
     return lambda what, value: _record(kind, what, f" of {what}", value)
 
 
 def records_by_name(kind: type) -> Check:
-    """Return the check of settings records by name."""
+    """Return a check that builds a mapping from names to settings dataclasses."""
 
     def check(what: str, value: Any) -> dict[str, Any]:
         if not isinstance(value, dict) or not value:
-            raise ManipDynError(f"{what} is {value!r}; expected entries by name")
-        return {name: record_of(kind)(str(name), each) for name, each in value.items()}
+            raise ManipDynError(f"{what} must be a mapping from names to entries, got {value!r}")
+        return {name: record_of(kind)(str(name), entry) for name, entry in value.items()}
 
     return check
 
 
 def list_of(check: Check) -> Check:
-    """Return the check of a list, not an empty one, whose values are checked alike."""
+    """Return a check of a non-empty list whose values have the same check."""
 
     def check_all(what: str, value: Any) -> tuple[Any, ...]:
         if not isinstance(value, list) or not value:
-            raise ManipDynError(f"{what} is {value!r}; expected a list")
+            raise ManipDynError(f"{what} must be a list, got {value!r}")
         return tuple(check(what, entry) for entry in value)
 
     return check_all
@@ -80,47 +80,48 @@ def list_of(check: Check) -> Check:
 def numbers(what: str, value: Any) -> Vector:
     """Return a list of finite numbers as an array (n,)."""
     if not isinstance(value, list) or not value:
-        raise ManipDynError(f"{what} is {value!r}; expected a list of numbers")
+        raise ManipDynError(f"{what} must be a list of numbers, got {value!r}")
     return finite_vector(what, value, len(value))
 
 
 def positive_integer(what: str, value: Any) -> int:
-    """Return `value` if it is a whole number above 0."""
+    """Return `value` if it is a positive integer."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ManipDynError(f"{what} is {value!r}; expected a whole number above 0")
+        raise ManipDynError(f"{what} must be a positive integer, got {value!r}")
     return value
 
 
 def boolean(what: str, value: Any) -> bool:
-    """Return `value` if it is true or false."""
+    """Return `value` if it is a boolean."""
     if not isinstance(value, bool):
-        raise ManipDynError(f"{what} is {value!r}; expected true or false")
+        raise ManipDynError(f"{what} must be true or false, got {value!r}")
     return value
 
 
 def string(what: str, value: Any) -> str:
-    """Return `value` if it is text."""
+    """Return `value` if it is a string."""
     if not isinstance(value, str):
-        raise ManipDynError(f"{what} is {value!r}; expected a name")
+        raise ManipDynError(f"{what} must be a string, got {value!r}")
     return value
 
 
-def check_names(what: str, names: Iterable[Any], among: Iterable[str]) -> None:
-    """Refuse names that are not among others."""
-    among = list(among)
+def check_names(what: str, names: Iterable[Any], allowed: Iterable[str]) -> None:
+    """Raise an error if a name is not one of the allowed names."""
+    allowed = list(allowed)
     for name in names:
-        if name not in among:
-            raise ManipDynError(f"{what} has '{name}'{closest(str(name), among)}")
+        if name not in allowed:
+            hint = closest(str(name), allowed)
+            raise ManipDynError(f"{what} must be defined names, got '{name}'{hint}")
 
 
 def _record(kind: type[T], what: str, suffix: str, value: Any) -> T:
-    """Return a record; its fields are called by their name and `suffix`."""
+    """Return a dataclass from a mapping; messages refer to fields by their name and `suffix`."""
     entries: tuple[Field, ...] = fields(kind)  # type: ignore[arg-type]
     needed = [entry.name for entry in entries if entry.default is MISSING]
     values = mapping(what, value, [entry.name for entry in entries], needed)
-    found = {
+    arguments = {
         entry.name: entry.metadata["check"](f"{entry.name}{suffix}", values[entry.name])
         for entry in entries
         if entry.name in values
     }
-    return kind(**found)
+    return kind(**arguments)

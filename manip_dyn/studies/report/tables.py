@@ -1,4 +1,4 @@
-"""Tables: as text in columns, as plain values, as CSV files."""
+"""Tables as aligned text, plain values and CSV files."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ import numpy as np
 
 WIDTH = 99
 EVIDENCE = "evidence"
-"""The column that refers to other tables, charts and tests."""
+"""Name of the column that refers to other tables, charts and tests."""
 LARGE = 1e5
-"""From here on a page shows a number with a power of ten."""
+"""Magnitude from which on a page shows a number with a power of ten."""
 
 
 class Table(NamedTuple):
     """A table.
 
     Attributes:
-        name: Its name, and that of its file.
-        title: What it says, with units.
+        name: Name, also of its file.
+        title: Title, with units.
         head: Names of the columns.
-        rows: Texts and numbers.
-        timed: Columns whose numbers depend on the machine and its load.
-        digits: How many a page shows of a number.
+        rows: Strings and numbers.
+        timed: Columns with measured times, which depend on the machine and its load.
+        digits: Significant digits of a number on a page.
     """
 
     name: str
@@ -38,17 +38,20 @@ class Table(NamedTuple):
     digits: int = 3
 
     def content(self) -> dict[str, Any]:
-        """Return it as plain values, a mapping per row."""
+        """Return the table as plain values, with a mapping per row."""
         rows = [dict(zip(self.head, row, strict=True)) for row in self.rows]
         return {"name": self.name, "title": self.title, "rows": rows}
 
     def text(self, shown: Callable[[Any], str] = str) -> str:
-        """Return it under its title; `shown` makes text of a cell."""
+        """Return the table as text with its title; `shown` converts a cell to text."""
         title = textwrap.wrap(f"{self.name}: {self.title}", WIDTH)
         return "\n".join([*title, columns([self.head, *(map(shown, row) for row in self.rows)])])
 
     def write(self, folder: Path) -> Path:
-        """Write it as CSV and return the file; lists of numbers have blanks, of texts "; "."""
+        """Write the table as CSV and return the file.
+
+        Items of lists are separated by a blank (numbers) or "; " (strings).
+        """
         path = folder / f"{self.name}.csv"
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
@@ -58,23 +61,23 @@ class Table(NamedTuple):
 
 
 def table_of(name: str, title: str, rows: Sequence[Any]) -> Table:
-    """Return records of one type, a NamedTuple, as a table."""
+    """Return a table of NamedTuples of the same type."""
     return Table(name, title, rows[0]._fields, tuple(tuple(row) for row in rows))
 
 
 def columns(rows: Iterable[Iterable[str]]) -> str:
-    """Return rows as text: the first column to the left, the others to the right."""
+    """Return rows as text: the first column left-aligned, the others right-aligned."""
     cells = [tuple(row) for row in rows]
     widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
     lines = []
-    for first, *others in cells:
-        right = (f"  {cell:>{width}}" for cell, width in zip(others, widths[1:], strict=True))
+    for first, *rest in cells:
+        right = (f"  {cell:>{width}}" for cell, width in zip(rest, widths[1:], strict=True))
         lines.append(f"  {first:<{widths[0]}}{''.join(right)}".rstrip())
     return "\n".join(lines)
 
 
 def number(value: float, form: str) -> str:
-    """Return a number as text; a dash if it is not finite."""
+    """Return a number as text, or a dash if it is not finite."""
     return format(value, form) if math.isfinite(value) else "-"
 
 
@@ -83,29 +86,29 @@ def cell(value: Any, digits: int = 3) -> str:
     if value is None:
         return "-"
     if isinstance(value, (list, tuple)):
-        return "; ".join(cell(each, digits) for each in value) or "-"
+        return "; ".join(cell(item, digits) for item in value) or "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         if not math.isfinite(value):
             return "-"
-        told = format(value, f".{digits}g")
-        return f"{float(told):.0f}" if 10.0**digits <= abs(value) < LARGE else told
+        text = format(value, f".{digits}g")
+        return f"{float(text):.0f}" if 10.0**digits <= abs(value) < LARGE else text
     return str(value)
 
 
 def plain(value: Any) -> Any:
-    """Return nested values with lists for tuples and arrays, and None for what is not finite."""
+    """Return nested values with lists for tuples and arrays, and None for non-finite numbers."""
     if isinstance(value, Mapping):
-        return {key: plain(each) for key, each in value.items()}
+        return {key: plain(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
     if isinstance(value, (list, tuple)):
-        return [plain(each) for each in value]
+        return [plain(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _cell(value: Any) -> Any:
     if not isinstance(value, tuple):
         return value
-    return ("; " if all(isinstance(each, str) for each in value) else " ").join(map(str, value))
+    return ("; " if all(isinstance(item, str) for item in value) else " ").join(map(str, value))

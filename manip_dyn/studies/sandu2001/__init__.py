@@ -1,9 +1,10 @@
-"""Sandu et al. (2001): Tables 1 to 4 and Figures 2 and 5 recomputed, and what they leave open.
+"""Study of Sandu et al. (2001): Tables 1 to 4, Figures 2 and 5, and parameters left open.
 
-Tables 1 and 2, errors on the stiff double pendulum, and whether it is the paper's (`fit`); the
-W-method that the paper suggests; Tables 3 and 4, computing times of the HMMWV by an explicit and
-by the Rosenbrock-Nystrom method; a second mechanism, whose data are printed in full. Figure 2 is
-the pendulum, figure 5 the car. The claims of the text are judged by all of these.
+Tables 1 and 2 are errors on the stiff double pendulum; `fit` tests whether the pendulum is the
+paper's. Tables 3 and 4 are computing times of the HMMWV by an explicit and by the
+Rosenbrock-Nystrom method. Figure 2 is the pendulum, figure 5 the car. Further items are the
+W-method that the paper suggests, and a second mechanism, whose data are printed in full. The
+claims of the text are judged by all of these.
 """
 
 from __future__ import annotations
@@ -24,9 +25,42 @@ from manip_dyn.studies.sandu2001 import (
     pendulum_claims,
     squeezer,
 )
-from manip_dyn.studies.sandu2001.findings import PUBLISHED, ErrorRow, Sandu2001
+from manip_dyn.studies.sandu2001.findings import (
+    PUBLISHED,
+    ErrorRow,
+    FitRow,
+    LeadRow,
+    MatrixRow,
+    Point,
+    Sandu2001,
+    TimeRow,
+)
 from manip_dyn.studies.sandu2001.pendulum import RUNS, Run, errors, fit, options, reference, run
 from manip_dyn.studies.sandu2001.settings import Settings, shipped
+
+__all__ = [
+    "ErrorRow",
+    "FitRow",
+    "ITEMS",
+    "LeadRow",
+    "MatrixRow",
+    "PUBLISHED",
+    "Point",
+    "Run",
+    "Sandu2001",
+    "Settings",
+    "TOLERANCES",
+    "TimeRow",
+    "car",
+    "car_claims",
+    "coefficients",
+    "errors",
+    "pendulum",
+    "pendulum_claims",
+    "recompute",
+    "reference",
+    "squeezer",
+]
 
 TOLERANCES = tuple(PUBLISHED["tolerances"])
 ITEMS = (
@@ -34,7 +68,7 @@ ITEMS = (
     *("squeezer", "claims", "all"),
 )
 EVERYTHING = ("claims", "all")
-"""Items that take all others."""
+"""Items that include all others."""
 
 
 def recompute(
@@ -43,60 +77,64 @@ def recompute(
     tolerances: tuple[float, ...] = TOLERANCES,
     runs: tuple[str, ...] = tuple(RUNS),
 ) -> Sandu2001:
-    """Return an item of the paper, recomputed.
+    """Recompute an item of the paper.
 
     Args:
-        item: One of `ITEMS`; ``"claims"`` takes all others.
-        progress: Told what is being done.
-        tolerances: Which of the tables' columns.
-        runs: Which of `RUNS`.
+        item: One of `ITEMS`; ``"claims"`` includes all others.
+        progress: Called with a line of text before each step.
+        tolerances: Tolerances of the columns to compute.
+        runs: Runs to compute, a subset of `RUNS`.
     """
-    found = Sandu2001(dict(setting(("manip_dyn", "numba", "numpy"))))
+    findings = Sandu2001(dict(setting(("manip_dyn", "numba", "numpy"))))
     settings = shipped()
     if item in ("table1", "table2", *EVERYTHING):
         rows = _error_rows(reference(), tolerances, runs, settings, progress)
-        asked = tuple(row for row in rows if item in (row.table, *EVERYTHING))
-        found = replace(found, errors=asked)
+        requested = tuple(row for row in rows if item in (row.table, *EVERYTHING))
+        findings = replace(findings, errors=requested)
     if item in ("wmethod", *EVERYTHING):
         rows_of_w = pendulum.w_method_rows(reference(), tolerances, progress)
-        found = replace(found, matrices=tuple(rows_of_w))
+        findings = replace(findings, matrices=tuple(rows_of_w))
     if item in ("fig2", *EVERYTHING):
-        found = replace(found, charts=(_pendulum_chart(run("joint", 1e-6, {})),))
+        findings = replace(findings, charts=(_pendulum_chart(run("joint", 1e-6, {})),))
     if item in ("fit", *EVERYTHING):
-        found = replace(found, fit=fit(progress).table)
+        findings = replace(findings, fit=fit(progress).table)
     if item in ("table3", *EVERYTHING):
-        found = replace(found, times=tuple(car.explicit_rows(tolerances, settings, progress)))
+        findings = replace(
+            findings, times=tuple(car.explicit_rows(tolerances, settings, progress))
+        )
     if item in ("table4", *EVERYTHING):
-        times = (*found.times, *car.implicit_rows(tolerances, settings, progress))
+        times = (*findings.times, *car.implicit_rows(tolerances, settings, progress))
         growth, leads = tuple(car.growth_rows(times)), tuple(car.leads(times))
-        found = replace(found, times=times, growth=growth, leads=leads)
+        findings = replace(findings, times=times, growth=growth, leads=leads)
     if item in ("growth", *EVERYTHING):
-        found = replace(found, variants=tuple(car.variant_rows(settings, progress)))
+        findings = replace(findings, variants=tuple(car.variant_rows(settings, progress)))
     motions: dict[str, MechanismMotion] = {}
     if item in ("fig5", *EVERYTHING):
         progress("fig5")
         motions = car.motions(settings)
-        charts = (*found.charts, car.chart(motions))
-        found = replace(found, charts=charts, car=tuple(car.facts(motions)))
+        charts = (*findings.charts, car.chart(motions))
+        findings = replace(findings, charts=charts, car=tuple(car.facts(motions)))
     if item in ("squeezer", *EVERYTHING):
         points = tuple(squeezer.points(progress))
-        charts = (*found.charts, _squeezer_chart(points))
-        found = replace(found, squeezer=points, charts=charts)
+        charts = (*findings.charts, _squeezer_chart(points))
+        findings = replace(findings, squeezer=points, charts=charts)
     if item in EVERYTHING:
         progress("claims")
-        found = replace(found, claims=_claims(found, motions, settings))
-    return found
+        findings = replace(findings, claims=_claims(findings, motions, settings))
+    return findings
 
 
 def _claims(
-    found: Sandu2001, motions: dict[str, MechanismMotion], settings: Settings
+    findings: Sandu2001, motions: dict[str, MechanismMotion], settings: Settings
 ) -> tuple[Claim, ...]:
-    """Return all claims: of the coefficients, of both mechanisms, and of what was found."""
+    """Return all claims: about the coefficients, both mechanisms, and the findings."""
     return (
         *coefficients.claims(),
-        *pendulum_claims.claims(found.errors, found.matrices, found.fit, found.squeezer),
+        *pendulum_claims.claims(
+            findings.errors, findings.matrices, findings.fit, findings.squeezer
+        ),
         *pendulum_claims.motion_claims(reference()),
-        *car_claims.claims(found.times, found.leads, motions),
+        *car_claims.claims(findings.times, findings.leads, motions),
         *car_claims.car_claims(settings.explicit_duration / 50),
     )
 
@@ -115,7 +153,7 @@ def _error_rows(
             progress(f"pendulum, {name}, {tolerance:g}")
             k = TOLERANCES.index(tolerance)
             both = errors(run(coordinates, tolerance, options(kind, settings)), exact)
-            for table, about, each in zip(
+            for table, about, error in zip(
                 ("table1", "table2"), ("position", "velocity"), both, strict=True
             ):
                 most = PUBLISHED[about][k]
@@ -125,25 +163,25 @@ def _error_rows(
                         run=name,
                         tolerance=tolerance,
                         published_max=most,
-                        max_error=each.largest,
+                        max_error=error.largest,
                         published_at_s=PUBLISHED[f"{about}_at"][k],
-                        at_s=each.at,
+                        at_s=error.at,
                         published_rel_percent=PUBLISHED[f"{about}_rel"][k],
-                        rel_percent=100.0 * each.largest / abs(each.value),
+                        rel_percent=100.0 * error.largest / abs(error.value),
                         published_mean=PUBLISHED[f"{about}_mean"][k],
-                        mean_error=each.mean,
-                        steps=each.steps,
-                        status="not above" if each.largest <= most else "above",
+                        mean_error=error.mean,
+                        steps=error.steps,
+                        status="not above" if error.largest <= most else "above",
                     )
                 )
     return sorted(rows, key=lambda row: row.table)
 
 
-def _pendulum_chart(found: Run) -> Chart:
+def _pendulum_chart(motion: Run) -> Chart:
     """Return figure 2."""
     labels = ("angle [rad]", "rate [rad/s]")
     panels = tuple(
-        Panel(title, "time [s]", label, (_line(found.t, found.states[:, i]),))
+        Panel(title, "time [s]", label, (_line(motion.t, motion.states[:, i]),))
         for i, (title, label) in enumerate(
             zip(("angle of body 1", "its rate"), labels, strict=True)
         )
@@ -159,10 +197,10 @@ def _squeezer_chart(points: tuple[squeezer.Point, ...]) -> Chart:
         ("evaluations", "evaluations", "evaluations"),
     ):
         lines = []
-        for color, solver in enumerate(dict.fromkeys(each.solver for each in points)):
-            mine = [each for each in points if each.solver == solver]
-            x = tuple(float(getattr(each, name)) for each in mine)
-            lines.append(Line(solver, x, tuple(each.error for each in mine), color, "-o"))
+        for color, solver in enumerate(dict.fromkeys(point.solver for point in points)):
+            mine = [point for point in points if point.solver == solver]
+            x = tuple(float(getattr(point, name)) for point in mine)
+            lines.append(Line(solver, x, tuple(point.error for point in mine), color, "-o"))
         panels.append(
             Panel(title, label, "error of the angles [rad]", tuple(lines), log_x=True, log_y=True)
         )

@@ -52,7 +52,7 @@ def controls(settings: Settings) -> dict[str, StepControl]:
 def explicit_rows(
     tolerances: tuple[float, ...], settings: Settings, progress: Callable[[str], None]
 ) -> Iterator[TimeRow]:
-    """Yield table 3: the front wheels' way over the bump as measured, and longer times scaled."""
+    """Yield table 3: times of the front wheels' crossing of the bump, and scaled longer times."""
     car, short = hmmwv(hit=0.0), settings.explicit_duration
     simulate_by_adams(car, 1e-5, rtol=1e-3)
     for tolerance in tolerances:
@@ -83,7 +83,7 @@ def explicit_rows(
 def implicit_rows(
     tolerances: tuple[float, ...], settings: Settings, progress: Callable[[str], None]
 ) -> Iterator[TimeRow]:
-    """Yield table 4, with each step control."""
+    """Yield table 4 with each step control."""
     car = hmmwv()
     for name, control in controls(settings).items():
         simulate_mechanism(car, 1e-3, rtol=1e-3, control=control)
@@ -106,7 +106,7 @@ def implicit_rows(
 
 
 def growth_rows(times: tuple[TimeRow, ...]) -> Iterator[GrowthRow]:
-    """Yield by what table 4 grows, in evaluations, which no load changes, and in time."""
+    """Yield the growth of table 4 in evaluations, which do not depend on the load, and in time."""
     rows = {
         (row.control, row.tolerance, row.duration_s): row for row in times if row.table == "table4"
     }
@@ -131,7 +131,7 @@ def _growth(name: str, control: str, first: TimeRow, last: TimeRow) -> GrowthRow
 
 
 def leads(times: tuple[TimeRow, ...]) -> Iterator[LeadRow]:
-    """Yield how many times the explicit method takes as much, over 4 s at each tolerance."""
+    """Yield the ratios of costs of the explicit to the implicit method over 4 s."""
     rows = {(row.control, row.tolerance): row for row in times if row.duration_s == DURATIONS[-1]}
     for (control, tolerance), row in rows.items():
         if row.table == "table4" and ("Adams", tolerance) in rows:
@@ -140,8 +140,8 @@ def leads(times: tuple[TimeRow, ...]) -> Iterator[LeadRow]:
                 control,
                 tolerance,
                 explicit.published_s / row.published_s,
-                explicit.statistics.steps / row.steps,
-                explicit.statistics.evaluations / row.evaluations,
+                explicit.steps / row.steps,
+                explicit.evaluations / row.evaluations,
                 explicit.computed_s / row.computed_s,
             )
 
@@ -155,7 +155,7 @@ def motions(settings: Settings) -> dict[str, MechanismMotion]:
     }
 
 
-def facts(found: dict[str, MechanismMotion]) -> Iterator[CarRow]:
+def facts(results: dict[str, MechanismMotion]) -> Iterator[CarRow]:
     """Yield the numbers of the car that the paper prints."""
     car = hmmwv()
     fastest = float(linearize(car).eigenvalues[0].real)
@@ -163,7 +163,7 @@ def facts(found: dict[str, MechanismMotion]) -> Iterator[CarRow]:
     yield CarRow("dominant eigenvalue [1/s]", PUBLISHED["dominant_eigenvalue"], fastest)
     yield CarRow("chassis height at rest [m]", PUBLISHED["settled_height"], float(car.q0[2]))
     nothing = float("nan")
-    for name, motion in found.items():
+    for name, motion in results.items():
         height, end = motion.q[:, 2], f"control {name}"
         yield CarRow(
             f"chassis height after 5 s [m], {end}", PUBLISHED["settled_height"], float(height[-1])
@@ -180,11 +180,11 @@ def facts(found: dict[str, MechanismMotion]) -> Iterator[CarRow]:
 
 
 def _modes(car: Mechanism) -> Iterator[CarRow]:
-    """Yield how slowly the slowest swinging motion decays, with and without the dampers."""
-    for name, each in (("", car), (" without shock absorbers", hmmwv(damped=False))):
-        found = linearize(each).eigenvalues
-        swinging = found[np.abs(found.imag) > 1.0]
-        slowest = swinging[np.argmax(swinging.real)]
+    """Yield the decay of the least damped vibration, with and without shock absorbers."""
+    for name, mechanism in (("", car), (" without shock absorbers", hmmwv(damped=False))):
+        eigenvalues = linearize(mechanism).eigenvalues
+        vibrations = eigenvalues[np.abs(eigenvalues.imag) > 1.0]
+        slowest = vibrations[np.argmax(vibrations.real)]
         yield CarRow(f"least decay of a vibration [1/s]{name}", float("nan"), float(slowest.real))
         frequency = float(abs(slowest.imag)) / (2.0 * np.pi)
         yield CarRow(f"its frequency [Hz]{name}", float("nan"), frequency)
@@ -195,7 +195,7 @@ def _median_step(t: Vector, first: float, last: float) -> float:
     return float(np.median(np.diff(t)[inside])) if inside.any() else float("nan")
 
 
-def chart(found: dict[str, MechanismMotion]) -> Chart:
+def chart(results: dict[str, MechanismMotion]) -> Chart:
     """Return figure 5."""
     panels = (
         Panel(
@@ -204,7 +204,7 @@ def chart(found: dict[str, MechanismMotion]) -> Chart:
             "height [m]",
             tuple(
                 _line(f"control {name}", k, motion.t, motion.q[:, 2])
-                for k, (name, motion) in enumerate(found.items())
+                for k, (name, motion) in enumerate(results.items())
             ),
         ),
         Panel(
@@ -213,7 +213,7 @@ def chart(found: dict[str, MechanismMotion]) -> Chart:
             "step [s]",
             tuple(
                 _line(f"control {name}", k, motion.t[1:], np.diff(motion.t))
-                for k, (name, motion) in enumerate(found.items())
+                for k, (name, motion) in enumerate(results.items())
             ),
             log_y=True,
         ),
@@ -230,14 +230,14 @@ VARIANT_TOLERANCES = tuple(PUBLISHED["tolerances"])
 
 
 def without_time(t, y, p, out, by_time):
-    """Write derivatives without those by time, which the bump has; compiled by `integrate`."""
+    """Write derivatives without those by time, which the bump has (compiled by `integrate`)."""
     linearized_rates(t, y, p, out, by_time)
     for i in range(by_time.shape[0]):
         by_time[i] = 0.0
 
 
 def too_small(t, y, p, out, by_time):
-    """Write derivatives 10 % too small."""
+    """Write derivatives that are 10 % too small."""
     linearized_rates(t, y, p, out, by_time)
     n = by_time.shape[0]
     for i in range(n):
@@ -280,11 +280,15 @@ def variant_rows(settings: Settings, progress: Callable[[str], None]) -> Iterato
     for name, options in variants.items():
         progress(f"growth, {name}")
         yield _variant_row(
-            name, [_cost(car, each, {"control": control} | options) for each in VARIANT_TOLERANCES]
+            name,
+            [
+                _cost(car, tolerance, {"control": control} | options)
+                for tolerance in VARIANT_TOLERANCES
+            ],
         )
     progress("growth, without shock absorbers")
     bare = hmmwv(damped=False)
-    costs = [_cost(bare, each, {"control": control}) for each in VARIANT_TOLERANCES]
+    costs = [_cost(bare, tolerance, {"control": control}) for tolerance in VARIANT_TOLERANCES]
     yield _variant_row("without shock absorbers", costs)
 
 

@@ -1,7 +1,7 @@
 """Claims about the HMMWV: the car itself, the steps and the cost of both methods.
 
-Costs are counted in steps and evaluations, which no load changes; masses and geometry are ours,
-calibrated to the printed eigenvalue and height.
+Costs are counted in steps and evaluations, which do not depend on the load. Masses and geometry
+are our choice, calibrated to the printed eigenvalue and height.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from manip_dyn.studies.sandu2001.findings import PUBLISHED, LeadRow, TimeRow
 
 DURATIONS = (1, 2, 3, 4)
 ALIKE, TWICE, STEADY, AT_REST = 0.1, 2.0, 0.001, 0.005
-"""Costs are almost the same within this share; about as printed within this factor; m: how far a
-height moves that is stable, and may be off the printed one."""
+"""Fraction within which costs are almost the same; factor within which they are about as printed;
+range of a stable height, m; tolerance of the printed height, m."""
 ALMOST_TWO_ORDERS = 10.0**1.5
 EXPLICIT_LIMIT = 5.0
-"""Step times eigenvalue beyond which no usual explicit method of one step is stable."""
+"""Product of step and eigenvalue above which usual explicit one-step methods are unstable."""
 STRINGENT = (1e-8, 1e-10)
-"""Tolerances of the explicit method beside those of table 3."""
+"""Tolerances of the explicit method in addition to those of table 3."""
 WINDOW = 0.1
-"""s before and after a hit in which steps are compared: what a half-cylinder takes to cross."""
+"""Interval before and after a hit in which steps are compared, s: the time to cross the bump."""
 Times = Sequence[TimeRow]
 Motions = Mapping[str, MechanismMotion]
 
 
 def claims(times: Times, leads: Sequence[LeadRow], motions: Motions) -> list[Claim]:
-    """Return the claims that tables 3 and 4 and the motions of figure 5 decide."""
+    """Return the claims that depend on tables 3 and 4 and on the motions of figure 5."""
     explicit, implicit = (
         [row for row in times if row.table == table] for table in ("table3", "table4")
     )
     whole = [row for row in implicit if row.duration_s == DURATIONS[-1]]
     least, most = PUBLISHED["explicit_step"]
-    readings: list[tuple[str, str, Iterable[Evidence]]] = [
+    measures: list[tuple[str, str, Iterable[Evidence]]] = [
         (
             "three evaluations",
             "evaluations for a step of figure 5, tried again or not; at most 3",
@@ -108,16 +108,16 @@ def claims(times: Times, leads: Sequence[LeadRow], motions: Motions) -> list[Cla
         (
             "grows",
             "evaluations from 2 to 4 s / to 2 s; at most the largest share of the printed times, "
-            f"{_largest_share():.3f}",
+            f"{_largest_fraction():.3f}",
             _late_costs(implicit),
         ),
     ]
-    judged = [Claim(key, measure, tuple(cases)) for key, measure, cases in readings]
+    judged = [Claim(key, measure, tuple(cases)) for key, measure, cases in measures]
     return [*judged, *_lead_claims(leads)]
 
 
 def car_claims(explicit_duration: float) -> list[Claim]:
-    """Return the claims about the car itself, and about stringent explicit runs, in s."""
+    """Return the claims about the car, and about explicit runs with stringent tolerances."""
     car = hmmwv()
     fastest = linearize(car).eigenvalues[0]
     counts = {
@@ -129,7 +129,7 @@ def car_claims(explicit_duration: float) -> list[Claim]:
     ratio = float(fastest.real) / PUBLISHED["dominant_eigenvalue"]
     imaginary = float(abs(fastest.imag / fastest.real))
     hits = zip(("front", "rear"), car.switches[::2], PUBLISHED["hits"], strict=True)
-    readings: list[tuple[str, str, Iterable[Evidence]]] = [
+    measures: list[tuple[str, str, Iterable[Evidence]]] = [
         (
             "car",
             "ours less printed; 0",
@@ -151,7 +151,7 @@ def car_claims(explicit_duration: float) -> list[Claim]:
         (
             "hits",
             "ours (wheelbase chosen) less printed, s; at most 0.05",
-            [Evidence(name, t - told, abs(t - told) <= 0.05) for name, t, told in hits],
+            [Evidence(name, t - printed, abs(t - printed) <= 0.05) for name, t, printed in hits],
         ),
         (
             "explicit cost",
@@ -161,7 +161,7 @@ def car_claims(explicit_duration: float) -> list[Claim]:
     ]
     return [
         Claim(key, measure, tuple(cases), counted=AT_THE_LIMIT if key == "explicit cost" else "")
-        for key, measure, cases in readings
+        for key, measure, cases in measures
     ]
 
 
@@ -202,7 +202,7 @@ def _larger_steps(motions: Motions) -> Iterable[Evidence]:
 
 
 def mean_step(t: Vector, first: float, last: float) -> float:
-    """Return the mean length of the steps that end in (first, last], s; NaN if none does."""
+    """Return the mean length of the steps that end in (first, last], s; NaN without any."""
     inside = (t[1:] > first) & (t[1:] <= last)
     return float(np.diff(t)[inside].mean()) if inside.any() else float("nan")
 
@@ -233,7 +233,7 @@ def _stringent_steps(duration: float) -> Iterable[Evidence]:
 
 def _beyond_stability(row: TimeRow) -> Evidence:
     reach = row.duration_s / row.steps * abs(PUBLISHED["dominant_eigenvalue"])
-    return Evidence(_who(row), reach, reach > EXPLICIT_LIMIT)
+    return Evidence(_name(row), reach, reach > EXPLICIT_LIMIT)
 
 
 def _dearer(rows: Times) -> Iterable[Evidence]:
@@ -241,8 +241,8 @@ def _dearer(rows: Times) -> Iterable[Evidence]:
         mine = [row for row in rows if (row.control, row.duration_s) == (control, duration)]
         for loose, tight in pairwise(sorted(mine, key=lambda row: -row.tolerance)):
             ratio = tight.evaluations / loose.evaluations
-            who = f"{control}, {duration} s, {tight.tolerance:g}"
-            yield Evidence(who, ratio, ratio > 1.0)
+            name = f"{control}, {duration} s, {tight.tolerance:g}"
+            yield Evidence(name, ratio, ratio > 1.0)
 
 
 def _grows_as_printed(rows: Times) -> Iterable[Evidence]:
@@ -250,19 +250,22 @@ def _grows_as_printed(rows: Times) -> Iterable[Evidence]:
     for row in rows:
         first = loosest.get(row.control, row)
         if first is not row:
-            ours, told = row.evaluations / first.evaluations, row.published_s / first.published_s
-            holds = 1.0 / TWICE <= ours / told <= TWICE
-            yield Evidence(_who(row), ours / told, holds)
+            ours, printed = (
+                row.evaluations / first.evaluations,
+                row.published_s / first.published_s,
+            )
+            holds = 1.0 / TWICE <= ours / printed <= TWICE
+            yield Evidence(_name(row), ours / printed, holds)
 
 
 def _late_costs(rows: Times) -> Iterable[Evidence]:
     for row, mine in _by_duration(rows):
         share = mine[4].evaluations / mine[2].evaluations - 1.0
-        yield Evidence(_who(row), share, share <= _largest_share())
+        yield Evidence(_name(row), share, share <= _largest_fraction())
 
 
-def _largest_share() -> float:
-    """Return the largest share by which the printed times grow from 2 to 4 s."""
+def _largest_fraction() -> float:
+    """Return the largest relative growth of the printed times from 2 to 4 s."""
     printed = PUBLISHED["implicit"]
     return max(late / early for early, late in zip(printed["2"], printed["4"], strict=True)) - 1.0
 
@@ -270,48 +273,48 @@ def _largest_share() -> float:
 def _fewer_steps(rows: Times) -> Iterable[Evidence]:
     for row, mine in _by_duration(rows):
         ratio = (mine[4].steps - mine[3].steps) / (mine[2].steps - mine[1].steps)
-        yield Evidence(_who(row), ratio, ratio < 1.0)
+        yield Evidence(_name(row), ratio, ratio < 1.0)
 
 
 def _by_duration(rows: Times) -> Iterable[tuple[TimeRow, dict[float, TimeRow]]]:
-    """Yield the rows over 4 s, each with all of its control and tolerance by their duration."""
+    """Yield the rows over 4 s, each with its rows of other durations by duration."""
     for row in rows:
         if row.duration_s == DURATIONS[-1]:
-            yield row, {each.duration_s: each for each in rows if _who(each) == _who(row)}
+            yield row, {item.duration_s: item for item in rows if _name(item) == _name(row)}
 
 
 # --------------------------------------------------------------------------------- leads
 def _lead_claims(leads: Sequence[LeadRow]) -> Iterable[Claim]:
     words = "Adams / Rosenbrock-Nystrom over 4 s"
     for name in ("steps", "evaluations"):
-        found = [(_who(row), getattr(row, name)) for row in leads]
+        cases = [(_name(row), getattr(row, name)) for row in leads]
         measure = f"{name}, {words}; above {ALMOST_TWO_ORDERS:.2g}"
-        yield Claim("faster", measure, tuple(_compared(found, ALMOST_TWO_ORDERS)))
-    ratios = [(_who(row), row.time) for row in leads]
+        yield Claim("faster", measure, tuple(_compared(cases, ALMOST_TWO_ORDERS)))
+    ratios = [(_name(row), row.time) for row in leads]
     measure = f"CPU time, {words}; above {ALMOST_TWO_ORDERS:.2g}"
     yield _timed(measure, ratios, ALMOST_TWO_ORDERS, float("inf"))
-    beside = [(_who(row), row.time / row.published_time) for row in leads]
+    beside = [(_name(row), row.time / row.published_time) for row in leads]
     measure = f"the same / that of the printed times; within a factor of {TWICE:g}"
     yield _timed(measure, beside, 1.0 / TWICE, TWICE)
 
 
-def _timed(measure: str, found: list[tuple[str, float]], least: float, most: float) -> Claim:
+def _timed(measure: str, cases: list[tuple[str, float]], least: float, most: float) -> Claim:
     first, *shifted = (
-        Claim("faster", measure, tuple(_compared(found, least, most, share)))
+        Claim("faster", measure, tuple(_compared(cases, least, most, share)))
         for share in (1.0, 1.0 - TIME_ERROR, 1.0 + TIME_ERROR)
     )
     return with_alternatives(first, shifted)
 
 
 def _compared(
-    found: Iterable[tuple[str, float]],
+    cases: Iterable[tuple[str, float]],
     least: float,
     most: float = float("inf"),
     share: float = 1.0,
 ) -> Iterable[Evidence]:
-    for who, ratio in found:
-        yield Evidence(who, ratio, least < ratio * share <= most)
+    for name, ratio in cases:
+        yield Evidence(name, ratio, least < ratio * share <= most)
 
 
-def _who(row: TimeRow | LeadRow) -> str:
+def _name(row: TimeRow | LeadRow) -> str:
     return f"{row.control}, {row.tolerance:g}"

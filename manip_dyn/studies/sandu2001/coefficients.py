@@ -1,6 +1,6 @@
 """Claims about the printed coefficients, judged in exact arithmetic: order, stability, digits.
 
-The exact ones solve eq. 36 to 42 with the printed gamma, see `order_four`.
+The exact coefficients solve eq. 36 to 42 with the printed gamma, see `order_four`.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from manip_dyn.integration.methods.rosenbrock_tableaus import RosenbrockTableau,
 from manip_dyn.studies.report.claims import Claim, Evidence
 from manip_dyn.studies.sandu2001.findings import PUBLISHED
 
-LEFT, DIGITS, DOUBLE = 1e-21, 1e-24, 1e-16
-"""What may be left of a condition; relative errors of 25 digits and of double precision."""
+RESIDUAL, DIGITS, DOUBLE = 1e-21, 1e-24, 1e-16
+"""Largest residual of a condition; relative errors of 25 digits and of double precision."""
 ROUNDING, FOURTEEN = 1e-12, 1e-12
-"""Of |R|; what 14 printed decimals leave."""
+"""Rounding error of |R|; residual of conditions with 14 printed decimals."""
 HALF_DIGIT = Fraction(5, 10**9)
 """Half a unit of gamma's last printed digit."""
 FREQUENCIES = np.logspace(-2, 6, 81)
-"""y at which |R(i y)| is looked at."""
+"""Values of y at which |R(i y)| is computed."""
 
 
 class Printed(NamedTuple):
@@ -38,18 +38,18 @@ class Printed(NamedTuple):
 def claims() -> list[Claim]:
     """Return the claims about the coefficients."""
     exact, corrected = order_four(), printed(negative=True)
-    readings: list[tuple[str, str, Iterable[Evidence]]] = [
+    measures: list[tuple[str, str, Iterable[Evidence]]] = [
         (
             "order",
             "what is left of eqs. 36a to 36h, and of 36a to 36d for the embedded formula, with "
-            f"the printed coefficients; at most {LEFT:g}",
+            f"the printed coefficients; at most {RESIDUAL:g}",
             _small(_both_orders(printed())),
         ),
         ("order", "the same with the sign of gamma_21 corrected", _small(_both_orders(corrected))),
         (
             "order 5",
             "what is left of the conditions behind eqs. 40 and 41, gamma_21 corrected; at most "
-            f"{LEFT:g}",
+            f"{RESIDUAL:g}",
             _small(fifth_order(corrected)),
         ),
         (
@@ -80,28 +80,28 @@ def claims() -> list[Claim]:
             _small(of_w_method(), FOURTEEN),
         ),
     ]
-    return [Claim(key, measure, tuple(cases)) for key, measure, cases in readings]
+    return [Claim(key, measure, tuple(cases)) for key, measure, cases in measures]
 
 
 def printed(negative: bool = False) -> Printed:
     """Return the printed coefficients; `negative`: with a minus before gamma_21."""
-    told = {name: Fraction(text) for name, text in PUBLISHED["coefficients"].items()}
+    printed = {name: Fraction(text) for name, text in PUBLISHED["coefficients"].items()}
     if negative:
-        told["gamma_21"] = -told["gamma_21"]
+        printed["gamma_21"] = -printed["gamma_21"]
     four = range(1, 5)
     zero = Fraction(0)
     alpha, gamma = (
-        [[told[f"{name}_{i}{j}"] if j < i else zero for j in four] for i in four]
+        [[printed[f"{name}_{i}{j}"] if j < i else zero for j in four] for i in four]
         for name in ("alpha", "gamma")
     )
     for i in range(4):
-        gamma[i][i] = told["gamma"]
-    b, b_hat = ([told[f"{name}_{i}"] for i in four] for name in ("b", "b_hat"))
+        gamma[i][i] = printed["gamma"]
+    b, b_hat = ([printed[f"{name}_{i}"] for i in four] for name in ("b", "b_hat"))
     return Printed(alpha, gamma, b, b_hat)
 
 
 def conditions(c: Printed, b: list[Fraction]) -> dict[str, Fraction]:
-    """Return what is left of eq. 36a to 36h for weights b."""
+    """Return the residuals of eq. 36a to 36h for weights b."""
     beta, inner, nodes = _sums(c)
     g, s = c.gamma[0][0], range(4)
     below = [(i, j) for i in s for j in range(i)]
@@ -121,7 +121,7 @@ def conditions(c: Printed, b: list[Fraction]) -> dict[str, Fraction]:
 
 
 def fifth_order(c: Printed) -> dict[str, Fraction]:
-    """Return what is left of the two conditions of order 5 that eqs. 40 and 41 come from."""
+    """Return the residuals of the two conditions of order 5 behind eqs. 40 and 41."""
     beta, _, nodes = _sums(c)
     chained = sum(c.b[i] * beta[i][j] * nodes[j] ** 3 for i in range(4) for j in range(i))
     return {
@@ -131,18 +131,18 @@ def fifth_order(c: Printed) -> dict[str, Fraction]:
 
 
 def of_w_method() -> dict[str, Fraction]:
-    """Return what is left of the conditions of order 2 that hold for any matrix.
+    """Return the residuals of the conditions of order 2 for any matrix.
 
     Hairer, Wanner, Solving ODEs II, section IV.7: sums of b_i, b_i alpha_i and b_i gamma_i. The
-    printed a, c and m are those of solved stages: gamma^-1 has -c below its diagonal.
+    printed a, c and m belong to the transformed stages: gamma^-1 has -c below its diagonal.
     """
-    told = {name: Fraction(text) for name, text in PUBLISHED["w_coefficients"].items()}
-    g = told["gamma"]
-    below = g * g * told["c_21"]
-    b = (told["m_1"] * g + told["m_2"] * below, told["m_2"] * g)
+    printed = {name: Fraction(text) for name, text in PUBLISHED["w_coefficients"].items()}
+    g = printed["gamma"]
+    below = g * g * printed["c_21"]
+    b = (printed["m_1"] * g + printed["m_2"] * below, printed["m_2"] * g)
     return {
         "b": sum(b) - Fraction(1),
-        "b alpha": b[1] * told["a_21"] * g - Fraction(1, 2),
+        "b alpha": b[1] * printed["a_21"] * g - Fraction(1, 2),
         "b gamma": sum(b) * g + b[1] * below,
     }
 
@@ -176,7 +176,7 @@ def _on_the_axis(table: RosenbrockTableau) -> Evidence:
 
 
 def _differences(exact: RosenbrockTableau, most: float) -> Iterable[Evidence]:
-    """Yield how far each printed coefficient that is not 0 is from the exact one."""
+    """Yield the relative errors of the printed nonzero coefficients."""
     for name, text in PUBLISHED["coefficients"].items():
         if name != "gamma" and (value := _exact(exact, name)) != 0:
             off = float(abs(Fraction(text) / value - 1))
@@ -184,7 +184,7 @@ def _differences(exact: RosenbrockTableau, most: float) -> Iterable[Evidence]:
 
 
 def _exact(t: RosenbrockTableau, name: str) -> Fraction:
-    """Return a coefficient by its printed name, as alpha_21 or mu_hat_3."""
+    """Return a coefficient by its printed name, such as alpha_21 or mu_hat_3."""
     symbol, _, index = name.rpartition("_")
     if len(index) == 2:
         matrix = getattr(t, symbol)
@@ -207,8 +207,8 @@ def _both_orders(c: Printed) -> dict[str, Fraction]:
     return conditions(c, c.b) | {f"{name}, embedded": left for name, left in embedded}
 
 
-def _small(found: dict[str, Fraction], most: float = LEFT) -> Iterable[Evidence]:
-    for name, left in found.items():
+def _small(residuals: dict[str, Fraction], most: float = RESIDUAL) -> Iterable[Evidence]:
+    for name, left in residuals.items():
         size = float(abs(left))
         yield Evidence(name, size, size <= most)
 

@@ -17,10 +17,10 @@ PUBLISHED = json.loads(Path(__file__).with_name("published.json").read_text(enco
 
 
 class ErrorRow(NamedTuple):
-    """Errors of one run at one tolerance beside the published ones.
+    """Errors of a run at a tolerance, published and computed.
 
-    ``at_s`` is t*, when the largest error was; ``rel_percent`` is RelErr, that error over the
-    reference there.
+    ``at_s`` is t*, the time of the largest error; ``rel_percent`` is RelErr, that error over the
+    reference at this time.
     """
 
     table: str
@@ -53,7 +53,7 @@ class TimeRow(NamedTuple):
 
 
 class GrowthRow(NamedTuple):
-    """By what factor the cost of table 4 grows: published times, our evaluations and times."""
+    """Growth of the cost of table 4: published times, computed evaluations and times."""
 
     growth: str
     control: str
@@ -63,7 +63,7 @@ class GrowthRow(NamedTuple):
 
 
 class VariantRow(NamedTuple):
-    """Evaluations of a variant over 4 s at each tolerance, and by what they grow."""
+    """Evaluations of a variant over 4 s at each tolerance, and their growth."""
 
     variant: str
     at_1e_2: float
@@ -75,7 +75,7 @@ class VariantRow(NamedTuple):
 
 
 class LeadRow(NamedTuple):
-    """How many times the explicit method takes as much as the implicit one, over 4 s."""
+    """Ratios of costs of the explicit to the implicit method over 4 s."""
 
     control: str
     tolerance: float
@@ -94,11 +94,11 @@ class CarRow(NamedTuple):
 
 
 CLOSE = 0.01
-"""A pendulum that comes as near as this, relative, would count as the paper's."""
+"""Relative error up to which a fitted pendulum counts as the paper's."""
 
 
 class FitRow(NamedTuple):
-    """A point of the published motion, ours, and that of the fitted pendulum."""
+    """A point of the published motion, of the slender rods, and of the fitted pendulum."""
 
     quantity: str
     at_s: float
@@ -110,7 +110,7 @@ class FitRow(NamedTuple):
 
 
 class MatrixRow(NamedTuple):
-    """Errors of a method with a Jacobian at a tolerance, NaN where it does not arrive."""
+    """Errors of a method with a Jacobian at a tolerance, NaN if the run fails."""
 
     method: str
     jacobian: str
@@ -135,15 +135,15 @@ TITLES = {
     "fit": "eight points of the published motion, rad and rad/s, and the pendulum fitted to them",
     "matrices": "the W-method and the Rosenbrock-Nystrom method with other Jacobians",
     "times": "computing times of the HMMWV, s",
-    "growth": "by what factor table 4 grows",
-    "variants": "what table 4's growth from 1e-2 to 1e-5 depends on: evaluations over 4 s",
-    "leads": "explicit over implicit method, 4 s of the HMMWV: published times, ours in all",
+    "growth": "factors by which table 4 grows",
+    "variants": "growth of table 4 from 1e-2 to 1e-5 for variants: evaluations over 4 s",
+    "leads": "ratio of explicit to implicit method, 4 s of the HMMWV, published and computed",
     "car": "HMMWV",
     "squeezer": "Andrews' squeezing mechanism at 0.03 s: error of the angles, rad",
 }
-"""What it has rows of, and their titles."""
+"""Attribute of the findings with rows -> title of its table."""
 HEADS = {"variants": ("variant", "1e-2", "1e-3", "1e-4", "1e-5", "growth", "last decade")}
-"""Heads that are no names of fields."""
+"""Heads that differ from the names of fields."""
 TIMED = {
     "times": ("computed_s",),
     "growth": ("time",),
@@ -157,12 +157,12 @@ CLAIM_COLUMNS = {
         *("key", "measure", "number", "least", "most", "cases", "share"),
         *("status", "counted", "verdict", "holds", "exceptions"),
     )
-}
+} | {"share": "fraction"}
 
 
 @dataclass(frozen=True)
 class Sandu2001(Findings):
-    """What the study found; what was not asked for is empty.
+    """Findings of the study; items that were not recomputed are empty.
 
     Attributes:
         setting: Commit, processor, versions.
@@ -170,13 +170,13 @@ class Sandu2001(Findings):
         fit: The pendulum that is nearest to the published points.
         matrices: Errors of the W-method with other Jacobians.
         times: Computing times of the HMMWV.
-        growth: By what those of table 4 grow.
-        variants: What that depends on.
-        leads: How many times the explicit method takes as much.
+        growth: Growth of the times of table 4.
+        variants: Growth with variants of the method.
+        leads: Ratios of explicit to implicit costs.
         car: Numbers of the HMMWV.
         squeezer: Andrews' squeezing mechanism by several solvers.
-        charts: Pictures.
-        claims: The claims, with their verdicts.
+        charts: Charts.
+        claims: The claims.
     """
 
     paper = "sandu2001"
@@ -195,14 +195,14 @@ class Sandu2001(Findings):
     claims: tuple[Claim, ...] = ()
 
     def paragraphs(self) -> Iterable[str]:
-        """Return all tables, and claims published beside computed."""
+        """Return all tables and claims, published and computed."""
         for table in self._tables():
             yield table.text(_shown)
         if self.claims:
             yield claims_text("claims", self.claims, PUBLISHED["claims"])
 
     def values(self) -> dict[str, Any]:
-        """Return everything for JSON."""
+        """Return the findings for JSON."""
         values: dict[str, Any] = {
             name: [row._asdict() for row in getattr(self, name)] for name in TITLES
         }

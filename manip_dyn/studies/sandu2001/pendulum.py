@@ -43,7 +43,7 @@ from manip_dyn.studies.sandu2001.settings import Settings
 
 DURATION, REFERENCE_STEPS = 2.0, 2_000_000
 FIRST, SECOND, SPEED = 2.0 * math.pi, 23.0 * math.pi / 12.0, 10.0
-"""Both pendulums' angles from the horizontal, rad, and the second's rate, rad/s."""
+"""Angles of both pendulums from the horizontal, rad, and rate of the second, rad/s."""
 RUNS = {
     "joint": ("joint", "paper"),
     "joint, scaled": ("joint", "scaled"),
@@ -54,12 +54,12 @@ RUNS = {
     "joint, rodas5p": ("joint", "rodas5p"),
     "cartesian, rodas5p": ("cartesian", "rodas5p"),
 }
-"""Run -> coordinates and step control: eq. 13 to 16, the same with scaled estimates, or ours; the
-last two have another method with our control."""
+"""Run -> coordinates and step control: eq. 13 to 16, the same with scaled estimates, or that of
+this package; the last two have another method with the latter."""
 
 
 def options(kind: str, settings: Settings) -> dict[str, Any]:
-    """Return the arguments of `integrate` that a run's step control is."""
+    """Return the arguments of `integrate` for a step control."""
     if kind == "rodas5p":
         return {"method": "rodas5p"}
     if kind == "ours":
@@ -68,7 +68,7 @@ def options(kind: str, settings: Settings) -> dict[str, Any]:
 
 
 class Run(NamedTuple):
-    """A run: its steps' times (k,), s, and the first pendulum's angle and rate (k, 2)."""
+    """A run: times of its steps (k,), s, and angle and rate of the first pendulum (k, 2)."""
 
     t: Vector
     states: Vector
@@ -81,8 +81,8 @@ class Errors(NamedTuple):
 
     Attributes:
         largest: Largest error, rad or rad/s.
-        at: When it was, s: t* of the paper.
-        value: Of the reference there, rad or rad/s.
+        at: Time of the largest error, s: t* of the paper.
+        value: Value of the reference at this time, rad or rad/s.
         mean: Root mean square error.
         steps: Steps of the run.
     """
@@ -98,7 +98,7 @@ class Errors(NamedTuple):
 def reference() -> Run:
     """Return the run of RK8 with steps of 1 microsecond, a tenth of the fastest time constant."""
     robot = load_robot("stiff_pendulum")
-    found = integrate(
+    solution = integrate(
         customize(robot).right_hand_side,
         (0.0, DURATION),
         start(),
@@ -106,16 +106,16 @@ def reference() -> Run:
         step=DURATION / REFERENCE_STEPS,
         p=np.zeros(2),
     )
-    return Run(found.t, found.y[:, [0, 2]], found.statistics.steps, 0)
+    return Run(solution.t, solution.y[:, [0, 2]], solution.statistics.steps, 0)
 
 
-def run(coordinates: str, tolerance: float, how: dict[str, Any]) -> Run:
-    """Return a run in joint or Cartesian coordinates at a tolerance; `how` as from `options`."""
-    how = {"method": "rosenbrock_nystrom"} | how
+def run(coordinates: str, tolerance: float, arguments: dict[str, Any]) -> Run:
+    """Return a run in joint or Cartesian coordinates with the arguments of `options`."""
+    arguments = {"method": "rosenbrock_nystrom"} | arguments
     if coordinates == "joint":
         robot = load_robot("stiff_pendulum")
         kernels = customize(robot)
-        found = integrate(
+        solution = integrate(
             kernels.right_hand_side,
             (0.0, DURATION),
             start(),
@@ -123,10 +123,15 @@ def run(coordinates: str, tolerance: float, how: dict[str, Any]) -> Run:
             atol=tolerance,
             p=np.zeros(2),
             jacobian=Jacobian(kernels.linearization, 2, mass=True),
-            **how,
+            **arguments,
         )
-        return Run(found.t, found.y[:, [0, 2]], found.statistics.steps, found.statistics.failures)
-    return _run_of(simulate_mechanism(cartesian_pendulum(), DURATION, rtol=tolerance, **how))
+        return Run(
+            solution.t,
+            solution.y[:, [0, 2]],
+            solution.statistics.steps,
+            solution.statistics.failures,
+        )
+    return _run_of(simulate_mechanism(cartesian_pendulum(), DURATION, rtol=tolerance, **arguments))
 
 
 def _run_of(motion: MechanismMotion) -> Run:
@@ -142,19 +147,19 @@ def first_link(q: Matrix, v: Matrix) -> Matrix:
     return np.column_stack([angle, speed])
 
 
-def errors(found: Run, exact: Run) -> tuple[Errors, Errors]:
+def errors(motion: Run, exact: Run) -> tuple[Errors, Errors]:
     """Return the errors of the angle, rad, and of the rate, rad/s, as the paper defines them."""
-    wanted = interpolated(exact, found.t)
-    wrong = np.abs(found.states - wanted)
+    states = interpolated(exact, motion.t)
+    wrong = np.abs(motion.states - states)
     worst = wrong.argmax(axis=0)
     means = np.sqrt((wrong**2).mean(axis=0))
     angle, rate = (
         Errors(
             largest=float(wrong[worst[i], i]),
-            at=float(found.t[worst[i]]),
-            value=float(wanted[worst[i], i]),
+            at=float(motion.t[worst[i]]),
+            value=float(states[worst[i], i]),
             mean=float(means[i]),
-            steps=found.steps,
+            steps=motion.steps,
         )
         for i in range(2)
     )
@@ -182,8 +187,9 @@ def cartesian_pendulum(
     """Return the pendulum as bodies, joints and rotational springs, in the plane x-y.
 
     Args:
-        inertias: Of both links about their centres of mass, kg m^2; default: slender rods.
-        gravity: Along -y, m/s^2.
+        inertias: Inertias of both links about their centres of mass, kg m^2; default: slender
+            rods.
+        gravity: Gravity along -y, m/s^2.
     """
     axis, turn = (0.0, 0.0, 1.0), (math.cos(SECOND / 2), 0.0, 0.0, math.sin(SECOND / 2))
     out = 1.5 * np.array([math.cos(SECOND), math.sin(SECOND), 0.0])
@@ -219,14 +225,14 @@ def start() -> Vector:
 
 
 MISPRINTED = 3
-"""Rows of table 1 whose relative error is a tenth of what it must be."""
+"""Rows of table 1 with a relative error of a tenth of the possible one."""
 UNITS = np.array([0.01] * 4 + [0.1] * 4)
-"""What residuals count in, rad and rad/s."""
+"""Scales of the residuals, rad and rad/s."""
 OURS = (1.0, 0.225, 9.81)
 """Both inertias, kg m^2, and gravity, m/s^2, of the tables: slender rods."""
 STARTS = (OURS, (0.4, 0.05, 9.81), (1.0, 0.225, 1e-3))
 BOUNDS = ((np.log(0.01), np.log(0.002), 0.0), (np.log(10.0), np.log(2.0), 20.0))
-"""Of the inertias' logarithms and gravity: radii of gyration of 6 cm to about 2 m."""
+"""Bounds of the logarithms of the inertias (radii of gyration of 6 cm to 2 m) and of gravity."""
 TOLERANCE, HOW = 1e-6, {"max_nfev": 20, "diff_step": 1e-4}
 
 
@@ -241,7 +247,7 @@ class Fit(NamedTuple):
 
     @property
     def table(self) -> tuple[FitRow, ...]:
-        """The points, the fitted numbers, the ranges of the motion beside those of figure 2."""
+        """Rows of the points, the fitted parameters, and the ranges of the motion."""
         fitted = (*self.inertias, self.gravity)
         names = ("inertia of body 1", "inertia of body 2", "gravity")
         nothing = float("nan")
@@ -258,45 +264,53 @@ class Fit(NamedTuple):
                 for name, ours, value in zip(names, OURS, fitted, strict=True)
             ),
             *(
-                FitRow(name, nothing, float(told), nothing, value, value - told, "from figure 2")
-                for name, told, value in ranges
+                FitRow(
+                    name,
+                    nothing,
+                    float(published),
+                    nothing,
+                    value,
+                    value - published,
+                    "from figure 2",
+                )
+                for name, published, value in ranges
             ),
         )
 
     @property
     def status(self) -> str:
-        """Whether the published motion is one of such a pendulum."""
+        """Whether such a pendulum reproduces the published motion."""
         close = all(row.status == "close" for row in self.rows)
         return "reproduced" if close else "not reproducible"
 
 
 def published_points() -> tuple[Vector, Vector]:
-    """Return times (8,), s, and sizes of four angles, rad, and four rates, rad/s, (8,)."""
+    """Return times (8,), s, and magnitudes of four angles, rad, and four rates, rad/s, (8,)."""
     sizes = []
     for kind in ("position", "velocity"):
         sizes += [
             100.0 * e / r for e, r in zip(PUBLISHED[kind], PUBLISHED[f"{kind}_rel"], strict=True)
         ]
-    found = np.array(sizes)
-    found[:MISPRINTED] /= 10.0
-    return np.array(PUBLISHED["position_at"] + PUBLISHED["velocity_at"]), found
+    magnitudes = np.array(sizes)
+    magnitudes[:MISPRINTED] /= 10.0
+    return np.array(PUBLISHED["position_at"] + PUBLISHED["velocity_at"]), magnitudes
 
 
 def fit(progress: Callable[[str], None] = lambda line: None) -> Fit:
-    """Return the pendulum that comes nearest to the published points."""
+    """Return the pendulum nearest to the published points."""
     from scipy.optimize import least_squares  # slow to load
 
-    times, wanted = published_points()
+    times, magnitudes = published_points()
 
     def residuals(x: Vector) -> Vector:
-        return (_points(_motion(x), times) - wanted) / UNITS
+        return (_points(_motion(x), times) - magnitudes) / UNITS
 
-    found = []
+    solutions = []
     for start in STARTS:
         progress(f"fit from {start}")
         x = np.array([np.log(start[0]), np.log(start[1]), start[2]])
-        found.append(least_squares(residuals, x, bounds=BOUNDS, **HOW))
-    best = min(found, key=lambda each: each.cost).x
+        solutions.append(least_squares(residuals, x, bounds=BOUNDS, **HOW))
+    best = min(solutions, key=lambda solution: solution.cost).x
     ours = _points(_motion(np.array([*np.log(OURS[:2]), OURS[2]])), times)
     motion = _motion(best)
     fitted = _points(motion, times)
@@ -304,11 +318,11 @@ def fit(progress: Callable[[str], None] = lambda line: None) -> Fit:
         FitRow(
             "angle" if k < 4 else "rate",
             float(times[k]),
-            float(wanted[k]),
+            float(magnitudes[k]),
             float(ours[k]),
             float(fitted[k]),
-            float(fitted[k] - wanted[k]),
-            "close" if abs(fitted[k] - wanted[k]) <= CLOSE * wanted[k] else "differs",
+            float(fitted[k] - magnitudes[k]),
+            "close" if abs(fitted[k] - magnitudes[k]) <= CLOSE * magnitudes[k] else "differs",
         )
         for k in range(len(times))
     )
@@ -329,19 +343,19 @@ def _motion(x: Vector) -> Run:
 
 
 def _points(motion: Run, times: Vector) -> Vector:
-    """Return angles at the first four times and sizes of rates at the others (8,)."""
+    """Return angles at the first four times and magnitudes of rates at the last four (8,)."""
     states = interpolated(motion, times)
     return np.concatenate([states[:4, 0], np.abs(states[4:, 1])])
 
 
 FREEDOMS = 2
 SCALES = {"exact": None, "frozen at the start": 1.0, "frozen, 10 % too small": 0.9}
-"""Jacobian -> factor of the one at the start; None where it is exact."""
+"""Jacobian -> factor of the Jacobian of the start; None for the exact Jacobian."""
 MOST_STEPS = 50_000
 
 
 def frozen_derivatives(_t, _y, p, out, by_time):
-    """Write the derivatives that stand behind the efforts in p; compiled by `integrate`."""
+    """Write the derivatives that follow the efforts in p (compiled by `integrate`)."""
     for i in range(2):
         by_time[i] = 0.0
         for k in range(4):
@@ -366,7 +380,7 @@ def w_method_rows(
             for tolerance in tolerances:
                 progress(f"{method}, Jacobian {name}, {tolerance:g}")
                 try:
-                    found = integrate(
+                    solution = integrate(
                         kernels.right_hand_side,
                         (0.0, DURATION),
                         start(),
@@ -379,11 +393,15 @@ def w_method_rows(
                     )
                 except ManipDynError:
                     continue
-                yield _matrix_row(method, name, tolerance, found, exact)
+                yield _matrix_row(method, name, tolerance, solution, exact)
 
 
-def _matrix_row(method, name, tolerance, found, exact) -> MatrixRow:
-    if not found.success:
-        return MatrixRow(method, name, tolerance, np.nan, np.nan, found.statistics.steps)
-    angle, rate = errors(Run(found.t, found.y[:, [0, 2]], found.statistics.steps, 0), exact)
-    return MatrixRow(method, name, tolerance, angle.largest, rate.largest, found.statistics.steps)
+def _matrix_row(method, name, tolerance, solution, exact) -> MatrixRow:
+    if not solution.success:
+        return MatrixRow(method, name, tolerance, np.nan, np.nan, solution.statistics.steps)
+    angle, rate = errors(
+        Run(solution.t, solution.y[:, [0, 2]], solution.statistics.steps, 0), exact
+    )
+    return MatrixRow(
+        method, name, tolerance, angle.largest, rate.largest, solution.statistics.steps
+    )

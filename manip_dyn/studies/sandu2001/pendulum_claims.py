@@ -1,4 +1,4 @@
-"""Claims about the stiff pendulum and about inexact Jacobians, each as a share of its cases.
+"""Claims about the stiff pendulum and about inexact Jacobians, as fractions of cases.
 
 A case is a run at a tolerance: with the paper's step control, eq. 13 to 16, in joint and in
 Cartesian coordinates.
@@ -26,11 +26,11 @@ from manip_dyn.studies.sandu2001.pendulum import RUNS, Run, cartesian_pendulum, 
 
 QUANTITIES = {"table1": "angle", "table2": "rate"}
 ORDER = 10.0**0.5
-"""Two numbers are of one order of magnitude within this factor, where one of them is a power."""
-KEPT, NEAR_FOUR, NEAR_TWO, SMALL = 2.0, 3.5, 1.75, 0.01
-"""Accuracy is kept within this factor; orders that count as 4 and as 2; a small share."""
+"""Factor within which a number is of the order of magnitude of a power of ten."""
+ACCURATE, NEAR_FOUR, NEAR_TWO, SMALL = 2.0, 3.5, 1.75, 0.01
+"""Factor within which accuracy is preserved; orders that count as 4 and 2; small fraction."""
 STILL = 1e-6
-"""rad; what an equilibrium may be off."""
+"""Tolerance of an equilibrium, rad."""
 DOWN = 1.5 * math.pi
 TEN = 10.0
 Errors = Sequence[ErrorRow]
@@ -43,11 +43,11 @@ def claims(
     fit: Sequence[FitRow],
     squeezer: Sequence[Point],
 ) -> list[Claim]:
-    """Return the claims that the tables of the pendulum decide; the squeezer's order beside."""
+    """Return the claims that depend on the tables of the pendulum and on the squeezer."""
     errors = [row for row in errors if RUNS[row.run][1] in ("paper", "scaled")]
     plain = [row for row in errors if RUNS[row.run][1] == "paper"]
     angles, rates = ([row for row in plain if row.table == table] for table in QUANTITIES)
-    readings: list[tuple[str, str, Iterable[Evidence]]] = [
+    measures: list[tuple[str, str, Iterable[Evidence]]] = [
         (
             "order",
             "order of the largest error in steps, loosest to tightest tolerance; of the squeezer "
@@ -57,18 +57,18 @@ def claims(
         (
             "exact jacobian",
             "the Rosenbrock-Nystrom method's error with an inexact Jacobian / with the exact one; "
-            f"above {KEPT:g}",
-            _inexact(matrices, "rosenbrock_nystrom", kept=False),
+            f"above {ACCURATE:g}",
+            _inexact(matrices, "rosenbrock_nystrom", order_holds=False),
         ),
         (
             "exact jacobian",
-            f"its steps with an inexact Jacobian / with the exact one; above {KEPT:g}",
+            f"its steps with an inexact Jacobian / with the exact one; above {ACCURATE:g}",
             _more_steps(matrices, "rosenbrock_nystrom"),
         ),
         (
             "w-method",
-            f"error with an inexact Jacobian / with the exact one; at most {KEPT:g}",
-            _inexact(matrices, "rosenbrock_w", kept=True),
+            f"error with an inexact Jacobian / with the exact one; at most {ACCURATE:g}",
+            _inexact(matrices, "rosenbrock_w", order_holds=True),
         ),
         (
             "w-method",
@@ -132,20 +132,20 @@ def claims(
             )
             for name, rows in zip(QUANTITIES.values(), (angles, rates), strict=True)
         ),
-        ("relative errors", *_told_by_relative_errors()),
+        ("relative errors", *_by_relative_errors()),
     ]
-    return [Claim(key, measure, tuple(cases)) for key, measure, cases in readings]
+    return [Claim(key, measure, tuple(cases)) for key, measure, cases in measures]
 
 
 def motion_claims(exact: Run) -> list[Claim]:
-    """Return the claims that the exact motion and the mechanism decide."""
+    """Return the claims that depend on the exact motion and the mechanism."""
     pendulum = cartesian_pendulum()
     fastest = linearize(pendulum).eigenvalues[0]
     real, order = float(fastest.real), PUBLISHED["pendulum_eigenvalue"]
     rest = pendulum.equilibrium()
     (angle, _), *_ = first_link(rest.q[np.newaxis], np.zeros((1, pendulum.size)))
     off, stable = float(abs(angle - DOWN)), bool(rest.eigenvalues.real.max() < 0.0)
-    readings: list[tuple[str, str, Iterable[Evidence]]] = [
+    measures: list[tuple[str, str, Iterable[Evidence]]] = [
         (
             "consistent",
             "printed position or velocity of body 2 less the exact one; a unit of the last digit",
@@ -183,13 +183,13 @@ def motion_claims(exact: Run) -> list[Claim]:
             _range(exact),
         ),
     ]
-    return [Claim(key, measure, tuple(cases)) for key, measure, cases in readings]
+    return [Claim(key, measure, tuple(cases)) for key, measure, cases in measures]
 
 
 def allowed(row: ErrorRow) -> float:
-    """Return the tolerance of eq. 13 where the largest error was; the reference is printed/RelErr.
+    """Return the tolerance of eq. 13 at the largest error; the reference is printed/RelErr.
 
-    In the units of the error: Atol + |E*| Rtol, both the tolerance of the run.
+    In the units of the error it is Atol + |E*| Rtol, both the tolerance of the run.
     """
     return row.tolerance * (1.0 + 100.0 * row.max_error / row.rel_percent)
 
@@ -217,27 +217,27 @@ def _ends(errors: Errors) -> Iterable[tuple[str, ErrorRow, ErrorRow]]:
 
 
 def _order(loose: float, tight: float, few: float, many: float) -> float:
-    """Return by how many decades an error falls per decade of steps."""
+    """Return the decades of error per decade of steps."""
     return math.log(loose / tight) / math.log(many / few)
 
 
 def _orders(errors: Errors) -> Iterable[Evidence]:
-    for who, loose, tight in _ends(errors):
+    for name, loose, tight in _ends(errors):
         order = _order(loose.max_error, tight.max_error, loose.steps, tight.steps)
-        yield Evidence(who, order, order >= NEAR_FOUR)
+        yield Evidence(name, order, order >= NEAR_FOUR)
 
 
 def _order_of_squeezer(points: Sequence[Point]) -> Iterable[Evidence]:
-    mine = [each for each in points if each.solver == "rosenbrock_nystrom"]
+    mine = [point for point in points if point.solver == "rosenbrock_nystrom"]
     if len(mine) > 1:
         ends = (mine[0].error, mine[-1].error, mine[0].evaluations, mine[-1].evaluations)
         yield Evidence("squeezer", _order(*ends), _order(*ends) >= NEAR_FOUR)
 
 
 def _more_stringent(errors: Errors) -> Iterable[Evidence]:
-    for who, loose, tight in _ends(errors):
+    for name, loose, tight in _ends(errors):
         ratio = tight.max_error / tight.tolerance / (loose.max_error / loose.tolerance)
-        yield Evidence(who, ratio, ratio < 1.0)
+        yield Evidence(name, ratio, ratio < 1.0)
 
 
 def _scaled(errors: Errors) -> Iterable[Evidence]:
@@ -249,12 +249,12 @@ def _scaled(errors: Errors) -> Iterable[Evidence]:
 def _nearer(errors: Errors) -> Iterable[Evidence]:
     for pair in _scaled_pairs(errors):
         plain, scaled = (abs(math.log10(row.max_error / allowed(row))) for row in pair)
-        who = f"{pair[0].run}, {pair[0].tolerance:g}"
-        yield Evidence(who, scaled / plain, scaled < plain)
+        name = f"{pair[0].run}, {pair[0].tolerance:g}"
+        yield Evidence(name, scaled / plain, scaled < plain)
 
 
 def _scaled_pairs(errors: Errors) -> Iterable[tuple[ErrorRow, ErrorRow]]:
-    """Yield the angle's rows with plain and with scaled estimates."""
+    """Yield the rows of the angle with plain and with scaled estimates."""
     rows = {(row.run, row.tolerance): row for row in errors if row.table == "table1"}
     for (name, tolerance), row in rows.items():
         base, _, kind = name.partition(", ")
@@ -262,9 +262,9 @@ def _scaled_pairs(errors: Errors) -> Iterable[tuple[ErrorRow, ErrorRow]]:
             yield rows[base, tolerance], row
 
 
-def _told_by_relative_errors() -> tuple[str, list[Evidence]]:
-    """Return the sizes of angles and rates that the printed columns belong to."""
-    found = []
+def _by_relative_errors() -> tuple[str, list[Evidence]]:
+    """Return the magnitudes of angles and rates implied by the printed columns."""
+    judged = []
     for kind, name in (("position", "angle"), ("velocity", "rate")):
         ends = PUBLISHED[f"{name}_range"]
         least, most = (min(ends), max(ends)) if min(ends) > 0 else (0, max(map(abs, ends)))
@@ -272,9 +272,9 @@ def _told_by_relative_errors() -> tuple[str, list[Evidence]]:
         for tolerance, error, percent in rows:
             size = 100.0 * error / percent
             holds = least - 0.5 <= size <= most + 0.5
-            found.append(Evidence(f"{name}, {tolerance:g}", size, holds))
+            judged.append(Evidence(f"{name}, {tolerance:g}", size, holds))
     measure = "printed error / printed RelErr, rad or rad/s; in the printed range, 1/2 off at most"
-    return measure, found
+    return measure, judged
 
 
 # ----------------------------------------------------------------------------- Jacobians
@@ -287,20 +287,20 @@ def _pairs(matrices: Matrices, method: str) -> Iterable[tuple[MatrixRow, MatrixR
             yield exact[row.tolerance], row
 
 
-def _inexact(matrices: Matrices, method: str, kept: bool) -> Iterable[Evidence]:
-    """Compare errors; a run that does not arrive keeps nothing."""
+def _inexact(matrices: Matrices, method: str, order_holds: bool) -> Iterable[Evidence]:
+    """Compare errors; a failed run does not support a claim."""
     for exact, row in _pairs(matrices, method):
         for name in ("angle", "rate"):
             ratio = getattr(row, f"{name}_error") / getattr(exact, f"{name}_error")
             ratio = ratio if math.isfinite(ratio) else math.inf
-            who = f"{name}, {row.jacobian}, {row.tolerance:g}"
-            yield Evidence(who, ratio, (ratio <= KEPT) == kept)
+            name = f"{name}, {row.jacobian}, {row.tolerance:g}"
+            yield Evidence(name, ratio, (ratio <= ACCURATE) == order_holds)
 
 
 def _more_steps(matrices: Matrices, method: str) -> Iterable[Evidence]:
     for exact, row in _pairs(matrices, method):
         ratio = row.steps / exact.steps
-        yield Evidence(f"{row.jacobian}, {row.tolerance:g}", ratio, ratio > KEPT)
+        yield Evidence(f"{row.jacobian}, {row.tolerance:g}", ratio, ratio > ACCURATE)
 
 
 def _orders_of_w(matrices: Matrices) -> Iterable[Evidence]:
@@ -319,8 +319,8 @@ def _orders_of_w(matrices: Matrices) -> Iterable[Evidence]:
 def _fitted(fit: Sequence[FitRow]) -> Iterable[Evidence]:
     for row in fit:
         if row.status in ("close", "differs"):
-            who = f"{row.quantity} at {row.at_s:.3g} s"
-            yield Evidence(who, row.fitted / row.published, row.status == "close")
+            name = f"{row.quantity} at {row.at_s:.3g} s"
+            yield Evidence(name, row.fitted / row.published, row.status == "close")
 
 
 def _consistent(place: Vector, velocity: Vector) -> Iterable[Evidence]:
@@ -334,12 +334,12 @@ def _of_order(ratio: float) -> Evidence:
     return Evidence("at the start", ratio, 1.0 / ORDER <= ratio <= ORDER)
 
 
-def _at_most(who: str, number: float, most: float) -> Evidence:
-    return Evidence(who, number, number <= most)
+def _at_most(name: str, number: float, most: float) -> Evidence:
+    return Evidence(name, number, number <= most)
 
 
 def _swings(exact: Run) -> Iterable[Evidence]:
-    """Compare the distances from 3 pi / 2 where the rate changes its sign."""
+    """Compare the distances from 3 pi / 2 at the sign changes of the rate."""
     rate = exact.states[:, 1]
     turns = np.flatnonzero(rate[1:] * rate[:-1] < 0.0)
     far = np.abs(exact.states[turns, 0] - DOWN)
@@ -350,8 +350,8 @@ def _swings(exact: Run) -> Iterable[Evidence]:
 def _range(exact: Run) -> Iterable[Evidence]:
     low, high = exact.states.min(axis=0), exact.states.max(axis=0)
     for i, name in enumerate(("angle", "rate")):
-        for word, value, told in zip(
+        for word, value, printed in zip(
             ("least", "largest"), (low[i], high[i]), PUBLISHED[f"{name}_range"], strict=True
         ):
-            off = float(value - told)
+            off = float(value - printed)
             yield Evidence(f"{word} {name}", off, abs(off) <= 0.5)

@@ -17,7 +17,7 @@ class Settings:
         fac: Safety factor of eq. 16.
         facmin: Least factor between two steps.
         facmax: Largest factor between two steps.
-        explicit_duration: Of the explicit runs of table 3, s.
+        explicit_duration: Duration of the explicit runs of table 3, s.
     """
 
     fac: float = checked(positive)
@@ -38,5 +38,5 @@ class Settings:
 
 
 def shipped() -> Settings:
-    """Return the settings in the package's file."""
+    """Return the settings of the shipped file."""
     return read_settings("sandu2001", Settings)

@@ -1,10 +1,10 @@
-"""Andrews' squeezing mechanism: a second mechanism, whose data are printed in full.
+"""Andrews' squeezing mechanism, whose data are printed in full, by several solvers.
 
-Seven bodies that ten revolute joints hold in a plane and a spring and a constant moment drive:
+Ten revolute joints hold seven bodies in a plane; a spring and a constant moment drive them:
 Hairer, Wanner, Solving ordinary differential equations II (1996), section VII.7; Mazzia,
-Magherini, Test set for initial value problem solvers, release 2.4 (2008), whose state at 0.03 s
-(PSIDE, 1e-14) is the reference. Here the seven bodies move in space: nine of 57 constraints are
-redundant.
+Magherini, Test set for initial value problem solvers, release 2.4 (2008). The state of the test
+set at 0.03 s (PSIDE, 1e-14) is the reference. The bodies of this package move in space, where nine
+of 57 constraints are redundant.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from manip_dyn.studies.sandu2001.findings import Point
 
 DURATION = 0.03
 CRANK, COUPLER, PAWL = (0.00092, 0.007), (0.0115, 0.028), (0.018, 0.02, 0.01874, 0.01043, 0.035)
-"""ra, rr; da, d; sc, sd, sa, sb, ss: m."""
+"""Lengths ra, rr; da, d; sc, sd, sa, sb, ss, m."""
 A, B, C = np.array([-0.06934, -0.00227]), np.array([-0.03635, 0.03273]), np.array([0.014, 0.072])
 E_, EA, ZT, TA, TB = 0.02, 0.01421, 0.04, 0.02308, 0.00916
 U, UA, UB, ZF, FA = 0.04, 0.01228, 0.00449, 0.02, 0.01421
@@ -42,7 +42,7 @@ START = np.array(
         *(0.487364979543842550, -0.222668390165885885, 1.23054744454982119),
     ]
 )
-"""beta, theta, gamma, phi, delta, omega, epsilon, rad."""
+"""Initial beta, theta, gamma, phi, delta, omega, epsilon, rad."""
 END = np.array(
     [
         *(15.81077119629904, -15.75637105984298, 0.04082224013073101, -0.5347301163226948),
@@ -50,12 +50,12 @@ END = np.array(
     ]
 )
 TOLERANCES = tuple(10.0 ** (-k) for k in range(3, 10))
-PARTS = np.zeros((7, 7))
-"""Which of the angles add up to the absolute angle of a body."""
-PARTS[(0, 1, 1, 2, 3, 3, 4, 5, 5, 6), (0, 0, 1, 2, 3, 4, 4, 5, 6, 6)] = 1.0
+ABSOLUTE = np.zeros((7, 7))
+"""Matrix from the angles to the absolute angles of the bodies."""
+ABSOLUTE[(0, 1, 1, 2, 3, 3, 4, 5, 5, 6), (0, 0, 1, 2, 3, 4, 4, 5, 6, 6)] = 1.0
 
 
-class Places(NamedTuple):
+class Positions(NamedTuple):
     """Points of the mechanism (2,), m, and centres of mass (7, 2)."""
 
     loops: Matrix
@@ -67,19 +67,19 @@ class Places(NamedTuple):
     centres: Matrix
 
 
-def places(angles: Vector) -> Places:
-    """Return the points at the bodies' absolute angles (7,); `loops` (3, 2) are 0 if closed."""
-    return _placed(np.cos(angles), np.sin(angles))
+def positions(angles: Vector) -> Positions:
+    """Return the points for absolute angles (7,) of the bodies; `loops` (3, 2) are 0 if closed."""
+    return _positions(np.cos(angles), np.sin(angles))
 
 
-def _placed(c: Vector, s: Vector) -> Places:
-    """Return the points by the cosines and sines of the angles (7,), in which they are linear."""
+def _positions(c: Vector, s: Vector) -> Positions:
+    """Return the points from cosines and sines of the angles (7,), in which they are linear."""
     along, across = np.column_stack([c, s]), np.column_stack([s, -c])
     sc, sd, sa, sb, ss = PAWL
     crank_end = CRANK[1] * along[0]
     meeting = crank_end - COUPLER[1] * along[1]
     delta_end, epsilon_end = A + ZT * along[4], A + U * across[6]
-    return Places(
+    return Positions(
         np.array(
             [
                 meeting - B - ss * across[2],
@@ -108,8 +108,8 @@ def _placed(c: Vector, s: Vector) -> Places:
 
 def squeezer() -> Mechanism:
     """Return the mechanism in space, in the x-y plane, at rest."""
-    angles = PARTS @ START
-    at = places(angles)
+    angles = ABSOLUTE @ START
+    at = positions(angles)
     bodies = [
         MovingBody(f"K{k + 1}", mass, [inertia] * 3, [*centre, 0.0], _about(angle))
         for k, (mass, inertia, centre, angle) in enumerate(
@@ -132,14 +132,14 @@ def squeezer() -> Mechanism:
     return Mechanism(bodies, joints, forces, (0.0, 0.0, 0.0))
 
 
-def error_of(turns: Vector) -> float:
-    """Return the largest error of the bodies' absolute angles (7,), rad, whole turns aside."""
-    off = turns - PARTS @ END
+def error_of(angles: Vector) -> float:
+    """Return the largest error of the absolute angles (7,) modulo 2 pi, rad."""
+    off = angles - ABSOLUTE @ END
     return float(np.abs(np.arctan2(np.sin(off), np.cos(off))).max())
 
 
-def turned(q: Vector) -> Vector:
-    """Return the absolute angles (7,) of the bodies' coordinates (49,)."""
+def absolute_angles(q: Vector) -> Vector:
+    """Return the absolute angles (7,) of the bodies from coordinates (49,)."""
     rows = np.reshape(q, (7, 7))
     return 2.0 * np.arctan2(rows[:, 6], rows[:, 3])
 
@@ -147,7 +147,7 @@ def turned(q: Vector) -> Vector:
 def points(
     progress: Callable[[str], None], tolerances: tuple[float, ...] = TOLERANCES
 ) -> Iterator[Point]:
-    """Yield ours in space, and the peers' in the plane, which are installed."""
+    """Yield the methods of this package in space, and the installed peers in the plane."""
     mechanism = squeezer()
     for method in ("rosenbrock_nystrom", "rodas5p", "rkdp54"):
         simulate_mechanism(mechanism, 1e-5, method=method, rtol=1e-3)
@@ -156,26 +156,26 @@ def points(
             began = time.process_time()
             motion = simulate_mechanism(mechanism, DURATION, method=method, rtol=tolerance)
             seconds = time.process_time() - began
-            error = error_of(turned(motion.q[-1]))
+            error = error_of(absolute_angles(motion.q[-1]))
             yield Point(method, tolerance, error, seconds, motion.statistics.evaluations)
     for name, solve in (("Radau (scipy)", by_radau), ("IDA (scikit-sundae)", by_ida)):
         for tolerance in tolerances:
             progress(f"squeezer, {name}, {tolerance:g}")
             began = time.process_time()
-            found = solve(tolerance)
-            if found is None:
+            result = solve(tolerance)
+            if result is None:
                 break
             seconds = time.process_time() - began
-            yield Point(name, tolerance, error_of(PARTS @ found[0][:7]), seconds, found[1])
+            yield Point(name, tolerance, error_of(ABSOLUTE @ result[0][:7]), seconds, result[1])
 
 
-# ------------------------------------------------------------- in the plane, for the peers
+# -------------------------------------------------- equations in the plane for the peers
 def planar(q: Vector, v: Vector) -> tuple[Matrix, Matrix, Vector]:
     """Return mass matrix (7, 7), gradients of the loops (6, 7) and right-hand sides (13,).
 
     M q'' + G^T l = f and G q'' = -(G q')' q', from the points' velocities and second rates.
     """
-    absolute, rate = PARTS @ q, PARTS @ v
+    absolute, rate = ABSOLUTE @ q, ABSOLUTE @ v
     c, s = np.cos(absolute), np.sin(absolute)
     constant, by_c, by_s = _coefficients()
     slopes = by_s * c - by_c * s
@@ -188,8 +188,8 @@ def planar(q: Vector, v: Vector) -> tuple[Matrix, Matrix, Vector]:
     force = -slopes[centres].T @ (weights * bends[centres])
     force = force - slopes[end].T @ (STIFFNESS * (length - LENGTH) / length * offset)
     force[0] += MOMENT
-    right = np.concatenate([PARTS.T @ force, -bends[loops]])
-    return PARTS.T @ mass @ PARTS, slopes[loops] @ PARTS, right
+    right = np.concatenate([ABSOLUTE.T @ force, -bends[loops]])
+    return ABSOLUTE.T @ mass @ ABSOLUTE, slopes[loops] @ ABSOLUTE, right
 
 
 @cache
@@ -197,7 +197,7 @@ def _coefficients() -> tuple[Vector, Matrix, Matrix]:
     """Return a, b and d of a + b cos + d sin: loops, the spring's end, centres (22,), (22, 7)."""
 
     def flat(c: Vector, s: Vector) -> Vector:
-        at = _placed(c, s)
+        at = _positions(c, s)
         return np.concatenate([at.loops.ravel(), at.spring_end, at.centres.ravel()])
 
     none = np.zeros(7)
@@ -219,8 +219,8 @@ def by_radau(tolerance: float) -> tuple[Vector, int]:
         return np.concatenate([y[7:], np.linalg.solve(matrix, right)[:7]])
 
     start = np.concatenate([START, np.zeros(7)])
-    found = solve_ivp(rates, (0.0, DURATION), start, "Radau", rtol=tolerance, atol=tolerance)
-    return found.y[:, -1], int(found.nfev)
+    solution = solve_ivp(rates, (0.0, DURATION), start, "Radau", rtol=tolerance, atol=tolerance)
+    return solution.y[:, -1], int(solution.nfev)
 
 
 def by_ida(tolerance: float) -> tuple[Vector, int] | None:
@@ -246,8 +246,8 @@ def by_ida(tolerance: float) -> tuple[Vector, int] | None:
     rate = np.concatenate([np.zeros(7), first[:7], np.zeros(6)])
     options: dict[str, Any] = {"rtol": tolerance, "atol": tolerance, "max_num_steps": 100_000}
     solver = IDA(residual, algebraic_idx=list(range(14, 20)), **options)
-    found = solver.solve(np.array([0.0, DURATION]), y, rate)
-    return (found.y[-1], count) if found.success else None
+    solution = solver.solve(np.array([0.0, DURATION]), y, rate)
+    return (solution.y[-1], count) if solution.success else None
 
 
 def _about(angle: float) -> tuple[float, float, float, float]:

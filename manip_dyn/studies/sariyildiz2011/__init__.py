@@ -1,8 +1,8 @@
-"""Sariyildiz et al. (2011): Figures 4 to 18 recomputed, and the paper's claims judged.
+"""Study of Sariyildiz et al. (2011): Figures 4 to 18, and the paper's claims.
 
 Sariyildiz, E., Temeltas, H., Performance analysis of numerical integration methods in the
-trajectory tracking application of redundant robot manipulators (2011). What the paper does not
-print is in ``config/sariyildiz2011.yaml``, and is varied.
+trajectory tracking application of redundant robot manipulators (2011). Parameters that
+the paper does not print are in ``config/sariyildiz2011.yaml``, and are varied.
 """
 
 from __future__ import annotations
@@ -15,9 +15,25 @@ from manip_dyn.studies.report.claims import Claim
 from manip_dyn.studies.report.settings import read_settings
 from manip_dyn.studies.report.tables import Table
 from manip_dyn.studies.sariyildiz2011 import choices, figures
+from manip_dyn.studies.sariyildiz2011.figures import evaluations_to
 from manip_dyn.studies.sariyildiz2011.findings import PUBLISHED, Sariyildiz2011, claims
-from manip_dyn.studies.sariyildiz2011.runs import COARSE, FINE, Runs, Varied
+from manip_dyn.studies.sariyildiz2011.runs import COARSE, FINE, RISING, Case, Runs, Varied
 from manip_dyn.studies.sariyildiz2011.settings import Settings
+
+__all__ = [
+    "Case",
+    "FIGURES",
+    "ITEMS",
+    "PUBLISHED",
+    "RISING",
+    "Runs",
+    "SIX",
+    "Sariyildiz2011",
+    "Settings",
+    "claims",
+    "evaluations_to",
+    "recompute",
+]
 
 METHODS: dict[str, str] = PUBLISHED["methods"]
 SIX = tuple(METHODS.values())
@@ -32,12 +48,12 @@ def recompute(
     settings: Settings | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Sariyildiz2011:
-    """Return an item of the paper, recomputed.
+    """Recompute an item of the paper.
 
     Args:
         item: One of `ITEMS`.
-        settings: Default: those in ``config/sariyildiz2011.yaml``.
-        progress: Told what is being done.
+        settings: Settings of the study, by default ``config/sariyildiz2011.yaml``.
+        progress: Called with a line of text before each step.
     """
     chosen = settings or read_settings("sariyildiz2011", Settings)
     study = _Study(
@@ -53,7 +69,7 @@ def recompute(
 
 
 class _Study:
-    """Collects what is asked for; runs, costs and variations are computed once."""
+    """Collector of requested items; runs, costs and variations are computed once."""
 
     def __init__(self, runs: Runs, progress: Callable[[str], None]):
         self._runs, self._progress = runs, progress
@@ -66,8 +82,8 @@ class _Study:
     def add(self, item: str) -> None:
         """Compute an item."""
         if item == "all":
-            for each in ITEMS[:-1]:
-                self.add(each)
+            for name in ITEMS[:-1]:
+                self.add(name)
             self.tables += self._figure_tables()
             return
         self._progress(item)
@@ -92,16 +108,16 @@ class _Study:
             self.tables.append(choices.choices_table(self._variations()))
         else:
             singular = figures.singular_cases(self._runs, SIX)
-            seconds = {method: each.seconds for method, each in self._cost().items()}
-            counted = {method: each.evaluations for method, each in self._cost().items()}
+            seconds = {method: cost.seconds for method, cost in self._cost().items()}
+            counted = {method: cost.evaluations for method, cost in self._cost().items()}
             self.claims += claims(
                 self._variations(),
                 seconds,
                 singular,
                 PRINTED,
                 counted,
-                {each: figures.cheaper(self._runs, each) for each in figures.TARGETS},
-                {each: figures.low_starts(self._runs, each) for each in (COARSE, FINE)},
+                {target: figures.cheaper(self._runs, target) for target in figures.TARGETS},
+                {step: figures.low_starts(self._runs, step) for step in (COARSE, FINE)},
             )
 
     def _figure(self, name: str) -> Chart:

@@ -23,20 +23,24 @@ from manip_dyn.studies.sariyildiz2011.runs import (
 )
 
 ROUNDING = 1e-14
-"""m; what charts show at most and at least."""
+"""Range of errors in charts, m."""
 ORDER_LIMITS = 1e-12, 1e-2
-"""m; errors from which an order is read."""
+"""Range of errors from which an order is estimated, m."""
 
 
 def choices(runs: Runs) -> list[Choice]:
-    """Return every circle with every gain, and more starts and measures on the shown circles."""
+    """Return all circles with all gains, and other starts and errors on the shown circles."""
     chosen = runs.settings
-    found = [Choice(c, gain, 0.0, "columns") for c in chosen.circles for gain in chosen.gains]
+    combinations = [
+        Choice(c, gain, 0.0, "columns") for c in chosen.circles for gain in chosen.gains
+    ]
     for circle in chosen.shown_circles:
-        found += [Choice(circle, chosen.offset_gain, off, "columns") for off in chosen.offsets]
+        combinations += [
+            Choice(circle, chosen.offset_gain, off, "columns") for off in chosen.offsets
+        ]
         for gain in dict.fromkeys((chosen.gain, chosen.offset_gain)):
-            found += [Choice(circle, gain, 0.0, kind) for kind in chosen.orientation_errors]
-    return found
+            combinations += [Choice(circle, gain, 0.0, kind) for kind in chosen.orientation_errors]
+    return combinations
 
 
 def varied(runs: Runs, methods: Sequence[str]) -> list[Varied]:
@@ -60,34 +64,34 @@ def _case(choice: Choice, method: str, step: float, runs: Runs) -> Case:
     )
 
 
-def choices_table(found: Sequence[Varied]) -> Table:
+def choices_table(results: Sequence[Varied]) -> Table:
     """Return the errors under all choices."""
-    methods = tuple(found[0].runs)
+    methods = tuple(results[0].runs)
     rows = []
-    for each in found:
-        errors = (run.steady for run in each.runs.values())
-        unstable = " ".join(m for m, run in each.runs.items() if not run.stable) or "-"
-        rows.append((*each.choice, each.step, *errors, unstable))
+    for varied in results:
+        errors = (run.steady for run in varied.runs.values())
+        unstable = " ".join(m for m, run in varied.runs.items() if not run.stable) or "-"
+        rows.append((*varied.choice, varied.step, *errors, unstable))
     head = ("circle", "gain [1/s]", "start off [m]", "orientation error", "step [s]", *methods)
-    title = "Position errors after the first lap, m, under all choices; which runs are unstable"
+    title = "Position errors after the first lap, m, for all choices; unstable runs"
     return Table("choices", title, (*head, "unstable"), tuple(rows))
 
 
 # ------------------------------------------------------------------------- circles
 def circles_table(runs: Runs, methods: Sequence[str]) -> Table:
-    """Return the errors on every circle at 100 ms, with what makes them differ."""
+    """Return the errors on every circle at 100 ms, with derivatives and singular values."""
     rows = []
     for circle in runs.settings.circles:
         for gain in dict.fromkeys((runs.settings.gain, runs.settings.gains[-1])):
-            found = _row(runs, circle, gain, methods)
-            rk4 = found["rk4"]
-            errors = (run.steady for run in found.values())
+            row = _row(runs, circle, gain, methods)
+            rk4 = row["rk4"]
+            errors = (run.steady for run in row.values())
             rows.append(
                 (
                     circle,
                     gain,
                     *errors,
-                    found["rk2"].first,
+                    row["rk2"].first,
                     rk4.first,
                     *_unsteadiness(runs, circle, gain),
                     rk4.smallest,
@@ -111,7 +115,7 @@ def _row(runs: Runs, circle: str, gain: float, methods: Sequence[str]) -> dict[s
 def _unsteadiness(runs: Runs, circle: str, gain: float) -> tuple[float, float]:
     """Return the largest 2nd and 5th derivatives of the joint positions after the first lap.
 
-    From differences over 0.4 s of velocities by rk4.
+    They are computed from differences of velocities of rk4 over 0.4 s.
     """
     case = Case(circle, "rk4", FINE, gain, laps=2)
     done = runs.tracking(case)
@@ -128,10 +132,10 @@ def circles_chart(runs: Runs, methods: Sequence[str], printed: dict[str, float])
     panels = []
     names = tuple(runs.settings.circles)
     for gain in dict.fromkeys((runs.settings.gain, runs.settings.gains[-1])):
-        found = {circle: _row(runs, circle, gain, methods) for circle in names}
+        rows = {circle: _row(runs, circle, gain, methods) for circle in names}
         places = tuple(float(k) for k in range(len(names)))
         dots = tuple(
-            Line(LABELS[m], tuple(found[c][m].steady for c in names), places, k, "o")
+            Line(LABELS[m], tuple(rows[c][m].steady for c in names), places, k, "o")
             for k, m in enumerate(methods)
         )
         ends = (-0.5, len(names) - 0.5)
@@ -156,9 +160,9 @@ def circles_chart(runs: Runs, methods: Sequence[str], printed: dict[str, float])
 
 # ---------------------------------------------------------------------------- gain
 def gain_chart(runs: Runs, methods: Sequence[str]) -> Chart:
-    """Return errors over K h at 1 s and 100 ms, and how far Euler's steps lead off a circle.
+    """Return errors over K h at 1 s and 100 ms, with the drift of Euler steps from a circle.
 
-    Each Euler step leaves a circle by v w h^2 / 2, feedback takes K h of the error back: the
+    Each Euler step leaves a circle by v w h^2 / 2, and feedback removes K h of the error, so the
     error grows to v w h / (2 K).
     """
     panels = []
@@ -169,9 +173,9 @@ def gain_chart(runs: Runs, methods: Sequence[str]) -> Chart:
             lines = []
             gains = [g for g in runs.settings.charted_gains if g * step <= 4.0]
             for k, method in enumerate(methods):
-                choices_ = [Choice(circle, gain, 0.0, "columns") for gain in gains]
-                found = [runs.run(_case(each, method, step, runs)) for each in choices_]
-                errors = tuple(_shown(run) for run in found)
+                combinations = [Choice(circle, gain, 0.0, "columns") for gain in gains]
+                results = [runs.run(_case(choice, method, step, runs)) for choice in combinations]
+                errors = tuple(_shown(run) for run in results)
                 lines.append(Line(LABELS[method], tuple(g * step for g in gains), errors, k))
             drift = tuple(path.radius * rate**2 * step / (2.0 * gain) for gain in gains)
             kh = tuple(g * step for g in gains)
@@ -189,7 +193,7 @@ def gain_chart(runs: Runs, methods: Sequence[str]) -> Chart:
                     top=2.0,
                 )
             )
-    title = "PA-10: position error after the first lap over the gain; no line where it is lost"
+    title = "PA-10: position error after the first lap over the gain; no line if the path is lost"
     return Chart("gain", title, tuple(panels), 2, (11.0, 8.4))
 
 
@@ -198,7 +202,7 @@ def _shown(run: Run) -> float:
 
 
 def gain_table(runs: Runs, methods: Sequence[str]) -> Table:
-    """Return from which K h on each method is lost, beside its linear stability interval."""
+    """Return the smallest lost K h of each method, and its linear stability limit."""
     rows = []
     for method in methods:
         row = [method, METHODS[method].stability_interval]
@@ -222,7 +226,7 @@ def _first_lost(runs: Runs, circle: str, method: str, step: float) -> float:
 
 # -------------------------------------------------------------------------- orders
 def orders(runs: Runs, methods: Sequence[str]) -> tuple[Chart, Table]:
-    """Return errors over the step, and the orders that they show."""
+    """Return errors over the step, and the orders estimated from them."""
     panels, rows = [], []
     for circle in runs.settings.shown_circles:
         lines = []
@@ -256,7 +260,7 @@ def orders(runs: Runs, methods: Sequence[str]) -> tuple[Chart, Table]:
 
 
 def _order(steps: Sequence[float], errors: Sequence[float]) -> float:
-    """Return the slope between the two smallest steps whose errors are no rounding."""
+    """Return the slope between the two smallest steps with errors above rounding."""
     least, most = ORDER_LIMITS
     usable = sorted((h, e) for h, e in zip(steps, errors, strict=True) if least < e < most)
     if len(usable) < 2:

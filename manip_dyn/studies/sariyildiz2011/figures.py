@@ -23,9 +23,9 @@ from manip_dyn.studies.report.tables import Table
 from manip_dyn.studies.sariyildiz2011.runs import COARSE, FINE, LABELS, Case, Run, Runs, shown
 
 PATH_STEP, PATH_METHOD = 0.1, "rk4"
-"""Printed: Figures 4 to 6 are by RK4 at 100 ms; so is the step of Figures 15 to 18."""
+"""Printed step of Figures 4 to 6 (RK4) and 15 to 18, s."""
 FLOOR = 1e-14
-"""m and rad: lower errors are drawn here; a logarithm has no zero."""
+"""Smallest error in charts, m and rad; smaller errors are drawn there."""
 NEAR = {"fig15": ("rk1", "rk2", "rk4"), "fig16": ("euler_trapezoidal", "ab4", "abm4")}
 DAMPED = {"fig17": "rk1", "fig18": "rk4"}
 INVERSES = {"pseudo_inverse": "no damping", "constant": "constant damping", "filtered": "filtered"}
@@ -49,7 +49,7 @@ def path_chart(name: str, runs: Runs) -> Chart:
 
 
 def _path_panel(runs: Runs, circle: str, done: TrackResult) -> Panel:
-    """Draw the path over the two axes along which it is widest."""
+    """Return the path in the two axes of its largest extent."""
     places = done.desired[:, :3, 3]
     i, j = sorted(np.argsort(np.ptp(places, axis=0))[1:])
     lines = (
@@ -70,23 +70,23 @@ def _joint_panel(runs: Runs, circle: str, done: TrackResult, values, label: str)
 
 # ------------------------------------------------------------------ Figures 9 to 14
 def error_chart(name: str, method: str, steps: Sequence[float], runs: Runs) -> Chart:
-    """Return ``fig9`` to ``fig14``: errors of a method over time, at the four periods."""
+    """Return ``fig9`` to ``fig14``: errors of a method over time at the four steps."""
     chosen, upper, lower = runs.settings, [], []
     for step in steps:
-        found = {
+        results = {
             circle: runs.run(Case(circle, method, step, chosen.gain, laps=chosen.laps))
             for circle in chosen.shown_circles
         }
-        upper.append(_errors(found, f"position, h = {step:g} s", "position"))
-        lower.append(_errors(found, f"orientation, h = {step:g} s", "orientation"))
+        upper.append(_errors(results, f"position, h = {step:g} s", "position"))
+        lower.append(_errors(results, f"orientation, h = {step:g} s", "orientation"))
     title = f"{figure_name(name)}: {LABELS[method]}, K = {chosen.gain:g} / s"
     return Chart(name, title, (*upper, *lower), len(steps), (3.6 * len(steps), 6.4))
 
 
-def _errors(found: Mapping[str, Run], title: str, which: str) -> Panel:
+def _errors(results: Mapping[str, Run], title: str, which: str) -> Panel:
     lines = tuple(
         Line(shown(label), run.t, _drawn(getattr(run, which)), k)
-        for k, (label, run) in enumerate(found.items())
+        for k, (label, run) in enumerate(results.items())
     )
     unit = "m" if which == "position" else "rad"
     return Panel(title, "time [s]", f"error [{unit}]", lines, log_y=True, bottom=FLOOR, top=10.0)
@@ -129,8 +129,8 @@ def singular_chart(name: str, runs: Runs) -> Chart:
             for inverse, text in INVERSES.items()
         }
         what = f"{LABELS[method]}, damped least squares"
-    found = {label: runs.run(case) for label, case in cases.items()}
-    panels = tuple(_singular_panel(found, which) for which in ("position", "orientation"))
+    results = {label: runs.run(case) for label, case in cases.items()}
+    panels = tuple(_singular_panel(results, which) for which in ("position", "orientation"))
     title = f"{figure_name(name)}: a singular posture ({shown(chosen.shown)}), 100 ms; {what}"
     return Chart(name, title, panels, 2, (11.0, 4.8))
 
@@ -142,11 +142,11 @@ def _singular_case(
     return Case(circle, method, PATH_STEP, gain, inverse=inverse, limited=limited, laps=1)
 
 
-def _singular_panel(found: Mapping[str, Run], which: str) -> Panel:
+def _singular_panel(results: Mapping[str, Run], which: str) -> Panel:
     unit = "m" if which == "position" else "rad"
     lines = tuple(
         Line(label, run.t, _drawn(getattr(run, which)), k % 3, "-" if k < 3 else ":")
-        for k, (label, run) in enumerate(found.items())
+        for k, (label, run) in enumerate(results.items())
     )
     return Panel(f"{which} error", "time [s]", f"error [{unit}]", lines, log_y=True, bottom=1e-10)
 
@@ -165,10 +165,10 @@ def singular_cases(runs: Runs, methods: Sequence[str]) -> list[tuple[Case, Run]]
     return [(case, runs.run(case)) for case in cases]
 
 
-def singular_table(found: Sequence[tuple[Case, Run]]) -> Table:
-    """Return what the runs around singular postures came to, all methods in a row."""
+def singular_table(results: Sequence[tuple[Case, Run]]) -> Table:
+    """Return the results of the runs around singular postures, one row for all methods."""
     groups: dict[tuple[str, float, str, str], dict[str, Run]] = {}
-    for case, run in found:
+    for case, run in results:
         limits = "PA-10" if case.limited else "none"
         key = case.circle, case.gain, limits, INVERSES[case.inverse]
         groups.setdefault(key, {})[case.method] = run
@@ -199,35 +199,35 @@ def _floats(values) -> tuple[float, ...]:
 
 
 def _drawn(errors: Sequence[float]) -> tuple[float, ...]:
-    """Return errors for a logarithmic axis; what is infinite stays out of the picture."""
+    """Return errors for a logarithmic axis, with NaN for infinite errors."""
     return tuple(max(e, FLOOR) if np.isfinite(e) else float("nan") for e in errors)
 
 
 TARGETS = (1e-4, 1e-6, 1e-8)
-"""Errors whose cost is compared, m; 1e-6 m is what the paper prints for RK2 at 100 ms."""
+"""Errors at which costs are compared, m; the paper prints 1e-6 m for RK2 at 100 ms."""
 ADAMS = {"ab4": "ab4_rising", "abm4": "abm4_rising"}
 Curve = list[tuple[float, float]]
-"""Evaluations per second of motion, and error, m, from coarse to fine."""
+"""Pairs of evaluations per second of motion and error, m, from coarse to fine."""
 
 
-def places(runs: Runs) -> list[tuple[str, float]]:
-    """Return every circle with the two gains of the study's tables."""
+def circles_with_gains(runs: Runs) -> list[tuple[str, float]]:
+    """Return every circle with the two gains of the tables."""
     gains = dict.fromkeys((runs.settings.gain, runs.settings.gains[-1]))
     return [(circle, gain) for circle in runs.settings.circles for gain in gains]
 
 
 def curve(runs: Runs, circle: str, gain: float, method: str) -> Curve:
-    """Return error over evaluations of a method, stable runs only."""
-    found = []
+    """Return error over evaluations of the stable runs of a method."""
+    points = []
     for step in sorted(runs.settings.order_steps, reverse=True):
         run = runs.run(Case(circle, method, step, gain, laps=runs.settings.laps))
         if run.stable:
-            found.append((METHODS[method].stages / step, run.steady))
-    return found
+            points.append((METHODS[method].stages / step, run.steady))
+    return points
 
 
 def evaluations_to(points: Curve, error: float) -> float:
-    """Return the evaluations per second with which an error is first reached; inf: never."""
+    """Return the evaluations per second at which an error is first reached, or inf."""
     if points and points[0][1] <= error:
         return points[0][0]
     for (count, large), (more, small) in pairwise(points):
@@ -245,7 +245,7 @@ def efficiency_chart(runs: Runs, methods: Sequence[str]) -> Chart:
             lines = []
             for k, method in enumerate(methods):
                 points = curve(runs, circle, gain, method)
-                x, y = (tuple(float(each[i]) for each in points) for i in range(2))
+                x, y = (tuple(float(point[i]) for point in points) for i in range(2))
                 lines.append(Line(LABELS[method], x, y, k, "-o"))
             title, x_label = f"{shown(circle)}, K = {gain:g} / s", "evaluations per second [1/s]"
             panels.append(
@@ -256,7 +256,7 @@ def efficiency_chart(runs: Runs, methods: Sequence[str]) -> Chart:
 
 
 def efficiency_table(runs: Runs, methods: Sequence[str]) -> Table:
-    """Return how many evaluations per second each method needs for each error."""
+    """Return the evaluations per second of each method for each error."""
     rows = tuple(
         (
             circle,
@@ -264,7 +264,7 @@ def efficiency_table(runs: Runs, methods: Sequence[str]) -> Table:
             target,
             *(evaluations_to(curve(runs, circle, gain, method), target) for method in methods),
         )
-        for circle, gain in places(runs)
+        for circle, gain in circles_with_gains(runs)
         for target in TARGETS
     )
     title = "Evaluations per second of motion for a position error after the first lap; -: none"
@@ -272,19 +272,19 @@ def efficiency_table(runs: Runs, methods: Sequence[str]) -> Table:
 
 
 def cheaper(runs: Runs, error: float) -> list[tuple[str, float]]:
-    """Return evaluations of the better of RK2 and RK4 over those of the better Adams method.
+    """Return the ratio of evaluations of the better of RK2 and RK4 to the better Adams method.
 
     Args:
-        runs: Where runs are made.
-        error: To reach, m.
+        runs: Runs of the study.
+        error: Target error, m.
     """
     ratios = []
-    for circle, gain in places(runs):
+    for circle, gain in circles_with_gains(runs):
         needed = {
             method: evaluations_to(curve(runs, circle, gain, method), error)
             for method in ("rk2", "rk4", *ADAMS)
         }
-        ratio = min(needed["rk2"], needed["rk4"]) / min(needed[each] for each in ADAMS)
+        ratio = min(needed["rk2"], needed["rk4"]) / min(needed[method] for method in ADAMS)
         if np.isfinite(ratio):
             ratios.append((f"{circle}, K {gain:g}", ratio))
     return ratios
@@ -294,12 +294,12 @@ def cheaper(runs: Runs, error: float) -> list[tuple[str, float]]:
 def start_table(runs: Runs) -> Table:
     """Return errors of Adams methods after both starts, in the first lap and after it."""
     rows = []
-    for circle, gain in places(runs):
+    for circle, gain in circles_with_gains(runs):
         for method, low in ADAMS.items():
             for step in (COARSE, FINE):
                 pair = [
-                    runs.run(Case(circle, each, step, gain, laps=runs.settings.laps))
-                    for each in (method, low)
+                    runs.run(Case(circle, solver, step, gain, laps=runs.settings.laps))
+                    for solver in (method, low)
                 ]
                 errors = [run.first for run in pair] + [run.steady for run in pair]
                 rows.append((circle, gain, method, step, *errors))
@@ -308,17 +308,17 @@ def start_table(runs: Runs) -> Table:
         *("first lap, rk4 start", "first lap, low start"),
         *("later, rk4 start", "later, low start"),
     )
-    title = "Adams methods started by rk4 (ours) and by lower orders (the paper's): errors, m"
+    title = "Adams methods started by rk4 and by lower orders (the paper's): errors, m"
     return Table("starts", title, head, tuple(rows))
 
 
 def low_starts(runs: Runs, step: float) -> list[tuple[str, float]]:
-    """Return ab4's error over abm4's, both started by lower orders."""
+    """Return the ratio of the errors of ab4 and abm4, both started by lower orders."""
     ratios = []
-    for circle, gain in places(runs):
+    for circle, gain in circles_with_gains(runs):
         first, second = (
-            runs.run(Case(circle, each, step, gain, laps=runs.settings.laps)).steady
-            for each in ADAMS.values()
+            runs.run(Case(circle, solver, step, gain, laps=runs.settings.laps)).steady
+            for solver in ADAMS.values()
         )
         ratios.append((f"{circle}, K {gain:g}", first / second))
     return ratios
@@ -327,11 +327,11 @@ def low_starts(runs: Runs, step: float) -> list[tuple[str, float]]:
 SINGLE_STEP = ("rk1", "rk2", "rk4")
 MULTISTEP = ("euler_trapezoidal", "ab4", "abm4")
 STEP = 0.1
-"""s; of the timed runs. The time per step does not depend on it."""
+"""Step of the timed runs, s; the time per step does not depend on it."""
 
 
 class Cost(NamedTuple):
-    """What a step of a method costs: evaluations of the inverse, and CPU time in s."""
+    """Cost of a step: evaluations of the inverse, and CPU time, s."""
 
     method: str
     evaluations: float
@@ -339,7 +339,7 @@ class Cost(NamedTuple):
 
 
 def costs(runs: Runs, methods: Sequence[str]) -> dict[str, Cost]:
-    """Return what the methods cost on the first of the shown circles."""
+    """Return the costs of the methods on the first of the shown circles."""
     tasks = [_task(runs, method) for method in methods]
     settings = runs.settings
     seconds = median_seconds([task[1] for task in tasks], settings.repeats, settings.slice)
@@ -350,7 +350,7 @@ def costs(runs: Runs, methods: Sequence[str]) -> dict[str, Cost]:
 
 
 def _task(runs: Runs, method: str) -> tuple[tuple[int, int], Timed]:
-    """Return evaluations and steps of one circle, and the same as a run to time."""
+    """Return evaluations and steps of one circle, and a run of it to time."""
     circle = runs.settings.shown_circles[0]
     robot, path, q0 = runs.unlimited, runs.path(circle), runs.start(circle)
     engine = tracking_engine(robot, path.function, method)
@@ -368,18 +368,18 @@ def _task(runs: Runs, method: str) -> tuple[tuple[int, int], Timed]:
     return (evaluations, steps), Timed(call, lambda: call(idle))
 
 
-def cost_chart(name: str, found: Mapping[str, Cost]) -> Chart:
-    """Return ``fig7`` (single-step methods) or ``fig8`` (multistep ones)."""
+def cost_chart(name: str, cost_by_method: Mapping[str, Cost]) -> Chart:
+    """Return ``fig7`` (single-step methods) or ``fig8`` (multistep methods)."""
     methods = SINGLE_STEP if name == "fig7" else MULTISTEP
     what = "single-step" if name == "fig7" else "multistep"
     places = tuple(float(k) for k in range(len(methods)))
-    top = 1.15e6 * max(cost.seconds for cost in found.values())
-    times = Line("", places, tuple(found[m].seconds * 1e6 for m in methods), 0, "bar")
-    counts = Line("", places, tuple(found[m].evaluations for m in methods), 1, "bar")
+    top = 1.15e6 * max(cost.seconds for cost in cost_by_method.values())
+    times = Line("", places, tuple(cost_by_method[m].seconds * 1e6 for m in methods), 0, "bar")
+    counts = Line("", places, tuple(cost_by_method[m].evaluations for m in methods), 1, "bar")
     ticks = tuple(
         LABELS[m].replace("Euler ", "Euler\n").replace("Adams-", "Adams-\n") for m in methods
     )
-    most = 1.15 * max(cost.evaluations for cost in found.values())
+    most = 1.15 * max(cost.evaluations for cost in cost_by_method.values())
     panels = (
         Panel("CPU time per step", "", "time [us]", (times,), ticks=ticks, top=top),
         Panel(
@@ -394,12 +394,12 @@ def cost_chart(name: str, found: Mapping[str, Cost]) -> Chart:
     return Chart(name, f"{figure_name(name)}: cost of the {what} methods", panels, 2, (9.0, 3.8))
 
 
-def cost_table(found: Mapping[str, Cost]) -> Table:
+def cost_table(cost_by_method: Mapping[str, Cost]) -> Table:
     """Return the costs as a table."""
-    first = next(iter(found.values())).seconds
+    first = next(iter(cost_by_method.values())).seconds
     rows = tuple(
         (cost.method, round(cost.evaluations, 3), cost.seconds * 1e6, cost.seconds / first)
-        for cost in found.values()
+        for cost in cost_by_method.values()
     )
     head = ("method", "evaluations", "us", "ratio to the first")
     title = "Figures 7 and 8: cost of a step, CPU time in us"

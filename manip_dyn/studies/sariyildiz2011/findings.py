@@ -29,21 +29,21 @@ from manip_dyn.studies.report.tables import Table, columns, number
 from manip_dyn.studies.sariyildiz2011.runs import COARSE, FINE, Case, Run, Varied
 
 GROWS, LARGE, BOUNDED, RECOVERED = 2.0, 1e-3, 0.05, 1e-6
-"""Near a singularity: errors grow by this factor; errors in m that are large, bounded, gone."""
+"""Near a singularity: factor of growth; errors that count as large, bounded, recovered, m."""
 SIMILAR = 1.5
-"""Costs are similar within this factor."""
+"""Factor within which costs are similar."""
 ABOUT, AS_POOR, GOOD = 10.0**0.5, 10.0, 1e-4
-"""A number is about a power of ten within this factor; an accuracy as poor as another within that
-one; a satisfactory error, m: 1/5000 of the radius (ours, the paper has no number)."""
+"""Factor within which a number is about a power of ten; factor within which accuracies are equally
+poor; satisfactory error, m: 1/5000 of the radius (our choice, the paper has no number)."""
 WITH_FEEDBACK, STEADY = 0.2, 1.01
-"""1/s; an error that grows by less from lap to lap does not drift."""
+"""Least gain with which drift is judged, 1/s; growth per lap up to which there is no drift."""
 Ratios = Sequence[tuple[str, float]]
-"""A case in words, and its ratio."""
+"""Pairs of a case's name and its ratio."""
 Singular = Sequence[tuple[Case, Run]]
 
 
 def claims(
-    found: Sequence[Varied],
+    varied: Sequence[Varied],
     costs: Mapping[str, float],
     singular: Singular,
     printed: Mapping[str, float],
@@ -51,21 +51,21 @@ def claims(
     cheaper: Mapping[float, Ratios],
     low_starts: Mapping[float, Ratios],
 ) -> list[Claim]:
-    """Return all claims, each in its readings.
+    """Return all claims, each with one or more measures.
 
     Args:
-        found: The runs under all choices.
+        varied: The runs under all choices.
         costs: CPU time of a step per method, s.
         singular: The runs around singular postures.
         printed: Position errors at 100 ms, m, per method.
         evaluations: Evaluations of a step per method.
-        cheaper: By error, m: evaluations to it, Runge-Kutta's over those of Adams methods.
-        low_starts: By step, s: ab4's error over abm4's, both started by lower orders.
+        cheaper: Error, m -> ratios of evaluations of Runge-Kutta methods to Adams methods.
+        low_starts: Step, s -> ratios of errors of ab4 and abm4, both started by lower orders.
     """
-    coarse = [each for each in found if each.step == COARSE]
-    fine = [each for each in found if each.step == FINE]
+    coarse = [case for case in varied if case.step == COARSE]
+    fine = [case for case in varied if case.step == FINE]
     plain = [(c, r) for c, r in singular if c.inverse == "pseudo_inverse" and not c.limited]
-    readings: list[tuple[str, str, Iterable[Evidence]]] = [
+    measures: list[tuple[str, str, Iterable[Evidence]]] = [
         (
             "euler at 1 s",
             "Euler's error at 1 s, m; the path is lost or errors grow",
@@ -108,8 +108,8 @@ def claims(
             f"largest error of rk2, rk4, ab4 and abm4 at 100 ms, m; at most {GOOD:g}",
             _satisfactory(fine),
         ),
-        *_printed_readings(fine, printed),
-        *_evaluation_readings(evaluations),
+        *_printed_measures(fine, printed),
+        *_evaluation_measures(evaluations),
         *(
             (
                 "adams is efficient",
@@ -142,94 +142,94 @@ def claims(
             "least error of the others / that of rk4, no damping; above 1",
             _best_near(plain),
         ),
-        *_damping_readings(singular),
+        *_damping_measures(singular),
     ]
-    judged = [Claim(key, measure, tuple(cases)) for key, measure, cases in readings]
+    judged = [Claim(key, measure, tuple(cases)) for key, measure, cases in measures]
     return [*judged, *_cost_claims(costs)]
 
 
 # ------------------------------------------------------------------------ accuracy
-def _states(found: Sequence[Varied], method: str, stable: bool) -> Iterable[Evidence]:
-    for each in found:
-        run = each.runs[method]
-        yield Evidence(str(each.choice), run.steady, run.stable == stable)
+def _states(varied: Sequence[Varied], method: str, stable: bool) -> Iterable[Evidence]:
+    for case in varied:
+        run = case.runs[method]
+        yield Evidence(str(case.choice), run.steady, run.stable == stable)
 
 
-def _apart(found: Sequence[Varied]) -> Iterable[Evidence]:
-    for each in found:
-        euler, trapezoidal = each.runs["rk1"], each.runs["euler_trapezoidal"]
+def _apart(varied: Sequence[Varied]) -> Iterable[Evidence]:
+    for case in varied:
+        euler, trapezoidal = case.runs["rk1"], case.runs["euler_trapezoidal"]
         holds = trapezoidal.stable and not euler.stable
-        yield Evidence(str(each.choice), euler.steady / trapezoidal.steady, holds)
+        yield Evidence(str(case.choice), euler.steady / trapezoidal.steady, holds)
 
 
-def _best(found: Sequence[Varied]) -> Iterable[Evidence]:
-    for each in found:
-        others = min(run.steady for name, run in each.runs.items() if name != "rk4")
-        ratio = others / each.runs["rk4"].steady
-        yield Evidence(str(each.choice), ratio, ratio > 1.0)
+def _best(varied: Sequence[Varied]) -> Iterable[Evidence]:
+    for case in varied:
+        others = min(run.steady for name, run in case.runs.items() if name != "rk4")
+        ratio = others / case.runs["rk4"].steady
+        yield Evidence(str(case.choice), ratio, ratio > 1.0)
 
 
-def _worst(found: Sequence[Varied]) -> Iterable[Evidence]:
-    for each in found:
-        ratio = each.runs["rk1"].steady / max(
-            run.steady for name, run in each.runs.items() if name != "rk1"
+def _worst(varied: Sequence[Varied]) -> Iterable[Evidence]:
+    for case in varied:
+        ratio = case.runs["rk1"].steady / max(
+            run.steady for name, run in case.runs.items() if name != "rk1"
         )
-        yield Evidence(str(each.choice), ratio, ratio > 1.0)
+        yield Evidence(str(case.choice), ratio, ratio > 1.0)
 
 
-def _as_poor(found: Sequence[Varied]) -> Iterable[Evidence]:
-    for each in found:
-        ratio = each.runs["rk1"].steady / each.runs["euler_trapezoidal"].steady
-        yield Evidence(str(each.choice), ratio, ratio <= AS_POOR)
+def _as_poor(varied: Sequence[Varied]) -> Iterable[Evidence]:
+    for case in varied:
+        ratio = case.runs["rk1"].steady / case.runs["euler_trapezoidal"].steady
+        yield Evidence(str(case.choice), ratio, ratio <= AS_POOR)
 
 
-def _satisfactory(found: Sequence[Varied]) -> Iterable[Evidence]:
-    for each in found:
-        error = max(each.runs[method].steady for method in ("rk2", "rk4", "ab4", "abm4"))
-        yield Evidence(str(each.choice), error, error <= GOOD)
+def _satisfactory(varied: Sequence[Varied]) -> Iterable[Evidence]:
+    for case in varied:
+        error = max(case.runs[method].steady for method in ("rk2", "rk4", "ab4", "abm4"))
+        yield Evidence(str(case.choice), error, error <= GOOD)
 
 
-def _drift(found: Sequence[Varied]) -> Iterable[Evidence]:
-    for each in found:
-        if each.choice.gain >= WITH_FEEDBACK:
-            growth = each.runs["rk1"].growth
-            yield Evidence(str(each.choice), growth, growth <= STEADY)
+def _drift(varied: Sequence[Varied]) -> Iterable[Evidence]:
+    for case in varied:
+        if case.choice.gain >= WITH_FEEDBACK:
+            growth = case.runs["rk1"].growth
+            yield Evidence(str(case.choice), growth, growth <= STEADY)
 
 
 def _above(ratios: Ratios) -> Iterable[Evidence]:
-    return (Evidence(who, ratio, ratio > 1.0) for who, ratio in ratios)
+    return (Evidence(name, ratio, ratio > 1.0) for name, ratio in ratios)
 
 
 def _at_most(ratios: Ratios) -> Iterable[Evidence]:
-    return (Evidence(who, ratio, ratio <= 1.0) for who, ratio in ratios)
+    return (Evidence(name, ratio, ratio <= 1.0) for name, ratio in ratios)
 
 
-def _ratio(found: Sequence[Varied], worse: str, better: str) -> Iterable[Evidence]:
-    for each in found:
-        ratio = each.runs[worse].steady / each.runs[better].steady
-        yield Evidence(str(each.choice), ratio, ratio > 1.0)
+def _ratio(varied: Sequence[Varied], worse: str, better: str) -> Iterable[Evidence]:
+    for case in varied:
+        ratio = case.runs[worse].steady / case.runs[better].steady
+        yield Evidence(str(case.choice), ratio, ratio > 1.0)
 
 
-def _printed_readings(
-    found: Sequence[Varied], printed: Mapping[str, float]
+def _printed_measures(
+    varied: Sequence[Varied], printed: Mapping[str, float]
 ) -> list[tuple[str, str, Iterable[Evidence]]]:
-    """Return the readings of the printed errors: later laps, and the first from on the path."""
-    readings: list[tuple[str, str, Iterable[Evidence]]] = []
+    """Return the measures of the printed errors, for later laps and for the first."""
+    measures: list[tuple[str, str, Iterable[Evidence]]] = []
     for method, error in printed.items():
-        runs = [(each.choice, each.runs[method]) for each in found]
+        runs = [(case.choice, case.runs[method]) for case in varied]
         later = [Evidence(str(c), run.steady, run.steady <= error) for c, run in runs]
         first = [
             Evidence(str(c), run.first, run.first <= error) for c, run in runs if not c.offset
         ]
         words = f"error of {method} at 100 ms"
         near = f"within a factor of {ABOUT:.2g} of {error:g}"
-        about = [each._replace(holds=_about(each.number, error)) for each in later]
-        started = [each._replace(holds=_about(each.number, error)) for each in first]
-        readings.append(("printed errors", f"{words}, m; {near}", about))
-        readings.append(("printed errors", f"{words}, first lap, m; {near}", started))
-        readings.append(("printed errors", f"{words}, m; at most {error:g}", later))
-        readings.append(("printed errors", f"{words}, first lap, m; at most {error:g}", first))
-    return readings
+        about = [case._replace(holds=_about(case.number, error)) for case in later]
+        started = [case._replace(holds=_about(case.number, error)) for case in first]
+        measures.append(("printed errors", f"{words}, m; {near}", about))
+        measures.append(("printed errors", f"{words}, first lap, m; {near}", started))
+        measures.append(("printed errors", f"{words}, m; at most {error:g}", later))
+        measures.append(("printed errors", f"{words}, first lap, m; at most {error:g}", first))
+    return measures
 
 
 # ---------------------------------------------------------------------------- cost
@@ -237,16 +237,16 @@ def _about(number: float, printed: float) -> bool:
     return printed / ABOUT <= number <= printed * ABOUT
 
 
-def _evaluation_readings(
+def _evaluation_measures(
     evaluations: Mapping[str, float],
 ) -> list[tuple[str, str, Iterable[Evidence]]]:
-    """Return the readings of what a step costs in evaluations of the inverse."""
-    steady = {method: round(count, 1) for method, count in evaluations.items()}  # but for starts
+    """Return the measures of the cost of a step in evaluations of the inverse."""
+    steady = {method: round(count, 1) for method, count in evaluations.items()}  # without starts
     return _costs(steady, "evaluations of a step")
 
 
 def _cost_claims(costs: Mapping[str, float]) -> list[Claim]:
-    """Return the claims about computing times, with what they would be with times off."""
+    """Return the claims about computing times with the verdicts for shifted times."""
     claims = []
     for k, (key, measure, cases) in enumerate(_costs(costs, "CPU time of a step")):
         others = []
@@ -273,42 +273,42 @@ def _costs(costs: Mapping[str, float], quantity: str) -> list[tuple[str, str, It
     ]
 
 
-def _compared(who: str, ratio: float, least: float) -> Evidence:
-    return Evidence(who, ratio, ratio > least)
+def _compared(name: str, ratio: float, least: float) -> Evidence:
+    return Evidence(name, ratio, ratio > least)
 
 
 # ------------------------------------------------------------------- singular postures
-def _growth(found: Singular) -> Iterable[Evidence]:
-    for case, run in found:
+def _growth(singular: Singular) -> Iterable[Evidence]:
+    for case, run in singular:
         ratio = run.near / run.before
         if np.isfinite(ratio):
-            yield Evidence(_who(case), ratio, ratio > GROWS)
+            yield Evidence(_name(case), ratio, ratio > GROWS)
 
 
-def _best_near(found: Singular) -> Iterable[Evidence]:
+def _best_near(singular: Singular) -> Iterable[Evidence]:
     groups: dict[str, dict[str, float]] = {}
-    for case, run in found:
+    for case, run in singular:
         groups.setdefault(f"{case.circle}, K {case.gain:g}", {})[case.method] = run.near
-    for who, errors in groups.items():
+    for name, errors in groups.items():
         ratio = min(e for m, e in errors.items() if m != "rk4") / errors["rk4"]
-        yield Evidence(who, ratio, ratio > 1.0)
+        yield Evidence(name, ratio, ratio > 1.0)
 
 
-def _damping_readings(found: Singular) -> list[tuple[str, str, Iterable[Evidence]]]:
-    plain = {c: r for c, r in found if c.inverse == "pseudo_inverse" and not c.limited}
-    damped = [(c, r) for c, r in found if c.inverse != "pseudo_inverse" and not c.limited]
+def _damping_measures(singular: Singular) -> list[tuple[str, str, Iterable[Evidence]]]:
+    plain = {c: r for c, r in singular if c.inverse == "pseudo_inverse" and not c.limited}
+    damped = [(c, r) for c, r in singular if c.inverse != "pseudo_inverse" and not c.limited]
     ratios = [
-        (_who(c), (without := plain[c._replace(inverse="pseudo_inverse")].near) / r.near, without)
+        (_name(c), (without := plain[c._replace(inverse="pseudo_inverse")].near) / r.near, without)
         for c, r in damped
     ]
     much, little = (
-        [_compared(who, ratio, 1.0) for who, ratio, error in ratios if (error > LARGE) == large]
+        [_compared(name, ratio, 1.0) for name, ratio, error in ratios if (error > LARGE) == large]
         for large in (True, False)
     )
-    bounded = [Evidence(_who(c), r.near, r.near <= BOUNDED) for c, r in damped]
-    slow = [Evidence(_who(c), r.speed, r.speed <= 1.0) for c, r in damped]
+    bounded = [Evidence(_name(c), r.near, r.near <= BOUNDED) for c, r in damped]
+    slow = [Evidence(_name(c), r.speed, r.speed <= 1.0) for c, r in damped]
     compared = "error near a singular posture without / with damping, where it is"
-    readings: list[tuple[str, str, Iterable[Evidence]]] = [
+    measures: list[tuple[str, str, Iterable[Evidence]]] = [
         ("damping", f"{compared} above {LARGE:g} m without; above 1", much),
         ("damping", f"{compared} at most {LARGE:g} m without; above 1", little),
         (
@@ -321,19 +321,19 @@ def _damping_readings(found: Singular) -> list[tuple[str, str, Iterable[Evidence
     for inverse in dict.fromkeys(c.inverse for c, _ in damped):
         measure = f"error of rk4 at the end of the circle, {inverse}, m; at most {RECOVERED:g}"
         mine = [(c, r) for c, r in damped if c.method == "rk4" and c.inverse == inverse]
-        back = [Evidence(_who(c), r.last, r.last <= RECOVERED) for c, r in mine]
-        readings.append(("damping", measure, back))
-    return readings
+        back = [Evidence(_name(c), r.last, r.last <= RECOVERED) for c, r in mine]
+        measures.append(("damping", measure, back))
+    return measures
 
 
-def _who(case: Case) -> str:
+def _name(case: Case) -> str:
     text = f"{case.circle}, K {case.gain:g}, {case.method}"
     return text if case.inverse == "pseudo_inverse" else f"{text}, {case.inverse}"
 
 
 PUBLISHED = json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
 LONG = 100
-"""Rows of a long table."""
+"""Rows from which on a table is long."""
 CLAIM_COLUMNS = {
     name: name
     for name in (
@@ -349,16 +349,16 @@ CLAIM_COLUMNS = {
         "holds",
         "exceptions",
     )
-}
+} | {"share": "fraction"}
 
 
 @dataclass(frozen=True)
 class Sariyildiz2011(Findings):
-    """What the study found; what was not asked for is empty.
+    """Findings of the study; items that were not recomputed are empty.
 
     Attributes:
         setting: Commit, processor, versions.
-        charts: Pictures.
+        charts: Charts.
         tables: Tables.
         claims: The claims.
     """
@@ -371,7 +371,7 @@ class Sariyildiz2011(Findings):
     claims: tuple[Claim, ...] = ()
 
     def paragraphs(self) -> Iterable[str]:
-        """Return tables, largest values of charts, and claims published beside computed."""
+        """Return tables, largest values of charts, and claims, published and computed."""
         if not self.tables:
             yield from map(chart_text, self.charts)
         for table in self.tables:
@@ -380,7 +380,7 @@ class Sariyildiz2011(Findings):
             yield claims_text("claims", self.claims, PUBLISHED["claims"])
 
     def values(self) -> dict[str, Any]:
-        """Return everything for JSON."""
+        """Return the findings for JSON."""
         return {
             "charts": [chart.content() for chart in self.charts],
             "tables": [table.content() for table in self.tables],
@@ -390,14 +390,14 @@ class Sariyildiz2011(Findings):
     def csv_tables(self) -> Iterable[Table]:
         """Return the points of each chart, the tables and the claims."""
         yield from (chart.table() for chart in self.charts)
-        for table in {each.name: each for each in self.tables}.values():
+        for table in {table.name: table for table in self.tables}.values():
             yield table._replace(name=f"{table.name}_table")
         if self.claims:
             yield claims_table(self.claims, CLAIM_COLUMNS)
 
     def page_tables(self) -> Iterable[Table]:
-        """Return the tables but for those too long for a page."""
-        unique = {each.name: each for each in self.tables}.values()
+        """Return the tables that are short enough for a page."""
+        unique = {table.name: table for table in self.tables}.values()
         return (table for table in unique if len(table.rows) <= LONG)
 
     def pictures(self) -> Iterable[Chart]:
@@ -413,12 +413,12 @@ def chart_text(chart: Chart) -> str:
             values = [y for y in line.y if y == y]
             if values:
                 ends = (values[0], max(values, key=abs), values[-1])
-                rows.append((panel.title, line.label, *(number(each, ".3g") for each in ends)))
+                rows.append((panel.title, line.label, *(number(value, ".3g") for value in ends)))
     return f"{chart.name}: {chart.title}\n{columns(rows)}"
 
 
 def table_text(table: Table, alone: bool) -> str:
-    """Return a table; a long one among others only as a hint."""
+    """Return a table as text, or a hint for a long table among others."""
     if len(table.rows) > LONG and not alone:
         return f"{table.name}: {len(table.rows)} rows, see the item {table.name}, --json or --out"
     return table.text(_cell)

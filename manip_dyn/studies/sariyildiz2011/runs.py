@@ -19,7 +19,7 @@ from manip_dyn.robot import load_robot
 from manip_dyn.studies.sariyildiz2011.settings import Settings
 
 COARSE, FINE = 1.0, 0.1
-"""The printed sampling periods that the claims are about, s."""
+"""Printed sampling periods of the claims, s."""
 LABELS = {
     "rk1": "Euler",
     "rk2": "RK2",
@@ -36,23 +36,22 @@ RISING = {
     "ab4_rising": Adams("ab4_rising", corrected=False, rising=True),
     "abm4_rising": Adams("abm4_rising", corrected=True, rising=True),
 }
-"""Adams methods started as in the paper, by formulas of lower orders; those of the registry start
-with steps of rk4."""
+"""Adams methods with the paper's start by formulas of lower orders, instead of steps of rk4."""
 
 
 class Case(NamedTuple):
-    """What a run is.
+    """Parameters of a run.
 
     Attributes:
-        circle: Its name.
+        circle: Name of the circle.
         method: Integrator, a name in `METHODS` or `RISING`.
-        step: s.
-        gain: 1/s.
-        offset: Of the start from the path, along the circle's normal, m.
+        step: Step, s.
+        gain: Feedback gain, 1/s.
+        offset: Offset of the start from the path, along the circle's normal, m.
         orientation_error: Name in `manip_dyn.clik.ERRORS`.
         inverse: Name in `manip_dyn.clik.INVERSES`.
-        limited: Whether the joint and speed limits of the PA-10 hold.
-        laps: Full circles.
+        limited: Whether the joint and speed limits of the PA-10 apply.
+        laps: Number of laps.
     """
 
     circle: str
@@ -67,24 +66,23 @@ class Case(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What a run came to.
+    """Results of a run.
 
     Attributes:
-        t: Ends of stretches of time (k,), s.
-        position: Largest position error in each, m.
-        orientation: Largest orientation error in each, rad.
+        t: Ends of intervals (k,), s.
+        position: Largest position error in each interval, m.
+        orientation: Largest orientation error in each interval, rad.
         first: Largest position error in the first lap, m.
         steady: Largest position error after the first lap, m.
         steady_orientation: Largest orientation error after the first lap, rad.
-        growth: Largest position error of the last lap over that of the one before.
+        growth: Ratio of the largest position errors of the last lap and the lap before.
         stable: Whether the path is not lost and errors do not grow.
         largest: Largest position error, m.
         last: Position error at the end, m.
-        speed: Largest joint speed as a share of the PA-10's limit.
+        speed: Largest joint speed as a fraction of the PA-10's limit.
         smallest: Smallest singular value of J in the run.
-        near: Largest position error once the circle has come near a singular posture, m; NaN
-            where none is.
-        before: Largest position error before, m.
+        near: Largest position error after the first singular posture, m; NaN without one.
+        before: Largest position error before it, m.
         within: Whether all joints stayed in the PA-10's range in the first lap.
     """
 
@@ -106,7 +104,7 @@ class Run(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """One way to fill in what the paper leaves open."""
+    """Values for the parameters that the paper leaves open."""
 
     circle: str
     gain: float
@@ -114,7 +112,7 @@ class Choice(NamedTuple):
     orientation_error: str
 
     def __str__(self) -> str:
-        """Return it in words."""
+        """Return the choice as text."""
         text = f"{self.circle}, K {self.gain:g}"
         if self.offset:
             text += f", start {self.offset:g} m off"
@@ -122,7 +120,7 @@ class Choice(NamedTuple):
 
 
 class Varied(NamedTuple):
-    """The runs of all methods at one step under one choice."""
+    """The runs of all methods with one step and one choice."""
 
     choice: Choice
     step: float
@@ -130,27 +128,27 @@ class Varied(NamedTuple):
 
 
 def shown(name: str) -> str:
-    """Return a name from the settings as words."""
+    """Return a name of the settings as text."""
     return name.replace("_", " ")
 
 
-KEPT = 300
-"""Samples of an error that are kept of a run: the largest of each stretch of time."""
+SAMPLES = 300
+"""Number of stored samples of an error: the largest in each interval of a run."""
 GROWTH, SMALL = 2.0, 1e-6
-"""A run whose errors grow by this factor per lap, and are not below this, m, is unstable."""
+"""Growth per lap and error, m, above which a run is unstable."""
 
 
 class Runs:
-    """Makes each run once."""
+    """Runs of the study, each computed once."""
 
     def __init__(self, settings: Settings, linear_speed: float, angular_speed: float):
-        """Take the settings and the printed speeds, m/s and rad/s."""
+        """Store the settings and the printed speeds, m/s and rad/s."""
         self.settings = settings
         self._speeds = linear_speed, angular_speed
         self._paths: dict[str, Circle] = {}
         self._entries: dict[str, float] = {}
         self._starts: dict[tuple[str, float], Vector] = {}
-        self._found: dict[Case, Run] = {}
+        self._results: dict[Case, Run] = {}
 
     @cached_property
     def robot(self):
@@ -199,10 +197,10 @@ class Runs:
         )
 
     def run(self, case: Case) -> Run:
-        """Return what a run came to."""
-        if case not in self._found:
-            self._found[case] = self._summary(case, self.tracking(case))
-        return self._found[case]
+        """Return the results of a run."""
+        if case not in self._results:
+            self._results[case] = self._summary(case, self.tracking(case))
+        return self._results[case]
 
     def _summary(self, case: Case, done: TrackResult) -> Run:
         lost, period = self.settings.lost, self.path(case.circle).duration
@@ -223,11 +221,11 @@ class Runs:
             float(position[part].max(initial=0.0)) if np.isfinite(entry) else np.nan
             for part in (done.path_time >= entry, done.path_time < entry)
         )
-        stretches = np.array_split(np.arange(len(done.t)), min(KEPT, len(done.t)))
+        intervals = np.array_split(np.arange(len(done.t)), min(SAMPLES, len(done.t)))
         return Run(
-            t=tuple(float(done.t[each[-1]]) for each in stretches),
-            position=tuple(float(position[each].max()) for each in stretches),
-            orientation=tuple(float(orientation[each].max()) for each in stretches),
+            t=tuple(float(done.t[interval[-1]]) for interval in intervals),
+            position=tuple(float(position[interval].max()) for interval in intervals),
+            orientation=tuple(float(orientation[interval].max()) for interval in intervals),
             first=float(laps[0]),
             steady=float(steady),
             steady_orientation=float(orientation[~first].max(initial=0.0)),
@@ -243,7 +241,7 @@ class Runs:
         )
 
     def _entry(self, circle: str) -> float:
-        """Return when a circle comes near a singular posture, s: as rk4 sees it with damping."""
+        """Return the time of the first singular posture with rk4 and damping, s, or NaN."""
         chosen = self.settings.singular
         if circle not in chosen.circles:
             return np.nan

@@ -1,4 +1,4 @@
-"""What `study sariyildiz2011` tracks and with what: ``config/sariyildiz2011.yaml``, checked."""
+"""Settings of the study, ``config/sariyildiz2011.yaml``: circles, gains and steps."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ def _posture(what: str, value: Any) -> Vector:
 def _laps(what: str, value: Any) -> int:
     laps = positive_integer(what, value)
     if laps < 3:
-        raise ManipDynError(f"{what} is {laps}; expected 3 or more: growth is read between two")
+        raise ManipDynError(f"{what} must be at least 3 to measure growth, got {laps}")
     return laps
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a circle is.
+    """Position and orientation of a circle.
 
     Attributes:
-        center: m, (3,).
+        center: Centre (3,), m.
         normal: Axis (3,).
         start: Direction of its first point from the centre (3,).
-        tool_rpy: Orientation of the tool at the start: roll, pitch, yaw, rad, (3,).
+        tool_rpy: Roll, pitch and yaw of the tool at the start (3,), rad.
         follow_tangent: Whether the tool turns with the radius.
-        posture: Joint positions (n,), rad, near which the arm starts.
+        posture: Joint positions (n,) near the start, rad.
     """
 
     center: Vector = checked(_three)
@@ -60,7 +60,7 @@ class Place:
     posture: Vector = checked(_posture)
 
     def path(self, linear_speed: float, angular_speed: float) -> Circle:
-        """Return the circle at speeds in m/s and rad/s."""
+        """Return the circle with speeds in m/s and rad/s."""
         tool = Rotation.from_euler("xyz", self.tool_rpy).as_matrix()
         return Circle(
             self.center,
@@ -79,10 +79,10 @@ class Singular:
 
     Attributes:
         shown: The circle of Figures 15 to 18.
-        gains: Feedback, 1/s; the first is that of the figures.
+        gains: Feedback gains, 1/s; the first is that of the figures.
         near: Smallest singular value of J below which a posture is near a singular one.
         damping: Largest damping of the damped inverses.
-        circles: Name -> where it is.
+        circles: Name -> circle.
     """
 
     shown: str = checked(string)
@@ -92,29 +92,29 @@ class Singular:
     circles: Mapping[str, Place] = checked(records_by_name(Place))
 
     def __post_init__(self) -> None:
-        """Check that the circle that is shown is one of them."""
+        """Check the name of the shown circle."""
         check_names("shown of singular", [self.shown], self.circles)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The study's settings; the file says why each is what it is.
+    """Settings of the study; the file has the reasons.
 
     Attributes:
-        gain: Feedback of the figures, 1/s.
-        laps: Full circles per run.
+        gain: Feedback gain of the figures, 1/s.
+        laps: Laps per run.
         lost: Position error at which the path counts as lost, m.
-        circles: Name -> where it is.
-        shown_circles: Those that figures show.
-        gains: Feedback that is tried on every circle, 1/s.
-        charted_gains: Feedback of the figure over K h, 1/s.
-        offsets: Of the start from the path, m.
-        offset_gain: Feedback that brings the tool from there, 1/s.
+        circles: Name -> circle.
+        shown_circles: Names of the circles of the figures.
+        gains: Feedback gains of the tables, 1/s.
+        charted_gains: Feedback gains of the figure over K h, 1/s.
+        offsets: Offsets of the start from the path, m.
+        offset_gain: Feedback gain of runs with an offset, 1/s.
         orientation_errors: Names in `manip_dyn.clik.ERRORS`.
         order_steps: Steps over which the orders are measured, s.
         singular: Circles with singular postures.
-        repeats: Timings of which the median counts.
-        slice: Least CPU time of each, s.
+        repeats: Number of rounds of the timings.
+        slice: Least CPU time of a timing, s.
     """
 
     gain: float = checked(positive, unit="1/s")
@@ -133,7 +133,7 @@ class Settings:
     slice: float = checked(positive, unit="s")
 
     def __post_init__(self) -> None:
-        """Check that what is chosen by name is there."""
+        """Check the names of circles and orientation errors."""
         check_names("shown_circles", self.shown_circles, self.circles)
         check_names("orientation_errors", self.orientation_errors, ERRORS)
 

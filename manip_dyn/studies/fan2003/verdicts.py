@@ -18,21 +18,22 @@ from manip_dyn.studies.fan2003.replay import Controlled
 from manip_dyn.studies.report.claims import TIME_ERROR, Claim, Evidence, with_alternatives
 
 SAME_TIME, AS_PRINTED, MOST, FASTER = 1e-6, 0.05, 6.74, 2.0
-"""Shares of a time; difference in percent; largest printed percentage; what much faster is."""
+"""Relative tolerance of times; tolerance of percentages; largest printed percentage; ratio of
+times that counts as much faster."""
 NO_WORK, AT_REST = 1e-6, 1e-3
-"""J; rad: what counts as none."""
+"""Net work, J, and distance, rad, that count as zero."""
 Cases = Sequence[CaseFindings]
 
 
-def claims(found: Cases) -> tuple[Claim, ...]:
-    """Return all claims, each in its readings."""
-    tables = [case for case in found if case.name[0] in "56"]
-    pd = [case for case in found if case.pd is not None]
+def claims(cases: Cases) -> tuple[Claim, ...]:
+    """Return all claims, each with one or more measures."""
+    tables = [case for case in cases if case.name[0] in "56"]
+    pd = [case for case in cases if case.pd is not None]
     readings: list[tuple[str, str, Iterable[Evidence]]] = [
         (
             "one switch is exact",
             "final time, zero net work / certified minimum, where that has one switch; 1",
-            _ratios(found, one_switch=True),
+            _ratios(cases, one_switch=True),
         ),
         (
             "near minimum",
@@ -84,17 +85,17 @@ def claims(found: Cases) -> tuple[Claim, ...]:
         (
             "no net work",
             "largest net work on a link, zero net work, J; at most 1e-6",
-            [_worked(case) for case in found],
+            [_worked(case) for case in cases],
         ),
         (
             "never two singular",
             "singular arcs of a certified motion; never of all joints at once",
-            [_singular(case) for case in found if len(case.joints) > 1],
+            [_singular(case) for case in cases if len(case.joints) > 1],
         ),
         (
             "upper bound",
             "final time, zero net work / certified minimum; at least 1",
-            _ratios(found, one_switch=None),
+            _ratios(cases, one_switch=None),
         ),
     ]
     judged = [Claim(key, measure, tuple(cases)) for key, measure, cases in readings]
@@ -103,34 +104,34 @@ def claims(found: Cases) -> tuple[Claim, ...]:
 
 # ------------------------------------------------------------------------ final times
 def _single(case: CaseFindings) -> bool:
-    """Return whether the certified motion has one switch for each moving joint, none else."""
+    """Return whether every moving joint of the certified motion has exactly one switch."""
     counts = [len(times) for times in case.minimum_time.switch_times]
     moving = [start != 0.0 for start in case.start]
     return all(count == int(moves) for count, moves in zip(counts, moving, strict=True))
 
 
-def _ratios(found: Cases, one_switch: bool | None) -> Iterable[Evidence]:
-    for case in found:
+def _ratios(cases: Cases, one_switch: bool | None) -> Iterable[Evidence]:
+    for case in cases:
         if one_switch is None or _single(case) == one_switch:
             ratio = case.zero_net_work.t_final / case.minimum_time.t_final
             exact = abs(ratio - 1.0) <= SAME_TIME
             yield Evidence(case.name, ratio, exact if one_switch else ratio >= 1.0 - SAME_TIME)
 
 
-def _excesses(found: Cases) -> Iterable[tuple[CaseFindings, float]]:
-    for case in found:
+def _excesses(cases: Cases) -> Iterable[tuple[CaseFindings, float]]:
+    for case in cases:
         if not _single(case):
             yield case, 100.0 * (case.zero_net_work.t_final / case.minimum_time.t_final - 1.0)
 
 
-def _printed_excesses(found: Cases) -> Iterable[Evidence]:
-    for case, excess in _excesses(found):
+def _printed_excesses(cases: Cases) -> Iterable[Evidence]:
+    for case, excess in _excesses(cases):
         gap = excess - case.published["error_percent"]
         yield Evidence(case.name, gap, abs(gap) <= AS_PRINTED)
 
 
-def _minimum_times(found: Cases) -> Iterable[Evidence]:
-    for case in found:
+def _minimum_times(cases: Cases) -> Iterable[Evidence]:
+    for case in cases:
         published, ours = case.published["minimum_time"]["t_final"], case.minimum_time.t_final
         near = abs(published - ours) <= 2.0 * half_unit(case.published)
         solution = case.printed is not None and case.printed.is_solution
@@ -171,7 +172,7 @@ def _against_pd(case: CaseFindings) -> Evidence:
 
 
 def _pd_rests(case: CaseFindings) -> Evidence:
-    (run,) = (each for each in case.traces if each.label == "PD")
+    (run,) = (trace for trace in case.traces if trace.label == "PD")
     left = float(abs(run.q[-1]).max())
     return Evidence(case.name, left, left <= AT_REST)
 
@@ -192,8 +193,8 @@ def _singular(case: CaseFindings) -> Evidence:
 
 
 # ---------------------------------------------------------------------------- times
-def _efficient(found: Cases) -> Iterable[Claim]:
-    """Return what planning takes; times that are off change no verdict, or it is said."""
+def _efficient(cases: Cases) -> Iterable[Claim]:
+    """Return the claims about planning times with the verdicts for shifted times."""
     for measure, slow in (
         (f"planning time, exact minimum / our zero net work; above {FASTER:g}", "zero net work"),
         (
@@ -202,11 +203,11 @@ def _efficient(found: Cases) -> Iterable[Claim]:
             "grid",
         ),
     ):
-        rows = [(case.name, _cost(case, slow)) for case in found]
+        rows = [(case.name, _cost(case, slow)) for case in cases]
         ratios = [(name, ratio) for name, ratio in rows if ratio is not None]
         variants = [
-            Claim("efficient", measure, tuple(_faster(ratios, share)))
-            for share in (1.0, 1.0 - TIME_ERROR, 1.0 + TIME_ERROR)
+            Claim("efficient", measure, tuple(_faster(ratios, factor)))
+            for factor in (1.0, 1.0 - TIME_ERROR, 1.0 + TIME_ERROR)
         ]
         yield with_alternatives(variants[0], variants[1:])
 
@@ -219,13 +220,13 @@ def _cost(case: CaseFindings, slow: str) -> float | None:
     return case.cost["minimum time"] / case.full_grid["seconds"]
 
 
-def _faster(ratios: Iterable[tuple[str, float]], share: float) -> Iterable[Evidence]:
+def _faster(ratios: Iterable[tuple[str, float]], factor: float) -> Iterable[Evidence]:
     for name, ratio in ratios:
-        yield Evidence(name, ratio, ratio * share > FASTER)
+        yield Evidence(name, ratio, ratio * factor > FASTER)
 
 
 CLOSE = 0.01
-"""Up to a unit of the last printed digit is reproduced, up to this share of the number close."""
+"""Relative difference up to which a number is close; reproduced is a unit of the last digit."""
 RULE, ZERO_NET_WORK, MINIMUM_TIME, PD = (
     "zero net work, thesis's rule",
     "zero net work",
@@ -234,48 +235,48 @@ RULE, ZERO_NET_WORK, MINIMUM_TIME, PD = (
 )
 
 
-def with_status(found: CaseFindings) -> CaseFindings:
-    """Return the findings with rows, status and note."""
-    rows = tuple(_rows(found))
-    status, note = _status(found, rows)
-    return replace(found, rows=rows, status=status, note=note)
+def with_status(case: CaseFindings) -> CaseFindings:
+    """Return the findings of a case with rows, status and note."""
+    rows = tuple(_rows(case))
+    status, note = _status(case, rows)
+    return replace(case, rows=rows, status=status, note=note)
 
 
 # --------------------------------------------------------------------------- rows
-def _rows(found: CaseFindings) -> Iterable[Row]:
-    published, half = found.published, half_unit(found.published)
-    for column, motion in ((RULE, found.as_published), (ZERO_NET_WORK, found.zero_net_work)):
-        yield from _single_switch_rows(column, published["zero_net_work"], motion, found, half)
-    minimum, printed = found.minimum_time, published["minimum_time"]
+def _rows(case: CaseFindings) -> Iterable[Row]:
+    published, half = case.published, half_unit(case.published)
+    for column, motion in ((RULE, case.as_published), (ZERO_NET_WORK, case.zero_net_work)):
+        yield from _single_switch_rows(column, published["zero_net_work"], motion, case, half)
+    minimum, printed = case.minimum_time, published["minimum_time"]
     switches = printed.get("switch_times", [])
-    for joint, times in zip(found.joints, switches, strict=False):
-        computed = minimum.switch_times[found.joints.index(joint)]
+    for joint, times in zip(case.joints, switches, strict=False):
+        computed = minimum.switch_times[case.joints.index(joint)]
         yield from _switch_rows(joint, times, computed, half)
     yield _row(MINIMUM_TIME, "t_final", printed["t_final"], minimum.t_final, half)
     for k, value in enumerate(printed.get("costates", [])):
         yield _row(MINIMUM_TIME, f"costate {k + 1} at the start", value, minimum.costates[k], half)
     if "error_percent" in published:
-        slower = 100.0 * (found.zero_net_work.t_final / minimum.t_final - 1.0)
+        slower = 100.0 * (case.zero_net_work.t_final / minimum.t_final - 1.0)
         yield _row(
             ZERO_NET_WORK, "slower than minimum, %", published["error_percent"], slower, 0.005
         )
-    if found.pd is not None:
-        yield _row(PD, "t_final", published.get("pd", {}).get("t_final"), found.pd.t_final, half)
+    if case.pd is not None:
+        yield _row(PD, "t_final", published.get("pd", {}).get("t_final"), case.pd.t_final, half)
 
 
 def _single_switch_rows(
-    column: str, printed: dict[str, Any], motion: SingleSwitch, found: CaseFindings, half: float
+    column: str, printed: dict[str, Any], motion: SingleSwitch, case: CaseFindings, half: float
 ) -> Iterable[Row]:
     values = {
         "q_switch": motion.q_switch,
         "t_switch": motion.t_switch,
         "t_final": motion.arrival_times,
     }
-    for i, joint in enumerate(found.joints):
-        if found.start[i] == 0.0:
+    for i, joint in enumerate(case.joints):
+        if case.start[i] == 0.0:
             continue
         for key, computed in values.items():
-            published = printed.get(key, [None] * len(found.joints))[i]
+            published = printed.get(key, [None] * len(case.joints))[i]
             yield _row(column, f"{joint} {key}", published, computed[i], half)
 
 
@@ -287,8 +288,10 @@ def _switch_rows(
             MINIMUM_TIME, f"{joint} switches", tuple(published), tuple(computed), None, "others"
         )
         return
-    for k, (one, other) in enumerate(zip(published, computed, strict=True), start=1):
-        yield _row(MINIMUM_TIME, f"{joint} switch {k}", one, other, half)
+    for k, (published_time, computed_time) in enumerate(
+        zip(published, computed, strict=True), start=1
+    ):
+        yield _row(MINIMUM_TIME, f"{joint} switch {k}", published_time, computed_time, half)
 
 
 def _row(
@@ -305,17 +308,17 @@ def _row(
 
 
 # ------------------------------------------------------------------ status and note
-def _status(found: CaseFindings, rows: Sequence[Row]) -> tuple[str, str]:
+def _status(case: CaseFindings, rows: Sequence[Row]) -> tuple[str, str]:
     """Return ``reproduced``, ``corrected`` or ``differs`` with the evidence."""
     words, corrected = [], False
-    if note := found.published.get("note"):
+    if note := case.published.get("note"):
         words.append(note)
-    net_work, wrong = _net_work_words(found)
+    net_work, wrong = _net_work_words(case)
     words, corrected = words + net_work, corrected or wrong
-    minimum, wrong = _minimum_words(found)
+    minimum, wrong = _minimum_words(case)
     words, corrected = words + minimum, corrected or wrong
-    if found.pd is not None:
-        words += _pd_words(found)
+    if case.pd is not None:
+        words += _pd_words(case)
     printed = [row for row in rows if row.status != "not published"]
     if corrected:
         status = "corrected"
@@ -326,87 +329,87 @@ def _status(found: CaseFindings, rows: Sequence[Row]) -> tuple[str, str]:
     return status, " ".join(words)
 
 
-def _net_work_words(found: CaseFindings) -> tuple[list[str], bool]:
-    times = found.published["zero_net_work"].get("t_final")
-    motion, replay = found.zero_net_work, found.controlled
+def _net_work_words(case: CaseFindings) -> tuple[list[str], bool]:
+    times = case.published["zero_net_work"].get("t_final")
+    motion, replay = case.zero_net_work, case.controlled
     if times is None:
         return [], False
     words, wrong = [], False
     for i, t in enumerate(times):
         short = None if t is None else motion.arrival_times[i] - t
-        if short is not None and abs(short) > half_unit(found.published):
+        if short is not None and abs(short) > half_unit(case.published):
             words.append(
-                f"The zero-net-work motion of {found.joints[i]} comes to rest at "
+                f"The zero-net-work motion of {case.joints[i]} comes to rest at "
                 f"{motion.arrival_times[i]:.5f} s, {abs(short):.5f} s "
                 f"{'after' if short > 0 else 'before'} the printed time"
-                + (f", when it is {_distance(found, i, t):.1e} away." if short > 0 else ".")
+                + (f", when it is {_distance(case, i, t):.1e} away." if short > 0 else ".")
             )
             wrong = True
-    if replay is not None and not replay.arrived and not found.arrives_rounded:
-        words.append(_controller_words(found, replay))
-        wrong = wrong or found.controlled_exactly.arrived
-    if found.grid is not None and found.grid["found"]:
+    if replay is not None and not replay.arrived and not case.arrives_rounded:
+        words.append(_controller_words(case, replay))
+        wrong = wrong or case.controlled_exactly.arrived
+    if case.grid is not None and case.grid["found"]:
         words.append(
-            f"The thesis's grid search arrives at {max(found.grid['arrival_times']):.4f} s "
-            f"(step {found.grid['step']:.2g}, {found.grid['trials']} trials)."
+            f"The thesis's grid search arrives at {max(case.grid['arrival_times']):.4f} s "
+            f"(step {case.grid['step']:.2g}, {case.grid['trials']} trials)."
         )
-    elif found.grid is not None:
+    elif case.grid is not None:
         words.append(
-            f"The thesis's grid search finds nothing in {found.grid['trials']} trials around "
+            f"The thesis's grid search finds nothing in {case.grid['trials']} trials around "
             "the exact switching positions."
         )
     return words, wrong
 
 
-def _distance(found: CaseFindings, joint: int, t: float) -> float:
-    """Return how far a joint is from its goal at `t` s of the exact zero-net-work motion."""
-    exact = found.traces[0]
+def _distance(case: CaseFindings, joint: int, t: float) -> float:
+    """Return the distance of a joint from its goal at `t` s of the exact zero-net-work motion."""
+    exact = case.traces[0]
     path = CubicHermiteSpline(exact.time, exact.q[:, joint], exact.v[:, joint])
     return abs(float(path(t)))
 
 
-def _controller_words(found: CaseFindings, replay: Controlled) -> str:
-    joint = found.joints[replay.farthest]
+def _controller_words(case: CaseFindings, replay: Controlled) -> str:
+    joint = case.joints[replay.farthest]
     short = (
         f"With early joints truly held the printed switching positions leave the braked {joint} "
-        f"{replay.miss:.1e} {found.units[replay.farthest]} short of its goal at "
+        f"{replay.miss:.1e} {case.units[replay.farthest]} short of its goal at "
         f"{replay.t_end:.4f} s, whatever the rounding of the printed digits"
     )
-    exact = found.controlled_exactly
+    exact = case.controlled_exactly
     if exact.arrived:
         short += "; the exact ones arrive."
     else:
         short += f", and the exact ones {exact.miss:.1e}."
-    return f"{short} {_literal_words(found)}"
+    return f"{short} {_literal_words(case)}"
 
 
-def _literal_words(found: CaseFindings) -> str:
-    """Return what the thesis's own laws make of the printed positions."""
-    run, spread = found.literal, found.spread
+def _literal_words(case: CaseFindings) -> str:
+    """Return sentences about the printed positions under the thesis's holding laws."""
+    run, spread = case.literal, case.spread
     if run is None or spread is None:
         return ""
     if not run.arrived and spread.arrived == 0:
         return "Under the thesis's own holding laws they do not arrive either."
-    last = max(t for t in found.published["zero_net_work"]["t_final"] if t is not None)
+    last = max(t for t in case.published["zero_net_work"]["t_final"] if t is not None)
     i = int(np.argmax(run.drift))
     words = (
         f"Under the thesis's own holding laws, true of a joint at rest at its goal alone, "
-        f"{found.joints[i]} drifts by up to {run.drift[i]:.1e} {found.units[i]} and the last "
+        f"{case.joints[i]} drifts by up to {run.drift[i]:.1e} {case.units[i]} and the last "
         f"joint arrives at {run.t_arrival.max():.4f} s, between {spread.earliest:.4f} and "
         f"{spread.latest:.4f} s as the last printed digits and decisions up to 1e-4 s late have "
         "it: "
     )
-    if spread.covers(last, half_unit(found.published)):
+    if spread.covers(last, half_unit(case.published)):
         return f"{words}the printed {last:.4f} s is among them."
     return f"{words}the printed {last:.4f} s is not among them."
 
 
-def _minimum_words(found: CaseFindings) -> tuple[list[str], bool]:
-    ours, published = found.minimum_time, found.published["minimum_time"]
-    replay, gap = found.printed, published["t_final"] - ours.t_final
-    if abs(gap) <= half_unit(found.published) * (1.0 + 1e-6):
+def _minimum_words(case: CaseFindings) -> tuple[list[str], bool]:
+    ours, published = case.minimum_time, case.published["minimum_time"]
+    replay, gap = case.printed, published["t_final"] - ours.t_final
+    if abs(gap) <= half_unit(case.published) * (1.0 + 1e-6):
         words = ["The minimum time is the printed one, certified."]
-        return words + ([_refined_words(found)] if _other_switches(found) else []), False
+        return words + ([_refined_words(case)] if _other_switches(case) else []), False
     words = []
     if replay is not None and replay.ends_at_goal and not replay.is_solution:
         words.append(
@@ -415,16 +418,16 @@ def _minimum_words(found: CaseFindings) -> tuple[list[str], bool]:
             f"explains {replay.half_unit:.0e} s."
         )
     if replay is not None and not replay.ends_at_goal:
-        k, n = replay.worst, len(found.joints)
-        unit = found.units[k % n] + ("/s" if k >= n else "")
+        k, n = replay.worst, len(case.joints)
+        unit = case.units[k % n] + ("/s" if k >= n else "")
         words.append(
             "The printed minimum-time motion is no solution of the thesis's own equations: its "
             f"switches end {abs(replay.end[k]):.1e} {unit} from rest at the goal "
-            f"({found.joints[k % n]}), rounding of the printed digits explains "
+            f"({case.joints[k % n]}), rounding of the printed digits explains "
             f"{replay.rounding[k]:.1e}."
         )
     if replay is not None and replay.refined is not None:
-        words.append(_refined_words(found))
+        words.append(_refined_words(case))
     if gap > 0.0:
         words.append(
             f"A certified motion takes {ours.t_final:.6f} s, {gap:.6f} s less than the printed "
@@ -437,26 +440,30 @@ def _minimum_words(found: CaseFindings) -> tuple[list[str], bool]:
     return words, True
 
 
-def _other_switches(found: CaseFindings) -> bool:
-    """Return whether the motion near the printed switches is another one than ours."""
-    replay = found.printed
+def _other_switches(case: CaseFindings) -> bool:
+    """Return whether the motion near the printed switches differs from the certified one."""
+    replay = case.printed
     if replay is None or replay.refined is None:
         return False
-    one, other = replay.refined_switches, found.minimum_time.switch_times
-    if [len(each) for each in one] != [len(each) for each in other]:
+    refined, computed = replay.refined_switches, case.minimum_time.switch_times
+    if [len(times) for times in refined] != [len(times) for times in computed]:
         return True
-    gaps = [abs(a - b) for x, y in zip(one, other, strict=True) for a, b in zip(x, y, strict=True)]
+    gaps = [
+        abs(a - b)
+        for x, y in zip(refined, computed, strict=True)
+        for a, b in zip(x, y, strict=True)
+    ]
     return max(gaps, default=0.0) > 1e-5
 
 
-def _refined_words(found: CaseFindings) -> str:
-    replay = found.printed
+def _refined_words(case: CaseFindings) -> str:
+    replay = case.printed
     assert replay is not None
     assert replay.refined is not None
-    if not _other_switches(found):
+    if not _other_switches(case):
         return "Newton's method leads from the printed switches to the certified motion."
     what = "; ".join(replay.failures) or "certified, a local minimum"
-    if abs(replay.refined - found.minimum_time.t_final) < 1e-6:
+    if abs(replay.refined - case.minimum_time.t_final) < 1e-6:
         what = "other switches, and as fast as the one above"
     return (
         f"Newton's method leads from the printed switches to a motion of {replay.refined:.6f} s: "
@@ -464,8 +471,8 @@ def _refined_words(found: CaseFindings) -> str:
     )
 
 
-def _pd_words(found: CaseFindings) -> list[str]:
-    pd, published = found.pd, found.published.get("pd", {}).get("t_final")
+def _pd_words(case: CaseFindings) -> list[str]:
+    pd, published = case.pd, case.published.get("pd", {}).get("t_final")
     assert pd is not None
     words = [
         f"PD control overshoots and stays within {pd.near:g} rad of the goal "

@@ -37,7 +37,7 @@ Group = Sequence[Curve]
 def claims(
     figures: Sequence[Figure],
     even: Sequence[Curve],
-    others: Sequence[Curve],
+    alternatives: Sequence[Curve],
     limits: tuple[float, float],
 ) -> list[Claim]:
     """Return all claims about curves, measured on one robot.
@@ -45,7 +45,7 @@ def claims(
     Args:
         figures: Figures 2 to 7.
         even: The embedded methods' formulas at equal steps.
-        others: Fixed-step methods with other coefficients.
+        alternatives: Fixed-step methods with other coefficients.
         limits: Errors between which to compare, rad.
     """
     usable = {
@@ -61,22 +61,20 @@ def claims(
         pair for name, curves in usable.items() if name > "fig3" for pair in pairwise(curves)
     ]
     of_order = {curve.order: curve for curve in fixed}
-    beside_fixed = [
-        (of_order[curve.order], curve) for curve in embedded if curve.order in of_order
-    ]
+    with_fixed = [(of_order[curve.order], curve) for curve in embedded if curve.order in of_order]
     by_name = {curve.method: curve.between(limits[0], math.inf) for curve in even}
-    beside_even = [(by_name[curve.method], curve) for curve in embedded]
-    alternatives = [
-        (of_order[curve.order], curve.between(limits[0], math.inf)) for curve in others
+    with_even = [(by_name[curve.method], curve) for curve in embedded]
+    with_alternative = [
+        (of_order[curve.order], curve.between(limits[0], math.inf)) for curve in alternatives
     ]
-    beside_taylor = [(of_order[c.order], c) for c in standard if c.order in of_order]
+    with_taylor = [(of_order[c.order], c) for c in standard if c.order in of_order]
     pairs = list(zip(standard, heuristic, strict=True))
     thirds = [
         (*pair, following)
         for pair, following in zip(pairs, standard[1:], strict=False)
         if following.order == pair[1].order
     ]
-    readings: list[tuple[str, str, Reading, Iterable[Group]]] = [
+    measures: list[tuple[str, str, Measure, Iterable[Group]]] = [
         (
             "order lowers the error",
             "error ratio, lower order / next order, equal steps; above 1",
@@ -93,38 +91,38 @@ def claims(
             "embedding gains",
             "error ratio, fixed-step method of that order / embedded, equal steps; above 1",
             at_equal_steps,
-            beside_fixed,
+            with_fixed,
         ),
         (
             "embedding gains",
             "error ratio, its own formula at equal steps / with controlled steps; above 1",
             at_equal_steps,
-            beside_even,
+            with_even,
         ),
         (
             "gain is lost",
             "share of that gain over the fixed-step method (decades) that is gone at equal time; "
             "above 1/2",
             lost_gain,
-            beside_fixed,
+            with_fixed,
         ),
         (
             "gain is lost",
             "the same at an equal number of evaluations",
             lost_in_evaluations,
-            beside_fixed,
+            with_fixed,
         ),
         (
             "as taylor",
             "error ratio, RK / Taylor of that order, equal steps; between 1/10 and 10",
             alike,
-            beside_taylor,
+            with_taylor,
         ),
         (
             "coefficients",
             "error ratio, RK / other coefficients of that order, equal steps; between 1/10 and 10",
             alike,
-            alternatives,
+            with_alternative,
         ),
         (
             "order in pairs",
@@ -142,7 +140,7 @@ def claims(
             "steps or order",
             "steps of RK4 / of the method with fewest, to 1e-6, 1e-9 and 1e-11 rad; above 10",
             fewer_steps,
-            [tuple(each for curves in usable.values() for each in curves)],
+            [tuple(curve for curves in usable.values() for curve in curves)],
         ),
         (
             "heuristic, limited",
@@ -154,7 +152,7 @@ def claims(
             "heuristic, limited",
             "gain of T_pp as a share of that of T_p+1,p, which takes the same coefficients, equal "
             "steps (decades); between 0 and 1",
-            share_of_next,
+            fraction_of_next,
             thirds,
         ),
         (
@@ -165,45 +163,45 @@ def claims(
         ),
     ]
     robot, most = figures[0].robot, limits[1]
-    found = []
-    for key, measure, reading, groups in readings:
-        if reading not in TIMED:
-            evidence = tuple(c for g in groups for c in reading(g, most))
-            found.append(Claim(key, measure, evidence, robot))
+    judged = []
+    for key, measure, compare, groups in measures:
+        if compare not in TIMED:
+            evidence = tuple(c for g in groups for c in compare(g, most))
+            judged.append(Claim(key, measure, evidence, robot))
             continue
         first, *shifted = (
-            Claim(key, measure, tuple(c for g in groups for c in reading(g, most, share)), robot)
-            for share in (1.0, 1.0 - TIME_ERROR, 1.0 + TIME_ERROR)
+            Claim(key, measure, tuple(c for g in groups for c in compare(g, most, factor)), robot)
+            for factor in (1.0, 1.0 - TIME_ERROR, 1.0 + TIME_ERROR)
         )
-        found.append(with_alternatives(first, shifted))
-    return found
+        judged.append(with_alternatives(first, shifted))
+    return judged
 
 
-Reading = Callable[..., Iterable[Evidence]]
-"""Takes curves and the largest error; what reads times takes a share too, to shift them by."""
+Measure = Callable[..., Iterable[Evidence]]
+"""Function of curves and the largest error, and of a factor of the times if it compares times."""
 LEVELS, FEW = (1e-6, 1e-9, 1e-11), 10.0
-"""Errors, rad, and how many times fewer steps are few."""
+"""Errors, rad, and the ratio that counts as few steps."""
 
 
 def at_equal_steps(group: Group, most: float) -> Iterable[Evidence]:
-    """Compare (worse, better) at the numbers of steps of the better one's runs."""
+    """Compare (worse, better) at the numbers of steps of the runs of the better curve."""
     worse, better = group
-    for error, other, _ in _beside(worse, better, most):
-        yield Evidence(_who(group), other / error, other > error, error)
+    for error, worse_error, _ in _compared(worse, better, most):
+        yield Evidence(_name(group), worse_error / error, worse_error > error, error)
 
 
-def at_equal_times(group: Group, most: float, share: float = 1.0) -> Iterable[Evidence]:
-    """Compare (worse, better) at the computing times of the better one's runs."""
+def at_equal_times(group: Group, most: float, factor: float = 1.0) -> Iterable[Evidence]:
+    """Compare (worse, better) at the computing times of the runs of the better curve."""
     worse, better = group
-    for error, _, other in _beside(worse, better, most, share):
-        if math.isfinite(other):
-            yield Evidence(_who(group), other / error, other > error, error)
+    for error, _, worse_error in _compared(worse, better, most, factor):
+        if math.isfinite(worse_error):
+            yield Evidence(_name(group), worse_error / error, worse_error > error, error)
 
 
-def lost_gain(group: Group, most: float, share: float = 1.0) -> Iterable[Evidence]:
-    """Compare the gain at equal times with that at equal steps, where there is one."""
+def lost_gain(group: Group, most: float, factor: float = 1.0) -> Iterable[Evidence]:
+    """Compare the gain at equal times with the gain at equal steps, if it is positive."""
     worse, better = group
-    for error, steps, time in _beside(worse, better, most, share):
+    for error, steps, time in _compared(worse, better, most, factor):
         yield from _lost(group, error, steps, time)
 
 
@@ -218,22 +216,22 @@ def lost_in_evaluations(group: Group, most: float) -> Iterable[Evidence]:
 
 
 def _lost(group: Group, error: float, steps: float, equal: float) -> Iterable[Evidence]:
-    """Yield which share of a gain at equal steps is gone at equal cost, in decades."""
+    """Yield the fraction of a gain at equal steps (decades) that is lost at equal cost."""
     if steps > error and math.isfinite(equal):
         lost = 1.0 - math.log(equal / error) / math.log(steps / error)
-        yield Evidence(_who(group), lost, lost > 0.5, error)
+        yield Evidence(_name(group), lost, lost > 0.5, error)
 
 
 def alike(group: Group, most: float) -> Iterable[Evidence]:
-    """Say where two curves are within a decade of each other, at equal steps."""
-    for each in at_equal_steps(group, most):
-        yield each._replace(holds=0.1 < each.number < 10.0)
+    """Compare two curves at equal steps; they are alike within a decade."""
+    for case in at_equal_steps(group, most):
+        yield case._replace(holds=0.1 < case.number < 10.0)
 
 
 def fewer_steps(group: Group, most: float) -> Iterable[Evidence]:
-    """Compare the steps of RK4 to some errors with those of the curve that needs fewest."""
+    """Compare the steps of RK4 to errors with those of the curve with the fewest steps."""
     (plain,) = (curve for curve in group if curve.method == "rk4")
-    for level in (each for each in LEVELS if each <= most):
+    for level in (error for error in LEVELS if error <= most):
         needed = {curve.label: curve.tries_at_error(level) for curve in group}
         name, fewest = min(
             ((label, count) for label, count in needed.items() if math.isfinite(count)),
@@ -245,61 +243,61 @@ def fewer_steps(group: Group, most: float) -> Iterable[Evidence]:
             yield Evidence(f"RK4 and {name}", ratio, ratio > FEW, level)
 
 
-def small_gain(group: Group, most: float, share: float = 1.0) -> Iterable[Evidence]:
-    """Say where a gain at equal times is one, but less than a decade."""
-    for each in at_equal_times(group, most, share):
-        yield each._replace(holds=1.0 < each.number < 10.0)
+def small_gain(group: Group, most: float, factor: float = 1.0) -> Iterable[Evidence]:
+    """Compare two curves at equal times; the gain is small below a decade."""
+    for case in at_equal_times(group, most, factor):
+        yield case._replace(holds=1.0 < case.number < 10.0)
 
 
-def share_of_next(group: Group, most: float) -> Iterable[Evidence]:
+def fraction_of_next(group: Group, most: float) -> Iterable[Evidence]:
     """Compare the gain of T_pp over T_p,p-1 with that of T_p+1,p, at equal steps."""
     standard, heuristic, following = group
     for point in following.points:
         base, mine = (c.error_at_tries(point.tries) for c in (standard, heuristic))
         if base > point.error and base <= most and math.isfinite(mine):
-            share = math.log(base / mine) / math.log(base / point.error)
-            yield Evidence(_who(group), share, 0.0 < share < 1.0, mine)
+            factor = math.log(base / mine) / math.log(base / point.error)
+            yield Evidence(_name(group), factor, 0.0 < factor < 1.0, mine)
 
 
 def rougher(group: Group, most: float) -> Iterable[Evidence]:
-    """Compare how far two curves are from straight lines."""
+    """Compare the deviations of two curves from straight lines."""
     first, second = (curve.between(0.0, most) for curve in group)
     ratio = second.roughness() / first.roughness()
     if math.isfinite(ratio):
-        yield Evidence(_who(group), ratio, ratio > 1.0, second.points[-1].error)
+        yield Evidence(_name(group), ratio, ratio > 1.0, second.points[-1].error)
 
 
 TIMED = (at_equal_times, lost_gain, small_gain)
-"""Readings of times."""
+"""Measures that compare times."""
 
 
-def _beside(
-    worse: Curve, better: Curve, most: float, share: float = 1.0
+def _compared(
+    worse: Curve, better: Curve, most: float, factor: float = 1.0
 ) -> Iterable[tuple[float, float, float]]:
-    """Yield the error of each run of one curve, and the other's with its steps and its time."""
+    """Yield the error of each run of a curve, and those of another at its steps and its time."""
     for point in better.points:
         steps = worse.error_at_tries(point.tries)
-        time = worse.error_at_time(point.seconds * share)
+        time = worse.error_at_time(point.seconds * factor)
         if math.isfinite(steps) and min(point.error, steps) <= most:
             yield point.error, steps, time
 
 
-def _who(group: Group) -> str:
+def _name(group: Group) -> str:
     return " and ".join(curve.label for curve in group)
 
 
 FIXED = tuple(f"rk{order}" for order in (*range(1, 9), 10))
 EMBEDDED = tuple(
-    name for name, each in METHODS.items() if isinstance(each, RungeKutta) and each.adaptive
+    name for name, method in METHODS.items() if isinstance(method, RungeKutta) and method.adaptive
 )
 STEPS = 128
-"""Equal steps of the runs that are timed."""
+"""Number of equal steps of the timed runs."""
 BETTER = 2.0
-"""What makes customizing worth its name: this factor."""
+"""Ratio from which on customizing counts as a gain."""
 
 
 class CustomRow(NamedTuple):
-    """A step of a method, plain and customized: operations, and CPU time, us."""
+    """Operations and CPU time, us, of a step of a method, plain and customized."""
 
     robot: str
     method: str
@@ -313,7 +311,7 @@ class CustomRow(NamedTuple):
 
 
 def plain_right_hand_side(kernels: Kernels) -> Callable[..., None]:
-    """Return the motion in loops, jitted ``rhs(t, y, p, out)``, as `Kernels.right_hand_side`."""
+    """Return compiled ``rhs(t, y, p, out)`` in loops, equivalent to `Kernels.right_hand_side`."""
     robot, declaration = kernels.robot, BY_NAME["forward_dynamics"]
     frame, n = robot.frame(kernels.frame), kernels.robot.n
     module = robot_module(robot, frame, "plain", lambda: looped_text(robot, [declaration]))
@@ -331,7 +329,7 @@ def plain_right_hand_side(kernels: Kernels) -> Callable[..., None]:
 def operations_of_step(robot: Any, frame: str, method: str) -> tuple[int, int]:
     """Return the operations of one step, plain and customized."""
     rows = operation_report(robot, frame).rows
-    row = next(each for each in rows if each.kernel == "forward_dynamics")
+    row = next(item for item in rows if item.kernel == "forward_dynamics")
     assert row.before is not None
     chosen = METHODS[method]
     assert isinstance(chosen, RungeKutta)
@@ -346,15 +344,15 @@ def operations_of_step(robot: Any, frame: str, method: str) -> tuple[int, int]:
 
 
 def custom_rows(problem: InitialValueProblem, settings: Settings) -> list[CustomRow]:
-    """Return a row for each Runge-Kutta method of Table 1 that figures show."""
+    """Return a row for each Runge-Kutta method of Table 1 in the figures."""
     kernels, plain = problem.kernels, plain_right_hand_side(problem.kernels)
     names = [name for figure in settings.methods.values() for name in figure]
     trials = [_even_run(problem, name, rhs) for name in names for rhs in (plain, None)]
-    timed = [each.timed for each in trials if each.timed]
+    timed = [trial.timed for trial in trials if trial.timed]
     seconds = median_seconds(timed, settings.repeats, settings.slice)
     rows = []
     for k, name in enumerate(names):
-        slow, fast = (1e6 * each / STEPS for each in seconds[2 * k : 2 * k + 2])
+        slow, fast = (1e6 * time / STEPS for time in seconds[2 * k : 2 * k + 2])
         before, after = operations_of_step(kernels.robot, kernels.frame, name)
         counts = (METHODS[name].stages, before, after, before / after)
         rows.append(CustomRow(problem.name, name, *counts, slow, fast, slow / fast))
@@ -362,7 +360,7 @@ def custom_rows(problem: InitialValueProblem, settings: Settings) -> list[Custom
 
 
 def _even_run(problem: InitialValueProblem, name: str, rhs: Any) -> Trial:
-    """Return a run of equal steps, with the right-hand side given."""
+    """Return a run of equal steps with a right-hand side."""
     engine, step = problem.engine(name, rhs=rhs), problem.duration / STEPS
     if METHODS[name].adaptive:
         even = {"first_step": step, "min_step": step, "max_step": step * (1.0 + 1e-12)}
@@ -371,7 +369,7 @@ def _even_run(problem: InitialValueProblem, name: str, rhs: Any) -> Trial:
 
 
 def custom_claims(rows: Sequence[CustomRow]) -> Iterable[Claim]:
-    """Return the paper's thesis in operations, and in times."""
+    """Return the claims about customizing, in operations and in times."""
     for robot in dict.fromkeys(row.robot for row in rows):
         mine = [row for row in rows if row.robot == robot]
         operations = f"operations of a step, plain / customized; above {BETTER:g}"
@@ -382,26 +380,26 @@ def custom_claims(rows: Sequence[CustomRow]) -> Iterable[Claim]:
         ]
         yield Claim("customizing", operations, tuple(counted), robot)
         first, *others = (
-            Claim("customizing", times, tuple(_timed(mine, share)), robot)
-            for share in (1.0, 1.0 - TIME_ERROR, 1.0 + TIME_ERROR)
+            Claim("customizing", times, tuple(_timed(mine, factor)), robot)
+            for factor in (1.0, 1.0 - TIME_ERROR, 1.0 + TIME_ERROR)
         )
         yield with_alternatives(first, others)
 
 
 def shared_stages() -> Iterable[Claim]:
-    """Return what embedding saves: stages of a pair over those of two methods of its orders."""
+    """Return the claim about stages of a pair relative to two methods of its orders."""
     fixed = {METHODS[name].order: METHODS[name].stages for name in FIXED}
     cases = []
     for name in EMBEDDED:
         method = METHODS[name]
         orders = (method.order, method.embedded_order)
         if all(order in fixed for order in orders):
-            share = method.stages / sum(fixed[order] for order in orders)
-            cases.append(Evidence(name, share, share < 1.0))
+            factor = method.stages / sum(fixed[order] for order in orders)
+            cases.append(Evidence(name, factor, factor < 1.0))
     measure = "stages of a pair / of the two fixed-step methods of its orders; below 1"
     yield Claim("embedding shares", measure, tuple(cases))
 
 
-def _timed(rows: Sequence[CustomRow], share: float) -> Iterable[Evidence]:
+def _timed(rows: Sequence[CustomRow], factor: float) -> Iterable[Evidence]:
     for row in rows:
-        yield Evidence(row.method, row.time_ratio, row.time_ratio * share > BETTER)
+        yield Evidence(row.method, row.time_ratio, row.time_ratio * factor > BETTER)
