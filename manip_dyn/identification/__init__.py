@@ -1,27 +1,7 @@
-"""What an arm weighs and rubs, from its motion."""
+"""Identification of an arm's inertial parameters and friction from its motion."""
 
-from manip_dyn.identification.estimation import Identification, identify
-from manip_dyn.identification.excitation_planning import Excitation, plan_excitation
-from manip_dyn.identification.parameters import (
-    BaseParameters,
-    base_parameters,
-    parameter_names,
-    regressor,
-    stated_parameters,
+from manip_dyn.core.lazy import lazy_package
+
+__getattr__, __dir__, __all__ = lazy_package(
+    __name__, {"excitation": "manip_dyn.identification.plan_excitation"}
 )
-
-excitation = plan_excitation
-"""The name of `plan_excitation` before 0.3."""
-
-__all__ = [
-    "BaseParameters",
-    "Excitation",
-    "Identification",
-    "base_parameters",
-    "excitation",
-    "identify",
-    "parameter_names",
-    "plan_excitation",
-    "regressor",
-    "stated_parameters",
-]

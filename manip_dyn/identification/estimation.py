@@ -31,22 +31,24 @@ from manip_dyn.identification.signals import (
 from manip_dyn.robot import Robot
 from manip_dyn.robot.model import checked_robot
 
-ROUNDS = 3
-"""Of weights from residuals, and residuals from weights."""
-BLIND = 1e-3
-"""Size of a singular value, relative to the largest, below which the data say nothing: what the
-model and the filters do not have right is taken for a parameter there, whatever the noise says."""
+ITERATIONS = 3
+"""Iterations of weights from residuals and residuals from weights."""
+UNOBSERVABLE = 1e-3
+"""Singular value, relative to the largest, below which a direction counts as unobservable.
+
+Model and filter errors would dominate the estimate in such a direction.
+"""
 
 
 class Estimate(NamedTuple):
-    """What least squares give.
+    """Result of weighted least squares.
 
     Attributes:
         values: The parameters (b,).
-        covariance: Theirs (b, b); infinite where the data say nothing.
-        noise: Standard deviation of the efforts' errors by joint (n,).
-        residual: Root mean square of what is left by joint (n,).
-        condition: Of the weighted regressor, its columns scaled to length one.
+        covariance: Their covariance (b, b), infinite for unobservable parameters.
+        noise: Standard deviation of the effort errors by joint (n,).
+        residual: Root mean square of the residual by joint (n,).
+        condition: Condition number of the weighted regressor with columns of unit length.
     """
 
     values: Vector
@@ -57,66 +59,69 @@ class Estimate(NamedTuple):
 
 
 def least_squares(observed: Tensor, efforts: Matrix, assumed: Vector) -> Estimate:
-    """Return the parameters that fit efforts best, each joint weighted by its noise.
+    """Return the weighted least-squares estimate, with the noise of the joints as weights.
 
     Args:
-        observed: What each parameter of size one adds to the efforts, (m, n, b).
-        efforts: Measured ones (m, n).
-        assumed: Values (b,) that directions keep of which the data say nothing.
+        observed: Efforts per unit of each parameter, (m, n, b).
+        efforts: Measured efforts (m, n).
+        assumed: Parameters (b,) that unobservable directions retain.
     """
     m, n, b = observed.shape
-    left = efforts - observed @ assumed
-    noise = np.maximum(np.std(left, axis=0), np.finfo(float).tiny)
-    for _ in range(ROUNDS):
+    difference = efforts - observed @ assumed
+    noise = np.maximum(np.std(difference, axis=0), np.finfo(float).tiny)
+    for _ in range(ITERATIONS):
         rows = (observed / noise[:, None]).reshape(m * n, b)
         size = np.linalg.norm(rows, axis=0)
         size[size == 0.0] = 1.0
         u, singular, vt = np.linalg.svd(rows / size, full_matrices=False)
-        told = singular > BLIND * singular[0]
-        step = vt[told].T @ ((u[:, told].T @ (left / noise).ravel()) / singular[told]) / size
-        errors = left - observed @ step
-        share = np.einsum("mnk,mnk->n", *[u[:, told].reshape(m, n, -1)] * 2)
-        noise = _deviation(errors, share)
-    spread = vt[told].T / singular[told]
+        used = singular > UNOBSERVABLE * singular[0]
+        weighted = u[:, used].T @ (difference / noise).ravel()
+        step = vt[used].T @ (weighted / singular[used]) / size
+        errors = difference - observed @ step
+        degrees = np.einsum("mnk,mnk->n", *[u[:, used].reshape(m, n, -1)] * 2)
+        noise = _deviation(errors, degrees)
+    spread = vt[used].T / singular[used]
     covariance = (spread @ spread.T) / np.outer(size, size)
-    blind = np.abs(vt[~told]).max(axis=0, initial=0.0) > 1e-6
-    covariance[blind, blind] = np.inf
+    unobservable = np.abs(vt[~used]).max(axis=0, initial=0.0) > 1e-6
+    covariance[unobservable, unobservable] = np.inf
     residual = np.sqrt(np.mean(errors**2, axis=0))
-    condition = float(singular[0] / singular[told][-1]) if told.all() else np.inf
+    condition = float(singular[0] / singular[used][-1]) if used.all() else np.inf
     return Estimate(assumed + step, covariance, noise, residual, condition)
 
 
-def _deviation(errors: Matrix, share: Vector) -> Vector:
-    """Return the standard deviations (n,) of errors (m, n), those that follow each other weighted.
+def _deviation(errors: Matrix, degrees: Vector) -> Vector:
+    """Return the standard deviations (n,) of errors, corrected for their autocorrelation.
 
     Args:
-        errors: What is left.
-        share: How many parameters each joint's errors were spent on, (n,).
+        errors: The residuals (m, n).
+        degrees: Degrees of freedom that the parameters take from each joint, (n,).
     """
     m = len(errors)
-    variance = np.sum(errors**2, axis=0) / np.maximum(m - share, 1.0)
-    following = np.sum(errors[1:] * errors[:-1], axis=0)
-    alike = following / np.maximum(np.sum(errors**2, axis=0), np.finfo(float).tiny)
-    alike = np.clip(alike, 0.0, 0.95)
-    return np.sqrt(np.maximum(variance * (1.0 + alike) / (1.0 - alike), np.finfo(float).tiny))
+    variance = np.sum(errors**2, axis=0) / np.maximum(m - degrees, 1.0)
+    products = np.sum(errors[1:] * errors[:-1], axis=0)
+    correlation = products / np.maximum(np.sum(errors**2, axis=0), np.finfo(float).tiny)
+    correlation = np.clip(correlation, 0.0, 0.95)
+    variance *= (1.0 + correlation) / (1.0 - correlation)
+    return np.sqrt(np.maximum(variance, np.finfo(float).tiny))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Identification:
-    """Base parameters of an arm from a log, with their standard deviations.
+    """Estimated base parameters of an arm and their standard deviations.
 
     Attributes:
-        robot: The robot as it was described.
-        names: Of the parameter that leads each combination, (b,); `formula` has the others.
+        robot: The robot as described by URDF and YAML file.
+        names: Names of the leading parameter of each combination, (b,); see `formula`.
         values: Estimates (b,): kg, kg m, kg m^2, and damping, friction and armature of joints.
-        deviations: Standard deviations (b,); infinite for what the log does not tell.
-        described: What URDF and YAML say, (b,).
-        covariance: Of the estimates, (b, b).
-        noise: Standard deviation of the measured efforts by joint, (n,), N m or N, as low-passed.
-        residual: Root mean square of what the model does not explain by joint, (n,).
-        condition: Of the weighted regressor with columns of length one; below 100 is good.
-        unseen: Base parameters that this log does not tell one by one: at most sums of them.
-        invisible: Parameters that no effort of this arm depends on.
+        deviations: Standard deviations (b,), infinite for unobservable parameters.
+        described: Values of URDF and YAML file, (b,).
+        covariance: Covariance of the estimates, (b, b).
+        noise: Standard deviation of the low-passed measured efforts by joint, (n,), N m or N.
+        residual: Root mean square of the efforts that the model does not explain by joint, (n,).
+        condition: Condition number of the weighted regressor with columns of unit length; values
+            below 100 are good.
+        unseen: Names of base parameters that this log does not determine individually.
+        invisible: Names of parameters on which no effort of this arm depends.
     """
 
     robot: Robot
@@ -131,49 +136,49 @@ class Identification:
     unseen: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """Return of which arm it is, and how well the log tells its parameters."""
-        untold = f", {len(self.unseen)} unseen" if self.unseen else ""
+        """Return robot, number of base parameters and condition number."""
+        unseen = f", {len(self.unseen)} unseen" if self.unseen else ""
         return (
-            f"Identification({len(self.names)} base parameters of '{self.robot.name}'{untold}: "
+            f"Identification({len(self.names)} base parameters of '{self.robot.name}'{unseen}: "
             f"condition {self.condition:.3g})"
         )
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the parameters that lead each combination."""
+        """Names of the leading parameter of each combination."""
         return self.base.names
 
     @property
     def invisible(self) -> tuple[str, ...]:
-        """Parameters that no effort of this arm depends on."""
+        """Names of parameters on which no effort of this arm depends."""
         return self.base.invisible
 
     def formula(self, name: str) -> str:
-        """Return what a base parameter is the sum of, such as ``elbow mx +0.4 wrist m``."""
+        """Return a base parameter as a sum of parameters, such as ``elbow mx +0.4 wrist m``."""
         if name not in self.names:
             hint = closest(str(name), self.names)
-            raise ManipDynError(f"there is no base parameter {name!r}{hint}")
+            raise ManipDynError(f"There is no base parameter {name!r}{hint}")
         return self.base.formula(self.names.index(name))
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Matrix:
-        """Return the efforts (m, n) of motions (m, n) with the estimates, friction included."""
+        """Return the efforts (m, n) of motions (m, n) with the estimates and friction."""
         first = self._rows("q", q)
         states = [first, self._rows("v", v, len(first)), self._rows("a", a, len(first))]
         efforts = observation(self.robot, self.base, *states) @ self.values
         return efforts + spring_efforts(self.robot, states[0])
 
     def _rows(self, name: str, value: ArrayLike, count: int | None = None) -> Matrix:
-        """Return (n,) or (m, n) as (m, n); m is what it is, or the count."""
-        given: Any = value
+        """Return an array (n,) or (m, n) with shape (m, n); `count` is the required m."""
+        array: Any = value
         try:
-            rows = [given] if np.ndim(given) == 1 else given
+            rows = [array] if np.ndim(array) == 1 else array
             size = (len(rows) if count is None else count, self.robot.n)
         except (TypeError, ValueError) as error:
-            raise ManipDynError(f"{name} is {value!r}; expected numbers (m, n)") from error
+            raise ManipDynError(f"{name} must be numbers (m, n), got {value!r}.") from error
         return finite_array(name, rows, size)
 
     def content(self) -> dict[str, Any]:
-        """Return it as plain data, for JSON."""
+        """Return the result as plain data for JSON."""
         rows = zip(self.names, self.values, self.deviations, self.described, strict=True)
         return {
             "robot": self.robot.name,
@@ -193,8 +198,8 @@ class Identification:
         }
 
 
-WIDER = 4.0
-"""How much more of the positions is let through than of the efforts."""
+POSITION_CUTOFF = 4.0
+"""Cutoff frequency of the positions relative to that of the efforts."""
 
 
 def identify(
@@ -210,69 +215,73 @@ def identify(
 ) -> Identification:
     """Estimate the base parameters of an arm from its motion.
 
-    Positions are smoothed without delay and differentiated; efforts and regressor go through
-    one and the same filter; joints are weighted by their noise, which is estimated with the
-    parameters (weighted least squares). Gautier (1997); Swevers et al. (1997).
+    Positions are smoothed with zero phase and differentiated. Efforts and regressor pass the same
+    filter. Weighted least squares estimate the parameters together with the noise of the joints,
+    which determines their weights. Gautier (1997); Swevers et al. (1997).
 
     Args:
-        robot: Its dimensions and gravity are taken as known, and its springs; its masses and
-            friction only where the log does not tell.
-        log: A recording of ours (``arm.mcap``); a CSV file with the columns ``t``,
-            ``position_JOINT`` and ``effort_JOINT``, as `manip_dyn simulate` writes it; or anything
-            with `t`, `q`, `tau` (or `effort`) such as a `Trajectory`; None: the arrays below.
+        robot: The robot; its dimensions, gravity and springs are assumed to be correct. Its
+            masses and friction are used for unobservable parameters only.
+        log: A recording of `md.record` (``arm.mcap``), a CSV file with the columns ``t``,
+            ``position_JOINT`` and ``effort_JOINT`` as written by `manip_dyn simulate`, or an
+            object with `t`, `q` and `tau` (or `effort`) such as a `Trajectory`. None selects the
+            arrays below.
         t: Times (m,), s.
         q: Positions (m, n), rad or m.
         tau: Efforts of the drives (m, n), N m or N.
-        v: Velocities (m, n), rad/s or m/s; None: from the positions.
-        cutoff: Frequency, Hz, above which the efforts say nothing of the motion; positions are
-            smoothed at four times that.
-        estimated: Which of ``damping``, ``friction`` and ``armature`` are estimated; the others
-            are taken as described.
+        v: Velocities (m, n), rad/s or m/s; None differentiates the positions.
+        cutoff: Cutoff frequency of the efforts, Hz; that of the positions is four times higher.
+        estimated: Joint parameters to estimate, of ``damping``, ``friction`` and ``armature``;
+            the others have the values of the robot.
 
     Raises:
-        ManipDynError: If the log does not fit the robot, has too few samples, or no efforts.
+        ManipDynError: If the log does not match the robot, or has too few samples or no efforts.
     """
     checked_robot(robot)
     estimated = checked_estimated(estimated)
     if log is not None:
         t, q, tau = _signals(log, robot)
         v = None
-    times, places, efforts, speeds = _checked(robot, t, q, tau, v)
+    times, positions, efforts, velocities = _checked(robot, t, q, tau, v)
     cutoff = positive("cutoff", cutoff, "Hz")
-    period, (places, efforts, speeds) = evenly(times, places, efforts, speeds)
-    places = low_passed(places, period, WIDER * cutoff)
-    moving = low_passed(speeds, period, WIDER * cutoff) if v is not None else rate(places, period)
+    period, (positions, efforts, velocities) = evenly(times, positions, efforts, velocities)
+    positions = low_passed(positions, period, POSITION_CUTOFF * cutoff)
+    if v is None:
+        velocities = rate(positions, period)
+    else:
+        velocities = low_passed(velocities, period, POSITION_CUTOFF * cutoff)
     base = base_parameters(robot, estimated)
-    whole = (places, moving, rate(moving, period), efforts)
-    places, moving, gaining, efforts = (
-        without_ends(each, period, WIDER * cutoff) for each in whole
+    signals = (positions, velocities, rate(velocities, period), efforts)
+    positions, velocities, accelerations, efforts = (
+        without_ends(signal, period, POSITION_CUTOFF * cutoff) for signal in signals
     )
-    observed = observation(robot, base, places, moving, gaining)
-    known = spring_efforts(robot, places) + _resisting(robot, estimated, moving, gaining)
+    observed = observation(robot, base, positions, velocities, accelerations)
+    passive = spring_efforts(robot, positions)
+    passive += _fixed_efforts(robot, estimated, velocities, accelerations)
     described = base.of(stated_parameters(robot))
-    found = least_squares(
+    estimate = least_squares(
         decimated(observed, period, cutoff),
-        decimated(efforts - known, period, cutoff),
+        decimated(efforts - passive, period, cutoff),
         described,
     )
-    deviations = np.sqrt(np.diag(found.covariance))
-    unseen = [name for name, each in zip(base.names, deviations, strict=True) if np.isinf(each)]
+    deviations = np.sqrt(np.diag(estimate.covariance))
+    unseen = [name for name, x in zip(base.names, deviations, strict=True) if np.isinf(x)]
     return Identification(
         robot=robot,
         base=base,
-        values=found.values,
+        values=estimate.values,
         deviations=deviations,
         described=described,
-        covariance=found.covariance,
-        noise=found.noise,
-        residual=found.residual,
-        condition=found.condition,
+        covariance=estimate.covariance,
+        noise=estimate.noise,
+        residual=estimate.residual,
+        condition=estimate.condition,
         unseen=tuple(unseen),
     )
 
 
 def _signals(log: Any, robot: Robot) -> tuple[ArrayLike, ArrayLike, ArrayLike]:
-    """Return times, positions and efforts of a file or a result."""
+    """Return times, positions and efforts of a file or a result, without NaN."""
     if isinstance(log, (str, Path)) and Path(log).suffix == ".csv":
         return from_csv(Path(log), robot)
     if isinstance(log, (str, Path)):
@@ -281,38 +290,38 @@ def _signals(log: Any, robot: Robot) -> tuple[ArrayLike, ArrayLike, ArrayLike]:
         log = read(log)
     efforts = getattr(log, "tau", getattr(log, "effort", None))
     if efforts is None or not hasattr(log, "t") or not hasattr(log, "q"):
-        what = type(log).__name__
-        raise ManipDynError(f"log is a {what}; expected a recording, or t, q and tau")
-    told = np.all(np.isfinite(np.column_stack([log.q, efforts])), axis=1)
-    return log.t[told], log.q[told], efforts[told]
+        kind = type(log).__name__
+        raise ManipDynError(f"log must be a recording or have t, q and tau, got a {kind}.")
+    finite = np.all(np.isfinite(np.column_stack([log.q, efforts])), axis=1)
+    return log.t[finite], log.q[finite], efforts[finite]
 
 
 def _checked(
     robot: Robot, t: Any, q: Any, tau: Any, v: Any
 ) -> tuple[Vector, Matrix, Matrix, Matrix]:
-    """Return clean arrays; velocities that are not given are zeros."""
+    """Return times, positions, efforts and velocities; velocities are zero if `v` is None."""
     if t is None or q is None or tau is None:
-        raise ManipDynError("log, t, q or tau is missing; expected a log, or t, q and tau")
+        raise ManipDynError("log, or t, q and tau must be arguments.")
     times = finite_array("t", t, (len(np.atleast_1d(t)),))
     shape = (len(times), robot.n)
-    speeds = np.zeros(shape) if v is None else v
-    places, efforts = finite_array("q", q, shape), finite_array("tau", tau, shape)
+    velocities = np.zeros(shape) if v is None else v
+    positions, efforts = finite_array("q", q, shape), finite_array("tau", tau, shape)
     if not (efforts.any() or robot.stiffness.any()):
         raise ManipDynError(
-            "tau is zero throughout; expected efforts: a free motion tells ratios, not sizes"
+            "tau must not be zero throughout: a free motion determines ratios of parameters only."
         )
-    return times, places, efforts, finite_array("v", speeds, shape)
+    return times, positions, efforts, finite_array("v", velocities, shape)
 
 
-def _resisting(
-    robot: Robot, estimated: tuple[str, ...], moving: Matrix, gaining: Matrix
+def _fixed_efforts(
+    robot: Robot, estimated: tuple[str, ...], velocities: Matrix, accelerations: Matrix
 ) -> Matrix:
-    """Return what joints resist with by what is described and not estimated, (m, n)."""
-    efforts = np.zeros_like(moving)
+    """Return the efforts (m, n) of joint parameters that are not estimated."""
+    efforts = np.zeros_like(velocities)
     if "damping" not in estimated:
-        efforts += robot.damping * moving
+        efforts += robot.damping * velocities
     if "friction" not in estimated:
-        efforts += robot.coulomb_friction * np.sign(moving)
+        efforts += robot.coulomb_friction * np.sign(velocities)
     if "armature" not in estimated:
-        efforts += robot.armature * gaining
+        efforts += robot.armature * accelerations
     return efforts

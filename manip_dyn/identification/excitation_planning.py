@@ -35,10 +35,10 @@ class Fourier(NamedTuple):
     """Joint motions q_j(t) = center_j + sum_l a_jl sin(l w t) / (l w) - b_jl cos(l w t) / (l w).
 
     Attributes:
-        center: (n,), rad or m.
+        center: Constant terms (n,), rad or m.
         a: Velocities in phase, (n, harmonics), rad/s or m/s.
         b: Velocities out of phase, (n, harmonics), rad/s or m/s.
-        period: s.
+        period: Period, s.
     """
 
     center: Vector
@@ -53,17 +53,17 @@ class Fourier(NamedTuple):
         sines, cosines = np.sin(phases), np.cos(phases)
         q = self.center + sines @ (self.a / rates).T - cosines @ (self.b / rates).T
         v = cosines @ self.a.T + sines @ self.b.T
-        gain = cosines @ (self.b * rates).T - sines @ (self.a * rates).T
-        return q, v, gain
+        a = cosines @ (self.b * rates).T - sines @ (self.a * rates).T
+        return q, v, a
 
     def within(self, low: Vector, high: Vector, fastest: Vector, samples: Vector) -> Fourier:
-        """Return it about the middle of its range, as wide as positions and speeds allow.
+        """Return the motion centred in its range and scaled to the limits of position and speed.
 
         Args:
             low: Lower positions (n,).
             high: Upper positions (n,).
             fastest: Largest speeds (n,).
-            samples: Times (m,) at which the limits are looked at.
+            samples: Times (m,) at which the limits are evaluated.
         """
         q, v, _ = self._replace(center=np.zeros(len(low))).at(samples)
         top, bottom = q.max(axis=0), q.min(axis=0)
@@ -76,20 +76,22 @@ class Fourier(NamedTuple):
 
 
 def series(shape: Vector, joints: int, period: float) -> Fourier:
-    """Return a series about zero by free numbers (2 joints harmonics,): at rest at both ends."""
+    """Return a series about zero from free numbers (2 joints harmonics,), at rest at both ends."""
     a, b = shape.reshape(2, joints, -1)
     orders = np.arange(1, a.shape[1] + 1)
-    a = a - a.mean(axis=1, keepdims=True)  # the sum of a is the first velocity
-    b = b - np.outer(b @ orders, orders) / (orders @ orders)  # and of l b the acceleration
+    a = a - a.mean(axis=1, keepdims=True)  # the sum of a is the initial velocity
+    b = b - np.outer(b @ orders, orders) / (
+        orders @ orders
+    )  # that of l b the initial acceleration
     return Fourier(np.zeros(joints), a, b, period)
 
 
 SAMPLES = 80
-"""Times of a period at which regressor and limits are looked at, while one is searched."""
+"""Times per period at which the search evaluates regressor and limits."""
 SPREAD = 3.0
-"""How differently wide motions the search begins with: from a twentieth to all of the limits."""
+"""Spread of the amplitudes of the initial motions, from a twentieth of the limits to all."""
 FREE, FAST = np.pi, 2.0
-"""Positions from -pi to pi rad and speeds to 2 rad/s where a robot has no limits."""
+"""Positions from -pi to pi rad and speeds up to 2 rad/s for joints without limits."""
 
 
 class Candidate(NamedTuple):
@@ -101,7 +103,7 @@ class Candidate(NamedTuple):
 
 
 class Search:
-    """The condition number of motions by the numbers that shape them."""
+    """Condition numbers of motions as a function of their shape parameters."""
 
     def __init__(
         self,
@@ -111,7 +113,7 @@ class Search:
         effort_limit: ArrayLike | None,
         estimated: tuple[str, ...],
     ):
-        """Take a robot's limits, see `excitation`."""
+        """Initialize with the limits of a robot, see `plan_excitation`."""
         self._robot, self._period = robot, period
         self._base: BaseParameters = base_parameters(robot, estimated)
         self._stated = self._base.of(stated_parameters(robot))
@@ -126,21 +128,21 @@ class Search:
         if effort_limit is not None:
             self.efforts = finite_vector("effort_limit", effort_limit, robot.n)
             if np.any(self.efforts <= 0.0):
-                shown = self.efforts.tolist()
-                raise ManipDynError(f"effort_limit is {shown}; expected numbers above 0")
+                values = self.efforts.tolist()
+                raise ManipDynError(f"effort_limit must be above 0, got {values}.")
         self.evaluations = 0
         self.best = Candidate(None, np.inf, np.zeros(robot.n))
 
     def cost(self, shape: Vector) -> float:
-        """Return the logarithm of the condition number, and more where efforts are too large."""
-        found = self._motion(shape)
-        beyond = float(np.sum(np.maximum(found.effort / self.efforts - 1.0, 0.0)))
-        if beyond == 0.0 and found.condition < self.best.condition:
-            self.best = found
-        return float(np.log(found.condition)) + 10.0 * beyond
+        """Return the logarithm of the condition number plus a penalty for excessive efforts."""
+        candidate = self._motion(shape)
+        excess = float(np.sum(np.maximum(candidate.effort / self.efforts - 1.0, 0.0)))
+        if excess == 0.0 and candidate.condition < self.best.condition:
+            self.best = candidate
+        return float(np.log(candidate.condition)) + 10.0 * excess
 
     def _motion(self, shape: Vector) -> Candidate:
-        """Return a motion by the shapes of its joints, and how much of the limits each uses."""
+        """Return the motion for fractions of the limits and Fourier coefficients of the joints."""
         self.evaluations += 1
         n = self._robot.n
         free = series(shape[n:], n, self._period)
@@ -158,19 +160,19 @@ class Search:
 
 
 STARTS = 20
-"""Random motions per joint with which the search begins."""
+"""Random initial motions per joint."""
 
 
 @dataclass(frozen=True)
 class Excitation:
-    """A periodic motion that begins and ends at rest.
+    """A periodic motion that starts and ends at rest.
 
     Attributes:
         fourier: The motion.
-        condition: Condition number of its regressor, columns scaled to length one.
-        first_condition: That of the best motion with which the search began.
-        effort: Largest efforts on the way with the masses that are described, (n,), N m or N.
-        evaluations: Motions that were looked at.
+        condition: Condition number of its regressor with columns of unit length.
+        first_condition: Condition number of the best initial motion.
+        effort: Largest efforts with the masses of the robot, (n,), N m or N.
+        evaluations: Number of evaluated motions.
     """
 
     fourier: Fourier = field(repr=False)
@@ -201,26 +203,26 @@ def plan_excitation(
     seed: int = 0,
     iterations: int = 300,
 ) -> Excitation:
-    """Search a motion whose regressor is well conditioned, within the limits of the joints.
+    """Plan a motion with a well-conditioned regressor within the limits of the joints.
 
-    Finite Fourier series, which begin and end at rest, as wide and as fast as positions and
-    speeds allow; their shape minimizes the condition number (Swevers et al. 1997): the best of
-    some random ones, improved by Powell's COBYLA, which needs no derivatives of what has kinks.
-    Efforts are those of the masses that are described.
+    The motion is a finite Fourier series that starts and ends at rest and uses the limits of
+    position and speed. Its shape minimizes the condition number (Swevers et al. 1997). The best of
+    several random motions is improved by COBYLA (Powell), because the cost is not differentiable.
+    Efforts are computed with the masses of the robot.
 
     Args:
-        robot: Its limits of position, speed and effort are kept. Nothing is known of obstacles.
+        robot: The robot, with limits of position, speed and effort. Obstacles are ignored.
         period: Duration, s.
-        harmonics: Sines and cosines of each joint.
-        margin: Share of each range of positions and speeds that is kept free at both ends.
-        effort_limit: Efforts (n,), N m or N, instead of the robot's.
-        estimated: As `identify` takes it.
-        seed: Of the random search.
-        iterations: Most motions that the improvement looks at.
+        harmonics: Number of harmonics per joint.
+        margin: Fraction of the ranges of position and speed that remains unused at either end.
+        effort_limit: Effort limits (n,), N m or N, instead of those of the robot.
+        estimated: Joint parameters to estimate, see `identify`.
+        seed: Seed of the random search.
+        iterations: Maximum number of motions that COBYLA evaluates.
 
     Raises:
-        ManipDynError: If an argument makes no sense, or no motion keeps the efforts, as where
-            gravity alone takes more.
+        ManipDynError: If an argument is invalid, or no motion satisfies the effort limits, for
+            example because gravity exceeds them.
     """
     checked_robot(robot)
     period = positive("period", period, "s")
@@ -228,18 +230,19 @@ def plan_excitation(
     iterations = whole_number("iterations", iterations, 1)
     margin = not_negative("margin", margin)
     if margin >= 0.5:
-        raise ManipDynError(f"margin is {margin:g}; expected 0 to below 0.5")
+        raise ManipDynError(f"margin must be at least 0 and below 0.5, got {margin:g}.")
     search = Search(robot, period, margin, effort_limit, checked_estimated(estimated))
     rng = np.random.default_rng(whole_number("seed", seed, 0))
     shapes = [rng.normal(size=(2 * harmonics + 1) * robot.n) for _ in range(STARTS * robot.n)]
     first = min(shapes, key=search.cost)
-    begun = search.best.condition
+    first_condition = search.best.condition
     size = {"maxiter": max(iterations, len(first) + 2), "rhobeg": 0.5, "tol": 1e-3}
     minimize(search.cost, first, method="COBYLA", options=size)
     motion, condition, effort = search.best
     if motion is None:
         raise ManipDynError(
-            f"no motion of {search.evaluations} keeps the efforts of '{robot.name}', "
-            f"{search.efforts.tolist()}; expected a longer period, or an arm that holds itself"
+            f"None of {search.evaluations} motions satisfies the effort limits of "
+            f"'{robot.name}', {search.efforts.tolist()}. Use a longer period, or load the robot "
+            "with holds_itself=True if its controller compensates gravity."
         )
-    return Excitation(motion, condition, begun, effort, search.evaluations)
+    return Excitation(motion, condition, first_condition, effort, search.evaluations)

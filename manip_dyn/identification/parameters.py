@@ -1,4 +1,9 @@
-"""Dynamic parameters of an arm: regressor, standard parameters and base parameters."""
+"""Dynamic parameters of an arm: regressor, standard parameters and base parameters.
+
+Efforts are linear in ten inertial parameters per body. The base parameters of
+`codegen.rigid_body.bodies` follow from the joint types; further combinations follow from the
+dimensions of the arm, by a rank-revealing factorization at random states (Gautier 1991).
+"""
 
 from __future__ import annotations
 
@@ -21,39 +26,39 @@ from manip_dyn.robot import Robot
 from manip_dyn.robot.model import checked_robot
 
 OF_A_BODY = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
-"""Mass, first moments and moments of inertia about the body's origin; z is its joint's axis."""
+"""Mass, first moments and moments of inertia about the body's origin; z is the joint axis."""
 OF_A_JOINT = ("damping", "friction", "armature")
 
 
 def checked_estimated(names: Iterable[str]) -> tuple[str, ...]:
-    """Return which parameters of joints are estimated; a name alone stands for itself."""
-    given = (names,) if isinstance(names, str) or not isinstance(names, Iterable) else names
-    chosen = tuple(given)
-    for each in chosen:
-        if each not in OF_A_JOINT:
-            hint = closest(each, OF_A_JOINT)
-            raise ManipDynError(f"estimated has {each!r}{hint}")
-    return chosen
+    """Return the joint parameters to estimate as a tuple; `names` may be a single name."""
+    single = isinstance(names, str) or not isinstance(names, Iterable)
+    parameters = (names,) if single else tuple(names)
+    for parameter in parameters:
+        if parameter not in OF_A_JOINT:
+            hint = closest(parameter, OF_A_JOINT)
+            raise ManipDynError(f"estimated must name joint parameters, got {parameter!r}{hint}")
+    return parameters
 
 
 def parameter_names(robot: Robot) -> list[str]:
     """Return the names of all parameters (13 n), such as ``elbow Izz`` and ``elbow damping``."""
-    return [f"{joint} {each}" for joint in robot.joint_names for each in OF_A_BODY] + [
-        f"{joint} {each}" for each in OF_A_JOINT for joint in robot.joint_names
+    return [f"{joint} {parameter}" for joint in robot.joint_names for parameter in OF_A_BODY] + [
+        f"{joint} {parameter}" for parameter in OF_A_JOINT for joint in robot.joint_names
     ]
 
 
 def stated_parameters(robot: Robot) -> Vector:
-    """Return the parameters (13 n) that URDF and YAML state."""
-    bodies = [flat(each) for each in rigid_bodies(robot.bodies)]
+    """Return the parameters (13 n) of URDF and YAML file."""
+    bodies = [flat(body) for body in rigid_bodies(robot.bodies)]
     return np.concatenate([*bodies, robot.damping, robot.coulomb_friction, robot.armature])
 
 
 def regressor(robot: Robot, q: Matrix, v: Matrix, a: Matrix) -> Tensor:
-    """Return what each parameter of size one adds to the efforts, (m, n, 13 n).
+    """Return the efforts per unit of each parameter, (m, n, 13 n).
 
     Args:
-        robot: Its masses and friction do not matter.
+        robot: The robot; its masses and friction are not used.
         q: Positions (m, n), rad or m.
         v: Velocities (m, n), rad/s or m/s.
         a: Accelerations (m, n), rad/s^2 or m/s^2.
@@ -73,24 +78,24 @@ def regressor(robot: Robot, q: Matrix, v: Matrix, a: Matrix) -> Tensor:
                 if body.parent >= 0:
                     moment, force = to_parent(poses[j], moment, force)
                 j = body.parent
-    every = np.arange(n)
-    for k, resists in enumerate((v, np.sign(v), a)):
-        result[:, every, (10 + k) * n + every] = resists
+    joints = np.arange(n)
+    for k, factor in enumerate((v, np.sign(v), a)):
+        result[:, joints, (10 + k) * n + joints] = factor
     return result
 
 
 def spring_efforts(robot: Robot, q: Matrix) -> Matrix:
-    """Return the efforts (m, n) against the springs, which are taken as known."""
+    """Return the efforts (m, n) against the springs, which are assumed to be correct."""
     return robot.stiffness * (q - robot.rest)
 
 
 def unit(k: int) -> Rigid:
-    """Return a body of which one of the ten parameters is one, the others zero."""
+    """Return a body whose parameter k is one; its other parameters are zero."""
     return rigid_of(np.eye(10)[k])
 
 
 def rigid_of(ten: Vector) -> Rigid:
-    """Return a body by its ten parameters (10,)."""
+    """Return a body from its ten parameters (10,)."""
     mass, x, y, z, xx, xy, xz, yy, yz, zz = ten.tolist()
     return Rigid(mass, [x, y, z], [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
@@ -102,30 +107,29 @@ def flat(rigid: Rigid) -> Vector:
 
 
 def _poses(robot: Robot, q: Matrix) -> list[JointPose]:
-    """Return the bodies' poses in their parents, over arrays (m,)."""
+    """Return the poses of the bodies in their parents, with arrays (m,) as scalars."""
     poses = []
     for body, position in zip(robot.bodies, q.T, strict=True):
         rotation, origin = body.rotation.tolist(), body.translation.tolist()
         if body.prismatic:
-            place = [position * row[2] + x for row, x in zip(rotation, origin, strict=True)]
-            poses.append(JointPose(rotation, np.ones_like(position), 0.0 * position, place))
+            moved = [position * row[2] + x for row, x in zip(rotation, origin, strict=True)]
+            poses.append(JointPose(rotation, np.ones_like(position), 0.0 * position, moved))
         else:
             poses.append(JointPose(rotation, np.cos(position), np.sin(position), origin))
     return poses
 
 
 STATES, RANK = 20, 1e-9
-"""Random states per joint, and the size relative to others below which a column has no direction
-of its own."""
+"""Random states per joint, and relative size below which a column is linearly dependent."""
 
 
 class BaseParameters(NamedTuple):
-    """Which parameters are told apart, and of what they are made.
+    """Base parameters as linear combinations of all parameters.
 
     Attributes:
-        names: Of the parameter that leads each combination, (b,).
-        columns: Its place among all, (b,).
-        combination: Base parameters by all parameters, (b, 13 n).
+        names: Names of the leading parameter of each combination, (b,).
+        columns: Indices of the leading parameters, (b,).
+        combination: Matrix from all parameters to base parameters, (b, 13 n).
         every: Names of all parameters (13 n).
     """
 
@@ -134,12 +138,12 @@ class BaseParameters(NamedTuple):
     combination: Matrix
     every: tuple[str, ...]
 
-    def of(self, every: Vector) -> Vector:
-        """Return the base parameters (b,) of all parameters (13 n,)."""
-        return self.combination @ every
+    def of(self, parameters: Vector) -> Vector:
+        """Return the base parameters (b,) for all parameters (13 n,)."""
+        return self.combination @ parameters
 
     def formula(self, k: int) -> str:
-        """Return what a base parameter is the sum of."""
+        """Return base parameter k as a sum of parameters."""
         row = self.combination[k]
         terms = [
             f"{factor:+.4g} {self.every[j]}" if abs(factor - 1.0) > 1e-12 else f"+ {self.every[j]}"
@@ -150,54 +154,54 @@ class BaseParameters(NamedTuple):
 
     @property
     def invisible(self) -> tuple[str, ...]:
-        """The parameters that no effort depends on."""
-        seen = np.flatnonzero(np.abs(self.combination).max(axis=0))
-        return tuple(name for j, name in enumerate(self.every) if j not in seen)
+        """Names of parameters on which no effort depends."""
+        used = np.flatnonzero(np.abs(self.combination).max(axis=0))
+        return tuple(name for j, name in enumerate(self.every) if j not in used)
 
 
 def base_parameters(robot: Robot, estimated: tuple[str, ...] = OF_A_JOINT) -> BaseParameters:
     """Return the base parameters of a robot.
 
     Args:
-        robot: Its dimensions and gravity count, its masses do not.
-        estimated: Which of ``damping``, ``friction`` and ``armature`` are among the parameters.
+        robot: The robot; only its dimensions and gravity are used.
+        estimated: Joint parameters to include, of ``damping``, ``friction`` and ``armature``.
     """
     n, estimated = checked_robot(robot).n, checked_estimated(estimated)
-    regroup = np.zeros((13 * n, 13 * n))
-    regroup[: 10 * n, : 10 * n] = _regrouping(robot)
+    by_joint_types = np.zeros((13 * n, 13 * n))
+    by_joint_types[: 10 * n, : 10 * n] = _base_parameter_matrix(robot)
     for k, kind in enumerate(OF_A_JOINT):
-        at = np.arange(n) + (10 + k) * n
-        regroup[at, at] = float(kind in estimated)
-    candidates = np.flatnonzero(np.abs(regroup).max(axis=1) > 0.0)
-    stacked = _at_random(robot)[:, candidates]
+        indices = np.arange(n) + (10 + k) * n
+        by_joint_types[indices, indices] = float(kind in estimated)
+    candidates = np.flatnonzero(np.abs(by_joint_types).max(axis=1) > 0.0)
+    stacked = _random_regressor(robot)[:, candidates]
     size = np.linalg.norm(stacked, axis=0)
-    seen = size > RANK * size.max()
-    candidates, stacked = candidates[seen], stacked[:, seen] / size[seen]
-    (triangle,) = qr(stacked, mode="r")  # its columns have the lengths and angles of those
+    nonzero = size > RANK * size.max()
+    candidates, stacked = candidates[nonzero], stacked[:, nonzero] / size[nonzero]
+    (triangle,) = qr(stacked, mode="r")  # preserves lengths and angles of the columns
     square = triangle[: len(candidates)]
-    kept = _independent(square)
-    rest = np.setdiff1d(np.arange(len(candidates)), kept)
-    shares = np.zeros((len(kept), len(candidates)))
-    shares[np.arange(len(kept)), kept] = 1.0
-    if len(rest):
-        (both,) = qr(np.hstack([square[:, kept], square[:, rest]]), mode="r")
-        first = slice(len(kept))
-        shares[:, rest] = solve_triangular(both[first, first], both[first, len(kept) :])
-    shares *= size[seen] / size[seen][kept][:, None]
-    combination = shares @ regroup[candidates]
+    basis = _independent(square)
+    dependent = np.setdiff1d(np.arange(len(candidates)), basis)
+    factors = np.zeros((len(basis), len(candidates)))
+    factors[np.arange(len(basis)), basis] = 1.0
+    if len(dependent):
+        (both,) = qr(np.hstack([square[:, basis], square[:, dependent]]), mode="r")
+        first = slice(len(basis))
+        factors[:, dependent] = solve_triangular(both[first, first], both[first, len(basis) :])
+    factors *= size[nonzero] / size[nonzero][basis][:, None]
+    combination = factors @ by_joint_types[candidates]
     combination[np.abs(combination) < 1e-10] = 0.0
-    every = parameter_names(robot)
-    columns = candidates[kept]
-    return BaseParameters(tuple(every[j] for j in columns), columns, combination, tuple(every))
+    names = parameter_names(robot)
+    columns = candidates[basis]
+    return BaseParameters(tuple(names[j] for j in columns), columns, combination, tuple(names))
 
 
 def observation(robot: Robot, base: BaseParameters, q: Matrix, v: Matrix, a: Matrix) -> Tensor:
-    """Return what each base parameter of size one adds to the efforts, (m, n, b)."""
+    """Return the efforts per unit of each base parameter, (m, n, b)."""
     return regressor(robot, q, v, a)[:, :, base.columns]
 
 
-def _regrouping(robot: Robot) -> Matrix:
-    """Return regrouped inertial parameters by the bodies' own, (10 n, 10 n)."""
+def _base_parameter_matrix(robot: Robot) -> Matrix:
+    """Return the matrix from inertial to base parameters by joint types, (10 n, 10 n)."""
     columns = []
     for row in np.eye(10 * robot.n):
         rigid = [rigid_of(ten) for ten in row.reshape(robot.n, 10)]
@@ -205,7 +209,7 @@ def _regrouping(robot: Robot) -> Matrix:
     return np.array(columns).T
 
 
-def _at_random(robot: Robot) -> Matrix:
+def _random_regressor(robot: Robot) -> Matrix:
     rng = np.random.default_rng(0)
     count = STATES * robot.n
     q = rng.uniform(-np.pi, np.pi, (count, robot.n))
@@ -214,14 +218,15 @@ def _at_random(robot: Robot) -> Matrix:
 
 
 def _independent(columns: Matrix) -> np.ndarray:
-    """Return which columns (of length one) are no combination of those before, in order."""
+    """Return the indices of columns (of unit length) independent of all previous columns."""
     basis = np.zeros((len(columns), 0))
-    kept: list[int] = []
+    indices: list[int] = []
     for j, column in enumerate(columns.T):
-        left = column - basis @ (basis.T @ column)
-        left -= basis @ (basis.T @ left)  # twice is enough (Giraud, Langou, Rozloznik 2005)
-        length = np.linalg.norm(left)
+        remainder = column - basis @ (basis.T @ column)
+        # Two projections suffice (Giraud, Langou, Rozloznik 2005).
+        remainder -= basis @ (basis.T @ remainder)
+        length = np.linalg.norm(remainder)
         if length > RANK:
-            basis = np.column_stack([basis, left / length])
-            kept.append(j)
-    return np.array(kept, dtype=int)
+            basis = np.column_stack([basis, remainder / length])
+            indices.append(j)
+    return np.array(indices, dtype=int)

@@ -13,12 +13,12 @@ from manip_dyn.robot import Robot
 
 
 def from_csv(file: Path, robot: Robot) -> tuple[Vector, Matrix, Matrix]:
-    """Return times (m,), positions (m, n) and efforts (m, n) of a file.
+    """Return times (m,), positions (m, n) and efforts (m, n) of a CSV file.
 
-    They are its columns ``t``, ``position_JOINT`` and ``effort_JOINT``; others are left out.
+    Its columns are ``t``, ``position_JOINT`` and ``effort_JOINT``; other columns are ignored.
 
     Raises:
-        ManipDynError: If the file cannot be read, a column is missing, or an entry is no number.
+        ManipDynError: If the file cannot be read, or lacks a column or a number.
     """
     try:
         with open(file, encoding="utf-8", newline="") as opened:
@@ -26,63 +26,65 @@ def from_csv(file: Path, robot: Robot) -> tuple[Vector, Matrix, Matrix]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ManipDynError(f"log '{file}' cannot be read: {reason}") from error
-    wanted = ["t", *(f"{part}_{j}" for part in ("position", "effort") for j in robot.joint_names)]
-    for name in wanted:
+    kinds = ("position", "effort")
+    columns = ["t", *(f"{kind}_{joint}" for kind in kinds for joint in robot.joint_names)]
+    for name in columns:
         if name not in head:
             raise ManipDynError(f"log '{file}' has no column '{name}'{closest(name, head)}")
-    places = [head.index(name) for name in wanted]
+    indices = [head.index(name) for name in columns]
     numbers = []
     for line, row in enumerate(rows, 2):
         if not row:
             continue
         try:
-            numbers.append([float(row[k]) for k in places])
+            numbers.append([float(row[k]) for k in indices])
         except (ValueError, IndexError) as error:
             raise ManipDynError(
-                f"log '{file}', line {line}: {error}; expected a number in each column"
+                f"log '{file}', line {line} must have a number in each column: {error}."
             ) from error
-    table = np.array(numbers).reshape(len(numbers), len(wanted))
+    table = np.array(numbers).reshape(len(numbers), len(columns))
     return table[:, 0], table[:, 1 : 1 + robot.n], table[:, 1 + robot.n :]
 
 
 ORDER = 4
-"""Of the Butterworth filter, which runs forwards and backwards."""
-FEWEST = 30
-"""Samples without which nothing is filtered."""
+"""Order of the Butterworth filter, which runs forwards and backwards."""
+MINIMUM_SAMPLES = 30
 
 
 def evenly(t: Vector, *signals: Matrix) -> tuple[float, list[Matrix]]:
-    """Return the period, s, and the signals (m, n) at even times, by linear interpolation.
+    """Return the sampling period, s, and signals (m, n) interpolated at uniform times.
 
     Raises:
-        ManipDynError: If the times (m,) do not rise, or there are too few.
+        ManipDynError: If the times (m,) do not increase, or there are too few.
     """
-    if len(t) < FEWEST:
-        raise ManipDynError(f"the log has {len(t)} samples; expected {FEWEST} or more")
+    if len(t) < MINIMUM_SAMPLES:
+        raise ManipDynError(f"log must have at least {MINIMUM_SAMPLES} samples, got {len(t)}.")
     steps = np.diff(t)
     if np.any(steps <= 0.0):
-        at = int(np.argmin(steps))
-        raise ManipDynError(f"t is {t[at]:g}, then {t[at + 1]:g} s; expected times that rise")
+        k = int(np.argmin(steps))
+        raise ManipDynError(f"t must increase, got {t[k]:g} s followed by {t[k + 1]:g} s.")
     period = float(t[-1] - t[0]) / (len(t) - 1)
     even = t[0] + period * np.arange(len(t))
     if np.abs(even - t).max() < 1e-6 * period:
         return period, list(signals)
-    return period, [np.array([np.interp(even, t, x) for x in each.T]).T for each in signals]
+    return period, [
+        np.array([np.interp(even, t, column) for column in signal.T]).T for signal in signals
+    ]
 
 
 def low_passed(signal: Array, period: float, cutoff: float) -> Array:
-    """Return a signal (m, ...) without what is faster than `cutoff`, Hz, and without delay."""
+    """Return a signal (m, ...) after a zero-phase low-pass filter with `cutoff`, Hz."""
     if cutoff >= 0.45 / period:
         return signal
-    from scipy.signal import butter, sosfiltfilt  # loads slowly
+    from scipy.signal import butter, sosfiltfilt  # slow to import
 
     return sosfiltfilt(butter(ORDER, cutoff, fs=1.0 / period, output="sos"), signal, axis=0)
 
 
 def rate(signal: Matrix, period: float) -> Matrix:
-    """Return the time derivative of a signal (m, n): central differences of fourth order.
+    """Return the time derivative of a signal (m, n) by central differences of fourth order.
 
-    At both ends, two samples each, those of `numpy.gradient`.
+    The two samples at either end are those of `numpy.gradient`.
     """
     result = np.gradient(signal, period, axis=0, edge_order=2)
     inner = 8.0 * (signal[3:-1] - signal[1:-3]) - (signal[4:] - signal[:-4])
@@ -91,16 +93,13 @@ def rate(signal: Matrix, period: float) -> Matrix:
 
 
 def decimated(signal: Array, period: float, cutoff: float) -> Array:
-    """Return a signal (m, ...) filtered, with as many samples as differ, without both ends.
-
-    What is cut off is what a filter makes up there.
-    """
+    """Return a signal (m, ...) low-passed and downsampled, without the filter's end effects."""
     step = max(1, round(0.5 / (cutoff * period)))
     return without_ends(low_passed(signal, period, cutoff), period, cutoff)[::step]
 
 
 def without_ends(signal: Array, period: float, cutoff: float) -> Array:
-    """Return a filtered signal (m, ...) without two periods of `cutoff` at both ends."""
+    """Return a signal (m, ...) without two periods of `cutoff` at both ends."""
     if cutoff >= 0.45 / period:
         return signal[2 : len(signal) - 2]
     margin = min(len(signal) // 8, round(2.0 / (cutoff * period)))
