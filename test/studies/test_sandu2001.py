@@ -156,7 +156,8 @@ def test_steps_are_compared_around_both_hits(before, after, holds):
     for end, step in (*ends, (hits[1] + 0.2, after), (5.0, before)):
         t += [*np.arange(t[-1] + step, end - 1e-9, step), end]
     t = np.array(t)
-    motion = SimpleNamespace(t=t, q=np.zeros((len(t), 3)), steps=1, failures=0, evaluations=4)
+    work = SimpleNamespace(steps=1, failures=0, evaluations=4)
+    motion = SimpleNamespace(t=t, q=np.zeros((len(t), 3)), statistics=work)
     claims = sandu2001.car_claims.claims([], [], {"artificial": motion})
     shrinks, grows = (next(c for c in claims if c.key == key) for key in ("shrinks", "grows"))
     assert [case.holds for case in shrinks.evidence] == [holds] * 2

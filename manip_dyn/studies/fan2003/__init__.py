@@ -206,11 +206,11 @@ def _with_literal_laws(
 ) -> dict[str, Any]:
     """Return the motions under the thesis's holding laws, which are for two joints."""
     if q_switch is None or robot.n != 2:
-        return {"literal": None, "asked_again": None, "spread": None}
+        return {"literal": None, "tested_again": None, "spread": None}
     goal, near = np.zeros(2), settings.near
     return {
         "literal": literal(robot, start, goal, q_switch, near),
-        "asked_again": literal(robot, start, goal, q_switch, near, latched=False),
+        "tested_again": literal(robot, start, goal, q_switch, near, latched=False),
         "spread": spread(robot, start, goal, q_switch, near, half, settings.late),
     }
 

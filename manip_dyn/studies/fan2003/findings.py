@@ -169,7 +169,7 @@ def _case_content(case: CaseFindings) -> dict[str, Any]:
             "exact_switching_positions": _controlled_content(case.controlled_exactly),
             "switching_times": _printed_content(case),
             "literal_laws": _literal_content(case.literal, case.spread),
-            "literal_laws_asked_again": _literal_content(case.asked_again, None),
+            "literal_laws_tested_again": _literal_content(case.tested_again, None),
         },
         "full_grid_search": case.full_grid,
         "peak_work": [row._asdict() for row in case.peaks],
@@ -255,12 +255,12 @@ def controllers(cases: Cases) -> Table:
     head = (
         "case",
         "printed, s",
-        "truly held, s",
+        "held exactly, s",
         "stops short by",
         "literal law (A.4, A.7), s",
         "drift",
-        "asked again (A.10), s",
-        "first to last digits and late decisions, s",
+        "tested again (A.10), s",
+        "range over last digits and late decisions, s",
         "arrive",
         "status",
     )
@@ -270,7 +270,7 @@ def controllers(cases: Cases) -> Table:
 
 
 def _controllers_row(case: CaseFindings) -> tuple[object, ...]:
-    held, free, again, spread = case.controlled, case.literal, case.asked_again, case.spread
+    held, free, again, spread = case.controlled, case.literal, case.tested_again, case.spread
     assert held is not None
     assert free is not None
     assert again is not None

@@ -189,7 +189,7 @@ class CaseFindings:
         arrives_rounded: Whether it arrives for some rounding of the printed positions.
         printed: Replay of the printed switching times, if there are any.
         literal: The printed positions under the thesis's holding laws (A.7), for two joints.
-        asked_again: The same if an arrived joint is tested again at every step (A.10).
+        tested_again: The same if an arrived joint is tested again at every step (A.10).
         spread: Variation of `literal` with the last printed digits and late decisions.
         full_grid: Result of the thesis's search over its whole grid, or None.
         peaks: Peak works on the links.
@@ -219,7 +219,7 @@ class CaseFindings:
     arrives_rounded: bool
     printed: Printed | None
     literal: Literal | None
-    asked_again: Literal | None
+    tested_again: Literal | None
     spread: Spread | None
     full_grid: dict[str, Any] | None
     peaks: tuple[PeakRow, ...]

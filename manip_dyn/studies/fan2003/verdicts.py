@@ -48,23 +48,24 @@ def claims(cases: Cases) -> tuple[Claim, ...]:
         ),
         (
             "minimum times",
-            "printed minimum time / certified; a unit of the last digit from 1, switches a motion",
+            "printed minimum time / certified; within a unit of the last "
+            "digit of 1, with switches of an extremal",
             _minimum_times(tables),
         ),
         (
             "positions arrive",
-            "arrival with early joints truly held, s (0: none); each joint gets there",
+            "arrival with early joints held exactly, s (0: none); each joint arrives",
             [_held_arrival(case) for case in tables if case.controlled is not None],
         ),
         (
             "positions arrive",
-            "arrival under the literal laws of A.4 and A.7, s (0: none); each joint gets there",
+            "arrival under the literal laws of A.4 and A.7, s (0: none); each joint arrives",
             [_literal_arrival(case) for case in tables if case.literal is not None],
         ),
         (
             "printed times",
             "printed final time, s; between the first and last arrival under the literal laws "
-            "that the last printed digits and decisions up to 1e-4 s late allow",
+            "with varied last digits and decisions up to 1e-4 s late",
             [_printed_time(case) for case in tables if case.spread is not None],
         ),
         (
@@ -196,10 +197,9 @@ def _singular(case: CaseFindings) -> Evidence:
 def _efficient(cases: Cases) -> Iterable[Claim]:
     """Return the claims about planning times with the verdicts for shifted times."""
     for measure, slow in (
-        (f"planning time, exact minimum / our zero net work; above {FASTER:g}", "zero net work"),
+        (f"planning time, exact minimum / zero net work; above {FASTER:g}", "zero net work"),
         (
-            f"planning time, exact minimum / the thesis's own search where it ends; above "
-            f"{FASTER:g}",
+            f"planning time, exact minimum / the thesis's search if it ends; above {FASTER:g}",
             "grid",
         ),
     ):
@@ -342,7 +342,7 @@ def _net_work_words(case: CaseFindings) -> tuple[list[str], bool]:
                 f"The zero-net-work motion of {case.joints[i]} comes to rest at "
                 f"{motion.arrival_times[i]:.5f} s, {abs(short):.5f} s "
                 f"{'after' if short > 0 else 'before'} the printed time"
-                + (f", when it is {_distance(case, i, t):.1e} away." if short > 0 else ".")
+                + (f", when it is {_distance(case, i, t):.1e} from it." if short > 0 else ".")
             )
             wrong = True
     if replay is not None and not replay.arrived and not case.arrives_rounded:
@@ -355,7 +355,7 @@ def _net_work_words(case: CaseFindings) -> tuple[list[str], bool]:
         )
     elif case.grid is not None:
         words.append(
-            f"The thesis's grid search finds nothing in {case.grid['trials']} trials around "
+            f"The thesis's grid search finds no solution in {case.grid['trials']} trials around "
             "the exact switching positions."
         )
     return words, wrong
@@ -371,9 +371,9 @@ def _distance(case: CaseFindings, joint: int, t: float) -> float:
 def _controller_words(case: CaseFindings, replay: Controlled) -> str:
     joint = case.joints[replay.farthest]
     short = (
-        f"With early joints truly held the printed switching positions leave the braked {joint} "
+        f"With early joints held exactly the printed switching positions leave the braked {joint} "
         f"{replay.miss:.1e} {case.units[replay.farthest]} short of its goal at "
-        f"{replay.t_end:.4f} s, whatever the rounding of the printed digits"
+        f"{replay.t_end:.4f} s, for any rounding of the printed digits"
     )
     exact = case.controlled_exactly
     if exact.arrived:
@@ -389,41 +389,41 @@ def _literal_words(case: CaseFindings) -> str:
     if run is None or spread is None:
         return ""
     if not run.arrived and spread.arrived == 0:
-        return "Under the thesis's own holding laws they do not arrive either."
+        return "Under the thesis's holding laws they do not arrive either."
     last = max(t for t in case.published["zero_net_work"]["t_final"] if t is not None)
     i = int(np.argmax(run.drift))
     words = (
-        f"Under the thesis's own holding laws, true of a joint at rest at its goal alone, "
+        f"Under the thesis's holding laws, which are exact only for a joint at rest at its goal, "
         f"{case.joints[i]} drifts by up to {run.drift[i]:.1e} {case.units[i]} and the last "
         f"joint arrives at {run.t_arrival.max():.4f} s, between {spread.earliest:.4f} and "
-        f"{spread.latest:.4f} s as the last printed digits and decisions up to 1e-4 s late have "
-        "it: "
+        f"{spread.latest:.4f} s depending on the last printed digits and on decisions up to "
+        "1e-4 s late: "
     )
     if spread.covers(last, half_unit(case.published)):
-        return f"{words}the printed {last:.4f} s is among them."
-    return f"{words}the printed {last:.4f} s is not among them."
+        return f"{words}the printed {last:.4f} s is in this range."
+    return f"{words}the printed {last:.4f} s is not in this range."
 
 
 def _minimum_words(case: CaseFindings) -> tuple[list[str], bool]:
     ours, published = case.minimum_time, case.published["minimum_time"]
     replay, gap = case.printed, published["t_final"] - ours.t_final
     if abs(gap) <= half_unit(case.published) * (1.0 + 1e-6):
-        words = ["The minimum time is the printed one, certified."]
+        words = ["The printed minimum time is certified."]
         return words + ([_refined_words(case)] if _other_switches(case) else []), False
     words = []
     if replay is not None and replay.ends_at_goal and not replay.is_solution:
         words.append(
-            "The printed minimum-time motion is no solution of the thesis's own equations: the "
-            f"nearest one has times {replay.shift:.1e} s off, rounding of the printed digits "
+            "The printed minimum-time motion is no solution of the thesis's equations: times of "
+            f"the nearest solution differ by {replay.shift:.1e} s; rounding of the printed digits "
             f"explains {replay.half_unit:.0e} s."
         )
     if replay is not None and not replay.ends_at_goal:
         k, n = replay.worst, len(case.joints)
         unit = case.units[k % n] + ("/s" if k >= n else "")
         words.append(
-            "The printed minimum-time motion is no solution of the thesis's own equations: its "
+            "The printed minimum-time motion is no solution of the thesis's equations: its "
             f"switches end {abs(replay.end[k]):.1e} {unit} from rest at the goal "
-            f"({case.joints[k % n]}), rounding of the printed digits explains "
+            f"({case.joints[k % n]}); rounding of the printed digits explains "
             f"{replay.rounding[k]:.1e}."
         )
     if replay is not None and replay.refined is not None:
@@ -464,7 +464,7 @@ def _refined_words(case: CaseFindings) -> str:
         return "Newton's method leads from the printed switches to the certified motion."
     what = "; ".join(replay.failures) or "certified, a local minimum"
     if abs(replay.refined - case.minimum_time.t_final) < 1e-6:
-        what = "other switches, and as fast as the one above"
+        what = "other switches, and the same time as above"
     return (
         f"Newton's method leads from the printed switches to a motion of {replay.refined:.6f} s: "
         f"{what}."
@@ -476,7 +476,7 @@ def _pd_words(case: CaseFindings) -> list[str]:
     assert pd is not None
     words = [
         f"PD control overshoots and stays within {pd.near:g} rad of the goal "
-        + ("nowhere." if pd.t_settled is None else f"from {pd.t_settled:.4f} s on.")
+        + ("at no time." if pd.t_settled is None else f"from {pd.t_settled:.4f} s on.")
     ]
     if published is not None:
         words.append(f"At the printed {published:.4f} s it is {pd.at_published:.1e} rad away.")

@@ -52,7 +52,7 @@ class SafetyRow(NamedTuple):
     method: str
     sigma: float
     evaluations: float
-    failed_share: float
+    failed_fraction: float
 
 
 class ReferenceRun(NamedTuple):

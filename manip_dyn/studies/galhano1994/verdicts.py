@@ -95,14 +95,14 @@ def claims(
         ),
         (
             "embedding gains",
-            "error ratio, its own formula at equal steps / with controlled steps; above 1",
+            "error ratio, its formula at equal steps / with step control; above 1",
             at_equal_steps,
             with_even,
         ),
         (
             "gain is lost",
-            "share of that gain over the fixed-step method (decades) that is gone at equal time; "
-            "above 1/2",
+            "fraction of that gain over the fixed-step method (decades) that is lost at equal "
+            "time; above 1/2",
             lost_gain,
             with_fixed,
         ),
@@ -150,8 +150,8 @@ def claims(
         ),
         (
             "heuristic, limited",
-            "gain of T_pp as a share of that of T_p+1,p, which takes the same coefficients, equal "
-            "steps (decades); between 0 and 1",
+            "gain of T_pp as a fraction of that of T_p+1,p, which has the same coefficients, "
+            "equal steps (decades); between 0 and 1",
             fraction_of_next,
             thirds,
         ),

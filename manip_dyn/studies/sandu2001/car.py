@@ -60,7 +60,7 @@ def explicit_rows(
         began = time.process_time()
         motion = simulate_by_adams(car, short, rtol=tolerance)
         seconds = time.process_time() - began
-        step = f"{short / motion.statistics.steps:.2g} s a step"
+        step = f"{short / motion.statistics.steps:.2g} s per step"
         cost = (seconds, motion.statistics.steps, motion.statistics.evaluations)
         yield TimeRow(
             "table3", "Adams", short, tolerance, float("nan"), *cost, f"as measured, {step}"
@@ -170,7 +170,9 @@ def facts(results: dict[str, MechanismMotion]) -> Iterator[CarRow]:
         )
         late = height[motion.t > 3.5]
         yield CarRow(
-            f"its motion after 3.5 s, peak to peak [m], {end}", nothing, float(np.ptp(late))
+            f"motion of the chassis after 3.5 s, peak to peak [m], {end}",
+            nothing,
+            float(np.ptp(late)),
         )
         for first, last in ((0.0, 0.5), (0.5, 1.6), (1.6, 3.0), (3.0, 5.0)):
             step = _median_step(motion.t, first, last)
@@ -187,7 +189,7 @@ def _modes(car: Mechanism) -> Iterator[CarRow]:
         slowest = vibrations[np.argmax(vibrations.real)]
         yield CarRow(f"least decay of a vibration [1/s]{name}", float("nan"), float(slowest.real))
         frequency = float(abs(slowest.imag)) / (2.0 * np.pi)
-        yield CarRow(f"its frequency [Hz]{name}", float("nan"), frequency)
+        yield CarRow(f"frequency of this vibration [Hz]{name}", float("nan"), frequency)
 
 
 def _median_step(t: Vector, first: float, last: float) -> float:

@@ -50,12 +50,12 @@ def claims(times: Times, leads: Sequence[LeadRow], motions: Motions) -> list[Cla
     measures: list[tuple[str, str, Iterable[Evidence]]] = [
         (
             "three evaluations",
-            "evaluations for a step of figure 5, tried again or not; at most 3",
+            "evaluations per step of figure 5, including rejected steps; at most 3",
             _evaluations(motions),
         ),
         (
             "settles",
-            f"chassis height after 5 s less the printed one, m; at most {AT_REST:g}",
+            f"chassis height after 5 s minus the printed one, m; at most {AT_REST:g}",
             _settled(motions),
         ),
         (
@@ -92,7 +92,7 @@ def claims(times: Times, leads: Sequence[LeadRow], motions: Motions) -> list[Cla
         ),
         (
             "shrinks",
-            f"mean step in the {WINDOW:g} s from a hit on / in those before; below 1",
+            f"mean step in the {WINDOW:g} s after a hit / before it; below 1",
             _shrinks(motions),
         ),
         (
@@ -107,8 +107,8 @@ def claims(times: Times, leads: Sequence[LeadRow], motions: Motions) -> list[Cla
         ),
         (
             "grows",
-            "evaluations from 2 to 4 s / to 2 s; at most the largest share of the printed times, "
-            f"{_largest_fraction():.3f}",
+            "evaluations from 2 to 4 s / to 2 s; at most the largest fraction of the printed "
+            f"times, {_largest_fraction():.3f}",
             _late_costs(implicit),
         ),
     ]
@@ -132,7 +132,7 @@ def car_claims(explicit_duration: float) -> list[Claim]:
     measures: list[tuple[str, str, Iterable[Evidence]]] = [
         (
             "car",
-            "ours less printed; 0",
+            "model minus printed; 0",
             [
                 Evidence(name, count - PUBLISHED["car"][name], count == PUBLISHED["car"][name])
                 for name, count in counts.items()
@@ -140,17 +140,17 @@ def car_claims(explicit_duration: float) -> list[Claim]:
         ),
         (
             "car's eigenvalue",
-            "real part, ours (calibrated) / printed; within 1%",
+            "real part, calibrated model / printed; within 1%",
             [Evidence("at the start", ratio, abs(ratio - 1.0) <= 0.01)],
         ),
         (
             "car's eigenvalue",
-            "imaginary part as a share of the real one; at most 0.01",
+            "ratio of imaginary to real part; at most 0.01",
             [Evidence("at the start", imaginary, imaginary <= 0.01)],
         ),
         (
             "hits",
-            "ours (wheelbase chosen) less printed, s; at most 0.05",
+            "model (chosen wheelbase) minus printed, s; at most 0.05",
             [Evidence(name, t - printed, abs(t - printed) <= 0.05) for name, t, printed in hits],
         ),
         (

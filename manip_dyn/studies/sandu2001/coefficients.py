@@ -41,26 +41,26 @@ def claims() -> list[Claim]:
     measures: list[tuple[str, str, Iterable[Evidence]]] = [
         (
             "order",
-            "what is left of eqs. 36a to 36h, and of 36a to 36d for the embedded formula, with "
+            "residuals of eqs. 36a to 36h, and of 36a to 36d for the embedded formula, with "
             f"the printed coefficients; at most {RESIDUAL:g}",
             _small(_both_orders(printed())),
         ),
         ("order", "the same with the sign of gamma_21 corrected", _small(_both_orders(corrected))),
         (
             "order 5",
-            "what is left of the conditions behind eqs. 40 and 41, gamma_21 corrected; at most "
+            "residuals of the conditions behind eqs. 40 and 41, gamma_21 corrected; at most "
             f"{RESIDUAL:g}",
             _small(fifth_order(corrected)),
         ),
         (
             "l-stable",
-            "|R| at infinity / what half a unit of gamma's last digit changes it by; at most 1",
+            "|R| at infinity / its change by half a unit of gamma's last digit; at most 1",
             [_at_infinity()],
         ),
         ("l-stable", "largest |R| on the imaginary axis; at most 1", [_on_the_axis(exact)]),
         (
             "digits",
-            f"relative difference from the exact one; at most {DIGITS:g}, 25 digits",
+            f"relative difference from the exact coefficient; at most {DIGITS:g}, 25 digits",
             _differences(exact, DIGITS),
         ),
         (
@@ -75,7 +75,7 @@ def claims() -> list[Claim]:
         ),
         (
             "w-method",
-            "what is left of the conditions of order 2 with any matrix as the Jacobian, with the "
+            "residuals of the conditions of order 2 with any matrix as the Jacobian, with the "
             f"printed coefficients; at most {FOURTEEN:g}",
             _small(of_w_method(), FOURTEEN),
         ),

@@ -103,7 +103,7 @@ class FitRow(NamedTuple):
     quantity: str
     at_s: float
     published: float
-    ours: float
+    computed: float
     fitted: float
     residual: float
     status: str

@@ -94,7 +94,7 @@ def claims(
         *(
             (
                 "met",
-                f"largest error of the {name} / what eq. 13 allows there; at most 1",
+                f"largest error of the {name} / tolerance of eq. 13 there; at most 1",
                 [_ratio(row, row.max_error / allowed(row), 0.0, 1.0) for row in rows],
             )
             for name, rows in zip(QUANTITIES.values(), (angles, rates), strict=True)
@@ -102,8 +102,8 @@ def claims(
         *(
             (
                 "conservative",
-                f"largest error of the {name} / what eq. 13 allows at the largest printed one; at "
-                "most 1",
+                f"largest error of the {name} / tolerance of eq. 13 at the largest printed "
+                "value; at most 1",
                 [_ratio(row, row.max_error / most_allowed(row), 0.0, 1.0) for row in rows],
             )
             for name, rows in zip(QUANTITIES.values(), (angles, rates), strict=True)
@@ -120,7 +120,7 @@ def claims(
         ),
         (
             "scaled",
-            "how far the largest error of the angle is from what eq. 13 allows there, in decades, "
+            "decades between the largest error of the angle and the tolerance of eq. 13 there, "
             "scaled / plain; below 1",
             _nearer(errors),
         ),
@@ -148,12 +148,12 @@ def motion_claims(exact: Run) -> list[Claim]:
     measures: list[tuple[str, str, Iterable[Evidence]]] = [
         (
             "consistent",
-            "printed position or velocity of body 2 less the exact one; a unit of the last digit",
+            "printed minus exact position or velocity of body 2; at most a unit of the last digit",
             _consistent(pendulum.q0[7:9], pendulum.v0[7:9]),
         ),
         (
             "pendulum's eigenvalue",
-            f"its real part / -10E5 to the letter, {order:g}; within a factor of {ORDER:.2g}",
+            f"its real part / -10E5 taken literally, {order:g}; within a factor of {ORDER:.2g}",
             [_of_order(real / order)],
         ),
         (
@@ -163,23 +163,23 @@ def motion_claims(exact: Run) -> list[Claim]:
         ),
         (
             "pendulum's eigenvalue",
-            f"its imaginary part as a share of the real one; at most {SMALL:g}",
+            f"ratio of its imaginary to its real part; at most {SMALL:g}",
             [_at_most("at the start", float(abs(fastest.imag / real)), SMALL)],
         ),
         (
             "rests",
-            f"angle of the equilibrium less 3 pi / 2, rad; at most {STILL:g}, and stable",
+            f"angle of the equilibrium minus 3 pi / 2, rad; at most {STILL:g}, and stable",
             [Evidence("equilibrium", off, off <= STILL and stable)],
         ),
         (
             "rests",
-            "distance from 3 pi / 2 where a swing turns / at the turn before; below 1",
+            "distance from 3 pi / 2 at a reversal / at the reversal before; below 1",
             _swings(exact),
         ),
         (
             "range",
-            "end of the range, exact motion less printed, rad or rad/s; at most 1/2, as printed "
-            "numbers are whole",
+            "end of the range, exact minus printed, rad or rad/s; at most 1/2, since printed "
+            "numbers are integers",
             _range(exact),
         ),
     ]
@@ -273,7 +273,7 @@ def _by_relative_errors() -> tuple[str, list[Evidence]]:
             size = 100.0 * error / percent
             holds = least - 0.5 <= size <= most + 0.5
             judged.append(Evidence(f"{name}, {tolerance:g}", size, holds))
-    measure = "printed error / printed RelErr, rad or rad/s; in the printed range, 1/2 off at most"
+    measure = "printed error / printed RelErr, rad or rad/s; in the printed range within 1/2"
     return measure, judged
 
 
@@ -344,7 +344,7 @@ def _swings(exact: Run) -> Iterable[Evidence]:
     turns = np.flatnonzero(rate[1:] * rate[:-1] < 0.0)
     far = np.abs(exact.states[turns, 0] - DOWN)
     for turn, ratio in zip(turns[1:], far[1:] / far[:-1], strict=True):
-        yield Evidence(f"turn at {exact.t[turn]:.2f} s", float(ratio), bool(ratio < 1.0))
+        yield Evidence(f"reversal at {exact.t[turn]:.2f} s", float(ratio), bool(ratio < 1.0))
 
 
 def _range(exact: Run) -> Iterable[Evidence]:

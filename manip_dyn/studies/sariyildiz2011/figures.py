@@ -188,8 +188,8 @@ def singular_table(results: Sequence[tuple[Case, Run]]) -> Table:
     head += ("rk4, before", "rk4, at the end", "speed / limit", "singular value")
     title = (
         "Figures 15 to 18: largest position errors from the first singular posture on, m, 100 ms; "
-        "of rk4 also before, and after one circle; largest joint speed of all methods as a share "
-        "of the PA-10's limit; smallest singular value of the Jacobian with rk4"
+        "of rk4 also before, and after one circle; largest joint speed of all methods as a "
+        "fraction of the PA-10's limit; smallest singular value of the Jacobian with rk4"
     )
     return Table("singular", title, head, rows)
 

@@ -128,8 +128,8 @@ def claims(
         ),
         (
             "drift",
-            "error of Euler at 100 ms with K of 0.2 / s and more, last lap / the one before, "
-            "where it is no rounding; at most 1.01",
+            "error of Euler at 100 ms with K of 0.2 / s and more, last lap / the lap before, "
+            "above rounding; at most 1.01",
             _drift(fine),
         ),
         (
@@ -307,13 +307,13 @@ def _damping_measures(singular: Singular) -> list[tuple[str, str, Iterable[Evide
     )
     bounded = [Evidence(_name(c), r.near, r.near <= BOUNDED) for c, r in damped]
     slow = [Evidence(_name(c), r.speed, r.speed <= 1.0) for c, r in damped]
-    compared = "error near a singular posture without / with damping, where it is"
+    compared = "error near a singular posture without / with damping, if it is"
     measures: list[tuple[str, str, Iterable[Evidence]]] = [
         ("damping", f"{compared} above {LARGE:g} m without; above 1", much),
         ("damping", f"{compared} at most {LARGE:g} m without; above 1", little),
         (
             "damping",
-            f"error near it with damping, m; at most {BOUNDED:g}",
+            f"error near a singular posture with damping, m; at most {BOUNDED:g}",
             bounded,
         ),
         ("damping", "largest joint speed with damping / the PA-10's limit; at most 1", slow),
