@@ -135,7 +135,7 @@ class PathFollower:
         if check_path(path).function is not self.path.function:
             raise ManipDynError(
                 f"path must have the compiled function of the follower's path, got {path!r}; use "
-                "a new PathFollower"
+                "a new PathFollower."
             )
         self.path = path
         self._p = self._p._replace(path=path.parameters)
@@ -190,7 +190,7 @@ class PathFollower:
 def check_path(path: Any) -> Path:
     """Return `path` after a check of its type."""
     if not isinstance(path, Path):
-        raise ManipDynError(f"path must be a path such as md.Circle, got {path!r}")
+        raise ManipDynError(f"path must be a path such as md.Circle, got {path!r}.")
     return path
 
 
@@ -213,7 +213,7 @@ def check_method(method: str | Method) -> str | Method:
             f"method must be a name in md.METHODS, got '{method}'{closest(str(method), METHODS)}"
         )
     if isinstance(method_of(method), Taylor):
-        raise ManipDynError(f"method must not be a Taylor series method, got '{method}'")
+        raise ManipDynError(f"method must not be a Taylor series method, got '{method}'.")
     return method
 
 

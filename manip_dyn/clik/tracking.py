@@ -310,11 +310,11 @@ def track(
     """
     span = check_path(path).duration if duration is None else duration
     if duration is None and isinf(span):
-        raise ManipDynError("duration must be a number in s for a path without an end, got None")
+        raise ManipDynError("duration must be a number in s for a path without an end, got None.")
     steps = ceil(nanoseconds("duration", span) / nanoseconds("step", step) - 1e-6)
     positive("tolerance", tolerance)
     if isinstance(q0, str) and q0 != "best":
-        raise ManipDynError(f"q0 must be joint positions or \"best\", got '{q0}'")
+        raise ManipDynError(f"q0 must be joint positions or \"best\", got '{q0}'.")
     controlled = None if settings is None else checked_settings(settings).controlled
     if q0 is None or isinstance(q0, str):
         start = posture_at(robot, path.pose(0.0), controlled=controlled)
@@ -390,7 +390,7 @@ def posture_for(
     if not isinstance(pose, Path):
         return posture_at(robot, pose, guess, tolerance, controlled)
     if guess is not None:
-        raise ManipDynError("guess must be None for a path: many starts are tried")
+        raise ManipDynError("guess must be None for a path: many starts are tried.")
     settings = None if controlled is None else ClikSettings(controlled=controlled)
     best = track(robot, pose, q0="best", settings=settings)
     if not best.success:

@@ -12,6 +12,8 @@ from manip_dyn.multibody.model.elements import RotationalSpring as RotationalSpr
 from manip_dyn.multibody.model.elements import Spring as Spring
 from manip_dyn.multibody.model.elements import Tyre as Tyre
 from manip_dyn.multibody.model.geometry import JointCoordinates as JointCoordinates
+from manip_dyn.multibody.model.hmmwv import hmmwv as hmmwv
+from manip_dyn.multibody.model.linearization import Linearization as Linearization
 from manip_dyn.multibody.model.linearization import linearize as linearize
 from manip_dyn.multibody.model.mechanism import Equilibrium as Equilibrium
 from manip_dyn.multibody.model.mechanism import Mechanism as Mechanism

@@ -26,32 +26,32 @@ from manip_dyn.multibody.equations.tables import Forces, Links, Memory, Motion
 from manip_dyn.multibody.model.mechanism import Mechanism
 
 NEAR_CHANGE_POINT = 300.0
-"""A condition number by so much larger than the least one so far is beside a change point."""
+"""Ratio of the condition number to its minimum above which a position is near a change point."""
 SINGULAR = 1e5
-"""By so much larger, and nothing can be computed there."""
+"""Ratio above which a position is singular: no motion can be computed from it."""
 LONGER, LONGEST, SHORTEST = 1.5, 18, -3
-"""Steps are longer and longer, up to this power, until two of them end on the other side; after a
-kink, which is none that a shorter step has, they begin with this one."""
+"""Growth factor of the trial steps, its largest power, and its first power after a kink. Trials
+end when two steps have reached the other side."""
 KINK = 0.2
-"""How far a step may be from that of the mean velocity, as a share of it: where it is further
-beside a change point, it has gone over to another motion."""
+"""Largest deviation of a step from that of the mean velocity, as a fraction of it. A step with a
+larger deviation near a change point has changed to another motion."""
 AGREEMENT, LARGEST = 1e3, 0.3
-"""By how many tolerances the two may differ, and by how much at most, relative."""
+"""Largest relative difference of the two steps: in units of the tolerance, and absolute."""
 
 
 def step_kinks(t: Vector, q: Vector, v: Vector) -> Vector:
-    """Return how far each step between samples (k, N) is from that of its mean velocity (k - 1,).
+    """Return the deviation of each step between samples (k, N) from its mean velocity (k - 1,).
 
-    As a share of its length: (h w)^2 / 12 for a motion of the angular frequency w.
+    The deviation is relative: (h w)^2 / 12 for a motion of the angular frequency w.
     """
     lengths = np.diff(t)[:, np.newaxis]
-    off = np.abs(np.diff(q, axis=0) - 0.5 * lengths * (v[1:] + v[:-1])).max(axis=1)
+    deviations = np.abs(np.diff(q, axis=0) - 0.5 * lengths * (v[1:] + v[:-1])).max(axis=1)
     fastest = np.abs(v).max(axis=1)
-    return off / np.maximum(lengths[:, 0] * np.maximum(fastest[1:], fastest[:-1]), 1e-12)
+    return deviations / np.maximum(lengths[:, 0] * np.maximum(fastest[1:], fastest[:-1]), 1e-12)
 
 
 class State(NamedTuple):
-    """Time, s, coordinates (N,), their rates (N,), and the condition number there."""
+    """Time, s, coordinates (N,), their rates (N,), and the condition number."""
 
     t: float
     q: Vector
@@ -60,7 +60,7 @@ class State(NamedTuple):
 
 
 Step = Callable[[State, float], State]
-"""Takes one step, or steps as tolerances ask, from a state to a time."""
+"""Function that integrates from a state to a time."""
 
 
 def cross_change_point(
@@ -72,19 +72,19 @@ def cross_change_point(
     rtol: float,
     kinked: bool = False,
 ) -> State | None:
-    """Return a state on the other side of a change point; None where none is determined.
+    """Return a state on the other side of a change point, or None if it is not determined.
 
     Args:
-        state: The last one that is not beside the change point.
-        length: Of the step that ended beside it, s.
-        least: Least condition number so far.
-        step: Takes one step.
-        steps: Takes those that the tolerances ask for.
+        state: Last state that is not near the change point.
+        length: Length of the step that ended near it, s.
+        least: Smallest condition number so far.
+        step: Integrates in one step.
+        steps: Integrates in steps that satisfy the tolerances.
         rtol: Relative tolerance.
-        kinked: Whether that step has gone over to another motion.
+        kinked: Whether that step has changed to another motion.
     """
-    found = _states_beyond(state, length, least, step, kinked)
-    near, far = next(found, None), next(found, None)
+    states = _states_beyond(state, length, least, step, kinked)
+    near, far = next(states, None), next(states, None)
     if near is None or far is None:
         return None
     try:
@@ -99,7 +99,7 @@ def cross_change_point(
 
 
 def interpolate_state(first: State, last: State, t: float) -> tuple[Vector, Vector]:
-    """Return coordinates and rates (N,) at a time between two states, by the cubic of both."""
+    """Return coordinates and rates (N,) at a time between two states by cubic interpolation."""
     length = last.t - first.t
     x = (t - first.t) / length
     q = (1.0 + 2.0 * x) * (1.0 - x) ** 2 * first.q + x**2 * (3.0 - 2.0 * x) * last.q
@@ -111,34 +111,34 @@ def interpolate_state(first: State, last: State, t: float) -> tuple[Vector, Vect
 def _states_beyond(
     state: State, length: float, least: float, step: Step, kinked: bool
 ) -> Iterator[State]:
-    """Yield where longer and longer steps end, unless it is beside the change point."""
+    """Yield the ends of steps of growing length that are beyond the change point."""
     for trial in range(SHORTEST if kinked else 1, LONGEST):
         t = state.t + length * LONGER**trial
         try:
-            found = step(state, t)
+            end = step(state, t)
         except ManipDynError:
             continue
-        pair = (np.array(each) for each in ((state.t, t), (state.q, found.q), (state.v, found.v)))
-        if found.condition < NEAR_CHANGE_POINT * least and step_kinks(*pair)[0] < KINK:
-            yield found
+        ends = (np.array(pair) for pair in ((state.t, t), (state.q, end.q), (state.v, end.v)))
+        if end.condition < NEAR_CHANGE_POINT * least and step_kinks(*ends)[0] < KINK:
+            yield end
 
 
 WIDE_TURN, SMALL_TURN = 0.1, 0.04
-"""rad: a body that turns by more from step to step is followed by so much at a time."""
+"""Rotation of a body per step above which the step is divided, and per substep, rad."""
 MAX_SUBSTEPS = 100
-"""Small steps for a wide one."""
+"""Largest number of substeps of a step."""
 BRANCH_DISTANCE = 1e-6
-"""m and per Euler parameter: coordinates that differ by more belong to different motions."""
+"""Difference above which coordinates belong to different motions, m and per Euler parameter."""
 
 
 class BranchSamples(NamedTuple):
-    """Coordinates (k, N) and rates (k, N) of k steps, as far as they could be assembled.
+    """Coordinates and rates at k steps, up to the first step that cannot be assembled.
 
     Attributes:
-        q: Coordinates.
-        v: Their rates.
-        strayed: Whether the solution has gone over to another motion.
-        condition: Largest condition number on the way through wide steps; 0 without any.
+        q: Coordinates (k, N).
+        v: Their rates (k, N).
+        strayed: Whether the solution has changed to another motion.
+        condition: Largest condition number along wide steps; 0 without any.
     """
 
     q: Matrix
@@ -148,19 +148,19 @@ class BranchSamples(NamedTuple):
 
 
 def has_loops(mechanism: Mechanism) -> bool:
-    """Return whether joints close a loop; without one, no motions cross."""
+    """Return whether joints form a closed loop; without one, no motions cross."""
     group: dict[str, str] = {}
 
-    def first(name: str) -> str:
+    def root(name: str) -> str:
         while name in group:
             name = group[name]
         return name
 
     for joint in mechanism.joints:
-        one, other = map(first, joint.bodies)
-        if one == other:
+        first_root, second_root = map(root, joint.bodies)
+        if first_root == second_root:
             return True
-        group[one] = other
+        group[first_root] = second_root
     return False
 
 
@@ -172,36 +172,36 @@ def expand_along_branch(
     worst: Vector,
     closely: bool,
 ) -> BranchSamples:
-    """Return all coordinates at times (k,) of states (k, 2 n) that were just solved for.
+    """Return all coordinates at the states of a solution.
 
     Args:
-        t: Times, s.
-        y: States.
-        memory: That they were solved with.
-        start: Coordinates (N,) and angles of springs (f,) where they begin.
-        worst: As `expand` takes it.
-        closely: Whether to follow wide steps in small ones.
+        t: Times (k,), s.
+        y: States (k, 2 n).
+        memory: Memory of the solution.
+        start: Coordinates (N,) and angles of springs (f,) at the start of the solution.
+        worst: Largest violations, see `expand`.
+        closely: Whether to divide wide steps.
     """
     solved = _assembled(y[-1], memory, len(start[0]))
     q, v = _expanded(y, memory, start, worst)
     counts = _substep_counts(q) if closely and len(q) > 1 else np.ones(1)
     condition = 0.0
     if (counts > 1).any():
-        states, places = _refined(t, y[: len(q)], counts)
+        states, indices = _refined(t, y[: len(q)], counts)
         condition = _largest_condition(states, memory, start)
         q, v = _expanded(states, memory, start, worst)
-        places = places[places < len(q)]
-        q, v = q[places], v[places]
-    elsewhere = solved is not None and bool(np.abs(solved - q[-1]).max() > BRANCH_DISTANCE)
-    strayed = len(q) < len(y) or elsewhere
+        indices = indices[indices < len(q)]
+        q, v = q[indices], v[indices]
+    different = solved is not None and bool(np.abs(solved - q[-1]).max() > BRANCH_DISTANCE)
+    strayed = len(q) < len(y) or different
     return BranchSamples(q, v, strayed, condition)
 
 
 def _assembled(y: Vector, memory: Memory, size: int) -> Vector | None:
-    """Return the coordinates (N,) on the branch that the memory is on; None if it is not there."""
-    q, here = memory.group(Motion).q, y[: len(y) // 2]
-    reached = bool((q[memory.group(Links).independent] == here).all())
-    return q[:size].copy() if reached else None
+    """Return the coordinates (N,) in the memory if they belong to the state y, else None."""
+    q, independent = memory.group(Motion).q, y[: len(y) // 2]
+    current = bool((q[memory.group(Links).independent] == independent).all())
+    return q[:size].copy() if current else None
 
 
 def _restore_start(memory: Memory, start: tuple[Vector, Vector]) -> None:
@@ -215,29 +215,29 @@ def _expanded(
 ) -> tuple[Matrix, Matrix]:
     _restore_start(memory, start)
     q, v = np.empty((2, len(y), len(start[0])))
-    done = expand(y, memory, q, v, worst)
-    return q[:done], v[:done]
+    count = expand(y, memory, q, v, worst)
+    return q[:count], v[:count]
 
 
 def _largest_condition(y: Matrix, memory: Memory, start: tuple[Vector, Vector]) -> float:
     _restore_start(memory, start)
-    beyond, largest = np.zeros(1), 0.0
+    excess, largest = np.zeros(1), 0.0
     for state in y:
-        needs_repartition(0.0, state, memory, beyond)
-        largest = max(largest, beyond[0])
+        needs_repartition(0.0, state, memory, excess)
+        largest = max(largest, excess[0])
     return float(GROWTH * memory.group(Links).limits[1] * (1.0 + largest))
 
 
 def _substep_counts(q: Matrix) -> np.ndarray:
-    """Return into how many small steps each one between rows of q (k, N) is divided (k - 1,)."""
+    """Return the numbers of substeps for the steps between rows of q (k, N), (k - 1,)."""
     parameters = np.diff(q, axis=0).reshape(len(q) - 1, -1, 7)[:, :, 3:]
-    turned = 2.0 * np.linalg.norm(parameters, axis=2).max(axis=1)
-    counts = np.ceil(np.minimum(turned / SMALL_TURN, MAX_SUBSTEPS)).astype(int)
-    return np.where(turned > WIDE_TURN, counts, 1)
+    rotations = 2.0 * np.linalg.norm(parameters, axis=2).max(axis=1)
+    counts = np.ceil(np.minimum(rotations / SMALL_TURN, MAX_SUBSTEPS)).astype(int)
+    return np.where(rotations > WIDE_TURN, counts, 1)
 
 
 def _refined(t: Vector, y: Matrix, counts: np.ndarray) -> tuple[Matrix, np.ndarray]:
-    """Return states with others between them, and where the given ones are."""
+    """Return the states with interpolated states between them, and the indices of the former."""
     n = y.shape[1] // 2
     rows = [y[:1]]
     for k, count in enumerate(counts):

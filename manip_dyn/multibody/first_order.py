@@ -21,7 +21,7 @@ from manip_dyn.core.results import Statistics
 from manip_dyn.integration import Status
 from manip_dyn.multibody.equations.partition import Partition
 from manip_dyn.multibody.equations.state_space import expand, needs_repartition, rates
-from manip_dyn.multibody.equations.tables import Forces
+from manip_dyn.multibody.equations.tables import Forces, Motion
 from manip_dyn.multibody.model.linearization import prepare_memory
 from manip_dyn.multibody.model.mechanism import Mechanism
 from manip_dyn.multibody.simulation import MechanismMotion
@@ -32,16 +32,16 @@ Sample = tuple[float, Vector, Vector, float]
 
 
 class FirstOrder:
-    """``f(t, y)`` of a mechanism: y (2 n,) are its independent positions and their rates.
+    """``f(t, y)`` of a mechanism for independent positions and their rates y (2 n,).
 
-    `needs_repartition` and `expanded` count the turns of rotational springs: with a solver of your
-    own, call one of them after each step if a spring turns by more than half a turn.
+    `needs_repartition` and `expanded` count the full turns of rotational springs. If a spring
+    turns by more than half a turn, call one of them after each step of the solver.
 
     Attributes:
-        y0: The state (2 n,) where it was made.
-        partition: Which coordinates lead.
-        evaluations: How often it was called.
-        angles: Of rotational springs against their rest, rad; 0 for other forces (f,).
+        y0: Initial state (2 n,).
+        partition: Partition of the coordinates.
+        evaluations: Number of calls.
+        angles: Deflections of rotational springs, rad; 0 for other forces (f,).
     """
 
     def __init__(
@@ -52,9 +52,9 @@ class FirstOrder:
         partition: Partition | None = None,
         angles: Vector | None = None,
     ):
-        """Lead by a partition from q and v (N,) on; default: the assembly and its partition.
+        """Start at coordinates q and rates v (N,), by default those of the mechanism.
 
-        The `angles` (f,) of an earlier one let rotational springs count on.
+        The `angles` (f,) of an earlier object continue the angles of rotational springs.
         """
         self.mechanism = mechanism
         q = mechanism.q0 if q is None else q
@@ -71,8 +71,14 @@ class FirstOrder:
         rates(t, _float_copy(y), self._memory, self._out)
         return self._out.copy()
 
+    def accelerations(self, t: float, y: Vector) -> Vector:
+        """Return the accelerations (N,) of all coordinates; NaN if they cannot be assembled."""
+        rates(t, _float_copy(y), self._memory, self._out)
+        values = self._memory.group(Motion).a[: self.mechanism.size].copy()
+        return values if np.isfinite(self._out).all() else np.full_like(values, np.nan)
+
     def needs_repartition(self, t: float, y: Vector) -> bool:
-        """Return whether the condition number asks for a new partition."""
+        """Return whether the condition number requires a new partition."""
         needs_repartition(t, _float_copy(y), self._memory, self._need)
         return bool(self._need[0] > 0.0)
 
@@ -81,50 +87,51 @@ class FirstOrder:
         size, worst = self.mechanism.size, np.zeros(2)
         q, v = np.empty((1, size)), np.empty((1, size))
         if expand(_float_copy(y)[np.newaxis], self._memory, q, v, worst) < 1:
-            raise ManipDynError("the mechanism cannot be assembled where the solver has led it")
+            raise ManipDynError("the mechanism cannot be assembled at the state of the solver")
         return q[0], v[0], float(worst.max())
 
 
 def _float_copy(y: Vector) -> Vector:
-    """Return a copy of the one kind of array that the machine code is for."""
+    """Return a contiguous float64 copy, as the compiled functions require it."""
     return np.array(y, dtype=np.float64, order="C")
 
 
 def simulate_by_adams(
     mechanism: Mechanism, duration: float, *, rtol: float = 1e-6, atol: float | None = None
 ) -> MechanismMotion:
-    """Simulate a mechanism from its assembly on, explicitly, by Adams methods.
+    """Simulate a mechanism explicitly by Adams methods.
 
     Args:
-        mechanism: What moves; where it is stiff, stability rules the steps.
-        duration: s.
+        mechanism: The mechanism. If it is stiff, stability limits the steps.
+        duration: Duration, s.
         rtol: Relative tolerance of the independent coordinates and velocities.
-        atol: Absolute tolerance, m and per s. Default: as much as rtol.
+        atol: Absolute tolerance, m and per s. Default: rtol.
     """
     if not isinstance(mechanism, Mechanism):
-        raise ManipDynError(f"mechanism is {mechanism!r}; expected a Mechanism")
+        raise ManipDynError(f"mechanism must be a Mechanism, got {mechanism!r}.")
     duration, rtol = positive("duration", duration, "s"), positive("rtol", rtol)
     tolerances = (rtol, rtol if atol is None else positive("atol", atol))
-    ends = [*(each for each in mechanism.switches if 0.0 < each < duration), duration]
-    used = [FirstOrder(mechanism)]
-    samples = [(0.0, *used[0].expanded(used[0].y0))]
+    ends = [*(time for time in mechanism.switches if 0.0 < time < duration), duration]
+    equations = [FirstOrder(mechanism)]
+    samples = [(0.0, *equations[0].expanded(equations[0].y0))]
     reason = ""
     try:
         while samples[-1][0] < duration:
             t = samples[-1][0]
-            due = _add_samples(samples, used[-1], next(e for e in ends if e > t), tolerances)
-            used.append(_successor(used[-1], samples[-1], due))
+            end = next(time for time in ends if time > t)
+            due = _add_samples(samples, equations[-1], end, tolerances)
+            equations.append(_successor(equations[-1], samples[-1], due))
     except ManipDynError as error:
         reason = str(error)
-    times, q, v, violations = (np.array(each) for each in zip(*samples, strict=True))
+    times, q, v, violations = (np.array(column) for column in zip(*samples, strict=True))
     return MechanismMotion(
         t=times,
         q=q,
         v=v,
         status=Status.EVENT if reason else Status.SUCCESS,
         reason=reason or f"t = {duration:.9g} s was reached",
-        statistics=Statistics(len(samples) - 1, 0, sum(each.evaluations for each in used)),
-        partitions=1 + sum(a.partition is not b.partition for a, b in pairwise(used)),
+        statistics=Statistics(len(samples) - 1, 0, sum(part.evaluations for part in equations)),
+        partitions=1 + sum(a.partition is not b.partition for a, b in pairwise(equations)),
         violation=float(violations.max()),
     )
 
@@ -132,7 +139,7 @@ def simulate_by_adams(
 def _add_samples(
     samples: list[Sample], rhs: FirstOrder, end: float, tolerances: tuple[float, float]
 ) -> bool:
-    """Add every step up to a time; return whether a new partition was due before."""
+    """Add all steps up to a time; return early and True if a new partition is due."""
     for t, y in _steps(rhs, samples[-1][0], end, tolerances):
         samples.append((t, *rhs.expanded(y)))
         if rhs.needs_repartition(t, y):
@@ -152,17 +159,17 @@ def _steps(
     solver.set_initial_value(rhs.y0, t)
     while solver.t < end:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # its failures are told below
+            warnings.simplefilter("ignore")  # failures raise an error below
             y = solver.integrate(end, step=True)
             if solver.t > end:
                 y = solver.integrate(end)  # between its last two steps
         if not (solver.successful() and np.isfinite(y).all()):
-            raise ManipDynError(f"the Adams method cannot go on at t = {solver.t:.9g} s")
+            raise ManipDynError(f"the Adams method failed at t = {solver.t:.9g} s")
         yield solver.t, y
 
 
 def _successor(rhs: FirstOrder, sample: Sample, repartition: bool) -> FirstOrder:
-    """Return f(t, y) from a sample on, with a new partition where it is due."""
+    """Return f(t, y) from a sample on, with a new partition if it is due."""
     t, q, v, _ = sample
     roles = rhs.mechanism.roles_at(q) if repartition else rhs.partition
     if roles is None:

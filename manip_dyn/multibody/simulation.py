@@ -49,30 +49,28 @@ from manip_dyn.multibody.model.linearization import prepare_memory
 from manip_dyn.multibody.model.mechanism import Mechanism
 
 RTOL = 1e-6
-"""Relative tolerance by default."""
+"""Default relative tolerance."""
 IMMEDIATE = 1e9
-"""Tolerance of the event that asks for a new partition: it need not be found in time."""
-
-
+"""Tolerance of the event of a new partition, which needs no exact time."""
 KINK_CONDITION = 3.0
-"""A condition number so much larger than the least one asks if a kink was a change point."""
+"""Ratio of the condition number to its minimum above which a kink may be a change point."""
 RETRY_CONDITION = 8.0
-"""A change point that could not be crossed is tried again where the number is so much larger."""
+"""Growth of the condition number after which a failed crossing is tried again."""
 MOST_STEPS = 300
-"""From one end of a step across a change point to that of a longer one, to compare."""
+"""Largest number of steps for the comparison of two steps across a change point."""
 NARROW_TOLERANCES = (1e-6, 1e-9)
-"""Tolerances by which wide ones are replaced near a change point; the second where the first has
-gone over to another motion."""
-TENTH = 0.1
-"""After a step to where the mechanism cannot be assembled, tolerances are so much narrower."""
+"""Tolerances that replace wider ones near a change point; the second one is used if the motion
+changes to another one with the first."""
+NARROWING = 0.1
+"""Factor of the tolerances after a step to a state that cannot be assembled."""
 NEAR_CONDITION = 100.0
-"""A condition number by so much larger than the least one is near."""
+"""Ratio of the condition number to its minimum above which a change point is near."""
 REDUNDANT_TOLERANCE = 1e-8
-"""Largest violation of constraints that were left out because they follow from the others."""
+"""Largest violation of redundant constraints."""
 
 
 class Samples(NamedTuple):
-    """Times (k,), s, coordinates (k, N) and their rates (k, N), the first where it began."""
+    """Times (k,), s, coordinates (k, N) and their rates (k, N), including the start."""
 
     t: Vector
     q: Vector
@@ -80,7 +78,7 @@ class Samples(NamedTuple):
 
 
 class SegmentStart(NamedTuple):
-    """Where a part of the motion began: time, s, coordinates, rates (N,), and springs' angles."""
+    """Start of a segment: time, s, coordinates and rates (N,), and angles of springs."""
 
     t: float
     q: Vector
@@ -89,17 +87,17 @@ class SegmentStart(NamedTuple):
 
 
 class MechanismSimulation:
-    """The state of one moving mechanism; `advance_to` moves it in time.
+    """Simulation of a mechanism; `advance_to` advances it in time.
 
     Attributes:
-        mechanism: What moves.
+        mechanism: The mechanism.
         t: Time, s.
         q: Coordinates (N,): position and Euler parameters of each body, m.
         v: Their rates (N,).
-        status: SUCCESS as long as it can go on.
-        reason: Why it cannot, in one sentence; empty as long as it can.
-        violation: Largest violation of a constraint so far, redundant ones included.
-        redundant: The constraints that are left out now, by name.
+        status: SUCCESS as long as the simulation can continue.
+        reason: Reason why it cannot, in one sentence, else empty.
+        violation: Largest violation of a constraint so far, including redundant ones.
+        redundant: Names of the constraints that are redundant now.
         statistics: Steps, failures and evaluations so far.
         partitions: Number of partitions so far.
     """
@@ -115,16 +113,16 @@ class MechanismSimulation:
         control: StepControl | None = None,
         jacobian: Jacobian | None = None,
     ):
-        """Begin at the assembly; the arguments are those of `simulate_mechanism`.
+        """Start at time zero; for the arguments see `simulate_mechanism`.
 
-        A `jacobian` with a mass, see `linearized`, takes the place of the exact one.
+        A `jacobian` with ``mass=True``, see `linearized_rates`, replaces the exact one.
         """
         if not isinstance(mechanism, Mechanism):
-            raise ManipDynError(f"mechanism is {mechanism!r}; expected a Mechanism")
+            raise ManipDynError(f"mechanism must be a Mechanism, got {mechanism!r}.")
         if isinstance(METHODS.get(method) if isinstance(method, str) else method, Taylor):
             raise ManipDynError(
-                "method is 'taylor', but a mechanism has no series; expected rosenbrock_nystrom, "
-                "rodas5p, rosenbrock_w or an explicit method"
+                "method must be rosenbrock_nystrom, rodas5p, rosenbrock_w or an explicit method, "
+                "got 'taylor': a mechanism has no series."
             )
         options: dict[str, Any] = {"method": method, "step": step}
         if step is None:
@@ -134,19 +132,19 @@ class MechanismSimulation:
             exact = Jacobian(linearized_rates, mechanism.freedoms, mass=True)
             options["jacobian"] = exact if jacobian is None else jacobian
         self.mechanism = mechanism
-        self._options, self._given_control = options, control or StepControl()
+        self._options, self._user_control = options, control or StepControl()
         self._memory: Memory
         self._looped = has_loops(mechanism)
         self.reset()
 
     def reset(self) -> None:
-        """Go back to the assembly at time zero."""
+        """Restart at time zero."""
         self.t, self.q, self.v = 0.0, self.mechanism.q0, self.mechanism.v0
         self.status, self.reason = Status.SUCCESS, ""
         self.statistics, self.partitions = Statistics(), 0
         self._worst = np.zeros(2)
         self._bridge: tuple[State, State] | None = None
-        self._control, self._least, self._refused = self._given_control, np.inf, 0.0
+        self._control, self._least, self._rejected = self._user_control, np.inf, 0.0
         self._narrow: float | None = None
         self._since, self._until = 0.0, np.inf
         self._use(self.mechanism.partition, None)
@@ -157,7 +155,7 @@ class MechanismSimulation:
         return float(self._worst.max())
 
     def advance_to(self, end: float) -> list[Samples]:
-        """Move on to the time `end`, s, or until there is a `reason` not to; return the steps."""
+        """Advance to the time `end`, s, or until a failure; return the samples of all segments."""
         parts: list[Samples] = []
         if self._bridge is not None and self.t < end:
             parts.append(self._over(*self._bridge, end))
@@ -166,25 +164,25 @@ class MechanismSimulation:
             begin = SegmentStart(self.t, self.q, self.v, self._memory.group(Forces).angles.copy())
             solution = self._solved(min(end, self._until))
             self.statistics += solution.statistics
-            found, narrower = self._expanded(solution, begin), self._narrower()
-            if narrower is not None and self._is_doubtful(found, solution):
+            branch, narrower = self._expanded(solution, begin), self._narrower()
+            if narrower is not None and self._is_doubtful(branch, solution):
                 until = float(solution.t[-1])
-                if self._has_failed(solution) and len(found.q) > 1 and not self._is_near(found):
-                    begin = self._before_last(parts, found, solution)
-                    narrower = max(narrower, TENTH * self._active.get("rtol", 0.0))
+                if self._has_failed(solution) and len(branch.q) > 1 and not self._is_near(branch):
+                    begin = self._before_last(parts, branch, solution)
+                    narrower = max(narrower, NARROWING * self._active.get("rtol", 0.0))
                 self._go_back(begin, until if until > begin.t else end, narrower)
                 continue
-            if len(found.q) < len(solution.t):
-                where = solution.t[len(found.q)]
-                raise ManipDynError(f"the mechanism cannot be assembled at t = {where:g} s")
-            parts.append(Samples(solution.t, found.q, found.v))
+            if len(branch.q) < len(solution.t):
+                t = solution.t[len(branch.q)]
+                raise ManipDynError(f"the mechanism cannot be assembled at t = {t:g} s")
+            parts.append(Samples(solution.t, branch.q, branch.v))
             self._y = solution.y_last
-            self._stand_at(parts[-1])
+            self._set_state(parts[-1])
             if self._worst[1] > REDUNDANT_TOLERANCE:
                 self._stop(
-                    f"constraints that were left out as redundant are violated by "
-                    f"{self._worst[1]:.3g} at t = {self.t:.9g} s; expected them to follow from "
-                    f"the others: {', '.join(self.redundant)}"
+                    f"redundant constraints are violated by {self._worst[1]:.3g} at "
+                    f"t = {self.t:.9g} s, and do not follow from the others: "
+                    f"{', '.join(self.redundant)}"
                 )
             elif self._has_changed_over(parts[-1]) and self._cross(parts, end):
                 continue
@@ -194,75 +192,75 @@ class MechanismSimulation:
                 self.status, self.reason = solution.status, solution.reason
         return parts
 
-    # ----------------------------------------------------- narrow tolerances for a while
+    # ----------------------------------------------------- temporary narrow tolerances
     @property
     def _active(self) -> dict[str, Any]:
-        """The options of the present part: those that are given, or with narrow tolerances."""
+        """The options of the current segment: the user's, or those with narrow tolerances."""
         if self._narrow is None:
             return self._options
         atol = min(self._narrow, self._options.get("atol", np.inf))
         return self._options | {"step": None, "rtol": self._narrow, "atol": atol}
 
     def _narrower(self) -> float | None:
-        """Return the next tolerance that is narrower than the present one, if there is any."""
-        now = self._active.get("rtol", np.inf)
+        """Return the next tolerance that is narrower than the current one, if there is any."""
+        current = self._active.get("rtol", np.inf)
         return (
-            next((each for each in NARROW_TOLERANCES if each < now), None)
+            next((rtol for rtol in NARROW_TOLERANCES if rtol < current), None)
             if self._looped
             else None
         )
 
-    def _is_doubtful(self, found: BranchSamples, solution: Solution) -> bool:
-        """Return whether narrower tolerances should tell the motion that a solution is of."""
-        if found.strayed or self._narrow is not None:
-            return found.strayed
+    def _is_doubtful(self, branch: BranchSamples, solution: Solution) -> bool:
+        """Return whether a solution must be repeated with narrower tolerances."""
+        if branch.strayed or self._narrow is not None:
+            return branch.strayed
         if self._active.get("rtol", np.inf) <= NARROW_TOLERANCES[0]:
             return False
         if self._has_failed(solution):
             return True
-        return self._is_near(found, ended=solution.status is Status.EVENT)
+        return self._is_near(branch, ended=solution.status is Status.EVENT)
 
-    def _is_near(self, found: BranchSamples, ended: bool = True) -> bool:
-        """Return whether a part comes near a change point on the way, or where it has `ended`."""
-        last = self._condition_at(found.q[-1]) if ended else 0.0
-        return max(found.condition, last) > NEAR_CONDITION * self._least
+    def _is_near(self, branch: BranchSamples, ended: bool = True) -> bool:
+        """Return whether a segment passes or, if it has `ended`, ends near a change point."""
+        last = self._condition_at(branch.q[-1]) if ended else 0.0
+        return max(branch.condition, last) > NEAR_CONDITION * self._least
 
     def _has_failed(self, solution: Solution) -> bool:
         return not solution.success and solution.status is not Status.EVENT
 
     def _before_last(
-        self, parts: list[Samples], found: BranchSamples, solution: Solution
+        self, parts: list[Samples], branch: BranchSamples, solution: Solution
     ) -> SegmentStart:
-        """Keep what was found before the last step, and return where that began."""
-        kept = min(len(found.q), len(solution.t) - 1)
-        parts.append(Samples(solution.t[:kept], found.q[:kept], found.v[:kept]))
-        here = (float(solution.t[kept - 1]), found.q[kept - 1], found.v[kept - 1])
-        return SegmentStart(*here, self._memory.group(Forces).angles.copy())
+        """Append the samples before the last step, and return the start of that step."""
+        count = min(len(branch.q), len(solution.t) - 1)
+        parts.append(Samples(solution.t[:count], branch.q[:count], branch.v[:count]))
+        state = (float(solution.t[count - 1]), branch.q[count - 1], branch.v[count - 1])
+        return SegmentStart(*state, self._memory.group(Forces).angles.copy())
 
     def _go_back(self, begin: SegmentStart, until: float, rtol: float) -> None:
-        """Stand where a part began, with narrower tolerances up to its end."""
+        """Return to the start of a segment, with narrower tolerances up to its end."""
         self._narrow, self._since, self._until = rtol, begin.t, until
-        self._control = self._given_control
+        self._control = self._user_control
         self.t, self.q, self.v = begin.t, begin.q, begin.v
         self._use(self._roles(self.q), begin.angles)
 
     def _widen(self) -> None:
-        """Take the given tolerances again behind the part, unless a change point is near."""
+        """Restore the user's tolerances after the segment, unless a change point is near."""
         if self.t < self._until:
             return
         if self._condition_at(self.q) > KINK_CONDITION * self._least:
             self._until = self.t + (self.t - self._since)
         else:
-            self._narrow, self._until, self._control = None, np.inf, self._given_control
+            self._narrow, self._until, self._control = None, np.inf, self._user_control
 
-    def _stand_at(self, samples: Samples) -> None:
+    def _set_state(self, samples: Samples) -> None:
         self.t, self.q, self.v = samples.t[-1], samples.q[-1], samples.v[-1]
 
     def _stop(self, reason: str) -> None:
         self.status, self.reason = Status.EVENT, reason
 
     def _use(self, roles: Partition, angles: Vector | None) -> float:
-        """Lead by a partition from now on; return its condition number."""
+        """Use a partition from now on; return its condition number."""
         self.redundant = self.mechanism.names_of(roles.redundant)
         self._memory, self._y = prepare_memory(self.mechanism, self.q, self.v, roles, angles)
         self.partitions += 1
@@ -271,55 +269,55 @@ class MechanismSimulation:
         return float(condition)
 
     def _repartition(self, parts: list[Samples], end: float) -> None:
-        """Lead by a new partition; beside a change point begin on its other side."""
+        """Use a new partition; near a change point continue on its other side."""
         roles, angles = self.mechanism.roles_at(self.q), self._memory.group(Forces).angles
         condition = self._use(roles, angles) if roles else np.inf
         if not condition > NEAR_CHANGE_POINT * self._least:
-            self._refused = 0.0
-        elif condition > RETRY_CONDITION * self._refused and not self._cross(parts, end, -2):
-            self._refused = condition
+            self._rejected = 0.0
+        elif condition > RETRY_CONDITION * self._rejected and not self._cross(parts, end, -2):
+            self._rejected = condition
             if condition > SINGULAR * self._least:
                 self._stop(f"the mechanism is in a singular position at t = {self.t:.9g} s")
 
     def _is_due(self) -> bool:
-        """Return whether a new partition is due at the end of a period."""
+        """Return whether a new partition is due."""
         needs_repartition(self.t, self._y, self._memory, need := np.zeros(1))
         return bool(need[0] > 0.0)
 
     def _has_changed_over(self, samples: Samples) -> bool:
         return len(samples.t) > 1 and bool(step_kinks(*samples).max() > KINK)
 
-    def _cross(self, parts: list[Samples], end: float, place: int | None = None) -> bool:
-        """Go on behind a change point that follows a sample; return whether that was possible.
+    def _cross(self, parts: list[Samples], end: float, index: int | None = None) -> bool:
+        """Cross a change point that follows a sample; return whether this was possible.
 
-        The sample is by default that before the sharpest kink, if a change point is near.
+        The default sample is that before the sharpest kink, if a change point is near.
         """
-        last, kinked = parts[-1], place is None
-        if place is None:
-            place = int(np.argmax(step_kinks(*last))) - len(last.t)
-            if self._condition_at(last.q[place + 1]) < KINK_CONDITION * self._least:
+        last, kinked = parts[-1], index is None
+        if index is None:
+            index = int(np.argmax(step_kinks(*last))) - len(last.t)
+            if self._condition_at(last.q[index + 1]) < KINK_CONDITION * self._least:
                 return False
-        state = State(last.t[place], last.q[place], last.v[place], np.nan)
-        lengths = (float(last.t[place + 1] - state.t), self._least)
+        state = State(last.t[index], last.q[index], last.v[index], np.nan)
+        lengths = (float(last.t[index + 1] - state.t), self._least)
         rtol = self._active.get("rtol", RTOL)
-        found = cross_change_point(state, *lengths, self._one_step, self._steps, rtol, kinked)
-        if found is None:
+        target = cross_change_point(state, *lengths, self._one_step, self._steps, rtol, kinked)
+        if target is None:
             return False
-        rows = slice(None, len(last.t) + place + 1)
+        rows = slice(None, len(last.t) + index + 1)
         parts[-1] = Samples(last.t[rows], last.q[rows], last.v[rows])
         self.t, self.q, self.v = state[:3]
-        parts.append(self._over(state, found, end))
+        parts.append(self._over(state, target, end))
         return True
 
     def _over(self, first: State, last: State, end: float) -> Samples:
-        """Stand behind a step across a change point, or where it is at a time before its end."""
-        here = (self.t, self.q, self.v)
+        """Set the state after a step across a change point, or at `end` if that is earlier."""
+        start = (self.t, self.q, self.v)
         if last.t <= end:
-            self._bridge, there = None, (last.t, last.q, last.v)
+            self._bridge, state = None, (last.t, last.q, last.v)
         else:
-            self._bridge, there = (first, last), (end, *interpolate_state(first, last, end))
-            self._worst[0] = max(self._worst[0], np.abs(self.mechanism.violations(there[1])).max())
-        self._stand_at(samples := Samples(*map(np.array, zip(here, there, strict=True))))
+            self._bridge, state = (first, last), (end, *interpolate_state(first, last, end))
+            self._worst[0] = max(self._worst[0], np.abs(self.mechanism.violations(state[1])).max())
+        self._set_state(samples := Samples(*map(np.array, zip(start, state, strict=True))))
         if self._bridge is None:
             self._use(self._roles(self.q), self._memory.group(Forces).angles)
         return samples
@@ -338,14 +336,16 @@ class MechanismSimulation:
         return float(memory.group(Links).limits[1])
 
     def _one_step(self, state: State, end: float) -> State:
-        control = replace(self._given_control, first_step=end - state.t)
-        return self._led(state, end, {"rtol": 1e9, "atol": 1e9, "control": control})
+        control = replace(self._user_control, first_step=end - state.t)
+        return self._integrated(state, end, {"rtol": 1e9, "atol": 1e9, "control": control})
 
     def _steps(self, state: State, end: float) -> State:
-        return self._led(state, end, {"control": replace(self._control, max_steps=MOST_STEPS)})
+        return self._integrated(
+            state, end, {"control": replace(self._control, max_steps=MOST_STEPS)}
+        )
 
-    def _led(self, state: State, end: float, options: dict[str, Any]) -> State:
-        """Return where a solution from a state (time, coordinates, rates) to a time ends."""
+    def _integrated(self, state: State, end: float, options: dict[str, Any]) -> State:
+        """Return the end of a solution from a state to a time."""
         angles = self._memory.group(Forces).angles
         roles = self._roles(state.q)
         memory, y = prepare_memory(self.mechanism, state.q, state.v, roles, angles)
@@ -358,7 +358,7 @@ class MechanismSimulation:
         q, v = np.empty((2, 1, self.mechanism.size))
         rows = solution.y_last[np.newaxis]
         if not solution.success or expand(rows, memory, q, v, np.zeros(2)) < 1:
-            raise ManipDynError(f"no step leads to t = {end:.9g} s")
+            raise ManipDynError(f"no solution reaches t = {end:.9g} s")
         return State(end, q[0], v[0], self._condition_at(q[0]))
 
     def _solved(self, end: float) -> Solution:
@@ -381,7 +381,7 @@ class MechanismSimulation:
         return solution
 
     def _expanded(self, solution: Solution, begin: SegmentStart) -> BranchSamples:
-        """Return all coordinates of a solution's samples, as far as they can be assembled."""
+        """Return the coordinates of a solution, up to the first state that cannot be assembled."""
         return expand_along_branch(
             solution.t,
             solution.y,
@@ -394,19 +394,18 @@ class MechanismSimulation:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MechanismMotion(ResultWithStatistics):
-    """A motion of k samples.
+    """Motion of a mechanism with k samples.
 
     Attributes:
         t: Times of the steps (k,), s.
         q: Coordinates (k, N): position and Euler parameters of each body, m.
         v: Their rates (k, N).
-        status: How it ended; EVENT in a position that it cannot leave.
-        reason: The same in one sentence.
+        status: SUCCESS, or EVENT in a position that the mechanism cannot leave.
+        reason: Reason of the end in one sentence.
         statistics: Steps, failures and evaluations of the accelerations.
-        partitions: How many partitions were used.
-        violation: Largest violation of a constraint over all samples, redundant ones included.
-        redundant: The constraints that were left out last because they follow from the others,
-            by name.
+        partitions: Number of partitions.
+        violation: Largest violation of a constraint over all samples, including redundant ones.
+        redundant: Names of the redundant constraints of the last partition.
     """
 
     t: Vector
@@ -421,7 +420,7 @@ class MechanismMotion(ResultWithStatistics):
 
     @property
     def success(self) -> bool:
-        """Whether the whole duration was simulated."""
+        """Whether the motion was simulated to its end."""
         return self.status is Status.SUCCESS
 
 
@@ -435,17 +434,17 @@ def simulate_mechanism(
     step: float | None = None,
     control: StepControl | None = None,
 ) -> MechanismMotion:
-    """Simulate a mechanism from its assembly on.
+    """Simulate a mechanism from its start.
 
     Args:
-        mechanism: What moves.
-        duration: s.
-        method: Name in `md.METHODS`; those of Rosenbrock for stiff mechanisms.
+        mechanism: The mechanism.
+        duration: Duration, s.
+        method: Name in `md.METHODS`; use a Rosenbrock method for stiff mechanisms.
         rtol: Relative tolerance of the independent coordinates and velocities. Default: 1e-6
-            without a step.
-        atol: Absolute tolerance, m and per s. Default: as much as rtol.
-        step: Fixed step, s, instead.
-        control: How steps are chosen.
+            without `step`.
+        atol: Absolute tolerance, m and per s. Default: rtol.
+        step: Fixed step instead of tolerances, s.
+        control: Step control.
     """
     positive("duration", duration, "s")
     simulation = MechanismSimulation(

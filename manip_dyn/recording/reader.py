@@ -68,7 +68,7 @@ class MessageReader:
         except OSError as error:
             raise ManipDynError(f"recording '{file}' cannot be read: {error.strerror}") from error
         if magic != b"\x89MCAP0\r\n":
-            raise ManipDynError(f"recording must be an MCAP file, got '{file}'")
+            raise ManipDynError(f"recording must be an MCAP file, got '{file}'.")
 
     def __iter__(self) -> Iterator[Message]:
         """Yield the messages, without those of an incomplete chunk."""

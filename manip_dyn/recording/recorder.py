@@ -39,13 +39,13 @@ def check_new(file: str | Path) -> None:
         ManipDynError: If it does not end in ``.mcap``, or exists already.
     """
     if Path(file).suffix != SUFFIX:
-        raise ManipDynError(f"name of a recording must end in {SUFFIX}, got '{file}'")
+        raise ManipDynError(f"name of a recording must end in {SUFFIX}, got '{file}'.")
     if Path(file).exists():
         raise _exists_error(file)
 
 
 def _exists_error(file: str | Path) -> ManipDynError:
-    return ManipDynError(f"recording must be a new file, but '{file}' exists already")
+    return ManipDynError(f"recording must be a new file, but '{file}' exists already.")
 
 
 class Recorder:

@@ -57,7 +57,7 @@ def record(
     )
     if write is None:
         names = ", ".join(kind.__name__ for kind in WRITERS)
-        raise ManipDynError(f"result must be one of {names}, got a {type(result).__name__}")
+        raise ManipDynError(f"result must be one of {names}, got a {type(result).__name__}.")
     positive("period", period, "s")
     own_model = getattr(result, "robot", None) or getattr(result, "mechanism", None)
     model = _checked_model(result, own_model or robot or mechanism)
@@ -83,7 +83,7 @@ def _checked_model(result: Result, model: Any) -> Any:
         value = "none" if model is None else f"{getattr(model, 'name', model)!r}"
         raise ManipDynError(
             f"{name} must be the {name} of the {type(result).__name__}, with {count} coordinates, "
-            f"got {value}; use record(result, file, {name}=...)"
+            f"got {value}; use record(result, file, {name}=...)."
         )
     return model
 

@@ -1,4 +1,4 @@
-"""The explicit baseline: f(t, y) of a mechanism, and Adams methods of variable order."""
+"""Mechanisms as f(t, y) for any solver, and Adams methods of variable order."""
 
 import numpy as np
 import pytest
@@ -6,19 +6,20 @@ from scipy.integrate import solve_ivp
 
 import manip_dyn as md
 from manip_dyn.multibody import (
+    FirstOrder,
     Joint,
     Mechanism,
     MovingBody,
     Tyre,
+    linearize,
     load_mechanism,
+    simulate_by_adams,
     simulate_mechanism,
 )
-from manip_dyn.multibody.first_order import FirstOrder, simulate_by_adams
-from manip_dyn.multibody.model.linearization import linearize
 
 
 @pytest.mark.parametrize("name", ["slider_crank", "four_bar"])
-def test_adams_methods_find_the_motion_of_the_implicit_one(name):
+def test_adams_methods_agree_with_the_implicit_method(name):
     mechanism = load_mechanism(name)
     explicit = simulate_by_adams(mechanism, 1.5, rtol=1e-9)
     implicit = simulate_mechanism(mechanism, 1.5, rtol=1e-9)
@@ -31,17 +32,17 @@ def test_adams_methods_find_the_motion_of_the_implicit_one(name):
     np.testing.assert_allclose(explicit.v[-1], implicit.v[-1], atol=1e-5)
 
 
-def test_any_solver_can_take_the_right_hand_side():
+def test_any_solver_can_use_the_right_hand_side():
     mechanism = load_mechanism("slider_crank")
     rhs = FirstOrder(mechanism)
-    found = solve_ivp(rhs, (0.0, 0.2), rhs.y0, "DOP853", rtol=1e-10, atol=1e-12)
-    q, _, violation = rhs.expanded(found.y[:, -1])
+    solution = solve_ivp(rhs, (0.0, 0.2), rhs.y0, "DOP853", rtol=1e-10, atol=1e-12)
+    q, _, violation = rhs.expanded(solution.y[:, -1])
     assert violation < 1e-12
-    assert rhs.evaluations >= found.nfev
+    assert rhs.evaluations >= solution.nfev
     np.testing.assert_allclose(q, simulate_mechanism(mechanism, 0.2, rtol=1e-9).q[-1], atol=1e-7)
 
 
-def test_its_derivatives_are_j1_and_j2():
+def test_the_derivatives_of_the_right_hand_side_are_j1_and_j2():
     mechanism = load_mechanism("slider_crank")
     rhs, exact, d = FirstOrder(mechanism), linearize(mechanism), 1e-5
     slopes = [(rhs(0.0, rhs.y0 + s) - rhs(0.0, rhs.y0 - s))[1] / (2 * d) for s in d * np.eye(2)]
@@ -50,22 +51,22 @@ def test_its_derivatives_are_j1_and_j2():
     )
 
 
-def test_a_partition_is_worn_when_its_condition_number_has_grown_by_a_quarter():
-    """The 1-norm condition number of the dependent gradients, by numpy along a motion."""
+def test_a_new_partition_is_due_when_the_condition_number_has_grown_by_a_quarter():
+    """The 1-norm condition number of the dependent gradients along a motion, from NumPy."""
     mechanism = load_mechanism("slider_crank")
     rhs = FirstOrder(mechanism)
     motion = solve_ivp(FirstOrder(mechanism), (0.0, 0.4), rhs.y0, rtol=1e-8, max_step=5e-3)
-    dependent, found = rhs.partition.dependent, []
+    dependent, flags = rhs.partition.dependent, []
     first = np.linalg.cond(mechanism.gradients(mechanism.q0)[:, dependent], 1)
     for t, y in zip(motion.t, motion.y.T, strict=True):
         growth = np.linalg.cond(mechanism.gradients(rhs.expanded(y)[0])[:, dependent], 1) / first
         if abs(growth - 1.25) > 0.01:
-            found.append(rhs.needs_repartition(t, y))
-            assert found[-1] == (growth > 1.25)
-    assert {True, False} == set(found)
+            flags.append(rhs.needs_repartition(t, y))
+            assert flags[-1] == (growth > 1.25)
+    assert {True, False} == set(flags)
 
 
-def test_steps_end_where_forces_jump():
+def test_steps_end_at_kinks_of_forces():
     body = MovingBody("wheel", 20.0, (0.5, 0.9, 0.5), (0, 0, 0.38))
     joints = [Joint("translational", ("ground", "wheel"), (0, 0, 0.38), (0, 0, 1))]
     tyre = Tyre("wheel", (0, 0, 0.38), 0.4, 1e4, 200.0, bump=0.05, speed=4.0, hit=0.1)
@@ -80,11 +81,11 @@ def test_steps_end_where_forces_jump():
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (("car", 1.0), {}, "expected a Mechanism"),
-        ((load_mechanism("four_bar"), -1.0), {}, "duration is -1"),
-        ((load_mechanism("four_bar"), 1.0), {"rtol": np.nan}, "rtol is nan"),
+        (("car", 1.0), {}, "mechanism must be a Mechanism"),
+        ((load_mechanism("four_bar"), -1.0), {}, "duration"),
+        ((load_mechanism("four_bar"), 1.0), {"rtol": np.nan}, "rtol"),
     ],
 )
-def test_bad_input_is_told(arguments, options, message):
+def test_invalid_arguments_are_rejected(arguments, options, message):
     with pytest.raises(md.ManipDynError, match=message):
         simulate_by_adams(*arguments, **options)

@@ -1,14 +1,19 @@
-"""Closed chains against pinocchio's constrained dynamics, a four-bar against Lagrange."""
+"""Closed chains compared with Pinocchio's constrained dynamics, a four-bar with Lagrange."""
 
 import numpy as np
 import pinocchio as pin
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.spatial.transform import Rotation
 
-from manip_dyn.multibody import Joint, Mechanism, MovingBody, load_mechanism, simulate_mechanism
-from manip_dyn.multibody.equations.primitives import body_angular_velocity, rotation
-from manip_dyn.multibody.equations.state_space import linearized_rates
-from manip_dyn.multibody.model.linearization import prepare_memory
+from manip_dyn.multibody import (
+    FirstOrder,
+    Joint,
+    Mechanism,
+    MovingBody,
+    load_mechanism,
+    simulate_mechanism,
+)
 
 GRAVITY = np.array([0.4, -1.1, -9.7])
 CHAINS = {
@@ -21,28 +26,34 @@ CHAINS = {
         6,
     ),
 }
-"""Joints of the tree, (body, parent) of each, the bodies that close the loop, and how stiffly."""
+"""Joints of the tree, (body, parent) of each, bodies of the loop joint, its constraints."""
+
+
+def angular_velocity(e, rate):
+    """Return the angular velocity (3,) in body axes from Euler parameters and their rates (4,)."""
+    w, x, y, z = e
+    return 2.0 * np.array([[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]]) @ rate
 
 
 class Chain:
-    """A random closed chain, as our mechanism and as pinocchio's tree with a constraint."""
+    """A random closed chain, as a mechanism and as a Pinocchio tree with a constraint."""
 
     def __init__(self, name, seed):
         rng = np.random.default_rng(seed)
         kinds, links, closing, self.size = CHAINS[name]
         self.kinds, self.links = kinds, links
-        turns = rng.normal(size=(len(kinds), 4))
-        turns /= np.linalg.norm(turns, axis=1)[:, np.newaxis]
-        self.places = 2.0 * rng.normal(size=(len(kinds), 3))
+        orientations = rng.normal(size=(len(kinds), 4))
+        orientations /= np.linalg.norm(orientations, axis=1)[:, np.newaxis]
+        positions = 2.0 * rng.normal(size=(len(kinds), 3))
         bodies = [
-            MovingBody(f"b{k}", rng.uniform(0.5, 3), rng.uniform(1, 1.5, 3), place, turn)
-            for k, (place, turn) in enumerate(zip(self.places, turns, strict=True))
+            MovingBody(f"b{k}", rng.uniform(0.5, 3), rng.uniform(1, 1.5, 3), position, e)
+            for k, (position, e) in enumerate(zip(positions, orientations, strict=True))
         ]
         self.points = rng.normal(size=(len(kinds), 3))
         self.axes = [np.linalg.qr(rng.normal(size=(3, 3)))[0][:2] for _ in kinds]
         loop = rng.normal(size=3)
         joints = [
-            Joint(kind, (label(parent), label(body)), point, given(kind, axes))
+            Joint(kind, (label(parent), label(body)), point, joint_axis(kind, axes))
             for kind, (body, parent), point, axes in zip(
                 kinds, links, self.points, self.axes, strict=True
             )
@@ -50,9 +61,9 @@ class Chain:
         joints.append(
             Joint("spherical" if self.size == 3 else "fixed", tuple(map(label, closing)), loop)
         )
-        still = Mechanism(bodies, joints, (), GRAVITY)
-        free = np.linalg.svd(still.gradients(still.q0))[2][still.constraints :]
-        self.mechanism = still.starting_at(still.q0, free.T @ rng.normal(size=len(free)))
+        rest = Mechanism(bodies, joints, (), GRAVITY)
+        free = np.linalg.svd(rest.gradients(rest.q0))[2][rest.constraints :]
+        self.mechanism = rest.starting_at(rest.q0, free.T @ rng.normal(size=len(free)))
         self._build(closing, loop)
 
     def _build(self, closing, loop):
@@ -60,7 +71,7 @@ class Chain:
         model.gravity.linear = GRAVITY
         origin = {-1: np.zeros(3)}
         for k, (kind, (body, parent)) in enumerate(zip(self.kinds, self.links, strict=True)):
-            place = pin.SE3(np.eye(3), self.points[k] - origin[parent])
+            placement = pin.SE3(np.eye(3), self.points[k] - origin[parent])
             joints = {
                 "revolute": [pin.JointModelRevoluteUnaligned(self.axes[k][0])],
                 "spherical": [pin.JointModelSpherical()],
@@ -68,14 +79,14 @@ class Chain:
             }[kind]
             last = self.ids[parent]
             for number, joint in enumerate(joints):
-                last = model.addJoint(last, joint, place, f"{label(body)} {number}")
-                place = pin.SE3.Identity()
+                last = model.addJoint(last, joint, placement, f"{label(body)} {number}")
+                placement = pin.SE3.Identity()
             self.ids[body], origin[body] = last, self.points[k]
-            given_body = self.mechanism.bodies[body]
-            turn, arm = given_body.rotation, given_body.position - self.points[k]
-            inertia = turn @ np.diag(given_body.inertia[:3]) @ turn.T
+            moving = self.mechanism.bodies[body]
+            rotation, arm = moving.rotation, moving.position - self.points[k]
+            inertia = rotation @ np.diag(moving.inertia[:3]) @ rotation.T
             model.appendBodyToJoint(
-                last, pin.Inertia(given_body.mass, arm, inertia), pin.SE3.Identity()
+                last, pin.Inertia(moving.mass, arm, inertia), pin.SE3.Identity()
             )
             frame = pin.Frame(label(body), last, 0, pin.SE3(np.eye(3), arm), pin.OP_FRAME)
             self.frames.append((body, model.addFrame(frame)))
@@ -96,39 +107,36 @@ class Chain:
         work.append(self.loop.createData())
         since_4 = int(pin.__version__.split(".")[0]) >= 4
         pin.initConstraintDynamics(model, data, loops, *([work] if since_4 else []))
-        still = np.zeros(model.nv)
-        a = pin.constraintDynamics(model, data, q, v, still, loops, work, settings)
+        efforts = np.zeros(model.nv)
+        a = pin.constraintDynamics(model, data, q, v, efforts, loops, work, settings)
         pin.forwardKinematics(model, data, q, v, a)
         pin.updateFramePlacements(model, data)
-        found = np.zeros((len(self.kinds), 6))
+        accelerations = np.zeros((len(self.kinds), 6))
         for body, frame in self.frames:
-            found[body] = pin.getFrameClassicalAcceleration(
+            accelerations[body] = pin.getFrameClassicalAcceleration(
                 model, data, frame, pin.LOCAL_WORLD_ALIGNED
             ).vector
-        return found
+        return accelerations
 
     def rates(self):
-        """Return pinocchio's joint velocities: turns of bodies against their parents."""
+        """Return Pinocchio's joint velocities: angular velocities relative to the parents."""
         spins = {-1: np.zeros(3)}
         for k, body in enumerate(self.mechanism.bodies):
             e, rate = (x[7 * k + 3 : 7 * k + 7] for x in (self.mechanism.q0, self.mechanism.v0))
-            spins[k] = body.rotation @ body_angular_velocity(e.tolist(), rate.tolist())
-        found = []
+            spins[k] = body.rotation @ angular_velocity(e, rate)
+        rates = []
         for kind, (body, parent), axes in zip(self.kinds, self.links, self.axes, strict=True):
-            turn = spins[body] - spins[parent]
+            relative = spins[body] - spins[parent]
             size = {"revolute": 1, "universal": 2, "spherical": 3}[kind]
-            found.extend(turn if size == 3 else axes[:size] @ turn)
-        return np.array(found)
+            rates.extend(relative if size == 3 else axes[:size] @ relative)
+        return np.array(rates)
 
-    def ours(self):
+    def accelerations(self):
         """Return the same from the state-space form."""
-        mechanism = self.mechanism
-        memory, y = prepare_memory(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
-        n = mechanism.freedoms
-        linearized_rates(0.0, y, memory, np.zeros((n, 3 * n)), np.zeros(n))
-        rows = memory.tables.motion.a[: mechanism.size].reshape(-1, 7)
+        mechanism, rhs = self.mechanism, FirstOrder(self.mechanism)
+        rows = rhs.accelerations(0.0, rhs.y0).reshape(-1, 7)
         spins = [
-            body.rotation @ body_angular_velocity(q[3:].tolist(), a[3:].tolist())
+            body.rotation @ angular_velocity(q[3:], a[3:])
             for body, q, a in zip(mechanism.bodies, mechanism.q0.reshape(-1, 7), rows, strict=True)
         ]
         return np.hstack([rows[:, :3], spins])
@@ -138,26 +146,27 @@ def label(body):
     return "ground" if body < 0 else f"b{body}"
 
 
-def given(kind, axes):
+def joint_axis(kind, axes):
     return {"revolute": axes[0], "universal": axes}.get(kind)
 
 
 @pytest.mark.parametrize("name", CHAINS)
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_closed_chain_accelerates_as_pinocchio_says(name, seed):
+def test_the_accelerations_of_a_closed_chain_match_pinocchio(name, seed):
     chain = Chain(name, seed)
-    wanted = chain.oracle()
-    assert np.abs(wanted).max() > 0.1
-    np.testing.assert_allclose(chain.ours(), wanted, rtol=1e-8, atol=1e-8 * np.abs(wanted).max())
+    expected = chain.oracle()
+    scale = np.abs(expected).max()
+    assert scale > 0.1
+    np.testing.assert_allclose(chain.accelerations(), expected, rtol=1e-8, atol=1e-8 * scale)
 
 
-def test_a_closed_chain_keeps_its_energy_and_its_loop():
+def test_a_closed_chain_conserves_its_energy_and_its_loop():
     mechanism = Chain("RSSR", 1).mechanism
     motion = simulate_mechanism(mechanism, 1.0, rtol=1e-9)
     assert motion.success, motion.reason
     assert motion.violation < 1e-10
-    found = [energies(mechanism, q, v) for q, v in zip(motion.q, motion.v, strict=True)]
-    kinetic, potential = np.transpose(found)
+    rows = [energies(mechanism, q, v) for q, v in zip(motion.q, motion.v, strict=True)]
+    kinetic, potential = np.transpose(rows)
     assert np.ptp(potential) > 1.0
     assert np.ptp(kinetic + potential) < 1e-6 * np.ptp(potential)
 
@@ -166,15 +175,15 @@ def energies(mechanism, q, v):
     """Return kinetic and potential energy, J."""
     kinetic = potential = 0.0
     for body, x, rate in zip(mechanism.bodies, q.reshape(-1, 7), v.reshape(-1, 7), strict=True):
-        omega = np.array(body_angular_velocity(x[3:].tolist(), rate[3:].tolist()))
+        omega = angular_velocity(x[3:], rate[3:])
         kinetic += 0.5 * body.mass * rate[:3] @ rate[:3] + 0.5 * omega @ (body.inertia[:3] * omega)
         potential -= body.mass * mechanism.gravity @ x[:3]
     return kinetic, potential
 
 
 # ---------------------------------------------------------------------- closed forms
-def test_the_four_bar_is_that_of_lagrange():
-    """The shipped four-bar in its crank's angle: two circles meet at the rocker's end."""
+def test_the_four_bar_matches_its_lagrange_equation():
+    """The shipped four-bar in the angle of its crank: two circles meet at the rocker's end."""
     mechanism = load_mechanism("four_bar")
     d = np.array([2.0, 0.0])
     starts = np.array([[0.0, 0.0], [0.3, 1.0], [2.3, 1.6]])
@@ -185,18 +194,18 @@ def test_the_four_bar_is_that_of_lagrange():
     rods = [(body.mass, body.inertia[2]) for body in mechanism.bodies]
 
     def ends(angle):
-        """Return the crank's and the rocker's end; analytic, so that a complex step works."""
+        """Return the ends of crank and rocker, also for complex angles."""
         b = crank * np.array([np.cos(angle), np.sin(angle)])
-        way = d - b
-        square = way @ way
+        diagonal = d - b
+        square = diagonal @ diagonal
         along = (coupler**2 - rocker**2 + square) / (2 * square)
         height = np.sqrt(coupler**2 / square - along**2)
-        return b, b + along * way + height * np.array([-way[1], way[0]])
+        return b, b + along * diagonal + height * np.array([-diagonal[1], diagonal[0]])
 
     def terms(angle):
         """Return generalized mass and potential energy."""
         tiny = 1e-30j
-        (b, c), slopes = ends(angle), [each.imag / 1e-30 for each in ends(angle + tiny)]
+        (b, c), slopes = ends(angle), [end.imag / 1e-30 for end in ends(angle + tiny)]
         mass = height = 0.0
         for (m, j), (p, q), (dp, dq) in zip(
             rods,
@@ -204,8 +213,8 @@ def test_the_four_bar_is_that_of_lagrange():
             ((0 * b, slopes[0]), slopes, (0 * b, slopes[1])),
             strict=True,
         ):
-            speed, way, turn = 0.5 * (dp + dq), q - p, dq - dp
-            spin = (way[0] * turn[1] - way[1] * turn[0]) / (way @ way)
+            speed, rod, rate = 0.5 * (dp + dq), q - p, dq - dp
+            spin = (rod[0] * rate[1] - rod[1] * rate[0]) / (rod @ rod)
             mass += m * speed @ speed + j * spin**2
             height += 9.81 * m * 0.5 * (p[1] + q[1])
         return np.array([mass, height])
@@ -229,5 +238,5 @@ def test_the_four_bar_is_that_of_lagrange():
     last = energies(mechanism, motion.q[-1], motion.v[-1])
     first = energies(mechanism, motion.q[0], motion.v[0])
     assert sum(last) == pytest.approx(sum(first), abs=1e-6 * last[0])
-    turn = np.array(rotation(motion.q[-1][3:7].tolist()))[:2, 0]
-    np.testing.assert_allclose(turn, b / crank, atol=1e-6)
+    direction = Rotation.from_quat(np.roll(motion.q[-1][3:7], -1)).as_matrix()[:2, 0]
+    np.testing.assert_allclose(direction, b / crank, atol=1e-6)

@@ -1,4 +1,4 @@
-"""Mechanisms as plain Python, with the compiler off; what an import does."""
+"""Mechanisms in plain Python, without the compiler; imports write no files."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from fresh import output_of
 
-from manip_dyn.codegen.rigid_body.graph import sine
+from manip_dyn.codegen import sine
 from manip_dyn.multibody import (
     Joint,
     Mechanism,
@@ -16,16 +16,16 @@ from manip_dyn.multibody import (
     Spring,
     Tyre,
     UserForce,
+    linearize,
+    simulate_by_adams,
     simulate_mechanism,
 )
-from manip_dyn.multibody.first_order import simulate_by_adams
-from manip_dyn.multibody.model.linearization import linearize
 
 SCRIPT = """
 import json, sys
 sys.path.insert(0, {folder!r})
-from test_plain import found
-print(json.dumps(found()))
+from test_plain import results
+print(json.dumps(results()))
 """
 
 
@@ -53,8 +53,8 @@ def pendulum():
     return Mechanism(bodies, joints, forces)
 
 
-def found():
-    """Return derivatives, and where motions by each kind of method end, with their counts."""
+def results():
+    """Return derivatives, and the ends of motions by each kind of method with their counts."""
     mechanism = pendulum()
     motions = [
         simulate_mechanism(mechanism, 0.05, rtol=1e-5),
@@ -62,21 +62,21 @@ def found():
         simulate_by_adams(mechanism, 0.02, rtol=1e-4),
     ]
     return {
-        "counts": [list(vars(each.statistics).values()) for each in motions],
-        "q": [each.q[-1].tolist() for each in motions],
-        "linear": [np.ravel(each).tolist() for each in linearize(mechanism, 0.03)],
+        "counts": [list(vars(motion.statistics).values()) for motion in motions],
+        "q": [motion.q[-1].tolist() for motion in motions],
+        "linear": [np.ravel(array).tolist() for array in linearize(mechanism, 0.03)],
     }
 
 
-def test_without_the_compiler_mechanisms_move_the_same():
-    slow = json.loads(
+def test_plain_python_and_compiled_code_agree():
+    plain = json.loads(
         output_of(SCRIPT.format(folder=os.path.dirname(__file__)), NUMBA_DISABLE_JIT="1")
     )
-    fast = found()
-    assert slow["counts"] == fast["counts"]
+    compiled = results()
+    assert plain["counts"] == compiled["counts"]
     for name, rtol in (("q", 1e-9), ("linear", 1e-8)):
-        for mine, other in zip(slow[name], fast[name], strict=True):
-            np.testing.assert_allclose(mine, other, rtol=rtol, atol=1e-9)
+        for value, expected in zip(plain[name], compiled[name], strict=True):
+            np.testing.assert_allclose(value, expected, rtol=rtol, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["manip_dyn", "manip_dyn.multibody"])

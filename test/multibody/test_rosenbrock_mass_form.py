@@ -1,7 +1,7 @@
-"""What belongs into eq. 45 of Sandu et al. (2001): the mass matrix at the stage or at the start.
+"""Eq. 45 of Sandu et al. (2001) requires the mass matrix at the start of the step.
 
-Printed is the generalized force at the stage, Q(Y_i) = M(Y_i) f(Y_i). What follows from eq. 25f
-times M / gamma is M(y_n) f(Y_i), with the M of eq. 44.
+The paper prints the generalized force at the stage, Q(Y_i) = M(Y_i) f(Y_i). Eq. 25f times
+M / gamma gives M(y_n) f(Y_i), with the M of eq. 44.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ def acceleration(t, y, v):
 
 
 def slopes(t, y, v):
-    """Return J1, J2 and the slope by time."""
+    """Return J1, J2 and the derivative by time."""
     by_position = -np.cos(y) - 0.3 * v - 0.2 * v**2 * np.sin(y)
     return by_position, -0.3 * y + 0.4 * v * np.cos(y), -np.sin(2.0 * t)
 
@@ -63,7 +63,7 @@ def solved(form, mass, count):
 
 
 def dot(weights, z):
-    return sum(weight * each for weight, each in zip(weights, z, strict=False))
+    return sum(weight * stage for weight, stage in zip(weights, z, strict=False))
 
 
 def order(form, mass):
@@ -74,13 +74,13 @@ def order(form, mass):
     return np.polyfit([0, 1, 2], -np.log2(errors), 1)[0]
 
 
-def test_the_corrected_form_is_the_plain_one_and_the_printed_one_is_not():
+def test_the_corrected_form_equals_the_form_without_mass_and_the_printed_one_does_not():
     plain = solved("plain", varying, 40)
     np.testing.assert_allclose(solved("corrected", varying, 40), plain, rtol=1e-13)
     assert np.abs(solved("printed", varying, 40) - plain).max() > 1e-3
 
 
-def test_the_printed_form_loses_the_order_wherever_the_mass_varies():
+def test_the_printed_form_has_order_one_if_the_mass_varies():
     assert order("plain", varying) == pytest.approx(4.0, abs=0.1)
     assert order("corrected", varying) == pytest.approx(4.0, abs=0.1)
     assert order("printed", varying) == pytest.approx(1.0, abs=0.1)
@@ -97,7 +97,7 @@ def rates(t, y, p, out):
 
 @njit
 def weighted(t, y, p, out, by_time):
-    """M J1, M J2, M and M df/dt with the mass that varies."""
+    """M J1, M J2, M and M df/dt with a varying mass."""
     m = 2.0 + np.sin(y[0])
     out[0, 0] = m * (-np.cos(y[0]) - 0.3 * y[1] - 0.2 * y[1] ** 2 * np.sin(y[0]))
     out[0, 1] = m * (-0.3 * y[0] + 0.4 * y[1] * np.cos(y[0]))
@@ -105,7 +105,7 @@ def weighted(t, y, p, out, by_time):
 
 
 def test_the_compiled_step_is_the_corrected_one():
-    found = md.integrate(
+    solution = md.integrate(
         rates,
         (0.0, END),
         START,
@@ -113,10 +113,10 @@ def test_the_compiled_step_is_the_corrected_one():
         step=END / 40,
         jacobian=md.Jacobian(weighted, 1, mass=True),
     ).y_last
-    np.testing.assert_allclose(found, solved("corrected", varying, 40), rtol=1e-12)
+    np.testing.assert_allclose(solution, solved("corrected", varying, 40), rtol=1e-12)
 
 
-def test_a_mechanism_whose_mass_varies_converges_with_order_four():
+def test_a_mechanism_with_a_varying_mass_converges_with_order_four():
     """The slider-crank: its reduced mass changes by more than half during a turn."""
     mechanism = load_mechanism("slider_crank")
     exact = simulate_mechanism(mechanism, 0.5, rtol=1e-12).q[-1]

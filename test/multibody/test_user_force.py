@@ -1,4 +1,4 @@
-"""Forces written in Python: their derivatives, Newton's third law, the laws they replace."""
+"""User-defined forces: derivatives, Newton's third law, equivalence with a tyre."""
 
 from fractions import Fraction
 
@@ -6,17 +6,25 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.codegen.rigid_body.graph import sine
-from manip_dyn.multibody import Joint, Mechanism, MovingBody, Tyre, UserForce, simulate_mechanism
-from manip_dyn.multibody.equations.forces import BY_POSITION, BY_TIME, BY_VELOCITY, VALUE
-from manip_dyn.multibody.equations.state_space import linearized_rates
-from manip_dyn.multibody.model.linearization import linearize, prepare_memory
+from manip_dyn.codegen import sine
+from manip_dyn.multibody import (
+    FirstOrder,
+    Joint,
+    Mechanism,
+    MovingBody,
+    Tyre,
+    UserForce,
+    linearize,
+    simulate_mechanism,
+)
 
 PAIR = ("a", "b")
+BY_POSITION, BY_VELOCITY, BY_TIME = 14, 14 + 14**2, 14 + 2 * 14**2
+"""Offsets of the derivatives behind the generalized force (14,)."""
 
 
 class Exact:
-    """A rational number that takes floats as the rationals that they are."""
+    """A rational number; floats are converted exactly."""
 
     def __init__(self, value):
         self.value = Fraction(getattr(value, "value", value))
@@ -29,59 +37,59 @@ class Exact:
 
 
 def _operation(name):
-    def apply(self, other):
-        return Exact(getattr(self.value, name)(Exact(other).value))
+    def apply(self, operand):
+        return Exact(getattr(self.value, name)(Exact(operand).value))
 
     return apply
 
 
 for _name in ("add", "sub", "mul", "truediv"):
-    for _each in (f"__{_name}__", f"__r{_name}__"):
-        setattr(Exact, _each, _operation(_each))
+    for _method in (f"__{_name}__", f"__r{_name}__"):
+        setattr(Exact, _method, _operation(_method))
 
 
 def coupled(t, first, second):
-    """A force and a moment of everything that a function is given; rational."""
-    way = [b - a for a, b in zip(first.position, second.position, strict=True)]
+    """A rational force and moment that depend on all arguments."""
+    offset = [b - a for a, b in zip(first.position, second.position, strict=True)]
     speed = [b - a for a, b in zip(first.velocity, second.velocity, strict=True)]
-    square = sum((each * each for each in way), 1)
+    square = sum((component * component for component in offset), 1)
     force = [
         5 * w / square - s * s * s + t * first.rotation[0][k]
-        for k, (w, s) in enumerate(zip(way, speed, strict=True))
+        for k, (w, s) in enumerate(zip(offset, speed, strict=True))
     ]
     spin = zip(first.angular_velocity, second.angular_velocity, strict=True)
     return force, [u * t - w * second.rotation[2][1] for u, w in spin]
 
 
-def test_derivatives_are_those_of_exact_differences():
-    """In rational arithmetic, with steps of 1e-25: the differences are good to 50 digits."""
+def test_derivatives_match_exact_differences():
+    """Differences in rational arithmetic with steps of 1e-25 have 50 correct digits."""
     rng = np.random.default_rng(3)
     force, t, d = UserForce(PAIR, coupled), Exact(0.4375), Exact(Fraction(1, 10**25))
     x, v = ([Exact(float(k) / 64) for k in rng.integers(-99, 99, 14)] for _ in range(2))
-    found = force.evaluated(float(t), [float(k) for k in x], [float(k) for k in v])
+    results = force.evaluated(float(t), [float(k) for k in x], [float(k) for k in v])
     value = force.generalized(t, x, v)
-    np.testing.assert_allclose(found[VALUE:BY_POSITION], [float(k) for k in value], rtol=1e-13)
+    np.testing.assert_allclose(results[:BY_POSITION], [float(k) for k in value], rtol=1e-13)
 
-    def slope(which, place):
+    def slope(which, index):
         ends = []
         for sign in (1, -1):
-            moved = {"t": t, "x": list(x), "v": list(v)}
+            arguments = {"t": t, "x": list(x), "v": list(v)}
             if which == "t":
-                moved["t"] += sign * d
+                arguments["t"] += sign * d
             else:
-                moved[which][place] += sign * d
-            ends.append(force.generalized(**moved))
+                arguments[which][index] += sign * d
+            ends.append(force.generalized(**arguments))
         return [float((high - low) / (2 * d)) for high, low in zip(*ends, strict=True)]
 
     for which, first, last in (("x", BY_POSITION, BY_VELOCITY), ("v", BY_VELOCITY, BY_TIME)):
-        wanted = np.transpose([slope(which, k) for k in range(14)])
-        matrix = found[first:last].reshape(14, 14)
-        np.testing.assert_allclose(matrix, wanted, rtol=1e-12, atol=1e-12 * abs(wanted).max())
-    np.testing.assert_allclose(found[BY_TIME:], slope("t", 0), rtol=1e-12, atol=1e-13)
+        expected = np.transpose([slope(which, k) for k in range(14)])
+        matrix = results[first:last].reshape(14, 14)
+        np.testing.assert_allclose(matrix, expected, rtol=1e-12, atol=1e-12 * abs(expected).max())
+    np.testing.assert_allclose(results[BY_TIME:], slope("t", 0), rtol=1e-12, atol=1e-13)
 
 
 def test_action_and_reaction_do_no_work_on_a_common_motion():
-    """Bodies that move together as one rigid body: any translation, any rotation."""
+    """The bodies translate and rotate together as one rigid body."""
     rng = np.random.default_rng(5)
     x, v = rng.normal(size=(2, 14))
     for k in (3, 10):
@@ -99,7 +107,7 @@ def test_action_and_reaction_do_no_work_on_a_common_motion():
 
 
 def wheel_with(force):
-    """Return a wheel on a turning arm that a force supports."""
+    """Return a wheel on a rotating arm, supported by a force."""
     bodies = [
         MovingBody("arm", 3.0, (0.1, 0.4, 0.4), (0.5, 0, 0.5)),
         MovingBody("wheel", 5.0, (0.2, 0.3, 0.2), (1.0, 0, 0.5), velocity=(0, 0, 0.0)),
@@ -111,21 +119,24 @@ def wheel_with(force):
     return Mechanism(bodies, joints, [force])
 
 
-def test_a_tyre_written_in_python_is_the_tyre():
+def test_a_user_force_can_replace_a_tyre():
     def spring(t, ground, wheel):
         push = -900.0 * (wheel.position[2] - 0.45) - 30.0 * wheel.velocity[2]
         return [0.0, 0.0, push], [0.0, 0.0, 0.0]
 
-    ways = Tyre("wheel", (1.0, 0, 0.5), 0.45, 900.0, 30.0), UserForce(("ground", "wheel"), spring)
-    here, there = (linearize(wheel_with(force)) for force in ways)
-    for mine, other in zip(here, there, strict=True):
-        np.testing.assert_allclose(mine, other, rtol=1e-10, atol=1e-10)
-    ends = [simulate_mechanism(wheel_with(force), 0.3, rtol=1e-8) for force in ways]
+    forces = (
+        Tyre("wheel", (1.0, 0, 0.5), 0.45, 900.0, 30.0),
+        UserForce(("ground", "wheel"), spring),
+    )
+    expected, results = (linearize(wheel_with(force)) for force in forces)
+    for result, reference in zip(results, expected, strict=True):
+        np.testing.assert_allclose(result, reference, rtol=1e-10, atol=1e-10)
+    ends = [simulate_mechanism(wheel_with(force), 0.3, rtol=1e-8) for force in forces]
     np.testing.assert_allclose(ends[0].q[-1], ends[1].q[-1], atol=1e-7)
 
 
-def test_a_mechanism_knows_how_it_moves_with_time_and_speed():
-    """J1, J2 and the slope by time of a mechanism against differences of its accelerations."""
+def test_the_linearization_includes_user_forces():
+    """J1, J2 and the derivative by time match differences of the accelerations."""
 
     def wind(t, ground, wheel):
         gust = 4.0 + 3.0 * sine(5.0 * t) - wheel.velocity[0]
@@ -138,9 +149,7 @@ def test_a_mechanism_knows_how_it_moves_with_time_and_speed():
     exact = linearize(mechanism, t)
 
     def accelerations(t, y):
-        memory, _ = prepare_memory(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
-        linearized_rates(t, y, memory, np.zeros((n, 3 * n)), np.zeros(n))
-        return memory.tables.reduced.acceleration
+        return FirstOrder(mechanism)(t, y)[n:]
 
     for k, step in enumerate(d * np.eye(2 * n)):
         slope = (accelerations(t, exact.y + step) - accelerations(t, exact.y - step)) / (2 * d)
@@ -162,6 +171,6 @@ def test_a_mechanism_knows_how_it_moves_with_time_and_speed():
         "drag",
     ],
 )
-def test_a_function_that_is_none_is_told(function):
+def test_invalid_functions_are_rejected(function):
     with pytest.raises(md.ManipDynError, match="user force a-b"):
         UserForce(PAIR, function)

@@ -55,7 +55,7 @@ def checked_pose(name: str, value: Any) -> Pose:
         position, orientation = value
     except (TypeError, ValueError) as error:
         raise ManipDynError(
-            f"{name} must be a pair of a position and an orientation, got {value!r}"
+            f"{name} must be a pair of a position and an orientation, got {value!r}."
         ) from error
     return Pose(
         finite_vector(f"{name} position", position, 3),
@@ -69,7 +69,7 @@ def checked_rotation(name: str, value: ArrayLike) -> Matrix:
         return rotation_matrix(name, value)
     quaternion = finite_vector(name, value, 4)
     if abs(np.linalg.norm(quaternion) - 1.0) > UNIT:
-        raise ManipDynError(f"{name} must be a quaternion of length 1, got {quaternion.tolist()}")
+        raise ManipDynError(f"{name} must be a quaternion of length 1, got {quaternion.tolist()}.")
     from scipy.spatial.transform import Rotation  # slow to load
 
     return Rotation.from_quat(quaternion).as_matrix()

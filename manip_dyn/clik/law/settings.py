@@ -79,11 +79,12 @@ class ClikSettings:
         if np.shape(self.controlled) != (6,) or not any(self.controlled):
             raise ManipDynError(
                 "controlled must be six truth values with at least one true, got "
-                f"{self.controlled!r}"
+                f"{self.controlled!r}."
             )
         if self.posture_gain > 0.0 and self.posture is None:
             raise ManipDynError(
-                f"posture must be joint positions for posture_gain {self.posture_gain:g}, got None"
+                "posture must be joint positions for posture_gain "
+                f"{self.posture_gain:g}, got None."
             )
 
     def numbers(self, step: float) -> Vector:
@@ -110,7 +111,7 @@ class ClikSettings:
         n = robot.n
         weights = np.ones(n) if self.weights is None else finite_vector("weights", self.weights, n)
         if weights.min() <= 0.0:
-            raise ManipDynError(f"weights must be above 0, got {weights.tolist()}")
+            raise ManipDynError(f"weights must be above 0, got {weights.tolist()}.")
         posture = np.zeros(n)
         if self.posture is not None:
             posture = finite_vector("posture", self.posture, n)
@@ -121,7 +122,7 @@ class ClikSettings:
 def checked_settings(settings: ClikSettings | None) -> ClikSettings:
     """Return the settings, by default `ClikSettings()`, and check their type."""
     if settings is not None and not isinstance(settings, ClikSettings):
-        raise ManipDynError(f"settings must be md.ClikSettings, got {settings!r}")
+        raise ManipDynError(f"settings must be md.ClikSettings, got {settings!r}.")
     return settings or ClikSettings()
 
 

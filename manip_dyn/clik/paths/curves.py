@@ -49,7 +49,7 @@ class Line(Path):
         time = max(length / linear_speed, angle / angular_speed)
         if time < 1e-9:
             raise ManipDynError(
-                f"line end must differ from the line start {first.position.tolist()}"
+                f"line end must differ from the line start {first.position.tolist()}."
             )
         timing = Timing(1.0 / time, ramp, 1.0)
         self.parameters = harmonic(
@@ -101,7 +101,7 @@ class Circle(Path):
         if np.linalg.norm(np.cross(axis, outward)) < 1e-9:
             raise ManipDynError(
                 "circle normal and start must be directions that span a plane, got "
-                f"{axis.tolist()} and {outward.tolist()}"
+                f"{axis.tolist()} and {outward.tolist()}."
             )
         axis /= np.linalg.norm(axis)
         outward -= (outward @ axis) * axis
@@ -162,7 +162,7 @@ class Lissajous(Path):
             raise ManipDynError(
                 "lissajous frequencies must be integers, with at least one amplitude and "
                 f"frequency other than 0, got frequencies {counts.tolist()} and amplitudes "
-                f"{sizes.tolist()}"
+                f"{sizes.tolist()}."
             )
         end = inf if rounds is None else 2.0 * np.pi * positive("rounds", rounds)
         self.period = positive("period", period, "s")

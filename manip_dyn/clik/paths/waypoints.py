@@ -49,7 +49,7 @@ class Waypoints(Path):
         """
         checked = [checked_pose(f"waypoint {i}", pose) for i, pose in enumerate(poses, start=1)]
         if len(checked) < 2:
-            raise ManipDynError(f"poses must be two or more waypoints, got {len(checked)}")
+            raise ManipDynError(f"poses must be two or more waypoints, got {len(checked)}.")
         positions = np.array([pose.position for pose in checked])
         from scipy.spatial.transform import Rotation  # slow to load
 
@@ -68,7 +68,7 @@ class Waypoints(Path):
         if not isinstance(rounds, int) or rounds < 1 or (rounds > 1 and not closed):
             raise ManipDynError(
                 "rounds must be 1, or an integer above 1 if the last waypoint equals the first, "
-                f"got {rounds!r}"
+                f"got {rounds!r}."
             )
         self._set(knots - knots[0], positions, rotations, closed, rounds, ramp)
 
@@ -120,7 +120,7 @@ def _default_times(lengths: Vector, angles: Vector, speeds: tuple[float, float])
     if spans.min() < 1e-9:
         i = int(np.argmin(spans)) + 1
         raise ManipDynError(
-            f"consecutive waypoints must differ, got the same pose for waypoints {i} and {i + 1}"
+            f"consecutive waypoints must differ, got the same pose for waypoints {i} and {i + 1}."
         )
     return np.concatenate([[0.0], np.cumsum(spans)])
 
@@ -130,7 +130,7 @@ def _check_jumps(times: Vector, *steps: Vector) -> None:
         for i in np.flatnonzero(step / np.diff(times) > limit)[:1]:
             raise ManipDynError(
                 f"waypoints must be at most {limit:g} {unit}/s apart, got {step[i]:.4g} {unit} in "
-                f"{times[i + 1] - times[i]:.4g} s from waypoint {i + 1} to {i + 2}"
+                f"{times[i + 1] - times[i]:.4g} s from waypoint {i + 1} to {i + 2}."
             )
 
 
@@ -139,7 +139,7 @@ def _increasing(times: Vector) -> Vector:
     if falls.size:
         i = int(falls[0])
         raise ManipDynError(
-            f"times must increase, got {times[i]:g} s followed by {times[i + 1]:g} s"
+            f"times must increase, got {times[i]:g} s followed by {times[i + 1]:g} s."
         )
     return times
 
@@ -207,7 +207,7 @@ def _read_rows(file: File) -> tuple[list[int], Vector]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ManipDynError(f"path file '{file}' cannot be read: {error}") from error
     if len(rows) < 2:
-        raise ManipDynError(f"path file '{file}' must have two or more poses, got {len(rows)}")
+        raise ManipDynError(f"path file '{file}' must have two or more poses, got {len(rows)}.")
     return lines, np.array(rows)
 
 
@@ -215,7 +215,7 @@ def _parsed_row(file: File, number: int, entries: list[str]) -> list[float]:
     if len(entries) != len(COLUMNS):
         raise ManipDynError(
             f"path file '{file}', line {number} must have the columns {', '.join(COLUMNS)}, got "
-            f"{len(entries)} columns"
+            f"{len(entries)} columns."
         )
     row = []
     for name, entry in zip(COLUMNS, entries, strict=True):
@@ -226,7 +226,7 @@ def _parsed_row(file: File, number: int, entries: list[str]) -> list[float]:
         if not np.isfinite(value):
             raise ManipDynError(
                 f"path file '{file}', line {number}, column {name} must be a finite number, got "
-                f"'{entry.strip()}'"
+                f"'{entry.strip()}'."
             )
         row.append(value)
     return row
@@ -238,12 +238,12 @@ def _check_rows(file: str | File, lines: list[int], rows: Vector) -> None:
         if abs(length - 1.0) > UNIT:
             raise ManipDynError(
                 f"path file '{file}', line {number}, columns qx to qw must be a quaternion of "
-                f"length 1, got length {length:.4g}"
+                f"length 1, got length {length:.4g}."
             )
     for i in np.flatnonzero(np.diff(rows[:, 0]) <= 0.0)[:1]:
         raise ManipDynError(
             f"path file '{file}', line {lines[i + 1]}, column t must increase, got "
-            f"{rows[i, 0]:g} followed by {rows[i + 1, 0]:g}"
+            f"{rows[i, 0]:g} followed by {rows[i + 1, 0]:g}."
         )
 
 
@@ -255,5 +255,5 @@ def _check_row_jumps(file, lines: list[int], times: Vector, steps, limits) -> No
             raise ManipDynError(
                 f"path file '{file}', line {lines[i + 1]}, columns {columns}: the path must be "
                 f"continuous, at most {limit:g} {unit}/s, got a jump of {step[i]:.4g} {unit} in "
-                f"{times[i + 1] - times[i]:.4g} s"
+                f"{times[i + 1] - times[i]:.4g} s."
             )

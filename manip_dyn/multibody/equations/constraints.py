@@ -1,8 +1,8 @@
 """Constraints and generalized coordinate partitioning, compiled.
 
-Positions follow from the independent ones by Newton's method on the constraints, velocities by
-their gradients: Sandu et al. (2001), eq. 7c, 7d and section 4. Nothing is allocated. What the
-names stand for, `tables` says; p is the `Memory` of all of them.
+Dependent positions follow from the independent ones by Newton's method on the constraints,
+velocities by their gradients: Sandu et al. (2001), eq. 7c, 7d and section 4. Nothing is allocated.
+The arrays are described in `tables`; p is the `Memory` of all arrays.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from manip_dyn.multibody.equations.tables import (
 )
 
 CHORDS, NEWTON, FROM_LAST = range(3)
-"""Ways to assemble, in this order: by the last factors and by new ones from where the velocities
-lead, and by new ones from the last position."""
-MOST = (6, 30, 30)
-"""Iterations of each."""
+"""Attempts to assemble, in this order: with the last factors and with new ones from the predicted
+position, and with new ones from the last position."""
+MAX_ITERATIONS = (6, 30, 30)
+"""Largest number of iterations of each attempt."""
 
 
 @compiled(short=True, python=False, counted=False)
 def residuals(p, out):
-    """Write the constraints' violations (m,), fill `slopes`, return the largest violation."""
+    """Write the violations (m,) of the constraints and `slopes`; return the largest violation."""
     links, motion = links_of(p), motion_of(p)
     rows, numbers, targets, slopes = links.rows, links.numbers, links.targets, links.slopes
     q, result = motion.q, motion.result
@@ -42,18 +42,18 @@ def residuals(p, out):
     for k in range(rows.shape[0]):
         first, second = rows[k, FIRST], rows[k, SECOND]
         run_kernel(rows[k, KERNEL], q, q, q, first, second, numbers, 12 * k, result)
-        wrong = result[0] - targets[k]
-        out[k] = wrong
+        violation = result[0] - targets[k]
+        out[k] = violation
         for i in range(SIZE):
             slopes[k, i] = result[PLACE_SLOPE + i]
-        if not abs(wrong) <= largest:
-            largest = abs(wrong)
+        if not abs(violation) <= largest:
+            largest = abs(violation)
     return largest
 
 
 @compiled(short=True, python=False, counted=False)
 def refactor(p):
-    """Factorize the gradients by the dependent coordinates."""
+    """Factorize the gradients of the constraints by the dependent coordinates."""
     links = links_of(p)
     rows, roles, slopes = links.rows, links.roles, links.slopes
     factors, pivots = links.factors, links.pivots
@@ -70,10 +70,10 @@ def refactor(p):
 
 @compiled(short=True, python=False, counted=False)
 def assemble(y, p):
-    """Put all positions where the independent ones are y[:n]; return whether that was possible.
+    """Compute all positions from the independent ones, y[:n]; return whether this succeeded.
 
-    It begins where the velocities at the last position lead: beside a change point the position
-    that is nearest to the last one belongs to another motion.
+    Newton's method starts at the position predicted by the velocities at the last position. Near a
+    change point the position nearest to the last one may belong to another motion.
     """
     links, motion, reduced = links_of(p), motion_of(p), reduced_of(p)
     dependent, independent, flags, limits = (
@@ -82,7 +82,7 @@ def assemble(y, p):
         links.flags,
         links.limits,
     )
-    q, factors, pivots, wrong, backup = (
+    q, factors, pivots, violations, backup = (
         motion.q,
         links.factors,
         links.pivots,
@@ -103,27 +103,27 @@ def assemble(y, p):
             ahead[i, 0] += basis[dependent[i], c] * (y[c] - q[independent[c]])
     for i in range(n):
         q[independent[i]] = y[i]
-    for way in range(CHORDS if flags[0] == ASSEMBLED else NEWTON, FROM_LAST + 1):
+    for attempt in range(CHORDS if flags[0] == ASSEMBLED else NEWTON, FROM_LAST + 1):
         for i in range(m):
-            q[dependent[i]] = backup[i] + (ahead[i, 0] if way < FROM_LAST else 0.0)
+            q[dependent[i]] = backup[i] + (ahead[i, 0] if attempt < FROM_LAST else 0.0)
         last = 1e10
-        for _ in range(MOST[way]):
-            largest = residuals(p, wrong)
+        for _ in range(MAX_ITERATIONS[attempt]):
+            largest = residuals(p, violations)
             flags[1] += 1
             close = largest <= limits[0]
             if not (close or largest < last):
                 break
-            if way == CHORDS:
+            if attempt == CHORDS:
                 last = 0.5 * largest
             elif not close:
                 refactor(p)
                 flags[0] = ASSEMBLED
             if flags[0] == ASSEMBLED:
-                substitute(factors, pivots, wrong)
+                substitute(factors, pivots, violations)
                 for i in range(m):
-                    q[dependent[i]] -= wrong[i]
-            if close:  # to the last digits, where errors grow near a change point
-                residuals(p, wrong)
+                    q[dependent[i]] -= violations[i]
+            if close:  # iterate to rounding: near a change point errors grow
+                residuals(p, violations)
                 refactor(p)
                 flags[0] = ASSEMBLED
                 return True
@@ -135,7 +135,7 @@ def assemble(y, p):
 
 @compiled(short=True, python=False, counted=False)
 def redundant_violation(p):
-    """Return the largest violation of the constraints that were left out as redundant."""
+    """Return the largest violation of the redundant constraints."""
     links, motion = links_of(p), motion_of(p)
     rows, numbers, targets = links.extra_rows, links.extra_numbers, links.extra_targets
     q, result = motion.q, motion.result
@@ -149,7 +149,7 @@ def redundant_violation(p):
 
 @compiled(short=True, python=False, counted=False)
 def set_velocities(y, p):
-    """Fill `basis`, and all velocities from the independent ones, y[n:]."""
+    """Fill `basis`, and compute all velocities from the independent ones, y[n:]."""
     links, motion, reduced = links_of(p), motion_of(p), reduced_of(p)
     rows, roles, slopes = links.rows, links.roles, links.slopes
     dependent, independent = links.dependent, links.independent

@@ -52,18 +52,18 @@ from manip_dyn.multibody.equations.tables import (
 )
 
 VALUE, BY_POSITION, BY_VELOCITY, BY_TIME = 0, SIZE, SIZE + SIZE**2, SIZE + 2 * SIZE**2
-"""Where the generalized force (14,) and its derivatives, (14, 14) twice and (14,), begin."""
+"""Offsets of the generalized force (14,) and its derivatives, (14, 14) twice and (14,)."""
 USER_RESULT = BY_TIME + SIZE
 
 
 class BodyState(NamedTuple):
-    """How a body moves, in global axes; plain lists of floats or of expressions.
+    """Motion of a body in global axes, as lists of floats or of expressions.
 
     Attributes:
-        position: Of the centre of mass (3,), m.
-        rotation: From body axes to global ones (3, 3).
-        velocity: Of the centre of mass (3,), m/s.
-        angular_velocity: (3,), rad/s.
+        position: Centre of mass (3,), m.
+        rotation: Rotation matrix from body axes to global ones (3, 3).
+        velocity: Velocity of the centre of mass (3,), m/s.
+        angular_velocity: Angular velocity (3,), rad/s.
     """
 
     position: list[Any]
@@ -77,15 +77,15 @@ ForceFunction = Callable[[Any, BodyState, BodyState], tuple[Sequence[Any], Seque
 
 @dataclass(frozen=True, eq=False)
 class UserForce:
-    """A force and a moment between two bodies by a function of time and their motion.
+    """A force and a moment between two bodies, as a function of time and their motion.
 
     Attributes:
         bodies: Names of two bodies, or "ground".
         function: ``function(t, first, second)`` of the time, s, and two `BodyState` that returns
             the force (3,), N, on the second body at its centre of mass, and the moment (3,), N m,
-            both in global axes. The opposite acts on the first body, at the same place. It is
-            made of ``+ - * /``, `codegen.graph.expression.sine` and `cosine`; no conditions.
-        name: For messages.
+            both in global axes. The opposite acts on the first body, at the same point. It may use
+            ``+ - * /``, `manip_dyn.codegen.sine` and `cosine`, but no conditions.
+        name: Name in messages.
     """
 
     bodies: tuple[str, str]
@@ -93,17 +93,17 @@ class UserForce:
     name: str = ""
 
     def __post_init__(self) -> None:
-        """Try the function on two bodies at rest."""
+        """Evaluate the function for two bodies at rest to check it."""
         object.__setattr__(self, "name", self.name or f"user force {'-'.join(self.bodies)}")
         start = [0.1, 0.2, 0.3, 1.0, 0.0, 0.0, 0.0, 0.5, 0.7, 1.1, 0.8, 0.0, 0.6, 0.0]
         self._program(2)
-        found = self._called(0.0, start, [0.0] * SIZE)
-        finite_vector(f"{self.name}, generalized force", [float(each) for each in found], SIZE)
+        force = self._checked_generalized(0.0, start, [0.0] * SIZE)
+        finite_vector(f"{self.name}, generalized force", [float(f) for f in force], SIZE)
 
     def generalized(self, t: Any, x: Sequence[Any], v: Sequence[Any]) -> list[Any]:
-        """Return the generalized force (14,) of two bodies' coordinates and rates (14,)."""
+        """Return the generalized force (14,) for coordinates and rates (14,) of two bodies."""
         first, second = _state(x[:7], v[:7]), _state(x[7:], v[7:])
-        force, moment = (list(each) for each in self.function(t, first, second))
+        force, moment = (list(vector) for vector in self.function(t, first, second))
         arm = vec.subtract(second.position, first.position)
         back = vec.scale(-1.0, vec.add(moment, vec.cross(arm, force)))
         return [
@@ -114,13 +114,13 @@ class UserForce:
         ]
 
     def addresses(self) -> tuple[int, int]:
-        """Return where the machine code of the force, and of it with its derivatives, is."""
-        first, second = (kernel_address(each) for each in self._programs)
+        """Return the addresses of the compiled force, without and with its derivatives."""
+        first, second = (kernel_address(program) for program in self._programs)
         return first, second
 
     def evaluated(self, t: float, x: Any, v: Any) -> np.ndarray:
-        """Return the compiled force and its derivatives (420,), see `VALUE` and the rest."""
-        positions, velocities = (np.array(each, dtype=np.float64) for each in (x, v))
+        """Return the compiled force and its derivatives (420,); for the offsets see `VALUE`."""
+        positions, velocities = (np.array(values, dtype=np.float64) for values in (x, v))
         out = np.zeros(USER_RESULT)
         evaluate_kernel(
             self.addresses()[1], positions, velocities, velocities, np.array([float(t)]), out
@@ -131,23 +131,23 @@ class UserForce:
     def _programs(self) -> list[Program]:
         return [self._program(order) for order in (1, 2)]
 
-    def _called(self, t: Any, x: list[Any], v: list[Any]) -> list[Any]:
+    def _checked_generalized(self, t: Any, x: list[Any], v: list[Any]) -> list[Any]:
         try:
             return self.generalized(t, x, v)
         except (TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
             raise ManipDynError(
-                f"{self.name} cannot be evaluated ({error}); expected function(t, first, second) "
-                "that returns a force (3,) and a moment (3,) made of + - * /, sine and cosine"
+                f"{self.name} must be a function(t, first, second) that returns a force (3,) and "
+                f"a moment (3,) built from + - * /, sine and cosine, got an error: {error}."
             ) from error
 
     def _program(self, order: int) -> Program:
         graph = Graph()
         t, x, v = graph.input("r[0]"), two_bodies(graph, "q"), two_bodies(graph, "v")
-        force = [graph.lift(each) for each in self._called(t, x, v)]
+        force = [graph.lift(entry) for entry in self._checked_generalized(t, x, v)]
         results = list(force)
         if order > 1:
             for inputs in (x, v, [t]):
-                results += [each for row in derivatives(force, inputs) for each in row]
+                results += [entry for row in derivatives(force, inputs) for entry in row]
         return traced_program(f"force_{order}", graph, results)
 
 
@@ -163,8 +163,8 @@ def _turning_force(e: Sequence[Any], turn: vec.Matrix3, moment: Sequence[Any]) -
     w, x, y, z = e
     a, b, c = vec.times(vec.transposed(turn), moment)
     return [
-        2.0 * each
-        for each in (
+        2.0 * entry
+        for entry in (
             -x * a - y * b - z * c,
             w * a - z * b + y * c,
             z * a + w * b - x * c,
@@ -174,18 +174,18 @@ def _turning_force(e: Sequence[Any], turn: vec.Matrix3, moment: Sequence[Any]) -
 
 
 RADIUS, HEIGHT, SPEED, CONTACT_TIME = 4, 5, 6, 7
-"""Where the wheel's radius, the bump's, m, the speed, m/s, and the time of contact, s, stand."""
+"""Indices of the radii of wheel and bump, m, the speed, m/s, and the time of contact, s."""
 
 
 @inlined
 def bump_height(c, t):
-    """Return by how much a bump lifts a wheel that rolls over it, its rate and second rate.
+    """Return the lift of a wheel that rolls over a bump, its rate and its second rate.
 
     The centre of a rigid wheel of radius R on a half-cylinder of radius r moves on a circle of
-    radius R + r, from where both touch while the wheel still stands on the road.
+    radius R + r. It starts where the wheel on the road touches the half-cylinder.
 
     Args:
-        c: Constants of a tyre (8,).
+        c: Constants of the tyre (8,).
         t: Time, s.
     """
     reach = c[RADIUS] + c[HEIGHT]
@@ -203,7 +203,8 @@ def bump_height(c, t):
 def force_law(kind, c, t, x, rate):
     """Return a force against x, and its derivatives by x, by its rate and by time.
 
-    `c` holds stiffness, damping, x or length without force, constant force, and the road's.
+    `c` contains stiffness, damping, x or length without force, constant force, and the constants
+    of the road.
     """
     if kind == SPRING:  # x is the square of the length
         length = sqrt(x)
@@ -224,13 +225,13 @@ def force_law(kind, c, t, x, rate):
 
 @inlined
 def nearest_turn(angle, last):
-    """Return the angle by as many whole turns as bring it within half a turn of the last."""
+    """Return the angle shifted by full turns to within half a turn of the last one."""
     return angle + 2.0 * pi * floor((last - angle) / (2.0 * pi) + 0.5)
 
 
 @compiled(short=True, python=False, counted=False)
 def count_turns(p):
-    """Keep the angles of all rotational springs at the present positions, through turns."""
+    """Update the angles of all rotational springs at the current positions, across full turns."""
     forces, motion = forces_of(p), motion_of(p)
     rows, numbers, angles = forces.rows, forces.numbers, forces.angles
     q, along, across = motion.q, motion.result, motion.across
@@ -244,17 +245,18 @@ def count_turns(p):
 
 @compiled(short=True, python=False, counted=False)
 def convert_to_angle(along, across, last, v, row, order):
-    """Replace a quantity, its gradient, and with DERIVATIVES its curvature, by an angle's.
+    """Convert the kernel results of two dot products into an angle and return its rate.
 
-    It is atan2 of two dot products, of what is fixed to j along and across a direction of i, by
-    as many turns as bring it next to the angle `last`. Return its rate.
+    The angle is atan2 of the components of a direction of body j along and across a direction of
+    body i, shifted by full turns to the nearest one to `last`.
 
     Args:
-        along: What a kernel wrote for the one product, is written.
-        across: What it wrote for the other.
-        last: rad.
+        along: Kernel result of the first product. It is replaced by angle, gradient and, with
+            DERIVATIVES, Hessian.
+        across: Kernel result of the second product.
+        last: Previous angle, rad.
         v: Velocities of all bodies.
-        row: Whose bodies count (6,).
+        row: Row of the force (6,).
         order: VALUES or DERIVATIVES.
     """
     c, s = along[0], across[0]
@@ -270,11 +272,11 @@ def convert_to_angle(along, across, last, v, row, order):
         for i in range(SIZE):
             c_i, s_i = along[PLACE_SLOPE + i], across[PLACE_SLOPE + i]
             for j in range(SIZE):
-                place = PLACE_CURVATURE + SIZE * i + j
+                entry = PLACE_CURVATURE + SIZE * i + j
                 c_j, s_j = along[PLACE_SLOPE + j], across[PLACE_SLOPE + j]
-                bent = c_j * s_i - s_j * c_i + c * across[place] - s * along[place]
+                bent = c_j * s_i - s_j * c_i + c * across[entry] - s * along[entry]
                 bent -= (c * s_i - s * c_i) * 2.0 * (c * c_j + s * s_j) / size
-                along[place] = bent / size
+                along[entry] = bent / size
     for i in range(SIZE):
         c_i, s_i = along[PLACE_SLOPE + i], across[PLACE_SLOPE + i]
         c_i_rate, s_i_rate = along[PLACE_RATE + i], across[PLACE_RATE + i]
@@ -288,34 +290,34 @@ def convert_to_angle(along, across, last, v, row, order):
 
 @compiled(short=True, python=False, counted=False)
 def add_user_forces(t, p, order):
-    """Add the forces that Python functions describe, as `add_forces` does."""
+    """Add the forces of all `UserForce`; with DERIVATIVES also their derivatives."""
     forces, motion, loads = forces_of(p), motion_of(p), loads_of(p)
-    rows, time, q, v, found = forces.user_rows, forces.time, motion.q, motion.v, motion.result
+    rows, time, q, v, result = forces.user_rows, forces.time, motion.q, motion.v, motion.result
     force, by_time = loads.force, loads.by_time
     stiffness, damping = loads.stiffness, loads.damping
     size = force.shape[0]
     time[0] = t
     for k in range(rows.shape[0]):
         row = rows[k]
-        run_kernel(row[KERNEL + order], q, v, v, row[FIRST], row[SECOND], time, 0, found)
+        run_kernel(row[KERNEL + order], q, v, v, row[FIRST], row[SECOND], time, 0, result)
         for i in range(SIZE):
-            place = row[FIRST + i // 7] + i % 7
-            if place >= size:
+            index = row[FIRST + i // 7] + i % 7
+            if index >= size:
                 continue
-            force[place] += found[i]
+            force[index] += result[i]
             if order < DERIVATIVES:
                 continue
-            by_time[place] += found[BY_TIME + i]
+            by_time[index] += result[BY_TIME + i]
             for j in range(SIZE):
                 column = row[FIRST + j // 7] + j % 7
                 if column < size:
-                    stiffness[place, column] -= found[BY_POSITION + SIZE * i + j]
-                    damping[place, column] -= found[BY_VELOCITY + SIZE * i + j]
+                    stiffness[index, column] -= result[BY_POSITION + SIZE * i + j]
+                    damping[index, column] -= result[BY_VELOCITY + SIZE * i + j]
 
 
 @compiled(short=True, python=False, counted=False)
 def add_forces(t, p, order):
-    """Add gravity and all forces; with DERIVATIVES those of forces, too."""
+    """Add gravity and all forces; with DERIVATIVES also the derivatives of the forces."""
     add_user_forces(t, p, order)
     forces, motion, loads, bodies = forces_of(p), motion_of(p), loads_of(p), bodies_of(p)
     rows, numbers, constants = forces.rows, forces.numbers, forces.constants
@@ -340,18 +342,18 @@ def add_forces(t, p, order):
                 rate += result[PLACE_SLOPE + i] * v[row[FIRST + i // 7] + i % 7]
         f, by_x, by_rate, by_t = force_law(row[LAW], constants[k], t, result[0], rate)
         for i in range(SIZE):
-            place, slope = row[FIRST + i // 7] + i % 7, result[PLACE_SLOPE + i]
-            if place >= size:
+            index, slope = row[FIRST + i // 7] + i % 7, result[PLACE_SLOPE + i]
+            if index >= size:
                 continue
-            force[place] -= f * slope
+            force[index] -= f * slope
             if order < DERIVATIVES:
                 continue
-            by_time[place] -= by_t * slope
+            by_time[index] -= by_t * slope
             for j in range(SIZE):
-                column, its = row[FIRST + j // 7] + j % 7, result[PLACE_SLOPE + j]
+                column, slope_j = row[FIRST + j // 7] + j % 7, result[PLACE_SLOPE + j]
                 if column >= size:
                     continue
-                bent = by_x * its + by_rate * result[PLACE_RATE + j]
+                bent = by_x * slope_j + by_rate * result[PLACE_RATE + j]
                 bent = slope * bent + f * result[PLACE_CURVATURE + SIZE * i + j]
-                stiffness[place, column] += bent
-                damping[place, column] += by_rate * slope * its
+                stiffness[index, column] += bent
+                damping[index, column] += by_rate * slope * slope_j

@@ -1,4 +1,4 @@
-"""Products and linear systems of a mechanism's equations, compiled; nothing is allocated."""
+"""Compiled matrix products and linear systems of a mechanism's equations, without allocation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from manip_dyn.multibody.equations.tables import FIRST
 
 @compiled(short=True, python=False, counted=False)
 def fill_1(x, value):
-    """Fill a vector; quicker to compile than an assignment of slices."""
+    """Fill a vector; this compiles faster than the assignment of a slice."""
     for i in range(x.shape[0]):
         x[i] = value
 
@@ -52,7 +52,7 @@ def add_gathered(left, right, out, sign, first):
 
 @compiled(python=False, counted=False)
 def add_product(matrix, x, out):
-    """Add matrix (N, N) x (N, n) to `out`; zeros cost nothing."""
+    """Add matrix (N, N) x (N, n) to `out`, skipping zeros."""
     width = x.shape[1]
     for i in range(matrix.shape[0]):
         for k in range(matrix.shape[1]):
@@ -64,23 +64,23 @@ def add_product(matrix, x, out):
 
 @compiled(python=False, counted=False)
 def add_rows(rows, local, x, out, factor):
-    """Add factor times the wide rows of `local` (m, 14) times x (N, n) to out (m, n)."""
+    """Add factor times rows of two bodies `local` (m, 14) times x (N, n) to out (m, n)."""
     size, width = x.shape
     for k in range(local.shape[0]):
         for i in range(SIZE):
-            place, weight = rows[k, FIRST + i // 7] + i % 7, factor * local[k, i]
-            if place < size and weight != 0.0:
+            index, weight = rows[k, FIRST + i // 7] + i % 7, factor * local[k, i]
+            if index < size and weight != 0.0:
                 for c in range(width):
-                    out[k, c] += weight * x[place, c]
+                    out[k, c] += weight * x[index, c]
 
 
 @compiled(short=True, python=False, counted=False)
-def scatter_rows(part, places, whole):
-    """Write the rows of `part` (m, n) at their places (m,) in `whole` (N, n), zero elsewhere."""
-    fill(whole, 0.0)
-    for k in range(places.shape[0]):
-        for c in range(part.shape[1]):
-            whole[places[k], c] = part[k, c]
+def scatter_rows(rows, indices, out):
+    """Write `rows` (m, n) to the rows `indices` (m,) of `out` (N, n), and zeros elsewhere."""
+    fill(out, 0.0)
+    for k in range(indices.shape[0]):
+        for c in range(rows.shape[1]):
+            out[indices[k], c] = rows[k, c]
 
 
 @compiled(python=False, counted=False)
@@ -97,7 +97,7 @@ def substitute(factors, pivots, x):
 
 @compiled(short=True, python=False, counted=False)
 def solve_rows(factors, pivots, x):
-    """Replace x (m, n) by the solutions with its columns; zeros cost nothing."""
+    """Replace the columns of x (m, n) by the solutions of the system, skipping zeros."""
     size, width = x.shape
     for k in range(size):
         best = int(pivots[k])
@@ -122,7 +122,7 @@ def solve_rows(factors, pivots, x):
 
 @compiled(short=True, python=False, counted=False)
 def solve_transposed(factors, pivots, x):
-    """Replace x (m,) by the solution with the transposed matrix."""
+    """Replace x (m,) by the solution of the transposed system."""
     size = x.shape[0]
     for k in range(size):
         x[k] *= factors[k, k]

@@ -22,48 +22,48 @@ import numpy as np
 from manip_dyn.core.checks import Matrix, Vector
 
 RANK_TOLERANCE = 1e-9
-"""Pivots below this part of the largest entry count as zero."""
+"""Pivots below this fraction of the largest entry count as zero."""
 
 
 class Partition(NamedTuple):
-    """The coordinates' roles.
+    """Partition of the coordinates and of the constraints.
 
     Attributes:
-        dependent: Columns with a pivot, sorted.
-        independent: The others, sorted.
-        redundant: Rows without a pivot, sorted.
-        kept: The others, sorted.
+        dependent: Indices of the dependent coordinates, sorted.
+        independent: Indices of the independent coordinates, sorted.
+        redundant: Indices of the redundant constraints, sorted.
+        active: Indices of the other constraints, sorted.
     """
 
     dependent: np.ndarray
     independent: np.ndarray
     redundant: np.ndarray
-    kept: np.ndarray
+    active: np.ndarray
 
 
 def partition(gradients: Vector, rank: int | None = None, first: int = 0) -> Partition:
-    """Return the roles of the N coordinates from the constraints' gradients (m, N).
+    """Return the partition of N coordinates from the gradients of the constraints.
 
     Args:
-        gradients: (m, N).
-        rank: At most so many pivots; default: as many as are not zero.
-        first: The last `first` rows are not left out while they have a pivot.
+        gradients: Gradients of the constraints (m, N).
+        rank: Largest number of pivots. Default: all pivots that are not zero.
+        first: Number of last rows that get their pivots first.
     """
-    left = np.array(gradients)
-    m, size = left.shape
+    remainder = np.array(gradients)
+    m, size = remainder.shape
     rows, columns = np.ones(m, dtype=bool), np.ones(size, dtype=bool)
-    smallest = RANK_TOLERANCE * np.abs(left).max(initial=0.0)
+    smallest = RANK_TOLERANCE * np.abs(remainder).max(initial=0.0)
     groups = [np.arange(m) >= m - first, np.ones(m, dtype=bool)] if first else [rows.copy()]
     for group in groups:
         for _ in range(m if rank is None else rank - int(np.sum(~columns))):
-            open_part = np.abs(left) * (rows & group)[:, np.newaxis] * columns
-            row, column = np.unravel_index(np.argmax(open_part), left.shape)
-            if not open_part[row, column] > smallest:
+            candidates = np.abs(remainder) * (rows & group)[:, np.newaxis] * columns
+            row, column = np.unravel_index(np.argmax(candidates), remainder.shape)
+            if not candidates[row, column] > smallest:
                 break
-            left[row] /= left[row, column]
-            factors = left[:, column].copy()
+            remainder[row] /= remainder[row, column]
+            factors = remainder[:, column].copy()
             factors[row] = 0.0
-            left -= np.outer(factors, left[row])
+            remainder -= np.outer(factors, remainder[row])
             rows[row] = columns[column] = False
     return Partition(
         np.flatnonzero(~columns),
@@ -74,25 +74,26 @@ def partition(gradients: Vector, rank: int | None = None, first: int = 0) -> Par
 
 
 Evaluate = Callable[[Vector], tuple[Vector, Matrix]]
-"""From coordinates q (N,) to violations (m,) and gradients (m, N)."""
+"""Function from coordinates q (N,) to violations (m,) and gradients (m, N)."""
 PROBE_DISTANCE, PROBE_TOLERANCE, DIRECTIONS, ITERATIONS = 1e-2, 1e-10, 2, 12
-"""How far beside a position to look, m and per Euler parameter, and what counts as no violation
-there; how many directions, and iterations to get there."""
+"""Distance of the probe positions, m and per Euler parameter, largest violation there, number of
+directions, and iterations for each."""
 
 
 def has_constant_rank(evaluate: Evaluate, q: Vector, roles: Partition) -> bool:
-    """Return whether the rank at q (N,) is that of the positions beside it.
+    """Return whether the rank at q (N,) equals that of the positions near it.
 
-    Gauss-Newton iterations that see r singular values only lead from q + d, with d a tangent,
-    back to the constraints: all of them hold there just if those that were left out follow.
+    From q + d, with a tangent d, Gauss-Newton iterations with the r largest singular values lead
+    back to the constraints. There all constraints are satisfied only if the redundant ones follow
+    from the others.
     """
-    rank = len(roles.kept)
+    rank = len(roles.active)
     if rank == len(q):
         return True
     tangents = np.linalg.svd(evaluate(q)[1])[2][rank:]
     for seed in range(DIRECTIONS):
-        shares = np.random.default_rng(seed).normal(size=len(tangents))
-        x = q + PROBE_DISTANCE * shares @ tangents / np.linalg.norm(shares)
+        weights = np.random.default_rng(seed).normal(size=len(tangents))
+        x = q + PROBE_DISTANCE * weights @ tangents / np.linalg.norm(weights)
         for _ in range(ITERATIONS):
             violations, gradients = evaluate(x)
             left, sizes, right = np.linalg.svd(gradients, full_matrices=False)
@@ -100,7 +101,7 @@ def has_constant_rank(evaluate: Evaluate, q: Vector, roles: Partition) -> bool:
         violations, gradients = evaluate(x)
         if (
             not np.abs(violations).max() < PROBE_TOLERANCE
-            or len(partition(gradients).kept) != rank
+            or len(partition(gradients).active) != rank
         ):
             return False
     return True

@@ -1,6 +1,6 @@
-"""One kernel: a straight-line program that takes places in memory.
+"""Kernel template: a straight-line program whose arguments are addresses.
 
-`kernel` loads this module once more for each program, with the program bound.
+`primitives.kernel_address` instantiates this module for each program.
 """
 
 from __future__ import annotations
@@ -15,5 +15,5 @@ run = one_state_at(PROGRAM, (1,))
 
 @compiled(python=False, counted=False)
 def kernel(q_i, q_j, v_i, v_j, a_i, a_j, r, out):
-    """Run the program with arrays that begin at these places."""
+    """Run the program on arrays that start at these addresses."""
     run((q_i, q_j, v_i, v_j, a_i, a_j, r), out)

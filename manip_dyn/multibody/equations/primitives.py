@@ -39,30 +39,30 @@ from manip_dyn.multibody.equations import pointers
 INPUTS = pointers.PROGRAM.inputs
 _KINDS = (types.CPointer(types.float64),) * (len(INPUTS) + 1)
 _python_kernels: list[Callable[..., None]] = []
-"""Programs in Python, for where nothing is compiled; their places here are their addresses."""
+"""Kernels in plain Python; their indices serve as addresses if nothing is compiled."""
 
 
 @cache
 def kernel_address(program: Program) -> int:
-    """Return the address of a program's machine code, for `run_kernel`; compiled at need."""
+    """Return the address of a program's machine code for `run_kernel`; compile it on first use."""
     if PLAIN:
         _python_kernels.append(plain_one_state(program))
         return len(_python_kernels) - 1
     kernel: Any = specialized(pointers, PROGRAM=program).kernel
     kernel.compile(_KINDS)
-    made = kernel.overloads[_KINDS]
-    return made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+    overload = kernel.overloads[_KINDS]
+    return overload.library.get_pointer_to_function(overload.fndesc.llvm_func_name)
 
 
 @intrinsic
-def _run_kernel(_context, address, q, v, a, first, second, numbers, place, out):
-    for each in (q, v, a, numbers, out):
-        good = isinstance(each, types.Array) and each.layout == "C"
-        if not (good and each.dtype == types.float64):
-            raise TypingError(f"a kernel takes C-contiguous arrays of float64, not {each}")
-    for each in (address, first, second, place):
-        if not isinstance(each, types.Integer):
-            raise TypingError(f"a kernel takes addresses and places, not {each}")
+def _run_kernel(_context, address, q, v, a, first, second, numbers, offset, out):
+    for array in (q, v, a, numbers, out):
+        contiguous = isinstance(array, types.Array) and array.layout == "C"
+        if not (contiguous and array.dtype == types.float64):
+            raise TypingError(f"Kernel arrays must be C-contiguous float64, got {array}.")
+    for integer in (address, first, second, offset):
+        if not isinstance(integer, types.Integer):
+            raise TypingError(f"Kernel addresses and offsets must be integers, got {integer}.")
 
     def generate(context, builder, signature, values):
         def pointer(array, start=None):
@@ -80,25 +80,25 @@ def _run_kernel(_context, address, q, v, a, first, second, numbers, place, out):
         context.call_conv.call_function(builder, target, types.none, _KINDS, parts)
         return context.get_dummy_value()
 
-    return types.void(address, q, v, a, first, second, numbers, place, out), generate
+    return types.void(address, q, v, a, first, second, numbers, offset, out), generate
 
 
-def _run_python_kernel(address, q, v, a, first, second, numbers, place, out):
-    bodies = [each[start:] for each in (q, v, a) for start in (first, second)]
-    _python_kernels[address]([*bodies, numbers.reshape(-1)[place:]], out)
+def _run_python_kernel(address, q, v, a, first, second, numbers, offset, out):
+    bodies = [array[start:] for array in (q, v, a) for start in (first, second)]
+    _python_kernels[address]([*bodies, numbers.reshape(-1)[offset:]], out)
 
 
 run_kernel: Any = _run_python_kernel if PLAIN else _run_kernel
-"""``run_kernel(address, q, v, a, first, second, numbers, place, out)``: run a program, compiled.
+"""``run_kernel(address, q, v, a, first, second, numbers, offset, out)``: run a kernel.
 
-The bodies' coordinates begin at the places `first` and `second` of q, v and a, the program's
-numbers at a place of the memory of `numbers`.
+The coordinates of the two bodies start at the indices `first` and `second` of q, v and a, the
+numbers r of the kernel at an offset in the memory of `numbers`.
 """
 
 
 @compiled(short=True, counted=False)
 def evaluate_kernel(address, x, v, a, r, out):
-    """Run a program for the coordinates x (14,) of two bodies, their rates v, a, and r."""
+    """Run a kernel for the coordinates x (14,) of two bodies, their rates v, a, and r."""
     run_kernel(address, x, v, a, 0, 7, r, 0, out)
 
 
@@ -115,14 +115,14 @@ ENTRY = '''
 SIZE = 14
 """Coordinates of two bodies."""
 PLACE_SLOPE, PLACE_RATE, PLACE_SECOND, PLACE_CURVATURE = 1, 15, 29, 43
-"""Where gradient, rate of the gradient, its second rate and the Hessian begin in a result."""
+"""Offsets of gradient, rate of the gradient, its second rate and Hessian in a result."""
 RESULT = PLACE_CURVATURE + SIZE * SIZE
 INERTIA_BY_A, INERTIA_BY_E, INERTIA_BY_V = 4, 20, 36
-"""Where the derivatives of a body's inertial force begin."""
+"""Offsets of the derivatives of a body's inertial force in a result."""
 
 
 def rotation(e: Sequence[Any]) -> vec.Matrix3:
-    """Return the matrix (3, 3) that turns body axes to global ones, quadratic in e (4,)."""
+    """Return the rotation matrix (3, 3) from body axes to global ones, quadratic in e (4,)."""
     w, x, y, z = e
     return [
         [w * w + x * x - y * y - z * z, 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
@@ -143,8 +143,8 @@ def _direction(x: Sequence[Any], r: Sequence[Any], body: int) -> vec.Vector3:
 
 
 def _point(x: Sequence[Any], r: Sequence[Any], body: int) -> vec.Vector3:
-    turned = vec.times(rotation(x[7 * body + 3 : 7 * body + 7]), r[6 + 3 * body : 9 + 3 * body])
-    return vec.add(x[7 * body : 7 * body + 3], turned)
+    lever = vec.times(rotation(x[7 * body + 3 : 7 * body + 7]), r[6 + 3 * body : 9 + 3 * body])
+    return vec.add(x[7 * body : 7 * body + 3], lever)
 
 
 def _offset(x: Sequence[Any], r: Sequence[Any]) -> vec.Vector3:
@@ -182,15 +182,15 @@ DOT_1, DOT_2, POINT, DISTANCE, NORM = range(len(PRIMITIVES))
 
 
 ORDERS = 3
-"""How many kernels a primitive has."""
+"""Number of kernels of a primitive."""
 
 
 @cache
 def kernel_addresses(kind: int) -> tuple[int, int, int]:
     """Return the addresses of a primitive's kernels of order 0, 1 and 2, for `run_kernel`.
 
-    The first writes value and gradient (15,), the second the rate of the gradient at the
-    velocities too (29,), and the last (239,) also the gradient of phi'' at fixed velocities and
+    Order 0 writes value and gradient (15,), order 1 also the rate of the gradient at the
+    velocities (29,), order 2 (239,) also the gradient of phi'' at fixed velocities and
     accelerations and the Hessian (14, 14).
     """
     first, second, third = (primitive_address(kind, order) for order in range(ORDERS))
@@ -198,17 +198,17 @@ def kernel_addresses(kind: int) -> tuple[int, int, int]:
 
 
 def primitive_address(kind: int, order: int) -> int:
-    """Return the address of one of a primitive's kernels; the others need not be compiled."""
+    """Return the address of one kernel of a primitive, without compiling the others."""
     return kernel_address(getattr(generated_programs(), f"{PRIMITIVES[kind].__name__}_{order}"))
 
 
 @cache
 def inertia_addresses() -> tuple[int, int]:
-    """Return the addresses of the kernels of a turning body's inertia.
+    """Return the addresses of the kernels of a body's rotational inertia.
 
-    The first writes the inertial generalized force (4,) at rest, that is at no acceleration, and
-    its derivatives (4, 4) by the acceleration; the second the force at an acceleration, and the
-    derivatives by that, by e and by v. Their numbers are the inertia (6,).
+    The first writes the inertial generalized force (4,) without acceleration and its derivatives
+    (4, 4) by the acceleration. The second writes the force with acceleration and its derivatives
+    by acceleration, e and v. Their numbers are the inertia (6,).
     """
     return kernel_address(generated_programs().inertia_1), kernel_address(
         generated_programs().inertia_2
@@ -217,20 +217,20 @@ def inertia_addresses() -> tuple[int, int]:
 
 @cache
 def generated_programs() -> ModuleType:
-    """Return the primitives' and the inertia's programs, generated once for all mechanisms."""
+    """Return the programs of primitives and inertia, generated once for all mechanisms."""
     generator = source_of(Path(codegen.__file__).parent)
     content = Path(__file__).read_bytes() + generator
     return generated_module("multibody", content, _module_source)
 
 
 def _module_source() -> str:
-    traced = [_primitive_program(each, order) for each in PRIMITIVES for order in range(ORDERS)]
-    traced += [_inertia_program(order) for order in (1, 2)]
+    programs = [_primitive_program(item, order) for item in PRIMITIVES for order in range(ORDERS)]
+    programs += [_inertia_program(order) for order in (1, 2)]
     return HEADER + "".join(
         ENTRY.format(
-            name=each.name, inputs=each.inputs, dimensions=each.dimensions, text=each.text
+            name=item.name, inputs=item.inputs, dimensions=item.dimensions, text=item.text
         )
-        for each in traced
+        for item in programs
     )
 
 
@@ -246,24 +246,24 @@ def _primitive_program(primitive: Callable[..., Any], order: int) -> Program:
     if order > 1:
         acceleration = rates([speed], x, motion[0])[0] + vec.dot(slope, motion[1])
         results += gradient(acceleration, x)
-        results += [each for row in derivatives(slope, x) for each in row]
+        results += [entry for row in derivatives(slope, x) for entry in row]
     return traced_program(f"{primitive.__name__}_{order}", graph, results)
 
 
 def _inertia_program(order: int) -> Program:
-    """Return d/dt dT/de' - dT/de by Lagrange, with T the energy of turning."""
+    """Return d/dt dT/de' - dT/de (Lagrange) with the rotational energy T."""
     graph = Graph()
     e, v, a = ([graph.input(f"{name}_i[{i}]") for i in range(3, 7)] for name in "qva")
     omega = body_angular_velocity(e, v)
     xx, yy, zz, xy, xz, yz = (graph.input(f"r[{i}]") for i in range(6))
     energy = 0.5 * vec.dot(omega, vec.times([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], omega))
     momentum = gradient(energy, v)
-    held = a if order > 1 else [graph.lift(0.0)] * 4
-    force = vec.subtract(rates(momentum, [*e, *v], [*v, *held]), gradient(energy, e))
-    results = [*force, *(each for row in derivatives(momentum, v) for each in row)]
+    acceleration = a if order > 1 else [graph.lift(0.0)] * 4
+    force = vec.subtract(rates(momentum, [*e, *v], [*v, *acceleration]), gradient(energy, e))
+    results = [*force, *(entry for row in derivatives(momentum, v) for entry in row)]
     if order > 1:
         for inputs in (e, v):
-            results += [each for row in derivatives(force, inputs) for each in row]
+            results += [entry for row in derivatives(force, inputs) for entry in row]
     return traced_program(f"inertia_{order}", graph, results)
 
 
@@ -274,7 +274,7 @@ def two_bodies(graph: Graph, name: str) -> list[Scalar]:
 
 def traced_program(name: str, graph: Graph, results: list) -> Program:
     """Return the program that writes the results into ``out``."""
-    values = [graph.lift(each) for each in results]
+    values = [graph.lift(result) for result in results]
     declaration = Declaration(name, "multibody", INPUTS, lambda n: (len(values),))
     entries: list[Entry] = [((k,), value) for k, value in enumerate(values)]
     text = program_text(Function(declaration, graph, (len(values),), entries))

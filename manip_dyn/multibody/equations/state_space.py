@@ -65,27 +65,27 @@ from manip_dyn.multibody.equations.tables import (
 )
 
 GROWTH = 1.25
-"""How much the condition number may grow before a new partition."""
+"""Largest growth of the condition number before a new partition."""
 
 
 @compiled(short=True, python=False, counted=False)
 def add_inertial_forces(p, order):
-    """Subtract the bodies' inertial forces; VALUES at rest, DERIVATIVES with `a`."""
+    """Subtract the inertial forces of the bodies, with DERIVATIVES at the accelerations `a`."""
     bodies, motion, loads = bodies_of(p), motion_of(p), loads_of(p)
     rows, mass, inertia, turning = bodies.rows, bodies.mass, bodies.inertia, bodies.turning
-    q, v, a, found = motion.q, motion.v, motion.a, motion.result
+    q, v, a, result = motion.q, motion.v, motion.a, motion.result
     force, stiffness, damping = loads.force, loads.stiffness, loads.damping
     for b in range(mass.shape[0]):
         kernel, first, second = rows[b, KERNEL + order], rows[b, FIRST], rows[b, SECOND]
-        run_kernel(kernel, q, v, a, first, second, inertia, 6 * b, found)
-        place = first + 3
+        run_kernel(kernel, q, v, a, first, second, inertia, 6 * b, result)
+        start = first + 3
         for i in range(4):
-            force[place + i] -= found[i]
+            force[start + i] -= result[i]
             for j in range(4):
-                turning[b, i, j] = found[INERTIA_BY_A + 4 * i + j]
+                turning[b, i, j] = result[INERTIA_BY_A + 4 * i + j]
                 if order == DERIVATIVES:
-                    stiffness[place + i, place + j] += found[INERTIA_BY_E + 4 * i + j]
-                    damping[place + i, place + j] += found[INERTIA_BY_V + 4 * i + j]
+                    stiffness[start + i, start + j] += result[INERTIA_BY_E + 4 * i + j]
+                    damping[start + i, start + j] += result[INERTIA_BY_V + 4 * i + j]
         if order == DERIVATIVES:
             for i in range(3):
                 force[first + i] -= mass[b] * a[first + i]
@@ -93,7 +93,7 @@ def add_inertial_forces(p, order):
 
 @compiled(short=True, python=False, counted=False)
 def add_constraint_stiffness(p):
-    """Fill `bends` with second rates; add the constraints' forces' derivatives to `stiffness`.
+    """Fill `bends` with second rates; add the derivatives of the constraint forces to `stiffness`.
 
     The multipliers are in `work`.
     """
@@ -105,19 +105,19 @@ def add_constraint_stiffness(p):
         run_kernel(rows[k, KERNEL + DERIVATIVES], q, v, a, first, second, numbers, 12 * k, result)
         for i in range(SIZE):
             bends[k, i] = result[PLACE_SECOND + i]
-            place = rows[k, FIRST + i // 7] + i % 7
-            if place >= size:
+            index = rows[k, FIRST + i // 7] + i % 7
+            if index >= size:
                 continue
             for j in range(SIZE):
                 column = rows[k, FIRST + j // 7] + j % 7
                 if column < size:
                     value = multipliers[k] * result[PLACE_CURVATURE + SIZE * i + j]
-                    stiffness[place, column] += value
+                    stiffness[index, column] += value
 
 
 @compiled(short=True, python=False, counted=False)
 def hold_constraints(p):
-    """Fill `bends`, and `held` so that the constraints hold; subtract its inertial forces."""
+    """Fill `bends` and `held`, which satisfies the constraints; subtract its inertial forces."""
     links, motion, reduced, force = links_of(p), motion_of(p), reduced_of(p), loads_of(p).force
     rows, numbers, bends, tau = links.rows, links.numbers, links.bends, links.work
     q, v, result, bodies = motion.q, motion.v, motion.result, bodies_of(p)
@@ -141,7 +141,7 @@ def hold_constraints(p):
 
 @compiled(short=True, python=False, counted=False)
 def solve_accelerations(p):
-    """Fill `acceleration` from forces, `basis` and mass, by `matrix` and its factors; and `a`."""
+    """Compute the accelerations `acceleration` and `a` from forces, `basis` and masses."""
     bodies, reduced, force, a = bodies_of(p), reduced_of(p), loads_of(p).force, motion_of(p).a
     basis, mass_basis, matrix = reduced.basis, reduced.mass_basis, reduced.matrix
     factors, pivots, out, held = (
@@ -193,7 +193,7 @@ def rates(t, y, p, out):
 
 @compiled(short=True, counted=False)
 def linearized_rates(t, y, p, out, by_time):
-    """Write M J1, M J2 and M, (n, 3 n), and M dv''/dt (n,): a `Jacobian` with a mass."""
+    """Write M J1, M J2 and M, (n, 3 n), and M dv''/dt (n,), as a `Jacobian` with mass=True."""
     loads = loads_of(p)
     rates(t, y, p, reduced_of(p).rates)
     fill_1(loads.force, 0.0)
@@ -214,9 +214,9 @@ def differentiate_rates(p, out, by_time):
     force, stiffness, damping = loads.force, loads.stiffness, loads.damping
     mass, turning, basis = bodies.mass, bodies.turning, reduced.basis
     forces_by_time, matrix = loads.by_time, reduced.matrix
-    velocities = reduced.place  # how dependent velocities change with independent positions, J
-    wide = reduced.carried  # J, for all coordinates
-    total = reduced.mass_basis  # what stands behind -B^T in M J2, then in M J1
+    velocities = reduced.place  # J: derivatives of dependent velocities by independent positions
+    wide = reduced.carried  # J for all coordinates
+    total = reduced.mass_basis  # the factor of -B^T in M J2, then in M J1
     size, n = basis.shape
     fill(out, 0.0)
     for k in range(multipliers.shape[0]):
@@ -237,7 +237,7 @@ def differentiate_rates(p, out, by_time):
     add_rows(rows, bends, wide, velocities, -2.0)
     add_constraint_stiffness(p)
     add_rows(rows, bends, basis, velocities, -1.0)
-    solve_rows(factors, pivots, velocities)  # how dependent accelerations change, L
+    solve_rows(factors, pivots, velocities)  # L: derivatives of the dependent accelerations
     fill(total, 0.0)
     add_product(stiffness, basis, total)
     add_product(damping, wide, total)
@@ -254,9 +254,10 @@ def differentiate_rates(p, out, by_time):
 
 @compiled(short=True, counted=False)
 def needs_repartition(t, y, p, out):
-    """Write how far the condition number is above what asks for a new partition, (1,).
+    """Write the relative excess of the condition number over the limit of the partition, (1,).
 
-    It is called after each step, and so counts the turns of rotational springs.
+    The time loop calls this function after each step. It therefore also counts the turns of
+    rotational springs.
     """
     if not assemble(y, p):
         out[0] = 1.0
@@ -269,9 +270,9 @@ def needs_repartition(t, y, p, out):
 def expand(states, p, q, v, worst):
     """Write all coordinates and their rates (k, N) at the states (k, 2 n).
 
-    Raise `worst` (2,) to the largest violation of a constraint, and of one that was left out as
-    redundant; return how many states could be assembled. The turns of rotational springs are
-    counted, and the condition number of a new partition is kept.
+    `worst` (2,) is raised to the largest violations of the constraints and of the redundant ones.
+    Return the number of states that could be assembled. This counts the turns of rotational
+    springs, and stores the condition number of a new partition.
     """
     motion, limits, work = motion_of(p), links_of(p).limits, links_of(p).work
     for k in range(states.shape[0]):

@@ -22,58 +22,57 @@ from manip_dyn.core.compiled import PLAIN
 Vector = Annotated[np.ndarray, types.float64[::1]]
 Matrix = Annotated[np.ndarray, types.float64[:, ::1]]
 Matrices = Annotated[np.ndarray, types.float64[:, :, ::1]]
-Places = Annotated[np.ndarray, types.int64[::1]]
+Indices = Annotated[np.ndarray, types.int64[::1]]
 Rows = Annotated[np.ndarray, types.int64[:, ::1]]
 
 FIRST, SECOND, KERNEL, LAW = 0, 1, 2, 5
-"""Columns of a row about two bodies: where their coordinates begin in q, v and a, those of the
-ground behind all others; from KERNEL on the addresses of its kernels of order 0, 1 and 2; the law
-of a force."""
+"""Columns of a row for two bodies: offsets of their coordinates in q, v and a (ground last),
+addresses of the kernels of order 0, 1 and 2 from KERNEL on, and the law of a force."""
 VALUES, DERIVATIVES = 1, 2
-"""Orders of kernels: of which derivatives by the motion are written, or are not."""
+"""Orders of kernels: without and with the derivatives by the motion."""
 SPRING, ROTATIONAL_SPRING, TYRE = range(3)
 """Laws of forces along a scalar x(q)."""
 ASSEMBLED = 1
-"""In `Links.flags[0]`: the factors belong to the present positions."""
+"""In `Links.flags[0]`: the factors belong to the current positions."""
 
 
 class Links(NamedTuple):
     """The constraints.
 
     Attributes:
-        rows: Bodies and kernels of each (m, 5), see `FIRST`.
-        numbers: r of each (m, 12).
-        targets: The value that each keeps (m,).
-        dependent: Which coordinates follow (m,).
-        independent: Which lead (n,).
-        roles: Of each coordinate (N + 7,): its place k among the dependent ones, or -1 - k among
-            the others, the ground's beyond those.
-        slopes: Gradients of the constraints by their two bodies' coordinates (m, 14).
-        bends: Their rates (m, 14).
+        rows: Bodies and kernels of each constraint (m, 5), see `FIRST`.
+        numbers: Vector r of each constraint (m, 12).
+        targets: Constant values of the constraints (m,).
+        dependent: Indices of the dependent coordinates (m,).
+        independent: Indices of the independent coordinates (n,).
+        roles: For each coordinate (N + 7,): its index k among the dependent ones, or -1 - k among
+            the independent ones; the ground comes after these.
+        slopes: Gradients of the constraints by the coordinates of their two bodies (m, 14).
+        bends: Rates of the gradients (m, 14).
         factors: LU factors of the gradients by the dependent coordinates (m, m).
-        pivots: Row exchanges of that (m,).
+        pivots: Row exchanges of the factors (m,).
         work: Scratch (m,).
-        spare: More of it (m,).
-        flags: Whether ASSEMBLED; iterations.
-        limits: Tolerance of the constraints, condition number of the present partition.
-        extra_rows: As `rows`, of constraints that follow from these (k, 5).
-        extra_numbers: (k, 12).
-        extra_targets: (k,).
+        spare: Scratch (m,).
+        flags: Whether ASSEMBLED, and the number of iterations.
+        limits: Tolerance of the constraints, condition number of the current partition.
+        extra_rows: As `rows`, for the redundant constraints (k, 5).
+        extra_numbers: As `numbers`, for the redundant constraints (k, 12).
+        extra_targets: As `targets`, for the redundant constraints (k,).
     """
 
     rows: Rows
     numbers: Matrix
     targets: Vector
-    dependent: Places
-    independent: Places
-    roles: Places
+    dependent: Indices
+    independent: Indices
+    roles: Indices
     slopes: Matrix
     bends: Matrix
     factors: Matrix
     pivots: Vector
     work: Vector
     spare: Vector
-    flags: Places
+    flags: Indices
     limits: Vector
     extra_rows: Rows
     extra_numbers: Matrix
@@ -81,14 +80,14 @@ class Links(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """All coordinates, the ground's last.
+    """Coordinates of all bodies; those of the ground are last.
 
     Attributes:
         q: Positions (N + 7,).
         v: Velocities (N + 7,).
         a: Accelerations (N + 7,).
-        result: What a kernel wrote (420,).
-        across: What a second one wrote (239,).
+        result: Output of a kernel (420,).
+        across: Output of a second kernel (239,).
     """
 
     q: Vector
@@ -103,10 +102,10 @@ class Bodies(NamedTuple):
 
     Attributes:
         rows: Kernels of each body (b, 5).
-        mass: kg, (b,).
+        mass: Masses (b,), kg.
         inertia: About the centres of mass in body axes: ixx, iyy, izz, ixy, ixz, iyz (b, 6).
-        turning: Inertia of Euler parameters (b, 4, 4).
-        gravity: m/s^2, (3,).
+        turning: Mass matrices of the Euler parameters (b, 4, 4).
+        gravity: Acceleration of gravity (3,), m/s^2.
     """
 
     rows: Rows
@@ -117,15 +116,15 @@ class Bodies(NamedTuple):
 
 
 class Forces(NamedTuple):
-    """What acts on the bodies.
+    """The forces on the bodies.
 
     Attributes:
         rows: Bodies, kernels and law of each force (f, 6).
-        numbers: r of each, and a second r for angles (f, 24).
-        constants: Of the law (f, 8).
-        angles: Of rotational springs against their rest where the last step ended (f,), rad.
-        user_rows: Of the forces that users wrote (u, 5).
-        time: What these read (1,), s.
+        numbers: Vector r of each force, and a second one for angles (f, 24).
+        constants: Constants of the laws (f, 8).
+        angles: Deflections of rotational springs at the end of the last step (f,), rad.
+        user_rows: Bodies and kernels of each `UserForce` (u, 5).
+        time: Time that user forces read (1,), s.
     """
 
     rows: Rows
@@ -137,13 +136,13 @@ class Forces(NamedTuple):
 
 
 class Loads(NamedTuple):
-    """Generalized forces less inertial ones, and their derivatives.
+    """Generalized forces minus inertial forces, and their derivatives.
 
     Attributes:
-        force: (N,).
-        stiffness: By the positions, negative (N, N).
-        damping: By the velocities, negative (N, N).
-        by_time: (N,).
+        force: Generalized forces (N,).
+        stiffness: Negative derivatives by the positions (N, N).
+        damping: Negative derivatives by the velocities (N, N).
+        by_time: Derivatives by time (N,).
     """
 
     force: Vector
@@ -157,13 +156,13 @@ class Reduced(NamedTuple):
 
     Attributes:
         basis: Velocities of all coordinates by those of the independent ones (N, n).
-        mass_basis: M times that (N, n).
-        matrix: The mass matrix (n, n).
-        factors: Its factors (n, n).
-        pivots: Row exchanges of those (n,).
-        acceleration: (n,).
-        held: Accelerations of all while the independent ones rest (N, 1).
-        moved: M times that (N, 1).
+        mass_basis: M times the basis (N, n).
+        matrix: Reduced mass matrix (n, n).
+        factors: LU factors of the reduced mass matrix (n, n).
+        pivots: Row exchanges of the factors (n,).
+        acceleration: Accelerations of the independent coordinates (n,).
+        held: Accelerations of all coordinates if the independent ones do not accelerate (N, 1).
+        moved: M times `held` (N, 1).
         place: Scratch (m, n).
         carried: Scratch (N, n).
         rates: Scratch (2 n,).
@@ -183,7 +182,7 @@ class Reduced(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """All of them."""
+    """All arrays of a mechanism."""
 
     links: Links
     motion: Motion
@@ -195,15 +194,14 @@ class Tables(NamedTuple):
 
 Group = TypeVar("Group", bound=tuple)
 AXES = 3
-"""Most that an array has."""
+"""Largest number of axes of an array."""
 
 
 class Memory(NamedTuple):
     """A mechanism's arrays.
 
     Attributes:
-        layout: Where each of k arrays begins in its memory, and its extents, 1 behind the last
-            axis (k, 4).
+        layout: Offset of each of k arrays in its memory, and its shape, filled up with 1 (k, 4).
         numbers: Memory of the arrays of numbers.
         integers: Memory of the arrays of integers.
     """
@@ -214,27 +212,28 @@ class Memory(NamedTuple):
 
     @property
     def tables(self) -> Tables:
-        """The arrays by their names, in this memory."""
+        """The arrays by name, as views of this memory."""
         return Tables(*map(self.group, GROUPS))
 
     def group(self, kind: type[Group]) -> Group:
-        """Return one group of `Tables` by its type: a fifth of the time that all of them take."""
+        """Return one group of `Tables` by its type, in a fifth of the time for all groups."""
         arrays, kinds, before = [], _kinds(kind), _arrays_before(kind)
         rows = self.layout[before : before + len(kinds)].tolist()
-        for each, (first, *extents) in zip(kinds, rows, strict=True):
-            memory = self.numbers if each.dtype == types.float64 else self.integers
-            part = memory[first : first + prod(extents)]
-            arrays.append(part if each.ndim == 1 else part.reshape(extents[: each.ndim]))
+        for array_kind, (first, *extents) in zip(kinds, rows, strict=True):
+            memory = self.numbers if array_kind.dtype == types.float64 else self.integers
+            flat = memory[first : first + prod(extents)]
+            shape = extents[: array_kind.ndim]
+            arrays.append(flat if array_kind.ndim == 1 else flat.reshape(shape))
         return kind(*arrays)
 
 
 def memory_with(tables: Tables) -> Memory:
-    """Return new memory with what is in these arrays."""
+    """Return new memory with copies of these arrays."""
     layout: list[tuple[int, ...]] = []
     numbers: list[np.ndarray] = []
     integers: list[np.ndarray] = []
     sizes = {np.dtype(np.float64): 0, np.dtype(np.int64): 0}
-    for array in (each for group in tables for each in group):
+    for array in (member for group in tables for member in group):
         layout.append((sizes[array.dtype], *array.shape, *(1,) * (AXES - array.ndim)))
         sizes[array.dtype] += array.size
         (numbers if array.dtype == np.float64 else integers).append(array.ravel())
@@ -243,9 +242,9 @@ def memory_with(tables: Tables) -> Memory:
 
 @cache
 def _kinds(group: Any) -> tuple[types.Array, ...]:
-    """Return the types of a group's arrays, as it declares them."""
+    """Return the numba types of the arrays of a group from its annotations."""
     hints = get_type_hints(group, include_extras=True)
-    return tuple(each.__metadata__[0] for each in hints.values())
+    return tuple(hint.__metadata__[0] for hint in hints.values())
 
 
 GROUPS = tuple(get_type_hints(Tables).values())
@@ -253,12 +252,12 @@ GROUPS = tuple(get_type_hints(Tables).values())
 
 @cache
 def _arrays_before(group: Any) -> int:
-    """Return how many arrays come before those of a group."""
-    return sum(len(_kinds(each)) for each in GROUPS[: GROUPS.index(group)])
+    """Return the number of arrays before those of a group."""
+    return sum(len(_kinds(member)) for member in GROUPS[: GROUPS.index(group)])
 
 
 def _group_reader(group: Any) -> Any:
-    """Return a function that finds the arrays of a group in a memory."""
+    """Return a function that returns the arrays of a group in a memory."""
     kinds = _kinds(group)
     before = _arrays_before(group)
     whole = types.NamedTuple(kinds, group)
@@ -280,8 +279,8 @@ def _group_reader(group: Any) -> Any:
 
             arrays = []
             for row, kind in enumerate(kinds, start=before):
-                own = numbers if kind.dtype == types.float64 else integers
-                data = builder.gep(own.data, [entry(row, 0)])
+                memory = numbers if kind.dtype == types.float64 else integers
+                data = builder.gep(memory.data, [entry(row, 0)])
                 shape = [entry(row, 1 + axis) for axis in range(kind.ndim)]
                 arrays.append(_array(context, builder, kind, data, shape))
             return context.make_tuple(builder, whole, arrays)
@@ -292,7 +291,7 @@ def _group_reader(group: Any) -> Any:
 
 
 def _array(context: Any, builder: Any, kind: types.Array, data: Any, shape: list[Any]) -> Any:
-    """Return an array whose memory somebody else owns."""
+    """Return an array that does not own its memory."""
     size = context.get_constant(types.intp, 8)
     strides = [size]
     for extent in reversed(shape[1:]):
@@ -305,4 +304,4 @@ def _array(context: Any, builder: Any, kind: types.Array, data: Any, shape: list
 
 
 links_of, motion_of, bodies_of, forces_of, loads_of, reduced_of = map(_group_reader, GROUPS)
-"""``links_of(memory)`` and so on: a group of arrays by their names, in compiled code."""
+"""``links_of(memory)`` etc.: a group of arrays by name, also in compiled code."""

@@ -1,1 +1,1 @@
-"""What a mechanism is: bodies, joints and forces, in Python or in YAML, checked."""
+"""Models of mechanisms: bodies, joints and forces in Python or YAML, linearization, geometry."""

@@ -22,7 +22,7 @@ GROUND = "ground"
 
 
 class JointKind(NamedTuple):
-    """How many constraints a joint is, whether it has an axis, and one coordinate of its own."""
+    """Number of constraints, whether the joint has an axis, and whether it has one coordinate."""
 
     constraints: int
     axis: bool = False
@@ -38,10 +38,10 @@ JOINTS = {
     "distance": JointKind(1),
     "component": JointKind(1, axis=True),
 }
-"""By name; `joints.joint_rows` has their constraints."""
+"""Kinds of joints by name; `mechanism.joint_rows` returns their constraints."""
 _ZERO3, _UPRIGHT = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 _UNIT = 1e-6
-"""How far the norm of given Euler parameters may be from 1."""
+"""Largest deviation of the norm of Euler parameters from 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +49,14 @@ class MovingBody:
     """A rigid body.
 
     Attributes:
-        name: Its name.
-        mass: kg.
-        inertia: About the centre of mass in body axes: ixx, iyy, izz, ixy, ixz, iyz (6,) or the
-            first three of them, kg m^2.
-        position: Of the centre of mass (3,), m.
-        orientation: Euler parameters (4,), scalar first, that turn body axes to global ones.
-        velocity: Of the centre of mass (3,), m/s.
-        angular_velocity: In global axes (3,), rad/s.
+        name: Name of the body.
+        mass: Mass, kg.
+        inertia: Inertia about the centre of mass in body axes, kg m^2: ixx, iyy, izz, ixy, ixz,
+            iyz (6,), or the first three.
+        position: Centre of mass (3,), m.
+        orientation: Euler parameters (4,), scalar first, from body axes to global ones.
+        velocity: Velocity of the centre of mass (3,), m/s.
+        angular_velocity: Angular velocity in global axes (3,), rad/s.
     """
 
     name: str
@@ -71,21 +71,25 @@ class MovingBody:
         """Check and store the values as arrays."""
         where = f"body '{self.name}'"
         if not isinstance(self.name, str) or self.name in ("", GROUND):
-            raise ManipDynError(f"a body's name is {self.name!r}; expected one, not '{GROUND}'")
+            raise ManipDynError(
+                f"Body name must be a string other than '{GROUND}', got {self.name!r}."
+            )
         positive(f"{where}, mass", self.mass, "kg")
-        given = np.atleast_1d(np.asarray(self.inertia, dtype=object))
-        if given.size not in (3, 6):
-            raise ManipDynError(f"{where}, inertia has shape {given.shape}; expected (3,) or (6,)")
-        six = finite_vector(f"{where}, inertia", self.inertia, given.size)
+        entries = np.atleast_1d(np.asarray(self.inertia, dtype=object))
+        if entries.size not in (3, 6):
+            raise ManipDynError(
+                f"{where}, inertia must have the shape (3,) or (6,), got {entries.shape}."
+            )
+        six = finite_vector(f"{where}, inertia", self.inertia, entries.size)
         six = np.concatenate([six, np.zeros(6 - len(six))])
         xx, yy, zz, xy, xz, yz = six
         check_inertia_tensor(where, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
         if min(xx, yy, zz) <= 0.0:
-            raise ManipDynError(f"{where} has the inertia {six.tolist()}; expected above 0")
+            raise ManipDynError(f"{where}, inertia must be above 0, got {six.tolist()}.")
         e = finite_vector(f"{where}, orientation", self.orientation, 4)
         if abs(np.linalg.norm(e) - 1.0) > _UNIT:
             raise ManipDynError(
-                f"{where} has Euler parameters of norm {np.linalg.norm(e):.9g}; expected 1"
+                f"{where}, orientation must have the norm 1, got {np.linalg.norm(e):.9g}."
             )
         values = {"inertia": six, "orientation": e / np.linalg.norm(e)}
         for name in ("position", "velocity", "angular_velocity"):
@@ -95,22 +99,23 @@ class MovingBody:
 
     @property
     def rotation(self) -> Matrix:
-        """The matrix (3, 3) that turns body axes to global ones."""
+        """Rotation matrix (3, 3) from body axes to global ones."""
         return np.array(rotation(self.orientation.tolist()))
 
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """What two bodies must keep.
+    """A joint between two bodies.
 
     Attributes:
         kind: One of `JOINTS`.
         bodies: Names of two bodies, or "ground".
-        points: Where (3,), m; for ``distance`` a point of each body (2, 3). ``component`` keeps
-            the distance between a point of each body along an axis of the first.
-        axis: Of a revolute or translational joint, or of ``component`` (3,); for a universal
-            joint an axis of each body (2, 3), perpendicular.
-        name: For messages.
+        points: Position of the joint (3,), m; for ``distance`` a point of each body (2, 3).
+            ``component`` fixes the distance between a point of each body along an axis of the
+            first.
+        axis: Axis (3,) of a revolute or translational joint, or of ``component``; for a universal
+            joint two perpendicular axes, one of each body (2, 3).
+        name: Name in messages.
     """
 
     kind: str
@@ -123,24 +128,29 @@ class Joint:
         """Check and store the values as arrays."""
         if self.kind not in JOINTS:
             raise ManipDynError(
-                f"a joint is of kind {self.kind!r}{closest(str(self.kind), JOINTS)}"
+                f"Joint kind must be one of {', '.join(JOINTS)}, got {self.kind!r}"
+                f"{closest(str(self.kind), JOINTS)}"
             )
         object.__setattr__(self, "name", self.name or f"{self.kind} {'-'.join(self.bodies)}")
         object.__setattr__(self, "points", _two(f"joint '{self.name}', points", self.points))
         if self.kind == "distance" and not np.linalg.norm(self.points[1] - self.points[0]) > 0.0:
-            raise ManipDynError(f"joint '{self.name}' keeps the distance 0; expected 'spherical'")
+            raise ManipDynError(
+                f"joint '{self.name}' must have a distance above 0, got 0; use kind 'spherical'."
+            )
         if (self.axis is None) == JOINTS[self.kind].axis:
-            wanted = "an axis" if JOINTS[self.kind].axis else "none"
-            raise ManipDynError(f"joint '{self.name}' has the axis {self.axis}; expected {wanted}")
+            condition = "a vector" if JOINTS[self.kind].axis else "None"
+            raise ManipDynError(f"joint '{self.name}', axis must be {condition}, got {self.axis}.")
         if self.axis is not None:
             axes = _two(f"joint '{self.name}', axis", self.axis)
             lengths = np.linalg.norm(axes, axis=1)
             if not lengths.min() > 0.0:
-                raise ManipDynError(f"joint '{self.name}' has an axis of length 0")
+                raise ManipDynError(
+                    f"joint '{self.name}', axis must have a length above 0, got 0."
+                )
             axes = axes / lengths[:, np.newaxis]
             if self.kind == "universal" and abs(axes[0] @ axes[1]) > 1e-9:
                 raise ManipDynError(
-                    f"joint '{self.name}' has axes {axes.tolist()}; expected perpendicular ones"
+                    f"joint '{self.name}', axes must be perpendicular, got {axes.tolist()}."
                 )
             object.__setattr__(self, "axis", axes)
 
@@ -151,11 +161,11 @@ class Spring:
 
     Attributes:
         bodies: Names of two bodies, or "ground".
-        points: A point of each (2, 3), m.
-        stiffness: N/m.
-        damping: N s/m.
-        length: Without force, m; None: as assembled.
-        force: Constant pull, N.
+        points: A point of each body (2, 3), m.
+        stiffness: Stiffness, N/m.
+        damping: Damping, N s/m.
+        length: Length without force, m. Default: the length at assembly.
+        force: Constant tension, N.
     """
 
     bodies: tuple[str, str]
@@ -180,16 +190,16 @@ class Spring:
 class RotationalSpring:
     """A spring, damper and actuator around an axis that two bodies share.
 
-    The second body's angle against the first is counted from the assembly, `rest` being where
-    there is no moment. It is counted on through turns, from step to step: no step may turn it by
-    half a turn or more. Beside a revolute joint between the two bodies the axis is the joint's.
+    The angle of the second body relative to the first is zero at assembly and continues across
+    full turns, from step to step. No step may change it by half a turn or more. Next to a revolute
+    joint between the two bodies the axis must be that of the joint.
 
     Attributes:
         bodies: Names of two bodies, or "ground".
-        axis: (3,), global; fixed to the first body.
-        stiffness: N m/rad.
-        damping: N m s/rad.
-        rest: rad.
+        axis: Global axis (3,), fixed to the first body.
+        stiffness: Stiffness, N m/rad.
+        damping: Damping, N m s/rad.
+        rest: Angle without moment, rad.
         force: Constant moment against the angle, N m.
     """
 
@@ -215,14 +225,14 @@ class Tyre:
     """A vertical spring and damper between a wheel's centre and the road, with a bump on it.
 
     Attributes:
-        body: The wheel.
-        point: Its centre (3,), m; the road is at height 0.
-        radius: Without load, m.
-        stiffness: N/m.
-        damping: N s/m.
+        body: Name of the wheel's body.
+        point: Centre of the wheel (3,), m; the road is at height 0.
+        radius: Radius without load, m.
+        stiffness: Stiffness, N/m.
+        damping: Damping, N s/m.
         bump: Radius of a half-cylinder on the road, m; 0 for none.
-        speed: At which the wheel meets it, m/s.
-        hit: When it touches it, s.
+        speed: Speed of the wheel relative to the bump, m/s.
+        hit: Time at which the wheel touches the bump, s.
     """
 
     body: str
@@ -247,7 +257,7 @@ class Tyre:
 
     @property
     def switches(self) -> list[float]:
-        """When the wheel touches the bump and when it leaves it, s."""
+        """Times at which the wheel touches and leaves the bump, s."""
         if not self.bump or not self.speed:
             return []
         half = ((self.radius + self.bump) ** 2 - self.radius**2) ** 0.5
@@ -258,13 +268,13 @@ Force = Spring | RotationalSpring | Tyre | UserForce
 
 
 def _two(where: str, value: Any) -> Matrix:
-    """Return a pair of vectors (2, 3); one counts for both."""
+    """Return a pair of vectors (2, 3); a single vector counts twice."""
     sequences = (list, tuple, np.ndarray)
-    if not isinstance(value, sequences) or not any(isinstance(each, sequences) for each in value):
+    if not isinstance(value, sequences) or not any(isinstance(row, sequences) for row in value):
         return np.tile(finite_vector(where, value, 3), (2, 1))
-    rows = [finite_vector(where, each, 3) for each in value]
+    rows = [finite_vector(where, row, 3) for row in value]
     if len(rows) != 2:
-        raise ManipDynError(f"{where} are {len(rows)} vectors; expected one or two")
+        raise ManipDynError(f"{where} must be one or two vectors, got {len(rows)}.")
     return np.array(rows)
 
 
@@ -279,57 +289,59 @@ _PARALLEL = 1e-6
 
 
 def checked_elements(name: str, values: Any, kind: Any) -> tuple[Any, ...]:
-    """Return values as a tuple; refuse those of another kind."""
-    wanted = " or ".join(each.__name__ for each in getattr(kind, "__args__", (kind,)))
+    """Return values of a kind as a tuple, after a check of their types."""
+    types = " or ".join(item.__name__ for item in getattr(kind, "__args__", (kind,)))
     if not isinstance(values, Iterable) or isinstance(values, (str, dict)):
-        raise ManipDynError(f"{name} is {values!r}; expected a list of {wanted}")
-    found = tuple(values)
-    for place, value in enumerate(found):
-        if not isinstance(value, kind):
-            raise ManipDynError(f"{name}[{place}] is {value!r}; expected {wanted}")
-    return found
+        raise ManipDynError(f"{name} must be a list of {types}, got {values!r}.")
+    elements = tuple(values)
+    for index, element in enumerate(elements):
+        if not isinstance(element, kind):
+            raise ManipDynError(f"{name}[{index}] must be {types}, got {element!r}.")
+    return elements
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Refuse that there are none, or that two are the same."""
+    """Check that there are bodies, with different names."""
     if not names:
-        raise ManipDynError("a mechanism has no bodies; expected at least one")
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise ManipDynError(f"two bodies are called '{min(twice)}'; expected different names")
+        raise ManipDynError("bodies must contain at least one body, got none.")
+    duplicates = {name for name in names if names.count(name) > 1}
+    if duplicates:
+        raise ManipDynError(f"Names of bodies must differ, got '{min(duplicates)}' twice.")
 
 
 def check_connected(names: Sequence[str], links: Sequence[Joint | Force]) -> None:
-    """Refuse unknown bodies, and bodies that nothing connects with the others."""
+    """Check that joints and forces connect all bodies, and no other ones."""
     groups = {name: {name} for name in (*names, GROUND)}
     for link in links:
         for name in link.bodies:
             if name not in groups:
                 raise ManipDynError(f"there is no body '{name}'{closest(str(name), groups)}")
         if link.bodies[0] == link.bodies[1]:
-            raise ManipDynError(f"a joint or force connects '{link.bodies[0]}' with itself")
+            raise ManipDynError(
+                f"Joints and forces must connect two bodies, got '{link.bodies[0]}' twice."
+            )
         union = groups[link.bodies[0]] | groups[link.bodies[1]]
         for name in union:
             groups[name] = union
     largest = max(groups.values(), key=len)
-    apart = [name for name in names if name not in largest]
-    if apart:
+    separate = [name for name in names if name not in largest]
+    if separate:
         raise ManipDynError(
-            f"body '{apart[0]}' is not connected with '{next(n for n in names if n in largest)}'; "
-            "expected joints or forces that connect all bodies"
+            f"Joints and forces must connect all bodies, but '{separate[0]}' is not connected "
+            f"with '{next(n for n in names if n in largest)}'."
         )
 
 
 def check_shared_axes(joints: Sequence[Joint], forces: Sequence[Force]) -> None:
-    """Refuse rotational springs about another axis than that of a revolute joint beside them."""
+    """Check that a rotational spring has the axis of a revolute joint between the same bodies."""
     for spring in forces:
         if not isinstance(spring, RotationalSpring):
             continue
         for joint in joints:
-            beside = joint.kind == "revolute" and set(joint.bodies) == set(spring.bodies)
-            if beside and np.linalg.norm(np.cross(joint.axis[0], spring.axis)) > _PARALLEL:
+            shared = joint.kind == "revolute" and set(joint.bodies) == set(spring.bodies)
+            if shared and np.linalg.norm(np.cross(joint.axis[0], spring.axis)) > _PARALLEL:
                 raise ManipDynError(
-                    f"the rotational spring {'-'.join(spring.bodies)} has the axis "
-                    f"{spring.axis.tolist()}; expected {joint.axis[0].tolist()}, that of the "
-                    f"joint '{joint.name}' between the same bodies"
+                    f"rotational spring {'-'.join(spring.bodies)}, axis must be "
+                    f"{joint.axis[0].tolist()}, that of the joint '{joint.name}' between the same "
+                    f"bodies, got {spring.axis.tolist()}."
                 )

@@ -24,100 +24,102 @@ def body_poses(mechanism: Mechanism, q: Vector) -> tuple[Vector, Vector]:
 
 
 class JointCoordinates:
-    """Rotations (rad) and displacements (m) of the joints with one freedom; zero at assembly.
+    """Rotations (rad) and displacements (m) of the joints with one coordinate; zero at assembly.
 
     Attributes:
         names: Names of the revolute and translational joints.
     """
 
     def __init__(self, mechanism: Mechanism):
-        """Keep what is fixed to the bodies of each joint."""
+        """Compute the axes and points of each joint in the axes of its bodies."""
         self._mechanism = mechanism
         self._joints = [joint for joint in mechanism.joints if JOINTS[joint.kind].coordinate]
         self.names = [joint.name for joint in self._joints]
         names = [body.name for body in mechanism.bodies]
-        self._places = [
-            [-1 if each == GROUND else names.index(each) for each in joint.bodies]
+        self._pairs = [
+            [-1 if name == GROUND else names.index(name) for name in joint.bodies]
             for joint in self._joints
         ]
-        still = np.zeros(mechanism.size)
+        rest = np.zeros(mechanism.size)
         self._fixed = [
-            self._fixed_to(joint.axis[0], joint.points, pair, still)
-            for joint, pair in zip(self._joints, self._places, strict=True)
+            self._fixed_to(joint.axis[0], joint.points, pair, rest)
+            for joint, pair in zip(self._joints, self._pairs, strict=True)
         ]
 
     def __call__(self, q: Vector, v: Vector) -> tuple[Vector, Vector]:
         """Return the coordinates (k,) and their rates (k,) at q, v (N,)."""
-        found = [
+        coordinates = [
             _rotation_angle(self._frames(pair, q, v), *fixed)
             if joint.kind == "revolute"
             else _joint_displacement(self._frames(pair, q, v), *fixed)
-            for joint, pair, fixed in zip(self._joints, self._places, self._fixed, strict=True)
+            for joint, pair, fixed in zip(self._joints, self._pairs, self._fixed, strict=True)
         ]
-        return np.array([each[0] for each in found]), np.array([each[1] for each in found])
+        positions, rates = (np.array([pair[k] for pair in coordinates]) for k in range(2))
+        return positions, rates
 
     def _fixed_to(
-        self, axis: Vector, points: Vector, pair: Sequence[int], still: Vector
+        self, axis: Vector, points: Vector, pair: Sequence[int], rates: Vector
     ) -> tuple[Vector, Vector]:
         """Return columns f, g, h of the axis' frame and a point, in each body's axes."""
-        frames = self._frames(pair, self._mechanism.assembly, still)
+        frames = self._frames(pair, self._mechanism.assembly, rates)
         frame = np.column_stack([*perpendicular_axes(axis), axis])
-        directions = np.array([turn.T @ frame for _, turn, _, _ in frames])
+        directions = np.array([rotation.T @ frame for _, rotation, _, _ in frames])
         local = [
-            turn.T @ (p - place) for p, (place, turn, _, _) in zip(points, frames, strict=True)
+            rotation.T @ (point - centre)
+            for point, (centre, rotation, _, _) in zip(points, frames, strict=True)
         ]
         return directions, np.array(local)
 
     def _frames(self, pair: Sequence[int], q: Vector, v: Vector) -> list[tuple]:
         """Return position, rotation, velocity, angular velocity of two bodies, global."""
-        found = []
-        for place in pair:
-            if place < 0:
-                found.append((np.zeros(3), np.eye(3), np.zeros(3), np.zeros(3)))
+        frames: list[tuple] = []
+        for body in pair:
+            if body < 0:
+                frames.append((np.zeros(3), np.eye(3), np.zeros(3), np.zeros(3)))
                 continue
-            x, rate = q[7 * place : 7 * place + 7], v[7 * place : 7 * place + 7]
-            turn: Vector = np.array(rotation(x[3:].tolist()))
-            omega = turn @ np.array(body_angular_velocity(x[3:].tolist(), rate[3:].tolist()))
-            found.append((x[:3], turn, rate[:3], omega))
-        return found
+            x, rate = q[7 * body : 7 * body + 7], v[7 * body : 7 * body + 7]
+            matrix: Vector = np.array(rotation(x[3:].tolist()))
+            omega = matrix @ np.array(body_angular_velocity(x[3:].tolist(), rate[3:].tolist()))
+            frames.append((x[:3], matrix, rate[:3], omega))
+        return frames
 
 
 def _rotation_angle(
     frames: list[tuple], directions: Vector, _points: Vector
 ) -> tuple[float, float]:
-    (_, turn_i, _, omega_i), (_, turn_j, _, omega_j) = frames
-    f, g, h = (turn_i @ directions[0]).T
-    moved = turn_j @ directions[1][:, 0]
-    return float(np.arctan2(g @ moved, f @ moved)), float(h @ (omega_j - omega_i))
+    (_, rotation_i, _, omega_i), (_, rotation_j, _, omega_j) = frames
+    f, g, h = (rotation_i @ directions[0]).T
+    f_j = rotation_j @ directions[1][:, 0]
+    return float(np.arctan2(g @ f_j, f @ f_j)), float(h @ (omega_j - omega_i))
 
 
 def _joint_displacement(
     frames: list[tuple], directions: Vector, points: Vector
 ) -> tuple[float, float]:
-    (p_i, turn_i, v_i, omega_i), (p_j, turn_j, v_j, omega_j) = frames
-    arms = turn_i @ points[0], turn_j @ points[1]
-    h = turn_i @ directions[0][:, 2]
+    (p_i, rotation_i, v_i, omega_i), (p_j, rotation_j, v_j, omega_j) = frames
+    arms = rotation_i @ points[0], rotation_j @ points[1]
+    h = rotation_i @ directions[0][:, 2]
     displacement = p_j + arms[1] - p_i - arms[0]
     rate = v_j + np.cross(omega_j, arms[1]) - v_i - np.cross(omega_i, arms[0])
     return float(h @ displacement), float(h @ rate + np.cross(omega_i, h) @ displacement)
 
 
 THINNEST = 0.02
-"""Smallest side of a box as a share of its longest."""
+"""Smallest side of a box as a fraction of its longest."""
 WHEEL_WIDTH = 0.6
-"""As a share of the wheel's radius."""
+"""Width of a wheel as a fraction of its radius."""
 
 
 class Shape(NamedTuple):
     """A box, or a cylinder about its z axis, that moves with a body.
 
     Attributes:
-        name: Of the body.
+        name: Name of the body.
         kind: ``box`` or ``cylinder``.
-        body: Place of the body in the mechanism.
-        position: Of the middle in body axes (3,), m.
-        rotation: From the shape's axes to the body's (3, 3).
-        size: Sides, or two diameters and the length (3,), m.
+        body: Index of the body in the mechanism.
+        position: Centre of the shape in body axes (3,), m.
+        rotation: Rotation matrix from the axes of the shape to those of the body (3, 3).
+        size: Sides of a box, or two diameters and the length of a cylinder (3,), m.
     """
 
     name: str
@@ -132,10 +134,10 @@ class Line(NamedTuple):
     """A line between points of two bodies.
 
     Attributes:
-        name: What it is.
+        name: Kind and bodies.
         kind: ``spring`` or ``rod``.
-        bodies: Places of the bodies; -1 for the ground.
-        points: In the bodies' axes (2, 3), m.
+        bodies: Indices of the bodies; -1 for the ground.
+        points: Point of each body, in body axes (2, 3), m.
     """
 
     name: str
@@ -147,67 +149,70 @@ class Line(NamedTuple):
 def shapes(mechanism: Mechanism) -> list[Shape]:
     """Return a box for each body and a cylinder for each wheel."""
     names = [body.name for body in mechanism.bodies]
-    boxes = [_box(place, body) for place, body in enumerate(mechanism.bodies)]
-    tyres = [each for each in mechanism.forces if isinstance(each, Tyre)]
+    boxes = [_box(index, body) for index, body in enumerate(mechanism.bodies)]
+    tyres = [force for force in mechanism.forces if isinstance(force, Tyre)]
     wheels = [
-        _wheel(names.index(each.body), each, mechanism.bodies[names.index(each.body)])
-        for each in tyres
+        _wheel(names.index(tyre.body), tyre, mechanism.bodies[names.index(tyre.body)])
+        for tyre in tyres
     ]
     return boxes + wheels
 
 
 def lines(mechanism: Mechanism) -> list[Line]:
-    """Return a line for each spring and for each distance that a joint keeps."""
-    springs = [each for each in mechanism.forces if isinstance(each, Spring)]
-    rods = [each for each in mechanism.joints if each.kind == "distance"]
+    """Return a line for each spring and for each distance joint."""
+    springs = [force for force in mechanism.forces if isinstance(force, Spring)]
+    rods = [joint for joint in mechanism.joints if joint.kind == "distance"]
     links: list[Spring | Joint] = [*springs, *rods]
-    return [_line(mechanism, each) for each in links]
+    return [_line(mechanism, link) for link in links]
 
 
 def bumps(mechanism: Mechanism, q: Vector, t: float) -> list[tuple[Vector, float]]:
-    """Return where the half-cylinders on the road are (3,), m, with their radii, at a time.
+    """Return the positions (3,), m, and radii, m, of the half-cylinders on the road at a time.
 
-    Wheels that do not drive are met by them; their axes are those of the wheels, along y.
+    They move towards wheels that do not drive. Their axes are parallel to y.
     """
     names = [body.name for body in mechanism.bodies]
-    found = []
-    for each in mechanism.forces:
-        if isinstance(each, Tyre) and each.switches:
-            travel = (t - 0.5 * sum(each.switches)) * each.speed
-            wheel = q[7 * names.index(each.body) : 7 * names.index(each.body) + 2]
-            found.append((np.array([wheel[0] - travel, wheel[1], 0.0]), each.bump))
-    return found
+    half_cylinders = []
+    for force in mechanism.forces:
+        if isinstance(force, Tyre) and force.switches:
+            travel = (t - 0.5 * sum(force.switches)) * force.speed
+            wheel = q[7 * names.index(force.body) : 7 * names.index(force.body) + 2]
+            position = np.array([wheel[0] - travel, wheel[1], 0.0])
+            half_cylinders.append((position, force.bump))
+    return half_cylinders
 
 
-def _box(place: int, body: MovingBody) -> Shape:
+def _box(index: int, body: MovingBody) -> Shape:
     xx, yy, zz, xy, xz, yz = body.inertia
     moments, axes = np.linalg.eigh(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
     axes[:, 2] *= np.sign(np.linalg.det(axes))
     squares = 6.0 * (moments.sum() - 2.0 * moments) / body.mass
     sides = np.sqrt(np.maximum(squares, 0.0))
     sides = np.maximum(sides, THINNEST * sides.max())
-    return Shape(body.name, "box", place, np.zeros(3), axes, sides)
+    return Shape(body.name, "box", index, np.zeros(3), axes, sides)
 
 
-def _wheel(place: int, tyre: Tyre, body: MovingBody) -> Shape:
-    box = _box(place, body)
+def _wheel(index: int, tyre: Tyre, body: MovingBody) -> Shape:
+    box = _box(index, body)
     diameter = 2.0 * tyre.radius
     size = np.array([diameter, diameter, WHEEL_WIDTH * tyre.radius])
     middle = body.rotation.T @ (tyre.point - body.position)
-    # The moments rise: the last axis is that of the largest one.
-    return Shape(body.name, "cylinder", place, middle, box.rotation, size)
+    # The moments are sorted: the last axis is that of the largest one.
+    return Shape(body.name, "cylinder", index, middle, box.rotation, size)
 
 
 def _line(mechanism: Mechanism, link: Spring | Joint) -> Line:
     names = [body.name for body in mechanism.bodies]
-    places = [-1 if name == GROUND else names.index(name) for name in link.bodies]
+    indices = [-1 if name == GROUND else names.index(name) for name in link.bodies]
     points = [
-        point if place < 0 else _inside(mechanism.bodies[place], point)
-        for place, point in zip(places, link.points, strict=True)
+        point if index < 0 else _in_body_axes(mechanism.bodies[index], point)
+        for index, point in zip(indices, link.points, strict=True)
     ]
     kind = "spring" if isinstance(link, Spring) else "rod"
-    return Line(f"{kind} {'-'.join(link.bodies)}", kind, (places[0], places[1]), np.array(points))
+    return Line(
+        f"{kind} {'-'.join(link.bodies)}", kind, (indices[0], indices[1]), np.array(points)
+    )
 
 
-def _inside(body: MovingBody, point: Vector) -> Vector:
+def _in_body_axes(body: MovingBody, point: Vector) -> Vector:
     return body.rotation.T @ (point - body.position)

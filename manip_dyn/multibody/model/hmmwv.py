@@ -5,19 +5,21 @@ tyres of 296325 N/m and 3502 N s/m, a half-cylinder of 0.1 m diameter at 10 mph,
 1.2 s. The 80 constraints are a translational joint for the rack (5), its lock (1), Euler
 parameters (14) and 15 per corner: two revolute joints, one spherical joint, two distances.
 
-The fast eigenvalues are the printed damping of the struts over the mass that they feel: -2.6e5
-per s means 7.7 kg at a strut's foot. That mass is not printed, nor where the struts stand.
+The fast eigenvalues are the printed damping of the struts divided by the effective mass at their
+feet: -2.6e5 per s corresponds to 7.7 kg. Neither this mass nor the positions of the struts are
+printed.
 
 Not printed, and taken from the HMMWV of Project Chrono (chrono_models/vehicle/hmmwv, Serban,
 Madsen, Melanz, BSD licence): masses, inertias, hard points, and the shock absorbers between lower
 arms and chassis (those of 2014, linear). Ours: the upper arm carries the spindle by the spherical
-joint; a short lateral rod from the lower arm, under tension, and the tie rod are the distances;
-where the struts stand on the upper arms, and the height of the chassis' centre of mass, both so
-that the paper's eigenvalue and settled height come out. The frame moves with the car: the bump
-comes to wheels that do not drive, and the tyres' damping acts fore and aft, too.
+joint; a short lateral rod from the lower arm, under tension, and the tie rod are the distances.
+The positions of the struts on the upper arms and the height of the chassis' centre of mass
+reproduce the eigenvalue and the settled height of the paper. The frame moves with the car: the
+bump moves towards wheels that do not drive, and the damping of the tyres also acts fore and aft.
 
-With the printed forces alone nothing damps the lower arms (9 Hz) and the spindles' pitching
-(11 Hz): 15 constraints per corner leave three freedoms where a real suspension has one.
+With the printed forces alone the lower arms (9 Hz) and the pitching of the spindles (11 Hz) are
+not damped: 15 constraints per corner leave three degrees of freedom, and a real suspension has
+one.
 """
 
 from __future__ import annotations
@@ -37,24 +39,25 @@ TYRE_STIFFNESS, TYRE_DAMPING = 296325.0, 3502.0
 BUMP, SPEED, FRONT_HIT, REAR_HIT = 0.05, 10.0 * MILE_PER_HOUR, 0.5, 1.2
 GRAVITY = 9.81
 TYRE_RADIUS = 18.5 * INCH
-"""Of a 37 inch tyre without load, m."""
+"""Radius of a 37 inch tyre without load, m."""
 CHASSIS_MASS, CHASSIS_INERTIA = 2086.52, (1078.5, 2955.7, 3570.2)
 UPPER_MASS, UPPER_INERTIA = 5.813, (0.03138, 0.03138, 0.06276)
 LOWER_MASS, LOWER_INERTIA = 23.965, (0.4469, 0.4469, 0.8938)
-"""Flat bodies: two principal moments sum to the third, what Chrono's miss by a tenth."""
+"""Flat bodies: two principal moments sum to the third. Chrono's values violate this by a tenth."""
 SPINDLE_MASS, SPINDLE_INERTIA = 14.705, (0.04117, 0.07352, 0.04117)
 RACK_MASS, RACK_INERTIA = 6.0, (0.5, 0.05, 0.5)
 CHASSIS_HEIGHT = 0.26
-"""Of the chassis' centre of mass above the wheels' centres, m."""
+"""Height of the chassis' centre of mass above the centres of the wheels, m."""
 ROD = 0.1
 """Length of the rod from the lower arm to the spindle, m."""
 STRUT_LEVER, STRUT_LENGTH = 1.553, 0.4
-"""Where the strut stands, as a share of the distance from the upper arm's axis to its ball joint,
-and its length, m. The mass at the foot falls with the square of the share: at the ball joint,
-share 1, it is 18.5 kg and the eigenvalue -1.08e5 per s; this share is the one with the paper's."""
+"""Position of the strut, as a fraction of the distance from the upper arm's axis to its ball
+joint, and its length, m. The effective mass at the foot decreases with the square of this
+fraction. At the ball joint, fraction 1, it is 18.5 kg and the eigenvalue -1.08e5 per s. This
+fraction reproduces the eigenvalue of the paper."""
 
 SHOCK_DAMPING = {"front": 22459.0, "rear": 35024.0}
-"""N s/m; Chrono's."""
+"""Damping of the shock absorbers in Chrono, N s/m."""
 
 # x forward, y left, z up, inches, from the middle of the lower arm's axis; left side.
 FRONT = {
@@ -88,22 +91,22 @@ REAR = {
     "shock_foot": (-3.827, 21.415, -1.511),
 }
 AXLES = {"front": (FRONT, 1.688965, FRONT_HIT), "rear": (REAR, -1.688965, REAR_HIT)}
-"""Hard points, place of the axle, m, and when its wheels touch the bump, s."""
+"""Hard points, position of the axle, m, and time at which its wheels touch the bump, s."""
 
 
 def hmmwv(bump: float = BUMP, damped: bool = True, hit: float = FRONT_HIT) -> Mechanism:
     """Return the car at rest on its tyres.
 
     Args:
-        bump: Radius of the bump before it, m; 0 for a flat road.
+        bump: Radius of the bump, m; 0 for a flat road.
         damped: Whether it has shock absorbers, and tyres that damp fore and aft.
-        hit: When the front wheels touch the bump, s; the rear ones do so 0.7 s later.
+        hit: Time at which the front wheels touch the bump, s; the rear ones follow 0.7 s later.
     """
     return _assembled(bump, damped, hit - FRONT_HIT).equilibrium(t=-1.0).mechanism
 
 
 def _assembled(bump: float, damped: bool, delay: float) -> Mechanism:
-    """Return the car with its hard points where they were measured, not yet at rest."""
+    """Return the car with its hard points at their measured positions, not yet at rest."""
     weight = CHASSIS_MASS + RACK_MASS + 4 * (UPPER_MASS + LOWER_MASS + SPINDLE_MASS)
     level = TYRE_RADIUS - weight * GRAVITY / (4.0 * TYRE_STIFFNESS)
     chassis = np.array([0.0, 0.0, level + CHASSIS_HEIGHT])
@@ -130,11 +133,11 @@ def _assembled(bump: float, damped: bool, delay: float) -> Mechanism:
 
 
 def _hard_points(axle: str, sign: float, level: float) -> dict[str, Vector]:
-    """Return the points of a corner (3,), m, its wheel's centre at a height."""
-    points, place, _ = AXLES[axle]
+    """Return the points of a corner (3,), m, with the centre of its wheel at a height."""
+    points, position, _ = AXLES[axle]
     lift = level - INCH * points["spindle"][2]
     return {
-        name: np.array([place + INCH * x, sign * INCH * y, lift + INCH * z])
+        name: np.array([position + INCH * x, sign * INCH * y, lift + INCH * z])
         for name, (x, y, z) in points.items()
     }
 
@@ -179,5 +182,5 @@ def _dampers(names: dict[str, str], where: dict[str, Vector], damping: float) ->
 
 
 def _fore_and_aft(_t: float, _ground: BodyState, spindle: BodyState) -> tuple[list, list]:
-    """Return what a tyre holds against, N: the wheel's centre is the spindle's."""
+    """Return the fore-and-aft damping force of a tyre, N, at the spindle."""
     return [-TYRE_DAMPING * spindle.velocity[0], 0.0, 0.0], [0.0, 0.0, 0.0]

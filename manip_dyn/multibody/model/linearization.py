@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class MechanismTables(Protocol):
-    """What has tables: a `Mechanism`."""
+    """Interface of a `Mechanism` for the compiled equations."""
 
     size: int
 
@@ -48,9 +48,9 @@ def prepare_memory(
     roles: Partition,
     angles: Vector | None = None,
 ) -> tuple[Memory, Vector]:
-    """Return memory and state y (2 n,) of a partition, with consistent velocities.
+    """Return memory and state y (2 n,) for coordinates q and rates v (N,) and a partition.
 
-    The angles (f,) of rotational springs are those of earlier memory; default: as assembled.
+    `angles` (f,) are the angles of rotational springs. Default: those at assembly.
     """
     tables = mechanism.tables(q, roles)
     if angles is not None:
@@ -64,15 +64,15 @@ def prepare_memory(
 
 
 class Linearization(NamedTuple):
-    """The motion about a state, in the n independent coordinates.
+    """Linear motion about a state, in the n independent coordinates.
 
     Attributes:
         mass: Reduced mass matrix (n, n).
-        by_position: J1, derivatives of the accelerations (n, n).
-        by_velocity: J2 (n, n).
-        by_time: (n,).
-        acceleration: (n,).
-        y: The independent positions and velocities (2 n,).
+        by_position: J1, derivatives of the accelerations by the positions (n, n).
+        by_velocity: J2, derivatives of the accelerations by the velocities (n, n).
+        by_time: Derivatives of the accelerations by time (n,).
+        acceleration: Accelerations (n,).
+        y: Independent positions and velocities (2 n,).
     """
 
     mass: Matrix
@@ -84,17 +84,17 @@ class Linearization(NamedTuple):
 
     @property
     def eigenvalues(self) -> np.ndarray:
-        """Of the linear motion (2 n,), 1/s, fastest first."""
+        """Eigenvalues (2 n,) of the linear motion, 1/s, sorted by their real parts."""
         n = len(self.mass)
         matrix = np.zeros((2 * n, 2 * n))
         matrix[:n, n:] = np.eye(n)
         matrix[n:, :n], matrix[n:, n:] = self.by_position, self.by_velocity
-        found = np.linalg.eigvals(matrix)
-        return found[np.argsort(found.real)]
+        values = np.linalg.eigvals(matrix)
+        return values[np.argsort(values.real)]
 
 
 def linear_motion(memory: Memory, y: Vector, t: float) -> Linearization:
-    """Return J1, J2 and the rest about a state y (2 n,) of prepared memory."""
+    """Return the linear motion about a state y (2 n,) of prepared memory."""
     n = len(y) // 2
     out, by_time = np.zeros((n, 3 * n)), np.zeros(n)
     linearized_rates(t, y, memory, out, by_time)
@@ -114,13 +114,13 @@ def linear_motion(memory: Memory, y: Vector, t: float) -> Linearization:
 
 
 def linearize(mechanism: Mechanism, t: float = 0.0) -> Linearization:
-    """Return J1, J2 and the rest at the mechanism's start; Sandu et al. (2001), eq. 26."""
+    """Return the linear motion about the start of a mechanism; Sandu et al. (2001), eq. 26."""
     memory, y = prepare_memory(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
     return linear_motion(memory, y, t)
 
 
 FIRST, LONGEST, SHORTEST = 1e-3, 1e4, 1e-12
-"""The first d, and its bounds, s^2."""
+"""First value and bounds of d, s^2."""
 LONGER, SHORTER, MAX_REVERSAL = 4.0, 0.25, 0.5
 LONGEST_STEP = 0.05
 """Longest step of a coordinate, m or Euler parameter."""
@@ -128,14 +128,14 @@ MAX_ITERATIONS = 400
 
 
 class EquilibriumModel(MechanismTables, Protocol):
-    """What can rest: a `Mechanism`."""
+    """Interface of a `Mechanism` for the search of equilibria."""
 
     q0: Vector
     freedoms: int
     partition: Partition
 
     def roles_at(self, q: Vector) -> Partition | None:
-        """Return the coordinates' roles at q (N,)."""
+        """Return the partition at q (N,)."""
         ...
 
 
@@ -149,31 +149,33 @@ class EquilibriumPoint(NamedTuple):
 
 
 def find_equilibrium(mechanism: EquilibriumModel, tolerance: float, t: float) -> EquilibriumPoint:
-    """Return where a mechanism rests, downhill of its start; see `Mechanism.equilibrium`."""
+    """Return an equilibrium downhill from the start, see `Mechanism.equilibrium`."""
     q, roles, angles, length = mechanism.q0, mechanism.partition, None, FIRST
-    n, count, left = mechanism.freedoms, 0, np.inf
+    n, count, residual = mechanism.freedoms, 0, np.inf
     while count < MAX_ITERATIONS and length > SHORTEST:
         memory, y = prepare_memory(mechanism, q, np.zeros(mechanism.size), roles, angles)
-        found = linear_motion(memory, y, t)
-        left = float(np.abs(found.acceleration).max())
-        if left < tolerance:
-            return EquilibriumPoint(q, left, count, found.eigenvalues)
-        force = found.mass @ found.acceleration
+        motion = linear_motion(memory, y, t)
+        residual = float(np.abs(motion.acceleration).max())
+        if residual < tolerance:
+            return EquilibriumPoint(q, residual, count, motion.eigenvalues)
+        force = motion.mass @ motion.acceleration
         while length > SHORTEST:
             count += 1
-            change = _downhill(found, force, length)
+            change = _downhill(motion, force, length)
             end = np.concatenate([y[:n] + change, np.zeros(n)])
-            beyond, there = _assembled_positions(memory, end), linear_motion(memory, end, t)
-            pushed, pushes = force @ change, (there.mass @ there.acceleration) @ change
-            next_roles = None if beyond is None else mechanism.roles_at(beyond)
-            if beyond is not None and next_roles is not None and pushes >= -MAX_REVERSAL * pushed:
-                q, roles, angles = beyond, next_roles, memory.group(Forces).angles
+            next_q, next_motion = _assembled_positions(memory, end), linear_motion(memory, end, t)
+            work = force @ change
+            next_work = (next_motion.mass @ next_motion.acceleration) @ change
+            next_roles = None if next_q is None else mechanism.roles_at(next_q)
+            accepted = next_work >= -MAX_REVERSAL * work
+            if next_q is not None and next_roles is not None and accepted:
+                q, roles, angles = next_q, next_roles, memory.group(Forces).angles
                 length = min(LONGER * length, LONGEST)
                 break
             length *= SHORTER
     raise ManipDynError(
-        f"no equilibrium was found: after {count} iterations an acceleration of {left:.3g} is "
-        "left; expected forces that hold the mechanism somewhere on its way"
+        f"no equilibrium was found: after {count} iterations the acceleration is {residual:.3g}; "
+        "the forces must hold the mechanism somewhere on its way"
     )
 
 

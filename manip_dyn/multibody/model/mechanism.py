@@ -68,14 +68,14 @@ Pose = tuple[Vector, Vector]
 
 
 class Row(NamedTuple):
-    """A primitive and what it is about: r (12,) in body axes, or global for a point's a_i."""
+    """A primitive and its vector r (12,), in body axes except for the global a_i of a point."""
 
     kind: int
     numbers: Vector
 
 
 def joint_rows(joint: Joint, poses: Sequence[Pose]) -> list[Row]:
-    """Return the primitives that a joint between bodies with two poses keeps constant."""
+    """Return the primitives that a joint between bodies with two poses holds constant."""
     row = _rows(poses, joint.points)
     points = [row(POINT, unit) for unit in np.eye(3)]
     if joint.kind == "spherical":
@@ -102,7 +102,7 @@ def joint_rows(joint: Joint, poses: Sequence[Pose]) -> list[Row]:
 def force_row(
     force: Spring | RotationalSpring | Tyre, poses: Sequence[Pose]
 ) -> tuple[int, Vector, Vector]:
-    """Return the law of a force, r and second r (24,), and the law's constants (8,)."""
+    """Return the law of a force, its two vectors r (24,), and its constants (8,)."""
     constants = np.zeros(8)
     if isinstance(force, Spring):
         straight = _rows(poses, force.points)(DISTANCE)
@@ -124,25 +124,25 @@ def force_row(
 
 
 def constraint_label(row: Row) -> str:
-    """Return what a row of a joint keeps, in words."""
+    """Return a word for the quantity that a row of a joint holds constant."""
     if row.kind == POINT:
         return f"position along {'xyz'[int(np.argmax(np.abs(row.numbers[:3])))]}"
     return {DOT_1: "direction", DOT_2: "displacement", DISTANCE: "distance"}[row.kind]
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:
-    """Return names of which no two are alike: those that stand several times get a number."""
-    count, made = Counter(names), list[str]()
+    """Return different names: repeated names get a number."""
+    count, results = Counter(names), list[str]()
     for name in names:
         number, new = 1, name
-        while count[name] > 1 and (new in count or new in made):
+        while count[name] > 1 and (new in count or new in results):
             new, number = f"{name} ({number})", number + 1
-        made.append(new)
-    return made
+        results.append(new)
+    return results
 
 
 def perpendicular_axes(h: Vector) -> tuple[Vector, Vector]:
-    """Return two unit vectors that make a right-handed frame f, g, h."""
+    """Return two unit vectors f, g that form a right-handed frame f, g, h."""
     start = np.eye(3)[int(np.argmin(np.abs(h)))]
     f = np.cross(start, h)
     f = f / np.linalg.norm(f)
@@ -150,48 +150,50 @@ def perpendicular_axes(h: Vector) -> tuple[Vector, Vector]:
 
 
 def _rows(poses: Sequence[Pose], points: Vector) -> Callable[..., Row]:
-    """Return what makes a row of a kind and up to two global directions, at two points."""
-    (p_i, turn_i), (p_j, turn_j) = poses
+    """Return a function that creates a row from its kind and up to two global directions."""
+    (p_i, rotation_i), (p_j, rotation_j) = poses
 
     def row(kind: int, first: Vector | None = None, second: Vector | None = None) -> Row:
         numbers = np.zeros(12)
         if first is not None:
-            numbers[:3] = first if kind == POINT else turn_i.T @ first
+            numbers[:3] = first if kind == POINT else rotation_i.T @ first
         if second is not None:
-            numbers[3:6] = turn_j.T @ second
-        numbers[6:9] = turn_i.T @ (points[0] - p_i)
-        numbers[9:12] = turn_j.T @ (points[1] - p_j)
+            numbers[3:6] = rotation_j.T @ second
+        numbers[6:9] = rotation_i.T @ (points[0] - p_i)
+        numbers[9:12] = rotation_j.T @ (points[1] - p_j)
         return Row(kind, numbers)
 
     return row
 
 
 TOLERANCE = 1e-12
-"""What the constraints are kept to, m or m^2 or without unit."""
+"""Tolerance of the constraints, m, m^2 or without unit."""
 VELOCITY_TOLERANCE = 1e-6
 START_TOLERANCE = 1e-9
 GROWING = 1e-3
-"""Real part of an eigenvalue, 1/s, above which a motion grows: those of free motions are 0."""
+"""Real part of an eigenvalue above which a motion grows, 1/s; free motions have 0."""
 _ALONG = {SPRING: DISTANCE, ROTATIONAL_SPRING: DOT_1, TYRE: POINT}
-"""Law of a force -> the primitive that it acts along."""
+"""Primitives along which forces act, by the law of the force."""
 
 
 class Mechanism:
-    """Bodies that joints hold together and forces act on, each in 7 coordinates.
+    """Bodies, with 7 coordinates each, that are connected by joints and forces.
 
     Attributes:
-        bodies: In the order of the coordinates.
-        joints: As given.
-        forces: As given.
-        assembly: Coordinates (N,) as given, to which points and axes of joints and forces belong.
-        gravity: m/s^2, (3,).
+        bodies: Bodies in the order of the coordinates.
+        joints: Joints.
+        forces: Forces.
+        assembly: Coordinates (N,) at which the points and axes of joints and forces are defined.
+        gravity: Acceleration of gravity (3,), m/s^2.
         size: Number of coordinates N.
-        constraints: Number of independent constraints m, one for each body's Euler parameters
-            among them.
-        redundant: Constraints that follow from these and were left out at the assembly, by name.
-        freedoms: N - m.
-        partition: The coordinates' roles as assembled.
-        switches: Times at which forces jump in their slopes, s.
+        constraints: Number of independent constraints m, including one for the Euler parameters of
+            each body.
+        redundant: Names of the redundant constraints.
+        freedoms: Degrees of freedom n = N - m.
+        partition: Partition of the coordinates at the start.
+        switches: Times of kinks of the forces, s.
+        q0: Coordinates at the start (N,).
+        v0: Their rates at the start (N,).
     """
 
     def __init__(
@@ -201,12 +203,12 @@ class Mechanism:
         forces: Sequence[Force] = (),
         gravity: ArrayLike = (0.0, 0.0, -9.81),
     ):
-        """Check that it fits together.
+        """Assemble and check the mechanism.
 
         Raises:
-            ManipDynError: For unknown or unconnected bodies, a singular position, no freedom
-                left, initial velocities that the joints do not allow, a rotational spring about
-                another axis than a revolute joint between its bodies.
+            ManipDynError: If bodies are unknown or not connected, the position is singular, no
+                degree of freedom remains, the initial velocities violate the joints, or a
+                rotational spring has another axis than the revolute joint between its bodies.
         """
         self.bodies = checked_elements("bodies", bodies, MovingBody)
         self.joints = checked_elements("joints", joints, Joint)
@@ -218,22 +220,22 @@ class Mechanism:
         check_shared_axes(self.joints, self.forces)
         self.size = 7 * len(self.bodies)
         self.switches = sorted(
-            {time for each in self.forces if isinstance(each, Tyre) for time in each.switches}
+            {time for force in self.forces if isinstance(force, Tyre) for time in force.switches}
         )
         self._rows()
         self.q0, self.v0 = self._start()
         self.assembly = self.q0
         gradients = self.gradients(self.q0)
         self.partition = self._assembled(gradients)
-        self.constraints = len(self.partition.kept)
+        self.constraints = len(self.partition.active)
         self.redundant = self.names_of(self.partition.redundant)
         self.freedoms = self.size - self.constraints
         if self.freedoms == 0:
-            raise ManipDynError("the joints leave no freedom; expected a mechanism that moves")
+            raise ManipDynError("Joints must leave at least one degree of freedom, got none.")
         self._check_velocities(gradients)
 
     def __repr__(self) -> str:
-        """Return the counts."""
+        """Return the numbers of bodies, coordinates, constraints and degrees of freedom."""
         more = f" and {len(self.redundant)} redundant" if self.redundant else ""
         return (
             f"Mechanism({len(self.bodies)} bodies, {self.size} coordinates, "
@@ -241,51 +243,51 @@ class Mechanism:
         )
 
     def gradients(self, q: Vector) -> Matrix:
-        """Return the gradients (M, N) of all constraints, redundant ones too, at q (N,)."""
+        """Return the gradients (M, N) of all constraints, including redundant ones, at q (N,)."""
         return self._evaluated(q)[1]
 
     def violations(self, q: Vector) -> Vector:
-        """Return by how much all constraints (M,) are violated at q (N,)."""
+        """Return the violations (M,) of all constraints at q (N,)."""
         return self._evaluated(q)[0] - self._targets
 
     def roles_at(self, q: Vector) -> Partition | None:
-        """Return the coordinates' roles at q (N,), and which constraints are left out there.
+        """Return the partition of coordinates and constraints at q (N,).
 
         None in a singular position.
         """
-        kept_first = len(self.bodies) if self.redundant else 0
-        roles = partition(self.gradients(q), self.constraints, kept_first)
-        return roles if len(roles.kept) == self.constraints else None
+        first = len(self.bodies) if self.redundant else 0
+        roles = partition(self.gradients(q), self.constraints, first)
+        return roles if len(roles.active) == self.constraints else None
 
     def names_of(self, rows: Vector) -> tuple[str, ...]:
-        """Return the constraints of some rows by their joint and what it keeps."""
-        return tuple(self._owners[row] + self._kept[row] for row in rows)
+        """Return the names of the constraints of some rows."""
+        return tuple(self._owners[row] + self._labels[row] for row in rows)
 
     def tables(self, q: Vector, roles: Partition) -> Tables:
-        """Return new arrays for the compiled equations, with positions q (N,) and a partition."""
+        """Return new arrays of the compiled equations for coordinates q (N,) and a partition."""
         n, m, size, b = self.freedoms, self.constraints, self.size, len(self.bodies)
-        places = np.full(size + 7, -1 - n)
-        places[roles.dependent] = np.arange(m)
-        places[roles.independent] = -1 - np.arange(n)
-        own = [each for each in self.forces if isinstance(each, UserForce)]
+        indices = np.full(size + 7, -1 - n)
+        indices[roles.dependent] = np.arange(m)
+        indices[roles.independent] = -1 - np.arange(n)
+        user_forces = [force for force in self.forces if isinstance(force, UserForce)]
         laws = [
-            (each, force_row(each, self._poses(each.bodies, self.q0)))
-            for each in self.forces
-            if not isinstance(each, UserForce)
+            (force, force_row(force, self._poses(force.bodies)))
+            for force in self.forces
+            if not isinstance(force, UserForce)
         ]
         rows = [
-            (*self._starts(each.bodies), *kernel_addresses(_ALONG[row[0]]), row[0])
-            for each, row in laws
+            (*self._starts(force.bodies), *kernel_addresses(_ALONG[row[0]]), row[0])
+            for force, row in laws
         ]
-        own_rows = [(*self._starts(each.bodies), 0, *each.addresses()) for each in own]
+        user_rows = [(*self._starts(force.bodies), 0, *force.addresses()) for force in user_forces]
         body_rows = [(7 * k, size, 0, *inertia_addresses()) for k in range(b)]
         links = Links(
-            rows=self._link_rows(roles.kept),
-            numbers=self._numbers[roles.kept],
-            targets=self._targets[roles.kept],
+            rows=self._link_rows(roles.active),
+            numbers=self._numbers[roles.active],
+            targets=self._targets[roles.active],
             dependent=roles.dependent.copy(),
             independent=roles.independent.copy(),
-            roles=places,
+            roles=indices,
             slopes=np.zeros((m, SIZE)),
             bends=np.zeros((m, SIZE)),
             factors=np.zeros((m, m)),
@@ -316,8 +318,8 @@ class Mechanism:
             rows=np.array(rows, dtype=np.int64).reshape(-1, 6),
             numbers=np.array([row[1] for _, row in laws]).reshape(-1, 24),
             constants=np.array([row[2] for _, row in laws]).reshape(-1, 8),
-            angles=np.array([-getattr(each, "rest", 0.0) for each, _ in laws], np.float64),
-            user_rows=np.array(own_rows, dtype=np.int64).reshape(-1, 5),
+            angles=np.array([-getattr(force, "rest", 0.0) for force, _ in laws], np.float64),
+            user_rows=np.array(user_rows, dtype=np.int64).reshape(-1, 5),
             time=np.zeros(1),
         )
         loads = Loads(
@@ -342,79 +344,79 @@ class Mechanism:
         return Tables(links, motion, bodies, forces, loads, reduced)
 
     def starting_at(self, q: Vector, v: Vector | None = None) -> Mechanism:
-        """Return the same mechanism with another start: positions and velocities (N,)."""
+        """Return the same mechanism with another start: coordinates q and rates v (N,)."""
         changed = copy.copy(self)
         changed.q0 = finite_vector("q", q, self.size)
         changed.v0 = np.zeros(self.size) if v is None else finite_vector("v", v, self.size)
         gap = np.abs(changed.violations(changed.q0)).max()
         if gap > START_TOLERANCE:
-            raise ManipDynError(f"the start violates a constraint by {gap:.3g}; expected none")
+            raise ManipDynError(f"q must satisfy the constraints, got a violation of {gap:.3g}.")
         gradients = changed.gradients(changed.q0)
         changed._check_velocities(gradients)
         roles = changed.roles_at(changed.q0)
         if roles is None:
-            raise ManipDynError("the start is a singular position; expected another one")
+            raise ManipDynError("q must not be a singular position.")
         changed.partition, changed.redundant = roles, changed.names_of(roles.redundant)
         return changed
 
     def equilibrium(self, *, tolerance: float = 1e-9, t: float = 0.0) -> Equilibrium:
-        """Return an equilibrium, downhill of where the mechanism starts.
+        """Return an equilibrium downhill from the start.
 
         Args:
-            tolerance: Largest acceleration that is left, m/s^2 or 1/s^2.
-            t: When, for forces that depend on time, s.
+            tolerance: Largest remaining acceleration, m/s^2 or 1/s^2.
+            t: Time, for forces that depend on it, s.
 
         Raises:
-            ManipDynError: If none is found, since nothing holds the mechanism on its way.
+            ManipDynError: If no equilibrium is found.
         """
         positive("tolerance", tolerance)
-        found = find_equilibrium(self, tolerance, finite("t", t, "s"))
-        return Equilibrium(self.starting_at(found.q), *found)
+        point = find_equilibrium(self, tolerance, finite("t", t, "s"))
+        return Equilibrium(self.starting_at(point.q), *point)
 
     # ------------------------------------------------------------------------- tables
     def _starts(self, names: Sequence[str]) -> tuple[int, int]:
-        """Return where the coordinates of two bodies begin, the ground's behind all others."""
+        """Return the offsets of the coordinates of two bodies; the ground is last."""
         first, second = (
             self.size if name == GROUND else 7 * self._names.index(name) for name in names
         )
         return first, second
 
-    def _poses(self, names: Sequence[str], q: Vector) -> list[Pose]:
-        still = (np.zeros(3), np.eye(3))
+    def _poses(self, names: Sequence[str]) -> list[Pose]:
+        ground = (np.zeros(3), np.eye(3))
         return [
-            still if name == GROUND else _pose(self.bodies[self._names.index(name)])
+            ground if name == GROUND else _pose(self.bodies[self._names.index(name)])
             for name in names
         ]
 
     def _rows(self) -> None:
-        """Fill the constraints' table, and whose each row is."""
-        table, numbers, owners, kept = [], [], [], []
-        names = distinct_names([each.name for each in self.joints])
+        """Fill the table of the constraints and their names."""
+        table, numbers, owners, labels = [], [], [], []
+        names = distinct_names([joint.name for joint in self.joints])
         for joint, name in zip(self.joints, names, strict=True):
-            rows = joint_rows(joint, self._poses(joint.bodies, np.zeros(0)))
-            for row, words in zip(
+            rows = joint_rows(joint, self._poses(joint.bodies))
+            for row, label in zip(
                 rows, distinct_names([constraint_label(row) for row in rows]), strict=True
             ):
                 table.append((row.kind, *self._starts(joint.bodies)))
                 numbers.append(row.numbers)
                 owners.append(name)
-                kept.append(f", {words}")
+                labels.append(f", {label}")
         self._from_joints = len(table)
-        for place, name in enumerate(self._names):
-            table.append((NORM, 7 * place, self.size))
+        for k, name in enumerate(self._names):
+            table.append((NORM, 7 * k, self.size))
             numbers.append(np.zeros(12))
             owners.append(f"Euler parameters of {name}")
-            kept.append("")
+            labels.append("")
         self._table, self._numbers = np.array(table, dtype=np.int64), np.array(numbers)
-        self._owners, self._kept = owners, kept
+        self._owners, self._labels = owners, labels
 
-    def _link_rows(self, places: np.ndarray) -> np.ndarray:
+    def _link_rows(self, indices: np.ndarray) -> np.ndarray:
         """Return rows of constraints (k, 5) with the addresses of their kernels."""
-        found = [(*ij, *kernel_addresses(kind)) for kind, *ij in self._table[places].tolist()]
-        return np.array(found, dtype=np.int64).reshape(-1, 5)
+        rows = [(*ij, *kernel_addresses(kind)) for kind, *ij in self._table[indices].tolist()]
+        return np.array(rows, dtype=np.int64).reshape(-1, 5)
 
     def _start(self) -> tuple[Vector, Vector]:
-        """Return positions and velocities (N,), and keep what the constraints are now."""
+        """Return coordinates and rates (N,) at assembly; store the values of the constraints."""
         q, v = np.zeros(self.size), np.zeros(self.size)
         for k, body in enumerate(self.bodies):
             e = body.orientation
@@ -428,13 +430,13 @@ class Mechanism:
 
     def _evaluated(self, q: Vector) -> tuple[Vector, Vector]:
         """Return the constraints' values (m,) and gradients (m, N)."""
-        out, still = np.zeros(1 + SIZE), np.zeros(SIZE)
+        out, rest = np.zeros(1 + SIZE), np.zeros(SIZE)
         wide = np.concatenate([q, [0, 0, 0, 1.0, 0, 0, 0]])
         values = np.zeros(len(self._table))
         gradients = np.zeros((len(self._table), self.size + 7))
         for k, (kind, i, j) in enumerate(self._table.tolist()):
             x = np.concatenate([wide[i : i + 7], wide[j : j + 7]])
-            evaluate_kernel(primitive_address(kind, 0), x, still, still, self._numbers[k], out)
+            evaluate_kernel(primitive_address(kind, 0), x, rest, rest, self._numbers[k], out)
             values[k] = out[0]
             gradients[k, i : i + 7] += out[1:8]
             gradients[k, j : j + 7] += out[8:]
@@ -442,7 +444,7 @@ class Mechanism:
 
     # ------------------------------------------------------------------------- checks
     def _assembled(self, gradients: Vector) -> Partition:
-        """Return the roles at the assembly; refuse a singular position."""
+        """Return the partition at assembly; reject a singular position."""
         roles = partition(gradients)
         if not roles.redundant.size:
             return roles
@@ -452,14 +454,13 @@ class Mechanism:
         ):
             names = self._dependent_joints(gradients, roles.redundant.size)
             raise ManipDynError(
-                f"the mechanism is in a singular position: see {', '.join(names)}, whose "
-                "constraints depend on each other here but not beside it; expected a position "
-                "from which it moves in one way"
+                "Assembly must not be a singular position: the constraints of "
+                f"{', '.join(names)} depend on each other here but not at positions near it."
             )
         return roles
 
     def _dependent_joints(self, gradients: Vector, count: int) -> list[str]:
-        """Return the joints whose gradients add up to nothing, from the left null space."""
+        """Return the joints with linearly dependent gradients, from the left null space."""
         space = np.linalg.svd(gradients)[0][:, -count:]
         rows = np.flatnonzero(np.abs(space).max(axis=1) > RANK_TOLERANCE)
         return list(dict.fromkeys(self._owners[row] for row in rows if row < self._from_joints))
@@ -468,8 +469,8 @@ class Mechanism:
         slip = np.abs(gradients @ self.v0)
         if slip.max() > VELOCITY_TOLERANCE * max(1.0, np.abs(self.v0).max()):
             raise ManipDynError(
-                f"the initial velocities violate {self._owners[int(np.argmax(slip))]} by "
-                f"{slip.max():.3g} per s; expected velocities that the joints allow"
+                "Initial velocities must satisfy the joints, got a violation of "
+                f"{self._owners[int(np.argmax(slip))]} by {slip.max():.3g} per s."
             )
 
 
@@ -478,15 +479,15 @@ def _pose(body: MovingBody) -> Pose:
 
 
 class Equilibrium(NamedTuple):
-    """Where a mechanism stays at rest.
+    """An equilibrium of a mechanism.
 
     Attributes:
-        mechanism: The mechanism that starts there at rest; rotational springs count their turns
-            from its assembly still, the nearest one.
-        q: Its coordinates (N,).
+        mechanism: The mechanism that starts there at rest. The angles of rotational springs still
+            count from its assembly, to the nearest full turn.
+        q: Coordinates (N,).
         acceleration: Largest acceleration of an independent coordinate, m/s^2 or 1/s^2.
-        iterations: How many it took.
-        eigenvalues: Of the linear motion about it (2 n,), 1/s.
+        iterations: Number of iterations.
+        eigenvalues: Eigenvalues of the linear motion about it (2 n,), 1/s.
     """
 
     mechanism: Mechanism
@@ -497,5 +498,5 @@ class Equilibrium(NamedTuple):
 
     @property
     def stable(self) -> bool:
-        """Whether no motion about it grows."""
+        """Whether all motions about the equilibrium are bounded."""
         return bool(self.eigenvalues.real.max() < GROWING)
