@@ -21,7 +21,7 @@ from manip_dyn.core.checks import Vector
 
 
 class ArmDriver:
-    """Returns efforts for every measured state of the arm.
+    """Controller of an arm along a joint reference: efforts for every measured state.
 
     Attributes:
         controller: Controller that computes the efforts.

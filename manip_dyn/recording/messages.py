@@ -92,13 +92,13 @@ NONE = np.zeros(0)
 
 
 def time(nanoseconds: int) -> Any:
-    """Return a stamp."""
+    """Return a Time from nanoseconds."""
     seconds, rest = divmod(nanoseconds, 1_000_000_000)
     return message("builtin_interfaces/msg/Time", sec=seconds, nanosec=rest)
 
 
 def header(frame: str, stamp_ns: int) -> Any:
-    """Return a header."""
+    """Return a Header."""
     return message("std_msgs/msg/Header", frame_id=frame, stamp=time(stamp_ns))
 
 

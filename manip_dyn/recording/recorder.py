@@ -102,7 +102,7 @@ class Recorder:
         self.counts.setdefault(topic, 0)
 
     def add(self, topic: str, content: Any, time_ns: int, latched: bool = False) -> None:
-        """Write a message of `schemas.message` at a time of the file, ns."""
+        """Write a message, see `messages.message`, at a time of the file, ns."""
         self.add_topic(topic, content.__msgtype__, latched)
         self.add_raw(topic, content.__msgtype__, serialize(content), time_ns)
 

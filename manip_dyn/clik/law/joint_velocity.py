@@ -20,11 +20,11 @@ Null-space velocities v_0:
 
 Escape from singular postures. In a singular posture the tool cannot move along the lost directions
 u, u^T J = 0: an error along one of them gives no joint velocity, and a stretched arm (or a robot
-at all zeros) would remain there. But a null-space motion v moves the tool along u in second order,
-by 1/2 v^T H v with H_ik = u . dJ_i/dq_k. The null-space direction of the fastest gain in u x is
-the eigenvector of the largest eigenvalue of P (s H) P, where P projects onto the null space and s
-is the sign of the desired u^T x. If no eigenvalue is positive, the desired motion leads out of
-reach, and no motion is added until the target allows it.
+with all joints at zero) would remain there. But a null-space motion v moves the tool along u in
+second order, by 1/2 v^T H v with H_ik = u . dJ_i/dq_k. The null-space direction of the fastest
+gain in u x is the eigenvector of the largest eigenvalue of P (s H) P, where P projects onto the
+null space and s is the sign of the desired u^T x. If no eigenvalue is positive, the desired
+motion leads out of reach, and no motion is added until the target allows it.
 
 The joint speed is that of the damped inverse at its worst, |u^T x| / (2 d). It fades to zero where
 the singular value reaches the threshold. (Compare Bedrossian, Flueckiger 1991, on null-space

@@ -37,7 +37,7 @@ ASSEMBLED = 1
 
 
 class Links(NamedTuple):
-    """The constraints.
+    """Arrays of the constraints.
 
     Attributes:
         rows: Bodies and kernels of each constraint (m, 5), see `FIRST`.
@@ -98,7 +98,7 @@ class Motion(NamedTuple):
 
 
 class Bodies(NamedTuple):
-    """The inertia.
+    """Arrays of the bodies' inertia.
 
     Attributes:
         rows: Kernels of each body (b, 5).
@@ -116,7 +116,7 @@ class Bodies(NamedTuple):
 
 
 class Forces(NamedTuple):
-    """The forces on the bodies.
+    """Arrays of the forces on the bodies.
 
     Attributes:
         rows: Bodies, kernels and law of each force (f, 6).
@@ -152,7 +152,7 @@ class Loads(NamedTuple):
 
 
 class Reduced(NamedTuple):
-    """The equations of the independent coordinates.
+    """Arrays of the equations of the independent coordinates.
 
     Attributes:
         basis: Velocities of all coordinates by those of the independent ones (N, n).
@@ -198,7 +198,7 @@ AXES = 3
 
 
 class Memory(NamedTuple):
-    """A mechanism's arrays.
+    """All arrays of a mechanism in two arrays and a layout.
 
     Attributes:
         layout: Offset of each of k arrays in its memory, and its shape, filled up with 1 (k, 4).

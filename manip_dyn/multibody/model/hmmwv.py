@@ -150,7 +150,9 @@ def _corner_bodies(names: dict[str, str], where: dict[str, Vector]) -> list[Movi
     ]
 
 
-def _corner_joints(names: dict[str, str], where: dict[str, Vector], held: str) -> Iterator[Joint]:
+def _corner_joints(
+    names: dict[str, str], where: dict[str, Vector], carrier: str
+) -> Iterator[Joint]:
     for part in ("upper", "lower"):
         middle = 0.5 * (where[f"{part}_front"] + where[f"{part}_back"])
         axis = where[f"{part}_front"] - where[f"{part}_back"]
@@ -159,7 +161,7 @@ def _corner_joints(names: dict[str, str], where: dict[str, Vector], held: str) -
     inner = where["lower_end"] - np.array([0.0, np.sign(where["lower_end"][1]) * ROD, 0.0])
     yield Joint("distance", (names["lower"], names["spindle"]), [inner, where["lower_end"]])
     ties = [where["tie_inner"], where["tie_outer"]]
-    yield Joint("distance", (held, names["spindle"]), ties, name=f"tie rod {names['spindle']}")
+    yield Joint("distance", (carrier, names["spindle"]), ties, name=f"tie rod {names['spindle']}")
 
 
 def _corner_forces(

@@ -3,8 +3,8 @@
 At an equilibrium the independent coordinates y are free of forces: F(y) = M y'' = 0. The stiffness
 is K = -dF/dy. In the modes of K relative to M a step is F_i / max(|k_i|, 1 / d): Newton's method
 where k_i is positive and d is long, downhill elsewhere (saddle-free Newton, Dauphin et al. 2014).
-A step is repeated with a shorter d if the forces at its end oppose it by more than half of what
-they were at its start. Where no force acts, as on a car along a level road, the mechanism remains
+A step is repeated with a shorter d if the forces at its end oppose it by more than half of their
+initial value. Where no force acts, as on a car along a level road, the mechanism remains
 where it is.
 """
 

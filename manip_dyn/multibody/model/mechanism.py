@@ -498,5 +498,5 @@ class Equilibrium(NamedTuple):
 
     @property
     def stable(self) -> bool:
-        """Whether all motions about the equilibrium are bounded."""
+        """Whether no linear motion about the equilibrium grows."""
         return bool(self.eigenvalues.real.max() < GROWING)
