@@ -1,15 +1,7 @@
 """Benchmarks of this package and its peers in one process: one module per suite."""
 
-from manip_dyn.bench.record import (
-    SUITES,
-    Record,
-    bench,
-    clean_commit,
-    keep,
-    read_record,
-    suite,
-)
-from manip_dyn.bench.timing import Candidate, Timing, compare, setting
+from manip_dyn.bench.record import SUITES, Record, bench, keep, read_record, suite
+from manip_dyn.bench.timing import Candidate, Timing, compare
 
 __all__ = [
     "SUITES",
@@ -17,10 +9,8 @@ __all__ = [
     "Record",
     "Timing",
     "bench",
-    "clean_commit",
     "compare",
     "keep",
     "read_record",
-    "setting",
     "suite",
 ]

@@ -347,7 +347,7 @@ def test_names_of_the_thesis_select_items(name, item, monkeypatch, capsys):
     [
         (
             "fig3.6",
-            "must be computed, got Figure 3.6 of fan2003, free body, case 1: the right switch: ",
+            "must be computed, got Figure 3.6 of fan2003, free body, case 1: exact switch: ",
         ),
         ("table5.2", ": see test: test/studies/test_fan2003.py"),
         ("fig9.9", "got 'fig9.9'"),

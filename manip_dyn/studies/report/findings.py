@@ -169,7 +169,7 @@ def _lines(content: Mapping[str, Any]) -> str:
     )
 
 
-HEAD = ("item", "what", "status", EVIDENCE, "command")
+HEAD = ("item", "description", "status", EVIDENCE, "command")
 MISSING = "missing"
 ITEM_NAME = re.compile(r"(fig|table|section)(?:ure)?s?\.? ?(\d+(?:\.\d+)*)$")
 
