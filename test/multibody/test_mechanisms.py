@@ -5,7 +5,6 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import manip_dyn as md
-from manip_dyn.bench.stiff import DURATION, START
 from manip_dyn.multibody import (
     FirstOrder,
     Joint,
@@ -21,6 +20,9 @@ from manip_dyn.multibody import (
 )
 
 Z = (0.0, 0.0, 1.0)
+DURATION = 2.0
+START = np.array([2.0 * np.pi, -np.pi / 12, 0.0, 10.0])
+"""Duration, s, and initial angles and rates of the pendulum of Sandu et al. (2001)."""
 CONSTRAINTS = {
     "spherical": 3,
     "universal": 4,

@@ -10,7 +10,7 @@ from numba import njit
 from scipy.integrate import solve_ivp
 
 import manip_dyn as md
-from manip_dyn.integration.methods.rosenbrock_tableaus import order_four
+from manip_dyn.integration import order_four
 from manip_dyn.multibody import load_mechanism, simulate_mechanism
 
 TABLE, START, END = order_four(), np.array([1.0, 0.5]), 2.0
