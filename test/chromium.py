@@ -10,10 +10,10 @@ import time
 import urllib.error
 import urllib.request
 
-from manip_dyn.viewer import picture as film
+from manip_dyn.viewer import picture
 
 FLAGS = (
-    *film.FLAGS,
+    *picture.FLAGS,
     "--mute-audio",
     "--force-device-scale-factor=1",
     "--force-prefers-reduced-motion",

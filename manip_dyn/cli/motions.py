@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -48,7 +49,10 @@ from manip_dyn.plots import plot_motion, plot_plan
 from manip_dyn.robot import Robot
 from manip_dyn.simulation import simulate
 
-PLANNERS = {"zero_net_work": plan_zero_net_work, "minimum_time": plan_minimum_time}
+PLANNERS: dict[str, Callable[..., Plan]] = {
+    "zero_net_work": plan_zero_net_work,
+    "minimum_time": plan_minimum_time,
+}
 PLANNER_OPTIONS = {
     "slew_rate": "zero_net_work",
     "v0": "minimum_time",

@@ -15,17 +15,17 @@ from manip_dyn.viewer.scene import Curves, Mark, Scope
 COLOURS = ("#3b82f6", "#f59e0b", "#10b981", "#ef4444", "#8b5cf6", "#ec4899", "#14b8a6", "#84848f")
 GREY = "#8a8f98"
 MANY = 3
-"""With more curves than these, they are shown as shares of their limits."""
+"""Number of curves above which they are normalized by their limits."""
 FAR = 4.0
-"""Limits further away than this, as a multiple of the values, are not drawn."""
+"""Limits beyond this multiple of the values are not drawn."""
 HEIGHT = 150
 
 
 class Chart:
-    """One plot: curves, their limits, arcs as thick lines, switches as dots, now as a line."""
+    """Chart of curves with limits, arcs (thick lines), switches (dots) and the current time."""
 
     def __init__(self, server: Any, curves: Curves, marks: Sequence[Mark] = ()):
-        """Prepare the plot; `data` gives what is in it."""
+        """Prepare the chart; `show` adds it to the page."""
         self._curves = curves
         self._values, self._bounds, title = _shown(curves)
         self._range = _range(self._values, self._bounds)
@@ -35,11 +35,11 @@ class Chart:
         self._handle: Any = None
 
     def times(self, t: Vector) -> None:
-        """Take the times of the values (k,), s."""
+        """Set the times of the values (k,), s."""
         self._t = t
 
     def show(self, t: Vector) -> None:
-        """Add the plot to the page; times (k,), s."""
+        """Add the chart to the page with times (k,), s."""
         self.times(t)
         low, high = self._range
         colours = [COLOURS[k % len(COLOURS)] for k in range(len(self._curves.names))]
@@ -66,35 +66,35 @@ class Chart:
         )
 
     def move(self, now: float) -> None:
-        """Put the line where time is, s."""
+        """Move the time line to a time, s."""
         self._handle.data = self.data(now)
 
     def data(self, now: float) -> tuple[Vector, ...]:
-        """Return times and all columns, with two more rows for the line where time is."""
+        """Return times and all columns, with two additional rows for the time line."""
         t = np.sort(np.concatenate([self._t, [now, now]]))
         here = int(np.searchsorted(t, now))
         columns = [np.interp(t, self._t, column) for column in self._values.T]
-        found = [t, *columns]
-        found += [np.full(t.size, level) for level, _ in self._limits()]
+        series = [t, *columns]
+        series += [np.full(t.size, level) for level, _ in self._limits()]
         for arc in self._arcs:
             inside = (t >= arc.begin) & (t <= arc.end)
-            found.append(np.where(inside, columns[arc.curve or 0], np.nan))
+            series.append(np.where(inside, columns[arc.curve or 0], np.nan))
         for k, column in enumerate(columns):
-            found.append(self._dots(k, t, column))
+            series.append(self._dots(k, t, column))
         line = np.full(t.size, np.nan)
         line[here], line[here + 1] = self._range
-        return (*found, line)
+        return (*series, line)
 
     def _dots(self, curve: int, t: Vector, column: Vector) -> Vector:
         dots = np.full(t.size, np.nan)
         for mark in self._marks:
             if mark.curve == curve and mark.begin == mark.end:
-                place = min(int(np.searchsorted(t, mark.begin)), t.size - 1)
-                dots[place] = column[place]
+                index = min(int(np.searchsorted(t, mark.begin)), t.size - 1)
+                dots[index] = column[index]
         return dots
 
     def _limits(self) -> list[tuple[float, str]]:
-        """Return the limits that are drawn, each once, with their colours."""
+        """Return the visible limits without duplicates, with their colours."""
         levels = {}
         for k, pair in enumerate(self._bounds):
             for level in pair:
@@ -106,7 +106,7 @@ class Chart:
 
 
 def legend(names: Sequence[str]) -> str:
-    """Return the names of curves with their colours, as HTML."""
+    """Return the names of curves with their colours as HTML."""
     entry = '<span style="white-space:nowrap;margin-right:1em"><b style="color:{}">■</b> {}</span>'
     entries = (entry.format(colour_of(k), html.escape(name)) for k, name in enumerate(names))
     return f'<div style="font-size:0.8em;line-height:1.5;padding:0 0.8em">{"".join(entries)}</div>'
@@ -116,19 +116,19 @@ _NONE = {"show": False}
 
 
 def colour_of(curve: int) -> str:
-    """Return the colour of a curve by its place."""
+    """Return the colour of a curve by its index."""
     return COLOURS[curve % len(COLOURS)]
 
 
 def _shown(curves: Curves) -> tuple[Matrix, Matrix, str]:
-    """Return values, limits (n, 2) and title; shares of the limits where there are many."""
+    """Return values, limits (n, 2) and title, normalized if there are many curves."""
     bounds = np.column_stack([curves.low, curves.high])
     if len(curves.names) <= MANY or not np.isfinite(bounds).all():
         return curves.values, bounds, curves.title
     middle, half = bounds.mean(axis=1), 0.5 * np.ptp(bounds, axis=1)
-    share = (curves.values - middle) / np.where(half > 0.0, half, 1.0)
+    normalized = (curves.values - middle) / np.where(half > 0.0, half, 1.0)
     title = f"{curves.title.partition(' [')[0]} [1 at the limits]"
-    return share, np.tile([-1.0, 1.0], (len(half), 1)), title
+    return normalized, np.tile([-1.0, 1.0], (len(half), 1)), title
 
 
 def _range(values: Matrix, bounds: Matrix) -> tuple[float, float]:
@@ -137,29 +137,29 @@ def _range(values: Matrix, bounds: Matrix) -> tuple[float, float]:
     near = bounds[np.isfinite(bounds) & (np.abs(bounds) <= FAR * size)]
     if near.size:
         low, high = min(low, float(near.min())), max(high, float(near.max()))
-    room = max(0.08 * (high - low), 0.02 * size)
-    return low - room, high + room
+    margin = max(0.08 * (high - low), 0.02 * size)
+    return low - margin, high + margin
 
 
 LASTS = 10.0
-"""How much is shown, s."""
+"""Time range of a rolling chart, s."""
 POINTS = 200
 
 
 class RollingChart:
-    """One plot that goes on."""
+    """Chart of the last seconds."""
 
     def __init__(self, server: Any, scope: Scope):
-        """Add the plot to the page."""
+        """Add the chart to the page."""
         bounds = np.column_stack([scope.low, scope.high])
-        self._shares = len(scope.names) > MANY and bool(np.isfinite(bounds).all())
-        if self._shares:
+        self._normalized = len(scope.names) > MANY and bool(np.isfinite(bounds).all())
+        if self._normalized:
             self._middle, self._half = bounds.mean(axis=1), 0.5 * np.ptp(bounds, axis=1)
         title = scope.title
-        if self._shares:
+        if self._normalized:
             title = f"{title.partition(' [')[0]} [1 at the limits]"
-        finite = [] if self._shares else sorted({x for x in bounds.ravel() if np.isfinite(x)})
-        self._levels = [-1.0, 1.0] if self._shares else finite if len(finite) <= 4 else []
+        finite = [] if self._normalized else sorted({x for x in bounds.ravel() if np.isfinite(x)})
+        self._levels = [-1.0, 1.0] if self._normalized else finite if len(finite) <= 4 else []
         self._rows: deque[tuple[float, Vector]] = deque(maxlen=POINTS)
         none = {"show": False}
         series: list[dict[str, Any]] = [{"label": "t [s]"}]
@@ -180,22 +180,22 @@ class RollingChart:
         )
 
     def add(self, t: float, values: Vector) -> None:
-        """Take values (n,) at a time, s; one that goes back begins anew."""
+        """Add values (n,) at a time, s; an earlier time restarts the chart."""
         if self._rows and t < self._rows[-1][0]:
             self._rows.clear()
         if not self._rows or t - self._rows[-1][0] >= LASTS / POINTS:
-            shown = (values - self._middle) / self._half if self._shares else values
-            self._rows.append((t, np.array(shown, dtype=float)))
+            scaled = (values - self._middle) / self._half if self._normalized else values
+            self._rows.append((t, np.array(scaled, dtype=float)))
         while t - self._rows[0][0] > LASTS:
             self._rows.popleft()
 
     def show(self) -> None:
-        """Draw what was taken."""
+        """Draw the added values."""
         if len(self._rows) > 1:
             self._handle.data = self._data()
 
     def _data(self) -> tuple[Vector, ...]:
         rows = list(self._rows) or [(0.0, np.zeros(self._count)), (1.0, np.zeros(self._count))]
-        t = np.array([each[0] for each in rows])
-        values = np.array([each[1] for each in rows])
+        t = np.array([time for time, _ in rows])
+        values = np.array([row for _, row in rows])
         return (t, *values.T.copy(), *(np.full(t.size, level) for level in self._levels))

@@ -14,26 +14,26 @@ from manip_dyn.viewer.drawing import Drawing, line
 from manip_dyn.viewer.scene import Colour, Controls, Coordinate, Figure
 
 TURN = np.pi
-"""Range of a joint that turns without limits, to both sides, rad."""
+"""Range of the slider of an unlimited joint, rad."""
 
 
 class JointSliders:
-    """Sliders for the coordinates of a figure.
+    """Sliders of the coordinates of a figure.
 
     Attributes:
-        value: Where they stand (N,).
+        value: Current coordinates (N,).
     """
 
     def __init__(
         self, server: Any, figure: Figure, value: Vector, changed: Callable[[Vector], None]
     ):
-        """Add the sliders at a value (N,); `changed` takes the new one whenever one was moved."""
+        """Add the sliders at a value (N,); `changed` is called with the value after each move."""
         self.value, self._changed = np.array(value), changed
         self._sliders = [
-            self._slider(server, place, joint) for place, joint in enumerate(figure.joints)
+            self._slider(server, index, joint) for index, joint in enumerate(figure.joints)
         ]
 
-    def _slider(self, server: Any, place: int, joint: Coordinate) -> Any:
+    def _slider(self, server: Any, index: int, joint: Coordinate) -> Any:
         low = joint.low if np.isfinite(joint.low) else -TURN
         high = joint.high if np.isfinite(joint.high) else TURN
         slider = server.gui.add_slider(
@@ -41,12 +41,12 @@ class JointSliders:
             min=round(low, 3),
             max=round(high, 3),
             step=1e-3,
-            initial_value=round(float(np.clip(self.value[place], low, high)), 3),
+            initial_value=round(float(np.clip(self.value[index], low, high)), 3),
         )
 
         def take(event: Any) -> None:
             if event.client_id is not None:
-                self.value[place] = min(max(slider.value, joint.low), joint.high)
+                self.value[index] = min(max(slider.value, joint.low), joint.high)
                 self._changed(self.value)
 
         slider.on_update(take)
@@ -64,18 +64,18 @@ class TimeControls:
         """Add the buttons."""
         self._paused = False
         self._controls = controls
-        words = ("pause", "go on", "step", "reset")
+        words = ("pause", "continue", "step", "reset")
         self._buttons = server.gui.add_button_group("time", words)
         self._buttons.on_click(lambda _: self._do(self._buttons.value))
 
     def show(self, able: frozenset[str]) -> None:
-        """Show what somebody listens to."""
+        """Show the buttons if a node accepts these commands."""
         self._buttons.visible = bool(able & {"pause", "reset"})
 
     def _do(self, word: str) -> None:
         actions: dict[str, Callable[[], None]] = {
             "pause": lambda: self._controls.pause(True),
-            "go on": lambda: self._controls.pause(False),
+            "continue": lambda: self._controls.pause(False),
             "step": self._controls.step,
             "reset": self._controls.reset,
         }
@@ -83,10 +83,10 @@ class TimeControls:
 
 
 class GoalControls:
-    """A slider for each joint, a ghost where they stand, a plan drawn before it runs, and go."""
+    """Goal of the joints: sliders, a ghost of the arm, preview, start and stop."""
 
     def __init__(self, server: Any, controls: Controls, figure: Figure, q: Vector):
-        """Add the controls, hidden; q (n,) is where the joints are."""
+        """Add hidden controls at the joint positions q (n,)."""
         self._server, self._controls = server, controls
         self._ghost: Drawing | None = None
         self._figure = figure
@@ -98,19 +98,19 @@ class GoalControls:
             self._method = gui.add_dropdown("method", controls.methods)
             self._method.on_update(self._choose)
             self._buttons = gui.add_button_group("plan", ("preview", "go", "stop"))
-            self._said = gui.add_markdown("")
+            self._message = gui.add_markdown("")
         self._buttons.on_click(lambda _: self._do(self._buttons.value))
 
     def show(self, able: frozenset[str]) -> None:
-        """Show the controls while somebody listens; begin with the planner's own method."""
+        """Show the controls while a planner runs, initially with its method."""
         self._folder.visible = "goal" in able
-        own = self._controls.method()
-        if own in self._controls.methods and not self._chosen:
+        method = self._controls.method()
+        if method in self._controls.methods and not self._chosen:
             self._chosen = True
-            self._method.value = own
+            self._method.value = method
 
     def _choose(self, event: Any) -> None:
-        """Keep what somebody chose on the page."""
+        """Remember that a user selected a method."""
         self._chosen |= event.client_id is not None
 
     def _moved(self, q: Vector) -> None:
@@ -122,71 +122,71 @@ class GoalControls:
         goal = self._sliders.value.copy()
         if word == "go":
             self._controls.goal(self._method.value, goal)
-            self._said.content = ""
+            self._message.content = ""
         elif word == "stop":
             self._controls.abort()
         else:
-            self._said.content = "planning ..."
+            self._message.content = "planning ..."
             threading.Thread(target=self._preview, args=(goal,), daemon=True).start()
 
     def _preview(self, goal: Vector) -> None:
         try:
-            trail, self._said.content = self._controls.preview(self._method.value, goal)
+            trail, self._message.content = self._controls.preview(self._method.value, goal)
         except ManipDynError as error:
-            trail, self._said.content = np.zeros((0, 3)), f"no plan: {error}"
+            trail, self._message.content = np.zeros((0, 3)), f"no plan: {error}"
         if line(self._server, "/preview", trail, PREVIEWED, 5.0) is None:
             self._server.scene.remove_by_name("/preview")
 
 
 class PushControls:
-    """Efforts that push a joint for a moment."""
+    """Additional effort of a joint for a short time."""
 
     def __init__(self, server: Any, controls: Controls, figure: Figure, efforts: Vector):
-        """Add the controls, hidden; the greatest efforts are (n,), N m or N."""
+        """Add hidden controls; `efforts` are the effort limits (n,), N m or N."""
         self._names = [joint.name for joint in figure.joints]
         self._efforts, self._controls = efforts, controls
         gui = server.gui
         self._folder = gui.add_folder("push", visible=False, expand_by_default=False)
         with self._folder:
             self._joint = gui.add_dropdown("joint", tuple(self._names))
-            self._share = gui.add_slider("share of limit", -1.0, 1.0, 0.05, 0.5)
+            self._fraction = gui.add_slider("fraction of limit", -1.0, 1.0, 0.05, 0.5)
             self._time = gui.add_slider("for [s]", 0.02, 1.0, 0.02, 0.1)
             button = gui.add_button("push")
         button.on_click(lambda _: self._push())
 
     def show(self, able: frozenset[str]) -> None:
-        """Show the controls while somebody listens."""
+        """Show the controls while a simulator runs."""
         self._folder.visible = "push" in able
 
     def _push(self) -> None:
         efforts = np.zeros(len(self._names))
-        place = self._names.index(self._joint.value)
-        most = self._efforts[place]
-        efforts[place] = self._share.value * (most if np.isfinite(most) else 10.0)
+        index = self._names.index(self._joint.value)
+        limit = self._efforts[index]
+        efforts[index] = self._fraction.value * (limit if np.isfinite(limit) else 10.0)
         self._controls.push(efforts, self._time.value)
 
 
 class MassControls:
-    """A factor of all masses."""
+    """Scale factor of all masses."""
 
     def __init__(self, server: Any, controls: Controls):
-        """Add the controls, hidden."""
+        """Add hidden controls."""
         self._controls = controls
         gui = server.gui
         self._folder = gui.add_folder("mass", visible=False, expand_by_default=False)
         with self._folder:
-            self._factor = gui.add_slider("times the masses", 0.5, 2.0, 0.05, 1.0)
+            self._factor = gui.add_slider("mass factor", 0.5, 2.0, 0.05, 1.0)
             button = gui.add_button("change")
-            self._said = gui.add_markdown("")
+            self._message = gui.add_markdown("")
         button.on_click(lambda _: threading.Thread(target=self._change, daemon=True).start())
 
     def show(self, able: frozenset[str]) -> None:
-        """Show the controls while somebody listens."""
+        """Show the controls while a simulator runs."""
         self._folder.visible = "mass" in able
 
     def _change(self) -> None:
-        self._said.content = "changing ..."
+        self._message.content = "changing ..."
         try:
-            self._said.content = self._controls.mass(self._factor.value)
+            self._message.content = self._controls.mass(self._factor.value)
         except ManipDynError as error:
-            self._said.content = f"not changed: {error}"
+            self._message.content = f"not changed: {error}"

@@ -15,40 +15,40 @@ from manip_dyn.viewer.scene import GROUND, Colour, Figure, Part, Poses
 
 @cache
 def mesh_of(file: str) -> tuple[Matrix, Any, Colour | None]:
-    """Return vertices (m, 3), m, faces (f, 3) and the colour of a mesh file, if it has one."""
+    """Return vertices (m, 3), m, faces (f, 3) and colour of a mesh file, or None as colour."""
     import trimesh
 
     try:
         mesh: Any = trimesh.load(file, force="mesh")
         vertices, faces = np.asarray(mesh.vertices), np.asarray(mesh.faces)
-    except Exception as error:  # a reader for each format, with errors of its own
+    except Exception as error:  # each format has its own exceptions
         raise ManipDynError(f"mesh '{file}' cannot be read: {error}") from error
     return vertices, faces, _colour(mesh)
 
 
 def _colour(mesh: Any) -> Colour | None:
-    """Return the colour of most of a mesh; None where its file has none."""
+    """Return the median colour of a mesh, or None without colours."""
     if not getattr(mesh.visual, "defined", False):
         return None
     red, green, blue = (
-        int(each) for each in np.median(mesh.visual.to_color().face_colors, axis=0)[:3]
+        int(channel) for channel in np.median(mesh.visual.to_color().face_colors, axis=0)[:3]
     )
     return red, green, blue
 
 
 PLAIN: Colour = (48, 70, 104)
-"""Of shapes without a colour of their own."""
+"""Default colour of shapes."""
 TINTED = 0.6
-"""Share of the tint in a colour."""
+"""Fraction of the tint in a colour."""
 NEAR = 1e-7
-"""Bodies that have moved by less are not drawn anew."""
+"""Smallest change of a pose that is drawn, m or quaternion units."""
 
 
 class Drawing:
-    """One figure on a page.
+    """A figure on a page.
 
     Attributes:
-        node: The node of the scene that all its shapes hang on.
+        node: Scene node of the figure.
     """
 
     def __init__(
@@ -59,17 +59,17 @@ class Drawing:
         tint: Colour | None = None,
         opacity: float = 1.0,
     ):
-        """Draw a figure below `name`; a tint tells it from others of its kind."""
+        """Draw a figure below the scene node `name`, with an optional tint."""
         self._server, self._figure = server, figure
         self.node = server.scene.add_frame(name, show_axes=False)
         self._bodies: dict[int, Any] = {}
         self._drawn: Poses | None = None
-        places = {part.body for part in figure.parts} - {GROUND}
-        for place in sorted(places):
-            self._bodies[place] = server.scene.add_frame(f"{name}/body{place}", show_axes=False)
+        bodies = {part.body for part in figure.parts} - {GROUND}
+        for body in sorted(bodies):
+            self._bodies[body] = server.scene.add_frame(f"{name}/body{body}", show_axes=False)
         for number, part in enumerate(figure.parts):
-            above = name if part.body == GROUND else f"{name}/body{part.body}"
-            draw(server, f"{above}/part{number}", part, tint, opacity)
+            parent = name if part.body == GROUND else f"{name}/body{part.body}"
+            draw(server, f"{parent}/part{number}", part, tint, opacity)
         self._rods = (
             server.scene.add_line_segments(
                 f"{name}/rods",
@@ -83,14 +83,14 @@ class Drawing:
         )
 
     def move(self, coordinates: Vector) -> None:
-        """Show the figure at its coordinates (N,)."""
+        """Move the figure to coordinates (N,)."""
         now, before = self._figure.poses(coordinates), self._drawn
         self._drawn = now
-        for place, node in self._bodies.items():
-            position, quaternion = now.positions[place], now.quaternions[place]
-            if before is None or np.abs(position - before.positions[place]).max() > NEAR:
+        for body, node in self._bodies.items():
+            position, quaternion = now.positions[body], now.quaternions[body]
+            if before is None or np.abs(position - before.positions[body]).max() > NEAR:
                 node.position = position
-            if before is None or np.abs(quaternion - before.quaternions[place]).max() > NEAR:
+            if before is None or np.abs(quaternion - before.quaternions[body]).max() > NEAR:
                 node.wxyz = quaternion
         if self._rods is not None:
             self._rods.points = self._ends(now).astype(np.float32)
@@ -99,28 +99,28 @@ class Drawing:
         """Return the ends of the rods (r, 2, 3), m."""
         ends = np.zeros((len(self._figure.rods), 2, 3))
         for k, rod in enumerate(self._figure.rods):
-            for side, (place, point) in enumerate(zip(rod.bodies, rod.points, strict=True)):
-                ends[k, side] = point if place == GROUND else _moved(poses, place, point)
+            for side, (body, point) in enumerate(zip(rod.bodies, rod.points, strict=True)):
+                ends[k, side] = point if body == GROUND else _transformed(poses, body, point)
         return ends
 
 
 def line(server: Any, name: str, points: Matrix, colour: Colour, width: float = 3.0) -> Any:
-    """Draw a line through points (m, 3), m; return its node, or None where there are none."""
+    """Draw a line through points (m, 3), m, and return its node; None for less than two points."""
     if len(points) < 2:
         return None
-    pieces = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
+    segments = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
     return server.scene.add_line_segments(
-        name, points=pieces, colors=colour, thickness=width, thickness_units="screen"
+        name, points=segments, colors=colour, thickness=width, thickness_units="screen"
     )
 
 
 def draw(server: Any, name: str, part: Part, tint: Colour | None, opacity: float) -> None:
     """Draw one shape."""
-    share = opacity * part.opacity
+    alpha = opacity * part.opacity
     common = {
         "position": part.position,
         "wxyz": _quaternion(part.rotation),
-        "opacity": None if share >= 1.0 else share,
+        "opacity": None if alpha >= 1.0 else alpha,
     }
     colour = _mixed(part.colour or PLAIN, tint)
     scene, size = server.scene, part.size
@@ -134,18 +134,18 @@ def draw(server: Any, name: str, part: Part, tint: Colour | None, opacity: float
     elif part.kind == "sphere":
         scene.add_icosphere(name, radius=0.5 * float(size[0]), color=colour, **common)
     else:
-        vertices, faces, own = mesh_of(part.file)
-        shown = _mixed(part.colour or own or PLAIN, tint)
-        scene.add_mesh_simple(name, vertices * size, faces, color=shown, **common)
+        vertices, faces, mesh_colour = mesh_of(part.file)
+        colour = _mixed(part.colour or mesh_colour or PLAIN, tint)
+        scene.add_mesh_simple(name, vertices * size, faces, color=colour, **common)
 
 
 def _mixed(colour: Colour, tint: Colour | None) -> Colour:
     if tint is None:
         return colour
-    light = sum(colour) / (3.0 * 170.0)  # what was dark stays darker
+    light = sum(colour) / (3.0 * 170.0)  # preserves brightness differences
     return tuple(
-        round(min(TINTED * each * min(light, 1.15) + (1.0 - TINTED) * own, 255.0))
-        for own, each in zip(colour, tint, strict=True)
+        round(min(TINTED * hue * min(light, 1.15) + (1.0 - TINTED) * channel, 255.0))
+        for channel, hue in zip(colour, tint, strict=True)
     )  # type: ignore[return-value]
 
 
@@ -155,10 +155,10 @@ def _quaternion(rotation: Matrix) -> Vector:
     return Rotation.from_matrix(rotation).as_quat()[[3, 0, 1, 2]]
 
 
-def _moved(poses: Poses, place: int, point: Vector) -> Vector:
-    w, *axis = poses.quaternions[place]
+def _transformed(poses: Poses, body: int, point: Vector) -> Vector:
+    w, *axis = poses.quaternions[body]
     across = 2.0 * np.cross(axis, point)
-    return poses.positions[place] + point + w * across + np.cross(axis, across)
+    return poses.positions[body] + point + w * across + np.cross(axis, across)
 
 
 LIGHT = {"cell_color": (232, 234, 238), "section_color": (210, 214, 220)}
@@ -166,7 +166,7 @@ DARK = {"cell_color": (52, 56, 62), "section_color": (78, 84, 92)}
 
 
 def ground(server: Any, reach: float, dark: bool) -> Any:
-    """Draw the floor anew; return its node."""
+    """Draw the ground grid with cells in the size of the figure; return its node."""
     cell = 10.0 ** math.floor(math.log10(reach))
     cell = cell / 2.0 if reach / cell >= 3.0 else cell / 10.0 if reach / cell < 2.0 else cell / 5.0
     colours = DARK if dark else LIGHT
@@ -186,40 +186,40 @@ def ground(server: Any, reach: float, dark: bool) -> Any:
 FIELD = 0.7
 """Vertical field of view, rad."""
 WIDE = 1.15
-"""Width over height from which on a picture is wide enough."""
+"""Aspect ratio from which a picture needs no larger distance."""
 PHONE, HIDDEN = 576, 0.6
-"""Narrower pages than this, in pixels, have their controls below, over such a share of them."""
+"""Width of a page, pixels, below which controls cover this fraction of its height."""
 
 
 def look_at(server: Any, reach: float, width: float = 0.0) -> None:
-    """Look at figures that reach so far, m, spread over a width to both sides of the origin, m."""
-    target, away = _places(reach, width)
+    """Set the camera for figures with a reach, m, within a lateral distance of the origin, m."""
+    target, offset = _camera(reach, width)
     initial = server.initial_camera
-    initial.position, initial.look_at, initial.fov = tuple(target + away), tuple(target), FIELD
+    initial.position, initial.look_at, initial.fov = tuple(target + offset), tuple(target), FIELD
 
     def place(client: Any) -> None:
-        """Look from further away where the picture is narrow; past the controls on a phone."""
+        """Increase the distance on narrow pages, and leave space for controls on phones."""
         camera = client.camera
-        away_here = max(WIDE * camera.image_height / max(camera.image_width, 1), 1.0) * away
+        client_offset = max(WIDE * camera.image_height / max(camera.image_width, 1), 1.0) * offset
         middle = target
         if camera.image_width < PHONE:
-            middle = target - HIDDEN * np.tan(0.5 * FIELD) * _up(away_here)
-        camera.position, camera.look_at = middle + away_here, middle
+            middle = target - HIDDEN * np.tan(0.5 * FIELD) * _up(client_offset)
+        camera.position, camera.look_at = middle + client_offset, middle
 
     for client in server.get_clients().values():
         place(client)
     server.on_client_connect(place)
 
 
-def _places(reach: float, width: float) -> tuple[Vector, Vector]:
-    """Return where the middle is, and from where it is looked at, (3,), m, from there."""
+def _camera(reach: float, width: float) -> tuple[Vector, Vector]:
+    """Return the target of the camera and its offset from the target (3,), m."""
     distance = (1.15 * reach + 0.75 * width) / np.tan(0.5 * FIELD) * 0.9
     target = np.array([0.0, 0.0, 0.36 * reach])
     return target, distance * np.array([0.88, 0.24, 0.41])
 
 
-def _up(away: Vector) -> Vector:
-    """Return what points up in the picture (3,), as long as the way to the eye (3,)."""
-    length = float(np.linalg.norm(away))
-    up = np.array([0.0, 0.0, 1.0]) - away * away[2] / length**2
+def _up(offset: Vector) -> Vector:
+    """Return the upward direction in the picture (3,), with the length of the offset (3,)."""
+    length = float(np.linalg.norm(offset))
+    up = np.array([0.0, 0.0, 1.0]) - offset * offset[2] / length**2
     return up * length / float(np.linalg.norm(up))

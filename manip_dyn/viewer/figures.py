@@ -18,18 +18,18 @@ from manip_dyn.robot.geometry import find_mesh
 from manip_dyn.viewer.scene import GROUND, Colour, Coordinate, Figure, Part, Poses, Rod
 
 THICKNESS = 0.03
-"""Radius of a rod, as a share of the arm's reach."""
+"""Radius of a rod relative to the reach of the arm."""
 HUB: Colour = (70, 76, 84)
 
 
 def sticks(robot: Robot, reach: float) -> list[Part]:
-    """Return rods between the origins of the bodies, and a hub for every joint."""
+    """Return rods between the joints, and a hub for each joint."""
     radius = THICKNESS * reach
     parts = []
-    for place, body in enumerate(robot.bodies):
+    for index, body in enumerate(robot.bodies):
         size = np.array([2.6, 2.6, 3.0]) * radius
         kind = "box" if body.prismatic else "cylinder"
-        parts.append(Part(place, kind, np.zeros(3), np.eye(3), size, HUB))
+        parts.append(Part(index, kind, np.zeros(3), np.eye(3), size, HUB))
         parts += rod(body.parent, np.zeros(3), body.translation, radius)
     tip = robot.tip_frame
     parts += rod(tip.body, np.zeros(3), tip.translation, radius)
@@ -38,7 +38,7 @@ def sticks(robot: Robot, reach: float) -> list[Part]:
 
 
 def rod(body: int, begin: Vector, end: Vector, radius: float) -> Iterator[Part]:
-    """Yield a rod with round ends between two points of a body (3,), m, unless they are one."""
+    """Yield a rod with round ends between two distinct points of a body (3,), m."""
     length = float(np.linalg.norm(end - begin))
     if length < 1e-6 or (body == GROUND and length < radius):
         return
@@ -56,29 +56,29 @@ def turned_to(direction: Vector) -> Matrix:
     return np.column_stack([first, np.cross(axis, first), axis])
 
 
-def _ball(body: int, place: Vector, radius: float) -> Part:
-    return Part(body, "sphere", place, np.eye(3), np.full(3, 2.0 * radius))
+def _ball(body: int, position: Vector, radius: float) -> Part:
+    return Part(body, "sphere", position, np.eye(3), np.full(3, 2.0 * radius))
 
 
 Colours = dict[str, tuple[Colour, float]]
 
 
 def urdf_parts(robot: Robot, meshes: Sequence[str | Path] = ()) -> list[Part]:
-    """Return the shapes of all links; what cannot be drawn is left out."""
+    """Return the visual shapes of all links, or their collision shapes if there are none."""
     root = ElementTree.fromstring(robot.urdf)
     named: Colours = {}
     for material in root.iter("material"):
         named |= _colour(material, {})
-    found: list[Part] = []
+    shapes: list[Part] = []
     for link in root.findall("link"):
         frame = robot.frame(link.get("name", ""))
         for tag in ("visual", "collision"):
-            drawn = [_urdf_part(each, frame, named, meshes) for each in link.findall(tag)]
+            drawn = [_urdf_part(element, frame, named, meshes) for element in link.findall(tag)]
             parts = [part for part in drawn if part is not None]
-            found += parts
+            shapes += parts
             if parts:
                 break
-    return found
+    return shapes
 
 
 def _urdf_part(
@@ -101,14 +101,14 @@ def _urdf_part(
     if shape.tag not in ("box", "cylinder", "sphere") and not file:
         return None
     origin = element.find("origin")
-    place = _numbers(origin, "xyz", "0 0 0")
-    turn = Rotation.from_euler("xyz", _numbers(origin, "rpy", "0 0 0")).as_matrix()
+    position = _numbers(origin, "xyz", "0 0 0")
+    rotation = Rotation.from_euler("xyz", _numbers(origin, "rpy", "0 0 0")).as_matrix()
     colour, opacity = _shade(element.find("material"), named)
     return Part(
         body=frame.body,
         kind=shape.tag,
-        position=frame.translation + frame.rotation @ place,
-        rotation=frame.rotation @ turn,
+        position=frame.translation + frame.rotation @ position,
+        rotation=frame.rotation @ rotation,
         size=size,
         colour=colour,
         opacity=opacity,
@@ -119,12 +119,12 @@ def _urdf_part(
 def _shade(material: Element | None, named: Colours) -> tuple[Colour | None, float]:
     if material is None:
         return None, 1.0
-    own = _colour(material, named)
-    return own.get(material.get("name", ""), (None, 1.0))
+    colours = _colour(material, named)
+    return colours.get(material.get("name", ""), (None, 1.0))
 
 
 def _colour(material: Element, named: Colours) -> Colours:
-    """Return the colour of a material by its name."""
+    """Return the colour and opacity of a material by its name."""
     name, colour = material.get("name", ""), material.find("color")
     if colour is None:
         return {name: named[name]} if name in named else {}
@@ -132,27 +132,27 @@ def _colour(material: Element, named: Colours) -> Colours:
     return {name: ((round(255 * red), round(255 * green), round(255 * blue)), float(alpha))}
 
 
-def _numbers(element: Element | None, key: str, without: str) -> Vector:
-    text = without if element is None else element.get(key, without)
+def _numbers(element: Element | None, key: str, default: str) -> Vector:
+    text = default if element is None else element.get(key, default)
     return np.array([float(word) for word in text.split()])
 
 
 def robot_figure(robot: Robot, meshes: Sequence[str | Path] = ()) -> Figure:
-    """Return the robot as its URDF draws it; links as sticks where it draws nothing.
+    """Return the figure of a robot from its URDF, or sticks if it has no shapes.
 
     Args:
-        robot: The arm.
-        meshes: Folders in which the packages lie whose meshes the URDF names.
+        robot: The robot.
+        meshes: Folders of the packages with the meshes of the URDF.
     """
-    places = _Places(robot)
+    kinematics = _ForwardKinematics(robot)
     parts = urdf_parts(robot, meshes)
     reach = _reach(robot, parts)
     return Figure(
         name=robot.name,
         parts=tuple(parts or sticks(robot, reach)),
-        poses=places.poses,
+        poses=kinematics.poses,
         reach=reach,
-        tool=places.tool,
+        tool=kinematics.tool,
         joints=tuple(
             Coordinate(name, float(low), float(high), robot.unit(i))
             for i, (name, low, high) in enumerate(
@@ -162,54 +162,54 @@ def robot_figure(robot: Robot, meshes: Sequence[str | Path] = ()) -> Figure:
     )
 
 
-class _Places:
-    """Forward kinematics of all bodies, without anything that has to be compiled."""
+class _ForwardKinematics:
+    """Forward kinematics of all bodies in plain numpy, without compilation."""
 
     def __init__(self, robot: Robot):
         self._bodies, self._tip = robot.bodies, robot.tip_frame
 
     def frames(self, q: Vector) -> tuple[Matrix, Vector]:
         """Return origins (n, 3) and rotations (n, 3, 3) of the bodies at positions (n,)."""
-        origins, turns = np.zeros((len(q), 3)), np.zeros((len(q), 3, 3))
+        origins, rotations = np.zeros((len(q), 3)), np.zeros((len(q), 3, 3))
         sines, cosines = np.sin(q), np.cos(q)
         for i, body in enumerate(self._bodies):
-            origin, turn = body.translation, body.rotation
+            origin, rotation = body.translation, body.rotation
             if body.parent >= 0:
-                origin = origins[body.parent] + turns[body.parent] @ origin
-                turn = turns[body.parent] @ turn
+                origin = origins[body.parent] + rotations[body.parent] @ origin
+                rotation = rotations[body.parent] @ rotation
             if body.prismatic:
-                origins[i], turns[i] = origin + turn[:, 2] * q[i], turn
+                origins[i], rotations[i] = origin + rotation[:, 2] * q[i], rotation
             else:
-                origins[i], turns[i, :, 2] = origin, turn[:, 2]
-                turns[i, :, 0] = cosines[i] * turn[:, 0] + sines[i] * turn[:, 1]
-                turns[i, :, 1] = cosines[i] * turn[:, 1] - sines[i] * turn[:, 0]
-        return origins, turns
+                origins[i], rotations[i, :, 2] = origin, rotation[:, 2]
+                rotations[i, :, 0] = cosines[i] * rotation[:, 0] + sines[i] * rotation[:, 1]
+                rotations[i, :, 1] = cosines[i] * rotation[:, 1] - sines[i] * rotation[:, 0]
+        return origins, rotations
 
     def poses(self, q: Vector) -> Poses:
-        origins, turns = self.frames(q)
-        return Poses(origins, quaternions(turns))
+        origins, rotations = self.frames(q)
+        return Poses(origins, quaternions(rotations))
 
     def tool(self, q: Vector) -> tuple[Vector, Vector]:
-        origins, turns = self.frames(q)
-        place, turn = on_body(self._tip, origins, turns)
-        return place, quaternions(turn[None])[0]
+        origins, rotations = self.frames(q)
+        position, rotation = on_body(self._tip, origins, rotations)
+        return position, quaternions(rotation[None])[0]
 
 
-def on_body(frame: Frame, origins: Matrix, turns: Vector) -> tuple[Vector, Matrix]:
-    """Return position (3,) and rotation (3, 3) of a frame whose bodies are there."""
+def on_body(frame: Frame, origins: Matrix, rotations: Vector) -> tuple[Vector, Matrix]:
+    """Return position (3,) and rotation (3, 3) of a frame fixed to a body."""
     if frame.body < 0:
         return frame.translation, frame.rotation
-    turn = turns[frame.body]
-    return origins[frame.body] + turn @ frame.translation, turn @ frame.rotation
+    rotation = rotations[frame.body]
+    return origins[frame.body] + rotation @ frame.translation, rotation @ frame.rotation
 
 
-def quaternions(turns: Vector) -> Matrix:
+def quaternions(rotations: Vector) -> Matrix:
     """Return rotations (m, 3, 3) as quaternions (m, 4): w, x, y, z."""
-    return Rotation.from_matrix(turns).as_quat()[:, [3, 0, 1, 2]]
+    return Rotation.from_matrix(rotations).as_quat()[:, [3, 0, 1, 2]]
 
 
 def _reach(robot: Robot, parts: Sequence[Part]) -> float:
-    """Return how far the arm and its shapes get from its base, at most: its links, stretched."""
+    """Return an upper bound of the distance of the arm and its shapes from its base, m."""
     ends: list[float] = []
     for body, low, high in zip(robot.bodies, robot.q_min, robot.q_max, strict=True):
         length = float(np.linalg.norm(body.translation))
@@ -236,11 +236,11 @@ OPACITY = {"box": 0.55}
 
 
 def mechanism_figure(mechanism: Mechanism, name: str = "mechanism") -> Figure:
-    """Return a mechanism, whose coordinates are those of its motion."""
+    """Return the figure of a mechanism with the coordinates of its motion."""
 
     def poses(q: Vector) -> Poses:
-        positions, turns = body_poses(mechanism, q)
-        return Poses(positions, turns / np.linalg.norm(turns, axis=1, keepdims=True))
+        positions, rotations = body_poses(mechanism, q)
+        return Poses(positions, rotations / np.linalg.norm(rotations, axis=1, keepdims=True))
 
     places = poses(mechanism.q0).positions
     spread = np.ptp(places, axis=0).max() if len(places) > 1 else 0.0

@@ -24,19 +24,19 @@ COLOURS: dict[str, Colour] = {
 }
 LEVELS = ("#10b981", "#f59e0b", "#ef4444")
 UNWATCHED = 20.0
-"""Frames per second while nobody looks: the plots have the last seconds when somebody does."""
+"""Frames per second without clients, which update the rolling charts."""
 HANDLE = 0.25
-"""Length of the handle's arrows as a share of the arm's reach."""
-PLOTTED, ASKED = 0.2, 1.0
-"""Wall time between draws of the plots, and between looks at who listens, s."""
+"""Length of the arrows of the handle relative to the reach of the arm."""
+PLOT_PERIOD, QUERY_PERIOD = 0.2, 1.0
+"""Wall time between updates of the charts, and between queries of the available commands, s."""
 
 
 class LivePage:
-    """What runs on a page.
+    """Page of running nodes.
 
     Attributes:
-        server: The page.
-        handle: What is dragged to send the tool somewhere; None while nobody listens to that.
+        server: Server of the page.
+        handle: Handle of the target of the tool; None without a tracker.
     """
 
     def __init__(
@@ -48,15 +48,15 @@ class LivePage:
         scopes: Sequence[Scope],
         dark: bool = False,
     ):
-        """Draw what runs and begin to follow it.
+        """Draw the figure and start the thread that updates it.
 
         Args:
-            server: The page.
-            figure: What moves.
-            newest: Returns what is known now; None: nothing yet.
-            controls: What it can be told.
-            scopes: What is plotted.
-            dark: Whether the page begins dark.
+            server: Server of the page.
+            figure: Figure that moves.
+            newest: Returns the newest snapshot, or None before the first one.
+            controls: Commands to the nodes.
+            scopes: Rolling charts.
+            dark: Whether the page starts in dark mode.
         """
         self.server, self._figure, self._newest = server, figure, newest
         self._controls = controls
@@ -70,13 +70,13 @@ class LivePage:
         self._time = TimeControls(server, controls)
         choice = gui.add_checkbox("dark", dark)
         choice.on_update(lambda _: self._shade(choice.value))
-        self._parts: list[Any] = [self._time]
+        self._controls_shown: list[Any] = [self._time]
         first = newest()
         if figure.joints and first is not None:
-            efforts = next((each.high for each in scopes if "effort" in each.title), np.zeros(0))
-            self._parts.append(GoalControls(server, controls, figure, first.coordinates))
-            self._parts.append(PushControls(server, controls, figure, efforts))
-            self._parts.append(MassControls(server, controls))
+            efforts = next((s.high for s in scopes if "effort" in s.title), np.zeros(0))
+            self._controls_shown.append(GoalControls(server, controls, figure, first.coordinates))
+            self._controls_shown.append(PushControls(server, controls, figure, efforts))
+            self._controls_shown.append(MassControls(server, controls))
         self.handle: Any = None
         self._dragged = False
         self._scopes = {scope.title: scope for scope in scopes}
@@ -87,12 +87,12 @@ class LivePage:
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread."""
+        """Stop the thread."""
         self._stop.set()
         self._thread.join()
 
     def _plot(self, t: float, title: str, values: Vector) -> None:
-        """Take values; the first ones make their plot."""
+        """Add values to their chart, which is created with the first ones."""
         if title not in self._charts:
             scope = self._scopes[title]
             if scope.names != self._named:
@@ -102,7 +102,7 @@ class LivePage:
         self._charts[title].add(t, values)
 
     def _run(self) -> None:
-        plotted = asked = 0.0
+        plotted = queried = 0.0
         frames = Frames(self._stop)
         while frames.wait(RATE if self.server.get_clients() else UNWATCHED):
             last = time.monotonic()
@@ -115,16 +115,16 @@ class LivePage:
                 self._drawing.move(now.coordinates)
                 self._draw_lines(now)
                 self._lead_handle(now)
-            self.server.flush()  # else it is sent a frame later
-            if last - plotted >= PLOTTED:
+            self.server.flush()  # otherwise it is sent one frame later
+            if last - plotted >= PLOT_PERIOD:
                 plotted = last
                 for chart in self._charts.values():
                     chart.show()
-                self._levels.content = _told(now.levels, now.t)
-            if last - asked >= ASKED:
-                asked, able = last, self._controls.able()
-                for part in self._parts:
-                    part.show(able)
+                self._levels.content = _levels_html(now.levels, now.t)
+            if last - queried >= QUERY_PERIOD:
+                queried, able = last, self._controls.able()
+                for control in self._controls_shown:
+                    control.show(able)
                 self._offer_handle("target" in able)
 
     def _draw_lines(self, now: Snapshot) -> None:
@@ -133,34 +133,34 @@ class LivePage:
                 self._lines[name] = points
                 line(self.server, f"/{name}", points, COLOURS[name])
 
-    def _offer_handle(self, wanted: bool) -> None:
-        """Show a handle that sends the tool where it is dragged, while somebody listens."""
-        if not wanted or self._figure.tool is None or self.handle is not None:
+    def _offer_handle(self, available: bool) -> None:
+        """Add the handle of the target when a tracker is available."""
+        if not available or self._figure.tool is None or self.handle is not None:
             return
         scale = HANDLE * self._figure.reach
         self.handle = self.server.scene.add_transform_controls("/target", scale=scale)
         self.handle.on_update(lambda _: self._send(self.handle.position, self.handle.wxyz))
 
     def _lead_handle(self, now: Snapshot) -> None:
-        """Keep the handle where the tool is sent, or is, until it is dragged first."""
+        """Move the handle with the target, or the tool, until a user drags it."""
         if self.handle is not None and self._figure.tool is not None and not self._dragged:
-            place, quaternion = now.tool or self._figure.tool(now.coordinates)
-            self.handle.position, self.handle.wxyz = place, quaternion
+            position, quaternion = now.tool or self._figure.tool(now.coordinates)
+            self.handle.position, self.handle.wxyz = position, quaternion
 
-    def _send(self, place: Vector, quaternion: Vector) -> None:
+    def _send(self, position: Vector, quaternion: Vector) -> None:
         self._dragged = True
-        self._controls.target(np.array(place), np.array(quaternion))
+        self._controls.target(np.array(position), np.array(quaternion))
 
     def _shade(self, dark: bool) -> None:
         theme(self.server, dark)
         ground(self.server, self._figure.reach, dark)
 
 
-def _told(levels: Sequence[Level], t: float) -> str:
-    """Return how everybody is, as HTML."""
+def _levels_html(levels: Sequence[Level], t: float) -> str:
+    """Return time and diagnostic levels as HTML."""
     rows = "".join(
-        f'<div><b style="color:{LEVELS[min(each.level, 2)]}">●</b> {html.escape(each.name)}: '
-        f'<span style="opacity:0.75">{html.escape(each.sentence)}</span></div>'
-        for each in levels
+        f'<div><b style="color:{LEVELS[min(entry.level, 2)]}">●</b> {html.escape(entry.name)}: '
+        f'<span style="opacity:0.75">{html.escape(entry.sentence)}</span></div>'
+        for entry in levels
     )
     return f'<div style="font-size:0.8em;line-height:1.5;padding:0 0.8em">{t:.2f} s{rows}</div>'

@@ -23,7 +23,7 @@ from manip_dyn.viewer.figures import mechanism_figure, robot_figure
 from manip_dyn.viewer.scene import Curves, Figure, Mark, Motion, Scope
 
 TRAIL = 400
-"""Most points of a line that is drawn where the tool goes."""
+"""Largest number of points of the path of a tool."""
 
 
 def view_motion(
@@ -38,23 +38,23 @@ def view_motion(
     wanted: Matrix | None = None,
     figure: Figure | None = None,
 ) -> Motion:
-    """Return the motion of a robot of k samples.
+    """Return a motion of a robot from k samples.
 
     Args:
         robot: The arm.
-        t: Times (k,), s, that do not fall.
+        t: Non-decreasing times (k,), s.
         q: Positions (k, n), rad or m.
         v: Velocities (k, n), rad/s or m/s; None: not plotted.
-        effort: Efforts (k, n), N m or N, each from its sample on; None: not plotted.
-        title: What is told beside it; empty: the robot's name.
-        more: Further curves, k values each.
-        marks: What happens on the way.
-        wanted: Where the tool is to go (m, 3), m.
-        figure: What the robot looks like; None: as its URDF says.
+        effort: Efforts (k, n), N m or N, held until the next sample; None: not plotted.
+        title: Title; empty: the name of the robot.
+        more: Further curves of k values.
+        marks: Events and intervals.
+        wanted: Desired path of the tool (m, 3), m.
+        figure: Figure of the robot; None: drawn from its URDF.
     """
     times = np.asarray(t, dtype=float)
     if times.ndim != 1 or times.size == 0 or np.any(np.diff(times) < 0.0):
-        raise ManipDynError("times of a motion do not rise; expected k times, s, in order")
+        raise ManipDynError("t must be non-decreasing times (k,), s.")
     rows = _rows("positions", q, times, robot)
     figure = figure or robot_figure(robot)
     curves = [Curves(_title(robot, "position", ""), robot.joint_names, rows, *_range(robot))]
@@ -80,7 +80,7 @@ def view_motion(
 
 
 def joint_scopes(robot: Robot) -> list[Scope]:
-    """Return what is plotted of a robot that runs: positions, velocities, efforts."""
+    """Return the rolling charts of a running robot: positions, velocities and efforts."""
     names = robot.joint_names
     return [
         Scope(_title(robot, "position", ""), names, *_range(robot)),
@@ -90,14 +90,14 @@ def joint_scopes(robot: Robot) -> list[Scope]:
 
 
 def trail(figure: Figure, rows: Matrix) -> Matrix:
-    """Return where the tool of a figure goes (m, 3), m, at coordinates (k, N)."""
+    """Return the path of the tool (m, 3), m, at coordinates (k, N)."""
     if figure.tool is None or len(rows) < 2:
         return np.zeros((0, 3))
     return np.array([figure.tool(row)[0] for row in _thinned(rows)])
 
 
 def unlimited(title: str, names: Sequence[str], values: ArrayLike) -> Curves:
-    """Return curves of values (k, n) that have no limits."""
+    """Return curves of values (k, n) without limits."""
     none = np.full(len(names), np.inf)
     return Curves(title, tuple(names), np.asarray(values, dtype=float), -none, none, False)
 
@@ -111,8 +111,8 @@ def _rows(name: str, values: ArrayLike, times: Vector, robot: Robot) -> Matrix:
     table = np.asarray(values, dtype=float)
     if table.shape != (times.size, robot.n) or not np.isfinite(table).all():
         raise ManipDynError(
-            f"{name} of a motion of '{robot.name}' have the shape {table.shape}; expected finite "
-            f"numbers of shape ({times.size}, {robot.n})"
+            f"{name} of '{robot.name}' must be finite numbers of shape "
+            f"({times.size}, {robot.n}), got shape {table.shape}."
         )
     return table
 
@@ -122,28 +122,27 @@ def _range(robot: Robot) -> tuple[Vector, Vector]:
 
 
 def _title(robot: Robot, name: str, suffix: str) -> str:
-    slides = [kind == "prismatic" for kind in robot.joint_types]
+    prismatic = [kind == "prismatic" for kind in robot.joint_types]
     units = ("N m", "N") if name == "effort" else (f"rad{suffix}", f"m{suffix}")
-    told = [
-        unit for unit, there in zip(units, (not all(slides), any(slides)), strict=True) if there
-    ]
-    return f"{name} [{', '.join(told)}]"
+    kinds = (not all(prismatic), any(prismatic))
+    used = [unit for unit, exists in zip(units, kinds, strict=True) if exists]
+    return f"{name} [{', '.join(used)}]"
 
 
 SAMPLES = 400
-"""Samples of a plan beside those at its switches."""
+"""Number of samples of a plan in addition to those at its switches."""
 
 
 def plan_motion(plan: Plan, title: str = "", figure: Figure | None = None) -> Motion:
-    """Return a plan as a motion: switches and boundary arcs marked, work on each link."""
+    """Return a plan as a motion with marks of its switches and the work on each link."""
     end = max(plan.t_final, 1e-3)
     switches = [t for times in plan.switch_times for t in times]
     jumps = np.unique([*switches, *plan.arrival_times, end])
     regular = np.linspace(0.0, end, SAMPLES)
     t = np.unique([*regular, *jumps, *np.nextafter(jumps, 0.0)])
     t = t[t >= 0.0]
-    found = plan.work_curves
-    work = np.column_stack([np.interp(t, found.time, column) for column in found.work.T])
+    curves = plan.work_curves
+    work = np.column_stack([np.interp(t, curves.time, column) for column in curves.work.T])
     links = tuple(f"link of {name}" for name in plan.joint_names)
     return view_motion(
         plan.robot,
@@ -157,25 +156,25 @@ def plan_motion(plan: Plan, title: str = "", figure: Figure | None = None) -> Mo
 
 
 def plan_marks(plan: Plan) -> list[Mark]:
-    """Return switches, arcs at limits and arrivals of a plan."""
-    names, found = plan.joint_names, []
+    """Return marks of the switches, boundary arcs and arrivals of a plan."""
+    names, marks = plan.joint_names, []
     for joint, times in enumerate(plan.switch_times):
-        found += [Mark(t, t, f"{names[joint]} switches", joint) for t in times]
+        marks += [Mark(t, t, f"{names[joint]} switches", joint) for t in times]
     arcs = [] if plan.switching is None else plan.switching.arcs()
     for joint, name in enumerate(names):
         for kind, text in (
-            ("is_boundary_arc_of_position", "at a limit of position"),
-            ("is_boundary_arc_of_speed", "effort keeps a limit of speed"),
+            ("is_boundary_arc_of_position", "at a position limit"),
+            ("is_boundary_arc_of_speed", "effort holds a speed limit"),
             ("is_singular", "singular arc"),
         ):
             spans = [(a, b) for a, b, does in arcs if getattr(does[joint], kind)]
-            found += [Mark(*span, f"{name}: {text}", joint) for span in _joined(spans)]
-    found += [Mark(t, t, f"{names[j]} arrives", j) for j, t in enumerate(plan.arrival_times) if t]
-    return sorted(found, key=lambda mark: mark.begin)
+            marks += [Mark(*span, f"{name}: {text}", joint) for span in _joined(spans)]
+    marks += [Mark(t, t, f"{names[j]} arrives", j) for j, t in enumerate(plan.arrival_times) if t]
+    return sorted(marks, key=lambda mark: mark.begin)
 
 
 def _joined(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return spans of time with those in one that touch."""
+    """Return time spans with adjacent spans merged."""
     if not spans:
         return []
     cuts = [k + 1 for k, (a, b) in enumerate(pairwise(spans)) if b[0] > a[1]]
@@ -183,10 +182,7 @@ def _joined(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return [(spans[a][0], spans[b - 1][1]) for a, b in zip(begins, ends, strict=True)]
 
 
-KINDS = (
-    "a Plan, PathTiming, Trajectory, TrackResult, MechanismMotion, Recording, a Robot, or what "
-    "view_motion returns"
-)
+KINDS = "Plan, PathTiming, Trajectory, TrackResult, MechanismMotion, Recording, Robot or Motion"
 
 
 def motion_of(
@@ -195,13 +191,13 @@ def motion_of(
     mechanism: Mechanism | None = None,
     title: str = "",
 ) -> Motion:
-    """Return a result as a motion.
+    """Return a result as a motion for the viewer.
 
     Args:
-        result: What was computed; a robot stands still, at zero or in the middle of its range.
-        robot: The arm of a `Trajectory` or `TrackResult`, which do not know it.
-        mechanism: That of a `MechanismMotion`.
-        title: What is told beside it.
+        result: One of `KINDS`; a robot stands still, see `standing`.
+        robot: Robot of a `Trajectory` or `TrackResult`.
+        mechanism: Mechanism of a `MechanismMotion`.
+        title: Title of the motion.
     """
     if isinstance(result, Motion):
         return result
@@ -214,38 +210,37 @@ def motion_of(
     if isinstance(result, Recording):
         return _of_recording(result, title)
     if isinstance(result, MechanismMotion):
-        return _of_mechanism(result, _given(mechanism, "mechanism", result), title)
-    found: dict[type, Callable[[Any, Robot, str], Motion]] = {
+        return _of_mechanism(result, _required(mechanism, "mechanism", result), title)
+    converters: dict[type, Callable[[Any, Robot, str], Motion]] = {
         Trajectory: _of_trajectory,
         TrackResult: _of_tracking,
     }
-    if type(result) not in found:
+    if type(result) not in converters:
         hint = ""
         if isinstance(result, str | Path):
-            hint = f"; a recording is read by manip_dyn.recording.read('{result}')"
-        raise ManipDynError(
-            f"what is of type {type(result).__name__} cannot be viewed; expected {KINDS}{hint}"
-        )
-    return found[type(result)](result, _given(robot, "robot", result), title)
+            hint = f" Read a recording with manip_dyn.recording.read('{result}')."
+        kind = type(result).__name__
+        raise ManipDynError(f"the result must be a {KINDS}, got {kind}.{hint}")
+    return converters[type(result)](result, _required(robot, "robot", result), title)
 
 
 def standing(robot: Robot, title: str = "", meshes: Sequence[str | Path] = ()) -> Motion:
-    """Return a robot that stands still, at zero or where its range comes nearest to it.
+    """Return a robot at rest at its zero position, clipped to its joint ranges.
 
     Args:
-        robot: The arm.
-        title: What is told beside it; empty: its name.
-        meshes: Folders in which the packages lie whose meshes the URDF names.
+        robot: The robot.
+        title: Title; empty: the name of the robot.
+        meshes: Folders of the packages with the meshes of the URDF.
     """
     q = np.clip(np.zeros(robot.n), robot.q_min, robot.q_max)
     figure = robot_figure(robot, meshes)
     return view_motion(robot, [0.0], [q], title=title or robot.name, figure=figure)
 
 
-def _given(thing: Any, name: str, result: Any) -> Any:
+def _required(thing: Any, name: str, result: Any) -> Any:
     if thing is None:
         kind = type(result).__name__
-        raise ManipDynError(f"a {kind} does not say what moves; expected view(..., {name}={name})")
+        raise ManipDynError(f"a {kind} requires the argument {name}: view(..., {name}={name})")
     return thing
 
 
@@ -261,7 +256,7 @@ def _of_trajectory(result: Trajectory, robot: Robot, title: str) -> Motion:
 def _of_tracking(result: TrackResult, robot: Robot, title: str) -> Motion:
     errors = np.column_stack([result.position_error, result.orientation_error])
     value = result.smallest_singular_value[:, None]
-    met = [
+    limits = [
         Mark(
             float(result.t[k]), float(result.t[k]), f"{robot.joint_names[j]} at its limit", int(j)
         )
@@ -277,44 +272,41 @@ def _of_tracking(result: TrackResult, robot: Robot, title: str) -> Motion:
             unlimited("error of the tool [m, rad]", ("position", "orientation"), errors),
             unlimited("smallest singular value", ("of the Jacobian",), value),
         ),
-        marks=met,
+        marks=limits,
         wanted=result.desired[:, :3, 3],
     )
 
 
 def _of_path(result: PathTiming, title: str) -> Motion:
     rows = result.samples(max(result.t_final / 400, 1e-6))
-    switches = [Mark(t, t, "another limit holds") for t in result.motion.switches]
-    told = title or f"along a path: {result.t_final:.4g} s"
-    given = result.robot, rows.time, rows.q, rows.v, rows.effort
-    return view_motion(*given, told, marks=switches)
+    switches = [Mark(t, t, "active limit changes") for t in result.motion.switches]
+    title = title or f"along a path: {result.t_final:.4g} s"
+    return view_motion(result.robot, rows.time, rows.q, rows.v, rows.effort, title, marks=switches)
 
 
 def _of_recording(result: Recording, title: str) -> Motion:
     robot = result.robot
     if robot is None:
-        raise ManipDynError(
-            f"recording '{result.file}' describes no robot; expected robot_description in it"
-        )
+        raise ManipDynError(f"recording '{result.file}' must contain the topic robot_description.")
     missing = [name for name in robot.joint_names if name not in result.joint_names]
     if missing:
         raise ManipDynError(
-            f"recording '{result.file}' has joint states of {', '.join(result.joint_names)}; "
-            f"expected all joints of '{robot.name}', which has {', '.join(missing)}"
+            f"recording '{result.file}' must contain the states of all joints of '{robot.name}', "
+            f"got no state of {', '.join(missing)}."
         )
     order = [result.joint_names.index(name) for name in robot.joint_names]
     return view_motion(
         robot,
         result.t,
         result.q[:, order],
-        _if_told(result.v[:, order]),
-        _if_told(result.effort[:, order]),
+        _if_complete(result.v[:, order]),
+        _if_complete(result.effort[:, order]),
         title or result.file.name,
-        marks=[Mark(at, at, "the arm was reset") for at in result.t[list(result.resets)].tolist()],
+        marks=[Mark(at, at, "reset") for at in result.t[list(result.resets)].tolist()],
     )
 
 
-def _if_told(rows: Matrix) -> Matrix | None:
+def _if_complete(rows: Matrix) -> Matrix | None:
     return None if np.isnan(rows).any() else rows
 
 

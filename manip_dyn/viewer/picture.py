@@ -23,7 +23,7 @@ from manip_dyn.planning import plan_minimum_time, plan_zero_net_work
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.simulation import Trajectory, simulate
 from manip_dyn.viewer.motions import motion_of
-from manip_dyn.viewer.playback import AfterwardsPage
+from manip_dyn.viewer.playback import ResultsPage
 from manip_dyn.viewer.scene import Motion
 from manip_dyn.viewer.server import address, start, stop
 
@@ -41,26 +41,40 @@ FLAGS = (
     "--enable-unsafe-swiftshader",
 )
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-PATIENCE = 120.0
-"""Wall time that a browser has to open a page, s."""
+TIMEOUT = 120.0
+"""Wall time limit for a browser to open a page, s."""
+WIDTH, HEIGHT = 760, 380
+"""Size of a frame, pixels."""
+RATE = 14
+"""Frames per second."""
+SLOWDOWN = 1.6
+"""Duration of the animation relative to the motion."""
+DURATION = 2.9
+"""Duration of the motion, s."""
+LAST_FRAME = 0.8
+"""Duration of the last frame, s."""
+START, GOAL = (2.0, 1.5), (0.0, 0.0)
+"""Joint positions, rad."""
+BANDWIDTH = 4.5
+"""Bandwidth of the critically damped feedback, 1/s."""
+CAMERA = np.array([2.75, 0.25, 2.25]), np.array([0.05, 0.0, 0.32])
+"""Position and target of the camera (3,), m."""
 
 
 @contextmanager
 def client_of(server: Any, url: str, width: int, height: int) -> Iterator[Any]:
-    """Open the page in a browser without a screen; yield viser's client, which can draw it.
+    """Open the page in a headless browser and yield its viser client.
 
     Raises:
-        ManipDynError: If there is no browser, or it does not open the page.
+        ManipDynError: If no browser is installed, or it does not open the page.
     """
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
-        raise ManipDynError(
-            f"pictures need a browser; expected one of {', '.join(BROWSERS)} to be installed"
-        )
+        raise ManipDynError(f"pictures require a browser: install one of {', '.join(BROWSERS)}")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         size = f"--window-size={width + 340},{height + 100}"
         command = [program, *FLAGS, f"--user-data-dir={folder}", size, url]
-        # A port for nobody: without it a headless browser may end once the page has loaded.
+        # Without a debugging port, a headless browser may exit after it has loaded the page.
         command.insert(1, "--remote-debugging-port=0")
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
@@ -71,28 +85,28 @@ def client_of(server: Any, url: str, width: int, height: int) -> Iterator[Any]:
 
 
 def frame(client: Any, camera: tuple[np.ndarray, np.ndarray], width: int, height: int) -> Any:
-    """Return what is seen from a place towards another (3,), m: (height, width, 3), bytes."""
-    place, target = camera
-    ahead = (target - place) / np.linalg.norm(target - place)
+    """Return a frame (height, width, 3), bytes, for camera position and target (3,), m."""
+    position, target = camera
+    ahead = (target - position) / np.linalg.norm(target - position)
     right = np.cross(ahead, [0.0, 0.0, 1.0])
     right /= np.linalg.norm(right)
-    turn = np.column_stack([right, np.cross(ahead, right), ahead])
+    rotation = np.column_stack([right, np.cross(ahead, right), ahead])
     from scipy.spatial.transform import Rotation
 
-    wxyz = Rotation.from_matrix(turn).as_quat()[[3, 0, 1, 2]]
+    wxyz = Rotation.from_matrix(rotation).as_quat()[[3, 0, 1, 2]]
     return client.get_render(
         height,
         width,
         wxyz=wxyz,
-        position=place,
+        position=position,
         fov=client.camera.fov,
         transport_format="png",
-        timeout=PATIENCE,
+        timeout=TIMEOUT,
     )
 
 
 def _client(server: Any, process: subprocess.Popen[bytes]) -> Any:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not server.get_clients():
         if process.poll() is not None or time.monotonic() > deadline:
             raise ManipDynError("the browser did not open the page")
@@ -100,27 +114,12 @@ def _client(server: Any, process: subprocess.Popen[bytes]) -> Any:
     return next(iter(server.get_clients().values()))
 
 
-WIDTH, HEIGHT = 760, 380
-RATE = 14
-"""Frames per second."""
-SLOWER = 1.6
-"""Seconds of film for one of motion."""
-LASTS = 2.9
-"""s of motion."""
-STILL = 0.8
-"""How long the last frame stays, s of film."""
-START, GOAL = (2.0, 1.5), (0.0, 0.0)
-"""rad."""
-BANDWIDTH = 4.5
-"""Of the critically damped feedback, whose efforts saturate as those of the plans, 1/s."""
-
-
 def race() -> list[Motion]:
-    """Return an arm's motions to the same goal by zero net work, minimum time and feedback."""
+    """Return motions of an arm to one goal: minimum time, zero net work and feedback."""
     robot = load_robot("ibm7535")
     plans = [plan_minimum_time(robot, START, GOAL), plan_zero_net_work(robot, START, GOAL)]
-    fed_back = feedback(robot, 4.0)
-    arrival = arrival_time(fed_back)
+    trajectory = feedback(robot, 4.0)
+    arrival = arrival_time(trajectory)
     titles = [
         f"minimum time {plans[0].t_final:.2f} s",
         f"zero net work {plans[1].t_final:.2f} s",
@@ -128,12 +127,12 @@ def race() -> list[Motion]:
     ]
     return [
         motion_of(result, robot, title=title)
-        for result, title in zip([*plans, fed_back], titles, strict=True)
+        for result, title in zip([*plans, trajectory], titles, strict=True)
     ]
 
 
 def feedback(robot: Robot, duration: float) -> Trajectory:
-    """Return the motion by feedback of positions and velocities, critically damped at the goal."""
+    """Simulate PD control that is critically damped at the goal, within the effort limits."""
     inertia = np.diag(customize(robot).mass_matrix(np.array(GOAL)))
     stiffness, damping = inertia * BANDWIDTH**2, inertia * 2.0 * BANDWIDTH
 
@@ -144,53 +143,47 @@ def feedback(robot: Robot, duration: float) -> Trajectory:
 
 
 def arrival_time(motion: Trajectory, tolerance: float = 0.01) -> float:
-    """Return from when on all joints are within a tolerance of the goal, rad, s."""
+    """Return the time from which all joints remain within a tolerance of the goal, rad, s."""
     away = np.flatnonzero(np.abs(motion.q - np.array(GOAL)).max(axis=1) > tolerance)
     if away.size and away[-1] == len(motion.t) - 1:
-        raise ManipDynError("the feedback does not arrive; expected a longer motion")
+        raise ManipDynError("the feedback does not reach the goal; simulate a longer motion")
     return float(motion.t[away[-1] + 1]) if away.size else 0.0
 
 
 def frames(motions: list[Motion], width: int = WIDTH, height: int = HEIGHT) -> list[Any]:
-    """Return the frames of a film (height, width, 3), bytes, from begin to end."""
+    """Return the frames of the animation (height, width, 3), bytes."""
     server = start(port=0)
-    page = AfterwardsPage(server, motions, dark=False, playing=False)
+    page = ResultsPage(server, motions, dark=False, playing=False)
     try:
         with client_of(server, address(server), width, height) as client:
-            assert page.player is not None  # these motions do move
-            found = []
-            for t in np.arange(0.0, LASTS, 1.0 / (RATE * SLOWER)):
+            assert page.player is not None
+            images = []
+            for t in np.arange(0.0, DURATION, 1.0 / (RATE * SLOWDOWN)):
                 page.player.seek(float(t))
-                found.append(frame(client, camera(), width, height))
-            return found
+                images.append(frame(client, CAMERA, width, height))
+            return images
     finally:
         page.close()
         stop(server)
 
 
-def camera() -> tuple[np.ndarray, np.ndarray]:
-    """Return from where, and where to, the film looks (3,), m."""
-    return np.array([2.75, 0.25, 2.25]), np.array([0.05, 0.0, 0.32])
-
-
-def save(found: list[Any], file: str | Path) -> None:
-    """Write frames into an animated file, WebP or GIF by its name."""
+def save(images: list[Any], file: str | Path) -> None:
+    """Write frames to an animated WebP or GIF file."""
     from PIL import Image
 
-    images = [Image.fromarray(flat(each)) for each in found]
-    durations = [round(1000 / RATE)] * (len(images) - 1) + [round(1000 * STILL)]
-    first, *rest = images
+    first, *rest = (Image.fromarray(flat(image)) for image in images)
+    durations = [round(1000 / RATE)] * len(rest) + [round(1000 * LAST_FRAME)]
     first.save(
         file, save_all=True, append_images=rest, duration=durations, loop=0, quality=70, method=6
     )
 
 
 def flat(image: Any) -> Any:
-    """Return an image on white where it is transparent."""
+    """Return an image with its transparent pixels blended with white."""
     if image.shape[2] == 3:
         return image
-    share = image[:, :, 3:].astype(float) / 255.0
-    return (image[:, :, :3] * share + 255.0 * (1.0 - share)).round().astype(np.uint8)
+    alpha = image[:, :, 3:].astype(float) / 255.0
+    return (image[:, :, :3] * alpha + 255.0 * (1.0 - alpha)).round().astype(np.uint8)
 
 
 if __name__ == "__main__":

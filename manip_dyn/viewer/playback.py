@@ -18,18 +18,18 @@ from manip_dyn.viewer.motions import KINDS, motion_of
 from manip_dyn.viewer.scene import Colour, Motion
 from manip_dyn.viewer.server import LOCALHOST, PORT, Frames, address, show, start, stop, theme
 
-TOLD = 0.1
-"""Wall time between moves of slider and plots while it plays, s."""
+UPDATE_PERIOD = 0.1
+"""Wall time between updates of slider and charts, s."""
 REST = 0.6
-"""Wall time at the end before it begins anew, s."""
+"""Wall time at the end before the motion restarts, s."""
 SPEEDS = {"1/10": 0.1, "1/4": 0.25, "1/2": 0.5, "1": 1.0, "2": 2.0, "5": 5.0}
 
 
 class Player:
-    """Controls for time, and the thread that lets it go on.
+    """Time controls of motions, and the thread that advances time.
 
     Attributes:
-        now: Time in all motions, s.
+        now: Current time of all motions, s.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Player:
         self.end = max(motion.end for motion in motions)
         self.now, self._lock, self._stop = 0.0, threading.RLock(), threading.Event()
         gui = server.gui
-        # Marks without words: who switches stands in the plots.
+        # Marks have no labels: the charts show which joint switches.
         marks = {round(mark.begin, 6) for motion in motions for mark in motion.marks}
         self._slider = gui.add_slider(
             "time [s]",
@@ -60,12 +60,12 @@ class Player:
         self._thread = threading.Thread(target=self._run, name="player", daemon=True)
 
     def start(self, charts: list[Chart]) -> None:
-        """Begin to play; the plots follow."""
+        """Start the thread that plays the motions and updates the charts."""
         self._charts = charts
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread."""
+        """Stop the thread."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -78,26 +78,26 @@ class Player:
                 drawing.move(motion.at(now))
 
     def _on_slider(self, event: Any) -> None:
-        if event.client_id is not None:  # and not this program
+        if event.client_id is not None:  # moved by a user
             self._playing = False
             self.seek(self._slider.value)
-            self._tell(slider=False)
+            self._update(slider=False)
 
     def _on_button(self, event: Any) -> None:
         word = self._buttons.value
         if word == "begin" or (word == "play" and self.now >= self.end):
             self.seek(0.0)
-            self._tell()
+            self._update()
         self._playing = word == "play" or (word == "begin" and self._playing)
 
-    def _tell(self, slider: bool = True) -> None:
+    def _update(self, slider: bool = True) -> None:
         if slider:
             self._slider.value = min(self.now, self.end)
         for chart in self._charts:
             chart.move(min(self.now, self.end))
 
     def _run(self) -> None:
-        last = told = time.monotonic()
+        last = updated = time.monotonic()
         frames = Frames(self._stop)
         while frames.wait():
             wall = time.monotonic()
@@ -109,10 +109,10 @@ class Player:
             if now > self.end + REST * speed:
                 now = 0.0
             self.seek(now)
-            self._server.flush()  # else it is sent a frame later
-            if wall - told >= TOLD:
-                told = wall
-                self._tell()
+            self._server.flush()  # otherwise it is sent one frame later
+            if wall - updated >= UPDATE_PERIOD:
+                updated = wall
+                self._update()
 
 
 TINTS: tuple[Colour, ...] = (
@@ -123,18 +123,18 @@ TINTS: tuple[Colour, ...] = (
     (139, 92, 246),
     (239, 68, 68),
 )
-WANTED: Colour = (130, 136, 146)
+DESIRED: Colour = (130, 136, 146)
 APART = 1.0
-"""Distance between figures side by side, as a share of how far they reach."""
+"""Distance between figures relative to their reach."""
 ABOVE = 0.16
-"""How far above a figure its title is, as a share of how far it reaches."""
+"""Height of a title above its figure relative to the reach."""
 
 
-class AfterwardsPage:
-    """Motions on a page.
+class ResultsPage:
+    """Page of motions.
 
     Attributes:
-        player: Lets time go on; None where nothing moves.
+        player: Player of the motions; None if nothing moves.
     """
 
     def __init__(self, server: Any, motions: Sequence[Motion], dark: bool, playing: bool = True):
@@ -144,14 +144,14 @@ class AfterwardsPage:
         self._reach = max(motion.figure.reach for motion in self._motions)
         self._top = max(_top(motion) for motion in self._motions)
         self._drawings = [
-            Drawing(server, f"/m{k}", each.figure, TINTS[k % len(TINTS)] if several else None)
-            for k, each in enumerate(self._motions)
+            Drawing(server, f"/m{k}", motion.figure, TINTS[k % len(TINTS)] if several else None)
+            for k, motion in enumerate(self._motions)
         ]
         self.player: Player | None = None
         self._labels: list[Any] = []
         for k, motion in enumerate(self._motions):
             colour = TINTS[k % len(TINTS)]
-            line(server, f"/m{k}/wanted", motion.wanted, WANTED, 2.0)
+            line(server, f"/m{k}/desired", motion.wanted, DESIRED, 2.0)
             line(server, f"/m{k}/trail", motion.trail, colour)
             if several:
                 self._labels.append(
@@ -162,7 +162,7 @@ class AfterwardsPage:
         self._arrange(apart=several)
 
     def close(self) -> None:
-        """End what runs beside the page."""
+        """Stop the player."""
         if self.player is not None:
             self.player.close()
 
@@ -206,7 +206,7 @@ class AfterwardsPage:
             charts.append(chart)
         if motion.marks:
             rows = "\n".join(f"| {_time(mark)} | {mark.text} |" for mark in motion.marks[:40])
-            with gui.add_folder("what happens", expand_by_default=False):
+            with gui.add_folder("events", expand_by_default=False):
                 gui.add_markdown(f"| s | |\n|---|---|\n{rows}")
         return charts
 
@@ -226,7 +226,7 @@ class AfterwardsPage:
 
 
 def _top(motion: Motion) -> float:
-    """Return how high the bodies and the tool get, m."""
+    """Return the largest height of bodies and tool, m."""
     every = max(len(motion.t) // 20, 1)
     rows = motion.coordinates[::every]
     highest = max(float(motion.figure.poses(row).positions[:, 2].max()) for row in rows)
@@ -238,24 +238,24 @@ def _time(mark: Any) -> str:
 
 
 class View:
-    """A page that is shown.
+    """Handle of a page in the browser.
 
     Attributes:
-        url: Where it is.
-        server: The `viser.ViserServer` behind it, for what else is to be drawn.
+        url: URL of the page.
+        server: Its `viser.ViserServer`, for additional objects.
     """
 
-    def __init__(self, server: Any, page: AfterwardsPage):
-        """Keep the page."""
+    def __init__(self, server: Any, page: ResultsPage):
+        """Wrap a server and its page."""
         self.server, self._page = server, page
         self.url = address(server)
 
     def __repr__(self) -> str:
-        """Return where the page is."""
+        """Return the class name and the URL."""
         return f"View({self.url})"
 
     def wait(self) -> None:
-        """Keep the page until Ctrl-C."""
+        """Block until Ctrl-C, then close the page."""
         try:
             while True:
                 time.sleep(3600.0)
@@ -263,7 +263,7 @@ class View:
             self.close()
 
     def close(self) -> None:
-        """End the page."""
+        """Close the page and stop the server."""
         self._page.close()
         stop(self.server)
 
@@ -279,42 +279,46 @@ def view(
     browser: bool = True,
     wait: bool | None = None,
 ) -> View:
-    """Show results in the browser; several move side by side.
+    """Show results in the browser; several results move side by side.
 
-    Needs the package's extra ``view``. The page needs no network.
+    Requires the extra ``view``. The page requires no network.
 
     Args:
-        results: Each a `Plan`, `PathTiming`, `Trajectory`, `TrackResult`, `MechanismMotion` or
+        results: `Plan`, `PathTiming`, `Trajectory`, `TrackResult`, `MechanismMotion` or
             `Recording`; a `Robot` stands still, with a slider for each joint.
-        robot: The arm of each `Trajectory` and `TrackResult`.
-        mechanism: That of each `MechanismMotion`.
-        titles: What is told beside each, in order; left out: what it is.
-        host: Who may open the page: this machine, or with 0.0.0.0 everybody who reaches it.
-        port: Where; the next one that is free, 0: any.
-        dark: Whether it begins dark.
-        browser: Whether to open a browser where there is a screen.
-        wait: Whether to keep the page until Ctrl-C; None: in a script, not in a notebook or at
-            a prompt.
+        robot: Robot of all `Trajectory` and `TrackResult`.
+        mechanism: Mechanism of all `MechanismMotion`.
+        titles: Titles of the results in order; default: their kinds.
+        host: Address to listen on: this machine only, or 0.0.0.0 for the network.
+        port: Port, or the next free one; 0: any.
+        dark: Whether the page starts in dark mode.
+        browser: Whether to open a browser if there is a display.
+        wait: Whether to block until Ctrl-C; None: in scripts, but not in notebooks and at
+            prompts.
+
+    Returns:
+        The handle of the page.
 
     Raises:
-        ManipDynError: If something cannot be viewed, or viser is not installed.
+        ManipDynError: If a result has no view, or viser is not installed.
     """
     if not results:
-        raise ManipDynError(f"there is nothing to view; expected {KINDS}")
+        raise ManipDynError(f"view requires at least one result: {KINDS}.")
     if len(titles) > len(results):
-        raise ManipDynError(f"there are {len(titles)} titles; expected {len(results)} at most")
-    told = [*titles, *[""] * (len(results) - len(titles))]
+        message = f"titles must have at most {len(results)} entries, got {len(titles)}."
+        raise ManipDynError(message)
+    all_titles = [*titles, *[""] * (len(results) - len(titles))]
     motions = [
         motion_of(result, robot, mechanism, title)
-        for result, title in zip(results, told, strict=True)
+        for result, title in zip(results, all_titles, strict=True)
     ]
     server = start(host, port, dark)
-    shown = View(server, AfterwardsPage(server, motions, dark))
+    handle = View(server, ResultsPage(server, motions, dark))
     if wait is None:
         wait = not hasattr(sys, "ps1") and "ipykernel" not in sys.modules
-    print(f"manip_dyn: {shown.url}{', until Ctrl-C' if wait else ''}", flush=True)
+    print(f"manip_dyn: {handle.url}{', until Ctrl-C' if wait else ''}", flush=True)
     if browser:
-        show(shown.url)
+        show(handle.url)
     if wait:
-        shown.wait()
-    return shown
+        handle.wait()
+    return handle

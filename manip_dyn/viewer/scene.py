@@ -11,7 +11,7 @@ import numpy as np
 from manip_dyn.core.checks import Matrix, Vector
 
 GROUND = -1
-"""The body that does not move."""
+"""Index of the fixed body."""
 Colour = tuple[int, int, int]
 """Red, green, blue, 0 to 255."""
 
@@ -20,15 +20,15 @@ class Part(NamedTuple):
     """A shape that moves with a body.
 
     Attributes:
-        body: Place of the body; `GROUND` for what stands still.
+        body: Index of the body; `GROUND` for a fixed shape.
         kind: ``box``, ``cylinder`` about its z axis, ``sphere`` or ``mesh``.
-        position: Of its middle in the body's axes (3,), m.
-        rotation: From its axes to the body's (3, 3).
-        size: Sides of a box; two diameters and the length of a cylinder; three diameters of a
-            sphere; scale of a mesh, (3,).
-        colour: Its own; None: that of the figure.
-        opacity: 1: nothing is seen through it.
-        file: Of a mesh.
+        position: Position of its centre in body axes (3,), m.
+        rotation: Rotation from its axes to body axes (3, 3).
+        size: Sides of a box, two diameters and length of a cylinder, three diameters of a sphere,
+            or scale of a mesh (3,).
+        colour: Its colour; None: the colour of the figure.
+        opacity: 0 transparent to 1 opaque.
+        file: File of a mesh.
     """
 
     body: int
@@ -42,11 +42,11 @@ class Part(NamedTuple):
 
 
 class Rod(NamedTuple):
-    """A line between points of two bodies, such as a spring.
+    """A line between points of two bodies, for example a spring.
 
     Attributes:
-        bodies: Their places.
-        points: In the bodies' axes (2, 3), m.
+        bodies: Indices of the bodies.
+        points: End points in body axes (2, 3), m.
         colour: Its colour.
     """
 
@@ -56,11 +56,11 @@ class Rod(NamedTuple):
 
 
 class Poses(NamedTuple):
-    """Where b bodies are.
+    """Poses of b bodies.
 
     Attributes:
-        positions: Of their origins (b, 3), m.
-        quaternions: Their orientations (b, 4): w, x, y, z.
+        positions: Positions of their origins (b, 3), m.
+        quaternions: Orientations (b, 4): w, x, y, z.
     """
 
     positions: Matrix
@@ -68,12 +68,12 @@ class Poses(NamedTuple):
 
 
 class Coordinate(NamedTuple):
-    """A coordinate that can be set by hand, such as a joint's position.
+    """A coordinate with a slider, for example a joint position.
 
     Attributes:
-        name: What it is called.
-        low: Where it ends; -inf: nowhere.
-        high: The same above.
+        name: Its name.
+        low: Lower limit; -inf: unlimited.
+        high: Upper limit; inf: unlimited.
         unit: rad or m.
     """
 
@@ -85,17 +85,17 @@ class Coordinate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """Something that moves.
+    """A robot or mechanism that moves.
 
     Attributes:
-        name: What it is called.
+        name: Its name.
         parts: Its shapes.
-        poses: Where its bodies are at coordinates (N,).
-        reach: How far it reaches from its origin, m.
+        poses: Returns the poses of its bodies at coordinates (N,).
+        reach: Largest distance from its origin, m.
         rods: Lines between its bodies.
-        tool: Where its tool is at coordinates (N,), as a position (3,), m, and a quaternion (4,):
-            w, x, y, z; None if it has none.
-        joints: Its coordinates (N,), where each can be set for itself.
+        tool: Returns the pose of its tool at coordinates (N,): position (3,), m, and quaternion
+            (4,): w, x, y, z; None without a tool.
+        joints: Its coordinates, if they are independent.
     """
 
     name: str
@@ -108,15 +108,15 @@ class Figure:
 
 
 class Curves(NamedTuple):
-    """Values over time, of one kind.
+    """Curves of one quantity over time.
 
     Attributes:
-        title: What they are, with the unit.
-        names: Of each column (n,).
-        values: (k, n).
-        low: Lower limits (n,), -inf where there is none.
-        high: Upper limits (n,).
-        marked: Whether its columns are those that marks are told of.
+        title: Quantity and unit.
+        names: Names of the columns (n,).
+        values: Values (k, n).
+        low: Lower limits (n,), -inf without limit.
+        high: Upper limits (n,), inf without limit.
+        marked: Whether the columns of marks refer to these curves.
     """
 
     title: str
@@ -128,13 +128,13 @@ class Curves(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """Something that happens at a time, or lasts.
+    """An event or an interval of a motion.
 
     Attributes:
-        begin: s.
-        end: s; the same as begin for what has no duration.
-        text: What happens.
-        curve: Which column of the curves it belongs to; None: all.
+        begin: Start time, s.
+        end: End time, s; equal to begin for an event.
+        text: Description.
+        curve: Column of the curves; None: all columns.
     """
 
     begin: float
@@ -145,17 +145,17 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """A figure that moves.
+    """A motion of a figure.
 
     Attributes:
-        title: What is told beside it.
-        figure: Who moves.
-        t: Times that rise (k,), s.
-        coordinates: Of the figure (k, N).
-        curves: What is plotted.
-        marks: What happens on the way.
-        trail: Where the tool goes (m, 3), m; no rows: nothing is drawn.
-        wanted: Where the tool is to go (m, 3), m.
+        title: Title of the motion.
+        figure: Figure that moves.
+        t: Increasing times (k,), s.
+        coordinates: Coordinates of the figure (k, N).
+        curves: Plotted curves.
+        marks: Events and intervals.
+        trail: Path of the tool (m, 3), m; no rows: no line.
+        wanted: Desired path of the tool (m, 3), m.
     """
 
     title: str
@@ -169,27 +169,27 @@ class Motion:
 
     @property
     def end(self) -> float:
-        """When it is over, s."""
+        """End time, s."""
         return float(self.t[-1])
 
     def at(self, t: float) -> Vector:
-        """Return the coordinates (N,) at a time, s, on straight lines between the samples."""
+        """Return the coordinates (N,) at a time, s, interpolated linearly."""
         if len(self.t) == 1:
             return self.coordinates[0]
-        place = int(np.clip(np.searchsorted(self.t, t, "right"), 1, len(self.t) - 1))
-        before, after = self.t[place - 1], self.t[place]
-        share = np.clip((t - before) / (after - before), 0.0, 1.0) if after > before else 1.0
+        index = int(np.clip(np.searchsorted(self.t, t, "right"), 1, len(self.t) - 1))
+        before, after = self.t[index - 1], self.t[index]
+        fraction = np.clip((t - before) / (after - before), 0.0, 1.0) if after > before else 1.0
         rows = self.coordinates
-        return (1.0 - share) * rows[place - 1] + share * rows[place]
+        return (1.0 - fraction) * rows[index - 1] + fraction * rows[index]
 
 
 class Level(NamedTuple):
-    """How somebody is.
+    """Diagnostic level of a node.
 
     Attributes:
-        name: Who.
-        level: 0: well, 1: a warning, 2 or more: an error.
-        sentence: Why.
+        name: Name of the node.
+        level: 0: ok, 1: warning, 2 or more: error.
+        sentence: Reason.
     """
 
     name: str
@@ -199,15 +199,15 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """Something that runs, now.
+    """Current state of running nodes.
 
     Attributes:
-        t: Its time, s.
-        coordinates: Of its figure (N,).
-        values: What is plotted, by title.
-        lines: What is drawn, by name: points (m, 3), m.
-        levels: How its parts are.
-        tool: Where its tool is sent: position (3,), m, and quaternion (4,): w, x, y, z.
+        t: Time, s.
+        coordinates: Coordinates of the figure (N,).
+        values: Plotted values by title.
+        lines: Drawn lines by name: points (m, 3), m.
+        levels: Diagnostic levels of the nodes.
+        tool: Target of the tool: position (3,), m, and quaternion (4,): w, x, y, z.
     """
 
     t: float
@@ -220,13 +220,13 @@ class Snapshot:
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """What is plotted under a title.
+    """A rolling chart.
 
     Attributes:
-        title: What it is, with the unit.
-        names: Of each value (n,).
-        low: Lower limits (n,), -inf where there is none.
-        high: Upper limits (n,).
+        title: Quantity and unit.
+        names: Names of the values (n,).
+        low: Lower limits (n,), -inf without limit.
+        high: Upper limits (n,), inf without limit.
     """
 
     title: str
@@ -237,23 +237,23 @@ class Scope:
 
 @dataclass(frozen=True, eq=False)
 class Controls:
-    """What can be told to something that runs.
+    """Commands to running nodes.
 
     Attributes:
-        able: Returns which of the following somebody listens to now, by their names here.
-        pause: Lets time stand still, or go on.
-        step: Lets it go on by one period.
-        reset: Lets it begin anew.
-        target: Sends the tool to a position (3,), m, and quaternion (4,): w, x, y, z.
-        goal: Sends the joints to a goal (n,), planned by a method.
-        preview: Plans to a goal (n,) by a method and returns where the tool would go (m, 3), m,
-            and a sentence; it moves nothing, and takes its time.
-        abort: Stops and holds.
-        push: Pushes the joints with efforts (n,) for a time, s.
-        mass: Makes all masses so many times those of the description, and returns a sentence; it
-            takes its time.
-        methods: How can be planned.
-        method: Returns how would be planned if nobody chose; empty while that is not known.
+        able: Returns the names of the commands below that have a subscriber or server.
+        pause: Pauses or continues time.
+        step: Advances time by one period.
+        reset: Resets the nodes.
+        target: Sends a target of the tool: position (3,), m, and quaternion (4,): w, x, y, z.
+        goal: Sends a goal of the joints (n,) and a planning method.
+        preview: Plans to a goal (n,) with a method and returns the path of the tool (m, 3), m, and
+            a message, without moving the arm; may take seconds.
+        abort: Stops and holds the arm.
+        push: Applies additional efforts (n,) for a time, s.
+        mass: Scales all masses of the description by a factor and returns a message; may take
+            seconds.
+        methods: Planning methods.
+        method: Returns the current method of the planner; empty if it is unknown.
     """
 
     able: Callable[[], frozenset[str]]

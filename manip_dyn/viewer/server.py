@@ -23,28 +23,28 @@ BLUE = (46, 108, 214)
 
 
 def viser() -> Any:
-    """Return the library that the page is made with."""
+    """Return the module viser."""
     return required_module("viser", "viewing needs", "view")
 
 
 def start(host: str = LOCALHOST, port: int = PORT, dark: bool = False) -> Any:
-    """Return a server, which is a `viser.ViserServer` with an empty page.
+    """Start a `viser.ViserServer` with an empty page.
 
     Args:
-        host: Who may open it: this machine only, or everybody with 0.0.0.0.
-        port: Where; the next free one if it is taken, 0: any.
-        dark: Whether the page begins with light letters on dark.
+        host: Address to listen on: this machine only, or 0.0.0.0 for the network.
+        port: Port, or the next free one; 0: any.
+        dark: Whether the page starts in dark mode.
     """
     library = viser()
     if not 0 <= port < 2**16:
-        raise ManipDynError(f"port is {port}; expected 0 to 65535")
+        raise ManipDynError(f"port must be from 0 to 65535, got {port}.")
     try:
         socket.getaddrinfo(host, None)
     except OSError as error:
-        raise ManipDynError(f"host '{host}' is unknown; expected an address or a name") from error
-    with contextlib.redirect_stdout(io.StringIO()):  # its greeting
+        raise ManipDynError(f"host must be an address or a host name, got '{host}'.") from error
+    with contextlib.redirect_stdout(io.StringIO()):  # suppresses its greeting
         server = library.ViserServer(host=host, port=port or _free(host), verbose=False)
-    # A browser opens connections that it then does not use: no error of anybody's.
+    # Browsers open connections that they do not use, which websockets logs as errors.
     logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
     server.gui.set_panel_label("manip_dyn")
     server.gui.main_panel.dock_right()
@@ -55,26 +55,26 @@ def start(host: str = LOCALHOST, port: int = PORT, dark: bool = False) -> Any:
 
 
 def stop(server: Any) -> None:
-    """End a server."""
-    with contextlib.redirect_stdout(io.StringIO()):  # its good-bye
+    """Stop a server."""
+    with contextlib.redirect_stdout(io.StringIO()):  # suppresses its message
         server.stop()
 
 
 def theme(server: Any, dark: bool) -> None:
-    """Let the page be light or dark."""
+    """Select light or dark mode."""
     server.gui.configure_theme(
         dark_mode=dark, show_logo=False, show_share_button=False, brand_color=BLUE
     )
 
 
 def address(server: Any) -> str:
-    """Return where the page is."""
+    """Return the URL of the page."""
     host = server.get_host()
     return f"http://{'localhost' if host in (LOCALHOST, '0.0.0.0') else host}:{server.get_port()}"
 
 
 def show(url: str) -> None:
-    """Open a browser where there is a screen."""
+    """Open a browser if there is a display."""
     screen = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
     if screen or sys.platform in ("darwin", "win32"):
         webbrowser.open(url)
@@ -91,19 +91,19 @@ RATE = 60.0
 
 
 class Frames:
-    """Waits for the next frame.
+    """Schedule of frames.
 
-    Frames are due on a fixed schedule, so that waits that last a little longer do not add up. One
-    that comes too late is drawn at once and the schedule begins anew from there: a busy machine
-    draws fewer of them, and never many after one another.
+    Frames are due at fixed times, so delays of single waits do not accumulate. A late frame is
+    drawn immediately and the schedule restarts from there: a busy machine skips frames instead of
+    drawing bursts.
     """
 
     def __init__(self, stop: threading.Event, now: Callable[[], float] = time.monotonic):
-        """Begin; once `stop` is set nothing more is due."""
+        """Start the schedule, which ends when `stop` is set."""
         self._stop, self._now, self._due = stop, now, now()
 
     def wait(self, rate: float = RATE) -> bool:
-        """Wait until a frame is due, at so many a second; False: there is none any more."""
+        """Wait for the next frame at a rate per second; return False after the end."""
         self._due += 1.0 / rate
         early = self._due - self._now()
         if early < 0.0:

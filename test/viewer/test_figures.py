@@ -1,4 +1,4 @@
-"""Figures: bodies and shapes are where pinocchio has them, from the same URDF."""
+"""Poses of bodies and shapes, compared with pinocchio for the same URDF."""
 
 from types import SimpleNamespace
 
@@ -32,7 +32,7 @@ def random_positions(robot):
 
 
 @pytest.mark.parametrize("name", ["pa10", "cylindrical", "panda", "ur5"])
-def test_shapes_are_where_pinocchio_has_them(name):
+def test_shape_poses_agree_with_pinocchio(name):
     robot = md.load_robot(name)
     figure, q = robot_figure(robot), random_positions(robot)
     shapes = pinocchio.buildGeomFromUrdfString(
@@ -44,23 +44,23 @@ def test_shapes_are_where_pinocchio_has_them(name):
     poses = figure.poses(q)
     drawn = []
     for part in figure.parts:
-        place, turn = np.zeros(3), np.eye(3)
+        position, rotation = np.zeros(3), np.eye(3)
         if part.body != GROUND:
-            place, turn = poses.positions[part.body], matrix(poses.quaternions[part.body])
-        drawn.append((place + turn @ part.position, turn @ part.rotation))
-    expected = [(each.translation, each.rotation) for each in placed.oMg]
+            position, rotation = poses.positions[part.body], matrix(poses.quaternions[part.body])
+        drawn.append((position + rotation @ part.position, rotation @ part.rotation))
+    expected = [(pose.translation, pose.rotation) for pose in placed.oMg]
     assert len(drawn) == len(expected) > 0
-    for place, turn in expected:  # in an order of pinocchio's own
-        gaps = [np.abs(place - p).max() + np.abs(turn - r).max() for p, r in drawn]
+    for position, rotation in expected:  # pinocchio orders the shapes differently
+        gaps = [np.abs(position - p).max() + np.abs(rotation - r).max() for p, r in drawn]
         assert min(gaps) < 1e-9
     tip = data.oMf[robot.model.getFrameId(robot.tip, pinocchio.BODY)]
-    place, quaternion = figure.tool(q)
-    np.testing.assert_allclose(place, tip.translation, atol=1e-12)
+    position, quaternion = figure.tool(q)
+    np.testing.assert_allclose(position, tip.translation, atol=1e-12)
     np.testing.assert_allclose(matrix(quaternion), tip.rotation, atol=1e-9)
-    assert figure.reach >= np.linalg.norm(place)
+    assert figure.reach >= np.linalg.norm(position)
 
 
-def test_links_that_nothing_draws_are_sticks_between_the_joints():
+def test_links_without_shapes_are_drawn_as_sticks():
     robot = md.load_robot(BARE.format(shape=""))
     figure = robot_figure(robot)
     rods = [part for part in figure.parts if part.kind == "cylinder"]
@@ -73,7 +73,7 @@ def test_links_that_nothing_draws_are_sticks_between_the_joints():
 MESH = '<geometry><mesh filename="package://my_arm/arm.stl" scale="2 2 2"/></geometry>'
 
 
-def test_a_mesh_is_drawn_where_it_is_found_else_the_collision_shape(tmp_path):
+def test_a_missing_mesh_is_replaced_by_the_collision_shape(tmp_path):
     box = '<collision><geometry><box size="1 2 3"/></geometry></collision>'
     robot = md.load_robot(BARE.format(shape=f"<visual>{MESH}</visual>{box}"))
     (part,) = robot_figure(robot).parts
@@ -86,7 +86,7 @@ def test_a_mesh_is_drawn_where_it_is_found_else_the_collision_shape(tmp_path):
         assert part.file == str(tmp_path / "my_arm" / "arm.stl")
 
 
-def test_meshes_are_looked_for_in_a_workspace(tmp_path, monkeypatch):
+def test_meshes_are_searched_in_the_workspace(tmp_path, monkeypatch):
     (tmp_path / "share" / "arms").mkdir(parents=True)
     file = tmp_path / "share" / "arms" / "a.stl"
     file.touch()
@@ -96,7 +96,7 @@ def test_meshes_are_looked_for_in_a_workspace(tmp_path, monkeypatch):
     assert find_mesh("https://example.org/a.stl") == ""
 
 
-def test_a_mechanism_has_a_body_for_each_of_its_own():
+def test_a_mechanism_figure_has_all_bodies():
     mechanism = md.load_mechanism("four_bar")
     figure = mechanism_figure(mechanism)
     poses = figure.poses(mechanism.q0)
@@ -106,7 +106,7 @@ def test_a_mechanism_has_a_body_for_each_of_its_own():
     assert {part.body for part in figure.parts} == set(range(len(mechanism.bodies)))
 
 
-def test_what_is_drawn_beyond_the_last_joint_belongs_to_the_reach():
+def test_shapes_beyond_the_last_joint_extend_the_reach():
     rod = """<visual><origin xyz="0 0 0.6"/><geometry><cylinder radius="0.02" length="1.2"/>
     </geometry></visual>"""
     robot = md.load_robot(BARE.format(shape=rod))
@@ -114,14 +114,14 @@ def test_what_is_drawn_beyond_the_last_joint_belongs_to_the_reach():
 
 
 @pytest.mark.parametrize("height", [0.1, 1.1, 3.0])
-def test_an_upright_arm_is_in_the_picture(height):
-    """Seen by a camera that looks along an axis, with a field of so many rad."""
+def test_an_upright_arm_is_within_the_field_of_view(height):
+    """All points are projected into the field of view of the initial camera."""
     first = SimpleNamespace()
     look_at(SimpleNamespace(initial_camera=first, get_clients=dict, on_client_connect=id), height)
-    away = np.subtract(first.position, first.look_at)
-    to_eye = away / np.linalg.norm(away)
+    offset = np.subtract(first.position, first.look_at)
+    to_eye = offset / np.linalg.norm(offset)
     up = np.array([0.0, 0.0, 1.0]) - to_eye[2] * to_eye
     up /= np.linalg.norm(up)
     for point in ([0.0, 0.0, height], [0.0, 0.0, 0.0], [height, 0.0, 0.0], [0.0, height, 0.0]):
-        seen = np.array(point) - first.position
-        assert abs(seen @ up) / (-seen @ to_eye) < np.tan(0.5 * first.fov), point
+        ray = np.array(point) - first.position
+        assert abs(ray @ up) / (-ray @ to_eye) < np.tan(0.5 * first.fov), point
