@@ -25,7 +25,7 @@ from manip_dyn.cli.terminal import Bar, status_line
 from manip_dyn.core.files import bundled_robots
 from manip_dyn.core.interruption import Terminated, raise_terminated, signals_delayed
 from manip_dyn.demo.scenarios import scenario
-from manip_dyn.export.selection import straight_kernels
+from manip_dyn.export import straight_kernels
 from manip_dyn.studies import paper
 
 CIRCLE = [

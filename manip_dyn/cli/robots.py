@@ -229,7 +229,7 @@ def _print_identification(result: Identification) -> None:
 
 def configure_export(command: argparse.ArgumentParser) -> None:
     """Add description and options of `manip_dyn export`."""
-    from manip_dyn.export.selection import KNOWN, USUAL
+    from manip_dyn.export import DEFAULT_KERNELS, KERNEL_NAMES
 
     command.description = (
         "Write kernels of a robot as C99 without dependencies: header, source, CMakeLists.txt and "
@@ -246,11 +246,11 @@ def configure_export(command: argparse.ArgumentParser) -> None:
     command.add_argument("--c", required=True, metavar="DIR", help="folder of the C files")
     kernels = command.add_argument(
         "--kernels",
-        default=",".join(USUAL),
+        default=",".join(DEFAULT_KERNELS),
         metavar="NAMES",
-        help=f"comma separated, or all (default: {', '.join(USUAL)})",
+        help=f"comma separated, or all (default: {', '.join(DEFAULT_KERNELS)})",
     )
-    complete_with(kernels, lambda: (ALL, *KNOWN))
+    complete_with(kernels, lambda: (ALL, *KERNEL_NAMES))
     command.add_argument("--frame", help="link of pose and Jacobian (default: the tool)")
     command.add_argument("--name", help="prefix of files and functions (default: the robot's)")
     command.add_argument("--float", action="store_true", help="single precision")
@@ -259,8 +259,8 @@ def configure_export(command: argparse.ArgumentParser) -> None:
 
 
 def _export(options: argparse.Namespace) -> int:
+    from manip_dyn.export import straight_kernels
     from manip_dyn.export.c99 import export_c
-    from manip_dyn.export.selection import straight_kernels
 
     robot = robot_of(options)
     names = [name.strip() for name in options.kernels.split(",") if name.strip()]

@@ -1,6 +1,5 @@
-"""Kernels where they are needed: as C source, and as functions of PyTorch and JAX."""
+"""Export of kernels as C source and as functions of PyTorch and JAX."""
 
-from manip_dyn.export.array_libraries import jax_function, torch_function
-from manip_dyn.export.c99 import export_c
+from manip_dyn.core.lazy import lazy_package
 
-__all__ = ["export_c", "jax_function", "torch_function"]
+__getattr__, __dir__, __all__ = lazy_package(__name__)

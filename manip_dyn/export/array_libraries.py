@@ -19,152 +19,155 @@ Shape = tuple[int, ...]
 
 
 class Library(NamedTuple):
-    """What each library does in its own way.
+    """Functions of an array library.
 
     Attributes:
-        array: Returns what is given under a name, of a size, as an array (..., k) of the library.
-        broadcast: Returns the shape that several have in common; raises what is in `misfit`.
-        stretched: Returns an array with another shape.
-        joined: Returns arrays side by side along their last axis.
-        call: Returns y (..., m) of a function of x (..., k).
-        misfit: What `broadcast` raises.
+        array: Converts an argument with a name and a size to an array (..., k).
+        broadcast: Returns the common shape of several shapes.
+        broadcast_to: Broadcasts an array to a shape.
+        concatenate: Concatenates arrays along their last axis.
+        call: Evaluates a function of one vector, y (..., m), at x (..., k).
+        error: The exception that `broadcast` raises.
     """
 
     array: Callable[[str, Any, int], Any]
     broadcast: Callable[..., Shape]
-    stretched: Callable[[Any, Shape], Any]
-    joined: Callable[[list[Any]], Any]
+    broadcast_to: Callable[[Any, Shape], Any]
+    concatenate: Callable[[list[Any]], Any]
     call: Callable[[VectorFunction, Any], Any]
-    misfit: type[Exception]
+    error: type[Exception]
 
 
-def wrapped(made: VectorFunction, library: Library) -> Callable[..., Any]:
-    """Return a kernel of one vector as a function of its arguments, each (..., size)."""
-    kernel, sizes, shape = made.kernel, arguments_of(made), shape_of(made)
+def library_function(function: VectorFunction, library: Library) -> Callable[..., Any]:
+    """Return a kernel as a function of its arguments (..., size), arrays of a library."""
+    kernel, sizes, shape = function.kernel, arguments_of(function), shape_of(function)
 
-    def function(*arguments: Any) -> Any:
+    def call(*arguments: Any) -> Any:
         if len(arguments) != len(sizes):
             raise ManipDynError(
-                f"{kernel} got {len(arguments)} arguments; expected {', '.join(sizes)}"
+                f"Arguments of {kernel} must be {', '.join(sizes)}, got {len(arguments)} "
+                "argument(s)."
             )
         arrays = []
-        for (name, size), given in zip(sizes.items(), arguments, strict=True):
-            arrays.append(library.array(name, given, size))
+        for (name, size), argument in zip(sizes.items(), arguments, strict=True):
+            arrays.append(library.array(name, argument, size))
             _check_size(name, arrays[-1].shape, size)
         try:
-            states = library.broadcast(*(each.shape[:-1] for each in arrays))
-        except library.misfit as error:
+            states = library.broadcast(*(array.shape[:-1] for array in arrays))
+        except library.error as error:
             raise ManipDynError(
-                f"the arguments of {kernel} do not fit together: {error}"
+                f"Arguments of {kernel} must have shapes that broadcast: {error}."
             ) from None
-        wide = [library.stretched(each, (*states, each.shape[-1])) for each in arrays]
-        return library.call(made, library.joined(wide)).reshape(*states, *shape)
+        stretched = [library.broadcast_to(x, (*states, x.shape[-1])) for x in arrays]
+        result = library.call(function, library.concatenate(stretched))
+        return result.reshape(*states, *shape)
 
-    function.__name__ = function.__qualname__ = kernel
-    function.__doc__ = f"Return {kernel} of '{made.robot.name}' for {', '.join(sizes)}."
-    return function
+    call.__name__ = call.__qualname__ = kernel
+    call.__doc__ = f"Return {kernel} of '{function.robot.name}' for {', '.join(sizes)}."
+    return call
 
 
-def not_numbers(name: str, given: Any, size: int) -> ManipDynError:
-    """Return the error of an argument that is no array of real numbers."""
-    return ManipDynError(f"{name} is {str(given)[:80]!r}; expected numbers (..., {size})")
+def type_error(name: str, argument: Any, size: int) -> ManipDynError:
+    """Return the error for an argument that is not an array of real numbers."""
+    return ManipDynError(f"{name} must be numbers (..., {size}), got {str(argument)[:80]!r}.")
 
 
 def _check_size(name: str, shape: Sequence[int], size: int) -> None:
     if not shape or shape[-1] != size:
-        raise ManipDynError(f"{name} has shape {tuple(shape)}; expected (..., {size})")
+        raise ManipDynError(f"{name} must have shape (..., {size}), got {tuple(shape)}.")
 
 
 def torch_function(robot: Robot, kernel: str, frame: str | None = None) -> Callable[..., Any]:
-    """Return a kernel as a function of PyTorch's tensors, for `backward`, `func.vmap` and so on.
+    """Return a kernel as a function of PyTorch tensors, for `backward`, `func.vmap` and others.
 
-    It takes the kernel's arguments, each with the shape (..., size), and returns (..., shape of
-    the result): tensors in double precision on the CPU, or what becomes one, such as lists. It
-    runs the same machine code as `customize`, many states in SIMD lanes. Its derivatives, reverse
-    and forward, of any order, are exact and compiled, too, when they are first asked for. The dry
-    friction of joints is left out.
+    The arguments are those of the kernel with shapes (..., size), tensors in double precision on
+    the CPU or objects that can be converted, such as lists. The result has the shape (...,
+    *shape). The function executes the machine code of `customize`, with many states in SIMD
+    lanes. Its reverse and forward derivatives of any order are exact and compiled at their first
+    use. Dry friction of the joints is omitted.
 
     Args:
         robot: From `load_robot`.
         kernel: The name of a kernel, see `Kernels`, or ``gravity``.
-        frame: The link whose pose and Jacobian are meant; default: the tool, `robot.tip`.
+        frame: Name of the link for pose and Jacobian; default: the tool, `robot.tip`.
 
     Raises:
-        ManipDynError: For an unknown kernel or link, a kernel in loops, or without PyTorch; from
-            the function for tensors of another type, on another device, or that do not fit.
+        ManipDynError: If kernel or link is unknown, the robot has too many joints, or PyTorch is
+            not installed. The returned function raises it for tensors of another type, device or
+            shape.
     """
-    made = checked_vector_function(robot, kernel, frame)
+    function = checked_vector_function(robot, kernel, frame)
     torch = required_module("torch", "torch_function needs", "torch")
     from manip_dyn.export.torch_autograd import call
 
-    def tensor(name: str, given: Any, size: int) -> Any:
-        if not isinstance(given, torch.Tensor):
+    def tensor(name: str, argument: Any, size: int) -> Any:
+        if not isinstance(argument, torch.Tensor):
             try:
-                given = torch.as_tensor(given, dtype=torch.float64)
+                argument = torch.as_tensor(argument, dtype=torch.float64)
             except (TypeError, ValueError, RuntimeError) as error:
-                raise not_numbers(name, given, size) from error
-        if given.dtype != torch.float64 or given.device.type != "cpu":
+                raise type_error(name, argument, size) from error
+        if argument.dtype != torch.float64 or argument.device.type != "cpu":
             raise ManipDynError(
-                f"{name} is {given.dtype} on {given.device}; expected torch.float64 on the cpu"
+                f"{name} must be torch.float64 on cpu, got {argument.dtype} on {argument.device}."
             )
-        return given
+        return argument
 
     library = Library(
         array=tensor,
         broadcast=torch.broadcast_shapes,
-        stretched=torch.broadcast_to,
-        joined=lambda tensors: torch.cat(tensors, dim=-1),
+        broadcast_to=torch.broadcast_to,
+        concatenate=lambda tensors: torch.cat(tensors, dim=-1),
         call=call,
-        misfit=RuntimeError,
+        error=RuntimeError,
     )
-    return wrapped(made, library)
+    return library_function(function, library)
 
 
 def jax_function(robot: Robot, kernel: str, frame: str | None = None) -> Callable[..., Any]:
-    """Return a kernel as a function of JAX arrays, for `jit`, `vmap`, `grad` and their like.
+    """Return a kernel as a function of JAX arrays, for `jit`, `vmap`, `grad` and others.
 
-    It takes the kernel's arguments, each with the shape (..., size), and returns (..., shape of
-    the result) in double precision, which JAX must be told to use:
-    ``jax.config.update("jax_enable_x64", True)``. It calls the same machine code as `customize`,
-    many states in SIMD lanes, on the CPU. Its derivatives, forward and reverse, of any order, are
-    exact and compiled, too, when they are first asked for. The dry friction of joints is left
-    out.
+    The arguments are those of the kernel with shapes (..., size). The result has the shape (...,
+    *shape) in double precision, which requires ``jax.config.update("jax_enable_x64", True)``. The
+    function executes the machine code of `customize` on the CPU, with many states in SIMD lanes.
+    Its forward and reverse derivatives of any order are exact and compiled at their first use.
+    Dry friction of the joints is omitted.
 
     Args:
         robot: From `load_robot`.
         kernel: The name of a kernel, see `Kernels`, or ``gravity``.
-        frame: The link whose pose and Jacobian are meant; default: the tool, `robot.tip`.
+        frame: Name of the link for pose and Jacobian; default: the tool, `robot.tip`.
 
     Raises:
-        ManipDynError: For an unknown kernel or link, a kernel in loops, or without JAX; from the
-            function for shapes that do not fit, or while JAX computes in single precision.
+        ManipDynError: If kernel or link is unknown, the robot has too many joints, or JAX is not
+            installed. The returned function raises it for invalid shapes, and while JAX computes
+            in single precision.
     """
-    made = checked_vector_function(robot, kernel, frame)
+    function = checked_vector_function(robot, kernel, frame)
     jax = required_module("jax", "jax_function needs", "jax")
     from manip_dyn.export.jax_primitives import call
 
     numpy = jax.numpy
 
-    def array(name: str, given: Any, size: int) -> Any:
+    def array(name: str, argument: Any, size: int) -> Any:
         if not jax.config.jax_enable_x64:
             raise ManipDynError(
-                f"JAX computes {kernel} in single precision; expected "
-                'jax.config.update("jax_enable_x64", True) before'
+                f"{kernel} requires double precision in JAX: call "
+                'jax.config.update("jax_enable_x64", True) first.'
             )
         try:
-            found = numpy.asarray(given)
-            if not numpy.issubdtype(found.dtype, numpy.number) or numpy.iscomplexobj(found):
-                raise TypeError(found.dtype)
+            numbers = numpy.asarray(argument)
+            if not numpy.issubdtype(numbers.dtype, numpy.number) or numpy.iscomplexobj(numbers):
+                raise TypeError(numbers.dtype)
         except (TypeError, ValueError) as error:
-            raise not_numbers(name, given, size) from error
-        return found.astype(numpy.float64)
+            raise type_error(name, argument, size) from error
+        return numbers.astype(numpy.float64)
 
     library = Library(
         array=array,
         broadcast=numpy.broadcast_shapes,
-        stretched=numpy.broadcast_to,
-        joined=lambda arrays: numpy.concatenate(arrays, axis=-1),
+        broadcast_to=numpy.broadcast_to,
+        concatenate=lambda arrays: numpy.concatenate(arrays, axis=-1),
         call=call,
-        misfit=ValueError,
+        error=ValueError,
     )
-    return wrapped(made, library)
+    return library_function(function, library)

@@ -1,9 +1,9 @@
-"""Two primitives of JAX for all kernels: a function y(x), and what is linear in its derivative.
+"""Two primitives of JAX for all kernels: a function y(x), and its linear derivative.
 
-`value` computes y(x); `linear` computes J(x) d or, transposed, J(x)^T d, linear in d. Their rules
-need no other: the tangent of y is J d; the transpose of J d is J^T d; and what J(x) d changes by
-with x is the tangent of a function of (x, d), again. On the CPU both are calls of machine code by
-XLA itself, elsewhere by way of Python.
+`value` computes y(x). `linear` computes J(x) d or, transposed, J(x)^T d, which is linear in d. The
+rules of the two primitives are complete: the tangent of y is J d, the transpose of J d is J^T d,
+and the derivative of J(x) d by x is the tangent of a function of (x, d). On the CPU, XLA calls
+machine code directly, on other devices through Python.
 """
 
 from __future__ import annotations
@@ -23,63 +23,63 @@ value = Primitive("manip_dyn_value")
 linear = Primitive("manip_dyn_linear")
 
 
-def call(made: VectorFunction, x: Any) -> Any:
-    """Return y (..., outputs) of x (..., inputs), both in double precision."""
-    return value.bind(x, made=made)
+def call(function: VectorFunction, x: Any) -> Any:
+    """Return y (..., outputs) for x (..., inputs), both in double precision."""
+    return value.bind(x, function=function)
 
 
-def _direction(made: VectorFunction, transposed: bool) -> VectorFunction:
-    return made.adjoint if transposed else made.tangent
+def _direction(function: VectorFunction, transposed: bool) -> VectorFunction:
+    return function.adjoint if transposed else function.tangent
 
 
 # ------------------------------------------------------------------------------ shapes and calls
-def _abstract_value(x: Any, *, made: VectorFunction) -> Any:
-    return jax.core.ShapedArray((*x.shape[:-1], made.outputs), np.dtype(np.float64))
+def _abstract_value(x: Any, *, function: VectorFunction) -> Any:
+    return jax.core.ShapedArray((*x.shape[:-1], function.outputs), np.dtype(np.float64))
 
 
-def _abstract_linear(x: Any, d: Any, *, made: VectorFunction, transposed: bool) -> Any:
-    size = made.inputs if transposed else made.outputs
+def _abstract_linear(x: Any, d: Any, *, function: VectorFunction, transposed: bool) -> Any:
+    size = function.inputs if transposed else function.outputs
     return jax.core.ShapedArray((*x.shape[:-1], size), np.dtype(np.float64))
 
 
-@partial(jax.jit, static_argnames="made")
-def _run_value(x: Any, *, made: VectorFunction) -> Any:
-    return value.bind(x, made=made)
+@partial(jax.jit, static_argnames="function")
+def _run_value(x: Any, *, function: VectorFunction) -> Any:
+    return value.bind(x, function=function)
 
 
-@partial(jax.jit, static_argnames=("made", "transposed"))
-def _run_linear(x: Any, d: Any, *, made: VectorFunction, transposed: bool) -> Any:
-    return linear.bind(x, d, made=made, transposed=transposed)
+@partial(jax.jit, static_argnames=("function", "transposed"))
+def _run_linear(x: Any, d: Any, *, function: VectorFunction, transposed: bool) -> Any:
+    return linear.bind(x, d, function=function, transposed=transposed)
 
 
-def _linear_as_value(x: Any, d: Any, *, made: VectorFunction, transposed: bool) -> Any:
+def _linear_as_value(x: Any, d: Any, *, function: VectorFunction, transposed: bool) -> Any:
     both = jax.numpy.concatenate([x, d], axis=-1)
-    return value.bind(both, made=_direction(made, transposed))
+    return value.bind(both, function=_direction(function, transposed))
 
 
-def by_python(x: Any, *, made: VectorFunction) -> Any:
-    """Call by way of Python, where XLA cannot call machine code of the CPU."""
+def by_python(x: Any, *, function: VectorFunction) -> Any:
+    """Call a kernel through Python, for devices other than the CPU."""
 
-    def write(given: Any) -> Any:
-        states = np.ascontiguousarray(given).reshape(-1, made.inputs)
-        out = np.empty((len(states), made.outputs))
-        write_rows(made, states, out)
-        return out.reshape(*given.shape[:-1], made.outputs)
+    def write(values: Any) -> Any:
+        states = np.ascontiguousarray(values).reshape(-1, function.inputs)
+        out = np.empty((len(states), function.outputs))
+        write_rows(function, states, out)
+        return out.reshape(*values.shape[:-1], function.outputs)
 
-    result = jax.ShapeDtypeStruct((*x.shape[:-1], made.outputs), np.float64)
+    result = jax.ShapeDtypeStruct((*x.shape[:-1], function.outputs), np.float64)
     return jax.pure_callback(write, result, x, vmap_method="broadcast_all")
 
 
-def _by_xla(context: Any, x: Any, *, made: VectorFunction) -> Any:
-    return jax.ffi.ffi_lowering(_target(made))(context, x)
+def _by_xla(context: Any, x: Any, *, function: VectorFunction) -> Any:
+    return jax.ffi.ffi_lowering(_target(function))(context, x)
 
 
 @cache
-def _target(made: VectorFunction) -> str:
-    """Return the name under which XLA knows a function; it is compiled now if it is new."""
+def _target(function: VectorFunction) -> str:
+    """Return the name of a function in XLA; the first call compiles and registers it."""
     from numba import cfunc
 
-    module: Any = rows_module(made)
+    module: Any = rows_module(function)
     name = f"manip_dyn_{module.__name__}"
     handler = cfunc(module.HANDLER)(module.handler)
     _handlers.append(handler)
@@ -88,56 +88,58 @@ def _target(made: VectorFunction) -> str:
 
 
 _handlers: list[Any] = []
-"""Kept as long as XLA may call them."""
+"""References that keep the handlers alive for XLA."""
 
 
 # ------------------------------------------------------------------------------ derivatives
-def _value_tangent(primals: Any, tangents: Any, *, made: VectorFunction) -> Any:
+def _value_tangent(primals: Any, tangents: Any, *, function: VectorFunction) -> Any:
     (x,), (d,) = primals, tangents
-    y = value.bind(x, made=made)
+    y = value.bind(x, function=function)
     if type(d) is ad.Zero:
         return y, ad.Zero.from_primal_value(y)
-    return y, linear.bind(x, d, made=made, transposed=False)
+    return y, linear.bind(x, d, function=function, transposed=False)
 
 
-def _linear_tangent(primals: Any, tangents: Any, *, made: VectorFunction, transposed: bool) -> Any:
+def _linear_tangent(
+    primals: Any, tangents: Any, *, function: VectorFunction, transposed: bool
+) -> Any:
     (x, d), (by_x, by_d) = primals, tangents
-    result = linear.bind(x, d, made=made, transposed=transposed)
-    parts = []
+    result = linear.bind(x, d, function=function, transposed=transposed)
+    terms = []
     if type(by_d) is not ad.Zero:
-        parts.append(linear.bind(x, by_d, made=made, transposed=transposed))
+        terms.append(linear.bind(x, by_d, function=function, transposed=transposed))
     if type(by_x) is not ad.Zero:
         both = jax.numpy.concatenate([x, d], axis=-1)
-        moving = jax.numpy.concatenate([by_x, jax.numpy.zeros_like(d)], axis=-1)
-        outer = _direction(made, transposed)
-        parts.append(linear.bind(both, moving, made=outer, transposed=False))
-    if not parts:
+        direction = jax.numpy.concatenate([by_x, jax.numpy.zeros_like(d)], axis=-1)
+        outer = _direction(function, transposed)
+        terms.append(linear.bind(both, direction, function=outer, transposed=False))
+    if not terms:
         return result, ad.Zero.from_primal_value(result)
-    return result, sum(parts[1:], parts[0])
+    return result, sum(terms[1:], terms[0])
 
 
 def _linear_transpose(
-    weight: Any, x: Any, d: Any, *, made: VectorFunction, transposed: bool
+    weight: Any, x: Any, d: Any, *, function: VectorFunction, transposed: bool
 ) -> Any:
     if ad.is_undefined_primal(x) or type(weight) is ad.Zero:
         return [None, ad.Zero(d.aval)]
-    return [None, linear.bind(x, weight, made=made, transposed=not transposed)]
+    return [None, linear.bind(x, weight, function=function, transposed=not transposed)]
 
 
-# ------------------------------------------------------------------------------ many at once
-def _value_batch(arguments: Any, axes: Any, *, made: VectorFunction) -> Any:
-    return value.bind(jax.numpy.moveaxis(arguments[0], axes[0], 0), made=made), 0
+# ------------------------------------------------------------------------------ batches
+def _value_batch(arguments: Any, axes: Any, *, function: VectorFunction) -> Any:
+    return value.bind(jax.numpy.moveaxis(arguments[0], axes[0], 0), function=function), 0
 
 
 def _linear_batch(arguments: Any, axes: Any, **parameters: Any) -> Any:
-    """Let the states of both arguments be the same, axis by axis."""
+    """Broadcast both arguments to the same states."""
     pairs = list(zip(arguments, axes, strict=True))
-    count = next(each.shape[axis] for each, axis in pairs if axis is not None)
+    count = next(array.shape[axis] for array, axis in pairs if axis is not None)
     first = [
-        jax.numpy.broadcast_to(each, (count, *each.shape))
+        jax.numpy.broadcast_to(array, (count, *array.shape))
         if axis is None
-        else jax.numpy.moveaxis(each, axis, 0)
-        for each, axis in pairs
+        else jax.numpy.moveaxis(array, axis, 0)
+        for array, axis in pairs
     ]
     return linear.bind(*first, **parameters), 0
 

@@ -1,4 +1,7 @@
-"""Template of a kernel for states in rows, the layout of PyTorch and JAX."""
+"""Template of a kernel for states in rows, the layout of PyTorch and JAX.
+
+Eight states at a time are copied from rows to the columns of a batched kernel.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,12 @@ def _pointer_to(kind: Any) -> Any:
 
 
 words_at: Any = _pointer_to(types.int64)
-"""``words_at(address)``: integers of eight bytes."""
+"""``words_at(address)``: pointer to integers of eight bytes."""
 numbers_at: Any = _pointer_to(types.float64)
-"""``numbers_at(address)``: numbers in double precision."""
+"""``numbers_at(address)``: pointer to numbers in double precision."""
 
 
-# Bound for each kernel.
+# Parameters of the template.
 BATCH: Any = None
 """The batched kernel."""
 INPUTS, OUTPUTS, LANES = 1, 1, 8
@@ -52,7 +55,7 @@ def rows(x, out):
                 out[first + lane, i] = results[i, lane]
 
 
-# Places of what XLA's C interface for custom calls hands over, in words of eight bytes
+# Offsets in the structures of XLA's C interface for custom calls, in words of eight bytes
 # (xla/ffi/api/c_api.h: XLA_FFI_CallFrame, _Args, _Rets, _Buffer, _Metadata_Extension).
 EXTENSION, ARGUMENTS, RESULTS = 1, 9, 14
 DATA, RANK, EXTENTS = 3, 4, 5
@@ -64,21 +67,21 @@ HANDLER = types.int64(types.CPointer(types.int64))
 
 
 def handler(frame):
-    """Run a call of XLA's, or say which version of the interface this is."""
+    """Execute a call from XLA, or return the version of the interface."""
     if frame[EXTENSION] != 0:
         extension = words_at(frame[EXTENSION])
         if (extension[KIND] & 0xFFFFFFFF) == METADATA_KIND:
-            told = words_at(extension[METADATA])
-            told[VERSION] = INTERFACE
+            metadata = words_at(extension[METADATA])
+            metadata[VERSION] = INTERFACE
             return 0
-    given = words_at(words_at(frame[ARGUMENTS])[0])
-    made = words_at(words_at(frame[RESULTS])[0])
-    extents = words_at(given[EXTENTS])
+    argument = words_at(words_at(frame[ARGUMENTS])[0])
+    result = words_at(words_at(frame[RESULTS])[0])
+    extents = words_at(argument[EXTENTS])
     states = 1
-    for axis in range(given[RANK] - 1):
+    for axis in range(argument[RANK] - 1):
         states *= extents[axis]
     rows(
-        carray(numbers_at(given[DATA]), (states, INPUTS)),
-        carray(numbers_at(made[DATA]), (states, OUTPUTS)),
+        carray(numbers_at(argument[DATA]), (states, INPUTS)),
+        carray(numbers_at(result[DATA]), (states, OUTPUTS)),
     )
     return 0

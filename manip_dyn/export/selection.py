@@ -1,4 +1,4 @@
-"""Which kernels are exported: their names checked, their graphs traced."""
+"""Selection of kernels for an export: checks of their names, and their expression graphs."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import Robot
 
 GRAVITY = Declaration("gravity", "dynamics", ("q",), lambda n: (n,))
-"""The efforts that hold the arm at rest, springs included."""
+"""The efforts that hold the arm at rest, including springs."""
 TAYLOR = "taylor"
-USUAL = (
+DEFAULT_KERNELS = (
     "forward_dynamics",
     "inverse_dynamics",
     "mass_matrix",
@@ -27,40 +27,40 @@ USUAL = (
     "forward_kinematics",
     "jacobian",
 )
-"""What is exported unless it is said."""
-KNOWN = (*BY_NAME, GRAVITY.name, TAYLOR)
-SECOND = ("second_derivatives", "switching")
-"""Modules of second derivatives: the longest lines of all."""
+"""Kernels that are exported by default."""
+KERNEL_NAMES = (*BY_NAME, GRAVITY.name, TAYLOR)
+SECOND_DERIVATIVES = ("second_derivatives", "switching")
+"""Modules of second derivatives, which have the longest straight-line code."""
 
 
 def straight_kernels(robot: Robot) -> tuple[str, ...]:
-    """Return the kernels of `robot` that are straight lines of a length that compilers take."""
-    return tuple(name for name in KNOWN if not _in_the_way(robot, name))
+    """Return the names of the kernels of `robot` that can be exported as straight-line code."""
+    return tuple(name for name in KERNEL_NAMES if not _size_error(robot, name))
 
 
 def selected(robot: Robot, names: Iterable[str]) -> list[str]:
-    """Return the names of kernels, each once.
+    """Return the names of kernels without duplicates.
 
     Raises:
-        ManipDynError: If one is unknown, or no straight line for so many joints; if there is none.
+        ManipDynError: If there is no name, a name is unknown, or the robot has too many joints.
     """
     if isinstance(names, str) or not isinstance(names, Iterable):
         names = [names]
-    given = list(names)
-    if not given:
-        raise ManipDynError(f"kernels is empty; expected some of {', '.join(KNOWN)}")
-    for name in given:
-        if name not in KNOWN:
-            raise ManipDynError(f"there is no kernel {name!r}{closest(name, KNOWN)}")
-    chosen = list(dict.fromkeys(given))
-    for name in chosen:
-        if why := _in_the_way(robot, name):
-            raise ManipDynError(f"{name} of '{robot.name}' ({robot.n} joints) {why}")
-    return chosen
+    requested = list(names)
+    if not requested:
+        raise ManipDynError(f"kernels must not be empty; known: {', '.join(KERNEL_NAMES)}")
+    for name in requested:
+        if name not in KERNEL_NAMES:
+            raise ManipDynError(f"There is no kernel {name!r}{closest(name, KERNEL_NAMES)}")
+    unique = list(dict.fromkeys(requested))
+    for name in unique:
+        if error := _size_error(robot, name):
+            raise ManipDynError(error)
+    return unique
 
 
 def traced(equations: Equations, names: Sequence[str]) -> list[Function]:
-    """Return the graphs of kernels, without the Taylor series."""
+    """Return the expression graphs of kernels, except the Taylor series."""
     return [
         gravity(equations) if name == GRAVITY.name else trace(equations, BY_NAME[name])
         for name in names
@@ -74,23 +74,24 @@ def declaration_of(kernel: str) -> Declaration:
 
 
 def gravity(equations: Equations, argument: str = "q") -> Function:
-    """Return the inverse dynamics at rest, with positions of the given name."""
+    """Return the inverse dynamics at rest; `argument` is the name of the positions."""
     graph, n = Graph(), equations.n
     q = [graph.input(f"{argument}[{i}]") for i in range(n)]
-    still = [graph.constant(0.0)] * n
-    efforts = [graph.lift(each) for each in equations.inverse_dynamics(q, still, still)]
-    return Function(GRAVITY, graph, (n,), [((i,), each) for i, each in enumerate(efforts)])
+    zero = [graph.constant(0.0)] * n
+    efforts = [graph.lift(value) for value in equations.inverse_dynamics(q, zero, zero)]
+    return Function(GRAVITY, graph, (n,), [((i,), value) for i, value in enumerate(efforts)])
 
 
-def _in_the_way(robot: Robot, name: str) -> str:
-    """Return why a kernel of this robot is no straight line, or nothing."""
+def _size_error(robot: Robot, name: str) -> str:
+    """Return why a kernel of this robot cannot be straight-line code, or ""."""
     if name in (GRAVITY.name, TAYLOR):
         return ""
     declaration = BY_NAME[name]
-    longest = LONGEST if declaration.module in SECOND else declaration.longest
+    longest = LONGEST if declaration.module in SECOND_DERIVATIVES else declaration.longest
     if robot.n <= longest:
         return ""
     return (
-        f"would be too long a straight line; expected at most {longest:g} joints for it (lock "
-        "joints), or what is a straight line of any length, such as forward_dynamics"
+        f"{name} requires at most {longest:g} joints to be exported, got {robot.n} joints of "
+        f"'{robot.name}'. Lock joints, or export kernels without a limit, such as "
+        "forward_dynamics."
     )

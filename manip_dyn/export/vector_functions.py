@@ -26,7 +26,7 @@ from manip_dyn.core.cache import source_of
 from manip_dyn.core.checks import Matrix
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.specialized import specialized
-from manip_dyn.export import row_kernels as rows
+from manip_dyn.export import row_kernels
 from manip_dyn.export.selection import GRAVITY, TAYLOR, declaration_of, gravity, selected
 from manip_dyn.robot import Robot
 from manip_dyn.robot.model import checked_robot
@@ -35,7 +35,7 @@ TANGENT, ADJOINT = "tangent", "adjoint"
 
 
 class Expressions(NamedTuple):
-    """What a function computes: inputs x (k,) and outputs y (m,) of a graph."""
+    """Inputs x (k,) and outputs y (m,) of an expression graph."""
 
     graph: Graph
     x: list[Scalar]
@@ -43,26 +43,26 @@ class Expressions(NamedTuple):
 
 
 class VectorFunction:
-    """A function y (m,) of x (k,).
+    """A function y (m,) of x (k,): a kernel or one of its derivatives.
 
     Attributes:
-        robot: Whose it is.
-        frame: The link whose kinematics are meant.
-        kernel: Which one it comes from.
-        chain: `TANGENT` and `ADJOINT`, one after the other, from the kernel on.
+        robot: The robot.
+        frame: Name of the link for the kinematics.
+        kernel: Name of the kernel.
+        chain: Sequence of `TANGENT` and `ADJOINT` that are applied to the kernel.
     """
 
     def __init__(self, robot: Robot, frame: str, kernel: str, chain: tuple[str, ...] = ()):
-        """Take which function it is; it is traced when it is needed."""
+        """Initialize the function; its expressions are computed at their first use."""
         self.robot, self.frame, self.kernel, self.chain = robot, frame, kernel, chain
 
     def __repr__(self) -> str:
         """Return robot and name."""
-        return f"Vector('{self.robot.name}', {self.name})"
+        return f"VectorFunction('{self.robot.name}', {self.name})"
 
     @property
     def name(self) -> str:
-        """A name for it."""
+        """Name of the function."""
         return "_".join((self.kernel, *self.chain))
 
     @property
@@ -87,29 +87,29 @@ class VectorFunction:
 
     @cached_property
     def expressions(self) -> Expressions:
-        """The expressions."""
+        """The function as expressions."""
         equations = Equations(self.robot, self.robot.frame(self.frame))
         if not self.chain:
             return _of_kernel(equations, declaration_of(self.kernel))
-        *before, last = self.chain
-        inner = vector_function(self.robot, self.frame, self.kernel, tuple(before)).expressions
+        *previous, last = self.chain
+        inner = vector_function(self.robot, self.frame, self.kernel, tuple(previous)).expressions
         if last == TANGENT:
             return _tangent(inner)
-        special = self.kernel == "forward_dynamics" and not before
-        return _dynamics_adjoint(equations, inner) if special else _adjoint(inner)
+        is_dynamics = self.kernel == "forward_dynamics" and not previous
+        return _dynamics_adjoint(equations, inner) if is_dynamics else _adjoint(inner)
 
     def function(self) -> Function:
-        """Return it as what modules are emitted from, with the arguments ``x`` and ``out``."""
+        """Return the function with the arguments ``x`` and ``out`` for code generation."""
         graph, _, y = self.expressions
         declaration = Declaration(self.name, "vector", ("x",), lambda n: (len(y),))
-        return Function(declaration, graph, (len(y),), [((i,), each) for i, each in enumerate(y)])
+        return Function(declaration, graph, (len(y),), [((i,), x) for i, x in enumerate(y)])
 
 
 @lru_cache(maxsize=256)
 def vector_function(
     robot: Robot, frame: str, kernel: str, chain: tuple[str, ...] = ()
 ) -> VectorFunction:
-    """Return a function of one vector: the same one for the same arguments."""
+    """Return a function of one vector; equal arguments return the same object."""
     return VectorFunction(robot, frame, kernel, chain)
 
 
@@ -117,26 +117,26 @@ def checked_vector_function(robot: Robot, kernel: str, frame: str | None) -> Vec
     """Return a kernel as a function of one vector.
 
     Raises:
-        ManipDynError: For an unknown kernel or link, or what is no straight line.
+        ManipDynError: If kernel or link is unknown, or the robot has too many joints.
     """
     checked_robot(robot)
     if kernel == TAYLOR:
-        raise ManipDynError("taylor has no fixed size; expected the name of a kernel")
+        raise ManipDynError("kernel must have a result of fixed size, got 'taylor'.")
     selected(robot, [kernel])
     link = robot.tip if frame is None else frame
     robot.frame(link)
     return vector_function(robot, link, kernel)
 
 
-def arguments_of(made: VectorFunction) -> dict[str, int]:
-    """Return the kernel's arguments and their numbers of entries."""
-    names = declaration_of(made.kernel).arguments
-    return {name: argument_size(name, made.robot.n) for name in names}
+def arguments_of(function: VectorFunction) -> dict[str, int]:
+    """Return the names and sizes of the kernel's arguments."""
+    names = declaration_of(function.kernel).arguments
+    return {name: argument_size(name, function.robot.n) for name in names}
 
 
-def shape_of(made: VectorFunction) -> Shape:
+def shape_of(function: VectorFunction) -> Shape:
     """Return the shape of the kernel's result."""
-    return declaration_of(made.kernel).shape(made.robot.n)
+    return declaration_of(function.kernel).shape(function.robot.n)
 
 
 def _of_kernel(equations: Equations, declaration: Declaration) -> Expressions:
@@ -145,66 +145,66 @@ def _of_kernel(equations: Equations, declaration: Declaration) -> Expressions:
         inputs = [function.graph.input(f"x[{i}]") for i in range(equations.n)]
         return Expressions(function.graph, inputs, function.outputs)
     graph = Graph()
-    parts: list[list[Scalar]] = []
+    arrays: list[list[Scalar]] = []
     x: list[Scalar] = []
     for name in declaration.arguments:
         size = argument_size(name, equations.n)
-        parts.append([graph.input(f"x[{len(x) + i}]") for i in range(size)])
-        x += parts[-1]
-    result = getattr(equations, declaration.name)(*parts)
-    return Expressions(graph, x, [graph.lift(each) for each in _flat(result)])
+        arrays.append([graph.input(f"x[{len(x) + i}]") for i in range(size)])
+        x += arrays[-1]
+    result = getattr(equations, declaration.name)(*arrays)
+    return Expressions(graph, x, [graph.lift(value) for value in _flat(result)])
 
 
-def _more(inner: Expressions, count: int) -> list[Scalar]:
+def _new_inputs(inner: Expressions, count: int) -> list[Scalar]:
     return [inner.graph.input(f"x[{len(inner.x) + i}]") for i in range(count)]
 
 
 def _tangent(inner: Expressions) -> Expressions:
-    speeds = _more(inner, len(inner.x))
+    speeds = _new_inputs(inner, len(inner.x))
     return Expressions(inner.graph, [*inner.x, *speeds], rates(inner.y, inner.x, speeds))
 
 
 def _adjoint(inner: Expressions) -> Expressions:
-    weights = _more(inner, len(inner.y))
+    weights = _new_inputs(inner, len(inner.y))
     slopes = gradient(vectors.dot(weights, inner.y), inner.x)
     return Expressions(inner.graph, [*inner.x, *weights], slopes)
 
 
 def _dynamics_adjoint(equations: Equations, inner: Expressions) -> Expressions:
-    """Return the adjoint of the forward dynamics by way of the inverse dynamics: fewer lines."""
-    n, weights = equations.n, _more(inner, equations.n)
+    """Return the adjoint of the forward dynamics from the inverse dynamics, with fewer lines."""
+    n, weights = equations.n, _new_inputs(inner, equations.n)
     q, v, tau = (inner.x[i : i + n] for i in range(0, 3 * n, n))
     slopes = equations.forward_dynamics_adjoint(q, v, tau, weights)
-    flat = [inner.graph.lift(each) for each in _flat(slopes)]
+    flat = [inner.graph.lift(value) for value in _flat(slopes)]
     return Expressions(inner.graph, [*inner.x, *weights], flat)
 
 
 def _flat(values: Sequence) -> list:
-    return [x for each in values for x in (_flat(each) if isinstance(each, list) else [each])]
+    return [x for item in values for x in (_flat(item) if isinstance(item, list) else [item])]
 
 
 @lru_cache(maxsize=256)
-def rows_module(made: VectorFunction) -> ModuleType:
-    """Return the functions of `rows` for a function of one vector, generated at need."""
+def rows_module(function: VectorFunction) -> ModuleType:
+    """Return `row_kernels` instantiated for a function of one vector."""
     source = hashlib.sha256(source_of(Path(__file__).parent)).hexdigest()[:8]
     module = robot_module(
-        made.robot,
-        made.robot.frame(made.frame),
-        f"{made.name}_{source}",
-        lambda: module_text(made.robot.name, [made.function()]),
+        function.robot,
+        function.robot.frame(function.frame),
+        f"{function.name}_{source}",
+        lambda: module_text(function.robot.name, [function.function()]),
     )
     return specialized(
-        rows,
-        BATCH=getattr(module, made.name + BATCH),
-        INPUTS=made.inputs,
-        OUTPUTS=made.outputs,
+        row_kernels,
+        BATCH=getattr(module, function.name + BATCH),
+        INPUTS=function.inputs,
+        OUTPUTS=function.outputs,
         LANES=LANES,
-        _columns=on_stack(made.inputs, LANES),
-        _results=on_stack(made.outputs, LANES),
+        _columns=on_stack(function.inputs, LANES),
+        _results=on_stack(function.outputs, LANES),
     )
 
 
-def write_rows(made: VectorFunction, x: Matrix, out: Matrix) -> None:
+def write_rows(function: VectorFunction, x: Matrix, out: Matrix) -> None:
     """Write the results (m, outputs) for states x (m, inputs), both C-contiguous float64."""
-    function: Any = rows_module(made).rows
-    function(x, out)
+    compiled_rows: Any = rows_module(function).rows
+    compiled_rows(x, out)

@@ -1,4 +1,4 @@
-"""Without PyTorch or JAX there is one sentence that says what to install."""
+"""Errors without PyTorch or JAX contain the installation command."""
 
 import sys
 
@@ -10,7 +10,7 @@ import manip_dyn as md
 @pytest.mark.parametrize(
     ("library", "function"), [("torch", md.torch_function), ("jax", md.jax_function)]
 )
-def test_what_is_missing_is_named(library, function, monkeypatch):
+def test_a_missing_library_raises_an_error_with_a_command(library, function, monkeypatch):
     monkeypatch.setitem(sys.modules, library, None)
     expected = (
         rf"{library}_function needs {library}; expected pip install 'manip_dyn\[{library}\]'"

@@ -1,4 +1,4 @@
-"""Kernels as functions of PyTorch: the values of `customize`, exact derivatives, vmap."""
+"""Kernels as functions of PyTorch: values of `customize`, exact derivatives, vmap."""
 
 import numpy as np
 import pytest
@@ -17,15 +17,15 @@ def dynamics():
 
 
 def tensors(states):
-    return [torch.tensor(each, requires_grad=True) for each in states]
+    return [torch.tensor(state, requires_grad=True) for state in states]
 
 
 @pytest.mark.parametrize("kernel", ["forward_dynamics", "forward_kinematics"])
-def test_values_are_those_of_the_kernels(kernel):
-    function, own = md.torch_function(ROBOT, kernel), md.customize(ROBOT).unchecked
+def test_values_equal_those_of_the_kernels(kernel):
+    function, kernels = md.torch_function(ROBOT, kernel), md.customize(ROBOT).unchecked
     states = STATES[:1] if kernel == "forward_kinematics" else STATES
     expected = [
-        [getattr(own, kernel)(*states[:, i, j].copy()) for j in range(5)] for i in range(4)
+        [getattr(kernels, kernel)(*states[:, i, j].copy()) for j in range(5)] for i in range(4)
     ]
     result = function(*states)
     np.testing.assert_allclose(result, expected, rtol=1e-14, atol=1e-14)
@@ -33,25 +33,25 @@ def test_values_are_those_of_the_kernels(kernel):
     np.testing.assert_array_equal(mapped(*map(torch.tensor, states)), result)
 
 
-def test_derivatives_are_exact_both_ways_and_twice(dynamics):
+def test_first_and_second_derivatives_are_exact_in_both_modes(dynamics):
     states = tensors(STATES[:, 0])
     assert torch.autograd.gradcheck(dynamics, states, check_forward_ad=True)
     assert torch.autograd.gradgradcheck(dynamics, states)
-    state = [torch.tensor(each) for each in STATES[:, 0, 0]]
+    state = [torch.tensor(array) for array in STATES[:, 0, 0]]
     exact = md.customize(ROBOT).forward_dynamics_derivatives(*STATES[:, 0, 0])
-    for each in (torch.func.jacrev, torch.func.jacfwd):
-        slopes = each(dynamics, argnums=(0, 1, 2))(*state)
+    for jacobian in (torch.func.jacrev, torch.func.jacfwd):
+        slopes = jacobian(dynamics, argnums=(0, 1, 2))(*state)
         np.testing.assert_allclose(torch.stack(slopes), exact, rtol=1e-12, atol=1e-12)
 
 
-def test_bad_input_is_told(dynamics):
+def test_invalid_arguments_raise_an_error(dynamics):
     q, v, tau = STATES[:, 0, 0]
-    for words, arguments in (
-        ("forward_dynamics got 2 arguments; expected q, v, tau", (q, v)),
-        ("v has shape \\(3,\\); expected \\(..., 2\\)", (q, np.zeros(3), tau)),
-        ("q is 'home'; expected numbers \\(..., 2\\)", ("home", v, tau)),
-        ("do not fit together", (np.zeros((2, 2)), np.zeros((3, 2)), tau)),
-        ("q is torch.float32 on cpu; expected torch.float64", (torch.zeros(2), v, tau)),
+    for message, arguments in (
+        ("must be q, v, tau, got 2 argument", (q, v)),
+        ("v must have shape \\(..., 2\\), got \\(3,\\)", (q, np.zeros(3), tau)),
+        ("q must be numbers \\(..., 2\\), got 'home'", ("home", v, tau)),
+        ("must have shapes that broadcast", (np.zeros((2, 2)), np.zeros((3, 2)), tau)),
+        ("q must be torch.float64 on cpu, got torch.float32", (torch.zeros(2), v, tau)),
     ):
-        with pytest.raises(md.ManipDynError, match=words):
+        with pytest.raises(md.ManipDynError, match=message):
             dynamics(*arguments)

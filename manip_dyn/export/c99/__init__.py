@@ -1,4 +1,4 @@
-"""Kernels as C99 source: a second backend of the straight-line programs."""
+"""Kernels as C99 source, a second backend for straight-line programs."""
 
 from manip_dyn.export.c99.package import export_c
 

@@ -1,4 +1,4 @@
-"""C names, number types, and sines and cosines in C."""
+"""C names, floating-point types, and sines and cosines in C."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from manip_dyn.codegen.backend.trigonometry import COSINE, LIMIT, PARTS, SINE, T
 from manip_dyn.core.errors import ManipDynError
 
 SIGNIFICANT = 31
-"""Characters in which C99 tells external names apart at least (5.2.4.1)."""
+"""Significant characters of external names that C99 guarantees (5.2.4.1)."""
 SHORT = {
     "forward_dynamics_derivatives": "fd_derivatives",
     "inverse_dynamics_derivatives": "id_derivatives",
     "forward_dynamics_adjoint": "fd_adjoint",
     "forward_dynamics_second_derivatives": "fd_second_derivatives",
 }
-"""Kernels whose own names would be too long with a robot's name before them."""
+"""Short names of kernels whose names would be too long after a robot's name."""
 RESERVED = frozenset(
     [
         "auto",
@@ -80,38 +80,37 @@ RESERVED = frozenset(
         "virtual",
     ]
 )
-"""Words of C99 and C++."""
+"""Keywords of C99 and C++."""
 
 
 def c_name(kernel: str) -> str:
-    """Return what a kernel is called in C, behind the prefix."""
+    """Return the C name of a kernel without prefix."""
     return SHORT.get(kernel, kernel)
 
 
 def prefix_for(robot_name: str, name: str | None, single: bool, kernels: Sequence[str]) -> str:
-    """Return what all names begin with: `name`, or the robot's, with an f for single precision.
+    """Return the prefix of all names: `name`, or the robot's name, with an f if single.
 
-    The robot's is cut short where functions would else be the same in their significant
-    characters.
+    The robot's name is shortened if functions would have equal significant characters.
 
     Raises:
-        ManipDynError: If `name` is no C identifier in lower case, or too long.
+        ManipDynError: If `name` is not a C identifier in lower case, or too long.
     """
     if name is None:
         words = re.sub(r"[^a-z0-9]+", "_", robot_name.lower()).strip("_")
-        made = words if words[:1].isalpha() else f"arm_{words}".rstrip("_")
-        while len(made) > 1 and not _distinct(made + "f" * single, kernels):
-            made = made[:-1].rstrip("_")
-        return made + "f" * single
-    good = isinstance(name, str) and re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name)
-    if not good or name in RESERVED or keyword.iskeyword(name):
+        prefix = words if words[:1].isalpha() else f"arm_{words}".rstrip("_")
+        while len(prefix) > 1 and not _distinct(prefix + "f" * single, kernels):
+            prefix = prefix[:-1].rstrip("_")
+        return prefix + "f" * single
+    valid = isinstance(name, str) and re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name)
+    if not valid or name in RESERVED or keyword.iskeyword(name):
         raise ManipDynError(
-            f"name is {name!r}; expected a C identifier in lower case, such as 'pa10'"
+            f"name must be a C identifier in lower case such as 'pa10', got {name!r}."
         )
     if not _distinct(name, kernels):
         raise ManipDynError(
-            f"with the name '{name}' functions are the same in their first {SIGNIFICANT} "
-            f"characters; expected a shorter one (--name)"
+            f"name must be shorter, got '{name}': functions would be the same in their first "
+            f"{SIGNIFICANT} characters."
         )
     return name
 
@@ -123,7 +122,7 @@ def _distinct(prefix: str, kernels: Sequence[str]) -> bool:
 
 
 def letters(number: int) -> str:
-    """Return a number, from 0 on, in letters: a, ..., z, aa, ab, ..."""
+    """Return a number >= 0 as letters: a, ..., z, aa, ab, ..."""
     text = ""
     number += 1
     while number:
@@ -133,16 +132,16 @@ def letters(number: int) -> str:
 
 
 class Precision(NamedTuple):
-    """A type of C's numbers.
+    """A floating-point type of C.
 
     Attributes:
-        kind: Its name.
-        suffix: Of its constants, and of its functions in math.h.
-        dtype: The same type of numpy.
+        kind: Name of the type.
+        suffix: Suffix of its constants, and of its functions in math.h.
+        dtype: The numpy type.
         limit: Angle in rad up to which the reduction is exact.
-        rounder: Adding it rounds to an integer, whose last bits are then those of the sum.
-        bits: C's unsigned integer of the same size.
-        parts: Of pi/2; multiples of the first two are exact.
+        rounder: Number whose addition rounds to an integer in the last bits of the sum.
+        bits: Unsigned integer type of the same size.
+        parts: Parts of pi/2; multiples of the first two are exact.
         sine: Coefficients of (sin r - r) / r^3 as a polynomial in r^2.
         cosine: Coefficients of (cos r - 1 + r^2 / 2) / r^4.
     """
@@ -163,13 +162,13 @@ class Precision(NamedTuple):
         return float(np.finfo(self.dtype).eps) / 2.0
 
     def literal(self, value: float) -> str:
-        """Return a constant that a compiler reads as exactly this number."""
+        """Return a constant that compilers convert to exactly this number."""
         with np.errstate(over="ignore"):
             number = self.dtype(value)
         if not np.isfinite(number):
             raise ManipDynError(
-                f"the constant {value!r} of an equation is beyond C's {self.kind}; "
-                "expected a robot whose numbers are not"
+                f"Constants of the equations must be finite in C's {self.kind}, got {value!r}. "
+                "Check the lengths and masses of the robot."
             )
         return f"{np.format_float_scientific(number, unique=True, trim='0')}{self.suffix}"
 
@@ -194,7 +193,7 @@ PREAMBLE = """\
 #include <math.h>
 #include <string.h>
 
-/* A sum of the type's own precision, where the processor computes with more. */
+/* A sum rounded to the precision of the type, also on processors that compute with more. */
 #if FLT_EVAL_METHOD == 0
 #define {P}_STORED const
 #else
@@ -219,7 +218,7 @@ static void {prefix}_{count}_sines(const {kind} *{restrict} angle, {kind} *{rest
         }}
     }} else {{
         for (i = 0; i < {count}; i++) {{
-            /* This sum ends in an integer: the quarter turns. */
+            /* The last bits of this sum are the number of quarter turns. */
             {P}_STORED {kind} stored = (angle[i] * {two_over_pi}) + {rounder};
             const {kind} shifted = stored;
             const {kind} turns = shifted - {rounder};
@@ -227,19 +226,19 @@ static void {prefix}_{count}_sines(const {kind} *{restrict} angle, {kind} *{rest
                 - (turns * {part_c});
             const {kind} square = rest * rest;
             const {kind} half = 0.5{suffix} * square;
-            const {kind} most = 1.0{suffix} - half;
+            const {kind} leading = 1.0{suffix} - half;
             const {kind} s = rest + ((rest * square) * ({sine}));
-            const {kind} c = most + (((1.0{suffix} - most) - half)
+            const {kind} c = leading + (((1.0{suffix} - leading) - half)
                 + ((square * square) * ({cosine})));
             {bits} quarter;
 
             (void)memcpy(&quarter, &shifted, sizeof quarter);
             {{
                 const {kind} first = ((quarter & 1u) != 0u) ? c : s;
-                const {kind} other = ((quarter & 1u) != 0u) ? s : c;
+                const {kind} second = ((quarter & 1u) != 0u) ? s : c;
 
                 sine[i] = ((quarter & 2u) != 0u) ? -first : first;
-                cosine[i] = (((quarter + 1u) & 2u) != 0u) ? -other : other;
+                cosine[i] = (((quarter + 1u) & 2u) != 0u) ? -second : second;
             }}
         }}
     }}
@@ -248,13 +247,13 @@ static void {prefix}_{count}_sines(const {kind} *{restrict} angle, {kind} *{rest
 
 
 def sines_preamble(prefix: str) -> str:
-    """Return what stands before all such functions."""
+    """Return the preamble of all functions for sines."""
     return PREAMBLE.format(P=prefix.upper())
 
 
 def sines_text(precision: Precision, prefix: str, count: int) -> str:
-    """Return the C function for so many angles at once."""
-    # A processor that computes with more digits may read a decimal constant with more, too.
+    """Return the C function for the sines and cosines of `count` angles."""
+    # Hexadecimal, because some compilers evaluate decimal constants with more digits.
     parts = [f"{float(precision.dtype(x)).hex()}{precision.suffix}" for x in precision.parts]
     return TEXT.format(
         prefix=prefix,
@@ -276,17 +275,17 @@ def sines_text(precision: Precision, prefix: str, count: int) -> str:
 
 
 def _polynomial(precision: Precision, coefficients: tuple[float, ...]) -> str:
-    """Return a polynomial in the square; a long one in two halves, side by side."""
+    """Return a polynomial in the square; a long one as two independent halves."""
     half = len(coefficients) // 2
     if half < 3:
         return _nested(precision, coefficients)
-    low, high = (_nested(precision, part) for part in (coefficients[:half], coefficients[half:]))
+    low, high = (_nested(precision, terms) for terms in (coefficients[:half], coefficients[half:]))
     power = " * ".join(["square"] * half)
     return f"({low})\n                + (({power}) * ({high}))"
 
 
 def _nested(precision: Precision, coefficients: tuple[float, ...]) -> str:
     text = precision.literal(coefficients[-1])
-    for each in coefficients[-2::-1]:
-        text = f"{precision.literal(each)}\n                + (square * ({text}))"
+    for coefficient in coefficients[-2::-1]:
+        text = f"{precision.literal(coefficient)}\n                + (square * ({text}))"
     return text

@@ -13,7 +13,7 @@ from manip_dyn.export.c99.kernels import Style, argument_sizes, definition, prot
 from manip_dyn.export.c99.language import DOUBLE, SINGLE, prefix_for, sines_preamble, sines_text
 from manip_dyn.export.c99.selftest import cases_of, selftest_text, series_cases
 from manip_dyn.export.c99.series import Series, series_of, taylor_definition, taylor_prototype
-from manip_dyn.export.selection import TAYLOR, USUAL, selected, traced
+from manip_dyn.export.selection import DEFAULT_KERNELS, TAYLOR, selected, traced
 from manip_dyn.robot import Robot
 from manip_dyn.robot.model import checked_robot
 
@@ -25,12 +25,12 @@ HEADER = """\
 /*
  * {about}
  *
- * Lengths in m, angles in rad, masses in kg, efforts in N m (joints that turn) or N (joints that
- * slide), time in s. Matrices lie row by row. Joints:
+ * Units: m, rad, kg, s; efforts in N m (revolute joints) or N (prismatic joints). Matrices are
+ * row-major. Joints:
 {joints}
  *
- * `out` is written whole and must overlap no other argument, which the compiler relies on.
- * Nothing is allocated or kept between calls; numbers that are not finite come out as such.
+ * Functions write all entries of `out`, which must not overlap another argument. They allocate no
+ * memory and have no state. Numbers that are not finite propagate to the result.
  */
 
 #include <stdint.h>
@@ -58,14 +58,14 @@ project({p} VERSION 1.0.0 LANGUAGES C)
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release)
 endif()
-option({P}_SELFTEST "Build the program that compares the kernels with reference values" ON)
+option({P}_SELFTEST "Build the self-test that compares kernels with reference values" ON)
 
 add_library({p} {p}.c)
 add_library({p}::{p} ALIAS {p})
 set_target_properties({p} PROPERTIES
   C_STANDARD 99 C_STANDARD_REQUIRED ON POSITION_INDEPENDENT_CODE ON)
 if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
-  # A product and a sum may be fused where the processor has that: add -march=native to C flags.
+  # Allows fused multiply-add; add -march=native to the C flags to use it.
   target_compile_options({p} PRIVATE -O3 -ffp-contract=fast -fno-trapping-math)
 endif()
 target_include_directories({p} PUBLIC
@@ -90,7 +90,7 @@ install(EXPORT {p}Config NAMESPACE {p}:: DESTINATION lib/cmake/{p})
 {ros}"""
 CMAKE_ROS = """\
 
-# For ROS: a package of the build type cmake.
+# For ROS: a package with the build type cmake.
 install(FILES package.xml DESTINATION share/{p})
 file(WRITE ${{CMAKE_CURRENT_BINARY_DIR}}/{p} "")
 install(FILES ${{CMAKE_CURRENT_BINARY_DIR}}/{p}
@@ -116,7 +116,7 @@ PACKAGE = """\
 def header_text(
     prefix: str, about: str, joints: Sequence[str], prototypes: Sequence[tuple[str, str]]
 ) -> str:
-    """Return the header, with each prototype under the comment that is given with it."""
+    """Return the header; `prototypes` are pairs of comment and prototype."""
     return HEADER.format(
         P=prefix.upper(),
         about=about,
@@ -128,19 +128,19 @@ def header_text(
 
 
 def cmake_text(prefix: str, ros: bool) -> str:
-    """Return CMakeLists.txt."""
+    """Return the text of CMakeLists.txt."""
     addition = CMAKE_ROS.format(p=prefix) if ros else ""
     return CMAKE.format(p=prefix, P=prefix.upper(), ros=addition)
 
 
 def package_text(prefix: str, about: str) -> str:
-    """Return package.xml."""
+    """Return the text of package.xml."""
     escaped = about.replace("&", "&amp;").replace("<", "&lt;")
     return PACKAGE.format(p=prefix, about=escaped)
 
 
 def marked(file: str, prefix: str, text: str) -> str:
-    """Return a file's text with a first comment that says whose it is."""
+    """Return the text of a file with an initial comment that identifies the export."""
     mark = f"{prefix}: {MARK}"
     if file.endswith(".xml"):
         return f'<?xml version="1.0"?>\n<!-- {mark} -->\n{text}'
@@ -148,18 +148,18 @@ def marked(file: str, prefix: str, text: str) -> str:
 
 
 def write_files(folder: Path, prefix: str, texts: Mapping[str, str]) -> list[Path]:
-    """Write files into a folder, which is made if there is none; return them.
+    """Write files into a folder, which is created if necessary, and return their paths.
 
     Raises:
-        ManipDynError: If the folder cannot be written, or has a file of the same name that is not
-            this export's; then nothing is written.
+        ManipDynError: If the folder cannot be written, or contains a file of the same name from
+            another source. Nothing is written then.
     """
     if folder.exists() and not folder.is_dir():
-        raise ManipDynError(f"'{folder}' is a file; expected a folder")
+        raise ManipDynError(f"directory must be a folder, got the file '{folder}'.")
     try:
         for name in texts:
             if (folder / name).exists():
-                _check_own(folder / name, prefix)
+                _check_origin(folder / name, prefix)
         for name, text in texts.items():
             write_atomically(folder / name, marked(name, prefix, text).encode())
     except OSError as error:
@@ -167,26 +167,24 @@ def write_files(folder: Path, prefix: str, texts: Mapping[str, str]) -> list[Pat
     return [folder / name for name in texts]
 
 
-def _check_own(file: Path, prefix: str) -> None:
-    begin = "" if file.is_dir() else file.read_bytes()[:400].decode(errors="replace")
-    if f"{prefix}: {MARK}" not in begin:
-        whose = "another export's" if MARK in begin else "not from an export"
-        raise ManipDynError(
-            f"'{file}' is there already and {whose}; expected a folder of its own for '{prefix}'"
-        )
+def _check_origin(file: Path, prefix: str) -> None:
+    start = "" if file.is_dir() else file.read_bytes()[:400].decode(errors="replace")
+    if f"{prefix}: {MARK}" not in start:
+        origin = "belongs to another export" if MARK in start else "is not from an export"
+        raise ManipDynError(f"'{file}' exists and {origin}. Use another folder for '{prefix}'.")
 
 
 PRECISIONS = {"double": DOUBLE, "float": SINGLE}
 MEANINGS = {
     "forward_dynamics": "Accelerations under the efforts tau.",
-    "inverse_dynamics": "Efforts that give the accelerations a.",
-    "mass_matrix": "Joint-space inertia matrix, rotor inertias included.",
-    "gravity": "Efforts that hold the arm at rest, springs included.",
-    "forward_kinematics": "Pose of {frame} in the base frame, homogeneous.",
+    "inverse_dynamics": "Efforts for the accelerations a.",
+    "mass_matrix": "Joint-space inertia matrix, including rotor inertias.",
+    "gravity": "Efforts that hold the arm at rest, including springs.",
+    "forward_kinematics": "Pose of {frame} in the base frame, a homogeneous matrix.",
     "jacobian": "Jacobian of {frame}: linear, then angular velocity, base axes.",
     "jacobian_rate": "Time derivative of the Jacobian of {frame}.",
     "jacobian_derivatives": "Derivatives of the Jacobian of {frame} by the positions, last axis.",
-    "kinematics": "Position, rotation and Jacobian of {frame}, one after the other.",
+    "kinematics": "Position, rotation and Jacobian of {frame} in one array.",
     "energy": "Kinetic and potential energy in J.",
     "forward_dynamics_derivatives": "Derivatives of the accelerations by q, v and tau.",
     "inverse_dynamics_derivatives": "Derivatives of the efforts by q, v and a.",
@@ -194,56 +192,55 @@ MEANINGS = {
 }
 TAYLOR_COMMENT = """\
 /* Taylor coefficients (order + 1, {n}) of the motion q(t). tau (rows, {n}) is a polynomial of the
- * efforts, a row for each power, rows >= 1. work has as many rows of {P}_TAYLOR_WIDTH as `order`,
- * at least one. */
+ * efforts with a row per power, rows >= 1. work has max(order, 1) rows of {P}_TAYLOR_WIDTH
+ * numbers. */
 """
 
 
 def export_c(
     robot: Robot,
     directory: str | Path,
-    kernels: Iterable[str] = USUAL,
+    kernels: Iterable[str] = DEFAULT_KERNELS,
     *,
     precision: str = "double",
     name: str | None = None,
     frame: str | None = None,
     ros: bool = False,
 ) -> list[Path]:
-    """Write kernels of a robot as C99 without dependencies; return the files.
+    """Write kernels of a robot as C99 without dependencies, and return the files.
 
-    Header, source, CMakeLists.txt and a self-test: a program with reference values, that ends
-    with 0 if all kernels agree with them to the rounding of their type. The equations are those
-    of `customize`, without the dry friction of joints; nothing is allocated, arrays do not
-    overlap. Files of an export of the same name are replaced.
+    The files are a header, a source, CMakeLists.txt and a self-test. The self-test compares all
+    kernels with reference values and exits with 0 if they agree within rounding errors. The
+    equations are those of `customize` without dry friction. The functions allocate no memory.
+    Files of an earlier export with the same name are replaced.
 
     Args:
         robot: From `load_robot`.
-        directory: Where the files go; made if it is not there.
-        kernels: Names of kernels, see `Kernels`, or ``gravity`` or ``taylor``. Those that are
-            computed in loops for so many joints are refused.
+        directory: Folder of the files, created if necessary.
+        kernels: Names of kernels, see `Kernels`, or ``gravity`` or ``taylor``. Kernels that use
+            loops for the robot's number of joints cannot be exported.
         precision: ``double`` or ``float``.
-        name: What files and functions are called; default: the robot's name, with an f behind it
-            in single precision; so much of it that functions differ in the characters that C99
-            tells names apart by.
-        frame: The link whose pose and Jacobian are meant; default: the tool, `robot.tip`.
-        ros: With a package.xml, for colcon.
+        name: Prefix of files and functions. Default: the robot's name, followed by f in single
+            precision, and shortened if functions would have equal significant characters in C99.
+        frame: Name of the link for pose and Jacobian; default: the tool, `robot.tip`.
+        ros: Whether to add a package.xml for colcon.
 
     Raises:
-        ManipDynError: For an unknown kernel, link, precision or name, or a folder that cannot be
-            written or has other files of these names; nothing is written then.
+        ManipDynError: If a kernel, the link, the precision or the name is invalid, or the folder
+            cannot be written or contains other files of these names. Nothing is written then.
     """
     checked_robot(robot)
     if not isinstance(directory, (str, Path)) or not str(directory):
-        raise ManipDynError(f"directory is {directory!r}; expected a folder")
+        raise ManipDynError(f"directory must be a folder, got {directory!r}.")
     if precision not in tuple(PRECISIONS):
-        raise ManipDynError(f"precision is {precision!r}; expected double or float")
-    chosen = selected(robot, kernels)
+        raise ManipDynError(f"precision must be double or float, got {precision!r}.")
+    names = selected(robot, kernels)
     link = robot.tip if frame is None else frame
     equations = Equations(robot, robot.frame(link))
-    prefix = prefix_for(robot.name, name, precision == "float", chosen)
+    prefix = prefix_for(robot.name, name, precision == "float", names)
     style = Style(prefix, PRECISIONS[precision])
-    functions = traced(equations, chosen)
-    series = series_of(equations) if TAYLOR in chosen else None
+    functions = traced(equations, names)
+    series = series_of(equations) if TAYLOR in names else None
     about = f"Equations of motion of {_plain(robot.name)}, {robot.n} joints, in {precision}."
     texts = {
         f"{style.prefix}.h": _header(style, robot, link, about, functions, series),
@@ -265,21 +262,22 @@ def _header(
     series: Series | None,
 ) -> str:
     if robot.has_dry_friction:
-        about += "\n * The dry friction of its joints is left to the caller."
+        about += "\n * The dry friction of its joints is omitted."
     prototypes = [
-        (_comment(each, robot.n, _plain(link)), prototype(style, each)) for each in functions
+        (_comment(function, robot.n, _plain(link)), prototype(style, function))
+        for function in functions
     ]
     if series:
         width = f"#define {style.prefix.upper()}_TAYLOR_WIDTH {series.factors.width}"
         comment = TAYLOR_COMMENT.format(n=robot.n, P=style.prefix.upper())
-        prototypes += [("/* Numbers in a row of the workspace of the series. */", width)]
+        prototypes += [("/* Numbers per row of the workspace of the series. */", width)]
         prototypes += [(comment.rstrip(), taylor_prototype(style))]
-    names = [_plain(each) for each in robot.joint_names]
+    names = [_plain(joint) for joint in robot.joint_names]
     return header_text(style.prefix, about, names, prototypes)
 
 
 def _comment(function: Function, n: int, link: str) -> str:
-    """Return what stands above a prototype: meaning, and the shapes of all arrays."""
+    """Return the comment of a prototype: meaning, and shapes of all arrays."""
     meaning = MEANINGS.get(function.name, function.name.replace("_", " ").capitalize() + ".")
     sizes = [f"{name} ({size})" for name, size in argument_sizes(function, n)]
     shape = ", ".join(map(str, function.shape))
@@ -287,23 +285,23 @@ def _comment(function: Function, n: int, link: str) -> str:
 
 
 def _source(style: Style, functions: list[Function], series: Series | None) -> str:
-    sources = [definition(style, each) for each in functions]
+    sources = [definition(style, function) for function in functions]
     if series:
         sources.append(taylor_definition(style, series))
-    counts = sorted({count for each in sources for count in each.counts})
+    counts = sorted({count for source in sources for count in source.counts})
     parts = [f'#include "{style.prefix}.h"\n']
     parts += [sines_preamble(style.prefix)] if counts else []
     parts += [sines_text(style.precision, style.prefix, count) for count in counts]
-    return "\n".join([*parts, *(each.text for each in sources)])
+    return "\n".join([*parts, *(source.text for source in sources)])
 
 
 def _selftest(style: Style, robot: Robot, functions: list[Function], series: Series | None) -> str:
-    cases = [cases_of(robot, each, style.precision) for each in functions]
+    cases = [cases_of(robot, function, style.precision) for function in functions]
     if series:
         cases.append(series_cases(robot, series, style.precision))
     return selftest_text(style, cases)
 
 
 def _plain(text: str) -> str:
-    """Return a name from a URDF as it may stand in a comment."""
+    """Return a name from a URDF without characters that are invalid in comments."""
     return "".join(c if c.isprintable() and c not in "*/\\<>&?" else "_" for c in text)

@@ -1,4 +1,4 @@
-"""Self-test in C that compares the kernels with reference values, and these values."""
+"""Self-test in C that compares kernels with reference values, and the computation of these."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from manip_dyn.robot import Robot
 
 
 def evaluated(function: Function, arguments: Sequence[Any]) -> Vector:
-    """Return a kernel's results (..., m) for arguments (k, m) of one type, in this type."""
+    """Return a kernel's results (..., m) for arguments (k, m), in the type of the arguments."""
     states, kind = arguments[0].shape[1], arguments[0].dtype
     out = np.empty((*function.shape, states), kind)
     names = dict(zip(function.declaration.arguments, arguments, strict=True))
@@ -26,26 +26,26 @@ def evaluated(function: Function, arguments: Sequence[Any]) -> Vector:
 
 
 def run(text: str, names: dict[str, Any]) -> None:
-    """Run a program's lines on arrays whose last axis, if they have one more, is states."""
-    with np.errstate(all="ignore"):  # what is not finite comes out as such
+    """Run a straight-line program with numpy; arrays may have an additional axis of states."""
+    with np.errstate(all="ignore"):  # numbers that are not finite propagate
         exec(compile(text, "<program>", "exec"), {"sin": np.sin, "cos": np.cos, **names})
 
 
 STATES = 4
 ROUNDINGS = 16.0
-"""Times that a compiler may round worse than numpy in single precision, scaled to its type."""
+"""Allowed rounding errors relative to those of numpy in single precision, scaled to the type."""
 ORDER = 6
-"""Of the Taylor series."""
+"""Order of the Taylor series."""
 
 
 class Cases(NamedTuple):
-    """What one kernel is to give.
+    """Reference values of one kernel.
 
     Attributes:
-        kernel: Its name.
-        arguments: Name and values (size, STATES) of each argument, in float32.
+        kernel: Name of the kernel.
+        arguments: Values (size, STATES) of the arguments by name, in float32.
         expected: Results in double precision (size, STATES).
-        tolerance: Largest error over the largest result of a state.
+        tolerance: Largest error relative to the largest result of a state.
     """
 
     kernel: str
@@ -55,27 +55,27 @@ class Cases(NamedTuple):
 
 
 def cases_of(robot: Robot, function: Function, precision: Precision) -> Cases:
-    """Return what a kernel is to give at random states inside the limits."""
+    """Return reference values of a kernel at random states within the limits."""
     arguments = _arguments(robot, function.declaration.arguments)
     exact, rough = (
-        evaluated(function, [each.astype(kind) for each in arguments.values()])
+        evaluated(function, [argument.astype(kind) for argument in arguments.values()])
         for kind in (np.float64, np.float32)
     )
     return _cases(function.name, arguments, exact, rough, precision)
 
 
 def series_cases(robot: Robot, series: Series, precision: Precision) -> Cases:
-    """Return the coefficients (ORDER + 1, n) that a series is to give under constant efforts."""
+    """Return reference coefficients (ORDER + 1, n) of a series under constant efforts."""
     arguments = _arguments(robot, ("q", "v", "tau"))
     exact, rough = (
-        _coefficients(series, *(each.astype(kind) for each in arguments.values()))
+        _coefficients(series, *(argument.astype(kind) for argument in arguments.values()))
         for kind in (np.float64, np.float32)
     )
     return _cases("taylor", arguments, exact, rough, precision)
 
 
 def _arguments(robot: Robot, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return values that single precision has, too: positions within limits, all others moderate.
+    """Return random arguments, exact in single precision, with positions within the limits.
 
     The moments of inertia of a payload are those of a rigid body.
     """
@@ -85,8 +85,8 @@ def _arguments(robot: Robot, names: tuple[str, ...]) -> dict[str, Any]:
         value = random.uniform(-1.0, 1.0, (argument_size(name, robot.n), STATES))
         if name in ("q", "y"):
             low, high = np.clip(robot.q_min, -3.0, 3.0), np.clip(robot.q_max, -3.0, 3.0)
-            middle, reach = 0.5 * (low + high), 0.5 * (high - low)
-            value[: robot.n] = middle[:, None] + 0.9 * reach[:, None] * value[: robot.n]
+            centre, half = 0.5 * (low + high), 0.5 * (high - low)
+            value[: robot.n] = centre[:, None] + 0.9 * half[:, None] * value[: robot.n]
         elif name == "drive":
             value[robot.n :] = value[robot.n :] > 0.0
         elif name == "payload":
@@ -100,7 +100,7 @@ def _arguments(robot: Robot, names: tuple[str, ...]) -> dict[str, Any]:
 def _cases(
     kernel: str, arguments: dict[str, Any], exact: Any, rough: Any, precision: Precision
 ) -> Cases:
-    exact, rough = (each.reshape(-1, STATES) for each in (exact, rough))
+    exact, rough = (array.reshape(-1, STATES) for array in (exact, rough))
     scale = np.maximum(np.abs(exact).max(axis=0), np.finfo(np.float64).tiny)
     error = float((np.abs(rough - exact).max(axis=0) / scale).max())
     roundings = max(error / SINGLE.rounding, 1.0) * ROUNDINGS
@@ -108,12 +108,12 @@ def _cases(
 
 
 def _coefficients(series: Series, q: Any, v: Any, tau: Any) -> Any:
-    """Return the coefficients (ORDER + 1, n, m) of q(t), as `codegen.taylor` makes them."""
+    """Return the coefficients (ORDER + 1, n, m) of q(t) by the passes of `series`."""
     n, factors = series.n, series.factors
     work = np.zeros((ORDER, factors.width, q.shape[1]), q.dtype)
     work[0, :n], work[0, n : 2 * n], work[0, 2 * n : 3 * n] = q, v, tau
     run("\n".join(series.first), {"out": work[0]})
-    columns = [slice(each, each + factors.products) for each in (factors.first, factors.last)]
+    columns = [slice(k, k + factors.products) for k in (factors.first, factors.last)]
     for k in range(1, ORDER - 1):
         products = [work[j, columns[0]] * work[k - j, columns[1]] for j in range(1, k)]
         sums = slice(factors.sums, factors.sums + factors.products)
@@ -132,7 +132,7 @@ TEXT = """\
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Compares results of one state; returns 1 if one is further off than rounding explains. */
+/* Compares results of one state; returns 1 if an error exceeds the tolerance. */
 static int compare(const char *kernel, int32_t state, const {real} *results,
     const double *expected, int32_t count, double tolerance)
 {{
@@ -142,17 +142,17 @@ static int compare(const char *kernel, int32_t state, const {real} *results,
     int32_t i;
 
     for (i = 0; i < count; i++) {{
-        const double off = fabs((double)results[i] - expected[i]);
+        const double difference = fabs((double)results[i] - expected[i]);
 
-        finite = (off < HUGE_VAL) ? finite : 0;
+        finite = (difference < HUGE_VAL) ? finite : 0;
         largest = fmax(largest, fabs(expected[i]));
-        error = fmax(error, off);
+        error = fmax(error, difference);
     }}
-    const int good = ((finite != 0) && (error <= (tolerance * largest))) ? 1 : 0;
+    const int passed = ((finite != 0) && (error <= (tolerance * largest))) ? 1 : 0;
 
     (void)printf("%s %s, state %d: largest error %.1e of %.3g, allowed %.1e\\n",
-        (good != 0) ? "ok  " : "FAIL", kernel, (int)state, error, largest, tolerance * largest);
-    return 1 - good;
+        (passed != 0) ? "ok  " : "FAIL", kernel, (int)state, error, largest, tolerance * largest);
+    return 1 - passed;
 }}
 
 {tests}
@@ -170,7 +170,7 @@ static int test_{kernel}(void)
 {{
 {values}
     {real} out[{size}];
-{room}    int failures = 0;
+{workspace}    int failures = 0;
     int32_t i;
 
     for (i = 0; i < {states}; i++) {{
@@ -183,12 +183,12 @@ static int test_{kernel}(void)
 
 
 def selftest_text(style: Style, tests: Sequence[Cases]) -> str:
-    """Return the program."""
+    """Return the source of the self-test."""
     return TEXT.format(
         p=style.prefix,
         real=style.precision.kind,
-        tests="\n".join(_test(style, each) for each in tests),
-        calls="\n".join(f"    failures += test_{c_name(each.kernel)}();" for each in tests),
+        tests="\n".join(_test(style, cases) for cases in tests),
+        calls="\n".join(f"    failures += test_{c_name(cases.kernel)}();" for cases in tests),
     )
 
 
@@ -196,15 +196,17 @@ def _test(style: Style, cases: Cases) -> str:
     real, size = style.precision.kind, cases.expected.shape[0]
     literal = style.precision.literal
     values = [
-        _table(f"static const {real} {name}", each, map(literal, each.T.astype(float).flat))
-        for name, each in cases.arguments.items()
+        _table(
+            f"static const {real} {name}", argument, map(literal, argument.T.astype(float).flat)
+        )
+        for name, argument in cases.arguments.items()
     ]
     expected = map(DOUBLE.literal, cases.expected.T.flat)
     values.append(_table("static const double expected", cases.expected, expected))
     arguments = "".join(f"{name}[i], " for name in cases.arguments)
-    room = ""
+    workspace = ""
     if cases.kernel == "taylor":
-        room = f"    static {real} work[{ORDER} * {style.prefix.upper()}_TAYLOR_WIDTH];\n"
+        workspace = f"    static {real} work[{ORDER} * {style.prefix.upper()}_TAYLOR_WIDTH];\n"
         arguments += f"1, {ORDER}, work, "
     return TEST.format(
         p=style.prefix,
@@ -212,17 +214,17 @@ def _test(style: Style, cases: Cases) -> str:
         values="\n".join(values),
         real=real,
         size=size,
-        room=room,
+        workspace=workspace,
         states=STATES,
         arguments=arguments,
         tolerance=DOUBLE.literal(cases.tolerance),
     )
 
 
-def _table(what: str, values: Matrix, literals: Iterable[str]) -> str:
-    """Return an array with a row for each state."""
+def _table(declaration: str, values: Matrix, literals: Iterable[str]) -> str:
+    """Return the definition of an array with a row per state."""
     size, numbers = values.shape[0], list(literals)
-    lines = [f"    {what}[{STATES}][{size}] = {{"]
+    lines = [f"    {declaration}[{STATES}][{size}] = {{"]
     for state in range(STATES):
         row = numbers[state * size : (state + 1) * size]
         lines.append("        {")

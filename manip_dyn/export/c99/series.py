@@ -13,13 +13,13 @@ from manip_dyn.export.c99.kernels import CWriter, Source, Style, head, unused
 
 
 class Series(NamedTuple):
-    """The passes of a series as text.
+    """The passes of a series as straight-line programs.
 
     Attributes:
-        n: Joints.
-        first: Lines that make everything of order 0.
-        following: Lines that make everything of order `order` >= 1.
-        factors: Where the factors of products lie in a row of the workspace.
+        n: Number of joints.
+        first: Lines for all quantities of order 0.
+        following: Lines for all quantities of order `order` >= 1.
+        factors: Columns of the factors of products in a row of the workspace.
     """
 
     n: int
@@ -29,7 +29,7 @@ class Series(NamedTuple):
 
 
 def series_of(equations: Equations) -> Series:
-    """Return the passes of the motion of (q, v) under given efforts."""
+    """Return the passes for the motion of (q, v) under constant efforts."""
     writer = SeriesWriter(trace(equations, BY_NAME["motion"]), equations.n)
     return Series(equations.n, writer.first_lines(), writer.next_lines(), writer.factors)
 
@@ -59,8 +59,8 @@ static void {p}_taylor_sums({real} *work, int32_t order)
     }}
 }}
 
-static void {p}_taylor_next({given}start, {given}previous,
-    {filled}out, {real} degree)
+static void {p}_taylor_next({input}start, {input}previous,
+    {output}out, {real} degree)
 {{
 {next}
 }}
@@ -99,11 +99,11 @@ static void {p}_taylor_next({given}start, {given}previous,
 
 
 def taylor_prototype(style: Style) -> str:
-    """Return the head of the C function."""
-    arrays = [f"{style.given}{name}" for name in ("q", "v", "tau")]
+    """Return the declarator of the C function."""
+    arrays = [f"{style.input}{name}" for name in ("q", "v", "tau")]
     numbers = ["int32_t rows", "int32_t order"]
-    filled = [f"{style.filled}{name}" for name in ("work", "out")]
-    return head(f"void {style.prefix}_taylor", [*arrays, *numbers, *filled])
+    outputs = [f"{style.output}{name}" for name in ("work", "out")]
+    return head(f"void {style.prefix}_taylor", [*arrays, *numbers, *outputs])
 
 
 def taylor_definition(style: Style, series: Series) -> Source:
@@ -112,18 +112,18 @@ def taylor_definition(style: Style, series: Series) -> Source:
     names = {"order": "degree"}
     first = CWriter(style.prefix, style.precision, {})
     following = CWriter(style.prefix, style.precision, {}, names=names)
-    passes = [[parsed(each) for each in _in_work(series.first)]]
-    passes.append([parsed(each) for each in series.following])
-    left_out = [[], unused(passes[1], ("start", "previous"))]
+    passes = [[parsed(line) for line in _in_work(series.first)]]
+    passes.append([parsed(line) for line in series.following])
+    unread = [[], unused(passes[1], ("start", "previous"))]
     texts = [
         "\n".join(f"    {line}" for line in [*lines, *writer.lines(statements)])
-        for writer, lines, statements in zip((first, following), left_out, passes, strict=True)
+        for writer, lines, statements in zip((first, following), unread, passes, strict=True)
     ]
     text = TEXT.format(
         p=style.prefix,
         real=style.precision.kind,
-        given=style.given,
-        filled=style.filled,
+        input=style.input,
+        output=style.output,
         head=taylor_prototype(style),
         first=texts[0],
         next=texts[1],
