@@ -1,4 +1,4 @@
-"""Tests in Python call what is compiled for compiled callers alone."""
+"""Call functions from Python that are compiled for compiled callers only."""
 
 from collections.abc import Callable
 from functools import cache
@@ -10,7 +10,7 @@ from numba import njit
 
 @cache
 def called(function: Any) -> Callable[..., Any]:
-    """Return what calls it from Python, compiled; itself where nothing is compiled."""
+    """Return a compiled wrapper for Python, or the function itself without the compiler."""
     if isinstance(function, FunctionType):
         return function
 

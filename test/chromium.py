@@ -1,6 +1,6 @@
 """A headless Chromium behind the distribution's chromedriver, by the W3C's WebDriver protocol.
 
-Plain HTTP and JSON: it takes no client library. Nothing is asked of any network.
+The client uses HTTP and JSON directly and has no network access.
 """
 
 import json
@@ -20,24 +20,24 @@ FLAGS = (
     "--disable-gpu-rasterization",
 )
 FRAMES = 1
-"""Pictures per second: without a graphics card each costs time."""
+"""Frames per second; rendering is slow without a graphics card."""
 
 NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
-"""Under which key the protocol names an element."""
+"""Key of an element in the protocol."""
 TIMEOUT = 600.0
 
 
 def missing():
-    """Return what is missing to run the tests, or nothing."""
+    """Return the name of a missing program with a hint, or ""."""
     for program in ("chromium", "chromedriver"):
         if shutil.which(program) is None:
-            return f"no {program}; expected apt-get install chromium chromium-driver"
+            return f"{program} is not installed: apt-get install chromium chromium-driver"
     return ""
 
 
 def drawn(frames):
-    """Return JavaScript that lets a page be drawn so often, per second."""
+    """Return JavaScript that limits the frames per second of a page."""
     wait = 1000 // frames
     return f"requestAnimationFrame = draw => setTimeout(() => draw(performance.now()), {wait});"
 
@@ -49,7 +49,7 @@ class Chromium:
         self._driver = subprocess.Popen(
             [shutil.which("chromedriver"), "--port=0"], stdout=subprocess.PIPE, text=True
         )
-        line = next(each for each in self._driver.stdout if "started successfully" in each)
+        line = next(text for text in self._driver.stdout if "started successfully" in text)
         self._url = f"http://127.0.0.1:{line.split()[-1].rstrip('.')}/session"
         flags = [
             *FLAGS,
@@ -58,23 +58,26 @@ class Chromium:
             f"--window-size={width},{height}",
         ]
         options = {"binary": shutil.which("chromium"), "args": flags}
-        if width < 500:  # narrower than a window may be
+        if width < 500:  # narrower than the minimum of a window
             metrics = {"width": width, "height": height, "pixelRatio": 1}
             options["mobileEmulation"] = {"deviceMetrics": metrics}
-        wanted = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
-        wanted["timeouts"] = {"script": round(1e3 * TIMEOUT), "pageLoad": round(1e3 * TIMEOUT)}
-        made = self._ask("", {"capabilities": {"alwaysMatch": wanted}})
-        self._url += f"/{made['sessionId']}"
+        capabilities = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
+        capabilities["timeouts"] = {
+            "script": round(1e3 * TIMEOUT),
+            "pageLoad": round(1e3 * TIMEOUT),
+        }
+        session = self._send("", {"capabilities": {"alwaysMatch": capabilities}})
+        self._url += f"/{session['sessionId']}"
         script = {
             "cmd": "Page.addScriptToEvaluateOnNewDocument",
             "params": {"source": drawn(FRAMES)},
         }
-        self._ask("/goog/cdp/execute", script)
+        self._send("/goog/cdp/execute", script)
 
     def close(self):
         """End the browser and its driver."""
         try:
-            self._ask("", method="DELETE")
+            self._send("", method="DELETE")
         finally:
             self._driver.terminate()
             self._driver.wait()
@@ -82,64 +85,64 @@ class Chromium:
 
     def open(self, url):
         """Load a page."""
-        self._ask("/url", {"url": url})
+        self._send("/url", {"url": url})
 
     def run(self, script, *arguments):
-        """Run JavaScript and return what it returns."""
-        return self._ask("/execute/sync", {"script": script, "args": list(arguments)})
+        """Run JavaScript and return its result."""
+        return self._send("/execute/sync", {"script": script, "args": list(arguments)})
 
     def find(self, xpath):
-        """Return all elements by an XPath expression."""
-        found = self._ask("/elements", {"using": "xpath", "value": xpath})
-        return [each[ELEMENT] for each in found]
+        """Return all elements that match an XPath expression."""
+        elements = self._send("/elements", {"using": "xpath", "value": xpath})
+        return [element[ELEMENT] for element in elements]
 
     def click(self, element):
         """Click on the middle of an element."""
-        self._ask(f"/element/{element}/click", {})
+        self._send(f"/element/{element}/click", {})
 
     def clicked(self, xpath):
-        """Click on the last of the elements by an XPath; return whether it could be."""
-        return self._was_there(xpath, self.click)
+        """Click on the last element that matches; return whether it was possible."""
+        return self._applied(xpath, self.click)
 
     def typed(self, xpath, text):
-        """Type into the last of the elements by an XPath; return whether it could be."""
-        return self._was_there(xpath, lambda element: self.type(element, text))
+        """Type into the last element that matches; return whether it was possible."""
+        return self._applied(xpath, lambda element: self.type(element, text))
 
-    def _was_there(self, xpath, use):
+    def _applied(self, xpath, use):
         try:
             use(self.find(xpath)[-1])
         except (AssertionError, IndexError):
-            return False  # it is not there, or not yet drawn, or something is still over it
+            return False  # missing, not yet drawn, or covered
         return True
 
     def type(self, element, text):
         """Type into an element."""
-        self._ask(f"/element/{element}/value", {"text": text})
+        self._send(f"/element/{element}/value", {"text": text})
 
     def attribute(self, element, name):
         """Return an attribute of an element."""
-        return self._ask(f"/element/{element}/attribute/{name}", method="GET")
+        return self._send(f"/element/{element}/attribute/{name}", method="GET")
 
     def choose(self, label, option):
         """Choose an option of the dropdown with a label."""
         (field,) = self.find(f"//label[normalize-space()='{label}']/following::input[1]")
         self.click(field)
-        wanted = f"//*[@role='option'][normalize-space()='{option}']"
-        self.click(self.until(lambda: self.find(wanted), f"no option {option}")[0])
+        entry = f"//*[@role='option'][normalize-space()='{option}']"
+        self.click(self.until(lambda: self.find(entry), f"no option {option}")[0])
 
     def log(self):
-        """Return the messages on the console that came since the last call."""
-        return self._ask("/se/log", {"type": "browser"})
+        """Return the messages on the console since the last call."""
+        return self._send("/se/log", {"type": "browser"})
 
     def until(self, condition, what):
-        """Wait until a condition holds; return what it returned."""
+        """Wait until a condition holds and return its value."""
         deadline = time.monotonic() + TIMEOUT
-        while not (found := condition()):
+        while not (value := condition()):
             assert time.monotonic() < deadline, f"timed out: {what}; {self.log()}"
             time.sleep(0.1)
-        return found
+        return value
 
-    def _ask(self, path, content=None, method=None):
+    def _send(self, path, content=None, method=None):
         body = None if content is None else json.dumps(content).encode()
         request = urllib.request.Request(
             self._url + path, body, {"Content-Type": "application/json"}, method=method
@@ -147,5 +150,5 @@ class Chromium:
         try:
             with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
                 return json.load(answer)["value"]
-        except urllib.error.HTTPError as error:  # why, is in what it answers
+        except urllib.error.HTTPError as error:  # the response contains the reason
             raise AssertionError(json.load(error)["value"]["message"]) from error

@@ -1,4 +1,4 @@
-"""A reference for dry friction: scipy's integrator, pinocchio's dynamics, all modes tried."""
+"""Reference for dry friction: scipy's integrator, pinocchio's dynamics, all modes."""
 
 from itertools import product
 
@@ -9,7 +9,7 @@ from manip_dyn.robot.pinocchio_model import Oracle
 
 
 class Reference:
-    """The motion of a robot under constant efforts, from change to change."""
+    """Motion of a robot under constant efforts between changes of the modes."""
 
     def __init__(self, robot):
         self.robot, self.oracle = robot, Oracle(robot)
@@ -22,7 +22,7 @@ class Reference:
         return mode * (robot.coulomb_friction + extra)
 
     def moved(self, q, v, tau, mode):
-        """Return accelerations, and what holds the joints whose mode is 0."""
+        """Return accelerations, and the friction of joints with mode 0."""
         mass = self.oracle.mass_matrix(q)
         left = tau - self.oracle.inverse_dynamics(q, v, 0.0 * q) - self.sliding(v, mode)
         slides, a = np.flatnonzero(mode), np.zeros_like(q)
@@ -30,25 +30,25 @@ class Reference:
         return a, np.where(mode == 0, left - mass @ a, 0.0)
 
     def modes(self, q, v, tau, broken):
-        """Return the only modes that agree with what they lead to.
+        """Return the unique consistent modes.
 
-        `broken` are the directions of joints that have just broken away, 0 for the others.
+        `broken` are the directions of joints that have just broken away, otherwise 0.
         """
-        found = []
-        known = np.sign(np.where(v == 0.0, broken, v))
-        choices = [(sign,) if sign else (-1.0, 0.0, 1.0) for sign in known]
+        consistent = []
+        signs = np.sign(np.where(v == 0.0, broken, v))
+        choices = [(sign,) if sign else (-1.0, 0.0, 1.0) for sign in signs]
         for mode in map(np.array, product(*choices)):
             a, held = self.moved(q, v, tau, mode)
             rest = (v == 0.0) & (broken == 0.0)
             holds = np.abs(held) <= self.robot.static_friction * (1.0 + 1e-12)
             if np.all(np.where(mode == 0.0, holds, ~rest | (a * mode > 0.0))):
-                found.append(mode)
-        assert len(found) == 1
-        return found[0]
+                consistent.append(mode)
+        assert len(consistent) == 1
+        return consistent[0]
 
     def run(self, q, v, tau, duration):
-        """Return state, time and modes after each change, the last at the end."""
-        n, t, y, found = len(q), 0.0, np.concatenate([q, v]), []
+        """Return time, state and modes after each change and at the end."""
+        n, t, y, records = len(q), 0.0, np.concatenate([q, v]), []
         broken = np.zeros(n)
         while t < duration:
             mode = self.modes(y[:n], y[n:], tau, broken)
@@ -63,16 +63,16 @@ class Reference:
                 return self.robot.static_friction[i] * (1.0 + 1e-12) - abs(held)
 
             events = [lambda t, y, i=i, left=left: left(t, y, i) for i in range(n)]
-            for each in events:
-                each.terminal, each.direction = True, -1
+            for event in events:
+                event.terminal, event.direction = True, -1
             span = (t, duration)
-            ran = solve_ivp(rates, span, y, "DOP853", rtol=1e-12, atol=1e-12, events=events)
-            t, y = ran.t[-1], ran.y[:, -1]
+            solution = solve_ivp(rates, span, y, "DOP853", rtol=1e-12, atol=1e-12, events=events)
+            t, y = solution.t[-1], solution.y[:, -1]
             held, broken = self.moved(y[:n], y[n:], tau, mode)[1], np.zeros(n)
             for i in range(n):
-                if len(ran.t_events[i]) and mode[i]:
+                if len(solution.t_events[i]) and mode[i]:
                     y[n + i] = 0.0
-                elif len(ran.t_events[i]):
+                elif len(solution.t_events[i]):
                     broken[i] = np.sign(held[i])
-            found.append((t, y.copy(), mode))
-        return found
+            records.append((t, y.copy(), mode))
+        return records

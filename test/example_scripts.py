@@ -1,4 +1,4 @@
-"""What the scripts of examples/ say that they print, and what they print and draw."""
+"""Expected and actual output of the scripts of examples/."""
 
 import re
 import runpy
@@ -10,13 +10,13 @@ EXAMPLES = Path(md.__file__).parents[1] / "examples"
 SCRIPTS = sorted(EXAMPLES.glob("*.py"))
 
 
-def told(file):
-    """Return the lines that a script says it prints: the comments `# -> LINE`."""
+def expected_lines(file):
+    """Return the expected output of a script: the comments `# -> LINE`."""
     return re.findall(r"^# -> (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
 
 
-def shown(file, monkeypatch):
-    """Run a script in this process and return its pictures, matplotlib's figures."""
+def figures(file, monkeypatch):
+    """Run a script in this process and return its matplotlib figures."""
     monkeypatch.setenv("MPLBACKEND", "agg")
     import matplotlib.pyplot as plt
 
@@ -27,10 +27,10 @@ def shown(file, monkeypatch):
 
 
 def check(file, monkeypatch, capsys):
-    """A script prints what its comments say, and draws one picture with something in it."""
-    (picture,) = shown(file, monkeypatch)
+    """Check that a script prints its expected lines and draws one picture."""
+    (picture,) = figures(file, monkeypatch)
     printed = capsys.readouterr().out.splitlines()
-    assert printed == told(file)
+    assert printed == expected_lines(file)
     assert printed
     for axes in picture.axes:
         assert axes.lines, file.name

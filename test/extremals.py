@@ -1,4 +1,4 @@
-"""What minimum-time plans are held to, and the arm of Fan (2003), chapter 5."""
+"""Checks of minimum-time plans, and the arm of Fan (2003), chapter 5."""
 
 import numpy as np
 import pinocchio
@@ -30,7 +30,7 @@ CYLINDRICAL = """<robot name="rp">
 
 
 def arrived(plan):
-    """Integrate pinocchio's dynamics with all joints free, arc by arc; return the final state."""
+    """Return the final state of a plan by pinocchio's dynamics, integrated arc by arc."""
     robot, n = plan.robot, plan.robot.n
     data = robot.model.createData()
 
@@ -73,7 +73,8 @@ def along_limits(plan):
         assert 1.0 + plan.costate(t) @ rates == pytest.approx(0.0, abs=1e-6)
     for step in 1e-4 * np.eye(n):
         later, earlier = (
-            md.plan_minimum_time(robot, plan.q0 + each, plan.qf).t_final for each in (step, -step)
+            md.plan_minimum_time(robot, plan.q0 + shift, plan.qf).t_final
+            for shift in (step, -step)
         )
         slope = (later - earlier) / 2e-4
         assert plan.certificate.costates[:n] @ step == pytest.approx(slope * 1e-4, rel=1e-4)

@@ -1,4 +1,4 @@
-"""Plans of every kind between some postures."""
+"""Plans of every kind between fixed postures."""
 
 from functools import cache
 

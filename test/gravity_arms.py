@@ -1,4 +1,4 @@
-"""Arms with gravity whose limits of position are tight: many of their motions run along these."""
+"""Arms with gravity and tight position limits, along which many motions run."""
 
 HANGING = """<robot name="hanging"><link name="base"/>
 <joint name="upper" type="revolute"><parent link="base"/><child link="link_1"/>

@@ -1,4 +1,4 @@
-"""A ball with a floor, for time loops with events; global functions that the disk cache knows."""
+"""A ball above a floor, for time loops with events; its functions can be cached."""
 
 import numpy as np
 from numba import njit
@@ -20,7 +20,7 @@ def ball(t, y, p, out):
 
 @njit
 def height(t, y, p, out):
-    """Above the floor."""
+    """Write the height above the floor."""
     out[0] = y[0]
 
 
@@ -29,7 +29,7 @@ RELAY, REBOUND, BOUNCE = range(3)
 
 @njit
 def hit(index, t, y, p):
-    """Turn the weight round, or the ball: where it was found, just below the floor, or on it."""
+    """Reverse the weight, or the ball's velocity, just below the floor or on it."""
     if p[2] == RELAY:
         p[0] = -p[0]
         return

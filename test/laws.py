@@ -1,10 +1,10 @@
-"""Effort laws that several files of tests compile."""
+"""Effort laws that several test files share."""
 
 import numpy as np
 
 
 def swing(t, q, v):
-    """Return smooth efforts by time, position and velocity, gentle enough for any arm."""
+    """Return smooth efforts of time, position and velocity, small enough for any arm."""
     return 0.5 * np.sin(5.0 * q + 20.0 * t + np.arange(len(q))) - 0.2 * np.cos(q) ** 2 * v
 
 

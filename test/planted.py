@@ -1,4 +1,4 @@
-"""An arm with one defect each: what is changed in its URDF, and what a check has to say of it."""
+"""An arm with single defects: changes of its URDF, and the expected findings of the check."""
 
 BASE = '<link name="base"/>'
 END = "</robot>"
@@ -121,13 +121,13 @@ PLANTED = {
     "no izz": (' izz="0.02"', "", "warning link upper inertia"),
     "a link too light": ('value="2"', 'value="2e-9"', "warning joint elbow mass matrix"),
 }
-"""Defect -> text, what takes its place, and level, part, name and what of the finding."""
+"""Defect -> text, its replacement, and level, element, name and topic of the finding."""
 TOO_LIGHT = ('ixx="0.03" ixy="0" ixz="0" iyy="0.03"', 'ixx="3e-11" ixy="0" ixz="0" iyy="3e-11"')
 WITH = {
     "a link too light": [TOO_LIGHT, ('izz="0.01"', 'izz="1e-11"')],
     "no inertial": [("</inertial>", "</ignored>")],
 }
-"""What must change, too, for the defect to be the only one."""
+"""Further changes without which there would be other defects."""
 CONSEQUENCES = {
     "centre of mass in mm": {"warning joint elbow mass matrix"},
     "origin in mm": {"warning joint elbow mass matrix"},

@@ -1,4 +1,4 @@
-"""An oracle for plans: pinocchio's dynamics, all joints free, integrated by SciPy's DOP853."""
+"""Oracle for plans: pinocchio's dynamics with free joints, integrated by SciPy's DOP853."""
 
 import itertools
 
@@ -17,7 +17,7 @@ def replay(robot, plan, tolerance=1e-12):
     y = np.concatenate([plan.q0, np.zeros(n)])
 
     def rates(t, y):
-        # the effort at the end of a piece is that before the jump
+        # at the end of an interval the effort is that before the jump
         tau = plan.effort(min(t, last))
         return np.concatenate([y[n:], reference.forward_dynamics(y[:n], y[n:], tau)])
 
@@ -29,7 +29,7 @@ def replay(robot, plan, tolerance=1e-12):
 
 
 def check(robot, plan, tolerance=1e-12, miss=1e-7):
-    """Hold a plan to what every plan promises."""
+    """Check the properties of every plan."""
     q, v = replay(robot, plan, tolerance)
     assert np.abs(q).max() < miss
     assert np.abs(v).max() < miss

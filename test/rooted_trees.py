@@ -1,11 +1,11 @@
-"""Rooted trees, which the order conditions of Runge-Kutta methods go over."""
+"""Rooted trees of the order conditions of Runge-Kutta methods."""
 
 from functools import cache
 
 
 @cache
 def trees(order):
-    """Return the rooted trees of an order, each the sorted tuple of what hangs at its root."""
+    """Return the rooted trees of an order, each as the sorted tuple of its branches."""
     return sorted(forests(order - 1, order - 1))
 
 

@@ -1,4 +1,4 @@
-"""Functions that sweeps call in other processes: cheap, and with marks of what was done where."""
+"""Cheap functions that sweeps call in other processes, and marks of their calls."""
 
 import os
 import signal
@@ -11,25 +11,25 @@ import manip_dyn as md
 
 
 def cases():
-    """Return the cases of `rotated`; samplers load slowly, hence not for all who import this."""
+    """Return the cases of `rotated`; a function, because samplers load slowly."""
     return md.Cases.latin_hypercube(40, seed=2, x=(0.0, 1.0), angle=(0.0, 6.0))
 
 
 def rotated(x, angle):
-    """Return numbers of all kinds, whose last digits tell if anything was computed otherwise."""
-    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    """Return numbers of several types, whose last digits reveal any other computation."""
+    rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     if x < 0.1:
         raise md.ManipDynError(f"x is {x:g}; expected 0.1 or more")
     if x > 0.9:
         raise ZeroDivisionError("x is\ntoo large")
-    return {"place": turn @ [x, 1.0], "length": np.hypot(x, angle), "quarter": int(4 * x)}
+    return {"place": rotation @ [x, 1.0], "length": np.hypot(x, angle), "quarter": int(4 * x)}
 
 
 class Marked:
-    """Doubles x, and leaves a mark in a folder for each time that it does."""
+    """Function that doubles x and writes a file to a folder at every call."""
 
     def __init__(self, folder, die_once=(), die_always=(), pause=0.0):
-        """Take the folder, and cases on which the process is to die."""
+        """Store the folder, and cases that kill the process."""
         self.folder, self.pause = str(folder), pause
         self.die_once, self.die_always = tuple(die_once), tuple(die_always)
         self.identity = "marked"
@@ -46,6 +46,6 @@ class Marked:
 
     @staticmethod
     def marks(folder):
-        """Return how often each x was begun."""
+        """Return the number of calls per x."""
         begun = [int(file.name.split("-")[0]) for file in Path(folder).iterdir()]
         return {x: begun.count(x) for x in set(begun)}

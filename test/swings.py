@@ -1,9 +1,9 @@
-"""Motions of one joint with a quadrature, for Rosenbrock methods; known to the disk cache.
+"""Motions of one joint with a quadrature, for Rosenbrock methods; functions can be cached.
 
-The state is (position, velocity, quadrature). Parameters say which motion it is: none a shaken,
-damped, non-linear pendulum, one the same with numbers that are no derivatives; damping and
-stiffness: an oscillation; with three the first is the rate at which the velocity follows a cosine;
-with four: a time, and the acceleration before and from it on.
+The state is (position, velocity, quadrature). The number of parameters selects the motion. None: a
+shaken, damped, non-linear pendulum. One: the same with wrong derivatives. Two (damping and
+stiffness): an oscillation. Three: the velocity follows a cosine at the rate of the first. Four: a
+time, and the accelerations before and after it.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ import manip_dyn as md
 
 @njit
 def swing(t, y, p, out):
-    """Write the rates of the motion that p says."""
+    """Write the rates of the motion selected by p."""
     out[0] = y[1]
     out[2] = 0.0
     if p.size < 2:  # forces depend on speed
@@ -31,7 +31,7 @@ def swing(t, y, p, out):
 
 @njit
 def slopes(t, y, p, out, by_time):
-    """Write its derivatives, the quadrature's too."""
+    """Write the derivatives of the rates, including those of the quadrature."""
     if p.size == 1:
         out[0, 0], out[0, 1] = -3.0, -1.0
     elif p.size == 2:
@@ -47,7 +47,7 @@ def slopes(t, y, p, out, by_time):
 
 @njit
 def weighted_slopes(t, y, p, out, by_time):
-    """The same multiplied by a mass 2 + sin y."""
+    """Write the derivatives multiplied by a mass 2 + sin y."""
     slopes(t, y, p, out, by_time)
     mass = 2.0 + np.sin(y[0])
     for column in range(3):

@@ -1,9 +1,9 @@
-"""The scripts of examples/: short, numbered, and what each says that it prints."""
+"""The scripts of examples/: short, numbered, and with their expected output."""
 
 import ast
 
 import pytest
-from example_scripts import SCRIPTS, check, told
+from example_scripts import SCRIPTS, check, expected_lines
 
 NODES = [file for file in SCRIPTS if "import rclpy" in file.read_text(encoding="utf-8")]
 
@@ -11,14 +11,14 @@ pytestmark = pytest.mark.skipif(not SCRIPTS, reason="not a checkout")
 
 
 @pytest.mark.parametrize(
-    "file", [each for each in SCRIPTS if each not in NODES], ids=lambda file: file.stem
+    "file", [script for script in SCRIPTS if script not in NODES], ids=lambda file: file.stem
 )
-def test_an_example_prints_and_draws_what_it_says(file, monkeypatch, capsys):
+def test_an_example_prints_its_expected_lines_and_draws_a_picture(file, monkeypatch, capsys):
     pytest.importorskip("matplotlib", reason="pictures need matplotlib")
     check(file, monkeypatch, capsys)
 
 
-def test_examples_are_numbered_without_a_gap():
+def test_examples_are_numbered_without_gaps():
     assert [int(file.name[:2]) for file in SCRIPTS] == list(range(1, len(SCRIPTS) + 1))
 
 
@@ -35,5 +35,5 @@ def test_an_example_is_short_and_has_a_title(file):
     code = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     title, underline, *_ = ast.get_docstring(ast.parse(text)).splitlines()
     assert underline == "=" * len(title)
-    assert 15 <= len(code) <= 43  # the title's three lines among them
-    assert told(file)
+    assert 15 <= len(code) <= 43  # including the three lines of the title
+    assert expected_lines(file)

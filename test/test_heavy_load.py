@@ -1,4 +1,4 @@
-"""Loads beyond the effort limit in the middle of a motion: moved if it can be, else refused."""
+"""Loads beyond the effort limit in the middle of a motion: moved if possible, or rejected."""
 
 import signal
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ LIMIT = 8.0
 
 @contextmanager
 def within(seconds):
-    """Fail what takes longer than `seconds` instead of waiting for it."""
+    """Fail a test that takes longer than `seconds`."""
 
     def stop(*_):
         raise TimeoutError(f"took longer than {seconds} s")
@@ -30,14 +30,14 @@ def within(seconds):
 
 
 def loaded_link(folder, moment):
-    """Return the vertical link with the gravity moment `moment` (N m) where it is horizontal."""
+    """Return the vertical link with the gravity moment `moment` (N m) in the horizontal."""
     mass = (moment - 5.0 * 9.8 * 0.15) / (9.8 * 0.3)
     payload = {"link": "tool0", "mass": mass}
     return md.load_robot(write_shipped(folder, "one_link_vertical", payload=payload))
 
 
 def can_move(moment, start, goal):
-    """Whether the kinetic energies before and after the switch of eq. 4.48 stay positive."""
+    """Return whether the kinetic energies around the switch of eq. 4.48 are positive."""
 
     def lifted(a, b):
         return moment * (np.sin(b) - np.sin(a))
@@ -50,11 +50,11 @@ def can_move(moment, start, goal):
 
 
 def end_of(robot, start, goal):
-    """Return the simulated end of the plan, or the sentence that refuses it."""
+    """Return the simulated end of the plan, or the error message."""
     try:
         plan = md.plan_zero_net_work(robot, [start], [goal])
-    except md.ManipDynError as refusal:
-        return str(refusal)
+    except md.ManipDynError as error:
+        return str(error)
     times, efforts = zip(*plan.samples(10.0), strict=True)
     schedule = md.Schedule(robot, [round(t * 1e9) for t in times], efforts)
     return md.simulate(robot, [start], [0.0], schedule, plan.t_final).q[-1]
@@ -62,8 +62,8 @@ def end_of(robot, start, goal):
 
 @pytest.mark.parametrize("moment", [9.0, 10.5, 12.5, 16.0])
 @pytest.mark.parametrize("start", [1.4, 1.2, -1.2, -1.4])
-def test_heavy_link_is_moved_if_it_can_be(tmp_path, moment, start):
-    """Upwards it may stall where it is horizontal, downwards run away from there."""
+def test_a_heavy_link_is_moved_if_possible(tmp_path, moment, start):
+    """Upwards the link may stall in the horizontal, downwards it may diverge from there."""
     with within(600.0):
         end = end_of(loaded_link(tmp_path, moment), start, -start)
     if can_move(moment, start, -start):

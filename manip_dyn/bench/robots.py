@@ -71,7 +71,7 @@ def changed_robot(
         for part, numbers in (changes or {}).items():
             _change(_part(root, kind, part), part, numbers)
     companion = shipped.with_suffix(".yaml")
-    extras = {}
+    extras: dict[str, Any] = {}
     if companion.is_file():
         extras = read_yaml(companion, lambda content: content or {})
     if load is not None:
