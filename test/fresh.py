@@ -30,7 +30,7 @@ NODES = "_nodes"
 """What stands behind it in the address of the server for nodes."""
 ENVIRONMENT = {**os.environ}
 """What the servers begin with."""
-PROGRAMS = ("manip_dyn.ros.start", "manip_dyn.ros.planner.planning_process.program")
+PROGRAMS = ("manip_dyn.ros.start", "manip_dyn.ros.planner.planning_process.worker")
 """What nodes are started by."""
 
 

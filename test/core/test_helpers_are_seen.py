@@ -34,7 +34,7 @@ entry = md.customize(md.load_robot("pa10")).in_place.forward_dynamics
     "clik": "from manip_dyn.clik.law.joint_velocity import joint_velocity as entry",
     "planning": "from manip_dyn.planning.zero_net_work.single_switch import try_guesses as entry",
     "minimum time": (
-        "from manip_dyn.planning.minimum_time.grids.improvement import improve as entry"
+        "from manip_dyn.planning.minimum_time.grids.slp_iteration import improve as entry"
     ),
     "multibody": "from manip_dyn.multibody.equations.state_space import linearized_rates as entry",
     "force of a user": """

@@ -9,9 +9,9 @@ import manip_dyn as md
 from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.planning.execution.time_scaling import Pace
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
-from manip_dyn.ros.planner.lead import MARGIN, REMEMBERED, Lead
 from manip_dyn.ros.planner.planned_motion import PlannedMotion
 from manip_dyn.ros.planner.planning_process.task import PreparedPlan
+from manip_dyn.ros.planner.replanning_lead import MARGIN, REMEMBERED, ReplanningLead
 from manip_dyn.simulation import Simulation
 
 PERIOD = 2e-3
@@ -114,7 +114,7 @@ def test_a_lead_beyond_the_end_leads_to_it():
 
 
 def test_the_lead_is_as_long_as_plans_took_lately():
-    lead = Lead()
+    lead = ReplanningLead()
     assert lead.seconds(0.5) == 0.5
     lead.note(1.0)
     assert lead.seconds(0.5) == MARGIN

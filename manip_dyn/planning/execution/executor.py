@@ -8,8 +8,8 @@ import numpy as np
 
 from manip_dyn.core.checks import Vector, positive
 from manip_dyn.planning.execution.feedback import Feedback, Tuning
-from manip_dyn.planning.execution.patience import Patience
 from manip_dyn.planning.execution.pd_backup import PdBackup
+from manip_dyn.planning.execution.progress_monitor import ProgressMonitor
 from manip_dyn.planning.execution.return_motion import return_motion, stopping_motion
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
 from manip_dyn.planning.execution.segments import Segment, distinct, later
@@ -111,7 +111,7 @@ class PlanExecutor:
         self._off_plan = self._tuning.off_plan
         # How far an arm that is too heavy comes from where it is held before that yields.
         self._yields = self._off_plan if np.isfinite(self._off_plan) else Tuning.off_plan
-        self._feedback, self._patience = Feedback(robot, self._tuning), Patience(robot)
+        self._feedback, self._patience = Feedback(robot, self._tuning), ProgressMonitor(robot)
         self._reference = reference or SampledMotion.of(plan, self._spacing)
         self._begin, self._stopping = 0.0, False
         self._moves_on = plan.vf is not None and bool(np.any(plan.vf))

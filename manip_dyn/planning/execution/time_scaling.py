@@ -16,9 +16,9 @@ import numpy as np
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
 from manip_dyn.planning.execution.feedback import Tuning
-from manip_dyn.planning.execution.place_on_path import place_on
+from manip_dyn.planning.execution.mass_estimation import MassEstimator
+from manip_dyn.planning.execution.path_projection import project_on_path
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
-from manip_dyn.planning.execution.seeming_masses import SeemingMasses
 from manip_dyn.robot import Robot
 
 RESERVE = 0.02
@@ -66,7 +66,7 @@ class TimeScaling:
         self._off_plan, self._lag = tuning.off_plan, LAG * tuning.off_plan
         self.from_error = self._lag
         self._robot, self._motion, self._begin = robot, motion, 0.0
-        self._masses = SeemingMasses(robot, motion, tuning)
+        self._masses = MassEstimator(robot, motion, tuning)
         self._elapsed, self.pace = 0.0, Pace()
 
     def begin_at(self, pace: Pace) -> SampledMotion | None:
@@ -108,7 +108,7 @@ class TimeScaling:
     def _for_lag(self, now: float, t: float, q: Vector, v: Vector) -> bool:
         """Take the pace of an arm that lags behind; return whether it does."""
         known = self.pace.heavier
-        place = place_on(self._robot, self._motion, now, q, v)
+        place = project_on_path(self._robot, self._motion, now, q, v)
         if place is None or place.off > self._off_plan or place.rate < SLOWER * self.pace.rate:
             return False
         if known < 1.0 or np.abs(self._motion.state(now)[0] - place.q).max() < self._lag:

@@ -27,9 +27,9 @@ from manip_dyn.planning.endpoints import (
 )
 from manip_dyn.planning.minimum_time.extremals.candidate import (
     Candidate,
+    alternatives_note,
     best_of,
     is_beaten,
-    told_besides,
 )
 from manip_dyn.planning.minimum_time.extremals.extremal_motion import ExtremalMotion
 from manip_dyn.planning.minimum_time.search.extremal_search import ExtremalSearch
@@ -186,7 +186,7 @@ def _exact(
     found = search.candidates(refined)
     best = best_of(robot, found, search.on_grid)
     proof = replace(best.certificate, searched=search.told(found))
-    told = told_besides(found, best, search.on_grid)
+    told = alternatives_note(found, best, search.on_grid)
     beaten = search.on_grid if is_beaten(best, search.on_grid) else np.inf
     return _plan(robot, start, goal, hold, best._replace(certificate=proof), beaten, told)
 

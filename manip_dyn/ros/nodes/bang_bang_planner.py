@@ -22,10 +22,10 @@ from manip_dyn.ros.parameters.bang_bang_planner import (
 )
 from manip_dyn.ros.parameters.common import prepare, robot_from
 from manip_dyn.ros.parameters.declaration import declare, on_change
+from manip_dyn.ros.planner.arm_states import WATCH_PERIOD, ArmStates, Loss
 from manip_dyn.ros.planner.commands import Commands
 from manip_dyn.ros.planner.execution import Execution
 from manip_dyn.ros.planner.goals import Goals
-from manip_dyn.ros.planner.heard_arm import WATCH_PERIOD, HeardArm, Loss
 from manip_dyn.ros.planner.planning import Planning
 from manip_dyn.ros.planner.planning_process.goal_postures import JointGoal
 from manip_dyn.ros.planner.status import PlannerStatus
@@ -71,7 +71,7 @@ class BangBangPlannerNode:
         )
         self.commands = Commands(self._execution, self._planning, self._status, self._refuse)
         self.commands.awaiting_start = goal is not None and parameters.autostart
-        self._arm = HeardArm(node, self._robot, parameters, self._hear, self._status.drop)
+        self._arm = ArmStates(node, self._robot, parameters, self._hear, self._status.drop)
         self._status.tell("waiting", "no_joint_states", topic=self._arm.topic)
         begin = self.commands.begin
         self._goals = Goals(node, self._robot, self._positions, begin, self._refuse)

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.ros.planner.execution import Execution
 from manip_dyn.ros.planner.followed_motion import FollowedMotion
-from manip_dyn.ros.planner.hindrance import Hindrance, hindrance
 from manip_dyn.ros.planner.planning import Planning
 from manip_dyn.ros.planner.planning_process.goal_postures import Goal
+from manip_dyn.ros.planner.start_conditions import StartObstacle, start_obstacle
 from manip_dyn.ros.planner.status import PlannerStatus
 
-NOT_HEARD = "no joint state was heard; expected the arm on joint_states"
+NO_JOINT_STATES = "no joint state was heard; expected the arm on joint_states"
 
 
 class Commands:
@@ -39,7 +39,7 @@ class Commands:
         """Begin to plan the motion to `goal` if it may begin at all; else say why not."""
         measured = self.measured
         if measured is None:
-            self._refuse("no_joint_states", NOT_HEARD)
+            self._refuse("no_joint_states", NO_JOINT_STATES)
             return False
         hindered = self._hindrance(self._led(measured))
         if hindered is not None:
@@ -98,7 +98,7 @@ class Commands:
         """Return what keeps a trajectory from beginning now, or nothing."""
         measured, motion = self.measured, self._execution.motion
         if measured is None:
-            return NOT_HEARD
+            return NO_JOINT_STATES
         moves = self._planning.moves(measured) if motion is None else ""
         led = f"the arm moves, {moves}; a trajectory expects it to rest" if moves else ""
         found = self._hindrance(led)
@@ -127,6 +127,6 @@ class Commands:
             return "the arm follows a trajectory; expected its end or ~/abort before a new goal"
         return ""
 
-    def _hindrance(self, led: str) -> Hindrance | None:
+    def _hindrance(self, led: str) -> StartObstacle | None:
         efforts = self._execution.efforts
-        return hindrance(led, efforts.connected(), efforts.name, efforts.others())
+        return start_obstacle(led, efforts.connected(), efforts.name, efforts.others())

@@ -13,7 +13,7 @@ from manip_dyn.planning import Segment
 from manip_dyn.planning.execution.time_scaling import Pace
 
 
-class Left(Protocol):
+class DepartingMotion(Protocol):
     """The motion that goes on until then."""
 
     @property
@@ -43,7 +43,7 @@ class Departure:
         lead: How long before this was asked for, s.
     """
 
-    motion: Left
+    motion: DepartingMotion
     time: float
     q: Vector
     v: Vector

@@ -16,11 +16,11 @@ from manip_dyn.ros.planner.braking_motion import BrakingMotion
 from manip_dyn.ros.planner.departure import Departure
 from manip_dyn.ros.planner.execution import Execution
 from manip_dyn.ros.planner.followed_motion import FollowedMotion
-from manip_dyn.ros.planner.lead import Lead
 from manip_dyn.ros.planner.planned_motion import PlannedMotion
 from manip_dyn.ros.planner.planning_process.goal_postures import Goal, OutOfReachError
 from manip_dyn.ros.planner.planning_process.process import PlanningProcess
 from manip_dyn.ros.planner.planning_process.task import PlanningTask
+from manip_dyn.ros.planner.replanning_lead import ReplanningLead
 from manip_dyn.ros.planner.status import PlannerStatus
 from manip_dyn.ros.runtime.threads import Worker
 
@@ -62,7 +62,7 @@ class Planning:
         self._warn = node.get_logger().warning
         self._worker = Worker(node, self.take)
         self._process: PlanningProcess | None = None
-        self._lead, self._asked_ns = Lead(), 0
+        self._lead, self._asked_ns = ReplanningLead(), 0
         self.wanted: Goal | None = None
         self._pending: Goal | None = None  # what is planned once the arm rests
         self.use(parameters)

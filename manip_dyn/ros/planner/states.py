@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from manip_dyn.ros.diagnostics import ERROR, OK, WARN, State
 
-REFUSED, GAVE_UP = "refused: {reason}", "gave up: {reason}"
+REJECTED, GAVE_UP = "refused: {reason}", "gave up: {reason}"
 STATES = (
     State("waiting", WARN, "no joint states yet on {topic}", "no_joint_states"),
     State("waiting", WARN, "no joint states for {silence:.1f} s", "silence"),
@@ -21,13 +21,13 @@ STATES = (
     State("executing", OK, "a new goal: the motion to it begins in {lead:g} s", "new_goal"),
     State("executing", OK, "a new goal: the motion to it begins at this one", "next_goal"),
     State("reached", OK, "{end}"),
-    State("refused", WARN, REFUSED, "no_joint_states"),
-    State("refused", WARN, REFUSED, "bad_goal"),
-    State("refused", WARN, REFUSED, "arm_moves"),
-    State("refused", WARN, REFUSED, "not_alone"),
-    State("refused", WARN, REFUSED, "nobody_listens"),
-    State("refused", WARN, REFUSED, "out_of_reach"),
-    State("refused", WARN, REFUSED, "no_plan"),
+    State("refused", WARN, REJECTED, "no_joint_states"),
+    State("refused", WARN, REJECTED, "bad_goal"),
+    State("refused", WARN, REJECTED, "arm_moves"),
+    State("refused", WARN, REJECTED, "not_alone"),
+    State("refused", WARN, REJECTED, "nobody_listens"),
+    State("refused", WARN, REJECTED, "out_of_reach"),
+    State("refused", WARN, REJECTED, "no_plan"),
     State("aborted", WARN, "aborted: {reason}", "aborted"),
     State("aborted", WARN, "the goal is not reached: {reason}", "not_reached"),
     State("lost", ERROR, GAVE_UP, "silence"),

@@ -20,7 +20,7 @@ from scipy.optimize import brentq
 
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.planning import Certificate, Plan, plan_minimum_time, plan_zero_net_work
-from manip_dyn.planning.minimum_time.extremals.controls import directions
+from manip_dyn.planning.minimum_time.extremals.controls import effort_signs
 from manip_dyn.planning.work import work_curves
 from manip_dyn.planning.zero_net_work.grid_search import grid_search
 from manip_dyn.robot import Robot
@@ -326,7 +326,7 @@ def minimum_time(plan: Plan) -> MinimumTime:
     return MinimumTime(
         plan.status,
         plan.reason,
-        tuple(directions(switching.controls).tolist()),
+        tuple(effort_signs(switching.controls).tolist()),
         tuple(tuple(times) for times in plan.switch_times),
         plan.t_final,
         tuple(proof.costates.tolist()),

@@ -25,7 +25,7 @@ from scipy.optimize import brentq
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.planning.minimum_time.extremals.conditions import certificate
-from manip_dyn.planning.minimum_time.extremals.controls import directions, full
+from manip_dyn.planning.minimum_time.extremals.controls import effort_signs, full
 from manip_dyn.planning.minimum_time.extremals.sampling import trajectory_of
 from manip_dyn.planning.minimum_time.extremals.shooting import Shooter
 from manip_dyn.planning.minimum_time.extremals.structure import Switching, alternating, assembled
@@ -405,7 +405,7 @@ def printed(
     shooter = Shooter(robot, start, goal)
     extremal = shooter.solve(best)
     along = None if extremal is None else trajectory_of(shooter.flow, start, extremal)
-    signs = tuple(directions(best.controls).tolist())
+    signs = tuple(effort_signs(best.controls).tolist())
     if extremal is None or along is None:
         return Printed(signs, end, np.inf, half_unit, rounding, None, [], ())
     failures = certificate(robot, goal, extremal, along).failures
@@ -442,7 +442,7 @@ def _replayed(robot: Robot, start: Vector, switching: Switching) -> Vector:
     engine, kernels = locked_joint_engine(robot.n), locked_joint_kernels(robot)
     space, y = engine.space(**TOLERANCES), np.concatenate([start, np.zeros(robot.n)])
     for begin, end, controls in switching.arcs():
-        drive = np.concatenate([directions(controls) * robot.tau_max, np.ones(robot.n)])
+        drive = np.concatenate([effort_signs(controls) * robot.tau_max, np.ones(robot.n)])
         if end > begin:
             engine.run(begin, end, (kernels, drive), y, space)
     return y

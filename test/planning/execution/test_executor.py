@@ -9,7 +9,7 @@ from goals import GOALS, planned
 
 import manip_dyn as md
 from manip_dyn.planning import PlanExecutor, Tuning
-from manip_dyn.planning.execution import patience
+from manip_dyn.planning.execution import progress_monitor
 from manip_dyn.simulation import Disturbance, Simulation
 
 SLOW = 4e-3
@@ -118,7 +118,7 @@ def test_an_arm_that_is_too_heavy_for_its_goal_comes_to_rest_and_tells():
 @pytest.mark.parametrize("off_plan", [0.005, 0.05])
 def test_where_an_arm_is_given_up_its_goal_is_off_plan_from_it(monkeypatch, off_plan):
     """Seen: 0.02 rad, the default, whatever was asked for."""
-    monkeypatch.setattr(patience, "MOST_RETURNS", 0)
+    monkeypatch.setattr(progress_monitor, "MAX_RETURNS", 0)
     robot, plan = planned("two joints, one held early")
     executor = PlanExecutor(robot, plan, 1e-3, Tuning(off_plan=off_plan))
     away = plan.qf + np.array([0.3, -0.1])

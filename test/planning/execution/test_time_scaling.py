@@ -7,9 +7,9 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.ensembles.sweeps import Conditions, execute
+from manip_dyn.planning.execution.effort_components import effort_components
 from manip_dyn.planning.execution.executor import PlanExecutor
 from manip_dyn.planning.execution.feedback import Tuning
-from manip_dyn.planning.execution.parts_of_efforts import parts_of
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
 from manip_dyn.planning.execution.time_scaling import Pace, TimeScaling
 from manip_dyn.robot.pinocchio_model import Oracle
@@ -118,7 +118,9 @@ def test_the_parts_of_efforts_are_what_they_are_called():
     middle = 0.5 * (q[0] + q[1]), 0.5 * (v[0] + v[1])
     effort = Oracle(robot).inverse_dynamics(*middle, a)
     zero = np.zeros(2)
-    parts = parts_of(robot, SampledMotion(np.array([0.0, h]), q, v, effort[None], zero, zero))
+    parts = effort_components(
+        robot, SampledMotion(np.array([0.0, h]), q, v, effort[None], zero, zero)
+    )
     rate, scale = 0.8, 1.3
     heavier = md.load_robot(
         "stiff_pendulum", mass_scale=scale, viscous_friction=[0.4, 0.1], armature=[0.3, 0.05]

@@ -3,11 +3,16 @@
 import numpy as np
 import pytest
 
-from manip_dyn.planning.minimum_time.extremals.controls import at_position, directions, full, keeps
+from manip_dyn.planning.minimum_time.extremals.controls import (
+    at_position,
+    boundary_control,
+    effort_signs,
+    full,
+)
 from manip_dyn.planning.minimum_time.extremals.structure import BoundaryArc
-from manip_dyn.planning.minimum_time.reading.cell_structures import read_off
+from manip_dyn.planning.minimum_time.structure_detection.cell_structures import detected_structure
 
-FAST, BACK = keeps(0, 0, 1.0, 1.0), keeps(0, 0, -1.0, -1.0)
+FAST, BACK = boundary_control(0, 0, 1.0, 1.0), boundary_control(0, 0, -1.0, -1.0)
 
 
 FAR, DOWN = at_position(1.0), full(-1.0)
@@ -24,8 +29,8 @@ FAR, DOWN = at_position(1.0), full(-1.0)
 )
 def test_boundary_arcs_may_begin_at_once_and_follow_each_other(arcs, signs, rows):
     u = np.array([[1.0, 1.0]] * 3 + [[-1.0, 1.0]] * 3)
-    switching = read_off(u, 6.0, [BoundaryArc(0, *each) for each in arcs])
-    assert directions(switching.controls).tolist() == signs
+    switching = detected_structure(u, 6.0, [BoundaryArc(0, *each) for each in arcs])
+    assert effort_signs(switching.controls).tolist() == signs
     assert switching.joints == (0,) * len(rows)
     assert switching.times == pytest.approx([t for t, _ in rows])
     assert switching.values == tuple(value for _, value in rows)
@@ -33,7 +38,7 @@ def test_boundary_arcs_may_begin_at_once_and_follow_each_other(arcs, signs, rows
 
 def test_structures_are_read_off_controls():
     u = np.array([[1.0, -1], [1, -0.5], [0, -1], [-1, 1], [-1, 1], [-1, 1]])
-    switching = read_off(u, 6.0)
+    switching = detected_structure(u, 6.0)
     assert switching.controls == (full(1.0), full(-1.0))
     first, second = switching.per_joint()
     assert first == pytest.approx([2.5])

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import manip_dyn as md
-from manip_dyn.planning.minimum_time.extremals.controls import directions
+from manip_dyn.planning.minimum_time.extremals.controls import effort_signs
 
 START, GOAL = np.array([0.76, 0.2618]), np.zeros(2)
 """Fan (2003), table 6.3."""
@@ -37,7 +37,7 @@ def test_the_certificate_again_by_finite_differences():
         for begin, until, controls in plan.switching.arcs():
             if until <= t:
                 continue
-            tau = directions(controls) * robot.tau_max
+            tau = effort_signs(controls) * robot.tau_max
             y = solve_ivp(
                 lambda _, y, tau=tau: np.concatenate(
                     [y[n:], kernels.forward_dynamics(y[:n], y[n:], tau)]

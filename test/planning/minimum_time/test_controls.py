@@ -5,11 +5,11 @@ from manip_dyn.planning.minimum_time.extremals.controls import (
     Control,
     Kind,
     at_position,
-    changed,
+    boundary_control,
     contact,
+    controls_after,
     full,
-    keeps,
-    smooth,
+    is_smooth,
 )
 
 
@@ -19,7 +19,7 @@ def test_an_effort_knows_which_joint_it_keeps():
         for joint in range(3):
             for side in (1.0, -1.0):
                 for direction in (1.0, -1.0):
-                    control = keeps(effort, joint, side, direction)
+                    control = boundary_control(effort, joint, side, direction)
                     assert control.kept(effort) == (joint, side)
                     assert control.direction == (side if effort == joint else direction)
     point = Control(Kind.CONTACT_SPEED, 1.0)
@@ -29,12 +29,12 @@ def test_an_effort_knows_which_joint_it_keeps():
 
 def test_who_is_relieved_pushes_on():
     """The effort that was keeping the joint goes to the limit at which it had arrived."""
-    own, other = keeps(1, 1, -1.0, -1.0), keeps(0, 1, -1.0, 1.0)
-    assert changed((full(-1.0), own), 0, other) == (other, full(-1.0))
-    assert changed((other, full(1.0)), 1, own) == (full(1.0), own)
-    elsewhere = keeps(0, 0, 1.0, 1.0)
-    assert changed((elsewhere, full(1.0)), 1, own) == (elsewhere, own)
-    assert smooth(full(-1.0), other)
-    assert not smooth(full(1.0), other)
-    assert smooth(other, full(1.0))
-    assert not smooth(other, full(-1.0))
+    own, other = boundary_control(1, 1, -1.0, -1.0), boundary_control(0, 1, -1.0, 1.0)
+    assert controls_after((full(-1.0), own), 0, other) == (other, full(-1.0))
+    assert controls_after((other, full(1.0)), 1, own) == (full(1.0), own)
+    elsewhere = boundary_control(0, 0, 1.0, 1.0)
+    assert controls_after((elsewhere, full(1.0)), 1, own) == (elsewhere, own)
+    assert is_smooth(full(-1.0), other)
+    assert not is_smooth(full(1.0), other)
+    assert is_smooth(other, full(1.0))
+    assert not is_smooth(other, full(-1.0))

@@ -3,11 +3,17 @@
 import numpy as np
 import pytest
 
-from manip_dyn.planning.minimum_time.extremals.controls import at_position, full, keeps
-from manip_dyn.planning.minimum_time.reading.refined_changes import Changes
+from manip_dyn.planning.minimum_time.extremals.controls import at_position, boundary_control, full
+from manip_dyn.planning.minimum_time.structure_detection.effort_transitions import (
+    EffortTransitions,
+)
 
 UP, DOWN = full(1.0), full(-1.0)
-REST, FAST, ANOTHER = at_position(1.0), keeps(0, 0, 1.0, 1.0), keeps(0, 1, 1.0, -1.0)
+REST, FAST, ANOTHER = (
+    at_position(1.0),
+    boundary_control(0, 0, 1.0, 1.0),
+    boundary_control(0, 1, 1.0, -1.0),
+)
 CASES = {
     "a switch is where the effort is zero": (
         [1, 1, 0.2, -0.6, -1],
@@ -42,6 +48,6 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_what_an_effort_does_between_two_arcs(case):
     shares, before, after, end, begin, expected = CASES[case]
-    found = Changes(np.array(shares, dtype=float)).between(before, after, end, begin)
+    found = EffortTransitions(np.array(shares, dtype=float)).between(before, after, end, begin)
     assert [control for _, control in found] == [control for _, control in expected]
     assert [node for node, _ in found] == pytest.approx([node for node, _ in expected])

@@ -68,17 +68,17 @@ def is_beaten(candidate: Candidate, on_grid: float) -> bool:
     return candidate.t_final > BEATEN * on_grid
 
 
-def different(found: list[Candidate]) -> list[Candidate]:
+def distinct_motions(found: list[Candidate]) -> list[Candidate]:
     """Return different motions that arrive within the limits, the fastest first."""
     allowed = sorted((each for each in found if not each.passed), key=lambda each: each.t_final)
     kept: list[Candidate] = []
     for each in allowed:
-        if not any(_is_same(each, other) for other in kept):
+        if not any(_are_same(each, other) for other in kept):
             kept.append(each)
     return kept
 
 
-def _is_same(one: Candidate, other: Candidate) -> bool:
+def _are_same(one: Candidate, other: Candidate) -> bool:
     """Return whether two motions take the same time with the same costates at the start."""
     costates = one.extremal.costate, other.extremal.costate
     size = max(float(np.abs(costates[0]).max()), 1e-30)
@@ -86,20 +86,20 @@ def _is_same(one: Candidate, other: Candidate) -> bool:
     return abs(one.t_final / other.t_final - 1.0) < 1e-7 and away < 1e-4 * size
 
 
-def told_besides(found: list[Candidate], best: Candidate, on_grid: float) -> str:
+def alternatives_note(found: list[Candidate], best: Candidate, on_grid: float) -> str:
     """Return what is to be told about motions that are as fast as the plan or faster."""
     quickest = min(found, key=lambda each: each.t_final)
     if quickest.t_final < best.t_final * (1.0 - 1e-9):
         why = quickest.passed or "; ".join(quickest.certificate.failures)
         return f"; a faster motion, {quickest.t_final:.6g} s, is not the plan: {why}"
-    others = [each for each in different(found) if each.holds and each is not best]
-    others = [each for each in others if not _is_same(each, best)]
+    others = [each for each in distinct_motions(found) if each.holds and each is not best]
+    others = [each for each in others if not _are_same(each, best)]
     if others and others[0].t_final < CLOSE * best.t_final:
         return f"; another motion that it holds for takes {others[0].t_final:.9g} s"
     return ""
 
 
-def limit_passed(robot: Robot, along: Trajectory) -> str:
+def violated_limit(robot: Robot, along: Trajectory) -> str:
     """Return which limit of position or speed a motion passes, or nothing."""
     n = robot.n
     for i, joint in enumerate(robot.joint_names):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.planning.certificate import Certificate
-from manip_dyn.planning.minimum_time.extremals.controls import Controls, are_full, directions
+from manip_dyn.planning.minimum_time.extremals.controls import Controls, are_full, effort_signs
 from manip_dyn.planning.minimum_time.extremals.structure import Extremal, Switching
 from manip_dyn.planning.minimum_time.extremals.trajectory import (
     SAMPLES,
@@ -148,7 +148,7 @@ def _margin(
     """
     t_final = switching.t_final
     controls = [each[joint] for _, _, each in switching.arcs()]
-    arc_signs = directions(controls)
+    arc_signs = effort_signs(controls)
     times, values = refined(along, joint)
     signs = arc_signs[places]
     toward = -signs * values[:-1]

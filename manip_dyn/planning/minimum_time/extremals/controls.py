@@ -137,7 +137,7 @@ def are_full(controls: Sequence[Control]) -> bool:
     return all(each.kind == _FULL for each in controls)
 
 
-def of_sign(sign: float) -> Control:
+def control_of_sign(sign: float) -> Control:
     """Return that an effort is at its limit, or that it is singular if the sign is 0."""
     return full(sign) if sign != 0.0 else SINGULAR
 
@@ -152,7 +152,7 @@ def contact(side: float) -> Control:
     return Control(Kind.CONTACT_POSITION, side)
 
 
-def keeps(
+def boundary_control(
     effort: int, joint: int, side: float, direction: float, kind: Kind = Kind.SPEED
 ) -> Control:
     """Return that an effort keeps a joint at its limit of speed, or position.
@@ -170,7 +170,7 @@ def keeps(
     return Control(anothers, direction, joint, side)
 
 
-def smooth(before: Control, after: Control) -> bool:
+def is_smooth(before: Control, after: Control) -> bool:
     """Return whether a joint comes to a limit of speed, or leaves it, without acceleration.
 
     So it does where the effort cannot hold it at the limit before or afterwards. At a handover
@@ -183,7 +183,7 @@ def smooth(before: Control, after: Control) -> bool:
     return before.is_boundary_arc_of_speed and after.is_full and toward > 0.0
 
 
-def changed(controls: Controls, joint: int, control: Control) -> Controls:
+def controls_after(controls: Controls, joint: int, control: Control) -> Controls:
     """Return what efforts (n,) do after one of them changed.
 
     At a handover from another effort, that one goes to its limit that pushes further, or to the
@@ -197,6 +197,6 @@ def changed(controls: Controls, joint: int, control: Control) -> Controls:
     return tuple(after)
 
 
-def directions(controls: Sequence[Control]) -> Vector:
+def effort_signs(controls: Sequence[Control]) -> Vector:
     """Return the signs of full efforts (n,), 0 for what is singular or keeps a joint."""
     return np.array([each.direction if each.is_full else 0.0 for each in controls])

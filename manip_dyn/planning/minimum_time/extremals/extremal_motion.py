@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.planning.minimum_time.extremals.controls import Controls, are_full, directions
+from manip_dyn.planning.minimum_time.extremals.controls import Controls, are_full, effort_signs
 from manip_dyn.planning.minimum_time.extremals.flow import Flow
 from manip_dyn.planning.minimum_time.extremals.structure import Extremal, Switching
 from manip_dyn.planning.plan import Samples
@@ -49,7 +49,7 @@ class ExtremalMotion:
         controls = self._controls[arc]
         flow = None if are_full(controls) else self._flows.along(controls)
         if flow is None:
-            return directions(controls) * self._robot.tau_max
+            return effort_signs(controls) * self._robot.tau_max
         flow.rates(self._canonical(arc, t))
         return flow.tau
 

@@ -19,7 +19,7 @@ from manip_dyn.planning.minimum_time.extremals.canonical import (
     variations,
 )
 from manip_dyn.planning.minimum_time.extremals.constrained import constrained, constrained_arc_of
-from manip_dyn.planning.minimum_time.extremals.controls import Controls, are_full, directions
+from manip_dyn.planning.minimum_time.extremals.controls import Controls, are_full, effort_signs
 from manip_dyn.robot import Robot
 
 TOLERANCES: dict[str, Any] = {"rtol": 3e-13, "atol": 1e-13, "max_steps": 400}
@@ -115,7 +115,7 @@ class ConstrainedFlow:
         )
         for effort, each in enumerate(controls):
             arc.kept[effort] = each.kept_or_own(effort) if each.is_at_limit else -1
-        arc.arc.tau[:] = directions(controls) * arc.limits
+        arc.arc.tau[:] = effort_signs(controls) * arc.limits
 
     def state(self, y: Vector, duration: float) -> Vector | None:
         """Return x (2 n,) after `duration` s, or None where the numbers end."""

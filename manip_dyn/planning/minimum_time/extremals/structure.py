@@ -14,9 +14,9 @@ from manip_dyn.planning.minimum_time.extremals.controls import (
     Control,
     Controls,
     Kind,
-    changed,
-    of_sign,
-    smooth,
+    control_of_sign,
+    controls_after,
+    is_smooth,
 )
 
 BANG = 0.999
@@ -46,7 +46,7 @@ class Switching(NamedTuple):
         for place, (begin, end) in enumerate(itertools.pairwise(edges)):
             found.append((begin, end, controls))
             if place < len(self.joints) and not self.values[place].is_contact:
-                controls = changed(controls, self.joints[place], self.values[place])
+                controls = controls_after(controls, self.joints[place], self.values[place])
         return found
 
     def jumps(self) -> list[tuple[int, int]]:
@@ -66,7 +66,7 @@ class Switching(NamedTuple):
                 found.append((place, 2 * n + before.kept_or_own(joint)))
             elif value.kind == Kind.CONTACT_SPEED:
                 found.append((place, 3 * n + joint))
-            elif smooth(before, value):
+            elif is_smooth(before, value):
                 keeper = value if value.is_boundary_arc_of_speed else before
                 found.append((place, 3 * n + keeper.kept_or_own(joint)))
         return found
@@ -147,7 +147,7 @@ def assembled(
 
 def alternating(first: float, times: list[float]) -> list[tuple[float, Control]]:
     """Return times and new controls of an effort that jumps from one limit to the other."""
-    return [(t, of_sign(first * (-1.0) ** (k + 1))) for k, t in enumerate(times)]
+    return [(t, control_of_sign(first * (-1.0) ** (k + 1))) for k, t in enumerate(times)]
 
 
 class BoundaryArc(NamedTuple):

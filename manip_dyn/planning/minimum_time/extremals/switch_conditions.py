@@ -13,7 +13,7 @@ from manip_dyn.planning.minimum_time.extremals.controls import (
     Controls,
     Kind,
     full,
-    smooth,
+    is_smooth,
 )
 from manip_dyn.robot import Robot
 
@@ -53,7 +53,7 @@ class SwitchConditions:
             row = self._kernels.switching_rates(q, v, p_q, p_v)[joint]
             return [(self._weight, float(row[0]), row[1:])]
         found: list[Condition] = []
-        if value.kind == Kind.CONTACT_SPEED or smooth(before, value):
+        if value.kind == Kind.CONTACT_SPEED or is_smooth(before, value):
             keeper = value if value.is_boundary_arc_of_speed else before
             kept, free = keeper.kept_or_own(joint), list(later)
             free[joint] = before if before.is_full else later[joint]

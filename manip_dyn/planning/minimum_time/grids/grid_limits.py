@@ -32,7 +32,7 @@ class Transfer(NamedTuple):
     scale: Vector
 
 
-class Watched(NamedTuple):
+class ActiveLimits(NamedTuple):
     """The limits that are rows of the programs, with room for many (k,).
 
     Attributes:
@@ -47,7 +47,7 @@ class Watched(NamedTuple):
 
 
 @inlined(counted=False)
-def room(transfer, states, node, component, side):
+def clearance(transfer, states, node, component, side):
     """Return how far a state is inside one of its limits."""
     if side > 0:
         return transfer.high[component] - states[node, component]
@@ -55,7 +55,7 @@ def room(transfer, states, node, component, side):
 
 
 @compiled(short=True, python=False, counted=False)
-def excess(transfer, states):
+def limit_excess(transfer, states):
     """Return by how much the states between both ends pass their limits, summed and scaled."""
     result = 0.0
     for k in range(1, states.shape[0] - 1):
@@ -66,12 +66,12 @@ def excess(transfer, states):
 
 
 @compiled(short=True, python=False, counted=False)
-def watch(transfer, states, near, watched, count):
+def add_near_limits(transfer, states, near, watched, count):
     """Add the limits to which a state is nearer than `near`, scaled; return how many there are."""
     for k in range(1, states.shape[0] - 1):
         for i in range(states.shape[1]):
             for side in range(-1, 2, 2):
-                left = room(transfer, states, k, i, side)
+                left = clearance(transfer, states, k, i, side)
                 if left > near * transfer.scale[i] or count == watched.node.shape[0]:
                     continue
                 known = False
@@ -87,7 +87,7 @@ def watch(transfer, states, near, watched, count):
 
 
 @compiled(short=True, python=False, counted=False)
-def lacking(transfer, states, watched, count, out):
+def residuals(transfer, states, watched, count, out):
     """Write what the final state lacks (2 n,) and the room to the watched limits, scaled.
 
     Returns the sum of what the final state lacks.
@@ -97,13 +97,13 @@ def lacking(transfer, states, watched, count, out):
         out[i] = (transfer.goal[i] - states[cells, i]) / transfer.scale[i]
     for r in range(count):
         i = watched.component[r]
-        left = room(transfer, states, watched.node[r], i, watched.side[r])
+        left = clearance(transfer, states, watched.node[r], i, watched.side[r])
         out[m + r] = left / transfer.scale[i]
-    return total(out, m)
+    return absolute_sum(out, m)
 
 
 @inlined(counted=False)
-def total(values, m):
+def absolute_sum(values, m):
     """Return the sum of the first m values, all positive."""
     result = 0.0
     for i in range(m):
@@ -111,7 +111,7 @@ def total(values, m):
     return result
 
 
-def farthest(transfer: Transfer, states: Vector) -> float:
+def largest_residual(transfer: Transfer, states: Vector) -> float:
     """Return the largest scaled distance from the goal or past a limit."""
     missed, inside = np.abs(transfer.goal - states[-1]), states[1:-1]
     past = np.maximum(inside - transfer.high, transfer.low - inside).max(axis=0)

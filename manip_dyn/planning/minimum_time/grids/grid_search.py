@@ -16,8 +16,8 @@ import numpy as np
 
 from manip_dyn.core.arrays import by_reference
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.planning.minimum_time.grids.improvement import SlpSolution
 from manip_dyn.planning.minimum_time.grids.initial_guesses import CELLS
+from manip_dyn.planning.minimum_time.grids.slp_iteration import SlpSolution
 from manip_dyn.planning.transcription.interior_point import gauss_newton_steps
 from manip_dyn.planning.transcription.node_motion import (
     NodeLimits,

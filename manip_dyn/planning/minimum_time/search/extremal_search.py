@@ -12,23 +12,19 @@ from manip_dyn.planning.certificate import SearchSummary
 from manip_dyn.planning.minimum_time.extremals.candidate import (
     BEATEN,
     Candidate,
-    different,
+    distinct_motions,
     least_time,
 )
 from manip_dyn.planning.minimum_time.grids.grid_search import GridSearch
-from manip_dyn.planning.minimum_time.grids.improvement import SlpSolution
-from manip_dyn.planning.minimum_time.grids.sequential_programs import (
-    ARRIVED,
-    SequentialPrograms,
-    slp_solutions,
-)
-from manip_dyn.planning.minimum_time.search.near_refined_motions import near_refined
-from manip_dyn.planning.minimum_time.search.near_slp_solutions import (
-    near_solution,
+from manip_dyn.planning.minimum_time.grids.slp_iteration import SlpSolution
+from manip_dyn.planning.minimum_time.grids.slp_solver import ARRIVED, SlpSolver, slp_solutions
+from manip_dyn.planning.minimum_time.search.refined_motion_search import extremal_near_refined
+from manip_dyn.planning.minimum_time.search.slp_solution_search import (
+    extremal_near_solution,
     possible_structures,
     structure_of,
 )
-from manip_dyn.planning.minimum_time.search.near_structures import NearStructures
+from manip_dyn.planning.minimum_time.search.structure_search import StructureSearch
 from manip_dyn.planning.plan import Plan
 from manip_dyn.planning.transcription.refinement import random_swings, swings
 from manip_dyn.planning.transcription.spline import SplineMotion
@@ -50,8 +46,8 @@ class ExtremalSearch:
     def __init__(self, robot: Robot, start: Vector, goal: Vector, exhaustive: float = 0.0):
         """Search from rest at `start` (n,) to rest at `goal` (n,), `exhaustive` s longer."""
         self._robot, self._start, self._goal = robot, start, goal
-        self._near = NearStructures(robot, start, goal)
-        self._programs = SequentialPrograms(robot, start, goal)
+        self._near = StructureSearch(robot, start, goal)
+        self._programs = SlpSolver(robot, start, goal)
         self._grid = GridSearch(robot, start, goal)
         self._exhaustive = exhaustive
         self._seen: list[tuple] = []
@@ -141,7 +137,7 @@ class ExtremalSearch:
         """Add the extremal near a motion that was refined on grids, if there is one."""
         if plan is not None and isinstance(plan.extremal, SplineMotion):
             self._least = min(self._least, plan.t_final)
-            candidate = near_refined(self._near, plan.extremal.solved)
+            candidate = extremal_near_refined(self._near, plan.extremal.solved)
             found += [] if candidate is None else [candidate]
 
     def nearest(self) -> list[Candidate]:
@@ -161,7 +157,7 @@ class ExtremalSearch:
 
     def told(self, found: list[Candidate]) -> SearchSummary:
         """Return what was searched."""
-        times = [each.t_final for each in different(found)]
+        times = [each.t_final for each in distinct_motions(found)]
         return SearchSummary(
             guesses=self._grid.guesses,
             motions=len(self._grid.motions),
@@ -184,6 +180,8 @@ class ExtremalSearch:
             if key == other and abs(duration / t - 1.0) < AGREE - 1.0:
                 return
         self._seen.append((key, duration))
-        candidate = near_solution(self._near, self._programs, solution, read, self._is_thorough)
+        candidate = extremal_near_solution(
+            self._near, self._programs, solution, read, self._is_thorough
+        )
         if candidate is not None:
             found.append(candidate)

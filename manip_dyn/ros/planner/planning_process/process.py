@@ -14,10 +14,10 @@ from multiprocessing.connection import Connection
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
-from manip_dyn.ros.planner.planning_process.program import READY, packed, unpacked
 from manip_dyn.ros.planner.planning_process.task import PlanningTask, PreparedPlan
+from manip_dyn.ros.planner.planning_process.worker import READY, packed, unpacked
 
-PROGRAM = "manip_dyn.ros.planner.planning_process.program"
+PROGRAM = "manip_dyn.ros.planner.planning_process.worker"
 LOOK = 0.05
 """How often is looked whether a plan is still wanted, s."""
 TRIES = 3

@@ -1,0 +1,66 @@
+"""Where an arm is on the path of a motion that it lags behind."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.codegen import customize
+from manip_dyn.core.checks import Vector
+from manip_dyn.planning.execution.sampled_motion import SampledMotion
+from manip_dyn.robot import Robot
+
+
+class PathProjection(NamedTuple):
+    """Where an arm is on a motion's path.
+
+    Attributes:
+        time: When the motion is nearest to the arm, s.
+        rate: The arm's speed along the path there, as a share of the motion's.
+        off: How far a joint is from there at most, rad or m.
+        q: Positions (n,) of the motion there.
+        v: Its velocities (n,).
+        speeds_up: Whether its kinetic energy grows.
+    """
+
+    time: float
+    rate: float
+    off: float
+    q: Vector
+    v: Vector
+    speeds_up: bool
+
+
+def project_on_path(
+    robot: Robot, motion: SampledMotion, t: float, q: Vector, v: Vector
+) -> PathProjection | None:
+    """Return where a state (q, v) is on the path behind a motion's place at `t` s.
+
+    Near and along are meant in the metric of kinetic energy. None if the arm is not behind, or
+    the motion rests there.
+    """
+    mass = customize(robot).unchecked.mass_matrix(q)
+    last = min(int(np.searchsorted(motion.times, t, side="right")), len(motion.times) - 1)
+    away = motion.q[: last + 1] - q
+    distance = np.einsum("ki,ij,kj->k", away, mass, away)[::-1]
+    farther = np.flatnonzero(np.diff(distance) > 0.0)
+    nearest = last - (int(farther[0]) if farther.size else last)
+    along = mass @ motion.v[nearest]
+    energy = float(motion.v[nearest] @ along)
+    if nearest == 0 or energy <= 0.0:
+        return None
+    time = float(motion.times[nearest]) - float(away[nearest] @ along) / energy
+    if not 0.0 < time < t:
+        return None
+    there, speed = motion.state(time)
+    along = mass @ speed
+    before, after = motion.v[nearest - 1], motion.v[min(nearest + 1, last)]
+    return PathProjection(
+        time,
+        float(v @ along) / float(speed @ along),
+        float(np.abs(there - q).max()),
+        there,
+        speed,
+        float((after - before) @ along) > 0.0,
+    )

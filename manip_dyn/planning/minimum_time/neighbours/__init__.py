@@ -1,1 +1,0 @@
-"""Structures beside those of extremals that lack something."""

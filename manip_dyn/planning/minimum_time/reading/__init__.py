@@ -1,1 +1,0 @@
-"""Structures read off motions on grids."""

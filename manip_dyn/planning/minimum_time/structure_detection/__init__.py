@@ -1,0 +1,1 @@
+"""Detection of switching structures in approximate motions on grids."""

@@ -1,0 +1,1 @@
+"""Repairs of switching structures: variants to try when an extremal violates a condition."""

@@ -1,0 +1,37 @@
+"""Where a motion begins or ends with a singular arc: structures to try.
+
+A singular arc has to begin with a switching function that is zero, and so is its rate. Both take
+two unknowns, the times of its begin and its end. With an end that is also that of the motion one
+is missing, so the rate is only nearly zero: there is a brief arc at a limit of effort beyond it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from manip_dyn.planning.minimum_time.extremals.controls import control_of_sign
+from manip_dyn.planning.minimum_time.extremals.structure import Switching, assembled
+from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
+
+BRIEF = 5e-4
+"""How long the arc is guessed to be, over the duration."""
+
+
+def with_end_arcs(along: Trajectory, switching: Switching) -> Iterator[Switching]:
+    """Yield structures with an arc at a limit of effort before or after such singular arcs.
+
+    First with the signs that the switching functions ask for at the ends, then with the others:
+    where the arcs are not closed yet these are not known.
+    """
+    t_final, arcs = switching.t_final, switching.arcs()
+    for side in (-1.0, 1.0):
+        controls, rows = list(switching.controls), switching.rows()
+        for effort, (first, last) in enumerate(zip(arcs[0][2], arcs[-1][2], strict=True)):
+            if last.is_singular:
+                sign = side * float(along.switching[-1, effort])
+                rows.append(((1.0 - BRIEF) * t_final, effort, control_of_sign(sign)))
+            if first.is_singular:
+                controls[effort] = control_of_sign(side * float(along.switching[0, effort]))
+                rows.append((BRIEF * t_final, effort, first))
+        if rows != switching.rows():
+            yield assembled(controls, rows, t_final)

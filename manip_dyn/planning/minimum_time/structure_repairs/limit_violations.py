@@ -1,0 +1,68 @@
+"""Where an extremal passes limits of position or speed: structures to try that keep to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from manip_dyn.core.checks import Vector
+from manip_dyn.planning.minimum_time.extremals.controls import (
+    Control,
+    Kind,
+    boundary_control,
+    contact,
+    full,
+)
+from manip_dyn.planning.minimum_time.extremals.structure import Switching, assembled
+from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
+from manip_dyn.robot import Robot
+
+BEYOND = 1e-6
+"""How far beyond a limit counts, over the largest value on the way."""
+BESIDE = 0.02
+"""A boundary arc of speed is guessed longer than the time beyond by this share of the motion."""
+
+
+def within_limits(robot: Robot, along: Trajectory, switching: Switching) -> Iterator[Switching]:
+    """Yield structures with a contact point or boundary arc where a motion passes a limit."""
+    n = robot.n
+    for joint in range(n):
+        q, v = along.states[:, joint], along.states[:, n + joint]
+        for side in (1.0, -1.0):
+            limit = robot.q_max[joint] if side > 0.0 else robot.q_min[joint]
+            for first, last in _beyond(side * q, side * limit):
+                middle = first + int(np.argmax(side * q[first : last + 1]))
+                yield _with(switching, (float(along.times[middle]), joint, contact(side)))
+            for first, last in _beyond(side * v, robot.v_max[joint]):
+                begin, end = along.times[max(first - 1, 0)], along.times[last]
+                yield from _at_speed(switching, joint, side, float(begin), float(end))
+
+
+def _at_speed(
+    switching: Switching, joint: int, side: float, begin: float, end: float
+) -> Iterator[Switching]:
+    """Yield the structure with a boundary arc at a switch, else with a contact point."""
+    inside = [row for row in switching.rows() if row[1] == joint and begin <= row[0] <= end]
+    if not inside:
+        point = Control(Kind.CONTACT_SPEED, side)
+        yield _with(switching, (0.5 * (begin + end), joint, point))
+        return
+    for room in (0.0, BESIDE * switching.t_final):
+        arc = (max(begin - room, 0.0), joint, boundary_control(joint, joint, side, side))
+        rows = [arc, (end + room, joint, full(-side))]
+        if inside[-1][2] != full(-side):
+            rows.append((end + 2.0 * room + 1e-3 * switching.t_final, joint, inside[-1][2]))
+        kept = [row for row in switching.rows() if row not in inside]
+        yield assembled(switching.controls, kept + rows, switching.t_final)
+
+
+def _with(switching: Switching, row: tuple[float, int, Control]) -> Switching:
+    return assembled(switching.controls, [*switching.rows(), row], switching.t_final)
+
+
+def _beyond(values: Vector, limit: float) -> list[tuple[int, int]]:
+    """Return first and last sample of every time beyond an upper limit."""
+    passed = values > limit + BEYOND * max(float(np.abs(values).max()), 1e-30)
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], passed.astype(int), [0]])))
+    return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]

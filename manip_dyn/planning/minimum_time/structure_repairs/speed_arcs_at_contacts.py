@@ -1,0 +1,64 @@
+"""Where a contact point with a limit of speed is a brief boundary arc: structures to try.
+
+Beside a contact point the switching function of an effort may have the wrong sign: it asks for
+the other limit of effort just before the joint comes to its limit of speed, or just after it has
+left it. So the effort switches there, and keeps the joint at its limit until, or from, where the
+contact point was: it comes to the limit with a switch and leaves it without acceleration, or the
+other way round. Both cannot be with a switch, as the costates are continuous where a joint comes
+to a limit of speed, or leaves it, with an acceleration (McIntyre, Paiewonsky 1967, Advances in
+control systems 5, section on bounded states).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from manip_dyn.codegen import customize
+from manip_dyn.planning.minimum_time.extremals.controls import Kind, boundary_control
+from manip_dyn.planning.minimum_time.extremals.structure import Switching, assembled
+from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
+from manip_dyn.robot import Robot
+
+
+def with_speed_arcs_at_contacts(
+    robot: Robot, along: Trajectory, switching: Switching
+) -> Iterator[Switching]:
+    """Yield structures with a boundary arc beside, instead of, a contact point of speed."""
+    n, arcs, rows = robot.n, switching.arcs(), switching.rows()
+    for place, (t, joint, contact) in enumerate(rows):
+        if contact.kind != Kind.CONTACT_SPEED:
+            continue
+        kept = rows[:place] + rows[place + 1 :]
+        for effort in range(n):
+            usual = arcs[place][2][effort]
+            if not usual.is_full:
+                continue
+            for arc, is_before in ((place, True), (place + 1, False)):
+                here = np.flatnonzero(along.arcs == arc)
+                wrong = usual.direction * along.switching[here, effort] > 0.0
+                run = _run(wrong[::-1] if is_before else wrong)
+                if run == 0:
+                    continue
+                far = float(along.times[here[-run] if is_before else here[run - 1]])
+                q = along.states[here[-1 if is_before else 0], :n].copy()
+                gains = np.linalg.inv(customize(robot).unchecked.mass_matrix(q))[joint]
+                side = contact.direction
+                arc_of_speed = boundary_control(
+                    effort, joint, side, side * float(np.sign(gains[effort]))
+                )
+                begin, end = (far, t) if is_before else (t, far)
+                yield assembled(
+                    switching.controls,
+                    [*kept, (begin, effort, arc_of_speed), (end, effort, usual)],
+                    switching.t_final,
+                )
+
+
+def _run(wrong: np.ndarray) -> int:
+    """Return how many samples from the contact point on are wrong, itself left out of account."""
+    length = 1
+    while length < len(wrong) and wrong[length]:
+        length += 1
+    return length if length > 1 else 0

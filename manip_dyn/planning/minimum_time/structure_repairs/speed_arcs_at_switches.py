@@ -1,0 +1,46 @@
+"""Where a switch lets another joint pass its limit of speed: structures to try.
+
+The joint gets faster until an effort, not its own, switches. So that effort keeps it at its limit
+for a while, in which it goes from one of its limits to the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from manip_dyn.codegen import customize
+from manip_dyn.planning.minimum_time.extremals.controls import boundary_control
+from manip_dyn.planning.minimum_time.extremals.structure import Switching, assembled
+from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
+from manip_dyn.robot import Robot
+
+BEYOND = 1e-6
+"""How far beyond a limit counts, over the limit."""
+
+
+def with_speed_arcs_at_switches(
+    robot: Robot, along: Trajectory, switching: Switching
+) -> Iterator[Switching]:
+    """Yield structures with a boundary arc of speed where a switch of another effort is."""
+    n, rows = robot.n, switching.rows()
+    for place, (t, effort, value) in enumerate(rows):
+        if not (value.is_full and switching.arcs()[place][2][effort].is_full):
+            continue
+        at = int(np.searchsorted(along.times, t))
+        q, v = along.states[at, : 2 * n].reshape(2, n).copy()
+        inverse = np.linalg.inv(customize(robot).unchecked.mass_matrix(q))
+        for joint in range(n):
+            side = float(np.sign(v[joint]))
+            beyond = side * along.states[:, n + joint] > (1.0 + BEYOND) * robot.v_max[joint]
+            if joint == effort or not beyond[at]:
+                continue
+            inside = np.flatnonzero(~beyond)
+            first, last = along.times[inside[inside < at][-1]], along.times[inside[inside > at][0]]
+            control = boundary_control(
+                effort, joint, side, side * float(np.sign(inverse[joint, effort]))
+            )
+            arc = [(0.5 * (float(first) + t), effort, control), (float(last), effort, value)]
+            others = rows[:place] + rows[place + 1 :]
+            yield assembled(switching.controls, others + arc, switching.t_final)
