@@ -74,7 +74,7 @@ class Done(NamedTuple):
 
     job: Job
     seconds: float
-    refused: str
+    error: str
 
 
 # ------------------------------------------------------------------------------------ problems
@@ -241,9 +241,9 @@ def prepare(
                 f"method must be an integration method, got '{method}'{closest(method, METHODS)}"
             )
     if PLAIN:
-        raise ManipDynError("NUMBA_DISABLE_JIT must be unset: it disables the compiler")
+        raise ManipDynError("NUMBA_DISABLE_JIT must be unset: it disables the compiler.")
     if processes < 0:
-        raise ManipDynError(f"processes must be at least 0, got {processes}")
+        raise ManipDynError(f"processes must be at least 0, got {processes}.")
     for robot in robots:
         load_robot(robot)  # raises for an unknown robot before any job starts
     check_cache()
@@ -314,7 +314,7 @@ def _solved(jobs: list[Job]) -> list[Done]:
 
 
 def _done(job: Job) -> Done:
-    began, refused = time.process_time(), ""
+    began, message = time.process_time(), ""
     try:
         if job.kind == MECHANISM:
             _mechanism(job.about)
@@ -323,5 +323,5 @@ def _done(job: Job) -> Done:
         else:
             JOBS[job.kind](load_robot(job.about))
     except ManipDynError as error:  # some robots do not support the job
-        refused = str(error)
-    return Done(job, time.process_time() - began, refused)
+        message = str(error)
+    return Done(job, time.process_time() - began, message)

@@ -137,7 +137,7 @@ def test_an_unknown_key_is_told_with_the_nearest(read, old, new, words, tmp_path
     [
         (mechanism, "mass: 1, ", "", "body 'arm' has no 'mass'; expected it among its keys"),
         (settings, "steps: [2e7, 1e-3, 1.5e3]\n", "", "the file has no 'steps'; expected it"),
-        (settings, "[2e7, 1e-3, 1.5e3]", "2e7", "steps must be a list, got 20000000.0"),
+        (settings, "[2e7, 1e-3, 1.5e3]", "2e7", "steps must be a non-empty list, got 20000000.0"),
         (settings, ".5e1", "heavy", "weight of one is 'heavy'; expected a number"),
         (
             settings,

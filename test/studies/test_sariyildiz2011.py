@@ -328,7 +328,7 @@ def test_an_unknown_item_is_rejected(capsys):
             ("[quaternion, log]", "[angle]"),
             "orientation_errors must be defined names, got 'angle'",
         ),
-        (("gains: [2.0, 0.2]", "gains: []"), "gains of singular must be a list, got []"),
+        (("gains: [2.0, 0.2]", "gains: []"), "gains of singular must be a non-empty list, got []"),
         (("posture: [2.69,", "posture: [.nan,"), "posture of beside_base"),
     ],
 )

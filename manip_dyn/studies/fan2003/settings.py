@@ -25,14 +25,14 @@ from manip_dyn.studies.report.settings import (
 CHAPTERS = ("5", "6")
 
 
-def _numbers(what: str, value: Any) -> tuple[float, ...]:
-    return tuple(numbers(what, value).tolist())
+def _numbers(name: str, value: Any) -> tuple[float, ...]:
+    return tuple(numbers(name, value).tolist())
 
 
-def _changes(what: str, value: Any) -> Mapping[str, Mapping[str, Any]]:
+def _changes(name: str, value: Any) -> Mapping[str, Mapping[str, Any]]:
     """Return the changes of an arm by link or joint; `build_arm` checks the parameters."""
     if not isinstance(value, dict) or not all(isinstance(part, dict) for part in value.values()):
-        raise ManipDynError(f"{what} must map links or joints to changes, got {value!r}")
+        raise ManipDynError(f"{name} must map links or joints to changes, got {value!r}.")
     return value
 
 
@@ -95,9 +95,9 @@ class GridSearch:
     full: int
 
 
-def _grid_search(what: str, value: Any) -> GridSearch:
+def _grid_search(name: str, value: Any) -> GridSearch:
     bounds = ("window", "trials", "full")
-    values = mapping(what, value, (*CHAPTERS, *bounds), bounds)
+    values = mapping(name, value, (*CHAPTERS, *bounds), bounds)
     chapters = {k: record_of(Grid)(f"chapter {k}", values[k]) for k in CHAPTERS if k in values}
     return GridSearch(
         chapters,

@@ -26,32 +26,32 @@ from manip_dyn.studies.report.settings import (
 FAMILIES = ("fig3", "fig4", "fig5", "fig6", "fig7")
 
 
-def _methods(what: str, value: Any) -> tuple[str, ...]:
-    names = list_of(string)(what, value)
-    check_names(what, names, METHODS)
+def _methods(name: str, value: Any) -> tuple[str, ...]:
+    names = list_of(string)(name, value)
+    check_names(name, names, METHODS)
     return names
 
 
-def _families(what: str, value: Any) -> dict[str, tuple[str, ...]]:
-    values = mapping(what, value, FAMILIES, FAMILIES)
+def _families(name: str, value: Any) -> dict[str, tuple[str, ...]]:
+    values = mapping(name, value, FAMILIES, FAMILIES)
     return {figure: _methods(figure, values[figure]) for figure in FAMILIES}
 
 
-def _alternatives(what: str, value: Any) -> dict[int, tuple[str, ...]]:
+def _alternatives(name: str, value: Any) -> dict[int, tuple[str, ...]]:
     if not isinstance(value, dict) or not all(isinstance(order, int) for order in value):
-        raise ManipDynError(f"{what} must map orders to names of tables, got {value!r}")
+        raise ManipDynError(f"{name} must map orders to names of tables, got {value!r}.")
     families = {order: list_of(string)(f"order {order}", names) for order, names in value.items()}
     for names in families.values():
-        check_names(what, names, tableaus())
+        check_names(name, names, tableaus())
     return families
 
 
-def _steps(what: str, value: Any) -> tuple[int, ...]:
-    return tuple(sorted(list_of(positive_integer)(what, value)))
+def _steps(name: str, value: Any) -> tuple[int, ...]:
+    return tuple(sorted(list_of(positive_integer)(name, value)))
 
 
-def _limits(what: str, value: Any) -> tuple[float, float]:
-    least, most = finite_vector(what, value, 2)
+def _limits(name: str, value: Any) -> tuple[float, float]:
+    least, most = finite_vector(name, value, 2)
     return float(least), float(most)
 
 

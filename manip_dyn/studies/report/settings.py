@@ -52,16 +52,16 @@ def checked(check: Check, default: Any = MISSING, **options: Any) -> Any:
 # -------------------------------------------------------------------------- checks
 def record_of(kind: type[T]) -> Check:
     """Return a check that builds a settings dataclass."""
-    return lambda what, value: _record(kind, what, f" of {what}", value)
+    return lambda name, value: _record(kind, name, f" of {name}", value)
 
 
 def records_by_name(kind: type) -> Check:
     """Return a check that builds a mapping from names to settings dataclasses."""
 
-    def check(what: str, value: Any) -> dict[str, Any]:
+    def check(name: str, value: Any) -> dict[str, Any]:
         if not isinstance(value, dict) or not value:
-            raise ManipDynError(f"{what} must be a mapping from names to entries, got {value!r}")
-        return {name: record_of(kind)(str(name), entry) for name, entry in value.items()}
+            raise ManipDynError(f"{name} must be a mapping from names to entries, got {value!r}.")
+        return {key: record_of(kind)(str(key), entry) for key, entry in value.items()}
 
     return check
 
@@ -69,56 +69,56 @@ def records_by_name(kind: type) -> Check:
 def list_of(check: Check) -> Check:
     """Return a check of a non-empty list whose values have the same check."""
 
-    def check_all(what: str, value: Any) -> tuple[Any, ...]:
+    def check_all(name: str, value: Any) -> tuple[Any, ...]:
         if not isinstance(value, list) or not value:
-            raise ManipDynError(f"{what} must be a list, got {value!r}")
-        return tuple(check(what, entry) for entry in value)
+            raise ManipDynError(f"{name} must be a non-empty list, got {value!r}.")
+        return tuple(check(name, entry) for entry in value)
 
     return check_all
 
 
-def numbers(what: str, value: Any) -> Vector:
+def numbers(name: str, value: Any) -> Vector:
     """Return a list of finite numbers as an array (n,)."""
     if not isinstance(value, list) or not value:
-        raise ManipDynError(f"{what} must be a list of numbers, got {value!r}")
-    return finite_vector(what, value, len(value))
+        raise ManipDynError(f"{name} must be a list of numbers, got {value!r}.")
+    return finite_vector(name, value, len(value))
 
 
-def positive_integer(what: str, value: Any) -> int:
+def positive_integer(name: str, value: Any) -> int:
     """Return `value` if it is a positive integer."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ManipDynError(f"{what} must be a positive integer, got {value!r}")
+        raise ManipDynError(f"{name} must be a positive integer, got {value!r}.")
     return value
 
 
-def boolean(what: str, value: Any) -> bool:
+def boolean(name: str, value: Any) -> bool:
     """Return `value` if it is a boolean."""
     if not isinstance(value, bool):
-        raise ManipDynError(f"{what} must be true or false, got {value!r}")
+        raise ManipDynError(f"{name} must be true or false, got {value!r}.")
     return value
 
 
-def string(what: str, value: Any) -> str:
+def string(name: str, value: Any) -> str:
     """Return `value` if it is a string."""
     if not isinstance(value, str):
-        raise ManipDynError(f"{what} must be a string, got {value!r}")
+        raise ManipDynError(f"{name} must be a string, got {value!r}.")
     return value
 
 
-def check_names(what: str, names: Iterable[Any], allowed: Iterable[str]) -> None:
+def check_names(name: str, names: Iterable[Any], allowed: Iterable[str]) -> None:
     """Raise an error if a name is not one of the allowed names."""
     allowed = list(allowed)
-    for name in names:
-        if name not in allowed:
-            hint = closest(str(name), allowed)
-            raise ManipDynError(f"{what} must be defined names, got '{name}'{hint}")
+    for entry in names:
+        if entry not in allowed:
+            hint = closest(str(entry), allowed)
+            raise ManipDynError(f"{name} must be defined names, got '{entry}'{hint}")
 
 
-def _record(kind: type[T], what: str, suffix: str, value: Any) -> T:
+def _record(kind: type[T], name: str, suffix: str, value: Any) -> T:
     """Return a dataclass from a mapping; messages refer to fields by their name and `suffix`."""
     entries: tuple[Field, ...] = fields(kind)  # type: ignore[arg-type]
     needed = [entry.name for entry in entries if entry.default is MISSING]
-    values = mapping(what, value, [entry.name for entry in entries], needed)
+    values = mapping(name, value, [entry.name for entry in entries], needed)
     arguments = {
         entry.name: entry.metadata["check"](f"{entry.name}{suffix}", values[entry.name])
         for entry in entries

@@ -260,8 +260,8 @@ def _grows_as_printed(rows: Times) -> Iterable[Evidence]:
 
 def _late_costs(rows: Times) -> Iterable[Evidence]:
     for row, mine in _by_duration(rows):
-        share = mine[4].evaluations / mine[2].evaluations - 1.0
-        yield Evidence(_name(row), share, share <= _largest_fraction())
+        growth = mine[4].evaluations / mine[2].evaluations - 1.0
+        yield Evidence(_name(row), growth, growth <= _largest_fraction())
 
 
 def _largest_fraction() -> float:
@@ -300,8 +300,8 @@ def _lead_claims(leads: Sequence[LeadRow]) -> Iterable[Claim]:
 
 def _timed(measure: str, cases: list[tuple[str, float]], least: float, most: float) -> Claim:
     first, *shifted = (
-        Claim("faster", measure, tuple(_compared(cases, least, most, share)))
-        for share in (1.0, 1.0 - TIME_ERROR, 1.0 + TIME_ERROR)
+        Claim("faster", measure, tuple(_compared(cases, least, most, factor)))
+        for factor in (1.0, 1.0 - TIME_ERROR, 1.0 + TIME_ERROR)
     )
     return with_alternatives(first, shifted)
 
@@ -310,10 +310,10 @@ def _compared(
     cases: Iterable[tuple[str, float]],
     least: float,
     most: float = float("inf"),
-    share: float = 1.0,
+    factor: float = 1.0,
 ) -> Iterable[Evidence]:
     for name, ratio in cases:
-        yield Evidence(name, ratio, least < ratio * share <= most)
+        yield Evidence(name, ratio, least < ratio * factor <= most)
 
 
 def _name(row: TimeRow | LeadRow) -> str:

@@ -168,8 +168,8 @@ def errors(motion: Run, exact: Run) -> tuple[Errors, Errors]:
 
 def interpolated(exact: Run, t: Vector) -> Matrix:
     """Return the states (k, 2) of a run at times (k,) by cubics through four points."""
-    place = np.searchsorted(exact.t, t, side="right") - 1
-    first = np.clip(place - 1, 0, len(exact.t) - 4)
+    index = np.searchsorted(exact.t, t, side="right") - 1
+    first = np.clip(index - 1, 0, len(exact.t) - 4)
     times = exact.t[first[:, np.newaxis] + np.arange(4)]
     total = np.zeros((len(t), exact.states.shape[1]))
     for i in range(4):

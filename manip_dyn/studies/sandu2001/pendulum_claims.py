@@ -323,8 +323,10 @@ def _fitted(fit: Sequence[FitRow]) -> Iterable[Evidence]:
             yield Evidence(name, row.fitted / row.published, row.status == "close")
 
 
-def _consistent(place: Vector, velocity: Vector) -> Iterable[Evidence]:
-    for (name, text), value in zip(PUBLISHED["start"].items(), (*place, *velocity), strict=True):
+def _consistent(position: Vector, velocity: Vector) -> Iterable[Evidence]:
+    for (name, text), value in zip(
+        PUBLISHED["start"].items(), (*position, *velocity), strict=True
+    ):
         unit = 10.0 ** -len(text.partition(".")[2])
         off = float(abs(float(text) - value))
         yield Evidence(name, off, off <= unit)

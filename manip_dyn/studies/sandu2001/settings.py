@@ -1,4 +1,4 @@
-"""What the paper leaves open: ``config/sandu2001.yaml``, checked."""
+"""Settings of the study, ``config/sandu2001.yaml``: parameters that the paper leaves open."""
 
 from __future__ import annotations
 

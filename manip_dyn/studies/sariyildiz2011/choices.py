@@ -1,4 +1,4 @@
-"""What the paper leaves open, varied: circle, gain, start, orientation error, step."""
+"""Variation of parameters that the paper leaves open: circle, gain, start, error, step."""
 
 from __future__ import annotations
 
@@ -133,9 +133,9 @@ def circles_chart(runs: Runs, methods: Sequence[str], printed: dict[str, float])
     names = tuple(runs.settings.circles)
     for gain in dict.fromkeys((runs.settings.gain, runs.settings.gains[-1])):
         rows = {circle: _row(runs, circle, gain, methods) for circle in names}
-        places = tuple(float(k) for k in range(len(names)))
+        positions = tuple(float(k) for k in range(len(names)))
         dots = tuple(
-            Line(LABELS[m], tuple(rows[c][m].steady for c in names), places, k, "o")
+            Line(LABELS[m], tuple(rows[c][m].steady for c in names), positions, k, "o")
             for k, m in enumerate(methods)
         )
         ends = (-0.5, len(names) - 0.5)
@@ -210,9 +210,9 @@ def gain_table(runs: Runs, methods: Sequence[str]) -> Table:
             row += [_first_lost(runs, circle, method, step) for step in (COARSE, FINE)]
         rows.append(tuple(row))
     shown_circles = runs.settings.shown_circles
-    places = [f"{circle}, {step:g} s" for circle in shown_circles for step in (COARSE, FINE)]
+    columns = [f"{circle}, {step:g} s" for circle in shown_circles for step in (COARSE, FINE)]
     title = "Smallest tried K h, beyond the largest stable one, at which the path is lost"
-    return Table("gain", title, ("method", "linear limit of K h", *places), tuple(rows))
+    return Table("gain", title, ("method", "linear limit of K h", *columns), tuple(rows))
 
 
 def _first_lost(runs: Runs, circle: str, method: str, step: float) -> float:

@@ -50,10 +50,10 @@ def path_chart(name: str, runs: Runs) -> Chart:
 
 def _path_panel(runs: Runs, circle: str, done: TrackResult) -> Panel:
     """Return the path in the two axes of its largest extent."""
-    places = done.desired[:, :3, 3]
-    i, j = sorted(np.argsort(np.ptp(places, axis=0))[1:])
+    points = done.desired[:, :3, 3]
+    i, j = sorted(np.argsort(np.ptp(points, axis=0))[1:])
     lines = (
-        Line("desired", _floats(places[:, i]), _floats(places[:, j]), None, "-"),
+        Line("desired", _floats(points[:, i]), _floats(points[:, j]), None, "-"),
         Line("actual", _floats(done.actual[:, i, 3]), _floats(done.actual[:, j, 3]), 1, "--"),
     )
     error = f"{shown(circle)}, error at most {done.position_error.max():.1e} m"
@@ -232,8 +232,8 @@ def evaluations_to(points: Curve, error: float) -> float:
         return points[0][0]
     for (count, large), (more, small) in pairwise(points):
         if large > error >= small:
-            share = np.log(large / error) / np.log(large / small)
-            return float(np.exp(np.log(count) + share * np.log(more / count)))
+            fraction = np.log(large / error) / np.log(large / small)
+            return float(np.exp(np.log(count) + fraction * np.log(more / count)))
     return float("inf")
 
 
@@ -372,10 +372,10 @@ def cost_chart(name: str, cost_by_method: Mapping[str, Cost]) -> Chart:
     """Return ``fig7`` (single-step methods) or ``fig8`` (multistep methods)."""
     methods = SINGLE_STEP if name == "fig7" else MULTISTEP
     what = "single-step" if name == "fig7" else "multistep"
-    places = tuple(float(k) for k in range(len(methods)))
+    positions = tuple(float(k) for k in range(len(methods)))
     top = 1.15e6 * max(cost.seconds for cost in cost_by_method.values())
-    times = Line("", places, tuple(cost_by_method[m].seconds * 1e6 for m in methods), 0, "bar")
-    counts = Line("", places, tuple(cost_by_method[m].evaluations for m in methods), 1, "bar")
+    times = Line("", positions, tuple(cost_by_method[m].seconds * 1e6 for m in methods), 0, "bar")
+    counts = Line("", positions, tuple(cost_by_method[m].evaluations for m in methods), 1, "bar")
     ticks = tuple(
         LABELS[m].replace("Euler ", "Euler\n").replace("Adams-", "Adams-\n") for m in methods
     )

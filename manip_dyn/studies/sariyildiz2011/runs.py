@@ -164,15 +164,15 @@ class Runs:
     def path(self, circle: str) -> Circle:
         """Return a circle by its name."""
         if circle not in self._paths:
-            self._paths[circle] = self.settings.places[circle].path(*self._speeds)
+            self._paths[circle] = self.settings.all_circles[circle].path(*self._speeds)
         return self._paths[circle]
 
     def start(self, circle: str, offset: float = 0.0) -> Vector:
         """Return the posture (n,) at the start, `offset` m off the path along its normal."""
         if (circle, offset) not in self._starts:
-            place, pose = self.settings.places[circle], self.path(circle).pose(0.0)
-            moved = pose.position + offset * place.normal / np.linalg.norm(place.normal)
-            posture = posture_for(self.robot, Pose(moved, pose.rotation), place.posture)
+            placement, pose = self.settings.all_circles[circle], self.path(circle).pose(0.0)
+            moved = pose.position + offset * placement.normal / np.linalg.norm(placement.normal)
+            posture = posture_for(self.robot, Pose(moved, pose.rotation), placement.posture)
             self._starts[circle, offset] = posture
         return self._starts[circle, offset]
 

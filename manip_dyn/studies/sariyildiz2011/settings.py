@@ -24,23 +24,23 @@ from manip_dyn.studies.report.settings import (
 )
 
 
-def _three(what: str, value: Any) -> Vector:
-    return finite_vector(what, value, 3)
+def _three(name: str, value: Any) -> Vector:
+    return finite_vector(name, value, 3)
 
 
-def _posture(what: str, value: Any) -> Vector:
-    return finite_vector(what, value, load_robot("pa10").n)
+def _posture(name: str, value: Any) -> Vector:
+    return finite_vector(name, value, load_robot("pa10").n)
 
 
-def _laps(what: str, value: Any) -> int:
-    laps = positive_integer(what, value)
+def _laps(name: str, value: Any) -> int:
+    laps = positive_integer(name, value)
     if laps < 3:
-        raise ManipDynError(f"{what} must be at least 3 to measure growth, got {laps}")
+        raise ManipDynError(f"{name} must be at least 3 to measure growth, got {laps}.")
     return laps
 
 
 @dataclass(frozen=True)
-class Place:
+class Placement:
     """Position and orientation of a circle.
 
     Attributes:
@@ -89,7 +89,7 @@ class Singular:
     gains: tuple[float, ...] = checked(list_of(positive))
     near: float = checked(positive)
     damping: float = checked(positive)
-    circles: Mapping[str, Place] = checked(records_by_name(Place))
+    circles: Mapping[str, Placement] = checked(records_by_name(Placement))
 
     def __post_init__(self) -> None:
         """Check the name of the shown circle."""
@@ -120,7 +120,7 @@ class Settings:
     gain: float = checked(positive, unit="1/s")
     laps: int = checked(_laps)
     lost: float = checked(positive, unit="m")
-    circles: Mapping[str, Place] = checked(records_by_name(Place))
+    circles: Mapping[str, Placement] = checked(records_by_name(Placement))
     shown_circles: tuple[str, ...] = checked(list_of(string))
     gains: tuple[float, ...] = checked(list_of(positive))
     charted_gains: tuple[float, ...] = checked(list_of(positive))
@@ -138,6 +138,6 @@ class Settings:
         check_names("orientation_errors", self.orientation_errors, ERRORS)
 
     @property
-    def places(self) -> dict[str, Place]:
+    def all_circles(self) -> dict[str, Placement]:
         """All circles, with and without singular postures."""
         return {**self.circles, **self.singular.circles}
