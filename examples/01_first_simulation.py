@@ -1,7 +1,7 @@
 """First simulation
 ================
 
-An arm of two links falls from a bent posture: one call, and the energy that it ought to keep.
+Simulate the fall of a two-link arm and check the conservation of energy.
 """
 
 import matplotlib.pyplot as plt
@@ -10,22 +10,22 @@ import numpy as np
 import manip_dyn as md
 
 # %%
-# A robot is a URDF; ``rr`` is one that comes with the package: two point masses on links of 1 m
-# and 0.8 m, in a vertical plane. No effort acts, and nothing rubs.
+# ``rr`` is a robot of the package: two point masses on links of 1 m and 0.8 m in a vertical plane,
+# without friction. The efforts are zero.
 robot = md.load_robot("rr")
 fall = md.simulate(robot, q0=[0.0, 1.5], v0=[0.0, 0.0], effort=[0.0, 0.0], duration=1.5)
 print(fall.success, fall.reason)
 # -> True the whole duration was simulated
 
 # %%
-# Kinetic and potential energy change into each other. What does not add up is the integrator's
-# error: here that of the classical Runge-Kutta method in steps of 1 ms.
+# The sum of kinetic and potential energy is constant. The residual is the error of the integrator,
+# here the classical Runge-Kutta method with steps of 1 ms.
 kinetic, potential, work, residual = fall.energy.T
-print(f"{kinetic.max():.1f} J at most; within 1e-6 J:", bool(np.abs(residual).max() < 1e-6))
-# -> 159.6 J at most; within 1e-6 J: True
+print(f"peak {kinetic.max():.1f} J, residual below 1e-6 J:", bool(np.abs(residual).max() < 1e-6))
+# -> peak 159.6 J, residual below 1e-6 J: True
 
 # %%
-# The arm every 50 ms, from light to dark.
+# Plot the arm every 50 ms, from light to dark.
 figure, (side, plot) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 for i in range(0, len(fall.t), 50):
     first, second = fall.q[i, 0], fall.q[i].sum()

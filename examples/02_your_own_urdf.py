@@ -1,7 +1,7 @@
 """Your own URDF
 =============
 
-Any URDF works, from a file or as text: here a crane whose trolley runs out along its jib.
+Load a URDF from a file or a string: a crane with a trolley that slides along its jib.
 """
 
 import matplotlib.pyplot as plt
@@ -24,23 +24,23 @@ print(robot.joint_names, robot.joint_types)
 # -> ('slew', 'trolley') ('revolute', 'prismatic')
 
 # %%
-# The equations of this one robot, with its numbers in them: 30 kg on the trolley, and what turns
-# about the base grows with the square of how far out it is.
+# The kernels contain the constants of this robot. The inertia about the base grows with the square
+# of the distance of the trolley, whose mass is 30 kg.
 kernels = md.customize(robot)
-for out in 1.0, 3.0:
-    print(f"at {out} m:", kernels.mass_matrix([0.0, out]).diagonal())
+for distance in 1.0, 3.0:
+    print(f"at {distance} m:", kernels.mass_matrix([0.0, distance]).diagonal())
 # -> at 1.0 m: [351.  30.]
 # -> at 3.0 m: [591.  30.]
 
 # %%
-# Turned by 300 N m, the trolley flies outwards until it meets the end of the jib.
+# With 300 N m on the slewing joint, the trolley slides outwards to the end of the jib.
 run = md.simulate(robot, [0.0, 1.0], [0.0, 0.0], [300.0, 0.0], 5.0, stop_at_limits=True)
 print(run.reason)
 # -> joint 'trolley' reached its upper limit at 2.577614 s
 
 figure, axes = plt.subplots(2, 1, sharex=True, figsize=(7, 4), layout="constrained")
 axes[0].plot(run.t, run.v[:, 0])
-axes[0].set(title="a crane that slews", ylabel="slewing rate [rad/s]")
+axes[0].set(title="slewing crane", ylabel="slewing rate [rad/s]")
 axes[1].plot(run.t, run.q[:, 1], color="C1")
 axes[1].axhline(robot.q_max[1], color="grey", ls=":", label="end of the jib")
 axes[1].set(xlabel="time [s]", ylabel="trolley [m]")

@@ -1,7 +1,7 @@
 """Gravity compensation
 ====================
 
-A controller of your own is a function of time, positions and velocities.
+Simulate an arm with a control law, a function of time, positions and velocities.
 """
 
 import matplotlib.pyplot as plt
@@ -12,7 +12,7 @@ import manip_dyn as md
 robot = md.load_robot("rr")
 kernels = md.customize(robot)
 damping = np.array([40.0, 20.0])  # N m s/rad
-start, pushed = np.array([0.4, -1.2]), np.array([2.0, -1.0])
+start, velocity = np.array([0.4, -1.2]), np.array([2.0, -1.0])
 
 
 def hold_and_damp(t, q, v):
@@ -20,23 +20,23 @@ def hold_and_damp(t, q, v):
 
 
 # %%
-# The weight at every posture is what inverse dynamics asks for without any motion. The arm is
-# pushed at the start, and comes to rest where the push has brought it.
-held = md.simulate(robot, start, pushed, hold_and_damp, 5.0, step=5e-3)
-moved = np.round(held.q[-1] - start, 3)
-print("at rest:", bool(np.abs(held.v[-1]).max() < 1e-3), "moved by", moved, "rad")
-# -> at rest: True moved by [0.623 0.461] rad
+# Inverse dynamics without motion yields the gravity efforts of a posture. The arm starts with a
+# velocity and comes to rest in another posture.
+damped = md.simulate(robot, start, velocity, hold_and_damp, 5.0, step=5e-3)
+displacement = np.round(damped.q[-1] - start, 3)
+print("at rest:", bool(np.abs(damped.v[-1]).max() < 1e-3), "displacement", displacement, "rad")
+# -> at rest: True displacement [0.623 0.461] rad
 
 # %%
-# The law that only holds is there ready made, and compiled. Nothing brakes: the arm drifts on
-# with the energy of the push.
-drifting = md.simulate(robot, start, pushed, md.gravity_compensation(kernels), 5.0, step=5e-3)
-kinetic = drifting.energy[:, 0]
+# ``md.gravity_compensation`` is a compiled law without damping. The kinetic energy is constant.
+undamped = md.simulate(robot, start, velocity, md.gravity_compensation(kernels), 5.0, step=5e-3)
+kinetic = undamped.energy[:, 0]
 print(f"kinetic energy: {kinetic[0]:.4f} J, at the end {kinetic[-1]:.4f} J")
 # -> kinetic energy: 21.6236 J, at the end 21.6236 J
 
 figure, axes = plt.subplots(1, 2, sharey=True, figsize=(9, 3.6), layout="constrained")
-for plot, run, title in zip(axes, (drifting, held), ("held", "held and damped"), strict=True):
+runs = {"gravity compensation": undamped, "with damping": damped}
+for plot, (title, run) in zip(axes, runs.items(), strict=True):
     plot.plot(run.t, run.q, label=robot.joint_names)
     plot.set(title=title, xlabel="time [s]")
 axes[0].set(ylabel="position [rad]")

@@ -1,7 +1,7 @@
 """CLIK through a singular posture
 ===============================
 
-A circle whose far point lies exactly at the arm's reach: there the tool cannot move outwards.
+Follow a circle that touches the boundary of the workspace, a singular posture.
 """
 
 import matplotlib.pyplot as plt
@@ -20,18 +20,18 @@ for inverse in "constant", "filtered":
     runs[inverse] = md.track(robot, circle, step=0.01, q0=start, settings=settings)
 
 # %%
-# Constant damping keeps the joints calm, and costs accuracy all along the way. Numerical
-# filtering damps only the one direction that is lost, where it is lost.
+# Constant damping bounds the joint velocities, but reduces the accuracy on the whole path. The
+# filtered inverse damps only the singular direction near the singular posture.
 for inverse, run in runs.items():
     error = 1e3 * run.position_error
-    print(f"{inverse:9} {error.max():5.2f} mm at most, {error[-1]:.5f} mm at the end")
-# -> constant   3.05 mm at most, 0.20956 mm at the end
-# -> filtered   1.30 mm at most, 0.00000 mm at the end
+    print(f"{inverse:9} {error.max():5.2f} mm maximum, {error[-1]:.5f} mm at the end")
+# -> constant   3.05 mm maximum, 0.20956 mm at the end
+# -> filtered   1.30 mm maximum, 0.00000 mm at the end
 
 figure, axes = plt.subplots(2, 1, sharex=True, figsize=(7, 4.6), layout="constrained")
 for inverse, run in runs.items():
     axes[0].semilogy(run.t, 1e3 * run.position_error, label=inverse)
-axes[0].set(title="through the stretched arm", ylabel="error [mm]", ylim=(1e-8, 1e2))
+axes[0].set(title="path through the stretched posture", ylabel="error [mm]", ylim=(1e-8, 1e2))
 axes[0].legend()
 axes[1].plot(run.t, run.smallest_singular_value, color="C2")
 axes[1].set(xlabel="time [s]", ylabel="smallest singular value")

@@ -1,7 +1,7 @@
 """Redundancy
 ==========
 
-Seven joints for six freedoms: lap by lap the arm drifts, unless the null space is given a task.
+Seven joints follow a path of six dimensions; a null-space task prevents drift from lap to lap.
 """
 
 import matplotlib.pyplot as plt
@@ -18,21 +18,20 @@ laps = 3 * circle.duration
 
 free = md.track(robot, circle, step=0.05, q0=start, duration=laps)
 posture = md.ClikSettings(posture=start, posture_gain=1.0)
-kept = md.track(robot, circle, step=0.05, q0=start, duration=laps, settings=posture)
+fixed = md.track(robot, circle, step=0.05, q0=start, duration=laps, settings=posture)
 
 # %%
-# Both keep the tool on its circle. What differs is what the elbow does meanwhile: the change of
-# the joints over each lap.
-for name, run in ("free", free), ("posture", kept):
+# The tool follows the circle in both runs. The change of the joints over each lap differs.
+for name, run in ("free", free), ("posture", fixed):
     print(f"{name:8}", *(f"{np.abs(lap).max():.4f} rad" for lap in run.drift))
 # -> free     0.0692 rad 0.0772 rad 0.0892 rad
 # -> posture  0.0018 rad 0.0000 rad 0.0000 rad
 
-print("tool on the circle:", free.success, kept.success)
+print("tool on the circle:", free.success, fixed.success)
 # -> tool on the circle: True True
 
 figure, axes = plt.subplots(1, 2, sharey=True, figsize=(9, 3.8), layout="constrained")
-for plot, run, title in zip(axes, (free, kept), ("free", "posture task"), strict=True):
+for plot, run, title in zip(axes, (free, fixed), ("free", "posture task"), strict=True):
     plot.plot(run.q[:, 1], run.q[:, 3], lw=1.2)
     plot.plot(*run.q[0, [1, 3]], "ko", ms=5)
     plot.set(title=title, xlabel="S2 [rad]")

@@ -1,7 +1,7 @@
 """Zero net work
 =============
 
-From rest to rest with efforts at their limits: one switch per joint, and no work is left over.
+Plan a motion from rest to rest with efforts at their limits and one switch per joint.
 """
 
 import matplotlib.pyplot as plt
@@ -15,18 +15,18 @@ print(plan.status, f"{plan.t_final:.5f} s, switches at {np.round(plan.switch_tim
 # -> solved 1.05855 s, switches at [[0.52928], [0.21277]]
 
 # %%
-# The work done on each link rises while its joint is driven, and comes back to zero: a link that
-# rests at the end holds none of it. That is the condition that the switches are found from.
+# The net work on each link is zero, because the links are at rest at the start and at the end.
+# This condition determines the switching times.
 print("no net work:", bool(np.abs(plan.net_work).max() < 1e-9 * plan.peak_work))
 # -> no net work: True
 
-time, work = plan.work_curves
+work_time, work = plan.work_curves
 t = np.linspace(0.0, plan.t_final, 500)
 figure, axes = plt.subplots(2, 1, sharex=True, figsize=(7, 4.6), layout="constrained")
-axes[0].plot(t, [plan.effort(each) for each in t], label=plan.joint_names)
-axes[0].set(title="the IBM 7535 from (0.76, 0.26) to (0, 0) rad", ylabel="effort [N m]")
+axes[0].plot(t, [plan.effort(time) for time in t], label=plan.joint_names)
+axes[0].set(title="IBM 7535 from (0.76, 0.26) to (0, 0) rad", ylabel="effort [N m]")
 axes[0].legend()
-axes[1].plot(time, work, label=["on link 1", "on link 2"])
+axes[1].plot(work_time, work, label=["on link 1", "on link 2"])
 axes[1].axhline(0.0, color="grey", lw=0.8)
 axes[1].set(xlabel="time [s]", ylabel="work [J]")
 axes[1].legend()

@@ -1,7 +1,7 @@
 """Minimum time and its certificate
 ================================
 
-No faster motion exists nearby: Pontryagin's conditions, in numbers that you can check.
+Plan a time-optimal motion and check the residuals of Pontryagin's conditions.
 """
 
 import matplotlib.pyplot as plt
@@ -17,23 +17,26 @@ print("switches:", *(np.round(times, 4) for times in plan.switch_times))
 # -> switches: [0.5027] [0.075  0.5446]
 
 # %%
-# Each effort has the sign that its switching function asks for, at every moment; the Hamiltonian
-# is zero; the arm arrives at rest. These conditions are necessary for minimum time.
-proof = plan.certificate
-print("holds:", proof.holds, "| Hamiltonian below 1e-9:", proof.hamiltonian < 1e-9)
+# Each effort has the sign required by its switching function, the Hamiltonian is zero, and the arm
+# ends at rest. These conditions are necessary for minimum time.
+certificate = plan.certificate
+print("holds:", certificate.holds, "| Hamiltonian below 1e-9:", certificate.hamiltonian < 1e-9)
 # -> holds: True | Hamiltonian below 1e-9: True
 
 # %%
-# They do not say that nothing else far away is faster: the certificate tells what was searched.
-print(f"{proof.searched.guesses} guesses, different extremals: {proof.searched.extremals}")
-# -> 13 guesses, different extremals: 1
+# The conditions do not exclude a faster motion of another structure. The certificate documents the
+# search for such motions.
+print(
+    f"{certificate.searched.guesses} guesses, distinct extremals: {certificate.searched.extremals}"
+)
+# -> 13 guesses, distinct extremals: 1
 
 t = np.linspace(0.0, plan.t_final, 600)
 figure, axes = plt.subplots(2, 1, sharex=True, figsize=(7, 4.6), layout="constrained")
-axes[0].plot(t, [plan.effort(each) for each in t], label=plan.joint_names)
-axes[0].set(title="the fastest motion of the IBM 7535", ylabel="effort [N m]")
+axes[0].plot(t, [plan.effort(time) for time in t], label=plan.joint_names)
+axes[0].set(title="time-optimal motion of the IBM 7535", ylabel="effort [N m]")
 axes[0].legend()
-axes[1].plot(proof.times, proof.switching / np.abs(proof.switching).max(axis=0))
+axes[1].plot(certificate.times, certificate.switching / np.abs(certificate.switching).max(axis=0))
 axes[1].axhline(0.0, color="grey", lw=0.8)
-axes[1].set(xlabel="time [s]", ylabel="switching function\n(over its largest)")
+axes[1].set(xlabel="time [s]", ylabel="switching function\n(normalized)")
 plt.show()

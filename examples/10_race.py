@@ -1,7 +1,7 @@
-"""A race of three methods
-=======================
+"""Comparison of three controllers
+===============================
 
-Minimum time, zero net work and a PD controller: the same arm, the same limits, the same goal.
+Compare minimum time, zero net work and PD control for one arm, with the same limits and goal.
 """
 
 import matplotlib.pyplot as plt
@@ -11,7 +11,7 @@ import manip_dyn as md
 
 arm = md.load_robot("ibm7535")
 start, goal, rest = np.array([0.975, 0.0]), np.zeros(2), np.zeros(2)
-p, d = np.array([200.0, 120.0]), np.array([70.0, 24.0])  # the best of a coarse search
+p, d = np.array([200.0, 120.0]), np.array([70.0, 24.0])  # best gains of a coarse search
 
 
 def pd(t, q, v):
@@ -24,12 +24,12 @@ for name, plan in {
     "zero net work": md.plan_zero_net_work(arm, start, goal),
 }.items():
     t = np.linspace(0.0, plan.t_final, 200)
-    motions[name], times[name] = (t, np.array([plan.state(each)[0] for each in t])), plan.t_final
+    motions[name], times[name] = (t, np.array([plan.state(time)[0] for time in t])), plan.t_final
 
-driven = md.simulate(arm, start, rest, pd, 3.0)
-motions["PD"] = driven.t, driven.q
-away = np.abs(np.column_stack([driven.q - goal, driven.v])).max(axis=1) > 1e-2
-times["PD"] = driven.t[away][-1]  # within 0.01 rad and 0.01 rad/s from then on
+trajectory = md.simulate(arm, start, rest, pd, 3.0)
+motions["PD"] = trajectory.t, trajectory.q
+error = np.abs(np.column_stack([trajectory.q - goal, trajectory.v])).max(axis=1)
+times["PD"] = trajectory.t[error > 1e-2][-1]  # afterwards within 0.01 rad and 0.01 rad/s
 
 for name, time in times.items():
     print(f"{name:14} {time:.3f} s")

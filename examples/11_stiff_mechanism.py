@@ -1,7 +1,7 @@
 """A stiff mechanism
 =================
 
-A spring of 3e5 N m/rad behind a slow swing: an explicit method creeps, an implicit one strides.
+Compare an explicit and an implicit method for a pendulum with a spring of 3e5 N m/rad.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +20,8 @@ def swing(method, rtol):
 
 
 # %%
-# The explicit method's steps are bound by stability, whatever the tolerance; those of the
-# Rosenbrock method by accuracy alone.
+# Stability limits the steps of the explicit method for any tolerance. Accuracy limits those of the
+# Rosenbrock method.
 explicit, implicit = swing("rkdp54", 1e-4), swing("rodas5p", 1e-4)
 for name, run in ("rkdp54", explicit), ("rodas5p", implicit):
     steps = run.statistics.steps
@@ -33,7 +33,7 @@ print("the same motion:", bool(np.allclose(explicit.q, implicit.q, atol=1e-3)))
 
 figure, axes = plt.subplots(2, 1, sharex=True, figsize=(7, 4.4), layout="constrained")
 axes[0].plot(implicit.t, implicit.q[:, 0])
-axes[0].set(title="a swing on a very stiff joint", ylabel="joint 1 [rad]")
+axes[0].set(title="pendulum with a stiff joint", ylabel="joint 1 [rad]")
 axes[1].plot(implicit.t, 1e6 * implicit.q[:, 1], color="C1")
 axes[1].set(xlabel="time [s]", ylabel="joint 2 [µrad]")
 plt.show()

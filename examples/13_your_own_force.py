@@ -1,7 +1,7 @@
-"""Your own force
-==============
+"""User-defined forces
+===================
 
-A Python function of the bodies' motion becomes machine code, with its derivatives.
+Define a force as a Python function, which is compiled with its derivatives.
 """
 
 import matplotlib.pyplot as plt
@@ -24,18 +24,18 @@ def swing(*forces):
 
 
 # %%
-# It is called once, with expressions in place of numbers: velocities of the bodies, the time.
-# What comes out is the force on the second body and its moment; the opposite acts on the first.
+# The function is called once with symbolic expressions of time and motion. It returns force and
+# moment on the second body; the opposite acts on the first body.
 free, oiled = swing(), swing(md.UserForce(("ground", "bob"), drag))
 for name, motion in ("in air", free), ("in oil", oiled):
     height = motion.q[motion.t > 3.0, 1].max()
-    print(f"{name}: after 3 s it comes up to {1.0 + height:.2f} m above the bottom")
-# -> in air: after 3 s it comes up to 1.00 m above the bottom
-# -> in oil: after 3 s it comes up to 0.00 m above the bottom
+    print(f"{name}: largest height after 3 s {1.0 + height:.2f} m")
+# -> in air: largest height after 3 s 1.00 m
+# -> in oil: largest height after 3 s 0.00 m
 
 for name, motion in ("in air", free), ("in oil", oiled):
     plt.plot(motion.t, np.unwrap(np.arctan2(motion.q[:, 1], motion.q[:, 0])), label=name)
 plt.gcf().set(size_inches=(7, 3.8), layout_engine="constrained")
-plt.gca().set(title="a pendulum and its drag", xlabel="time [s]", ylabel="angle [rad]")
+plt.gca().set(title="pendulum with and without drag", xlabel="time [s]", ylabel="angle [rad]")
 plt.legend()
 plt.show()

@@ -1,7 +1,7 @@
-"""A path of your own
+"""User-defined paths
 ==================
 
-A compiled function says where the tool is to be, and how it moves.
+Define a path as a compiled function of pose and twist of the tool.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +20,7 @@ def rose(t, parameters, out):
     out[:] = 0.0
     out[0], out[1] = parameters[0] + radius * cos, parameters[1] + radius * sin
     out[2] = parameters[2]
-    out[3], out[7], out[11] = -1.0, 1.0, -1.0  # the tool points down: a rotation by rows
+    out[3], out[7], out[11] = -1.0, 1.0, -1.0  # rotation by rows: the tool points down
     out[12], out[13] = slope * cos - radius * rate * sin, slope * sin + radius * rate * cos
 
 
@@ -29,17 +29,17 @@ class Rose(md.Path):
 
     def __init__(self, center, size=0.15, petals=3.0, rate=0.3):
         self.parameters = np.array([*center, size, petals, rate])
-        self.duration = np.pi / rate  # an odd rose is closed after half a turn
+        self.duration = np.pi / rate  # a rose with odd petals is closed after half a revolution
 
 
 robot = md.load_robot("pa10")
-drawn = md.track(robot, Rose([0.55, 0.0, 0.3]), step=0.02)
-print(drawn.success, "within a micrometre:", bool(drawn.position_error.max() < 1e-6))
+result = md.track(robot, Rose([0.55, 0.0, 0.3]), step=0.02)
+print(result.success, "within a micrometre:", bool(result.position_error.max() < 1e-6))
 # -> True within a micrometre: True
 
 figure, axes = plt.subplots(figsize=(4.6, 4.6), layout="constrained")
-axes.plot(*drawn.desired[:, :2, 3].T, color="lightgrey", lw=6, label="path")
-axes.plot(*drawn.actual[:, :2, 3].T, lw=1.2, label="tool")
-axes.set(title="a rose", xlabel="x [m]", ylabel="y [m]", aspect="equal")
+axes.plot(*result.desired[:, :2, 3].T, color="lightgrey", lw=6, label="path")
+axes.plot(*result.actual[:, :2, 3].T, lw=1.2, label="tool")
+axes.set(title="rose", xlabel="x [m]", ylabel="y [m]", aspect="equal")
 axes.legend(loc="upper right")
 plt.show()

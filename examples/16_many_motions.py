@@ -1,7 +1,7 @@
-"""Many motions at once
-====================
+"""Ensembles
+=========
 
-Two thousand arms with masses that nobody knows well: which feedback still holds the target?
+Simulate two thousand arms with uncertain masses and compare two feedback gains.
 """
 
 import matplotlib.pyplot as plt
@@ -10,33 +10,33 @@ import numpy as np
 import manip_dyn as md
 
 arm = md.load_robot("rr")
-draw = np.random.default_rng(1)
-masses = draw.normal(1.0, 0.15, (2000, arm.n))  # factors of the links' masses
+rng = np.random.default_rng(1)
+masses = rng.normal(1.0, 0.15, (2000, arm.n))  # factors of the links' masses
 start, target = np.zeros(arm.n), np.array([0.8, -0.5])
 
 # %%
-# The controller compensates gravity and inertia of the arm that it knows, each motion has its own.
-# All run side by side in SIMD lanes, on all cores; statistics are kept of every step.
-made = {}
+# The controller uses the nominal model; each motion has its own masses. The motions run in SIMD
+# lanes on all cores.
+ensembles = {}
 for stiffness in (25.0, 400.0):
     control = md.PDControl(target, stiffness, 2.0 * stiffness**0.5, "computed_torque")
-    made[stiffness] = md.simulate_many(arm, start, start, control, 4.0, mass_scale=masses)
-    missed = np.abs(made[stiffness].q_end - target).max(axis=1)
-    print(f"{stiffness:.0f} / s^2: {np.mean(missed < 0.02):.0%} end within 0.02 rad")
+    ensembles[stiffness] = md.simulate_many(arm, start, start, control, 4.0, mass_scale=masses)
+    errors = np.abs(ensembles[stiffness].q_end - target).max(axis=1)
+    print(f"{stiffness:.0f} / s^2: {np.mean(errors < 0.02):.0%} end within 0.02 rad")
 # -> 25 / s^2: 38% end within 0.02 rad
 # -> 400 / s^2: 100% end within 0.02 rad
 
 # %%
-# A motion that diverges would be a row with a reason, and disturb no other.
-print(made[25.0])
+# A diverging motion would have a status and a reason, without effect on the others.
+print(ensembles[25.0])
 # -> Ensemble(2000 motions of 'rr': 2000 SUCCESS)
 
-for stiffness, ensemble in made.items():
-    missed = np.sort(np.abs(ensemble.q_end - target).max(axis=1))
-    share = np.arange(1, len(missed) + 1) / len(missed)
-    plt.semilogx(missed, share, label=f"stiffness {stiffness:.0f} / s$^2$")
+for stiffness, ensemble in ensembles.items():
+    errors = np.sort(np.abs(ensemble.q_end - target).max(axis=1))
+    fraction = np.arange(1, len(errors) + 1) / len(errors)
+    plt.semilogx(errors, fraction, label=f"stiffness {stiffness:.0f} / s$^2$")
 plt.gcf().set(size_inches=(7, 3.8), layout_engine="constrained")
-plt.gca().set(title="2000 arms with wrong masses", xlabel="miss of the target [rad]")
-plt.ylabel("share of the arms")
+plt.gca().set(title="2000 arms with uncertain masses", xlabel="final error [rad]")
+plt.ylabel("fraction of the arms")
 plt.legend()
 plt.show()

@@ -1,4 +1,4 @@
-"""The command line: answers of the API, one line and exit code 2 for bad input."""
+"""The command line: results of the API, and one line with exit code 2 for bad input."""
 
 import io
 import json
@@ -39,7 +39,7 @@ CIRCLE = [
 RECORDS = pytest.mark.skipif(not find_spec("mcap"), reason="pip install 'manip_dyn[record]'")
 
 
-def test_plan_answers_as_the_api(capsys):
+def test_plan_agrees_with_the_api(capsys):
     assert main(["plan", "ibm7535", "--start", "0.975,0", "--goal", "0,0", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     plan = md.plan_zero_net_work(md.load_robot("ibm7535"), [0.975, 0.0], [0.0, 0.0])
@@ -49,7 +49,7 @@ def test_plan_answers_as_the_api(capsys):
     assert answer["switch_times"] == {"shoulder": plan.switch_times[0], "elbow": []}
 
 
-def test_plan_of_minimum_time_has_its_certificate(capsys):
+def test_plan_prints_the_certificate_of_minimum_time(capsys):
     arguments = ["plan", "ibm7535", "--start", "0.975,0", "--goal", "0,0", "--json"]
     assert main([*arguments, "--method", "minimum_time"]) == 0
     answer = json.loads(capsys.readouterr().out)
@@ -59,7 +59,7 @@ def test_plan_of_minimum_time_has_its_certificate(capsys):
     assert answer["certificate"]["boundary"] == plan.certificate.boundary
 
 
-def test_plan_takes_what_only_minimum_time_has(capsys):
+def test_plan_accepts_options_of_minimum_time(capsys):
     arguments = ["plan", "ibm7535", "--start", "0.8,0", "--goal", "0,0", "--v0=0,-1"]
     assert main([*arguments, "--method", "minimum_time", "--exhaustive", "0.01", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
@@ -85,8 +85,8 @@ sys.exit(main(["simulate", "rr"]))
 """
 
 
-def test_ctrl_c_ends_what_does_not_return(tmp_path):
-    """Seen: it was heard when the compiled time loop had ended, minutes later."""
+def test_ctrl_c_ends_a_call_that_does_not_return(tmp_path):
+    """Regression: the signal had no effect until the compiled loop ended, minutes later."""
     began = tmp_path / "began"
     begun = f"import os; os.dup2(os.open({str(began)!r}, os.O_WRONLY | os.O_CREAT), 1)"
     process = Fresh(begun + LONG)
@@ -100,8 +100,8 @@ def test_ctrl_c_ends_what_does_not_return(tmp_path):
     assert (ended.returncode, ended.stderr) == (130, "\nmanip_dyn: stopped\n")
 
 
-def test_after_another_signal_the_exit_code_is_that_of_shells(capsys, monkeypatch):
-    """Seen: 130, that of Ctrl-C, after SIGTERM."""
+def test_exit_codes_of_signals_are_those_of_shells(capsys, monkeypatch):
+    """Regression: 130, the code of Ctrl-C, after SIGTERM."""
 
     def ended(number):
         def table(*_, **__):
@@ -120,8 +120,8 @@ def test_after_another_signal_the_exit_code_is_that_of_shells(capsys, monkeypatc
     assert capsys.readouterr().err == 2 * "\nmanip_dyn: stopped\n"
 
 
-def test_sigterm_ends_a_sweep_as_ctrl_c_does(monkeypatch, tmp_path):
-    """Seen: "resource_tracker: There appear to be 5 leaked semaphore objects"."""
+def test_sigterm_ends_a_sweep_like_ctrl_c(monkeypatch, tmp_path):
+    """Regression: "resource_tracker: There appear to be 5 leaked semaphore objects"."""
 
     def interrupted(*_, **__):
         os.kill(os.getpid(), signal.SIGTERM)
@@ -134,8 +134,8 @@ def test_sigterm_ends_a_sweep_as_ctrl_c_does(monkeypatch, tmp_path):
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def test_signals_wait_until_processes_are_started():
-    """Seen: a traceback of a process whose beginning was interrupted."""
+def test_signals_are_deferred_while_processes_start():
+    """Regression: a traceback of a process that was interrupted while it started."""
     before, begun = signal.signal(signal.SIGTERM, raise_terminated), []
 
     def start():
@@ -149,17 +149,17 @@ def test_signals_wait_until_processes_are_started():
             start()
     finally:
         signal.signal(signal.SIGTERM, before)
-    assert [signal.SIGINT in each for each in begun] == [True]
+    assert [signal.SIGINT in mask for mask in begun] == [True]
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
 @pytest.mark.parametrize("name", ["bad name!", "/1st", "a//b", "ä"])
-def test_a_namespace_that_ros_refuses_is_told(name):
+def test_an_invalid_namespace_is_rejected(name):
     with pytest.raises(md.ManipDynError, match=f"--namespace must be names of .*, got '{name}'"):
         recordings.run_node("recorder", name, {}, print)
 
 
-def test_numbers_may_begin_with_a_minus(capsys):
+def test_numbers_may_start_with_a_minus_sign(capsys):
     arguments = ["plan", "ibm7535", "--goal", "0,0", "--json"]
     assert main([*arguments, "--start", "-0.8,0"]) == 0
     apart = capsys.readouterr().out
@@ -167,10 +167,10 @@ def test_numbers_may_begin_with_a_minus(capsys):
     assert capsys.readouterr().out == apart
 
 
-def test_people_read_nine_digits():
+def test_values_are_printed_with_nine_digits():
     content = {"a": [1 / 3, "x"], "b": {"c": 2e-15 / 3, "d": True}, "e": 7}
-    found = [format_value(each) for each in content.values()]
-    assert found == ["[0.333333333, x]", "c: 6.66666667e-16, d: True", "7"]
+    printed = [format_value(value) for value in content.values()]
+    assert printed == ["[0.333333333, x]", "c: 6.66666667e-16, d: True", "7"]
 
 
 @pytest.mark.parametrize("method", ["zero_net_work", "minimum_time"])
@@ -181,7 +181,7 @@ def test_plan_draws_a_picture(tmp_path, method):
     assert file.read_bytes().startswith(b"\x89PNG")
 
 
-def test_simulate_answers_as_the_api(capsys):
+def test_simulate_agrees_with_the_api(capsys):
     assert main(["simulate", "ibm7535", "--effort", "1,0", "--duration", "0.1", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     run = md.simulate(md.load_robot("ibm7535"), [0, 0], [0, 0], [1.0, 0.0], 0.1)
@@ -189,7 +189,7 @@ def test_simulate_answers_as_the_api(capsys):
     assert answer["success"]
 
 
-def test_simulate_says_which_efforts_are_cut_off(capsys):
+def test_simulate_prints_saturated_efforts(capsys):
     arguments = ["simulate", "ibm7535", "--duration", "0.01", "--json"]
     assert main([*arguments, "--effort=-1,500"]) == 0
     answer = json.loads(capsys.readouterr().out)
@@ -198,7 +198,7 @@ def test_simulate_says_which_efforts_are_cut_off(capsys):
     assert json.loads(capsys.readouterr().out)["saturated"] == []
 
 
-def test_simulate_takes_any_method(capsys):
+def test_simulate_accepts_any_method(capsys):
     arguments = ["simulate", "rr", "--start=0.5,0.3", "--json"]
     assert main([*arguments, "--method", "rkdp87", "--rtol", "1e-10"]) == 0
     fine = json.loads(capsys.readouterr().out)
@@ -214,7 +214,7 @@ def test_methods_are_listed(capsys):
     assert "| `rkdp87` | 8 | 7 | 13 |" in capsys.readouterr().out
 
 
-def test_track_answers_and_a_coarse_step_is_worse(capsys):
+def test_track_is_less_accurate_with_a_coarse_step(capsys):
     errors = []
     for step in ("0.1", "0.2"):
         assert main(["track", *CIRCLE, "--json", "--step", step]) == 0
@@ -222,19 +222,19 @@ def test_track_answers_and_a_coarse_step_is_worse(capsys):
     assert errors[0] < 1e-6 < errors[1]
 
 
-def test_track_looks_for_the_start_that_follows_best(capsys):
+def test_track_searches_for_the_best_start(capsys):
     command = ["track", *CIRCLE, "--duration", "1", "--start", "best", "--json"]
     assert main(command) == 0
-    told = json.loads(capsys.readouterr().out)
+    answer = json.loads(capsys.readouterr().out)
     tool = Rotation.from_euler("xyz", [0.0, 0.785, 0.0]).as_matrix()
     path = md.Circle([0.0, 0.4, 0.6], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], tool, 0.1, 0.2)
     best = md.track(md.load_robot("pa10"), path, "rk4", 0.1, "best", 1.0)
-    assert told["start_rad"] == best.q[0].tolist()
+    assert answer["start_rad"] == best.q[0].tolist()
     assert main([*command[:-2], "beast"]) == 2
     assert "--start must be comma-separated numbers, got 'beast'." in capsys.readouterr().err
 
 
-def test_export_writes_what_the_api_does(tmp_path, capsys):
+def test_export_agrees_with_the_api(tmp_path, capsys):
     command = ["export", "rr", "--c", str(tmp_path / "a"), "--kernels", "all", "--float", "--ros"]
     assert main(command) == 0
     printed = capsys.readouterr().out.splitlines()
@@ -339,8 +339,8 @@ def test_help_explains_every_option_and_ends_with_examples(capsys, command):
 
 @pytest.mark.parametrize("suite", SUITES)
 @pytest.mark.parametrize("order", [1, -1])
-def test_help_about_a_suite_is_about_that(capsys, suite, order):
-    """Seen: the same general text for each. It has to say what, which rows, and how long."""
+def test_help_of_a_benchmark_suite_describes_the_suite(capsys, suite, order):
+    """The help contains the purpose, the rows and the duration of the suite."""
     with pytest.raises(SystemExit) as end:
         main(["bench", *[suite, "--help"][::order]])
     assert end.value.code == 0
@@ -353,7 +353,7 @@ def test_help_about_a_suite_is_about_that(capsys, suite, order):
 
 
 def shown_examples():
-    """Yield the examples that all helps end with, in words."""
+    """Yield the examples in the help of all commands as lists of words."""
     for command in COMMANDS:
         lines = (parser_of(command).epilog or "").replace("\\\n", " ").splitlines()[1:]
         for line in lines:
@@ -361,8 +361,8 @@ def shown_examples():
 
 
 @pytest.mark.parametrize("words", list(shown_examples()), ids=" ".join)
-def test_an_example_of_a_help_is_one(words):
-    """Its options are known, and so are its robot, scenario, paper and item."""
+def test_examples_in_the_help_are_valid(words):
+    """Options, robots, scenarios, papers and items exist."""
     if ">" in words:
         words = words[: words.index(">")]
     options = parser_of(words[1]).parse_args(words[2:])
@@ -374,7 +374,7 @@ def test_an_example_of_a_help_is_one(words):
         assert options.robot in (*bundled_robots(), "my_arm.urdf")
 
 
-def test_the_version_is_told(capsys):
+def test_the_version_is_printed(capsys):
     with pytest.raises(SystemExit) as end:
         main(["--version"])
     assert end.value.code == 0
@@ -382,7 +382,7 @@ def test_the_version_is_told(capsys):
 
 
 class Terminal(io.StringIO):
-    """What is printed on a terminal."""
+    """Replacement of standard output that is a terminal."""
 
     def isatty(self):
         return True
@@ -390,7 +390,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def screen(monkeypatch):
-    """Standard output, a terminal of 60 columns."""
+    """Return a function that replaces standard output by a terminal of 60 columns."""
     pytest.importorskip("rich")
     for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"):
         monkeypatch.delenv(name, raising=False)
@@ -408,7 +408,7 @@ COLOUR = re.compile(r"\x1b\[(?:[0-9;]*;)?3[0-9](?:;[0-9]+)*m")
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
 
-def test_tables_on_a_terminal_have_colours_and_fit_it(screen):
+def test_tables_on_a_terminal_have_colours_and_fit_the_width(screen):
     output = screen()
     assert main(["robots", "pa10"]) == main(["methods"]) == main(["robots"]) == 0
     text = output.getvalue()
@@ -419,7 +419,7 @@ def test_tables_on_a_terminal_have_colours_and_fit_it(screen):
 
 
 @pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
-def test_colours_can_be_refused(screen, monkeypatch, capsys, name, value):
+def test_colours_can_be_disabled(screen, monkeypatch, capsys, name, value):
     output = screen()
     monkeypatch.setenv(name, value)
     assert main(["robots", "pa10"]) == 0
@@ -437,11 +437,11 @@ def test_help_and_errors_on_a_terminal_are_coloured(screen, monkeypatch):
     assert COLOUR.search(output.getvalue())
     assert main(["robots", "pa1"]) == 2
     assert COLOUR.search(sys.stderr.getvalue())
-    told = ESCAPE.sub("", sys.stderr.getvalue())
-    assert told.startswith("manip_dyn: robot 'pa1' is not shipped")
+    message = ESCAPE.sub("", sys.stderr.getvalue())
+    assert message.startswith("manip_dyn: robot 'pa1' is not shipped")
 
 
-def test_a_bar_shows_how_much_is_done(screen):
+def test_a_bar_shows_the_completed_fraction(screen):
     output = screen()
     bar = Bar("working")
     bar(0.5)
@@ -450,7 +450,7 @@ def test_a_bar_shows_how_much_is_done(screen):
     assert "100%" in ESCAPE.sub("", output.getvalue())
 
 
-def test_what_takes_long_says_so(screen, monkeypatch):
+def test_a_status_line_appears_after_the_delay(screen, monkeypatch):
     screen()
     errors = Terminal()
     monkeypatch.setattr(sys, "stderr", errors)
@@ -462,15 +462,15 @@ def test_what_takes_long_says_so(screen, monkeypatch):
     assert "thinking" in errors.getvalue()
 
 
-def test_results_go_into_tables_and_pictures(capsys, tmp_path):
+def test_results_are_written_to_tables_and_pictures(capsys, tmp_path):
     table, picture = tmp_path / "a.csv", tmp_path / "a.svg"
     files = ["--csv", str(table), "--plot", str(picture)]
     assert main(["simulate", "rr", "--duration", "0.1", "--start=0.5,0.3", *files]) == 0
     names, *rows = table.read_text().splitlines()
     assert names.startswith("t,position_joint_1,position_joint_2,velocity_joint_1")
     run = md.simulate(md.load_robot("rr"), [0.5, 0.3], [0, 0], [0, 0], 0.1)
-    found = np.array([row.split(",") for row in rows], dtype=float)
-    np.testing.assert_array_equal(found, np.column_stack([run.t, run.q, run.v, run.tau]))
+    values = np.array([row.split(",") for row in rows], dtype=float)
+    np.testing.assert_array_equal(values, np.column_stack([run.t, run.q, run.v, run.tau]))
     assert picture.read_text().count("<svg") == 1
     goal = ["ibm7535", "--start", "0.975,0", "--goal", "0,0", "--csv", str(table)]
     assert main(["plan", *goal]) == 0
@@ -481,56 +481,56 @@ def test_results_go_into_tables_and_pictures(capsys, tmp_path):
     )
 
 
-def test_results_go_into_recordings(capsys, tmp_path):
+def test_results_are_written_to_recordings(capsys, tmp_path):
     pytest.importorskip("mcap")
     pytest.importorskip("rosbags")
     file = tmp_path / "a.mcap"
     arguments = ["simulate", "rr", "--duration", "0.1", "--start=0.5,0.3", "--record", str(file)]
     assert main(arguments) == 0
     assert md.recording.read(file).q[0].tolist() == [0.5, 0.3]
-    kept = file.read_bytes()
+    content = file.read_bytes()
     assert main(arguments) == 2
     assert "recording must be a new file, but " in capsys.readouterr().err
-    assert file.read_bytes() == kept
+    assert file.read_bytes() == content
 
 
 @pytest.mark.parametrize("topics", [{}, {"/rosout": 3}])
-def test_a_recording_of_nothing_is_told_and_not_kept(capsys, monkeypatch, tmp_path, topics):
+def test_an_empty_recording_is_reported_and_removed(capsys, monkeypatch, tmp_path, topics):
     pytest.importorskip("mcap")
     file = tmp_path / "a.mcap"
 
-    def run(_name, _namespace, _parameters, tell):
+    def run(_name, _namespace, _parameters, report):
         file.write_bytes(b"begin and end")
-        tell(recorded=str(file), messages=sum(topics.values()), topics=topics, lost={})
+        report(recorded=str(file), messages=sum(topics.values()), topics=topics, lost={})
         return 0
 
     monkeypatch.setattr(recordings, "run_node", run)
     assert main(["record", str(file)]) == 1
-    told = capsys.readouterr()
-    assert told.err.startswith("manip_dyn: no messages received in this ROS domain")
-    assert (file.exists(), bool(told.out), "is removed" in told.err) == (
+    captured = capsys.readouterr()
+    assert captured.err.startswith("manip_dyn: no messages received in this ROS domain")
+    assert (file.exists(), bool(captured.out), "is removed" in captured.err) == (
         (True, True, False) if topics else (False, False, True)
     )
 
 
-def test_where_nothing_can_be_written_nothing_is_computed(capsys, monkeypatch, tmp_path):
+def test_files_that_cannot_be_written_are_rejected_before_computing(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(motions, "simulate", lambda *_, **__: pytest.fail("computed"))
     assert main(["simulate", "rr", "--csv", str(tmp_path / "no" / "a.csv")]) == 2
     assert main(["simulate", "rr", "--plot", str(tmp_path / "a.jpeg2")]) == 2
 
 
-def test_doctor_tells_what_is_there_and_what_is_not(capsys, tmp_path, monkeypatch):
+def test_doctor_reports_installed_and_missing_libraries(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("MANIP_DYN_CACHE", str(tmp_path))
     assert main(["doctor", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["core"]["numpy"] == np.__version__
-    assert found["cache"]["folder"] == str(tmp_path)
-    assert found["cache"]["writable"] == "yes"
-    there = installation.find_spec
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["core"]["numpy"] == np.__version__
+    assert facts["cache"]["folder"] == str(tmp_path)
+    assert facts["cache"]["writable"] == "yes"
+    find = installation.find_spec
     monkeypatch.setattr(
         installation,
         "find_spec",
-        lambda name: None if name in ("yaml", "viser", "tf2_msgs") else there(name),
+        lambda name: None if name in ("yaml", "viser", "tf2_msgs") else find(name),
     )
     assert main(["doctor"]) == 1
     text = capsys.readouterr().out
@@ -540,8 +540,8 @@ def test_doctor_tells_what_is_there_and_what_is_not(capsys, tmp_path, monkeypatc
     assert re.search(r"viser +missing, for the view .*pip install 'manip_dyn\[view\]'", text)
 
 
-def test_doctor_and_prepare_find_out_alike_whether_the_cache_can_be_written(capsys, monkeypatch):
-    """Seen: "writable yes" of a folder below /proc, which root may write but nobody can."""
+def test_doctor_and_prepare_agree_on_a_read_only_cache(capsys, monkeypatch):
+    """Regression: "writable yes" for a folder in /proc, which root appears to be able to write."""
     if not os.path.isdir("/proc/self"):
         pytest.skip("no /proc")
     monkeypatch.setenv("MANIP_DYN_CACHE", "/proc/nope")
@@ -564,14 +564,17 @@ def test_doctor_and_prepare_find_out_alike_whether_the_cache_can_be_written(caps
 )
 def test_a_shell_completes_commands_robots_and_options(line, offered, tmp_path):
     pytest.importorskip("argcomplete")
-    told = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "told")}
-    told |= {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n"}
+    variables = {
+        "_ARGCOMPLETE": "1",
+        "_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "out"),
+    }
+    variables |= {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n"}
     command = [sys.executable, "-m", "manip_dyn"]
-    subprocess.run(command, env=os.environ | told, check=True, cwd=tmp_path)
-    assert offered in (tmp_path / "told").read_text()
+    subprocess.run(command, env=os.environ | variables, check=True, cwd=tmp_path)
+    assert offered in (tmp_path / "out").read_text()
 
 
-def test_what_completes_is_printed(capsys):
+def test_completion_scripts_are_printed(capsys):
     pytest.importorskip("argcomplete")
     assert main(["completion", "bash"]) == 0
     assert "complete " in capsys.readouterr().out
@@ -579,5 +582,5 @@ def test_what_completes_is_printed(capsys):
 
 def test_a_misspelt_command_gets_a_hint(capsys):
     assert main(["simulat"]) == 2
-    told = capsys.readouterr().err
-    assert told == "manip_dyn: there is no command 'simulat'; did you mean 'simulate'?\n"
+    message = capsys.readouterr().err
+    assert message == "manip_dyn: there is no command 'simulat'; did you mean 'simulate'?\n"

@@ -1,4 +1,4 @@
-"""Pages: what they show can be imported, is there, and stands where they say."""
+"""Pages: their imports, public names, file names and links exist."""
 
 import ast
 import re
@@ -29,21 +29,21 @@ def test_examples_import_public_modules_only(page):
                 assert node.module.count(".") <= 1, node.module
 
 
-def test_public_names_on_a_page_are_there(page):
-    told = set(re.findall(r"\bmd\.([A-Za-z_]+)", page))
-    assert [name for name in sorted(told) if not hasattr(md, name)] == []
+def test_public_names_on_a_page_exist(page):
+    names = set(re.findall(r"\bmd\.([A-Za-z_]+)", page))
+    assert [name for name in sorted(names) if not hasattr(md, name)] == []
 
 
-def test_files_that_a_page_names_are_there(page):
+def test_files_named_on_a_page_exist(page):
     folders = [ROOT, ROOT / "manip_dyn", ROOT / "docs"]
     for name in re.findall(r"`((?:\w+/)+\w+\.\w+)`", page):
-        if not re.search(r"\b(PAPER|NAME)\b", name):  # these stand for any
+        if not re.search(r"\b(PAPER|NAME)\b", name):  # placeholders
             assert any((folder / name).exists() for folder in folders), name
 
 
 @pytest.mark.parametrize("file", PAGES, ids=lambda file: file.name)
-def test_links_lead_somewhere(file):
-    """Between pages and to any other file, from where the page stands."""
+def test_links_have_targets(file):
+    """Links to pages and other files, relative to the page."""
     text = file.read_text(encoding="utf-8")
     for link in re.findall(r"\]\((?!https?:)([\w./-]+)", text):
         assert (file.parent / link).exists(), link

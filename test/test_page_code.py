@@ -1,4 +1,4 @@
-"""What pages show is run: Python as it stands, YAML is read, commands are parsed."""
+"""Code blocks of pages: Python runs, YAML loads, commands are valid."""
 
 import re
 import shlex
@@ -23,28 +23,28 @@ def blocks(page, language):
 
 
 def python(page):
-    """Return a page's code from top to bottom, but for nodes, which test/ros runs.
+    """Return the Python code of a page that can run here.
 
-    And but for what needs heavy extras that are not installed.
+    Nodes are excluded, which test/ros runs, and blocks that require missing libraries.
     """
-    left_out = ["rclpy", *(each for each in ("torch", "jax") if not find_spec(each))]
+    missing = [library for library in ("torch", "jax") if not find_spec(library)]
     return "\n".join(
         block
         for block in blocks(page, "python")
-        if not any(f"import {each}\n" in block for each in left_out)
+        if not any(f"import {library}\n" in block for library in ("rclpy", *missing))
     )
 
 
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if python(page)], ids=lambda page: page.stem
 )
-def test_python_runs_and_prints_what_the_page_says(page, capsys, monkeypatch, tmp_path):
-    """From top to bottom; where a comment `# -> LINE` follows, that is what is printed there."""
+def test_python_blocks_run_and_print_their_expected_output(page, capsys, monkeypatch, tmp_path):
+    """Run all blocks of a page in order; comments `# -> LINE` are the expected output."""
     code = python(page)
-    monkeypatch.chdir(tmp_path)  # where files go that a page writes
+    monkeypatch.chdir(tmp_path)  # folder of the files that a page writes
     if "md.view(" in code:
         pytest.importorskip("viser", reason="pip install 'manip_dyn[view]'")
-        monkeypatch.setattr(View, "wait", View.close)  # else it stays until Ctrl-C
+        monkeypatch.setattr(View, "wait", View.close)  # otherwise it blocks until Ctrl-C
     if "md.record" in code:
         pytest.importorskip("mcap", reason="pip install 'manip_dyn[record]'")
     if "md.sweep(" in code:
@@ -59,7 +59,7 @@ def test_python_runs_and_prints_what_the_page_says(page, capsys, monkeypatch, tm
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if blocks(page, "yaml")], ids=lambda p: p.stem
 )
-def test_yaml_is_read(page, tmp_path):
+def test_yaml_blocks_load(page, tmp_path):
     for block in blocks(page, "yaml"):
         if "bodies:" in block:
             file = tmp_path / "mechanism.yaml"
@@ -67,20 +67,20 @@ def test_yaml_is_read(page, tmp_path):
             assert md.load_mechanism(file).bodies
 
 
-def shown(page):
-    """Return the commands of a page, with their continuation lines, without comments."""
+def commands(page):
+    """Yield the commands of a page with continuation lines and without comments."""
     for block in [*blocks(page, "console"), *blocks(page, "bash")]:
         for line in block.replace("\\\n", " ").splitlines():
             for part in line.removeprefix("$ ").split("&&"):
                 yield shlex.split(part, comments=True)
 
 
-COMMAND_LINES = sorted({tuple(words) for page in PAGES for words in shown(page) if words})
+COMMAND_LINES = sorted({tuple(words) for page in PAGES for words in commands(page) if words})
 
 
 @pytest.mark.parametrize("words", COMMAND_LINES, ids=" ".join)
-def test_a_command_is_one(words):
-    """Options are known, launch files, nodes, targets and files are there."""
+def test_a_command_is_valid(words):
+    """Options, launch files, nodes, make targets and modules exist."""
     text = " ".join(words)
     if words[:3] == ("ros2", "run", "manip_dyn") and words[3] == "manip_dyn":
         words = words[3:]
