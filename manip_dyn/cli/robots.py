@@ -127,10 +127,11 @@ def configure_check(command: argparse.ArgumentParser) -> None:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from manip_dyn.inspection import check
+    from manip_dyn.inspection import check_urdf
 
     with status_line("checking"):
-        inspection = check(options.robot, **load_arguments(options), compiled=not options.quick)
+        arguments = load_arguments(options)
+        inspection = check_urdf(options.robot, **arguments, compiled=not options.quick)
     if options.json:
         print(json.dumps(inspection.content(), indent=2))
     else:
@@ -146,7 +147,7 @@ def _print_inspection(inspection: Inspection) -> None:
         more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
         element = finding.part + ("s" if len(names) > 1 else "")
         place = f"{element} {', '.join(names[:MAX_NAMES])}{more}"
-        rows.append((finding.level, place, finding.told))
+        rows.append((finding.level, place, finding.message))
     text = "".join(f"{level}: {place}: {message}\n" for level, place, message in rows)
     if rows:
         print_table(("level", "where", "what"), rows, lambda: text)

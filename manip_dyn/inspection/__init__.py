@@ -1,9 +1,7 @@
-"""A URDF inspected: what is wrong with it, and what other programs make of it."""
+"""URDF check: errors and implausible values of a robot, and comparison with other programs."""
 
-from manip_dyn.inspection.findings import Agreement, Finding, Inspection
-from manip_dyn.inspection.urdf_check import check_urdf
+from manip_dyn.core.lazy import lazy_package
 
-check = check_urdf
-"""The name of `check_urdf` before 0.3."""
-
-__all__ = ["Agreement", "Finding", "Inspection", "check", "check_urdf"]
+__getattr__, __dir__, __all__ = lazy_package(
+    __name__, {"check": "manip_dyn.inspection.check_urdf"}
+)

@@ -1,4 +1,8 @@
-"""Comparison with other programs: differences of the dynamics, and the terms that cause them."""
+"""Comparison with other programs: differences of the dynamics, and the parameters that cause them.
+
+If results differ, the equations of this package are evaluated with the parameters of the other
+program. This shows whether the differing parameters explain the difference.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +20,13 @@ from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.inspection.findings import Agreement, Finding
 from manip_dyn.inspection.peers import DrakePeer, MujocoPeer, PinocchioPeer
 from manip_dyn.inspection.readings import (
-    NOTHING,
+    MASSLESS,
     Joint,
     Mass,
     Peer,
     Reading,
-    stated_reading,
-    whole,
+    merged_links,
+    urdf_reading,
 )
 from manip_dyn.robot import Body, Oracle, Robot
 from manip_dyn.robot.extras import Payload
@@ -30,7 +34,7 @@ from manip_dyn.robot.urdf import child_of, joints_of, links_of, movable_joints_o
 
 
 class Dynamics(Protocol):
-    """Functions of joint vectors (n,), without dry friction."""
+    """Dynamics as functions of joint vectors (n,), without dry friction."""
 
     def mass_matrix(self, q: Vector) -> Matrix:
         """Return the joint-space inertia matrix (n, n)."""
@@ -46,10 +50,10 @@ class Dynamics(Protocol):
 
 
 class ByEquations:
-    """The equations over floats: nothing is compiled."""
+    """The equations over floats, without compilation."""
 
     def __init__(self, robot: Robot):
-        """Take a robot."""
+        """Initialize with a robot."""
         self._equations = Equations(robot, robot.tip_frame)
 
     def mass_matrix(self, q: Vector) -> Matrix:
@@ -77,13 +81,13 @@ def our_dynamics(robot: Robot, compiled: bool) -> Dynamics:
 
 STATES = 5
 DYNAMICS_TOLERANCE = 1e-9
-"""Relative difference that rounding explains; that of accelerations grows with the condition."""
+"""Relative difference that rounding explains; for accelerations also a multiple of cond(M)."""
 UNLIMITED = 10.0
-"""Positions beyond these count as no limit, rad or m."""
+"""Position limits beyond this count as unlimited, rad or m."""
 
 
 def postures(robot: Robot, count: int) -> Matrix:
-    """Return postures (count, n) within the limits, from the first of always the same ones."""
+    """Return reproducible random postures (count, n) within the limits."""
     low = np.where(robot.q_min < -UNLIMITED, -np.pi, robot.q_min)
     high = np.where(robot.q_max > UNLIMITED, np.pi, robot.q_max)
     return np.random.default_rng(0).uniform(low, high, (count, robot.n))
@@ -96,13 +100,13 @@ def states_of(robot: Robot) -> Tensor:
 
 
 def agreements_with(peer: Peer, ours: Dynamics, robot: Robot) -> list[Agreement]:
-    """Return how far a program is from ours: M, gravity, ID, FD and the pose of the tip."""
-    still = np.zeros(robot.n)
+    """Return the differences of M, gravity, ID, FD and tip pose between a program and ours."""
+    zero = np.zeros(robot.n)
     states = list(zip(*states_of(robot), strict=True))
     efforts = [ours.inverse_dynamics(*state) for state in states]
     inverse = [peer.inverse_dynamics(*state) for state in states]
     weight = [
-        (ours.inverse_dynamics(q, still, still), peer.inverse_dynamics(q, still, still))
+        (ours.inverse_dynamics(q, zero, zero), peer.inverse_dynamics(q, zero, zero))
         for q, _, _ in states
     ]
     largest = float(np.abs([efforts, inverse]).max())
@@ -112,16 +116,16 @@ def agreements_with(peer: Peer, ours: Dynamics, robot: Robot) -> list[Agreement]
         for (q, v, _), tau in zip(states, efforts, strict=True)
     ]
     poses = [(ours.forward_kinematics(q), peer.pose(robot.tip, q)) for q, _, _ in states]
-    loose = max(
+    acceleration_tolerance = max(
         DYNAMICS_TOLERANCE,
-        10.0 * np.finfo(float).eps * max(np.linalg.cond(each) for each, _ in mass),
+        10.0 * np.finfo(float).eps * max(np.linalg.cond(matrix) for matrix, _ in mass),
     )
     efforts_of_both = list(zip(efforts, inverse, strict=True))
     return [
         Agreement(peer.name, "mass matrix", _difference(mass), DYNAMICS_TOLERANCE),
         Agreement(peer.name, "gravity", _difference(weight, largest), DYNAMICS_TOLERANCE),
         Agreement(peer.name, "inverse dynamics", _difference(efforts_of_both), DYNAMICS_TOLERANCE),
-        Agreement(peer.name, "forward dynamics", _difference(forward), loose),
+        Agreement(peer.name, "forward dynamics", _difference(forward), acceleration_tolerance),
         Agreement(peer.name, "forward kinematics", _difference(poses), DYNAMICS_TOLERANCE),
     ]
 
@@ -136,23 +140,23 @@ def largest_condition(robot: Robot, count: int) -> tuple[float, Matrix]:
 
 
 def _difference(pairs: list[tuple[Vector, Vector]], size: float = 0.0) -> float:
-    """Return the largest difference of both, relative to the largest value, or to `size`."""
-    first, second = (np.array(each) for each in zip(*pairs, strict=True))
+    """Return the largest difference relative to the largest value or `size`."""
+    first, second = (np.array(values) for values in zip(*pairs, strict=True))
     size = max(size, float(np.abs(first).max()), float(np.abs(second).max()))
     difference = float(np.abs(first - second).max())
     return difference / size if size > 0.0 else difference
 
 
 TERM_TOLERANCE = 1e-8
-"""Relative difference that rounded rotations explain."""
+"""Relative difference that rounding of rotations explains."""
 NEGLIGIBLE = 1e-12
-"""Inertia of a mass, m^2, below which it is a point whatever is stated: a micrometre squared."""
+"""Squared radius of gyration, m^2, below which a body counts as a point mass."""
 REMEDIES = {
-    "armature": "URDF has no such number: set it in that program",
-    "stiffness": "URDF has no such number: set it in that program",
-    "gravity": "URDF has no such number: set it in that program",
-    "damping": "set it in that program, or keep it out of the comparison",
-    "friction": "set it in that program, or keep it out of the comparison",
+    "armature": "not part of a URDF: set it in that program",
+    "stiffness": "not part of a URDF: set it in that program",
+    "gravity": "not part of a URDF: set it in that program",
+    "damping": "set it in that program, or remove it for the comparison",
+    "friction": "set it in that program, or remove it for the comparison",
 }
 UNITS = {
     "damping": ("N m s/rad", "N s/m"),
@@ -160,57 +164,57 @@ UNITS = {
     "armature": ("kg m^2", "kg"),
     "stiffness": ("N m/rad", "N/m"),
 }
-"""Of a hinge, and of a sliding joint."""
+"""Units for revolute and for prismatic joints."""
 
 
 def differing_terms(
-    peer: str, level: str, expected: Reading, theirs: Reading, urdf: str, as_whole: bool
+    peer: str, level: str, expected: Reading, actual: Reading, urdf: str, merged: bool
 ) -> Iterator[Finding]:
-    """Yield each number of a moving link, a joint or gravity that a program has otherwise.
+    """Yield the parameters of moving links, joints and gravity that differ in a program.
 
     Args:
-        peer: Its name.
-        level: Of the findings.
-        expected: What URDF and YAML state.
-        theirs: What the program has.
+        peer: Name of the program.
+        level: Level of the findings.
+        expected: Parameters of URDF and YAML file.
+        actual: Parameters in the program.
         urdf: The URDF.
-        as_whole: Whether its links are those behind the joints, with what is fixed to them.
+        merged: Whether links of the program include the links that are fixed to them.
     """
-    links = whole(expected, urdf) if as_whole else _moving(expected.links, urdf)
+    links = merged_links(expected, urdf) if merged else _moving(expected.links, urdf)
     for name, mass in links.items():
-        for what, value, wanted, remedy in _mass_terms(mass, theirs.links.get(name, NOTHING)):
-            told = f"{value} in {peer}"
-            yield Finding(level, "link", name, what, told, wanted, remedy)
+        for what, value, reference, remedy in _mass_terms(mass, actual.links.get(name, MASSLESS)):
+            yield Finding(level, "link", name, what, f"{value} in {peer}", reference, remedy)
     elements = joints_of(ElementTree.fromstring(urdf))
     for name, joint in expected.joints.items():
         for term, units in UNITS.items():
             unit = units[elements[name].get("type") == "prismatic"]
-            stated, has = getattr(joint, term), getattr(theirs.joints[name], term)
-            if abs(stated - has) > TERM_TOLERANCE * max(abs(stated), abs(has)):
-                told = f"{has:g} {unit} in {peer}"
-                wanted = f"{stated:g} {unit}"
-                yield Finding(level, "joint", name, term, told, wanted, REMEDIES[term])
-    if not np.allclose(expected.gravity, theirs.gravity, rtol=0.0, atol=1e-9):
-        told = f"{_listed(theirs.gravity)} m/s^2 in {peer}"
-        wanted = f"{_listed(expected.gravity)} m/s^2"
+            reference, number = getattr(joint, term), getattr(actual.joints[name], term)
+            if abs(reference - number) > TERM_TOLERANCE * max(abs(reference), abs(number)):
+                value = f"{number:g} {unit} in {peer}"
+                yield Finding(
+                    level, "joint", name, term, value, f"{reference:g} {unit}", REMEDIES[term]
+                )
+    if not np.allclose(expected.gravity, actual.gravity, rtol=0.0, atol=1e-9):
+        value = f"{_listed(actual.gravity)} m/s^2 in {peer}"
+        gravity = f"{_listed(expected.gravity)} m/s^2"
         root = ElementTree.fromstring(urdf).get("name", "")
-        yield Finding(level, "robot", root, "gravity", told, wanted, REMEDIES["gravity"])
+        yield Finding(level, "robot", root, "gravity", value, gravity, REMEDIES["gravity"])
 
 
-def with_terms(robot: Robot, theirs: Reading, as_whole: bool) -> Robot:
-    """Return the robot with another reading's masses, resistances and gravity."""
+def with_parameters(robot: Robot, reading: Reading, merged: bool) -> Robot:
+    """Return the robot with masses, resistances and gravity of another reading."""
     joints = joints_of(ElementTree.fromstring(robot.urdf))
-    masses = theirs.links if as_whole else whole(theirs, robot.urdf)
+    masses = reading.links if merged else merged_links(reading, robot.urdf)
     bodies: list[Body] = []
     for name, body in zip(robot.joint_names, robot.bodies, strict=True):
         link = child_of(joints[name])
         frame = robot.frame(link)
-        mass = masses[link].seen(frame.rotation, frame.translation)
+        mass = masses[link].transformed(frame.rotation, frame.translation)
         bodies.append(body._replace(mass=mass.mass, com=mass.com, inertia=mass.inertia))
-    columns = np.array([theirs.joints[name] for name in robot.joint_names]).T
-    resists = dict(zip(Joint._fields, columns, strict=True))
-    resists.pop("friction")
-    return replace(robot, bodies=tuple(bodies), gravity=theirs.gravity, **resists)
+    columns = np.array([reading.joints[name] for name in robot.joint_names]).T
+    resistances = dict(zip(Joint._fields, columns, strict=True))
+    resistances.pop("friction")
+    return replace(robot, bodies=tuple(bodies), gravity=reading.gravity, **resistances)
 
 
 def _moving(links: Mapping[str, Mass], urdf: str) -> dict[str, Mass]:
@@ -220,29 +224,31 @@ def _moving(links: Mapping[str, Mass], urdf: str) -> dict[str, Mass]:
     return {name: links[name] for name in moving}
 
 
-def _mass_terms(stated: Mass, has: Mass) -> Iterator[tuple[str, str, str, str]]:
-    """Yield term, value, what was expected and what to do for each part of a mass."""
-    if abs(stated.mass - has.mass) > TERM_TOLERANCE * max(stated.mass, has.mass):
-        yield "mass", f"{has.mass:g} kg", f"{stated.mass:g} kg", "masses belong into the URDF"
-    if min(stated.mass, has.mass) > 0.0 and np.abs(stated.com - has.com).max() > TERM_TOLERANCE:
-        yield "centre of mass", f"{_listed(has.com)} m", f"{_listed(stated.com)} m", ""
-    close = TERM_TOLERANCE * max(np.abs(stated.inertia).max(), np.abs(has.inertia).max())
-    close = max(close, NEGLIGIBLE * max(stated.mass, has.mass))
-    if np.abs(stated.inertia - has.inertia).max() > close:
-        what = f"inertia, {_how(stated.inertia, has.inertia, close)}"
-        yield what, f"{_six(has.inertia)} kg m^2", f"{_six(stated.inertia)} kg m^2", ""
+def _mass_terms(expected: Mass, actual: Mass) -> Iterator[tuple[str, str, str, str]]:
+    """Yield name, value, expected value and remedy of each differing term of a mass."""
+    largest = max(expected.mass, actual.mass)
+    if abs(expected.mass - actual.mass) > TERM_TOLERANCE * largest:
+        yield "mass", f"{actual.mass:g} kg", f"{expected.mass:g} kg", "add the mass to the URDF"
+    distance = np.abs(expected.com - actual.com).max()
+    if min(expected.mass, actual.mass) > 0.0 and distance > TERM_TOLERANCE:
+        yield "centre of mass", f"{_listed(actual.com)} m", f"{_listed(expected.com)} m", ""
+    size = max(np.abs(expected.inertia).max(), np.abs(actual.inertia).max())
+    tolerance = max(TERM_TOLERANCE * size, NEGLIGIBLE * largest)
+    if np.abs(expected.inertia - actual.inertia).max() > tolerance:
+        what = f"inertia, {_inertia_difference(expected.inertia, actual.inertia, tolerance)}"
+        yield what, f"{_six(actual.inertia)} kg m^2", f"{_six(expected.inertia)} kg m^2", ""
 
 
-def _how(stated: Matrix, has: Matrix, close: float) -> str:
-    """Return in a word how one inertia differs from another."""
-    moments = [np.linalg.eigvalsh(each) for each in (stated, has)]
-    if not has.any():
+def _inertia_difference(expected: Matrix, actual: Matrix, tolerance: float) -> str:
+    """Return the kind of difference between two inertias."""
+    moments = [np.linalg.eigvalsh(inertia) for inertia in (expected, actual)]
+    if not actual.any():
         return "dropped"
-    if np.abs(moments[0] - moments[1]).max() <= close:
+    if np.abs(moments[0] - moments[1]).max() <= tolerance:
         return "rotated"
-    if np.abs(np.diag(np.diag(stated)) - has).max() <= close:
+    if np.abs(np.diag(np.diag(expected)) - actual).max() <= tolerance:
         return "without its products"
-    return "another"
+    return "different"
 
 
 def _six(inertia: Matrix) -> str:
@@ -251,44 +257,44 @@ def _six(inertia: Matrix) -> str:
 
 
 def _listed(values: Vector) -> str:
-    return ", ".join(f"{each + 0.0:.5g}" for each in values)
+    return ", ".join(f"{value + 0.0:.5g}" for value in values)
 
 
 OPTIONAL_PEERS = {"mujoco": ("mujoco", MujocoPeer), "drake": ("pydrake", DrakePeer)}
-"""Package on PyPI -> its module and the class of the peer."""
+"""Package on PyPI: its module, and the class of the peer."""
 
 
 def compare(
     robot: Robot, payload: Payload | None, ours: Dynamics, peers: Sequence[Peer] | None = None
 ) -> tuple[list[Finding], list[Agreement]]:
-    """Return what differs, by name, and how far, between this package and others.
+    """Return the differences between this package and other programs.
 
     Args:
-        robot: As `load_robot` gives it.
-        payload: Of its YAML.
-        ours: This package's dynamics of it.
-        peers: What to compare with; None: pinocchio, and what else is installed.
+        robot: The robot.
+        payload: Payload of its YAML file.
+        ours: Dynamics of the robot by this package.
+        peers: Programs to compare with; None selects pinocchio and other installed programs.
     """
     findings: list[Finding] = []
     if peers is None:
         peers, findings = _installed(robot)
     agreements: list[Agreement] = []
-    stated = stated_reading(robot, payload)
+    expected = urdf_reading(robot, payload)
     for peer in peers:
-        found = agreements_with(peer, ours, robot)
+        results = agreements_with(peer, ours, robot)
         level = "error" if isinstance(peer, PinocchioPeer) else "warning"
         terms = list(
-            differing_terms(peer.name, level, stated, peer.reading, robot.urdf, peer.whole)
+            differing_terms(peer.name, level, expected, peer.reading, robot.urdf, peer.merged)
         )
         findings += terms
-        if not all(each.holds for each in found):
-            findings += _reasons(robot, peer, level, terms, found)
-        agreements += found
+        if not all(agreement.holds for agreement in results):
+            findings += _reasons(robot, peer, level, terms, results)
+        agreements += results
     return findings, agreements
 
 
 def _installed(robot: Robot) -> tuple[list[Peer], list[Finding]]:
-    """Return the programs that have read the robot, and what those say that have not."""
+    """Return the programs that have loaded the robot, and notes about the others."""
     peers, notes = list[Peer]([PinocchioPeer(robot)]), list[Finding]()
     for package, (module, kind) in OPTIONAL_PEERS.items():
         value, remedy = "", ""
@@ -298,56 +304,54 @@ def _installed(robot: Robot) -> tuple[list[Peer], list[Finding]]:
             try:
                 peers.append(kind(robot))
             except (RuntimeError, ValueError, KeyError, TypeError) as error:
-                value = f"{kind.name} refuses the URDF: {' '.join(str(error).split())[:200]}"
+                value = f"{kind.name} rejects the URDF: {' '.join(str(error).split())[:200]}"
         if value:
             notes.append(Finding("note", "robot", robot.name, "comparison", value, "", remedy))
     return peers, notes
 
 
 def _reasons(
-    robot: Robot, peer: Peer, level: str, terms: Sequence[Finding], found: Sequence[Agreement]
+    robot: Robot, peer: Peer, level: str, terms: Sequence[Finding], results: Sequence[Agreement]
 ) -> Iterator[Finding]:
-    """Yield whether the terms that differ are why the results do, and what else does."""
+    """Yield whether the differing terms explain the differing results."""
     misplaced = _first_misplaced(robot, peer)
     if misplaced:
-        wanted = "where the URDF has it"
-        value = f"elsewhere in {peer.name}"
-        yield Finding(level, "link", misplaced, "placement", value, wanted, "look at its joint")
+        value = f"displaced in {peer.name}"
+        expected = "the placement in the URDF"
+        yield Finding(level, "link", misplaced, "placement", value, expected, "check its joint")
         return
-    worst = max((each for each in found if not each.holds), key=lambda each: each.difference)
-    told = f"{worst.quantity} of {peer.name} differs by {worst.difference:.2g} of its size"
-    theirs = ByEquations(with_terms(robot, peer.reading, peer.whole))
-    left = [each for each in agreements_with(peer, theirs, robot) if not each.holds]
-    if terms and not left:
-        wanted = "nothing else: with the terms above, all agrees"
-        yield Finding("note", "robot", robot.name, "comparison", told, wanted)
+    differing = [agreement for agreement in results if not agreement.holds]
+    worst = max(differing, key=lambda agreement: agreement.difference)
+    value = f"{worst.quantity} of {peer.name} differs by {worst.difference:.2g} (relative)"
+    modified = ByEquations(with_parameters(robot, peer.reading, peer.merged))
+    if terms and all(agreement.holds for agreement in agreements_with(peer, modified, robot)):
+        expected = "this difference: the terms above explain it"
+        yield Finding("note", "robot", robot.name, "comparison", value, expected)
     else:
-        wanted = "rounding"
-        remedy = "also with the terms that it has otherwise" if terms else "no term tells why"
-        yield Finding(level, "robot", robot.name, "comparison", told, wanted, remedy)
+        remedy = "the terms above do not explain it" if terms else "no term explains it"
+        yield Finding(level, "robot", robot.name, "comparison", value, "rounding", remedy)
 
 
 def _first_misplaced(robot: Robot, peer: Peer) -> str:
-    """Return the first link, base to tips, that a program has elsewhere; empty: none."""
+    """Return the first link, base to tips, with a different placement in a program, or ""."""
     reference = PinocchioPeer(robot)
     q = states_of(robot)[0][0]
     for link in links_of(ElementTree.fromstring(robot.urdf)):
-        apart = peer.pose(link, q) - reference.pose(link, q)
-        if np.abs(apart).max() > 1e-8:
+        difference = peer.pose(link, q) - reference.pose(link, q)
+        if np.abs(difference).max() > 1e-8:
             return link
     return ""
 
 
 POSTURES = 200
-HIGH = 1e6
-"""Condition number of M above which accelerations have lost six of sixteen digits, and an effort
-that is nothing to one joint throws another one away."""
+MAXIMUM_CONDITION = 1e6
+"""Condition number of M above which accelerations lose more than six of sixteen digits."""
 
 
 def conditioning(robot: Robot) -> tuple[float, list[Finding]]:
-    """Return the largest condition number of M over sampled postures, and what to say of it."""
+    """Return the largest condition number of M over sampled postures, and findings about it."""
     condition, mass = largest_condition(robot, POSTURES)
-    if condition < HIGH:
+    if condition < MAXIMUM_CONDITION:
         return condition, []
     values, vectors = np.linalg.eigh(mass)
     light, heavy = (int(np.argmax(np.abs(vectors[:, k]))) for k in (0, -1))
@@ -356,7 +360,7 @@ def conditioning(robot: Robot) -> tuple[float, list[Finding]]:
         f"condition number {condition:.2g}: {values[0]:.2g} {unit} along it, "
         f"{values[-1]:.2g} along '{robot.joint_names[heavy]}'"
     )
-    remedy = "state the rotor's inertia as armature in the YAML, or check the masses behind it"
+    remedy = "add the rotor inertia as armature in the YAML file, or check the masses behind it"
     name = robot.joint_names[light]
-    wanted = f"below {HIGH:.0e}".replace("e+0", "e")
-    return condition, [Finding("warning", "joint", name, "mass matrix", value, wanted, remedy)]
+    expected = f"below {MAXIMUM_CONDITION:.0e}".replace("e+0", "e")
+    return condition, [Finding("warning", "joint", name, "mass matrix", value, expected, remedy)]

@@ -1,4 +1,4 @@
-"""Findings of an inspection, and the inspection of a robot as their collection."""
+"""Findings of a URDF check, and the inspection that collects them."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 LEVELS = ("error", "warning", "note")
-"""Error: refused by `load_robot`, or computed wrongly. Warning: not what is meant, most likely, or
-not what another program makes of it. Note: worth knowing."""
+"""Error: `load_robot` rejects the robot, or results are wrong. Warning: probably not intended, or
+interpreted differently by another program. Note: information."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing about one part of a robot.
+    """A finding about a link, a joint or the robot.
 
     Attributes:
         level: ``error``, ``warning`` or ``note``, see `LEVELS`.
         part: ``link``, ``joint`` or ``robot``.
-        name: Of the link, joint or robot.
-        what: The thing, in a word or three, such as ``inertia``.
-        value: What it is.
-        expected: What was expected.
-        remedy: What to do; empty: nothing has to be done.
+        name: Name of the link, joint or robot.
+        what: The property, such as ``inertia``.
+        value: Its value.
+        expected: The expected value, or "".
+        remedy: The remedy, or "".
     """
 
     level: str
@@ -34,25 +34,25 @@ class Finding:
     remedy: str = ""
 
     def __str__(self) -> str:
-        """Return it as one line."""
-        return f"{self.level}: {self.part} '{self.name}': {self.told}"
+        """Return the finding as one line."""
+        return f"{self.level}: {self.part} '{self.name}': {self.message}"
 
     @property
-    def told(self) -> str:
-        """What, its value, what was expected and what to do, as one line."""
+    def message(self) -> str:
+        """Property, value, expected value and remedy as one line."""
         line = f"{self.what}: {self.value}"
         line += f"; expected {self.expected}" if self.expected else ""
         return f"{line}; {self.remedy}" if self.remedy else line
 
 
 class Agreement(NamedTuple):
-    """How far this package and another program are from each other, over some states.
+    """Difference between this package and another program over several states.
 
     Attributes:
-        peer: The other program.
-        quantity: What both compute.
-        difference: Largest difference, relative to the largest value.
-        bound: What rounding explains.
+        peer: Name of the other program.
+        quantity: The compared quantity.
+        difference: Largest difference relative to the largest value.
+        bound: Largest difference that rounding explains.
     """
 
     peer: str
@@ -68,14 +68,14 @@ class Agreement(NamedTuple):
 
 @dataclass(frozen=True)
 class Inspection:
-    """All that a check found.
+    """Result of a URDF check.
 
     Attributes:
-        robot: The robot's name.
-        findings: Errors first, then warnings, then notes.
-        agreements: With each program that was compared.
-        condition: Largest condition number of the mass matrix over sampled postures; None
-            where the robot could not be loaded.
+        robot: Name of the robot.
+        findings: Errors, then warnings, then notes.
+        agreements: Comparisons with other programs.
+        condition: Largest condition number of the mass matrix over sampled postures, or None if
+            the robot cannot be loaded.
     """
 
     robot: str
@@ -85,44 +85,46 @@ class Inspection:
 
     @property
     def success(self) -> bool:
-        """Whether there is no error."""
+        """Whether there are no errors."""
         return not self.of_level("error")
 
     @property
     def reason(self) -> str:
-        """How many findings of each level there are, in words."""
+        """Number of findings per level, as text."""
         return counted(self.findings)
 
     def of_level(self, level: str) -> list[Finding]:
         """Return the findings of one level."""
-        return [each for each in self.findings if each.level == level]
+        return [finding for finding in self.findings if finding.level == level]
 
     def content(self) -> dict[str, Any]:
-        """Return it as plain data, for JSON."""
+        """Return the inspection as plain data for JSON."""
         return {
             "robot": self.robot,
             "success": self.success,
             "reason": self.reason,
             "condition": self.condition,
-            "findings": [asdict(each) for each in self.findings],
-            "agreements": [{**each._asdict(), "holds": each.holds} for each in self.agreements],
+            "findings": [asdict(finding) for finding in self.findings],
+            "agreements": [
+                {**agreement._asdict(), "holds": agreement.holds} for agreement in self.agreements
+            ],
         }
 
 
 def counted(findings: Sequence[Finding]) -> str:
-    """Return how many there are of each level, in words."""
-    counts = [(sum(each.level == level for each in findings), level) for level in LEVELS]
+    """Return the number of findings per level as text."""
+    counts = [(sum(finding.level == level for finding in findings), level) for level in LEVELS]
     return ", ".join(f"{k} {level}{'s' if k != 1 else ''}" for k, level in counts)
 
 
 def by_level(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return findings, errors first; those of one level stay in order."""
-    return tuple(sorted(findings, key=lambda each: LEVELS.index(each.level)))
+    """Return the findings sorted by level, errors first; the sort is stable."""
+    return tuple(sorted(findings, key=lambda finding: LEVELS.index(finding.level)))
 
 
 def grouped(findings: Sequence[Finding]) -> list[tuple[Finding, list[str]]]:
-    """Return findings that say the same once, with the names of all parts of which they do."""
+    """Return distinct findings, each with the names of all links or joints that share it."""
     names: dict[Finding, list[str]] = {}
-    for each in findings:
-        names.setdefault(replace(each, name=""), []).append(each.name)
+    for finding in findings:
+        names.setdefault(replace(finding, name=""), []).append(finding.name)
     return list(names.items())

@@ -1,4 +1,4 @@
-"""Pinocchio, MuJoCo and Drake with the same URDF."""
+"""Pinocchio, MuJoCo and Drake with the same URDF, as implementations of `readings.Peer`."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.inspection.readings import Joint, Mass, Reading, joints_as_loaded
+from manip_dyn.inspection.readings import Joint, Mass, Reading, joint_resistances
 from manip_dyn.robot import Oracle, Robot
 from manip_dyn.robot.geometry import without_shapes
 from manip_dyn.robot.urdf import child_of, joints_of
 
 
 class PinocchioPeer:
-    """Pinocchio; damping and springs are added to its algorithms, which leave them out."""
+    """Pinocchio, with damping and springs added by `Oracle`."""
 
     name = "pinocchio"
-    whole = True
+    merged = True
 
     def __init__(self, robot: Robot):
-        """Take its model of the robot."""
+        """Initialize with the pinocchio model of the robot."""
         oracle = Oracle(robot)
-        self.reading = Reading(_pinocchio_links(robot), joints_as_loaded(robot), robot.gravity)
+        self.reading = Reading(_pinocchio_links(robot), joint_resistances(robot), robot.gravity)
         self.mass_matrix = oracle.mass_matrix
         self.inverse_dynamics = oracle.inverse_dynamics
         self.forward_dynamics = oracle.forward_dynamics
@@ -36,29 +36,29 @@ class PinocchioPeer:
 
 
 def _pinocchio_links(robot: Robot) -> dict[str, Mass]:
-    """Return the masses of the bodies in the frames of the links behind the joints."""
+    """Return the masses of the bodies in the frames of the links behind their joints."""
     joints = joints_of(ElementTree.fromstring(robot.urdf))
     links = {}
     for name, body in zip(robot.joint_names, robot.bodies, strict=True):
         link = child_of(joints[name])
         frame = robot.frame(link)
-        back = frame.rotation.T
+        inverse = frame.rotation.T
         mass = Mass(body.mass, body.com, body.inertia)
-        links[link] = mass.seen(back, -back @ frame.translation)
+        links[link] = mass.transformed(inverse, -inverse @ frame.translation)
     return links
 
 
 class MujocoPeer:
-    """MuJoCo's compiler and algorithms, its constraints (limits, dry friction) switched off."""
+    """MuJoCo with constraints (limits, dry friction) disabled."""
 
     name = "MuJoCo"
-    whole = False
+    merged = False
 
     def __init__(self, robot: Robot):
-        """Let MuJoCo read the robot's URDF.
+        """Load the robot's URDF.
 
         Raises:
-            ValueError: If MuJoCo refuses it.
+            ValueError: If MuJoCo rejects it.
         """
         import mujoco
 
@@ -69,7 +69,7 @@ class MujocoPeer:
         compiler = extension.find("compiler")
         if compiler is None:
             compiler = ElementTree.SubElement(extension, "compiler")
-        compiler.set("fusestatic", "false")  # so that all links are bodies
+        compiler.set("fusestatic", "false")  # all links become bodies
         self._mj, self._model = (
             mujoco,
             _mujoco_model(mujoco, ElementTree.tostring(root, "unicode")),
@@ -92,7 +92,7 @@ class MujocoPeer:
         return np.array(columns)
 
     def inverse_dynamics(self, q: Vector, v: Vector, a: Vector) -> Vector:
-        """Return the efforts (n,), damping included."""
+        """Return the efforts (n,), including damping."""
         self._set(q, v)
         self._data.qacc[self._v] = a
         self._mj.mj_inverse(self._model, self._data)
@@ -108,7 +108,7 @@ class MujocoPeer:
     def pose(self, link: str, q: Vector) -> Matrix:
         """Return the pose of a link in the base frame (4, 4)."""
         pose = np.eye(4)
-        if link in self.reading.links:  # the base is its world
+        if link in self.reading.links:  # the base is the world of MuJoCo
             self._set(q, np.zeros_like(q))
             self._mj.mj_kinematics(self._model, self._data)
             body = self._data.body(link)
@@ -119,46 +119,46 @@ class MujocoPeer:
         self._data.qpos[self._q], self._data.qvel[self._v] = q, v
 
     def _links(self) -> dict[str, Mass]:
-        model, turn, links = self._model, np.empty(9), {}
+        model, rotation, links = self._model, np.empty(9), {}
         for i in range(1, model.nbody):
-            self._mj.mju_quat2Mat(turn, model.body_iquat[i])
-            axes = turn.reshape(3, 3)
+            self._mj.mju_quat2Mat(rotation, model.body_iquat[i])
+            axes = rotation.reshape(3, 3)
             inertia = axes @ np.diag(model.body_inertia[i]) @ axes.T
             mass = Mass(float(model.body_mass[i]), model.body_ipos[i].copy(), inertia)
             links[model.body(i).name] = mass
         return links
 
     def _joints(self, robot: Robot) -> dict[str, Joint]:
-        model, found = self._model, {}
+        model, joints = self._model, {}
         for name, dof in zip(robot.joint_names, self._v, strict=True):
             numbers = (model.dof_damping, model.dof_frictionloss, model.dof_armature)
-            damping, friction, armature = (float(each[dof]) for each in numbers)
+            damping, friction, armature = (float(values[dof]) for values in numbers)
             stiffness = float(model.jnt_stiffness[model.dof_jntid[dof]])
-            found[name] = Joint(damping, friction, armature, stiffness)
-        return found
+            joints[name] = Joint(damping, friction, armature, stiffness)
+        return joints
 
 
 def _mujoco_model(mujoco: Any, text: str) -> Any:
-    """Return the model of a URDF; warnings go neither to the screen nor into a file."""
-    usual = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(lambda _sentence: None)
+    """Return the model of a URDF without writing warnings to the terminal or to a file."""
+    handler = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda _message: None)
     try:
         return mujoco.MjModel.from_xml_string(text)
     finally:
-        mujoco.set_mju_user_warning(usual)
+        mujoco.set_mju_user_warning(handler)
 
 
 class DrakePeer:
-    """Drake's MultibodyPlant in continuous time, the base welded to the world."""
+    """Drake's MultibodyPlant in continuous time, with the base welded to the world."""
 
     name = "Drake"
-    whole = False
+    merged = False
 
     def __init__(self, robot: Robot):
-        """Let Drake read the robot's URDF.
+        """Load the robot's URDF.
 
         Raises:
-            RuntimeError: If Drake refuses it.
+            RuntimeError: If Drake rejects it.
         """
         from pydrake.multibody.parsing import Parser
         from pydrake.multibody.plant import MultibodyPlant
@@ -188,12 +188,12 @@ class DrakePeer:
         return self._plant.CalcMassMatrix(self._context)[np.ix_(self._v, self._v)]
 
     def inverse_dynamics(self, q: Vector, v: Vector, a: Vector) -> Vector:
-        """Return the efforts (n,), damping included."""
+        """Return the efforts (n,), including damping."""
         self._set(q, v)
-        wanted = np.zeros(self._plant.num_velocities())
-        wanted[self._v] = a
+        accelerations = np.zeros(self._plant.num_velocities())
+        accelerations[self._v] = a
         self._plant.CalcForceElementsContribution(self._context, self._forces)
-        efforts = self._plant.CalcInverseDynamics(self._context, wanted, self._forces)
+        efforts = self._plant.CalcInverseDynamics(self._context, accelerations, self._forces)
         return efforts[self._v]
 
     def forward_dynamics(self, q: Vector, v: Vector, tau: Vector) -> Vector:

@@ -1,4 +1,7 @@
-"""Numbers of an arm as a program reads them from a URDF."""
+"""Parameters of an arm as programs read them from a URDF.
+
+The parser in this module is independent of `robot` and pinocchio, and accepts invalid values.
+"""
 
 from __future__ import annotations
 
@@ -19,53 +22,53 @@ INERTIA_KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
 class Mass(NamedTuple):
-    """A body's mass distribution in a frame of its own.
+    """Mass distribution of a body in a frame.
 
     Attributes:
-        mass: kg.
+        mass: Mass, kg.
         com: Centre of mass (3,), m.
-        inertia: About the centre of mass, in the frame's axes, (3, 3), kg m^2.
+        inertia: Inertia about the centre of mass, in the frame's axes, (3, 3), kg m^2.
     """
 
     mass: float
     com: Vector
     inertia: Matrix
 
-    def seen(self, rotation: Matrix, origin: Vector) -> Mass:
-        """Return it in a frame in which its own has this rotation (3, 3) and origin (3,)."""
-        turned = rotation @ self.inertia @ rotation.T
-        return Mass(self.mass, origin + rotation @ self.com, turned)
+    def transformed(self, rotation: Matrix, origin: Vector) -> Mass:
+        """Return the distribution in a frame where its own has `rotation` and `origin`."""
+        rotated = rotation @ self.inertia @ rotation.T
+        return Mass(self.mass, origin + rotation @ self.com, rotated)
 
-    def plus(self, other: Mass) -> Mass:
-        """Return both as one rigid body."""
-        mass = self.mass + other.mass
+    def plus(self, body: Mass) -> Mass:
+        """Return the distribution of both bodies as one rigid body."""
+        mass = self.mass + body.mass
         if mass == 0.0:
-            return Mass(0.0, self.com, self.inertia + other.inertia)
-        com = (self.mass * self.com + other.mass * other.com) / mass
+            return Mass(0.0, self.com, self.inertia + body.inertia)
+        com = (self.mass * self.com + body.mass * body.com) / mass
         inertia = np.zeros((3, 3))
-        for each in (self, other):
-            arm = each.com - com
-            inertia = inertia + each.inertia
-            inertia += each.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+        for part in (self, body):
+            arm = part.com - com
+            inertia = inertia + part.inertia
+            inertia += part.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
         return Mass(mass, com, inertia)
 
 
-NOTHING = Mass(0.0, np.zeros(3), np.zeros((3, 3)))
+MASSLESS = Mass(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
-def number(element: Element | None, key: str, without: float = 0.0) -> float:
-    """Return a number of an element, `without` where none is stated, NaN where it is none."""
+def number(element: Element | None, key: str, default: float = 0.0) -> float:
+    """Return a number of an element, `default` if it is missing, NaN if it is invalid."""
     if element is None or element.get(key) is None:
-        return without
+        return default
     try:
         return float(element.get(key, ""))
     except ValueError:
         return math.nan
 
 
-def triple(element: Element | None, key: str, without: str = "0 0 0") -> Vector:
-    """Return three numbers (3,) of an element, NaN where it has other things."""
-    text = without if element is None else element.get(key, without)
+def triple(element: Element | None, key: str, default: str = "0 0 0") -> Vector:
+    """Return three numbers (3,) of an element, NaN if they are invalid."""
+    text = default if element is None else element.get(key, default)
     try:
         values = np.array([float(word) for word in text.split()])
     except ValueError:
@@ -77,26 +80,26 @@ def origin_of(element: Element) -> tuple[Matrix, Vector]:
     """Return rotation (3, 3) and translation (3,) of an element's <origin>."""
     origin = element.find("origin")
     rpy = triple(origin, "rpy")
-    turned = Rotation.from_euler("xyz", rpy if np.all(np.isfinite(rpy)) else np.zeros(3))
-    return turned.as_matrix(), triple(origin, "xyz")
+    rotation = Rotation.from_euler("xyz", rpy if np.all(np.isfinite(rpy)) else np.zeros(3))
+    return rotation.as_matrix(), triple(origin, "xyz")
 
 
 def mass_of(link: Element) -> Mass | None:
-    """Return a link's mass in its own frame; None where it states none, or no numbers."""
+    """Return the mass of a link in the link frame, or None if it is missing or invalid."""
     inertial = link.find("inertial")
     if inertial is None or inertial.find("mass") is None:
         return None
     tensor = inertial.find("inertia")
     ixx, ixy, ixz, iyy, iyz, izz = (number(tensor, key) for key in INERTIA_KEYS)
-    about = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
-    stated = Mass(number(inertial.find("mass"), "value"), np.zeros(3), about)
-    seen = stated.seen(*origin_of(inertial))
-    readable = np.isfinite(seen.mass) and np.all(np.isfinite(seen.com))
-    return seen if readable and np.all(np.isfinite(about)) else None
+    inertia = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
+    mass = Mass(number(inertial.find("mass"), "value"), np.zeros(3), inertia)
+    mass = mass.transformed(*origin_of(inertial))
+    valid = np.isfinite(mass.mass) and np.all(np.isfinite(mass.com))
+    return mass if valid and np.all(np.isfinite(inertia)) else None
 
 
 class Joint(NamedTuple):
-    """What resists a joint: N m s/rad, N m, kg m^2, N m/rad, or the same of a sliding one."""
+    """Resistance of a joint: N m s/rad, N m, kg m^2, N m/rad; prismatic: N s/m, N, kg, N/m."""
 
     damping: float
     friction: float
@@ -105,12 +108,12 @@ class Joint(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """An arm's numbers.
+    """Parameters of an arm.
 
     Attributes:
-        links: Mass of each link in its own frame.
-        joints: What resists each movable joint.
-        gravity: In the base frame (3,), m/s^2.
+        links: Mass of each link in the link frame.
+        joints: Resistance of each movable joint.
+        gravity: Gravity in the base frame (3,), m/s^2.
     """
 
     links: dict[str, Mass]
@@ -119,18 +122,17 @@ class Reading(NamedTuple):
 
 
 class Peer(Protocol):
-    """Another program that has read the same URDF; joint vectors (n,) are in our order.
+    """Another program with the same URDF; joint vectors (n,) are in the order of the robot.
 
     Attributes:
-        name: Of the program.
-        reading: The numbers that it has; its links may be some of ours, each with all that is
-            rigidly fixed to it.
-        whole: Whether its links are so.
+        name: Name of the program.
+        reading: The parameters in the program.
+        merged: Whether the links of the reading include all links that are fixed to them.
     """
 
     name: str
     reading: Reading
-    whole: bool
+    merged: bool
 
     def mass_matrix(self, q: Vector) -> Matrix:
         """Return the joint-space inertia matrix (n, n)."""
@@ -145,34 +147,34 @@ class Peer(Protocol):
         """Return the pose of a link in the base frame (4, 4)."""
 
 
-def stated_reading(robot: Robot, payload: Payload | None) -> Reading:
-    """Return what URDF and YAML state, by our own eyes."""
+def urdf_reading(robot: Robot, payload: Payload | None) -> Reading:
+    """Return the parameters of URDF and YAML file."""
     root = ElementTree.fromstring(robot.urdf)
-    links = {name: mass_of(link) or NOTHING for name, link in links_of(root).items()}
+    links = {name: mass_of(link) or MASSLESS for name, link in links_of(root).items()}
     if payload is not None and payload.link in links:
         load = Mass(payload.mass, payload.com, payload.inertia)
         links[payload.link] = links[payload.link].plus(load)
-    return Reading(links, joints_as_loaded(robot), robot.gravity)
+    return Reading(links, joint_resistances(robot), robot.gravity)
 
 
-def joints_as_loaded(robot: Robot) -> dict[str, Joint]:
-    """Return what resists the joints of a robot."""
+def joint_resistances(robot: Robot) -> dict[str, Joint]:
+    """Return the resistance of the joints of a robot."""
     columns = (robot.damping, robot.coulomb_friction, robot.armature, robot.stiffness)
     rows = np.column_stack(columns).tolist()
     return {name: Joint(*row) for name, row in zip(robot.joint_names, rows, strict=True)}
 
 
-def whole(reading: Reading, urdf: str) -> dict[str, Mass]:
-    """Return the mass of each link behind a joint, with all that is fixed to it, in its frame."""
+def merged_links(reading: Reading, urdf: str) -> dict[str, Mass]:
+    """Return the mass of each link behind a joint, including links that are fixed to it."""
     root = ElementTree.fromstring(urdf)
     behind = [child_of(joint) for joint in movable_joints_of(root).values()]
     return {link: _with_fixed(root, reading, link) for link in behind}
 
 
 def _with_fixed(root: Element, reading: Reading, link: str) -> Mass:
-    total = reading.links.get(link, NOTHING)
+    total = reading.links.get(link, MASSLESS)
     for joint in joints_of(root).values():
         child = child_of(joint)
         if joint.get("type") == "fixed" and parent_of(joint) == link:
-            total = total.plus(_with_fixed(root, reading, child).seen(*origin_of(joint)))
+            total = total.plus(_with_fixed(root, reading, child).transformed(*origin_of(joint)))
     return total

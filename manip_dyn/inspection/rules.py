@@ -29,73 +29,73 @@ from manip_dyn.robot.urdf import (
 
 
 def name_findings(root: Element) -> Iterator[Finding]:
-    """Yield what has no name, or that of another."""
+    """Yield links and joints without a name or with a duplicate name."""
     for kind in ("link", "joint"):
-        counts = Counter(each.get("name", "") for each in root.findall(kind))
+        counts = Counter(element.get("name", "") for element in root.findall(kind))
         for name, count in counts.items():
             if not name:
-                yield Finding("error", kind, "", "name", "none", "a name", "name it")
+                yield Finding("error", kind, "", "name", "none", "a name")
             elif count > 1:
-                value = f"{count} {kind}s have it"
-                yield Finding("error", kind, name, "name", value, "one", "rename the others")
+                value = f"{count} {kind}s with this name"
+                yield Finding("error", kind, name, "name", value, "one", "rename them")
     if not root.findall("link"):
         yield Finding("error", "robot", root.get("name", ""), "links", "none", "one or more")
 
 
 def joint_end_findings(root: Element) -> Iterator[Finding]:
-    """Yield joints between links that are not there, and links that two joints carry."""
-    known, carried = links_of(root), dict[str, str]()
+    """Yield joints with missing links, and links with two parent joints."""
+    links, parents = links_of(root), dict[str, str]()
     for name, joint in joints_of(root).items():
         for role, link in (("parent", parent_of(joint)), ("child", child_of(joint))):
-            if link not in known:
+            if link not in links:
                 yield Finding("error", "joint", name, role, f"'{link}'", "the name of a link")
         child = child_of(joint)
-        if child in carried:
-            value = f"'{carried[child]}' and '{name}'"
+        if child in parents:
+            value = f"'{parents[child]}' and '{name}'"
             remedy = "a closed loop is a mechanism: see md.load_mechanism"
             yield Finding("error", "link", child, "parent joints", value, "one", remedy)
-        carried[child] = name
+        parents[child] = name
 
 
 def tree_findings(root: Element) -> Iterator[Finding]:
-    """Yield further roots, and links that no root carries."""
-    roots, known = root_links_of(root), links_of(root)
+    """Yield multiple roots, and links in a cycle."""
+    roots = root_links_of(root)
     name = root.get("name", "")
     if len(roots) > 1:
-        remedy = "fix all but one of them to others"
+        remedy = "connect all but one to other links by fixed joints"
         yield Finding("error", "robot", name, "root links", ", ".join(roots), "one", remedy)
-    reached, waiting = set[str](), list(roots)
+    reachable, waiting = set[str](), list(roots)
     while waiting:
-        reached.update(waiting)
+        reachable.update(waiting)
         waiting = [
             child_of(joint)
             for joint in joints_of(root).values()
-            if parent_of(joint) in waiting and child_of(joint) not in reached
+            if parent_of(joint) in waiting and child_of(joint) not in reachable
         ]
-    ring = sorted(set(known) - reached)
-    if ring:
-        value = f"{', '.join(ring)} carry one another"
-        yield Finding("error", "robot", name, "tree", value, "a root that carries all links")
+    cycle = sorted(set(links_of(root)) - reachable)
+    if cycle:
+        value = f"{', '.join(cycle)} form a cycle"
+        yield Finding("error", "robot", name, "tree", value, "a tree with one root")
 
 
 def joint_type_findings(root: Element) -> Iterator[Finding]:
-    """Yield joints that are not modelled, and a robot that cannot move."""
-    modelled = (*MOVABLE, "fixed")
+    """Yield joints of unsupported types, and a robot without movable joints."""
+    supported = (*MOVABLE, "fixed")
     for name, joint in joints_of(root).items():
         kind = joint.get("type", "none")
-        if kind not in modelled:
-            remedy = "a tip before it cuts it off, or make it fixed"
+        if kind not in supported:
+            remedy = "make it fixed, or set a tip before it"
             if kind in ("floating", "planar"):
-                remedy = f"the base is fixed here: make it fixed, or {remedy.split(',')[0]}"
-            yield Finding("error", "joint", name, "type", kind, ", ".join(modelled), remedy)
+                remedy = f"only robots with a fixed base are supported: {remedy}"
+            yield Finding("error", "joint", name, "type", kind, ", ".join(supported), remedy)
     if root.findall("link") and not any(
-        each.get("type") in MOVABLE for each in root.findall("joint")
+        joint.get("type") in MOVABLE for joint in root.findall("joint")
     ):
         name = root.get("name", "")
         yield Finding("error", "robot", name, "movable joints", "none", "one or more")
 
 
-KNOWN = {
+ELEMENTS = {
     "link": ("inertial", "visual", "collision"),
     "joint": (
         *("origin", "parent", "child", "axis", "calibration", "dynamics", "limit", "mimic"),
@@ -103,64 +103,64 @@ KNOWN = {
     ),
     "inertial": ("origin", "mass", "inertia"),
 }
-"""Elements of an element that URDF defines; others are extensions, unless nearly one of these."""
+"""Child elements that URDF defines; others are extensions or misspelt."""
 
-NEEDED = {"mass": ("value",), "inertia": INERTIA_KEYS}
-"""Attributes without which an element of <inertial> says nothing, or zero."""
+REQUIRED = {"mass": ("value",), "inertia": INERTIA_KEYS}
+"""Attributes of the elements of <inertial>; parsers replace missing ones by zero."""
 
 
 def number_findings(root: Element) -> Iterator[Finding]:
-    """Yield attributes that are not as many finite numbers as they should be."""
+    """Yield attributes that do not have the required number of finite numbers."""
     for kind, owner, element in _elements(root):
         for key, count in NUMBERS.get(element.tag, {}).items():
             text = element.get(key)
-            if text is None or _readable(text, count):
+            if text is None or _is_valid(text, count):
                 continue
-            wanted = f"{count} finite number{'s' if count > 1 else ''}"
-            yield Finding("error", kind, owner, f"{element.tag} {key}", f"'{text}'", wanted)
+            expected = f"{count} finite number{'s' if count > 1 else ''}"
+            yield Finding("error", kind, owner, f"{element.tag} {key}", f"'{text}'", expected)
 
 
 def spelling_findings(root: Element) -> Iterator[Finding]:
-    """Yield elements and attributes that are misspelt, and those that are missing."""
+    """Yield misspelt and missing elements and attributes."""
     for kind, owner, element in _elements(root):
-        known = KNOWN.get(element.tag, ())
-        for child in element if known else ():
-            near = _near(child.tag, known)
-            if near and element.find(near) is None:
-                value = f"<{child.tag}>, which every reader skips"
-                yield Finding("warning", kind, owner, "element", value, f"<{near}>")
+        names = ELEMENTS.get(element.tag, ())
+        for child in element if names else ():
+            match = _close_match(child.tag, names)
+            if match and element.find(match) is None:
+                value = f"<{child.tag}>, which parsers ignore"
+                yield Finding("warning", kind, owner, "element", value, f"<{match}>")
         keys = tuple(NUMBERS.get(element.tag, {}))
         for key in element.attrib if keys else ():
-            near = _near(key, keys)
-            if near and near not in element.attrib:
-                value = f"'{key}' of <{element.tag}>, which every reader skips"
-                yield Finding("warning", kind, owner, "attribute", value, f"'{near}'")
+            match = _close_match(key, keys)
+            if match and match not in element.attrib:
+                value = f"'{key}' of <{element.tag}>, which parsers ignore"
+                yield Finding("warning", kind, owner, "attribute", value, f"'{match}'")
         yield from _missing(kind, owner, element)
 
 
 def _missing(kind: str, owner: str, element: Element) -> Iterator[Finding]:
-    """Yield what an <inertial> lacks: readers fill in zeros, or refuse."""
+    """Yield missing elements and attributes of <inertial>."""
     if element.tag == "inertial":
         for tag in ("mass", "inertia"):
             if element.find(tag) is None:
                 yield Finding("error", kind, owner, "inertial", f"no <{tag}>", f"<{tag} .../>")
-    lacking = [key for key in NEEDED.get(element.tag, ()) if key not in element.attrib]
-    if lacking:
+    missing = [key for key in REQUIRED.get(element.tag, ()) if key not in element.attrib]
+    if missing:
         level = "error" if element.tag == "mass" else "warning"
-        value = f"no {', '.join(lacking)}"
-        wanted = ", ".join(NEEDED[element.tag])
-        yield Finding(level, kind, owner, element.tag, value, wanted, "none is taken for zero")
+        value = f"no {', '.join(missing)}"
+        expected = ", ".join(REQUIRED[element.tag])
+        yield Finding(level, kind, owner, element.tag, value, expected, "zero by default")
 
 
 def _elements(root: Element) -> Iterator[tuple[str, str, Element]]:
-    """Yield kind and name of each link and joint with each element inside."""
+    """Yield kind and name of each link and joint with each element in it."""
     for kind in ("link", "joint"):
         for owner in root.findall(kind):
             for element in owner.iter():
                 yield kind, owner.get("name", ""), element
 
 
-def _readable(text: str, count: int) -> bool:
+def _is_valid(text: str, count: int) -> bool:
     try:
         values = [float(word) for word in text.split()]
     except ValueError:
@@ -168,44 +168,44 @@ def _readable(text: str, count: int) -> bool:
     return len(values) == count and all(map(math.isfinite, values))
 
 
-def _near(word: object, known: tuple[str, ...]) -> str:
-    """Return what a word, which is not known, is nearly."""
-    if not isinstance(word, str) or word in known:
+def _close_match(word: object, names: tuple[str, ...]) -> str:
+    """Return the name that a misspelt word resembles, or ""."""
+    if not isinstance(word, str) or word in names:
         return ""
-    return next(iter(difflib.get_close_matches(word, known, n=1, cutoff=0.75)), "")
+    return next(iter(difflib.get_close_matches(word, names, n=1, cutoff=0.75)), "")
 
 
 def mesh_findings(root: Element, folder: Path | None) -> Iterator[Finding]:
-    """Yield the links with meshes that are not found: from the URDF's folder, and those above.
+    """Yield links with missing mesh files.
 
     Args:
-        root: The URDF.
-        folder: Where it lies; None for a text.
+        root: Root element of the URDF.
+        folder: Folder of the URDF, which is searched with its parents; None for a URDF string.
     """
     folders = [] if folder is None else [folder, *folder.parents]
     for link in root.findall("link"):
         files = sorted({mesh.get("filename", "") for mesh in link.iter("mesh")})
-        lost = [file for file in files if not find_mesh(file, folders)]
-        if lost:
-            remedy = "nothing is computed from meshes; source the workspace to see them"
+        missing = [file for file in files if not find_mesh(file, folders)]
+        if missing:
+            remedy = "meshes are used for display only; source the workspace to find them"
             name = link.get("name", "")
-            yield Finding("note", "link", name, "mesh", ", ".join(lost), "a file", remedy)
+            yield Finding("note", "link", name, "mesh", ", ".join(missing), "a file", remedy)
 
 
 DEGREES = (12.7, 1000.0)
-"""Limits of hinges between these are taken for degrees: above two turns, below what is none."""
-LONGEST = 5.0
-"""Distance from joint to joint, m, above which the unit is doubted."""
+"""Range of revolute limits that are probably in degrees, rad."""
+MAXIMUM_DISTANCE = 5.0
+"""Distance between joints, m, above which the unit is probably wrong."""
 
 
 def limit_findings(root: Element) -> Iterator[Finding]:
-    """Yield limits that are missing, zero, in the wrong order or, most likely, in degrees."""
+    """Yield limits that are missing, zero, in the wrong order or probably in degrees."""
     for name, joint in movable_joints_of(root).items():
         limit = joint.find("limit")
         if limit is None:
             if joint.get("type") != "continuous":
-                wanted = "lower, upper, effort and velocity"
-                yield Finding("error", "joint", name, "limit", "none", wanted, "state them")
+                expected = "lower, upper, effort and velocity"
+                yield Finding("error", "joint", name, "limit", "none", expected)
             continue
         for key in ("effort", "velocity"):
             yield from _amount(name, joint, limit, key)
@@ -214,45 +214,45 @@ def limit_findings(root: Element) -> Iterator[Finding]:
 
 
 def axis_findings(root: Element) -> Iterator[Finding]:
-    """Yield axes that are none, not of length 1, or not stated."""
+    """Yield axes that are zero, not of length 1, or missing."""
     for name, joint in movable_joints_of(root).items():
         element = joint.find("axis")
         length = float(np.linalg.norm(triple(element, "xyz", "1 0 0")))
         if element is None or element.get("xyz") is None:
-            remedy = "state it, if that is not what is meant"
+            remedy = "add the axis unless x is intended"
             yield Finding("note", "joint", name, "axis", "none: x by default", "", remedy)
         elif length < 1e-9:
             yield Finding("error", "joint", name, "axis", f"'{element.get('xyz')}'", "a direction")
         elif abs(length - 1.0) > 1e-3:
             value = f"'{element.get('xyz')}', of length {length:.4g}"
-            remedy = "taken as a direction here; some readers scale the joint by it"
+            remedy = "normalized here; some parsers scale the joint by its length"
             yield Finding("warning", "joint", name, "axis", value, "length 1", remedy)
 
 
 def origin_findings(root: Element) -> Iterator[Finding]:
-    """Yield joints that are far from the one before."""
+    """Yield joints that are far from their parent joint."""
     for name, joint in joints_of(root).items():
         length = math.hypot(*origin_of(joint)[1])
-        if length > LONGEST:
-            value = f"{length:.4g} m from the parent's"
-            remedy = "check the unit: m"
+        if length > MAXIMUM_DISTANCE:
+            value = f"{length:.4g} m from the parent"
+            remedy = "check the unit (m)"
             yield Finding("warning", "joint", name, "origin", value, "below 5 m", remedy)
 
 
 def _amount(name: str, joint: Element, limit: Element, key: str) -> Iterator[Finding]:
     """Yield an effort or velocity limit that is missing, negative or zero."""
-    value, wanted = number(limit, key, math.nan), f"the {key} that it has"
+    value, expected = number(limit, key, math.nan), f"the {key} of the drive"
     if limit.get(key) is None:
         if joint.get("type") != "continuous":
-            yield Finding("error", "joint", name, f"{key} limit", "none", wanted, "state it")
+            yield Finding("error", "joint", name, f"{key} limit", "none", expected)
     elif -math.inf < value < 0.0:
         yield Finding("error", "joint", name, f"{key} limit", f"{value:g}", "above 0")
     elif value == 0.0:
-        without = {
-            "effort": "no effort can act on it, and no plan move it",
-            "velocity": "no plan or track can move it",
+        consequences = {
+            "effort": "no effort can act on the joint",
+            "velocity": "no plan can move the joint",
         }
-        yield Finding("warning", "joint", name, f"{key} limit", "0", wanted, without[key])
+        yield Finding("warning", "joint", name, f"{key} limit", "0", expected, consequences[key])
 
 
 def _range(name: str, joint: Element, limit: Element) -> Iterator[Finding]:
@@ -260,69 +260,68 @@ def _range(name: str, joint: Element, limit: Element) -> Iterator[Finding]:
     lower, upper = number(limit, "lower"), number(limit, "upper")
     value = f"lower {lower:g}, upper {upper:g}"
     if not (math.isfinite(lower) and math.isfinite(upper)):
-        return  # told as numbers that are none
+        return  # reported by number_findings
     if lower > upper:
         yield Finding("error", "joint", name, "position limits", value, "lower below upper")
     elif lower == upper:
-        stated = {"lower", "upper"} & set(limit.attrib)
-        value = value if stated else "none, which means 0 to 0"
-        remedy = "state the range; a joint without one is continuous, one that is locked fixed"
+        exists = {"lower", "upper"} & set(limit.attrib)
+        value = value if exists else "none, which means 0 to 0"
+        remedy = "add the range, or make the joint continuous or fixed"
         yield Finding("warning", "joint", name, "position limits", value, "a range", remedy)
     elif joint.get("type") == "revolute" and any(
-        DEGREES[0] < abs(each) < DEGREES[1] for each in (lower, upper)
+        DEGREES[0] < abs(bound) < DEGREES[1] for bound in (lower, upper)
     ):
-        remedy = "these look like degrees"
+        remedy = "probably degrees"
         yield Finding("warning", "joint", name, "position limits", value, "radians", remedy)
 
 
-MEANING = {
-    "damping": "part of all dynamics here; pinocchio's own algorithms leave it out",
+MEANINGS = {
+    "damping": "part of all dynamics here; pinocchio's algorithms omit it",
     "friction": "Coulomb friction: simulated and compensated here, not in M, ID and derivatives; "
-    "plan_minimum_time refuses it; Drake and pinocchio leave it out",
+    "not supported by plan_minimum_time; Drake and pinocchio omit it",
 }
 
 
 def friction_findings(root: Element) -> Iterator[Finding]:
-    """Yield damping and friction that are stated, and what they mean."""
+    """Yield damping and friction, and their interpretation."""
     for name, joint in movable_joints_of(root).items():
-        for key, meaning in MEANING.items():
+        for key, meaning in MEANINGS.items():
             value = number(joint.find("dynamics"), key)
             unit = _unit(joint, key)
             if not math.isfinite(value):
-                continue  # told as a number that is none
+                continue  # reported by number_findings
             if value < 0.0:
-                wanted = "0 or more"
-                yield Finding("error", "joint", name, key, f"{value:g} {unit}", wanted)
+                yield Finding("error", "joint", name, key, f"{value:g} {unit}", "0 or more")
             elif value > 0.0:
                 yield Finding("note", "joint", name, key, f"{value:g} {unit}", "", meaning)
 
 
 def mimic_findings(root: Element) -> Iterator[Finding]:
-    """Yield joints that follow others."""
-    known = joints_of(root)
-    for name, joint in known.items():
+    """Yield mimic joints."""
+    joints = joints_of(root)
+    for name, joint in joints.items():
         mimic = joint.find("mimic")
         if mimic is None:
             continue
         leader = mimic.get("joint", "")
         value = f"of '{leader}'"
-        if leader not in known:
-            wanted = "the name of a joint"
-            yield Finding("error", "joint", name, "mimic", f"{value}, which is not there", wanted)
+        if leader not in joints:
+            value += ", which does not exist"
+            yield Finding("error", "joint", name, "mimic", value, "the name of a joint")
         elif joint.get("type") == "fixed":
-            yield Finding("note", "joint", name, "mimic", f"{value}, but it is fixed", "", "")
+            yield Finding("note", "joint", name, "mimic", f"{value}, but the joint is fixed", "")
         else:
-            remedy = f"not modelled: lock '{leader}' (and so this one), or set a tip before it"
-            yield Finding("error", "joint", name, "mimic", value, "a joint of its own", remedy)
+            remedy = f"not supported: lock '{leader}', or set a tip before this joint"
+            yield Finding("error", "joint", name, "mimic", value, "an independent joint", remedy)
 
 
 def _unit(joint: Element, key: str) -> str:
-    slides = joint.get("type") == "prismatic"
-    return {"damping": ("N m s/rad", "N s/m"), "friction": ("N m", "N")}[key][slides]
+    is_prismatic = joint.get("type") == "prismatic"
+    return {"damping": ("N m s/rad", "N s/m"), "friction": ("N m", "N")}[key][is_prismatic]
 
 
 TREE_RULES = (joint_end_findings, tree_findings)
-"""Rules without which a URDF is no tree."""
+"""Rules for the tree structure."""
 CONTENT_RULES = (
     name_findings,
     number_findings,
@@ -340,15 +339,15 @@ CONTENT_RULES = (
 
 
 def rule_findings(root: Element, folder: Path | None) -> list[Finding]:
-    """Return what all rules say of a URDF; of one that is no tree, only why.
+    """Return the findings of all rules, or only those on the structure if it is not a tree.
 
     Args:
-        root: Its XML.
-        folder: Where it lies; None for a text.
+        root: Root element of the URDF.
+        folder: Folder of the URDF; None for a URDF string.
     """
     for rule in TREE_RULES:
-        broken = list(rule(root))
-        if broken:
-            return [*name_findings(root), *broken]
-    found = [finding for rule in CONTENT_RULES for finding in rule(root)]
-    return [*found, *mesh_findings(root, folder)]
+        errors = list(rule(root))
+        if errors:
+            return [*name_findings(root), *errors]
+    findings = [finding for rule in CONTENT_RULES for finding in rule(root)]
+    return [*findings, *mesh_findings(root, folder)]

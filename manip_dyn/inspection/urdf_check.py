@@ -27,73 +27,75 @@ def check_urdf(
     xacro_args: Mapping[str, object] | None = None,
     compiled: bool = True,
 ) -> Inspection:
-    """Tell what is wrong, doubtful or worth knowing about a URDF.
+    """Return errors, warnings and notes about a URDF.
 
-    Inertias that no body can have, limits, axes, friction, mimic joints, misspelt words, meshes
-    that are not there; the condition of the mass matrix; then mass matrix, gravity, inverse and
-    forward dynamics and forward kinematics beside pinocchio and, where they are installed,
-    MuJoCo and Drake, with the link and the term that one of them has otherwise.
+    Rules check inertias, limits, axes, friction, mimic joints, spelling and mesh files, and the
+    condition of the mass matrix. Mass matrix, gravity, inverse and forward dynamics and forward
+    kinematics are then compared with pinocchio and, if installed, MuJoCo and Drake. If a result
+    differs, the findings name the link and the term.
 
     Args:
-        source: As `load_robot` takes it.
-        lock: As `load_robot` takes it: joints to hold fixed, in rad or m.
-        tip: As `load_robot` takes it.
-        xacro_args: Arguments of a xacro file, by name.
-        compiled: Whether the compiled kernels are compared, or, without waiting for a compiler,
-            the equations that they are made of.
+        source: Name, path or URDF, see `load_robot`.
+        lock: Positions in rad or m of joints to lock, see `load_robot`.
+        tip: Name of the tool link, see `load_robot`.
+        xacro_args: Arguments of a xacro file by name.
+        compiled: Whether to compare the compiled kernels, or the equations in plain Python, which
+            need no compilation.
 
     Returns:
-        The findings. An error is what `load_robot` refuses with these arguments, or what this
-        package and pinocchio disagree in; `success` says that there is none. Joints that mimic
-        others are errors, and are held still for the rest of the check.
+        The inspection. It has an error if `load_robot` rejects the robot with these arguments, or
+        if this package and pinocchio disagree; `success` is then False. Mimic joints are errors,
+        and are locked for the remaining checks.
 
     Raises:
-        ManipDynError: If there is no such file, it is no XML or no URDF, or `lock`, `tip` and
-            `xacro_args` do not fit it.
+        ManipDynError: If the file does not exist, is not XML or not a URDF, or `lock`, `tip` or
+            `xacro_args` do not match it.
     """
-    found, compiled = read_source(source, xacro_args), truth("compiled", compiled)
-    root, name = _described(found, lock, tip)
-    folder = None if found.extras is None else found.extras.resolve().parent
+    content, compiled = read_source(source, xacro_args), truth("compiled", compiled)
+    root, name = _processed(content, lock, tip)
+    folder = None if content.extras is None else content.extras.resolve().parent
     findings = rule_findings(root, folder)
     agreements: list[Agreement] = []
     condition: float | None = None
     try:
-        robot = load_robot(source, {**(lock or {}), **_held(root)}, tip, xacro_args=xacro_args)
-        condition, light = conditioning(robot)
-        differing, agreements = _compared(robot, found, compiled)
-        findings += light + differing
+        robot = load_robot(
+            source, {**(lock or {}), **_mimic_positions(root)}, tip, xacro_args=xacro_args
+        )
+        condition, condition_findings = conditioning(robot)
+        differences, agreements = _compared(robot, content, compiled)
+        findings += condition_findings + differences
     except ManipDynError as error:
-        findings.append(_without_dynamics(name, str(error), findings))
+        findings.append(_load_finding(name, str(error), findings))
     return Inspection(name, by_level(findings), tuple(agreements), condition)
 
 
-def _described(
-    found: Source, lock: Mapping[str, float] | None, tip: str | None
+def _processed(
+    content: Source, lock: Mapping[str, float] | None, tip: str | None
 ) -> tuple[Element, str]:
-    """Return the URDF after `lock` and `tip`, or as it stands where it is no sound tree."""
-    where = f"robot {found.label}"
+    """Return root and name of the URDF after `lock` and `tip`, unchanged if it is not a tree."""
+    where = f"robot {content.label}"
     try:
-        root = ElementTree.fromstring(found.text)
+        root = ElementTree.fromstring(content.text)
     except (ElementTree.ParseError, LookupError, ValueError) as error:
         raise ManipDynError(f"{where} is not well-formed XML: {error}") from error
     if root.tag != "robot":
-        raise ManipDynError(f"{where}: root is <{root.tag}>; expected <robot>")
+        raise ManipDynError(f"{where}: root must be <robot>, got <{root.tag}>.")
     if not root.get("name"):
-        root.set("name", found.stem)
+        root.set("name", content.stem)
     try:
-        description = Description(found)
-    except ManipDynError:  # the rules say why
+        description = Description(content)
+    except ManipDynError:  # the rules report the reason
         return root, root.get("name", "")
     if tip is not None:
         description.cut(tip)
     if not isinstance(lock or {}, Mapping):
-        raise ManipDynError(f"lock is {lock!r}; expected joint names with their positions")
+        raise ManipDynError(f"lock must be a mapping of joint names to positions, got {lock!r}.")
     description.lock(lock or {})
     return description.root, description.name
 
 
-def _held(root: Element) -> dict[str, float]:
-    """Return a position within its limits, as near to zero as can be, for each mimic joint."""
+def _mimic_positions(root: Element) -> dict[str, float]:
+    """Return a position for each mimic joint, the nearest to zero within its limits."""
     positions = {}
     for name, joint in joints_of(root).items():
         if joint.find("mimic") is not None and joint.get("type") in MOVABLE:
@@ -105,18 +107,18 @@ def _held(root: Element) -> dict[str, float]:
 
 
 def _compared(
-    robot: Robot, found: Source, compiled: bool
+    robot: Robot, content: Source, compiled: bool
 ) -> tuple[list[Finding], list[Agreement]]:
-    root = ElementTree.fromstring(found.text)
+    root = ElementTree.fromstring(content.text)
     links = [link.get("name", "") for link in root.findall("link")]
-    extras = read_extras(found.extras, joints_of(root), links)
+    extras = read_extras(content.extras, joints_of(root), links)
     return compare(robot, extras.payload, our_dynamics(robot, compiled))
 
 
-def _without_dynamics(name: str, sentence: str, findings: list[Finding]) -> Finding:
-    """Return that the robot cannot be loaded: an error, unless one above says why."""
-    explained = any(each.level == "error" for each in findings)
+def _load_finding(name: str, message: str, findings: list[Finding]) -> Finding:
+    """Return the finding that the robot cannot be loaded; a note if errors explain it."""
+    explained = any(finding.level == "error" for finding in findings)
     level = "note" if explained else "error"
     remedy = "see the errors" if explained else ""
-    value = f"not loaded, so not compared: {sentence}"
+    value = f"not loaded, therefore not compared: {message}"
     return Finding(level, "robot", name, "dynamics", value, "", remedy)

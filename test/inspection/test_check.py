@@ -1,56 +1,55 @@
-"""What `check` says of robots with one planted defect each, and of robots without."""
+"""Findings of `check_urdf` for arms with one defect each, and for robots of other sources."""
 
 import json
-from importlib import import_module
 
 import pytest
 from arms import ARM, changed, example, examples, write
-from planted import BASE, CONSEQUENCES, ELBOW, PLANTED, WITH
+from defects import BASE, CONSEQUENCES, DEFECTS, ELBOW, WITH
 
 import manip_dyn as md
 from manip_dyn.cli import main
-from manip_dyn.inspection import comparison as compare
 
-checking = import_module("manip_dyn.inspection.urdf_check")
+MODULE = "manip_dyn.inspection.urdf_check"
 
 
 @pytest.fixture
-def alone(monkeypatch):
-    """Only pinocchio is there to be compared with."""
-    monkeypatch.setattr(compare, "find_spec", lambda _name: None)
+def pinocchio_only(monkeypatch):
+    """Compare with pinocchio only."""
+    monkeypatch.setattr("manip_dyn.inspection.comparison.find_spec", lambda _name: None)
 
 
-def told(found, levels=("error", "warning", "note")):
+def findings_of(inspection, levels=("error", "warning", "note")):
+    """Return the findings of the rules as text."""
     return {
-        f"{each.level} {each.part} {each.name} {each.what}"
-        for each in found.findings
-        if each.level in levels and each.what not in ("dynamics", "comparison")
+        f"{finding.level} {finding.part} {finding.name} {finding.what}"
+        for finding in inspection.findings
+        if finding.level in levels and finding.what not in ("dynamics", "comparison")
     }
 
 
-def test_a_sound_arm_gets_a_note_of_its_damping(alone):
-    found = md.check_urdf(ARM, compiled=False)
-    assert told(found) == {"note joint shoulder damping"}
-    assert found.success
-    assert found.condition < 100.0
-    assert found.reason.startswith("0 errors, 0 warnings, ")
+def test_a_valid_arm_has_only_a_note_about_its_damping(pinocchio_only):
+    inspection = md.check_urdf(ARM, compiled=False)
+    assert findings_of(inspection) == {"note joint shoulder damping"}
+    assert inspection.success
+    assert inspection.condition < 100.0
+    assert inspection.reason.startswith("0 errors, 0 warnings, ")
 
 
-@pytest.mark.parametrize("name", PLANTED)
-def test_a_planted_defect_is_found_and_nothing_else(name, alone):
-    """And errors are what `load_robot` refuses: no more, no less."""
-    old, new, finding = PLANTED[name]
+@pytest.mark.parametrize("name", DEFECTS)
+def test_a_defect_has_exactly_its_findings(name, pinocchio_only):
+    """There is an error if and only if `load_robot` raises one."""
+    old, new, finding = DEFECTS[name]
     urdf = changed(ARM, (old, new), *WITH.get(name, []))
-    found = md.check_urdf(urdf, compiled=False)
-    assert finding in told(found)
-    grave = told(found, ("error", "warning"))
-    assert grave - {finding} == CONSEQUENCES.get(name, set())
+    inspection = md.check_urdf(urdf, compiled=False)
+    assert finding in findings_of(inspection)
+    severe = findings_of(inspection, ("error", "warning"))
+    assert severe - {finding} == CONSEQUENCES.get(name, set())
     try:
         md.load_robot(urdf)
-        refused = False
+        rejected = False
     except md.ManipDynError:
-        refused = True
-    assert refused is not found.success
+        rejected = True
+    assert rejected is not inspection.success
 
 
 @pytest.mark.parametrize(
@@ -68,28 +67,27 @@ def test_a_planted_defect_is_found_and_nothing_else(name, alone):
         ([('xyz="0 0 0.2"', 'xyz="0 0 1e200"')], {"robot arm dynamics"}),
     ],
 )
-def test_an_error_is_told_once_and_named(changes, errors, alone):
-    """Seen: a negative mass was none, too; 1e400 N m named no joint; 1e155 m was a LinAlgError."""
-    found = md.check_urdf(changed(ARM, *changes), compiled=False)
-    told_once = [f"{each.part} {each.name} {each.what}" for each in found.of_level("error")]
-    assert sorted(told_once) == sorted(errors)
-    assert not any("inf" in each.told for each in found.findings if each.what != "dynamics")
+def test_an_error_is_reported_once(changes, errors, pinocchio_only):
+    inspection = md.check_urdf(changed(ARM, *changes), compiled=False)
+    reported = [f"{x.part} {x.name} {x.what}" for x in inspection.of_level("error")]
+    assert sorted(reported) == sorted(errors)
+    assert not any("inf" in x.message for x in inspection.findings if x.what != "dynamics")
 
 
 SMALL = [path for path in examples() if path.stat().st_size < 60_000]
 
 
 @pytest.mark.parametrize("path", SMALL, ids=lambda path: path.stem)
-def test_errors_are_what_load_robot_refuses(path, alone, monkeypatch):
-    """In robots that nobody here wrote; what is compared is tested elsewhere."""
-    monkeypatch.setattr(checking, "conditioning", lambda _robot: (1.0, []))
-    monkeypatch.setattr(checking, "compare", lambda *_: ([], []))
+def test_there_is_an_error_if_load_robot_raises_one(path, pinocchio_only, monkeypatch):
+    """For the rules only; other tests cover the comparison."""
+    monkeypatch.setattr(f"{MODULE}.conditioning", lambda _robot: (1.0, []))
+    monkeypatch.setattr(f"{MODULE}.compare", lambda *_: ([], []))
     try:
         md.load_robot(path)
-        refused = False
+        rejected = False
     except md.ManipDynError:
-        refused = True
-    assert md.check_urdf(path, compiled=False).success is not refused
+        rejected = True
+    assert md.check_urdf(path, compiled=False).success is not rejected
 
 
 ARMS = {
@@ -101,37 +99,37 @@ ARMS = {
     "tiago": 19,
     "icub_reduced": 13,
 }
-"""Warnings of arms as they are, read and judged one by one."""
+"""Number of warnings per robot, each assessed by hand."""
 
 
 @pytest.mark.parametrize("name", ARMS)
-def test_arms_that_nobody_here_wrote_have_the_warnings_that_they_have(name, alone):
-    (path,) = [each for each in examples() if each.stem == name] or [example("none")]
-    found = md.check_urdf(path, compiled=False)
-    assert found.success
-    assert len(found.of_level("warning")) == ARMS[name]
-    assert all(each.holds for each in found.agreements)
+def test_robots_of_other_sources_have_the_assessed_warnings(name, pinocchio_only):
+    (path,) = [file for file in examples() if file.stem == name] or [example("none")]
+    inspection = md.check_urdf(path, compiled=False)
+    assert inspection.success
+    assert len(inspection.of_level("warning")) == ARMS[name]
+    assert all(agreement.holds for agreement in inspection.agreements)
 
 
-def test_joints_that_mimic_are_held_for_the_comparison(alone):
-    """The elbow's limits leave zero out: it is held at the nearest."""
+def test_mimic_joints_are_locked_for_the_comparison(pinocchio_only):
+    """The limits of the elbow exclude zero: it is locked at the nearest position."""
     follower = ('<axis xyz="1 0 0"/>', '<axis xyz="1 0 0"/><mimic joint="shoulder"/>')
-    found = md.check_urdf(changed(ARM, follower, ("-1.5", "0.5")), compiled=False)
-    assert told(found, ("error",)) == {"error joint elbow mimic"}
-    assert [each.peer for each in found.agreements] == ["pinocchio"] * 5
+    inspection = md.check_urdf(changed(ARM, follower, ("-1.5", "0.5")), compiled=False)
+    assert findings_of(inspection, ("error",)) == {"error joint elbow mimic"}
+    assert [agreement.peer for agreement in inspection.agreements] == ["pinocchio"] * 5
     locked = md.check_urdf(
         changed(ARM, follower), lock={"shoulder": 0.1, "elbow": 0.1}, compiled=False
     )
-    assert not locked.success  # nothing moves
-    assert told(locked, ("error",)) == {"error robot arm movable joints"}
+    assert not locked.success  # no movable joint
+    assert findings_of(locked, ("error",)) == {"error robot arm movable joints"}
 
 
-def test_a_tip_cuts_defects_off(alone):
+def test_links_beyond_the_tip_are_not_checked(pinocchio_only):
     urdf = changed(ARM, (ELBOW, 'name="elbow" type="planar"'))
     assert md.check_urdf(urdf, tip="upper", compiled=False).success
 
 
-def test_what_is_no_urdf_is_bad_input(tmp_path):
+def test_invalid_sources_and_arguments_raise_an_error(tmp_path):
     for text in ("<sdf/>", "<robot", "<robot name='a'>"):
         with pytest.raises(md.ManipDynError):
             md.check_urdf(text)
@@ -145,7 +143,7 @@ def test_what_is_no_urdf_is_bad_input(tmp_path):
         md.check_urdf(tmp_path / "arm.urdf")
 
 
-def test_xacro_files_are_checked_with_their_arguments(tmp_path, alone):
+def test_xacro_files_are_checked_with_their_arguments(tmp_path, pinocchio_only):
     pytest.importorskip("xacro", reason="pip install xacro")
     file = tmp_path / "arm.urdf.xacro"
     head = '<robot name="arm" xmlns:xacro="http://ros.org/wiki/xacro">'
@@ -153,34 +151,34 @@ def test_xacro_files_are_checked_with_their_arguments(tmp_path, alone):
     text = changed(ARM, ('<robot name="arm">', head), ('value="4"', 'value="$(arg m)"'))
     file.write_text(text)
     assert md.check_urdf(file, compiled=False).success
-    found = md.check_urdf(file, xacro_args={"m": -4}, compiled=False)
-    assert told(found, ("error",)) == {"error link upper mass"}
+    inspection = md.check_urdf(file, xacro_args={"m": -4}, compiled=False)
+    assert findings_of(inspection, ("error",)) == {"error link upper mass"}
     with pytest.raises(md.ManipDynError, match="has no xacro argument 'mass'"):
         md.check_urdf(file, xacro_args={"mass": 4})
 
 
-def test_meshes_are_found_from_where_the_urdf_lies(tmp_path, alone):
-    """Beside it, and in packages among the folders above it."""
+def test_mesh_files_are_searched_near_the_urdf(tmp_path, pinocchio_only):
+    """In its folder, and in packages in the folders above it."""
     folder = tmp_path / "arms" / "urdf"
     folder.mkdir(parents=True)
     (tmp_path / "arms" / "a.stl").write_text("solid a")
     shape = "<visual><geometry><mesh filename={!r}/></geometry></visual>"
-    drawn = ["package://arms/a.stl", "../a.stl", "package://legs/a.stl"]
-    link = f'<link name="base">{"".join(map(shape.format, drawn))}</link>'
-    found = md.check_urdf(write(folder, changed(ARM, (BASE, link))), compiled=False)
-    (lost,) = [each for each in found.findings if each.what == "mesh"]
-    assert lost.value == "package://legs/a.stl"
+    meshes = ["package://arms/a.stl", "../a.stl", "package://legs/a.stl"]
+    link = f'<link name="base">{"".join(map(shape.format, meshes))}</link>'
+    inspection = md.check_urdf(write(folder, changed(ARM, (BASE, link))), compiled=False)
+    (missing,) = [finding for finding in inspection.findings if finding.what == "mesh"]
+    assert missing.value == "package://legs/a.stl"
 
 
-def test_the_command_says_it_and_its_exit_code(tmp_path, capsys, alone):
-    sound, broken = write(tmp_path, ARM), tmp_path / "broken.urdf"
-    broken.write_text(changed(ARM, ('value="4"', 'value="-4"')))
-    assert main(["check", str(sound), "--quick"]) == 0
+def test_the_command_prints_findings_and_sets_its_exit_code(tmp_path, capsys, pinocchio_only):
+    valid, invalid = write(tmp_path, ARM), tmp_path / "invalid.urdf"
+    invalid.write_text(changed(ARM, ('value="4"', 'value="-4"')))
+    assert main(["check", str(valid), "--quick"]) == 0
     text = capsys.readouterr().out
     assert "note: joint shoulder: damping: 0.5 N m s/rad; part of all dynamics here" in text
     assert "pinocchio: agrees" in text
     assert "arm: 0 errors, 0 warnings, 3 notes" in text
-    assert main(["check", str(broken), "--json"]) == 1
+    assert main(["check", str(invalid), "--json"]) == 1
     answer = json.loads(capsys.readouterr().out)
     assert not answer["success"]
     assert answer["findings"][0]["name"] == "upper"
@@ -188,25 +186,25 @@ def test_the_command_says_it_and_its_exit_code(tmp_path, capsys, alone):
     assert main(["check", str(tmp_path / "none.urdf")]) == 2
 
 
-def test_the_command_counts_the_lines_that_it_prints(tmp_path, capsys, alone):
-    """What several parts share is one line, and one of the count; JSON has an entry for each."""
-    axes = [(f'axis xyz="{each}"', 'axis xyz="0 0 0"') for each in ("0 1 0", "1 0 0")]
-    broken = write(tmp_path, changed(ARM, *axes))
-    assert main(["check", str(broken)]) == 1
+def test_the_command_groups_equal_findings(tmp_path, capsys, pinocchio_only):
+    """The printed summary counts groups; JSON has an entry per joint."""
+    axes = [(f'axis xyz="{axis}"', 'axis xyz="0 0 0"') for axis in ("0 1 0", "1 0 0")]
+    invalid = write(tmp_path, changed(ARM, *axes))
+    assert main(["check", str(invalid)]) == 1
     printed = capsys.readouterr().out
     assert "error: joints shoulder, elbow: axis: '0 0 0'; expected a direction" in printed
     assert "arm: 1 error, " in printed
-    assert main(["check", str(broken), "--json"]) == 1
+    assert main(["check", str(invalid), "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["reason"].startswith("2 errors, ")
 
 
-def test_kernels_are_what_is_compared(alone):
-    found = md.check_urdf("rr")
-    assert {each.quantity for each in found.agreements if each.holds} == {
+def test_the_compiled_kernels_are_compared(pinocchio_only):
+    inspection = md.check_urdf("rr")
+    assert {agreement.quantity for agreement in inspection.agreements if agreement.holds} == {
         "mass matrix",
         "gravity",
         "inverse dynamics",
         "forward dynamics",
         "forward kinematics",
     }
-    assert found.success
+    assert inspection.success

@@ -15,16 +15,16 @@ def fixed(name, parent, child):
     return f'<joint name="{name}" type="fixed">{ends}</joint>'
 
 
-def weighing(name, inertial):
+def with_mass(name, inertial):
     return f'<link name="{name}"><inertial>{inertial}</inertial></link>'
 
 
-def drawn(name, shape):
+def with_shape(name, shape):
     return f'<link name="{name}"><visual><geometry><{shape}/></geometry></visual></link>'
 
 
-RING = '<link name="a"/><link name="b"/>' + fixed("ab", "a", "b") + fixed("ba", "b", "a")
-PLANTED = {
+CYCLE = '<link name="a"/><link name="b"/>' + fixed("ab", "a", "b") + fixed("ba", "b", "a")
+DEFECTS = {
     "inertia beyond the triangle": (
         UPPER,
         UPPER.replace("0.05", "0.5"),
@@ -37,7 +37,7 @@ PLANTED = {
     "mass in grams": ('value="2"', 'value="2000"', "warning link lower inertia"),
     "inertia without mass": (
         '<link name="tool0"/>',
-        weighing("tool0", WEIGHTLESS),
+        with_mass("tool0", WEIGHTLESS),
         "warning link tool0 mass",
     ),
     "negative mass": ('value="4"', 'value="-4"', "error link upper mass"),
@@ -66,12 +66,12 @@ PLANTED = {
         "warning joint shoulder axis",
     ),
     "axis zero": ('axis xyz="0 1 0"', 'axis xyz="0 0 0"', "error joint shoulder axis"),
-    "axis not stated": ('<axis xyz="0 1 0"/>', "", "note joint shoulder axis"),
+    "no axis": ('<axis xyz="0 1 0"/>', "", "note joint shoulder axis"),
     "origin in mm": ('xyz="0 0 0.4"', 'xyz="0 0 400"', "warning joint elbow origin"),
     "damping below zero": ('damping="0.5"', 'damping="-0.5"', "error joint shoulder damping"),
     "friction": ('damping="0.5"', 'friction="0.5"', "note joint shoulder friction"),
     "mimic": ("<dynamics", '<mimic joint="elbow"/><dynamics', "error joint shoulder mimic"),
-    "mimic of nothing": (
+    "mimic of a missing joint": (
         "<dynamics",
         '<mimic joint="elbo"/><dynamics',
         "error joint shoulder mimic",
@@ -84,20 +84,20 @@ PLANTED = {
     "floating": (ELBOW, 'name="elbow" type="floating"', "error joint elbow type"),
     "planar": (ELBOW, 'name="elbow" type="planar"', "error joint elbow type"),
     "unknown type": (ELBOW, 'name="elbow" type="hinge"', "error joint elbow type"),
-    "root with mass": (BASE, weighing("base", BALL.format(1)), "note link base root mass"),
-    "root with an inertia of none": (
+    "root with mass": (BASE, with_mass("base", BALL.format(1)), "note link base root mass"),
+    "root with an impossible inertia": (
         BASE,
-        weighing("base", BALL.format(9)),
+        with_mass("base", BALL.format(9)),
         "note link base inertia",
     ),
-    "mesh not there": (
+    "missing mesh": (
         BASE,
-        drawn("base", 'mesh filename="package://a/b.stl"'),
+        with_shape("base", 'mesh filename="package://a/b.stl"'),
         "note link base mesh",
     ),
     "shape without mass": (
         '<link name="tool0"/>',
-        drawn("tool0", 'box size="1 1 1"'),
+        with_shape("tool0", 'box size="1 1 1"'),
         "note link tool0 inertial",
     ),
     "link twice": (END, '<link name="upper"/>' + END, "error link upper name"),
@@ -108,13 +108,13 @@ PLANTED = {
     ),
     "two roots": (END, '<link name="stray"/>' + END, "error robot arm root links"),
     "two parents": (END, fixed("weld", "base", "lower") + END, "error link lower parent joints"),
-    "cycle": (END, RING + END, "error robot arm tree"),
+    "cycle": (END, CYCLE + END, "error robot arm tree"),
     "unknown parent": (
         '<parent link="base"/>',
         '<parent link="bas"/>',
         "error joint shoulder parent",
     ),
-    "number that is none": ('value="4"', 'value="heavy"', "error link upper mass value"),
+    "invalid number": ('value="4"', 'value="heavy"', "error link upper mass value"),
     "origin too short": ('xyz="0 0 0.3"', 'xyz="0 0.3"', "error joint shoulder origin xyz"),
     "misspelt element": ("<dynamics", "<dynamic", "warning joint shoulder element"),
     "misspelt attribute": ('damping="0.5"', 'dampning="0.5"', "warning joint shoulder attribute"),
@@ -131,7 +131,7 @@ WITH = {
 CONSEQUENCES = {
     "centre of mass in mm": {"warning joint elbow mass matrix"},
     "origin in mm": {"warning joint elbow mass matrix"},
-    "link twice": {"error link upper mass"},  # the second has none
-    "joint twice": {"error robot arm root links"},  # the first carries nothing
+    "link twice": {"error link upper mass"},  # the second link has no mass
+    "joint twice": {"error robot arm root links"},  # the first joint is lost
     "no izz": {"error link upper inertia"},
 }
