@@ -92,6 +92,7 @@ def _ours(problem: Problem) -> list[Candidate]:
     ]
 
 
+# ------------------------------------------------------------------------------------- peers
 STEP = 1e-3
 """Step over which the peers integrate their velocities, s."""
 

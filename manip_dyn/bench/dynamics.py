@@ -194,6 +194,7 @@ def _triple(function, states, result):
         function(q, v, tau, result)
 
 
+# -------------------------------------------------------------------------------- exported C
 NAME, COMPILER = "arm", "gcc"
 OPTIONS = (["-O3", "-march=native"], ["-O3"])
 LOOP = """

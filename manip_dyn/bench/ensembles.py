@@ -177,6 +177,7 @@ def _controlled(motions: Motions, method: str, tolerance: float) -> Matrix:
     return np.hstack([result.q_end, result.v_end])
 
 
+# ------------------------------------------------------------------------------------- peers
 def mujoco_rollout(motions: Any, duration: float, step: float, threads: int) -> list[Candidate]:
     """Return `mujoco.rollout` with MuJoCo's own RK4, all motions in one call on all threads."""
     if not installed("mujoco"):

@@ -179,6 +179,7 @@ def _is_ours(row: Row) -> bool:
     return row.candidate.startswith("manip_dyn")
 
 
+# ------------------------------------------------------------------------------------- peers
 Solver = Callable[[], Vector]
 Candidates = Iterator[tuple[str, Iterable[Solver]]]
 

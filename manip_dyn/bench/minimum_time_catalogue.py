@@ -1,7 +1,7 @@
 """Certified minimum-time motions as data: ``python -m manip_dyn.bench.minimum_time_catalogue``.
 
-The catalogue contains the motions of the tables of Fan (2003) and the structure of the fastest
-motion to each goal of a grid of the IBM 7535, with a picture of that map. It is meant for
+The catalogue contains the motions of the tables of Fan (2003). It also has the structure of the
+fastest motion to each goal of a grid of the IBM 7535, with a picture of that map. It is meant for
 comparison with other planners. The program writes ``minimum_time-<commit>.json`` (everything),
 ``.csv`` (the grid) and ``.png``.
 """

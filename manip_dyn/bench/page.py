@@ -185,6 +185,7 @@ CHARTS: dict[str, Callable[[Sequence[Any]], list[Chart]]] = {
 }
 
 
+# -------------------------------------------------------------------------------------- page
 CHART = "forward_dynamics.svg"
 SECTION = re.compile(r"(<!-- bench (\w+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
 

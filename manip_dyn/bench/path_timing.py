@@ -1,7 +1,7 @@
 """`manip_dyn bench path_timing`: the fastest motion along a path, compared with TOPP-RA and IPOPT.
 
 The problems are straight and curved joint paths of a UR5 and a Panda with limits of speed and
-effort, and a path with viscous damping, which TOPP-RA's linear constraints cannot represent. Each
+effort. One path has viscous damping, which TOPP-RA's linear constraints cannot represent. Each
 motion is sampled at `SAMPLES` times, including times between grid points, and pinocchio computes
 its efforts.
 
@@ -176,6 +176,7 @@ def _milliseconds(compute: Callable[[], object]) -> float:
     return 1e3 * statistics.median(taken)
 
 
+# ------------------------------------------------------------------------------------- peers
 CELLS = 200
 
 

@@ -199,6 +199,7 @@ def _drake_call(robot: Robot, states: Vector) -> Candidate:
     return Candidate("Drake MultibodyPlant CalcTimeDerivatives", run)
 
 
+# ----------------------------------------------------------------------- equations of motion
 _OPERATORS = {"add": add, "subtract": sub, "multiply": mul, "divide": truediv}
 
 

@@ -11,11 +11,11 @@ than 1e-6 from the goal is simulated again in sixteenths, each from the state of
 
 ``collocation`` compares every plan that is ``solved`` or ``converged`` with the fastest of twenty
 local minima of direct collocation (CasADi, IPOPT). Their initial guesses are the straight path,
-detours of each joint to both sides, and random detours. If collocation is faster by more than
-1e-4 s, its solution is refined on cells of a quarter of the length, because a motion on a coarse
-grid can be too fast by the discretization error. Arms of more than two joints are compared with
-the local minimum near the straight path in its fastest timing, without second derivatives, because
-an IPOPT step with them takes longer than the plan.
+detours of each joint to both sides, and random detours. If collocation is faster by more than 1e-4
+s, its solution is refined on cells of a quarter of the length. A motion on a coarse grid can be
+too fast by the discretization error. Arms of more than two joints are compared with the local
+minimum near the straight path in its fastest timing. IPOPT uses no second derivatives there,
+because a step with them takes longer than the plan.
 """
 
 from __future__ import annotations
@@ -189,6 +189,7 @@ def arm(name: str) -> Robot:
     return load_robot(name.removesuffix("/3"), lock=dict.fromkeys(others, 0.0))
 
 
+# ----------------------------------------------------------------------------- zero net work
 def zero_net_work_goals(robot: Robot, goals: int, seed: int = 0) -> Outcome:
     """Plan zero-net-work motions between `goals` random pairs of postures."""
     rng, counts, worst, times = np.random.default_rng(seed), Counter[str](), 0.0, []
@@ -210,6 +211,7 @@ def zero_net_work_goals(robot: Robot, goals: int, seed: int = 0) -> Outcome:
     return Outcome(robot.name, counts, worst, np.quantile(times, [0.5, 0.9, 1.0]), none, none[:2])
 
 
+# ------------------------------------------------------------------------------- collocation
 COLLOCATION_CELLS, FINER = 100, 4
 STARTS = 20
 FASTER = 1e-4
@@ -356,6 +358,7 @@ def faster_collocations(robot: Robot, goals: int) -> tuple[Counter[str], list[fl
     return counts, differences
 
 
+# ----------------------------------------------------------------------------------- command
 def _planned(robot: Robot, goals: int) -> str:
     return minimum_time_goals(robot, goals).sentence(goals)
 

@@ -121,6 +121,7 @@ def _processor() -> str:
     return names[0] if names else platform.processor()
 
 
+# --------------------------------------------------------------------------- runs of studies
 CLOCK = time.process_time
 RESOLUTION = 1e-9
 """Resolution of the clock, s; no run counts as faster."""

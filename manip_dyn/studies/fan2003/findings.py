@@ -224,6 +224,7 @@ def _work_table(case: CaseFindings) -> Table:
 Cases = Sequence[CaseFindings]
 
 
+# ----------------------------------------------------------------------- tables of all cases
 def final_times(cases: Cases) -> Table:
     """Return the final times of every case, published and computed."""
     head = (
@@ -341,6 +342,7 @@ def _moving(case: CaseFindings, times: Sequence[float] | Vector) -> tuple[float,
     return tuple(t for t, start in moving if start != 0.0 and math.isfinite(t))
 
 
+# ------------------------------------------------------------------------------------ charts
 STYLES = {"zero net work": (0, "-"), "minimum time": (3, "--"), "PD": (2, "-.")}
 TIME = "time [s]"
 

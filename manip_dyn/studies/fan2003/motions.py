@@ -89,6 +89,7 @@ def _fits(axis: float | None, peak: float, unloaded: float | None) -> str:
 Value = float | tuple[float, ...] | None
 
 
+# ----------------------------------------------------------------------------------- records
 class Row(NamedTuple):
     """A published and a computed number; lists of switches if their numbers differ."""
 
@@ -237,6 +238,7 @@ def half_unit(published: dict[str, Any]) -> float:
     return 0.5 * 10.0 ** -published.get("decimals", 4)
 
 
+# ----------------------------------------------------------------------------------- motions
 SAMPLES, WORK_KNOTS = 301, 81
 PD_DURATION, PD_PERIOD = 10.0, 0.01
 JUST = 1e-9

@@ -32,6 +32,7 @@ from manip_dyn.planning.minimum_time.extremals.structure import Switching, alter
 from manip_dyn.planning.zero_net_work.shooting import locked_joint_engine, locked_joint_kernels
 from manip_dyn.robot import Robot
 
+# ---------------------------------------------------------------------- literal holding laws
 STEP, CLOSE = 5e-4, 1e-12
 """Control step, and resolution of the time of a change, s."""
 STOP_TIME = 2.0
@@ -225,6 +226,7 @@ def spread(
     )
 
 
+# ----------------------------------------------------------------------------- exact holding
 TOLERANCES: dict[str, Any] = {"rtol": 1e-11, "atol": 1e-12}
 LONGEST = 4.0
 """Time limit of a replay of the controller, s."""

@@ -225,6 +225,7 @@ def _faster(ratios: Iterable[tuple[str, float]], factor: float) -> Iterable[Evid
         yield Evidence(name, ratio, ratio * factor > FASTER)
 
 
+# -------------------------------------------------------------------------- status of a case
 CLOSE = 0.01
 """Relative difference up to which a number is close; reproduced is a unit of the last digit."""
 RULE, ZERO_NET_WORK, MINIMUM_TIME, PD = (

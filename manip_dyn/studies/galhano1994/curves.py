@@ -175,6 +175,7 @@ def _between(x: Vector, y: Vector, target: float) -> float:
     return float(np.exp(values))
 
 
+# ------------------------------------------------------------------------ Taylor polynomials
 def heuristic_series(kernels: Kernels) -> Series:
     """Return T_pp: the series of y = (q, v), both to order p."""
     return Series(kernels.series.of_state, kernels.series.width)
@@ -197,6 +198,7 @@ def standard_series(kernels: Kernels) -> Series:
 
 REFERENCE_TOLERANCE = 1e-16
 CHECK_TOLERANCE = 1e-15
+# --------------------------------------------------------------------- initial value problem
 WORST_CHECK = 1e-11
 """Largest allowed difference between reference and check, rad."""
 
@@ -355,6 +357,7 @@ class InitialValueProblem:
 
 Error = Callable[[Vector, Vector], float]
 Row = tuple[Curve, tuple[Trial, ...]]
+# ----------------------------------------------------------------------------------- figures
 ENERGY_FLOOR = 1e-10
 """Energy error at which rounding dominates, J: 1e-12 of the exchanged energy of about 100 J."""
 

@@ -177,6 +177,7 @@ def claims(
     return judged
 
 
+# --------------------------------------------------------------------- comparisons of curves
 Measure = Callable[..., Iterable[Evidence]]
 """Function of curves and the largest error, and of a factor of the times if it compares times."""
 LEVELS, FEW = (1e-6, 1e-9, 1e-11), 10.0
@@ -255,8 +256,8 @@ def fraction_of_next(group: Group, most: float) -> Iterable[Evidence]:
     for point in following.points:
         base, mine = (c.error_at_tries(point.tries) for c in (standard, heuristic))
         if base > point.error and base <= most and math.isfinite(mine):
-            factor = math.log(base / mine) / math.log(base / point.error)
-            yield Evidence(_name(group), factor, 0.0 < factor < 1.0, mine)
+            fraction = math.log(base / mine) / math.log(base / point.error)
+            yield Evidence(_name(group), fraction, 0.0 < fraction < 1.0, mine)
 
 
 def rougher(group: Group, most: float) -> Iterable[Evidence]:
@@ -286,6 +287,7 @@ def _name(group: Group) -> str:
     return " and ".join(curve.label for curve in group)
 
 
+# ------------------------------------------------------------------------------- customizing
 FIXED = tuple(f"rk{order}" for order in (*range(1, 9), 10))
 EMBEDDED = tuple(
     name for name, method in METHODS.items() if isinstance(method, RungeKutta) and method.adaptive

@@ -66,6 +66,7 @@ def kind_of(part: str) -> str:
     return KIND_OF.get(words, "")
 
 
+# ------------------------------------------------------------------------------------ claims
 NEARLY_ALL, HALF = 0.95, 0.5
 TIME_ERROR = 0.1
 """Fraction by which load on the machine may shift one median time against another."""

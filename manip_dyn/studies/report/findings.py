@@ -169,6 +169,7 @@ def _lines(content: Mapping[str, Any]) -> str:
     )
 
 
+# ------------------------------------------------------------------------------------- items
 HEAD = ("item", "description", "status", EVIDENCE, "command")
 MISSING = "missing"
 ITEM_NAME = re.compile(r"(fig|table|section)(?:ure)?s?\.? ?(\d+(?:\.\d+)*)$")
@@ -279,6 +280,7 @@ def _counted_statuses(statuses: list[str]) -> str:
     return counted(compared)
 
 
+# ---------------------------------------------------------------------------------- findings
 SHORT = 120
 """Largest number of rows of a table on a page."""
 

@@ -58,6 +58,7 @@ def _grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in escaped) + "\n"
 
 
+# -------------------------------------------------------------------------------------- HTML
 STYLE = """
 :root{color-scheme:light dark;--line:#8884;--good:#1a7f37;--bad:#cf222e;--part:#9a6700;
 --open:#656d76}

@@ -231,6 +231,7 @@ VARIANT_DURATION = 4.0
 VARIANT_TOLERANCES = tuple(PUBLISHED["tolerances"])
 
 
+# ------------------------------------------------------------------------- growth of table 4
 def without_time(t, y, p, out, by_time):
     """Write derivatives without those by time, which the bump has (compiled by `integrate`)."""
     linearized_rates(t, y, p, out, by_time)

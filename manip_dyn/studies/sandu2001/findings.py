@@ -130,6 +130,7 @@ class Point(NamedTuple):
     evaluations: int
 
 
+# ---------------------------------------------------------------------------------- findings
 TITLES = {
     "errors": "errors of the stiff pendulum; control of eq. 13 to 16 if not named",
     "fit": "eight points of the published motion, rad and rad/s, and the pendulum fitted to them",

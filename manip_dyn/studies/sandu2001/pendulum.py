@@ -1,7 +1,7 @@
 """Tables 1 and 2 of Sandu et al. (2001): errors of the stiff double pendulum.
 
-At every step of a run the angle and the rate of the first pendulum are compared with a reference
-run of small constant steps, interpolated by a cubic through the four nearest points (section 5.1).
+Angle and rate of the first pendulum at every step of a run are compared with a reference run of
+small constant steps. A cubic through the four nearest points interpolates it (section 5.1).
 
 `fit` estimates the parameters that the paper does not print. The printed relative errors determine
 eight points of the published motion: |E*| = 100 largest error / RelErr at t*, angles in table 1,
@@ -236,6 +236,7 @@ BOUNDS = ((np.log(0.01), np.log(0.002), 0.0), (np.log(10.0), np.log(2.0), 20.0))
 TOLERANCE, HOW = 1e-6, {"max_nfev": 20, "diff_step": 1e-4}
 
 
+# --------------------------------------------------------------------------- fitted pendulum
 class Fit(NamedTuple):
     """The fitted inertias, kg m^2, and gravity, m/s^2; the points; ranges of the motion."""
 
@@ -349,6 +350,7 @@ def _points(motion: Run, times: Vector) -> Vector:
 
 
 FREEDOMS = 2
+# ---------------------------------------------------------------------------------- W-method
 SCALES = {"exact": None, "frozen at the start": 1.0, "frozen, 10 % too small": 0.9}
 """Jacobian -> factor of the Jacobian of the start; None for the exact Jacobian."""
 MOST_STEPS = 50_000

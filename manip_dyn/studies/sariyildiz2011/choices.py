@@ -162,8 +162,8 @@ def circles_chart(runs: Runs, methods: Sequence[str], printed: dict[str, float])
 def gain_chart(runs: Runs, methods: Sequence[str]) -> Chart:
     """Return errors over K h at 1 s and 100 ms, with the drift of Euler steps from a circle.
 
-    Each Euler step leaves a circle by v w h^2 / 2, and feedback removes K h of the error, so the
-    error grows to v w h / (2 K).
+    Each Euler step leaves a circle by v w h^2 / 2, and feedback removes K h of the error. The
+    error therefore grows to v w h / (2 K).
     """
     panels = []
     for circle in runs.settings.shown_circles:

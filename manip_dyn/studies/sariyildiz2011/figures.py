@@ -203,6 +203,7 @@ def _drawn(errors: Sequence[float]) -> tuple[float, ...]:
     return tuple(max(e, FLOOR) if np.isfinite(e) else float("nan") for e in errors)
 
 
+# ------------------------------------------------------------------- accuracy per evaluation
 TARGETS = (1e-4, 1e-6, 1e-8)
 """Errors at which costs are compared, m; the paper prints 1e-6 m for RK2 at 100 ms."""
 ADAMS = {"ab4": "ab4_rising", "abm4": "abm4_rising"}
@@ -324,6 +325,7 @@ def low_starts(runs: Runs, step: float) -> list[tuple[str, float]]:
     return ratios
 
 
+# -------------------------------------------------------------------------------------- cost
 SINGLE_STEP = ("rk1", "rk2", "rk4")
 MULTISTEP = ("euler_trapezoidal", "ab4", "abm4")
 STEP = 0.1

@@ -331,6 +331,7 @@ def _name(case: Case) -> str:
     return text if case.inverse == "pseudo_inverse" else f"{text}, {case.inverse}"
 
 
+# ---------------------------------------------------------------------------------- findings
 PUBLISHED = json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
 LONG = 100
 """Rows from which on a table is long."""

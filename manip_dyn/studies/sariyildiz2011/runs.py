@@ -138,6 +138,7 @@ GROWTH, SMALL = 2.0, 1e-6
 """Growth per lap and error, m, above which a run is unstable."""
 
 
+# -------------------------------------------------------------------------------------- runs
 class Runs:
     """Runs of the study, each computed once."""
 
