@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from manip_dyn.robot.pinocchio_model import Oracle
+from manip_dyn.robot import Oracle
 
 
 def replay(robot, plan, tolerance=1e-12):

@@ -24,7 +24,7 @@ from manip_dyn.simulation import saturated
 from manip_dyn.simulation.effort_laws import (
     References,
     Schedule,
-    beyond,
+    exceeds_limits,
     references_of,
     schedule_of,
     stops_of,
@@ -100,7 +100,7 @@ def lane_law(robot: Robot, effort: Any, period: float, parameters: Any = None) -
         raise ManipDynError(f"effort is a {type(effort).__name__}; {EXPECTED}")
     wanted = per_motion_rows("effort", effort, robot.n)
     efforts = np.clip(wanted, -robot.tau_max, robot.tau_max)
-    cut_off = np.array([beyond(robot, each[None]) for each in wanted])
+    cut_off = np.array([exceeds_limits(robot, each[None]) for each in wanted])
     times_ns = np.zeros(len(efforts), np.int64)
     return _table_law(robot, times_ns, efforts, _single_rows(len(efforts)), cut_off)
 

@@ -30,16 +30,16 @@ from manip_dyn.simulation import with_friction
 
 
 class Sliding(NamedTuple):
-    """What is known of the joints, and scratch.
+    """Modes, friction and scratch of the joints.
 
     Attributes:
-        mode: 1 or -1 for joints (n,) that slide, 0 for those that stick; 1 without friction.
+        mode: 1 or -1 for sliding joints (n,), 0 for sticking ones; 1 without friction.
         coulomb: See `Friction`.
         static: See `Friction`.
         stribeck: See `Friction`.
-        given: Efforts (n,), where no law gives them, N m or N.
-        efforts: What acts on the joints (n,), N m or N.
-        held: What holds the sticking joints (n,), N m or N.
+        given: Constant efforts (n,), if there is no law, N m or N.
+        efforts: Efforts on the joints (n,), N m or N.
+        held: Friction that holds the sticking joints (n,), N m or N.
         bias: Scratch (n,).
         still: Zeros (n,).
         mass: Scratch (n, n).
@@ -48,7 +48,7 @@ class Sliding(NamedTuple):
         mass_matrix: The kernel's address, see `by_address`.
         inverse_dynamics: The kernel's address.
         motion: Address of the kernel `motion_and_work`.
-        linear_motion: Address of the kernel `linear_motion_and_work`; 0 if nobody needs it.
+        linear_motion: Address of the kernel `linear_motion_and_work`; 0 for explicit methods.
     """
 
     mode: Vector
@@ -71,12 +71,12 @@ class Sliding(NamedTuple):
 
 @compiled(python=False, counted=False)
 def hold(y, now, tau):
-    """Take what holds the sticking joints from the efforts (n,) less the friction of the others.
+    """Subtract the friction of the sticking joints from efforts (n,) without it.
 
     Args:
         y: The state (2 n + 1,).
-        now: A reference to `Sliding`; ``now.held`` is filled.
-        tau: The efforts, changed.
+        now: A reference to `Sliding`; ``now.held`` is written.
+        tau: The efforts, changed in place.
     """
     n, a = now.still.shape[0], now.still
     q, v = part(y, 0, n), part(y, n, n)
@@ -107,7 +107,7 @@ KERNELS = "mass_matrix", "inverse_dynamics", "motion_and_work"
 
 
 def law_parameters(robot: Robot, own: Vector | None = None) -> tuple[Any, ...]:
-    """Return what compiled efforts take, see `saturated`; `own` are numbers (k,) of a law."""
+    """Return the parameters of compiled efforts, see `saturated`, with those of a law (k,)."""
     scratch = (np.zeros(robot.n) for _ in range(3))
     return np.array(robot.tau_max), *scratch, np.zeros(0) if own is None else own
 
@@ -116,10 +116,10 @@ class StickSlip:
     """The joints of an arm with dry friction.
 
     Attributes:
-        module: The motion between two changes, see `with_friction`.
-        parameters: Its parameters.
-        events: What ends it; limits of position, if they do, come after the joints.
-        efforts: Efforts (n,) that act, where they are given.
+        module: The motion between two transitions, see `with_friction`.
+        parameters: Parameters of the motion.
+        events: Transitions of the joints, then position limits if they end the motion.
+        efforts: Constant efforts (n,), if there is no law.
     """
 
     def __init__(
@@ -133,11 +133,11 @@ class StickSlip:
         """Bind the motion.
 
         Args:
-            kernels: The arm's.
-            efforts: Compiled ``efforts(t, y, p, tau)``; None: given ones.
-            limits: Limits of position that end the motion, or None.
-            implicit: Whether derivatives are needed.
-            law: Parameters of the efforts; None: given ones.
+            kernels: Kernels of the arm.
+            efforts: Compiled ``efforts(t, y, p, tau)``; None: constant efforts.
+            limits: Position limits that end the motion, or None.
+            implicit: Whether derivatives are required.
+            law: Parameters of `efforts`; None: constant efforts.
         """
         robot = kernels.robot
         n, count = robot.n, limits.count if limits else 0
@@ -174,28 +174,28 @@ class StickSlip:
         self.events = Events(self.module.signals, count=n + count, direction=-1)
 
     def look(self, t: float, y: Vector) -> tuple[Vector, Vector, Vector]:
-        """Return efforts (n,) less friction, rates (2 n + 1,), what passes zero (n + k,)."""
+        """Return efforts without friction (n,), rates (2 n + 1,) and event functions (n + k,)."""
         n = self._n
-        found = np.empty(n), np.empty(2 * n + 1), np.empty(self.events.count)
-        self.module.look(t, y, self.parameters, *found)
-        return found
+        arrays = np.empty(n), np.empty(2 * n + 1), np.empty(self.events.count)
+        self.module.look(t, y, self.parameters, *arrays)
+        return arrays
 
     def rates(self, t: float, y: Vector) -> Vector:
         """Return the rates (2 n + 1,) of the state."""
         return self.look(t, y)[1]
 
     def signals(self, t: float, y: Vector) -> Vector:
-        """Return what passes zero at a change (n + k,)."""
+        """Return the event functions (n + k,), which cross zero at a transition."""
         return self.look(t, y)[2]
 
     def stop(self, t: float, y: Vector) -> None:
-        """Bring the joints to rest whose velocity has passed zero in the state (2 n + 1,)."""
+        """Stop the joints whose velocity crossed zero in the state (2 n + 1,)."""
         n, mode = self._n, self._now.mode
         passed = (self.signals(t, y)[:n] <= 0.0) & (mode != 0.0)
         y[n : 2 * n][passed] = 0.0
 
     def settle(self, t: float, y: Vector) -> None:
-        """Decide which joints slide from the state (2 n + 1,) on, and in which direction."""
+        """Determine which joints slide from the state (2 n + 1,) on, and in which direction."""
         n, mode, static = self._n, self._now.mode, self._now.static
         v = y[n : 2 * n]
         mode[:] = np.where(static > 0.0, np.sign(v), 1.0)
@@ -203,21 +203,21 @@ class StickSlip:
         if not resting.any():
             return
         mode[resting] = self._directions(t, y, resting)
-        for _ in range(3 * n):  # what the loop itself computes has the last word
+        for _ in range(3 * n):  # until consistent with the rates of the loop
             _, rates, signals = self.look(t, y)
             beyond = resting & (mode == 0.0) & (signals[:n] <= 0.0)
             if beyond.any():
                 mode[beyond] = np.sign(self._now.held[beyond])
                 continue
-            back = resting & (mode * rates[n : 2 * n] < 0.0)
-            if not back.any():
+            reversing = resting & (mode * rates[n : 2 * n] < 0.0)
+            if not reversing.any():
                 return
-            mode[back] = 0.0
+            mode[reversing] = 0.0
 
     def _directions(self, t: float, y: Vector, resting: Vector) -> Vector:
-        """Return in which directions (k,) the k resting joints begin to slide; 0: in none."""
+        """Return the directions (k,) in which the k resting joints start to slide; 0: none."""
         n, static = self._n, self._now.static
-        tau = self.look(t, y)[0]  # as if all of them stuck
+        tau = self.look(t, y)[0]  # with all of them sticking
         held = np.where(resting, self._now.held, 0.0)
         if np.any(np.abs(held) > static):
             q, v = y[:n], y[n : 2 * n]

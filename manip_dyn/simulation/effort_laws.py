@@ -20,7 +20,7 @@ from manip_dyn.robot import Robot
 from manip_dyn.robot.model import checked_robot
 
 ROUNDED = 1.0 + 1e-9
-"""Share of a limit from which on an effort is beyond it."""
+"""Multiple of a limit above which an effort exceeds it."""
 
 
 @runtime_checkable
@@ -35,44 +35,43 @@ class EffortLaw(Protocol):
 
 
 class Schedule:
-    """Piecewise constant efforts: each holds until the next begins, the last one for good.
+    """Piecewise constant efforts: each holds until the next starts, the last one without end.
 
-    Before its first time the first effort acts.
+    The first effort also acts before its time.
 
     Attributes:
-        times_ns: When each begins (k), ns.
-        efforts: What acts from then on, within the limits, (n,) each.
-        cut_off: Of which joints (n,) an effort was beyond the limit.
+        times_ns: Start times of the efforts (k), ns.
+        efforts: Efforts within the limits, (n,) each.
+        cut_off: Whether an effort of each joint (n,) exceeded the limit.
     """
 
     def __init__(self, robot: Robot, times_ns: Sequence[int], efforts: Sequence[ArrayLike]):
-        """Take efforts (k, n) from `times_ns` (k,) on; rising times, finite efforts."""
+        """Set efforts (k, n) from `times_ns` (k,) on; times must increase."""
         checked_robot(robot)
-        given: Any
-        for name, given in (("times", times_ns), ("efforts", efforts)):
-            if not hasattr(given, "__len__"):
-                raise ManipDynError(f"an effort schedule has {name} {given!r}; expected a list")
+        values: Any
+        for name, values in (("times", times_ns), ("efforts", efforts)):
+            if not hasattr(values, "__len__"):
+                raise ManipDynError(f"effort schedule {name} must be a list, got {values!r}.")
         if len(times_ns) != len(efforts) or len(times_ns) == 0:
             raise ManipDynError(
-                f"an effort schedule has {len(times_ns)} times and {len(efforts)} efforts; "
-                "expected as many of both, and at least one"
+                "effort schedule must have the same number of times and efforts, at least one, "
+                f"got {len(times_ns)} and {len(efforts)}."
             )
         for time in times_ns:
             if not isinstance(time, (int, float, np.number)) or time % 1 != 0:
                 raise ManipDynError(
-                    f"an effort schedule has the time {time} ns; expected whole nanoseconds"
+                    f"effort schedule times must be whole nanoseconds, got {time}."
                 )
         for before, after in pairwise(times_ns):
             if after <= before:
                 raise ManipDynError(
-                    f"an effort schedule has the time {after} ns after {before} ns; "
-                    "expected rising times"
+                    f"effort schedule times must increase, got {before} ns followed by {after} ns."
                 )
         self._robot = robot
         self.times_ns = [int(time) for time in times_ns]
-        wanted = [finite_vector("effort", effort, robot.n) for effort in efforts]
-        self.efforts = [np.clip(effort, -robot.tau_max, robot.tau_max) for effort in wanted]
-        self.cut_off = beyond(robot, np.array(wanted))
+        unclipped = [finite_vector("effort", effort, robot.n) for effort in efforts]
+        self.efforts = [np.clip(effort, -robot.tau_max, robot.tau_max) for effort in unclipped]
+        self.cut_off = exceeds_limits(robot, np.array(unclipped))
 
     def effort(self, time_ns: int, q: Vector, v: Vector) -> Vector:
         """Return the efforts that act from `time_ns` on."""
@@ -80,26 +79,26 @@ class Schedule:
 
     def next_switch(self, time_ns: int) -> int | None:
         """Return the time of the next effort after `time_ns`."""
-        place = max(bisect_right(self.times_ns, time_ns), 1)
-        return self.times_ns[place] if place < len(self.times_ns) else None
+        index = max(bisect_right(self.times_ns, time_ns), 1)
+        return self.times_ns[index] if index < len(self.times_ns) else None
 
     def check_for(self, robot: Robot) -> None:
-        """Refuse another robot than the one whose limits the efforts keep; masses may differ.
+        """Check that a robot has the joints and effort limits of the schedule; masses may differ.
 
         Raises:
-            ManipDynError: If its joints have other names or effort limits.
+            ManipDynError: If joint names or effort limits differ.
         """
         own = self._robot
         if robot is own:
             return
-        for what, these, those in (
+        for name, actual, expected in (
             ("joints", list(own.joint_names), list(robot.joint_names)),
             ("effort limits", own.tau_max.tolist(), robot.tau_max.tolist()),
         ):
-            if these != those:
+            if actual != expected:
                 raise ManipDynError(
-                    f"effort is a schedule for '{own.name}' with the {what} {these}; expected one "
-                    f"for '{robot.name}', {those}"
+                    f"effort must be a schedule for '{robot.name}' with the {name} {expected}, "
+                    f"got one for '{own.name}' with {actual}."
                 )
 
     def preceded_by(self, time_ns: int, effort: Vector) -> Schedule:
@@ -109,33 +108,33 @@ class Schedule:
         )
 
 
-def beyond(robot: Robot, efforts: Vector) -> NDArray[np.bool_]:
-    """Return of which joints (n,) an effort (k, n) is beyond its limit, rounding apart."""
+def exceeds_limits(robot: Robot, efforts: Vector) -> NDArray[np.bool_]:
+    """Return which joints (n,) have an effort (k, n) above its limit, except for rounding."""
     return np.any(np.abs(efforts) > ROUNDED * robot.tau_max, axis=0)
 
 
 def held(robot: Robot, effort: ArrayLike) -> Schedule:
-    """Return a constant effort."""
+    """Return a schedule with one constant effort."""
     return Schedule(robot, [0], [effort])
 
 
 INSIDE = 1e-12
-"""How far inside a step its ends are counted, s, where a reference jumps."""
+"""Distance from the ends of a step at which a reference with jumps is evaluated, s."""
 
 
 @runtime_checkable
 class Planned(Protocol):
-    """What a law takes of a `Plan`, which see."""
+    """The methods of a `Plan` that effort laws use."""
 
     def state(self, t: float) -> tuple[Vector, Vector]:
         """Return positions and velocities (n,) at time t, s."""
 
     def samples(self, period: float) -> Any:
-        """Return times and efforts, each held until the next."""
+        """Return times and efforts, each held until the next time."""
 
 
 class References(NamedTuple):
-    """Motions to follow: times (g,), s; positions and velocities (g, 2 n); rows of each (N, 2)."""
+    """Motions to follow: times (g,), s, states (g, 2 n), and ranges of rows per motion (N, 2)."""
 
     knots: Vector
     states: Vector
@@ -143,20 +142,20 @@ class References(NamedTuple):
 
 
 def schedule_of(robot: Robot, plan: Any, period: float) -> Schedule:
-    """Return the efforts of a plan, held for `period`, s, at most where they change smoothly."""
+    """Return the efforts of a plan, held for at most `period`, s, where they change smoothly."""
     _check_plan(robot, plan)
-    held = {round(t * 1e9): effort for t, effort in plan.samples(period)}
-    return Schedule(robot, list(held), list(held.values()))
+    efforts = {round(t * 1e9): effort for t, effort in plan.samples(period)}
+    return Schedule(robot, list(efforts), list(efforts.values()))
 
 
 def stops_of(robot: Robot, plan: Any, period: float = 0.0) -> Schedule:
-    """Return no efforts, but where steps have to end: accelerations of the plan may jump there."""
+    """Return zero efforts with the times at which accelerations of the plan may jump."""
     times = np.unique(_whole([*plan.knots, 0.0, plan.t_final]))
     return Schedule(robot, times.tolist(), list(np.zeros((len(times), robot.n))))
 
 
 def references_of(robot: Robot, plans: Sequence[Any], period: float) -> References:
-    """Return the motions of plans at their knots and every `period`, s, between them."""
+    """Return the motions of plans at their knots and every `period`, s, in between."""
     knots, states, ranges = [], [], []
     first = 0
     for plan in plans:
@@ -170,11 +169,11 @@ def references_of(robot: Robot, plans: Sequence[Any], period: float) -> Referenc
 
 
 def targets(q: Vector) -> References:
-    """Return references that stand at positions (k, n)."""
+    """Return references at rest at positions (k, n)."""
     count = len(q)
-    places = np.arange(count)
+    rows = np.arange(count)
     states = np.concatenate([q, np.zeros_like(q)], axis=1)
-    return References(np.zeros(count), states, np.stack([places, places + 1], axis=1))
+    return References(np.zeros(count), states, np.stack([rows, rows + 1], axis=1))
 
 
 def _times(plan: Any, period: float) -> Vector:
@@ -183,13 +182,13 @@ def _times(plan: Any, period: float) -> Vector:
 
 
 def _whole(times: ArrayLike) -> Vector:
-    """Return times, s, in whole nanoseconds, as steps end."""
+    """Return times, s, in whole nanoseconds, at which steps end."""
     return np.round(1e9 * np.asarray(times)).astype(np.int64)
 
 
 def _check_plan(robot: Robot, plan: Any) -> None:
     if plan.robot.joint_names != robot.joint_names:
         raise ManipDynError(
-            f"the plan is for '{plan.robot.name}' with joints {', '.join(plan.joint_names)}; "
-            f"expected those of '{robot.name}': {', '.join(robot.joint_names)}"
+            f"plan must have the joints of '{robot.name}', {', '.join(robot.joint_names)}, got "
+            f"those of '{plan.robot.name}': {', '.join(plan.joint_names)}."
         )

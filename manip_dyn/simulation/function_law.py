@@ -19,14 +19,17 @@ from manip_dyn.robot.model import checked_robot
 
 
 def check_size(law: Any, start: tuple[Any, ...], n: int) -> None:
-    """Try a law in Python: compiled code would read what lies behind arrays that are too short.
+    """Call a law once in Python, because compiled code does not check indices.
 
-    What Python cannot compute, compiled code may.
+    Other exceptions are ignored: code that fails in Python may work when compiled.
 
     Args:
         law: ``law(t, q, v)`` or ``law(t, q, v, p)``.
-        start: Some that it may be called with.
-        n: How many efforts there should be.
+        start: Valid arguments of the law.
+        n: Number of efforts.
+
+    Raises:
+        ManipDynError: If an index is out of range or the number of efforts is not n.
     """
     try:
         with np.errstate(all="ignore"):
@@ -38,28 +41,30 @@ def check_size(law: Any, start: tuple[Any, ...], n: int) -> None:
     except Exception:
         return
     if shape != (n,):
-        raise ManipDynError(f"the effort law returns an array of shape {shape}; expected {(n,)}")
+        raise ManipDynError(
+            f"the effort law must return an array of shape {(n,)}, got shape {shape}."
+        )
 
 
 class LawError(ManipDynError):
-    """A law has raised: it has no efforts, and the motion ends there."""
+    """An effort law raised an exception, which ends the motion."""
 
 
 class Feedback:
-    """Efforts by a function of time (s) and state, without jumps that it would announce.
+    """Efforts from a function of time (s) and state, without known switches.
 
-    The motion ends where it raises or gives NaN. What is infinite saturates as any other effort:
-    divisions by zero are those of numpy, in compiled code and, by arguments that are numpy's
-    numbers, in Python.
+    The motion ends if the function raises or returns NaN. Infinite efforts saturate: divisions by
+    zero follow numpy's rules in compiled code and, because the arguments are numpy numbers, in
+    Python.
 
     Attributes:
-        function: ``function(t, q, v)``, or ``function(t, q, v, p)`` with parameters, which returns
-            the efforts (n,).
-        weightless: Whether that is what holds the arm's weight, which is compiled already.
+        function: ``function(t, q, v)``, or ``function(t, q, v, p)`` with parameters; returns the
+            efforts (n,).
+        weightless: Whether the law is gravity compensation, for which compiled code exists.
         parameters: p (k,), or None.
-        efforts: Compiled ``efforts(t, y, p, tau)``, once a simulation has compiled it; None where
-            the function runs in Python.
-        arrays: Its parameters, see `saturated`.
+        efforts: Compiled ``efforts(t, y, p, tau)``, set by a simulation; None if the function runs
+            in Python.
+        arrays: Parameters of `efforts`, see `saturated`.
     """
 
     efforts: Any = None
@@ -72,10 +77,10 @@ class Feedback:
         weightless: bool = False,
         parameters: ArrayLike | None = None,
     ):
-        """Take the function; numba compiles it if it can.
+        """Set the function; a simulation compiles it if numba can.
 
         Raises:
-            ManipDynError: If it does not take (t, q, v), or with parameters (t, q, v, p).
+            ManipDynError: If its arguments are not (t, q, v), or (t, q, v, p) with parameters.
         """
         checked_robot(robot)
         plain = getattr(function, "py_func", function)
@@ -85,23 +90,23 @@ class Feedback:
         except TypeError as error:
             expected = "(t, q, v, p)" if own else "(t, q, v)"
             raise ManipDynError(
-                f"effort is a function of {inspect.signature(plain)}; expected {expected}"
+                f"effort must be a function of {expected}, got {inspect.signature(plain)}."
             ) from error
         self._robot, self.function, self.weightless = robot, function, weightless
         self.parameters: Vector | None = own[0] if own else None
 
     @property
     def compilable(self) -> bool:
-        """Whether it is a function, which numba may try; an object that is called is none."""
+        """Whether numba may compile it: a function, not a callable object."""
         return isinstance(getattr(self.function, "py_func", self.function), FunctionType)
 
     def arguments(self, t: float, q: Vector, v: Vector) -> tuple[Any, ...]:
-        """Return what the function takes at time t, s, and a state."""
+        """Return the arguments of the function at time t, s, and a state."""
         own = () if self.parameters is None else (self.parameters,)
         return (np.float64(t), q, v, *own)  # whose quotients by zero are infinite
 
     def effort(self, time_ns: int, q: Vector, v: Vector) -> Vector:
-        """Return the efforts (n,) that act from `time_ns` on, saturated; NaN where it has none.
+        """Return the saturated efforts (n,) that act from `time_ns` on, possibly NaN.
 
         Raises:
             LawError: If the function raises.
@@ -110,7 +115,7 @@ class Feedback:
         try:
             if self.efforts is None:
                 with np.errstate(all="ignore"):
-                    wanted = self.function(*self.arguments(t, q, v))
+                    efforts = self.function(*self.arguments(t, q, v))
             else:
                 tau = np.empty(self._robot.n)
                 self.enter(time_ns, time_ns + 1)
@@ -121,30 +126,30 @@ class Feedback:
         except Exception as error:
             raise self.failed(error) from error
         limits = self._robot.tau_max
-        return np.clip(_of_size(wanted, self._robot.n), -limits, limits)
+        return np.clip(_of_size(efforts, self._robot.n), -limits, limits)
 
     def failed(self, error: Exception) -> LawError:
-        """Return the error that says in which line the function raised what."""
+        """Return an error with the line in which the function raised an exception."""
         function = self.function if self.compilable else type(self.function).__call__
         expected = f"efforts ({self._robot.n},)"
         return LawError(str(failing("the effort law", function, error, expected)))
 
     def enter(self, begin_ns: int, end_ns: int) -> None:
-        """Prepare for the time between two jumps."""
+        """Prepare for the time between two switches."""
 
     def next_switch(self, time_ns: int) -> int | None:
-        """Return None: there is no announced jump."""
+        """Return None: there are no known switches."""
         return None
 
 
 def gravity_compensation(kernels: Kernels | Robot) -> Feedback:
-    """Return the efforts that hold an arm's weight at every posture.
+    """Return the effort law that holds the weight of an arm at every posture.
 
     Args:
-        kernels: Those of the arm, or the robot itself.
+        kernels: Kernels of the arm, or the robot.
     """
     if not isinstance(kernels, (Kernels, Robot)):
-        raise ManipDynError(f"kernels is {kernels!r}; expected md.customize(robot), or a robot")
+        raise ManipDynError(f"kernels must be md.customize(robot) or a robot, got {kernels!r}.")
     kernels = customize(kernels) if isinstance(kernels, Robot) else kernels
     zero = np.zeros(kernels.robot.n)
 
@@ -156,16 +161,16 @@ def gravity_compensation(kernels: Kernels | Robot) -> Feedback:
 
 def _numbers(parameters: Any) -> Vector:
     if not hasattr(parameters, "__len__") or isinstance(parameters, str):
-        raise ManipDynError(f"parameters is {parameters!r}; expected numbers (k,)")
+        raise ManipDynError(f"parameters must be numbers (k,), got {parameters!r}.")
     return finite_array("parameters", parameters, (len(parameters),))
 
 
 def _of_size(efforts: Any, n: int) -> Vector:
-    """Return efforts as (n,), which may be infinite or NaN: then the motion ends there."""
+    """Return efforts as (n,); they may be infinite or NaN."""
     try:
         array = np.array(efforts, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ManipDynError(f"effort is {efforts!r}; expected {n} numbers") from error
+        raise ManipDynError(f"effort must be {n} numbers, got {efforts!r}.") from error
     if array.shape != (n,):
-        raise ManipDynError(f"effort has shape {array.shape}; expected {(n,)}")
+        raise ManipDynError(f"effort must have shape {(n,)}, got {array.shape}.")
     return array

@@ -17,43 +17,43 @@ from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.simulation import Simulation
 
 GIVE = 0.02
-"""How far a joint goes beyond its limit at most, rad or m."""
+"""Maximum distance of a joint beyond its limit, rad or m."""
 TOUCH = 1e-6
-"""Distance from a limit at which a joint touches its stop, rad or m."""
+"""Distance from a limit at which a joint is in contact with its stop, rad or m."""
 RETURN_RATE = 10.0
-"""How fast what a joint is beyond its limit decreases, 1/s."""
+"""Rate at which the distance beyond a limit decreases, 1/s."""
 
 
 class JointStops:
     """Stiff, damped stops of an arm, which push and never pull.
 
-    For a time h, a stop pushes with the constant effort that leaves its joint no speed outwards:
-    a damper of the stiffness (reflected inertia) / h, taken implicitly, so that it is stable at
-    any h. Joints that touch at the same time are solved together, f >= 0 with
-    0 <= f orthogonal to (w_free - h A f) <= 0, where A is the part of M^-1 that belongs to them
-    and w_free their speed outwards without stops (Moreau's inelastic impact, 1988, as an effort).
+    For a time h, a stop pushes with the constant effort that removes the outward velocity of its
+    joint: a damper with the coefficient (reflected inertia) / h, implicit and therefore stable at
+    any h. Simultaneous contacts are solved together: f >= 0 with
+    0 <= f orthogonal to (w_free - h A f) <= 0, where A is the block of M^-1 of these joints and
+    w_free their outward velocity without stops (inelastic impact of Moreau, 1988, as an effort).
     """
 
     def __init__(self, kernels: Kernels):
-        """Take the arm."""
+        """Set the arm."""
         self._kernels = kernels
         self._low, self._high = kernels.robot.q_min, kernels.robot.q_max
-        still = np.zeros(kernels.robot.n)
-        kernels.unchecked.mass_matrix(still)  # compiles
+        zeros = np.zeros(kernels.robot.n)
+        kernels.unchecked.mass_matrix(zeros)  # compiles
         box_minimum(np.eye(1), np.zeros(1), np.zeros(1), np.ones(1), np.zeros(1))
 
     def beyond(self, q: Vector) -> Vector:
-        """Return how far the joints at q (n,) are beyond their limits, negative within, (n,)."""
+        """Return the distances (n,) of joints at q (n,) beyond their limits, negative inside."""
         return np.maximum(self._low - q, q - self._high)
 
-    def outwards(self, q: Vector, v: Vector) -> Vector:
-        """Return the speeds (n,) towards the limit that is nearer at q, of velocities v (n,)."""
+    def outward_velocity(self, q: Vector, v: Vector) -> Vector:
+        """Return the velocities (n,) towards the nearer limit at q, of velocities v (n,)."""
         return self._sides(q) * v
 
     def passed(self, q: Vector, v: Vector, new_q: Vector, new_v: Vector, h: float) -> NDArray[Any]:
-        """Return which joints were beyond their limits at the end of h, s, or in between, (n,).
+        """Return which joints (n,) were beyond their limits at the end of h, s, or in between.
 
-        In between means the vertex of the parabola through the speeds at both ends.
+        The position in between is the vertex of the parabola with the velocities at both ends.
         """
         slowed = np.where(v * new_v < 0.0, np.abs(v), 0.0)
         change = np.where(slowed > 0.0, np.abs(v) + np.abs(new_v), 1.0)
@@ -64,10 +64,10 @@ class JointStops:
         """Return the efforts (n,) of the stops for a time h, s.
 
         Args:
-            joints: Which joints touch their stops (k,).
+            joints: Indices of the joints in contact (k,).
             q: Positions (n,).
             free: Velocities (n,) after h without these efforts.
-            h: s.
+            h: Duration, s.
         """
         sides = self._sides(q)[joints]
         mobility = np.linalg.inv(self._kernels.unchecked.mass_matrix(q))[np.ix_(joints, joints)]
@@ -88,12 +88,12 @@ class JointStops:
         return np.where(q - self._high >= self._low - q, 1.0, -1.0)
 
 
-SHORT_NS, SHORTEST_NS = 1_000_000, 1_000
+LONGEST_NS, SHORTEST_NS = 1_000_000, 1_000
 """Longest and shortest time for which a stop pushes with a constant effort."""
 
 
 class Passed(NamedTuple):
-    """Which joints (n,) pass their limits until a time, and the state that they would be in."""
+    """Joints (n,) that pass their limits before a time, and the state then without stops."""
 
     stop_ns: int
     joints: NDArray[Any]
@@ -102,78 +102,79 @@ class Passed(NamedTuple):
 
 
 class SimulationWithStops(Simulation):
-    """The state of one simulated arm, whose joint limits are stiff, damped stops.
+    """A simulation of one arm whose joint limits are stiff, damped stops.
 
-    A joint is brought to rest within a millisecond, or as much less as keeps it within `GIVE` of
-    its limit. The integrator sees constant efforts, so every method follows, Taylor series too.
-    Where no joint leaves its limits the motion is that of `Simulation`, bit for bit: each piece is
-    integrated without stops, and again with them if a joint passed its limit.
+    A stop brings its joint to rest within one millisecond, or in a shorter time if the joint would
+    otherwise move more than `GIVE` beyond its limit. The efforts of the stops are piecewise
+    constant, so that every method applies, including Taylor series. While no joint leaves its
+    limits, the motion is identical to that of `Simulation`: each interval is integrated without
+    stops, and repeated with them if a joint passed its limit.
 
     Attributes:
-        stop_effort: What the stops push with at present (n,), N m or N.
+        stop_effort: Present efforts of the stops (n,), N m or N.
     """
 
     def __init__(
         self, robot: Robot, q0: ArrayLike, v0: ArrayLike, integrator: Integrator | None = None
     ):
-        """Start at (q0, v0), each (n,); default: RK4 with 1 ms."""
+        """Start at the state (q0, v0), each (n,). Default integrator: RK4 with 1 ms."""
         super().__init__(robot, q0, v0, integrator)
         self._stops = JointStops(self.kernels)
 
     def reset(self) -> None:
-        """Go back to time zero and the initial state; the effort law stays."""
+        """Reset time and state to the initial ones; the effort law is retained."""
         super().reset()
         self.stop_effort = np.zeros(self.robot.n)
 
-    def _run(self, stop_ns: int, beside: Vector | None = None) -> None:
-        """Move on to `stop_ns`, in one piece as long as no joint is at a stop."""
+    def _run(self, stop_ns: int, extra: Vector | None = None) -> None:
+        """Advance to `stop_ns`, in one interval while no joint is in contact."""
         if isinstance(self.law, Feedback):
             raise ManipDynError(
-                "joint stops act beside efforts that are held for a while; expected a law such as "
-                "Schedule or Brake, or a simulation without stops"
+                "law must have piecewise constant efforts with joint stops, got a feedback law. "
+                "Use a law such as Schedule or Brake, or a simulation without stops."
             )
         self.stop_effort = np.zeros(self.robot.n)
         while self.time_ns < stop_ns:
             passed = self._attempt(stop_ns)
             if passed is not None:
-                self._meet(passed)
+                self._push(passed)
 
     def _attempt(self, stop_ns: int) -> Passed | None:
-        """Move on without stops; if joints pass their limits, undo it and return how."""
+        """Advance without stops; if joints pass their limits, undo it and return them."""
         begin_ns, y, q, v = self.time_ns, self._y.copy(), self.q, self.v
         super()._run(stop_ns)
-        ahead = self.q, self.v
-        joints = self._stops.passed(q, v, *ahead, 1e-9 * (stop_ns - begin_ns))
+        after = self.q, self.v
+        joints = self._stops.passed(q, v, *after, 1e-9 * (stop_ns - begin_ns))
         if not joints.any():
             return None
         self.time_ns, self._y[:] = begin_ns, y
-        return Passed(stop_ns, joints, *ahead)
+        return Passed(stop_ns, joints, *after)
 
-    def _meet(self, passed: Passed) -> None:
-        """Move on to the next contact, or a little while against the stops."""
-        found = self._within(passed, self._soon())
-        if found is None:
+    def _push(self, passed: Passed) -> None:
+        """Advance to the next contact, or for a short time against the stops."""
+        ahead = self._within(passed, self._end_of_push())
+        if ahead is None:
             return
-        beyond, distance = self._stops.beyond(found.q), -self._stops.beyond(self.q)
-        touches = distance <= TOUCH
-        near = found.joints & ~touches & (beyond > 0.0)
-        if near.any():  # until the first of them touches
-            part = np.min(distance[near] / (distance[near] + beyond[near]))
-            wait_ns = max(round(part * (found.stop_ns - self.time_ns)), SHORTEST_NS)
-            found = self._within(found, self.time_ns + wait_ns)
-            if found is None:
+        beyond, distance = self._stops.beyond(ahead.q), -self._stops.beyond(self.q)
+        contact = distance <= TOUCH
+        near = ahead.joints & ~contact & (beyond > 0.0)
+        if near.any():  # until the first contact
+            fraction = np.min(distance[near] / (distance[near] + beyond[near]))
+            wait_ns = max(round(fraction * (ahead.stop_ns - self.time_ns)), SHORTEST_NS)
+            ahead = self._within(ahead, self.time_ns + wait_ns)
+            if ahead is None:
                 return
-        joints, h = np.flatnonzero(found.joints & touches), 1e-9 * (found.stop_ns - self.time_ns)
-        self.stop_effort = self._stops.effort(joints, self.q, found.v, h)
-        super()._run(found.stop_ns, self.stop_effort)
+        joints, h = np.flatnonzero(ahead.joints & contact), 1e-9 * (ahead.stop_ns - self.time_ns)
+        self.stop_effort = self._stops.effort(joints, self.q, ahead.v, h)
+        super()._run(ahead.stop_ns, self.stop_effort)
 
     def _within(self, passed: Passed, stop_ns: int) -> Passed | None:
-        """Return what passes until `stop_ns`; move on if nothing does."""
+        """Return the joints that pass before `stop_ns`; advance if none does."""
         return passed if passed.stop_ns <= stop_ns else self._attempt(stop_ns)
 
-    def _soon(self) -> int:
-        """Return until when stops push with one effort: no joint comes beyond half its give."""
-        touches = self._stops.beyond(self.q) >= -TOUCH
-        speed = np.max(self._stops.outwards(self.q, self.v), where=touches, initial=0.0)
-        longest = 0.5e9 * GIVE / speed if speed > 0.0 else SHORT_NS
-        return self.time_ns + round(min(max(longest, SHORTEST_NS), SHORT_NS))
+    def _end_of_push(self) -> int:
+        """Return the end of a constant effort, before a joint moves more than half of `GIVE`."""
+        contact = self._stops.beyond(self.q) >= -TOUCH
+        speed = np.max(self._stops.outward_velocity(self.q, self.v), where=contact, initial=0.0)
+        longest = 0.5e9 * GIVE / speed if speed > 0.0 else LONGEST_NS
+        return self.time_ns + round(min(max(longest, SHORTEST_NS), LONGEST_NS))

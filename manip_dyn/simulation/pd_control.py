@@ -39,16 +39,16 @@ class PDControl:
         gravity           g(q) + e
         computed_torque   M(q) (a_r + e) + h(q, v), the inverse dynamics of the robot
 
-    and no larger than the robot's limits. Siciliano et al., Robotics (2009), sections 8.5.1 and
-    8.5.2. g, M and h are those of the robot that is given to `simulate` or `simulate_many`,
-    whatever payload or masses a motion has beside: so control with a wrong model is simulated.
+    within the limits of the robot. Siciliano et al., Robotics (2009), sections 8.5.1 and 8.5.2. g,
+    M and h are those of the robot argument of `simulate` or `simulate_many`, not of the payload or
+    masses of a motion, so that control with a wrong model can be simulated.
 
     Attributes:
-        target: Positions (n,) or (N, n), rad or m, or a `Plan`, or a list of N plans, whose
-            motion is followed and whose goal is held.
+        target: Positions (n,) or (N, n), rad or m, or a `Plan`, or a list of N plans: the drive
+            follows the motion and holds the goal.
         stiffness: A number, (n,) or (N, n), 0 or more: N m/rad or N/m; 1/s^2 with computed torque.
         damping: A number, (n,) or (N, n), 0 or more: N m s/rad or N s/m; 1/s with computed torque.
-        compensation: What of the dynamics is compensated.
+        compensation: ``"none"``, ``"gravity"`` or ``"computed_torque"``.
     """
 
     target: ArrayLike | Planned | Sequence[Planned]
@@ -57,64 +57,65 @@ class PDControl:
     compensation: str = "none"
 
     def __post_init__(self) -> None:
-        """Check target and gains, and refuse a compensation that there is not."""
+        """Check target, gains and compensation."""
         _check_target(self.target)
         choice: Any = self.compensation
         if choice not in COMPENSATIONS:
             raise ManipDynError(
-                f"compensation is {choice!r}; expected one of {', '.join(COMPENSATIONS)}"
+                f"compensation must be one of {', '.join(COMPENSATIONS)}, got {choice!r}."
             )
         for name in ("stiffness", "damping"):
-            given: Any = getattr(self, name)
+            value: Any = getattr(self, name)
             try:
-                numbers = np.array(given, dtype=np.float64)
+                numbers = np.array(value, dtype=np.float64)
             except (TypeError, ValueError, OverflowError) as error:
-                raise ManipDynError(f"{name} is {given!r}; expected numbers, 0 or more") from error
+                message = f"{name} must be numbers, 0 or more, got {value!r}."
+                raise ManipDynError(message) from error
             wrong = numbers[~(np.isfinite(numbers) & (numbers >= 0.0))]
             if wrong.size:
-                raise ManipDynError(f"{name} has {wrong[0]:g}; expected numbers, 0 or more")
+                raise ManipDynError(f"{name} must be numbers, 0 or more, got {wrong[0]:g}.")
 
 
 def _check_target(target: Any) -> None:
     listed = target if isinstance(target, (list, tuple)) else [target]
-    if listed and all(isinstance(each, Planned) for each in listed):
+    if listed and all(isinstance(plan, Planned) for plan in listed):
         return
     try:
         numbers = np.array(target if target is not None else "none", dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ManipDynError(
-            f"target is {shortened(target)}; expected positions (n,) or (N, n), a plan, or a "
-            "list of plans"
+            "target must be positions (n,) or (N, n), a plan, or a list of plans, got "
+            f"{shortened(target)}."
         ) from error
     wrong = numbers[~np.isfinite(numbers)]
     if wrong.size or not numbers.size:
-        shown = f"has {wrong[0]}" if wrong.size else "is empty"
-        raise ManipDynError(f"target {shown}; expected finite positions, rad or m")
+        shown = f"{wrong[0]}" if wrong.size else "none"
+        raise ManipDynError(f"target must be finite positions, rad or m, got {shown}.")
 
 
 class PDLaw(Feedback):
-    """The efforts of a `PDControl`; they jump where those of a plan do.
+    """The effort law of a `PDControl`, with the switches of its plan.
 
-    Compiled from the beginning; see `pd_efforts` for `arrays`.
+    It is always compiled; see `pd_efforts` for `arrays`.
     """
 
     def __init__(self, kernels: Kernels, control: PDControl, period: float):
-        """Take an arm, the control, and for how long, s, efforts of a plan are held.
+        """Set the arm, the control, and the time for which efforts of a plan are held, s.
 
         Raises:
-            ManipDynError: If target or gains have another shape than (n,), or for a plan of
-                another arm.
+            ManipDynError: If the shape of target or gains is not (n,), or for a plan of another
+                arm.
         """
         robot, n = kernels.robot, kernels.robot.n
         self._robot, self.weightless = robot, False
-        references, self._beside = _followed(kernels, control, period)
+        references, self._feedforward = _references_and_efforts(kernels, control, period)
         stiffness, damping = control.stiffness, control.damping
         gains = np.stack([_row("stiffness", stiffness, n), _row("damping", damping, n)])
-        q, v, tau, a, beside = (np.zeros(n) for _ in range(5))
+        q, v, tau, a, feedforward = (np.zeros(n) for _ in range(5))
         self._span = np.zeros(2)
         self.arrays = (
             *(np.array(robot.tau_max), q, v, tau, a),
-            *(gains, references.knots, references.states, self._span, beside),
+            *(gains, references.knots, references.states, self._span, feedforward),
         )
         module: Any = specialized(
             pd_efforts,
@@ -126,28 +127,30 @@ class PDLaw(Feedback):
         self.efforts = module.of_pd
 
     def enter(self, begin_ns: int, end_ns: int) -> None:
-        """Prepare for the time between two jumps; there, accelerations that are followed jump."""
+        """Prepare for the time between two switches, at which accelerations of a plan may jump."""
         self._span[:] = 1e-9 * begin_ns + INSIDE, 1e-9 * end_ns - INSIDE
-        self.arrays[-1][:] = self._beside.effort(begin_ns, self._span, self._span)
+        self.arrays[-1][:] = self._feedforward.effort(begin_ns, self._span, self._span)
 
     def next_switch(self, time_ns: int) -> int | None:
-        """Return the next jump of what a plan gives, or None."""
-        return self._beside.next_switch(time_ns)
+        """Return the next switch of the plan, or None."""
+        return self._feedforward.next_switch(time_ns)
 
 
-def _followed(kernels: Kernels, control: PDControl, period: float) -> tuple[References, Schedule]:
-    """Return what is followed, and the efforts that act beside the feedback."""
+def _references_and_efforts(
+    kernels: Kernels, control: PDControl, period: float
+) -> tuple[References, Schedule]:
+    """Return the references and the feedforward efforts."""
     robot, target = kernels.robot, control.target
     if isinstance(target, (list, tuple)) and target and isinstance(target[0], Planned):
         if len(target) > 1:
             raise ManipDynError(
-                f"target has {len(target)} plans; expected one for a single motion, or "
-                "simulate_many"
+                f"target must be one plan for a single motion, got {len(target)}. Use "
+                "simulate_many for several motions."
             )
         target = target[0]
     if isinstance(target, Planned):
-        beside = schedule_of if control.compensation == "none" else stops_of
-        return references_of(robot, [target], period), beside(robot, target, period)
+        feedforward = schedule_of if control.compensation == "none" else stops_of
+        return references_of(robot, [target], period), feedforward(robot, target, period)
     rest = Schedule(robot, [0], [np.zeros(robot.n)])
     return targets(_row("target", target, robot.n)[None]), rest
 
@@ -162,6 +165,7 @@ def _row(name: str, value: Any, size: int) -> Vector:
         return np.full(size, finite_array(name, value, ()))
     if len(shape) == 2 and shape[0] != 1:
         raise ManipDynError(
-            f"{name} has {shape[0]} rows; expected one for a single motion, or simulate_many"
+            f"{name} must have one row for a single motion, got {shape[0]}. Use simulate_many for "
+            "several motions."
         )
     return finite_array(name, np.ravel(np.asarray(value)) if len(shape) == 2 else value, (size,))

@@ -511,7 +511,7 @@ BAD = {
         "parameters": 3.0,
         "effort": lambda t, q, v, p: q,
     },
-    "the effort law returns an array of shape (3,); expected (2,)": {
+    "the effort law must return an array of shape (2,), got shape (3,)": {
         "effort": lambda t, q, v: np.zeros(3)
     },
     "threads is 0": {"threads": 0},
@@ -524,9 +524,14 @@ BAD = {
     "'taylor' with damping of each motion": {"damping": 1.0} | TIGHT,
     "sample_period is 0 s; expected": {"sample_period": 0.0},
     "q0 has shape (0, 2)": {"q0": np.zeros((0, 2))},
-    "expected those of 'pa10'": {"robot": md.load_robot("pa10"), "effort": PLAN, "q0": 0, "v0": 0},
+    "must have the joints of 'pa10'": {
+        "robot": md.load_robot("pa10"),
+        "effort": PLAN,
+        "q0": 0,
+        "v0": 0,
+    },
     "mass_scale has -1; expected 0 or more": {"mass_scale": -1.0},
-    "robot is 'rr'": {"robot": "rr"},
+    "robot must be a Robot": {"robot": "rr"},
 }
 
 
@@ -550,14 +555,14 @@ def test_a_start_outside_its_limits_is_named():
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"compensation": "friction"}, "compensation is 'friction'; expected one of none"),
-        ({"stiffness": -1.0}, "stiffness has -1; expected numbers, 0 or more"),
-        ({"damping": [1.0, np.nan]}, "damping has nan; expected numbers, 0 or more"),
-        ({"damping": "high"}, "damping is 'high'; expected numbers, 0 or more"),
-        ({"target": [0.0, np.nan]}, "target has nan; expected finite positions"),
-        ({"target": "home"}, r"target is 'home'; expected positions \(n,\) or \(N, n\), a plan"),
-        ({"target": []}, "target is empty; expected finite positions"),
-        ({"target": [PLAN, 0.0]}, "; expected positions .* or a list of plans"),
+        ({"compensation": "friction"}, "compensation must be one of none, .* got 'friction'"),
+        ({"stiffness": -1.0}, "stiffness must be numbers, 0 or more, got -1"),
+        ({"damping": [1.0, np.nan]}, "damping must be numbers, 0 or more, got nan"),
+        ({"damping": "high"}, "damping must be numbers, 0 or more, got 'high'"),
+        ({"target": [0.0, np.nan]}, "target must be finite positions, .* got nan"),
+        ({"target": "home"}, r"target must be positions \(n,\) or \(N, n\), a plan"),
+        ({"target": []}, "target must be finite positions, .* got none"),
+        ({"target": [PLAN, 0.0]}, "target must be positions .* or a list of plans"),
     ],
 )
 def test_a_control_that_there_is_not_is_refused(wrong, said):
@@ -600,12 +605,16 @@ def test_a_law_that_cannot_be_used_is_told_with_its_line(law, said):
 
 def test_what_is_many_is_told_where_one_is_simulated():
     for law, named, said in (
-        (md.PDControl(Q0, 1.0, 1.0), {}, "target has 11 rows; expected one for a single motion"),
-        (md.PDControl(0.0, GAINS, 1.0), {}, "stiffness has 11 rows"),
-        (md.PDControl([PLAN, PLAN], 1.0, 1.0), {}, "target has 2 plans; expected one for a sing"),
-        (lambda t, q, v, p: q, {}, r"expected \(t, q, v\)$"),
-        (lambda t, q, v: q, {"parameters": [1.0]}, r"expected \(t, q, v, p\)$"),
-        (lambda t, q, v, p: q, {"parameters": 1.0}, "parameters is 1.0; expected numbers"),
+        (md.PDControl(Q0, 1.0, 1.0), {}, "target must have one row for a single motion, got 11"),
+        (md.PDControl(0.0, GAINS, 1.0), {}, "stiffness must have one row .* got 11"),
+        (
+            md.PDControl([PLAN, PLAN], 1.0, 1.0),
+            {},
+            "must be one plan for a single motion, got 2",
+        ),
+        (lambda t, q, v, p: q, {}, r"must be a function of \(t, q, v\), got"),
+        (lambda t, q, v: q, {"parameters": [1.0]}, r"must be a function of \(t, q, v, p\), got"),
+        (lambda t, q, v, p: q, {"parameters": 1.0}, "parameters must be numbers .* got 1.0"),
         (TAU[0], {"parameters": [1.0]}, "parameters must be None unless effort is a function"),
     ):
         with pytest.raises(md.ManipDynError, match=said):

@@ -1,4 +1,4 @@
-"""Dry friction in simulations and dynamics, and what compensates it."""
+"""Dry friction in simulations and dynamics, and its compensation."""
 
 from dataclasses import replace
 from functools import cache
@@ -8,8 +8,7 @@ import pytest
 from dry_friction import Reference
 
 import manip_dyn as md
-from manip_dyn.control import Brake
-from manip_dyn.control.computed_torque import ComputedTorque, JointMotion
+from manip_dyn.control import Brake, ComputedTorque, JointMotion
 from manip_dyn.simulation import Feedback, Integrator, Simulation, held
 
 INERTIA, FRICTION = 10.0, 3.0
@@ -27,9 +26,9 @@ def coasting(integrator=None, effort=0.0, v0=1.0, duration=1.0):
 @pytest.mark.parametrize(
     "integrator",
     [Integrator(), Integrator("rkdp87", rtol=1e-10), Integrator("rosenbrock_nystrom", rtol=1e-8)],
-    ids=lambda each: each.method,
+    ids=lambda integrator: integrator.method,
 )
-def test_a_link_stops_in_finite_time_and_stays(integrator):
+def test_a_sliding_link_stops_in_finite_time_and_sticks(integrator):
     simulation = coasting(integrator)
     assert simulation.v[0] == pytest.approx(1.0 - FRICTION / INERTIA, rel=1e-12)
     simulation.advance(4_000_000_000)
@@ -47,18 +46,18 @@ def test_a_link_stops_in_finite_time_and_stays(integrator):
 
 
 def spring(t, q, v, p):
-    """Pull with a stiffness p[0] towards what moves with a speed p[1]."""
+    """Return the force of a spring of stiffness p[0] to a point with the velocity p[1]."""
     return p[0] * (p[1] * t - q)
 
 
 def interpreted_spring(t, q, v, p):
-    """Pull alike, by what numba cannot compile."""
+    """Return the same force with code that numba cannot compile."""
     return spring(float(str(t)), q, v, p)
 
 
 @pytest.mark.parametrize("kind", ["compiled", "interpreted", "brake", "weight"])
 def test_friction_acts_under_every_law(kind):
-    """Springs without stiffness, a brake with a rate of zero, the weight of a link without."""
+    """With laws whose efforts are zero: no stiffness, no brake rate, no weight."""
     simulation = Simulation(LINK, [0.0], [1.0], Integrator(step=5e-3))
     laws = {
         "compiled": lambda: Feedback(LINK, spring, parameters=[0.0, 0.0]),
@@ -73,27 +72,27 @@ def test_friction_acts_under_every_law(kind):
     assert abs(simulation.energy().residual) < 1e-12
 
 
-def test_an_effort_as_large_as_the_friction_keeps_the_speed():
+def test_an_effort_equal_to_the_friction_does_not_change_the_velocity():
     assert coasting(effort=FRICTION).v[0] == pytest.approx(1.0, rel=1e-12)
     assert coasting(effort=FRICTION, v0=0.0).v[0] == 0.0
 
 
-def test_a_link_turns_back_at_the_time_and_place_of_constant_decelerations():
-    """With the effort against it, then friction changes sides."""
+def test_a_link_reverses_with_the_accelerations_of_both_signs_of_friction():
+    """An effort against the motion; friction changes its sign at the reversal."""
     effort, stop = -2.0 * FRICTION, INERTIA / (3.0 * FRICTION)
     simulation = coasting(Integrator(step=7e-3), effort, duration=3.0)
     back = 3.0 - stop
     assert simulation.v[0] == pytest.approx(-FRICTION / INERTIA * back, rel=1e-11)
-    there = 0.5 * stop - 0.5 * FRICTION / INERTIA * back**2
-    assert simulation.q[0] == pytest.approx(there, rel=1e-11)
+    position = 0.5 * stop - 0.5 * FRICTION / INERTIA * back**2
+    assert simulation.q[0] == pytest.approx(position, rel=1e-11)
 
 
 @pytest.mark.parametrize("kind", ["compiled", "interpreted"])
-def test_a_mass_on_a_belt_sticks_and_slips_with_the_known_period(kind):
-    """Seen from the belt: a spring's far end moves on at the belt's speed.
+def test_a_mass_on_a_belt_has_the_exact_stick_slip_period(kind):
+    """In the frame of the belt the far end of the spring moves at the speed of the belt.
 
-    It sticks until the spring pulls with the static friction; then its length oscillates about
-    that of Coulomb's until the mass has the belt's speed again.
+    The mass sticks until the force reaches the static friction. Then the spring oscillates about
+    its length at Coulomb friction until the mass has the speed of the belt again.
     """
     stiffness, speed, static = 40.0, 0.1, 8.0
     arm = replace(LINK, static_friction=np.array([static]))
@@ -104,11 +103,11 @@ def test_a_mass_on_a_belt_sticks_and_slips_with_the_known_period(kind):
     simulation = Simulation(arm, [0.0], [0.0], Integrator(step=4e-3))
     simulation.law = Feedback(arm, pull, parameters=[stiffness, speed])
     first = static / (stiffness * speed)
-    rests = []
+    at_rest = []
     for time in (first - 1e-6, first + 1e-3, first + slip - 1e-3, first + slip + 1e-6):
         simulation.advance(round(time * 1e9) - simulation.time_ns)
-        rests.append(simulation.v[0] == 0.0)
-    assert rests == [True, False, False, True]
+        at_rest.append(simulation.v[0] == 0.0)
+    assert at_rest == [True, False, False, True]
     simulation.advance(round((first + period - 1e-5) * 1e9) - simulation.time_ns)
     assert simulation.v[0] == 0.0
     assert simulation.q[0] == pytest.approx(speed * period, abs=1e-8)
@@ -118,7 +117,7 @@ def test_a_mass_on_a_belt_sticks_and_slips_with_the_known_period(kind):
 
 @pytest.fixture(scope="module")
 def arm():
-    """Return two joints whose friction falls from a static level."""
+    """Return an arm of two joints with Stribeck friction."""
     return replace(
         md.load_robot("rr"),
         coulomb_friction=np.array([8.0, 3.0]),
@@ -128,7 +127,7 @@ def arm():
 
 
 def motions(arm, count):
-    """Yield states, about half of the joints at rest, and efforts near what holds the arm."""
+    """Yield states with about half of the joints at rest, and efforts near the weight."""
     rng = np.random.default_rng(1)
     for _ in range(count):
         q, v = rng.uniform(-1.5, 1.5, 2), rng.uniform(-2.0, 2.0, 2) * rng.integers(0, 2, 2)
@@ -136,39 +135,39 @@ def motions(arm, count):
         yield q, v, weight + rng.uniform(-25.0, 25.0, 2) * [1.0, 0.4]
 
 
-def test_joints_that_stick_and_slide_together_move_as_an_independent_integration_has_them(arm):
+def test_sticking_and_sliding_joints_agree_with_an_independent_integration(arm):
     changes, modes, reference = 0, set(), Reference(arm)
     for q, v, tau in motions(arm, 8):
-        found = reference.run(q, v, tau, 1.0)
-        changes += len(found) - 1
-        modes.update(tuple(mode) for *_, mode in found)
+        pieces = reference.run(q, v, tau, 1.0)
+        changes += len(pieces) - 1
+        modes.update(tuple(mode) for *_, mode in pieces)
         simulation = Simulation(arm, q, v, Integrator("rkdp87", rtol=1e-12))
         simulation.law = held(arm, tau)
         simulation.advance(1_000_000_000)
-        assert np.r_[simulation.q, simulation.v] == pytest.approx(found[-1][1], abs=2e-9)
+        assert np.r_[simulation.q, simulation.v] == pytest.approx(pieces[-1][1], abs=2e-9)
         assert abs(simulation.energy().residual) < 1e-9
     assert changes > 10
     assert len(modes) > 5
 
 
-def test_forward_dynamics_holds_what_friction_can_and_inverse_dynamics_is_its_inverse(arm):
-    kernels, reference, still = md.customize(arm), Reference(arm), np.zeros(2)
+def test_forward_dynamics_with_friction_is_the_inverse_of_inverse_dynamics(arm):
+    kernels, reference, zero = md.customize(arm), Reference(arm), np.zeros(2)
     for q, v, tau in motions(arm, 40):
-        wanted, _ = reference.moved(q, v, tau, reference.modes(q, v, tau, still))
-        found = kernels.forward_dynamics(q, v, tau)
-        assert found == pytest.approx(wanted, abs=1e-9)
+        expected, _ = reference.accelerations(q, v, tau, reference.modes(q, v, tau, zero))
+        a = kernels.forward_dynamics(q, v, tau)
+        assert a == pytest.approx(expected, abs=1e-9)
         loaded = kernels.forward_dynamics(q, v, tau, payload=np.zeros(10))
-        assert loaded == pytest.approx(wanted, abs=1e-9)
+        assert loaded == pytest.approx(expected, abs=1e-9)
         v = np.where(v == 0.0, 0.3, v)
-        effort = kernels.inverse_dynamics(q, v, found)
-        assert kernels.forward_dynamics(q, v, effort) == pytest.approx(found, abs=1e-9)
-    assert kernels.inverse_dynamics(q, still, still) == pytest.approx(
-        kernels.unchecked.inverse_dynamics(q, still, still)
+        effort = kernels.inverse_dynamics(q, v, a)
+        assert kernels.forward_dynamics(q, v, effort) == pytest.approx(a, abs=1e-9)
+    assert kernels.inverse_dynamics(q, zero, zero) == pytest.approx(
+        kernels.unchecked.inverse_dynamics(q, zero, zero)
     )
 
 
-def test_without_friction_nothing_changes():
-    """To the last bit: the program is the one of an arm that has none."""
+def test_friction_of_zero_does_not_change_the_motion():
+    """Bit by bit: the compiled code is that of an arm without friction."""
     bare = md.load_robot("one_link_horizontal", coulomb_friction=[0.0])
     runs = []
     for robot in (bare, md.load_robot("one_link_horizontal")):
@@ -179,54 +178,54 @@ def test_without_friction_nothing_changes():
     assert runs[0] == runs[1]
 
 
-def test_a_joint_that_slides_ends_at_its_limit_where_it_is_to_stop():
+def test_a_sliding_joint_may_end_the_simulation_at_its_limit():
     arm = replace(LINK, q_min=np.array([-np.inf]))
-    found = md.simulate(arm, [1.0], [3.0], [0.0], 5.0, stop_at_limits=True)
-    assert not found.success
-    assert found.q[-1] == pytest.approx(LINK.q_max, abs=1e-9)
-    gone = LINK.q_max[0] - 1.0
-    assert found.v[-1, 0] == pytest.approx(
-        np.sqrt(9.0 - 2.0 * FRICTION / INERTIA * gone), rel=1e-9
+    motion = md.simulate(arm, [1.0], [3.0], [0.0], 5.0, stop_at_limits=True)
+    assert not motion.success
+    assert motion.q[-1] == pytest.approx(LINK.q_max, abs=1e-9)
+    distance = LINK.q_max[0] - 1.0
+    assert motion.v[-1, 0] == pytest.approx(
+        np.sqrt(9.0 - 2.0 * FRICTION / INERTIA * distance), rel=1e-9
     )
 
 
-def test_friction_is_not_for_taylor_series():
+def test_taylor_series_exclude_friction():
     with pytest.raises(md.ManipDynError, match="must not be 'taylor' with Coulomb friction"):
         Simulation(LINK, [0.0], [0.0], Integrator("taylor", order=8))
 
 
-def test_bad_friction():
-    with pytest.raises(md.ManipDynError, match=r"coulomb_friction is \[-1.0\]; expected none"):
+def test_negative_friction_is_rejected():
+    with pytest.raises(md.ManipDynError, match="coulomb_friction"):
         md.load_robot("one_link_horizontal", coulomb_friction=[-1.0])
 
 
 @cache
-def followed(known, effort_rate=0.0):
-    """Return the largest error of a link that swings there and back, and its efforts."""
-    controller = ComputedTorque(known, 400.0, 40.0, 0.002, effort_rate)
+def tracked(model, effort_rate=0.0):
+    """Return the largest error of a link that swings back and forth, and its efforts."""
+    controller = ComputedTorque(model, 400.0, 40.0, 0.002, effort_rate)
     simulation, error, efforts = Simulation(LINK, [0.0], [0.0]), 0.0, []
     for k in range(2000):
         t = 0.002 * k
-        wanted = JointMotion(
-            *(0.2 * np.array([each]) for each in (1.0 - np.cos(t), np.sin(t), np.cos(t)))
+        reference = JointMotion(
+            *(0.2 * np.array([x]) for x in (1.0 - np.cos(t), np.sin(t), np.cos(t)))
         )
-        error = max(error, float(np.abs(simulation.q - wanted.q).max()))
-        efforts.append(controller.efforts(simulation.q, simulation.v, wanted).effort)
+        error = max(error, float(np.abs(simulation.q - reference.q).max()))
+        efforts.append(controller.efforts(simulation.q, simulation.v, reference).effort)
         simulation.law = held(LINK, efforts[-1])
         simulation.advance(2_000_000)
     return error, np.array(efforts)
 
 
-def test_computed_torque_compensates_friction_that_it_knows():
-    unaware, _ = followed(md.load_robot("one_link_horizontal"))
-    aware, _ = followed(LINK)
-    assert unaware == pytest.approx(FRICTION / INERTIA / 400.0, rel=0.1)
-    assert aware < 0.03 * unaware
+def test_computed_torque_compensates_the_friction_of_its_model():
+    without, _ = tracked(md.load_robot("one_link_horizontal"))
+    compensated, _ = tracked(LINK)
+    assert without == pytest.approx(FRICTION / INERTIA / 400.0, rel=0.1)
+    assert compensated < 0.03 * without
 
 
-def test_efforts_change_no_faster_than_they_may():
-    _, free = followed(LINK)
-    error, limited = followed(LINK, effort_rate=100.0)
+def test_the_rate_of_efforts_is_limited():
+    _, free = tracked(LINK)
+    error, limited = tracked(LINK, effort_rate=100.0)
     assert np.abs(np.diff(free, axis=0)).max() > 110.0 * 0.002
     assert np.abs(np.diff(limited, axis=0)).max() <= 100.0 * 0.002 * (1.0 + 1e-9)
     assert error < 1e-3

@@ -1,4 +1,4 @@
-"""The stiff double pendulum of Sandu et al. (2001) and any robot by Rosenbrock methods."""
+"""Rosenbrock methods on the stiff double pendulum of Sandu et al. (2001) and on any robot."""
 
 import numpy as np
 import pytest
@@ -7,13 +7,14 @@ from laws import swing
 from scipy.integrate import solve_ivp
 
 import manip_dyn as md
-from manip_dyn.bench.stiff import DURATION, START
 from manip_dyn.simulation import Integrator, gravity_compensation
 
 ROBOT = md.load_robot("stiff_pendulum")
+START, DURATION = np.array([2.0 * np.pi, -np.pi / 12, 0.0, 10.0]), 2.0
+"""Initial state and duration of the benchmark."""
 
 
-def free(tolerance):
+def final_state(tolerance):
     """Return the final state (4,) and the number of steps."""
     run = md.simulate(
         *(ROBOT, START[:2], START[2:], np.zeros(2), DURATION),
@@ -31,33 +32,33 @@ def test_the_dominant_eigenvalue_is_that_of_the_paper():
     assert fastest == pytest.approx(-1e5, rel=0.01)
 
 
-def test_the_final_state_is_that_of_an_independent_stiff_solver():
-    kernels, still = md.customize(ROBOT), np.zeros(2)
+def test_the_final_state_agrees_with_an_independent_stiff_solver():
+    kernels, zero = md.customize(ROBOT), np.zeros(2)
 
     def rates(_t, y):
-        return np.concatenate([y[2:], kernels.unchecked.forward_dynamics(y[:2], y[2:], still)])
+        return np.concatenate([y[2:], kernels.unchecked.forward_dynamics(y[:2], y[2:], zero)])
 
     def slopes(_t, y):
-        by_q, by_v, _ = kernels.unchecked.forward_dynamics_derivatives(y[:2], y[2:], still)
+        by_q, by_v, _ = kernels.unchecked.forward_dynamics_derivatives(y[:2], y[2:], zero)
         return np.block([[np.zeros((2, 2)), np.eye(2)], [by_q, by_v]])
 
     exact = solve_ivp(rates, (0.0, DURATION), START, "Radau", rtol=1e-12, atol=1e-12, jac=slopes)
-    np.testing.assert_allclose(free(1e-11)[0], exact.y[:, -1], atol=1e-9, rtol=0.0)
+    np.testing.assert_allclose(final_state(1e-11)[0], exact.y[:, -1], atol=1e-9, rtol=0.0)
 
 
-def test_errors_fall_with_the_tolerance_while_steps_ignore_the_fast_time_constant():
-    exact = free(1e-11)[0]
-    found = [free(tolerance) for tolerance in (1e-2, 1e-4, 1e-6)]
-    errors = [np.abs(end - exact)[[0, 2]].max() for end, _ in found]
+def test_errors_decrease_with_the_tolerance_at_few_steps():
+    exact = final_state(1e-11)[0]
+    results = [final_state(tolerance) for tolerance in (1e-2, 1e-4, 1e-6)]
+    errors = [np.abs(end - exact)[[0, 2]].max() for end, _ in results]
     assert errors[0] < 1e-1
     assert errors[1] < 1e-3
     assert errors[2] < 1e-5
-    assert max(steps for _, steps in found) < 1000  # an explicit method needs 2e5 / 3
+    assert max(steps for _, steps in results) < 1000  # an explicit method requires 2e5 / 3
 
 
 @pytest.mark.parametrize("name", ["ibm7535", "rr", "tree", "stiff_pendulum"])
 def test_linearizations_are_the_derivatives_of_the_motion(name, tmp_path):
-    """The tree has one joint of each kind."""
+    """The tree has one joint of each type."""
     robot = md.load_robot(random_tree(tmp_path, 1, joints=3) if name == "tree" else name)
     kernels, n = md.customize(robot), robot.n
     q, v, tau = random_state(robot, np.random.default_rng(3))
@@ -81,7 +82,7 @@ def test_linearizations_are_the_derivatives_of_the_motion(name, tmp_path):
 
 
 @pytest.mark.parametrize("law", ["feedback", "weightless"])
-def test_a_simulation_converges_with_order_four_under_laws(law):
+def test_rosenbrock_nystrom_has_order_four_under_effort_laws(law):
     robot = md.load_robot({"feedback": "ibm7535", "weightless": "rr"}[law])
     effort = swing if law == "feedback" else gravity_compensation(robot)
     q, v = np.array([0.5, 0.3]), np.array([1.0, -1.0])
@@ -90,13 +91,13 @@ def test_a_simulation_converges_with_order_four_under_laws(law):
         for step in (0.02, 0.01, 0.005)
     ]
     exact = md.simulate(robot, q, v, effort, 1.0, 2e-4, 1.0, method="rk4")
-    wanted = [*exact.q[-1], *exact.v[-1], exact.energy[-1, 2]]
+    expected = [*exact.q[-1], *exact.v[-1], exact.energy[-1, 2]]
     ends = [np.array([*run.q[-1], *run.v[-1], run.energy[-1, 2]]) for run in runs]
-    errors = [np.abs(end - wanted).max() for end in ends]
+    errors = [np.abs(end - expected).max() for end in ends]
     assert np.polyfit([0, 1, 2], -np.log2(errors), 1)[0] > 3.7
 
 
-def test_energy_balances_on_the_stiff_pendulum_with_the_work_as_a_quadrature():
+def test_the_energy_of_the_stiff_pendulum_is_balanced():
     run = md.simulate(
         ROBOT, START[:2], START[2:], [0.0, 0.0], DURATION, method="rosenbrock_nystrom", rtol=1e-9
     )
@@ -105,7 +106,7 @@ def test_energy_balances_on_the_stiff_pendulum_with_the_work_as_a_quadrature():
     assert run.statistics.evaluations < 10_000
 
 
-def test_the_integrator_is_accepted_with_tolerances_and_with_steps():
+def test_integrators_report_implicit_and_adaptive_methods():
     assert Integrator("rosenbrock_nystrom", rtol=1e-4).implicit
     assert not Integrator("rosenbrock_w").adaptive
     assert not Integrator("rk4").implicit
