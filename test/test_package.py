@@ -1,4 +1,4 @@
-"""package.xml names what is imported and started, by keys that exist; setup.py says the same."""
+"""Dependencies of package.xml and setup.py: complete, consistent, and with existing keys."""
 
 import ast
 import os
@@ -13,52 +13,54 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 MANIFEST = ElementTree.parse(ROOT / "package.xml").getroot()
-RUN = {each.text: each.get("version_gte") for each in MANIFEST.iter("exec_depend")}
-TEST = {each.text for each in MANIFEST.iter("test_depend")}
+RUN = {element.text: element.get("version_gte") for element in MANIFEST.iter("exec_depend")}
+TEST = {element.text for element in MANIFEST.iter("test_depend")}
 ROSDISTRO = os.environ.get("ROSDISTRO", "")
-"""A clone of ros/rosdistro, where there is one."""
+"""Path of a clone of ros/rosdistro, or ""."""
 PYTHON = ("argcomplete", "matplotlib", "numba", "numpy", "rich", "scipy", "yaml")
 KEYS = {name: f"python3-{name}" for name in PYTHON}
 KEYS |= {"llvmlite": KEYS["numba"]}
-"""Keys of modules whose key is not their name; numba brings llvmlite."""
+"""Module -> rosdep key if it differs; numba depends on llvmlite."""
 WHEELS = {"pin": "pinocchio", "pyyaml": "python3-yaml"}
-"""Keys of PyPI's names."""
+"""Name on PyPI -> rosdep key."""
 WITH_VISER = {"PIL", "trimesh"}
-"""What the extra `view` has; viser has no key, see package.xml."""
+"""Modules of the extra `view`; viser has no key, see package.xml."""
 FROM_PIP = {"torch", "jax", "sksundae"}
-"""Extras whose libraries only pip has, see package.xml."""
+"""Modules of extras that are available by pip only, see package.xml."""
 
 
 def files(folder):
-    """All files of a folder; peers that only `manip_dyn bench` times are nobody's need."""
+    """Return the files of a folder without benchmarks, whose peers are optional."""
     return [path for path in sorted((ROOT / folder).rglob("*.py")) if "bench" not in path.parts]
 
 
 def imported():
-    """Top-level modules that the package and its launch files import."""
+    """Yield the top-level modules that the package and its launch files import."""
     for path in (*files("manip_dyn"), *files("launch")):
-        yield from (each.module.partition(".")[0] for each in layout.imports(path))
+        yield from (item.module.partition(".")[0] for item in layout.imports(path))
 
 
 def started():
-    """Packages whose executables launch files start."""
+    """Yield the packages of the executables in launch files."""
     for path in files("launch"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-            named = [each.value for each in call.keywords if each.arg == "package"]
+            values = [item.value for item in call.keywords if item.arg == "package"]
             if isinstance(call.func, ast.Name) and call.func.id == "viewer":
-                named += call.args[:1]
-            yield from (each.value for each in named if isinstance(each, ast.Constant))
+                values += call.args[:1]
+            yield from (item.value for item in values if isinstance(item, ast.Constant))
 
 
-def test_all_that_is_imported_is_a_dependency():
-    others = set(imported()) - set(sys.stdlib_module_names) - {"manip_dyn"} - WITH_VISER - FROM_PIP
-    others -= {"mujoco", "pydrake"}  # `manip_dyn check` compares with those that are there
-    assert {"rclpy", "numba", "llvmlite", "launch"} <= others
-    assert {KEYS.get(name, name) for name in others} <= set(RUN)
+def test_imported_modules_are_dependencies():
+    modules = (
+        set(imported()) - set(sys.stdlib_module_names) - {"manip_dyn"} - WITH_VISER - FROM_PIP
+    )
+    modules -= {"mujoco", "pydrake"}  # optional peers of `manip_dyn check`
+    assert {"rclpy", "numba", "llvmlite", "launch"} <= modules
+    assert {KEYS.get(name, name) for name in modules} <= set(RUN)
 
 
-def test_all_that_launch_files_start_is_a_dependency():
+def test_started_packages_are_dependencies():
     assert {"manip_dyn", "rviz2", "robot_state_publisher"} <= set(started())
     assert set(started()) <= {*RUN, "manip_dyn"}
     assert "ros2launch" in RUN
@@ -68,19 +70,18 @@ def test_lower_bounds_are_those_of_setup():
     text = (ROOT / "setup.py").read_text(encoding="utf-8")
     bounds = dict(re.findall(r'"([\w-]+)>=([\d.]+)"', text[text.index("install_requires") :]))
     assert {"pin", "numba"} <= set(bounds)
-    bounds.pop("llvmlite")  # numba's choice where packages are a distribution's
+    bounds.pop("llvmlite")  # determined by numba in a distribution
     for name, bound in bounds.items():
-        given = RUN.get(WHEELS.get(name, KEYS.get(name, name)))
-        assert given is None or numbers(given) == numbers(bound), name
+        lower = RUN.get(WHEELS.get(name, KEYS.get(name, name)))
+        assert lower is None or numbers(lower) == numbers(bound), name
 
 
 def numbers(version):
-    """A version to compare: 6.0 is 6."""
+    """Return a version as numbers without trailing zeros: 6.0 equals 6."""
     return tuple(map(int, re.sub(r"(\.0)+$", "", version).split(".")))
 
 
-def test_the_oldest_versions_that_are_tested_are_the_lower_bounds():
-    """Those of all that is always installed."""
+def test_lower_bounds_of_required_packages_are_tested():
     oldest = (ROOT / "test" / "oldest.txt").read_text(encoding="utf-8")
     text = (ROOT / "setup.py").read_text(encoding="utf-8")
     needed = text[text.index("install_requires") : text.index("extras_require")]
@@ -91,8 +92,8 @@ def test_the_oldest_versions_that_are_tested_are_the_lower_bounds():
         assert tested[: len(numbers(bound))] == numbers(bound), name
 
 
-def test_nothing_of_the_test_options_needs_a_plugin():
-    # colcon test has Ubuntu's pytest alone; the Makefile adds workers.
+def test_the_options_of_pytest_need_no_plugin():
+    # colcon test has Ubuntu's pytest without plugins; the Makefile adds workers.
     options = re.search(r'^addopts = "(.*)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
     own = {"-ra", "--import-mode=importlib", "--strict-markers", "--durations=10"}
     without = {"-p", "no:launch_testing", "no:launch_ros"}
@@ -100,8 +101,8 @@ def test_nothing_of_the_test_options_needs_a_plugin():
 
 
 @pytest.mark.skipif(not ROSDISTRO, reason="ROSDISTRO names no clone of ros/rosdistro")
-def test_every_key_is_known_for_jazzy_on_noble():
-    known = set()
+def test_every_key_exists_for_jazzy_on_noble():
+    keys = set()
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     for name in ("base", "python"):
         text = (Path(ROSDISTRO) / "rosdep" / f"{name}.yaml").read_text(encoding="utf-8")
@@ -109,9 +110,9 @@ def test_every_key_is_known_for_jazzy_on_noble():
             ubuntu = systems.get("ubuntu")
             if isinstance(ubuntu, dict):
                 ubuntu = ubuntu.get("noble", ubuntu.get("*"))
-            known |= {key} if ubuntu else set()
+            keys |= {key} if ubuntu else set()
     text = (Path(ROSDISTRO) / "jazzy" / "distribution.yaml").read_text(encoding="utf-8")
     for name, repository in yaml.load(text, loader)["repositories"].items():
         released = repository.get("release", {})
-        known |= set(released.get("packages", [name])) if "version" in released else set()
-    assert {*RUN, *TEST} - known == set()
+        keys |= set(released.get("packages", [name])) if "version" in released else set()
+    assert {*RUN, *TEST} - keys == set()
