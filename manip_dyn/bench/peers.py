@@ -20,9 +20,10 @@ import numpy as np
 import pinocchio
 
 from manip_dyn.bench.timing import Call, Candidate
+from manip_dyn.codegen.generation.kernel_source import trace
 from manip_dyn.codegen.rigid_body import dynamics
 from manip_dyn.codegen.rigid_body.bodies import joint_poses, rigid_bodies
-from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, trace
+from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
 from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.core.checks import Vector
 from manip_dyn.integration import METHODS, RungeKutta

@@ -15,9 +15,8 @@ from manip_dyn.codegen.backend.straight_line import (
 from manip_dyn.codegen.backend.vectors import (
     LANES as LANES,
 )
-from manip_dyn.codegen.generation.kernel_modules import (
-    program_text as program_text,
-)
+from manip_dyn.codegen.generation.kernel_source import program_text as program_text
+from manip_dyn.codegen.generation.kernel_source import trace as trace
 from manip_dyn.codegen.kernel_addresses import (
     addresses as addresses,
 )
@@ -44,9 +43,6 @@ from manip_dyn.codegen.rigid_body.catalogue import (
 )
 from manip_dyn.codegen.rigid_body.catalogue import (
     argument_size as argument_size,
-)
-from manip_dyn.codegen.rigid_body.catalogue import (
-    trace as trace,
 )
 from manip_dyn.codegen.rigid_body.equations import (
     Equations as Equations,

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from manip_dyn.codegen.backend.straight_line import LANES
+from manip_dyn.codegen.backend.vectors import LANES
 from manip_dyn.codegen.generation.kernel_modules import kernel_of
 from manip_dyn.codegen.rigid_body.catalogue import (
     BATCH,
@@ -27,7 +27,6 @@ from manip_dyn.codegen.rigid_body.catalogue import (
     Declaration,
     argument_size,
 )
-from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.core.arrays import address_for, call_writing
 from manip_dyn.core.checks import Vector, finite_array, finite_vector
 from manip_dyn.core.compiled import PLAIN, compiled, inlined
@@ -96,6 +95,8 @@ def _set_signature(function: Any, name: str, owner: str, options: Sequence[Param
 
 
 def _purpose(name: str) -> str:
+    from manip_dyn.codegen.rigid_body.equations import Equations
+
     return (getattr(Equations, name).__doc__ or "").strip().replace("\n        ", "\n")
 
 

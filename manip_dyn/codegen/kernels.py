@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property, lru_cache
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.codegen.generation.kernel_modules import kernel_module
-from manip_dyn.codegen.generation.taylor_series import Taylor
 from manip_dyn.codegen.interfaces import Batch, Checked, InPlace, describe
-from manip_dyn.codegen.operation_counts import Report, operation_report
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
 from manip_dyn.core.checks import Matrix, Tensor, Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.linear_algebra import box_minimum
 from manip_dyn.robot import Robot, check_inertia_tensor
 from manip_dyn.robot.model import checked_robot
+
+if TYPE_CHECKING:
+    from manip_dyn.codegen.generation.taylor_series import Taylor
+    from manip_dyn.codegen.operation_counts import Report
 
 
 def holding_friction(static: Vector, mass: Matrix, drive: Vector, resting: Vector) -> Vector:
@@ -307,16 +310,22 @@ class Kernels:
     @cached_property
     def series(self) -> Taylor:
         """The compiled recurrences for the Taylor coefficients of the motion."""
+        from manip_dyn.codegen.generation.taylor_series import Taylor
+
         return Taylor(self.robot)
 
     @cached_property
     def series_with_work(self) -> Taylor:
         """The recurrences with the work of efforts and damping, J, as last entry of the state."""
+        from manip_dyn.codegen.generation.taylor_series import Taylor
+
         return Taylor(self.robot, "motion_and_work")
 
     # ---------------------------------------------------------------------- counts
     def report(self) -> Report:
         """Return the arithmetic operations of every kernel before and after customization."""
+        from manip_dyn.codegen.operation_counts import operation_report
+
         return operation_report(self.robot, self.frame)
 
 

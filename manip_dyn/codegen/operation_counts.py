@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
+from manip_dyn.codegen.generation.kernel_source import trace
 from manip_dyn.codegen.rigid_body.catalogue import (
     DECLARATIONS,
     LONGEST,
     Declaration,
     argument_size,
-    trace,
 )
 from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.robot import Robot

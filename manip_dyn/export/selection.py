@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from manip_dyn.codegen.rigid_body.catalogue import (
-    BY_NAME,
-    LONGEST,
-    Declaration,
-    Function,
-    trace,
-)
+from manip_dyn.codegen.generation.kernel_source import Function, trace
+from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, LONGEST, Declaration
 from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.codegen.rigid_body.graph import Graph
 from manip_dyn.core.errors import ManipDynError, closest

@@ -9,17 +9,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from manip_dyn.codegen.backend.straight_line import LANES
-from manip_dyn.codegen.backend.vectors import on_stack
-from manip_dyn.codegen.generation.kernel_modules import module_text, robot_module
+from manip_dyn.codegen.backend.vectors import LANES, on_stack
+from manip_dyn.codegen.generation.kernel_modules import robot_module
+from manip_dyn.codegen.generation.kernel_source import Function, module_text
 from manip_dyn.codegen.rigid_body import vectors
-from manip_dyn.codegen.rigid_body.catalogue import (
-    BATCH,
-    Declaration,
-    Function,
-    Shape,
-    argument_size,
-)
+from manip_dyn.codegen.rigid_body.catalogue import BATCH, Declaration, Shape, argument_size
 from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.codegen.rigid_body.graph import Graph, Scalar, gradient, rates
 from manip_dyn.core.cache import source_of

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manip_dyn.codegen.backend.straight_line import LANES
+from manip_dyn.codegen.backend.vectors import LANES
 from manip_dyn.codegen.rigid_body.bodies import rigid_bodies
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled, inlined

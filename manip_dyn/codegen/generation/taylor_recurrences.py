@@ -6,8 +6,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from manip_dyn.codegen.backend.convolution import Factors, padded
-from manip_dyn.codegen.generation.kernel_modules import operand_text, operation_text
-from manip_dyn.codegen.rigid_body.catalogue import Function
+from manip_dyn.codegen.generation.kernel_source import Function, operand_text, operation_text
 from manip_dyn.codegen.rigid_body.graph import Operation
 
 SINES = ("sin", "cos")

@@ -14,15 +14,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.codegen.backend.convolution import Factors, padded
-from manip_dyn.codegen.backend.straight_line import LANES
+from manip_dyn.codegen.backend.vectors import LANES
 from manip_dyn.codegen.generation import power_series
 from manip_dyn.codegen.generation.kernel_modules import robot_module
+from manip_dyn.codegen.generation.kernel_source import trace
 from manip_dyn.codegen.generation.taylor_recurrences import (
     LaneColumns,
     LaneSeriesWriter,
     SeriesWriter,
 )
-from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, trace
+from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
 from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.core.checks import Matrix, Vector, finite_array, finite_vector
 from manip_dyn.core.errors import ManipDynError

@@ -1,14 +1,10 @@
-"""Catalogue of kernels: names, arguments and shapes, and their expression graphs."""
+"""Catalogue of kernels: names, arguments and shapes."""
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
-
-from manip_dyn.codegen.rigid_body.equations import Equations
-from manip_dyn.codegen.rigid_body.graph import Graph, Scalar
+from collections.abc import Callable
+from typing import NamedTuple
 
 Shape = tuple[int, ...]
 
@@ -99,48 +95,3 @@ def argument_size(argument: str, n: int) -> int:
     """Return the number of entries of an argument for n joints."""
     sizes = {"payload": 10, "wrench": 6, "y": 2 * n, "drive": 2 * n, "inertias": 10 * n}
     return sizes.get(argument, n)
-
-
-Entry = tuple[tuple[int, ...], Scalar]
-"""Index in the output array, and value."""
-
-
-class Function(NamedTuple):
-    """A kernel as an expression graph: declaration, graph, and the output's shape and entries."""
-
-    declaration: Declaration
-    graph: Graph
-    shape: Shape
-    entries: list[Entry]
-
-    @property
-    def name(self) -> str:
-        """The name of the kernel."""
-        return self.declaration.name
-
-    @property
-    def outputs(self) -> list[Scalar]:
-        """The values of the entries."""
-        return [value for _, value in self.entries]
-
-
-def trace(equations: Equations, declaration: Declaration) -> Function:
-    """Return a kernel's equations as an expression graph."""
-    graph, n = Graph(), equations.n
-    inputs = [
-        [graph.input(f"{name}[{i}]") for i in range(argument_size(name, n))]
-        for name in declaration.arguments
-    ]
-    result = getattr(equations, declaration.name)(*inputs)
-    shape = declaration.shape(n)
-    indices = itertools.product(*map(range, shape))
-    values = [graph.lift(value) for value in _flat(result)]
-    return Function(declaration, graph, shape, list(zip(indices, values, strict=True)))
-
-
-def _flat(values: Any) -> Iterator[Any]:
-    for value in values:
-        if isinstance(value, list):
-            yield from _flat(value)
-        else:
-            yield value

@@ -14,8 +14,8 @@ from manip_dyn.codegen.backend.statements import (
     needs_division,
     parsed,
 )
-from manip_dyn.codegen.generation.kernel_modules import program_text
-from manip_dyn.codegen.rigid_body.catalogue import Function, argument_size
+from manip_dyn.codegen.generation.kernel_source import Function, program_text
+from manip_dyn.codegen.rigid_body.catalogue import argument_size
 from manip_dyn.export.c99.language import Precision, c_name, letters
 
 SYMBOLS: dict[type[ast.operator], str] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from manip_dyn.codegen.rigid_body.catalogue import Function
+from manip_dyn.codegen.generation.kernel_source import Function
 from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.files import write_atomically

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manip_dyn.codegen.generation.kernel_modules import program_text
-from manip_dyn.codegen.rigid_body.catalogue import Function, argument_size
+from manip_dyn.codegen.generation.kernel_source import Function, program_text
+from manip_dyn.codegen.rigid_body.catalogue import argument_size
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.export.c99.kernels import Style
 from manip_dyn.export.c99.language import DOUBLE, SINGLE, Precision, c_name

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from manip_dyn.codegen.backend.convolution import Factors
 from manip_dyn.codegen.backend.statements import parsed
+from manip_dyn.codegen.generation.kernel_source import trace
 from manip_dyn.codegen.generation.taylor_recurrences import SeriesWriter
-from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, trace
+from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
 from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.export.c99.kernels import CWriter, Source, Style, head, unused
 

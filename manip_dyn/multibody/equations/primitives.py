@@ -27,9 +27,9 @@ from numba.np import arrayobj
 from manip_dyn import codegen
 from manip_dyn.codegen.backend.statements import Program
 from manip_dyn.codegen.backend.straight_line import plain_one_state
-from manip_dyn.codegen.generation.kernel_modules import program_text
+from manip_dyn.codegen.generation.kernel_source import Entry, Function, program_text
 from manip_dyn.codegen.rigid_body import vectors as vec
-from manip_dyn.codegen.rigid_body.catalogue import Declaration, Entry, Function
+from manip_dyn.codegen.rigid_body.catalogue import Declaration
 from manip_dyn.codegen.rigid_body.graph import Graph, Scalar, derivatives, gradient, rates
 from manip_dyn.core.cache import generated_module, source_of
 from manip_dyn.core.compiled import PLAIN, compiled

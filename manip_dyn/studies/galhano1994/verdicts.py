@@ -22,7 +22,8 @@ import numpy as np
 
 from manip_dyn.bench.timing import median_seconds
 from manip_dyn.codegen import Kernels
-from manip_dyn.codegen.generation.kernel_modules import looped_text, robot_module
+from manip_dyn.codegen.generation.kernel_modules import robot_module
+from manip_dyn.codegen.generation.kernel_source import looped_text
 from manip_dyn.codegen.operation_counts import operation_report
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
 from manip_dyn.core.compiled import compiled
