@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 from pictures import save_roughly
 
+import manip_dyn as md
 from manip_dyn.cli import main
 from manip_dyn.codegen import customize
-from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.files import share_directory
 from manip_dyn.planning import plan_zero_net_work
-from manip_dyn.studies import fan2003
-from manip_dyn.studies.report import read_settings
+from manip_dyn.studies import fan2003, report
 
 SWITCH_65 = np.array([0.4471, 0.0142])
 TWO_LINKS = {  # Fan (2003), eqs. 6.64, 6.69, 6.72
@@ -32,7 +30,7 @@ RP = {  # table 5.2: r1, I01, m2, limits
 @pytest.fixture(scope="module")
 def findings():
     """Sections 4.1 (one link) and table 5.3."""
-    settings = read_settings("fan2003", fan2003.Settings)
+    settings = report.read_settings("fan2003", fan2003.Settings)
     grid = replace(settings.grid, trials=60, full=60)
     settings = replace(settings, grid=grid, late=(0.0,))
     one, table = fan2003.recompute("section4.1", settings), fan2003.recompute("table5.3", settings)
@@ -45,7 +43,7 @@ def case(findings, name):
 
 
 def arm(name):
-    return fan2003.build_arm(name, read_settings("fan2003", fan2003.Settings).arms[name])
+    return fan2003.build_arm(name, report.read_settings("fan2003", fan2003.Settings).arms[name])
 
 
 # --------------------------------------------------------------------------- arms
@@ -103,7 +101,7 @@ def test_the_printed_positions_under_the_literal_laws(table, shift, arrivals):
 
     The motions of 5.4 and 6.2 do not arrive.
     """
-    settings = read_settings("fan2003", fan2003.Settings)
+    settings = report.read_settings("fan2003", fan2003.Settings)
     motion = settings.cases[table]
     printed_ = fan2003.PUBLISHED["cases"][table]["zero_net_work"]["q_switch"]
     q_switch = np.array([np.nan if q is None else q for q in printed_])
@@ -133,7 +131,7 @@ def test_the_literal_elbow_law_is_eq_6_55():
 
 
 def test_rounding_and_late_decisions_vary_the_arrival():
-    settings = read_settings("fan2003", fan2003.Settings)
+    settings = report.read_settings("fan2003", fan2003.Settings)
     robot, start = arm("cylindrical"), np.array([np.pi / 4, 0.0])
     findings = fan2003.spread(
         robot, start, np.zeros(2), np.array([0.3927, np.nan]), 1e-4, 5e-5, (0.0, 1e-4)
@@ -146,7 +144,7 @@ def test_rounding_and_late_decisions_vary_the_arrival():
 
 
 def test_peak_works_are_kinetic_energies_and_decrease_without_the_load():
-    settings = read_settings("fan2003", fan2003.Settings)
+    settings = report.read_settings("fan2003", fan2003.Settings)
     robot = arm("ibm7535")
     rng = np.random.default_rng(1)
     q, v = rng.normal(size=(2, 5, 2))
@@ -159,7 +157,7 @@ def test_peak_works_are_kinetic_energies_and_decrease_without_the_load():
 
 
 def test_decoupled_links_are_double_integrators():
-    settings = read_settings("fan2003", fan2003.Settings)
+    settings = report.read_settings("fan2003", fan2003.Settings)
     m = customize(fan2003.decoupled_arm(settings.decoupled)).unchecked.mass_matrix(
         np.array([0.3, -0.2])
     )
@@ -183,7 +181,7 @@ def test_claims_are_judged_from_the_cases(findings):
 
 
 def test_the_backup_arrives_later_than_new_motions(monkeypatch):
-    settings = read_settings("fan2003", fan2003.Settings)
+    settings = report.read_settings("fan2003", fan2003.Settings)
     robot = arm("ibm7535")
     plan = plan_zero_net_work(robot, settings.cases["6.2"].start, [0.0, 0.0])
     monkeypatch.setattr("manip_dyn.studies.fan2003.backup.LONGEST", plan.t_final + 1.0)
@@ -216,7 +214,10 @@ def test_printed_switches_are_compared_with_an_extremal():
 
 def test_pd_control_of_a_linear_arm_matches_its_closed_form():
     """I q'' = -Kp q - Kd q', critically damped, far from the limits: (1 + w t) exp(-w t) q0."""
-    robot, gains = arm("one_link_horizontal"), read_settings("fan2003", fan2003.Settings).pd["6.2"]
+    robot, gains = (
+        arm("one_link_horizontal"),
+        report.read_settings("fan2003", fan2003.Settings).pd["6.2"],
+    )
     gains = replace(gains, kp=(10.0,), kd=(20.0,))
     pd, trace = fan2003.pd_control(robot, np.array([0.5]), gains, 1e-2, 3.0)
     assert trace.q[:, 0] == pytest.approx(0.5 * (1.0 + trace.time) * np.exp(-trace.time), abs=1e-7)
@@ -301,7 +302,7 @@ def test_json_text_and_files_agree(findings, tmp_path, monkeypatch):
 
 
 def test_every_case_has_an_arm_and_an_item():
-    settings = read_settings("fan2003", fan2003.Settings)
+    settings = report.read_settings("fan2003", fan2003.Settings)
     assert set(settings.cases) == set(fan2003.CASES)
     assert len(fan2003.ITEMS) == 3 + 8 + 4  # section 3.1.3, backup, claims, all
     for name, motion in settings.cases.items():
@@ -377,12 +378,12 @@ def test_items_that_are_not_computed_are_rejected(name, message, capsys):
     ],
 )
 def test_bad_settings_are_rejected(change, words, tmp_path):
-    shipped = (share_directory() / "config" / "fan2003.yaml").read_text()
+    shipped = report.settings_file("fan2003").read_text()
     assert change[0] in shipped
     file = tmp_path / "changed.yaml"
     file.write_text(shipped.replace(change[0], change[1], 1))
-    with pytest.raises(ManipDynError) as error:
-        read_settings("fan2003", fan2003.Settings, file)
+    with pytest.raises(md.ManipDynError) as error:
+        report.read_settings("fan2003", fan2003.Settings, file)
     assert words in str(error.value)
     assert str(error.value).startswith(f"'{file}': ")
 
@@ -399,6 +400,6 @@ def test_bad_settings_are_rejected(change, words, tmp_path):
     ],
 )
 def test_bad_arms_are_rejected(changes, words):
-    with pytest.raises(ManipDynError) as error:
+    with pytest.raises(md.ManipDynError) as error:
         fan2003.build_arm("arm", fan2003.Arm("cylindrical", **changes))
     assert words in str(error.value)

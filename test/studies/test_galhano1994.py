@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 from pictures import save_roughly
 
+import manip_dyn as md
 from manip_dyn.cli import main
-from manip_dyn.codegen.operation_counts import operation_report
-from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.files import share_directory
-from manip_dyn.studies import galhano1994
-from manip_dyn.studies.report import Claim, read_settings, with_alternatives
+from manip_dyn.codegen import operation_report
+from manip_dyn.studies import galhano1994, report
 
 METHODS = {"fig3": ("rk2", "rk4"), **dict.fromkeys(galhano1994.FAMILIES[1:], ("rkf45",))}
 """A single pair for all families is compiled once."""
@@ -22,7 +20,7 @@ METHODS = {"fig3": ("rk2", "rk4"), **dict.fromkeys(galhano1994.FAMILIES[1:], ("r
 
 @pytest.fixture(scope="module")
 def settings():
-    shipped = read_settings("galhano1994", galhano1994.Settings)
+    shipped = report.read_settings("galhano1994", galhano1994.Settings)
     return replace(
         shipped,
         motions={"rr": shipped.motions["rr"]},
@@ -175,10 +173,13 @@ def test_a_verdict_that_depends_on_10_percent_of_time_has_an_alternative():
     close = [c for factor in (1.0, 1.3) for c in galhano1994.at_equal_times(pair, 1.0, factor)]
     assert {c.holds for c in close} == {True, False}
     first, shifted = (
-        Claim("k", "m", tuple(galhano1994.at_equal_times(pair, 1.0, s))) for s in (1.0, 1.3)
+        report.Claim("k", "m", tuple(galhano1994.at_equal_times(pair, 1.0, s))) for s in (1.0, 1.3)
     )
-    assert with_alternatives(first, [first]).verdict == "confirmed"
-    assert with_alternatives(first, [shifted]).verdict == "confirmed (refuted with times 10% off)"
+    assert report.with_alternatives(first, [first]).verdict == "confirmed"
+    assert (
+        report.with_alternatives(first, [shifted]).verdict
+        == "confirmed (refuted with times 10% off)"
+    )
 
 
 def test_plain_loops_compute_the_same_with_more_operations(findings, settings):
@@ -263,11 +264,11 @@ def test_only_files_require_matplotlib(monkeypatch, capsys, tmp_path):
     ],
 )
 def test_bad_settings_are_rejected(change, words, tmp_path):
-    shipped = (share_directory() / "config" / "galhano1994.yaml").read_text()
+    shipped = report.settings_file("galhano1994").read_text()
     file = tmp_path / "changed.yaml"
     file.write_text(shipped.replace(*change))
-    with pytest.raises(ManipDynError) as error:
-        read_settings("galhano1994", galhano1994.Settings, file)
+    with pytest.raises(md.ManipDynError) as error:
+        report.read_settings("galhano1994", galhano1994.Settings, file)
     assert words in str(error.value)
     assert str(error.value).startswith(f"'{file}': ")
 
@@ -276,6 +277,6 @@ def test_every_embedded_method_of_table_1_is_in_a_figure():
     used = {
         name
         for figure in galhano1994.FAMILIES
-        for name in read_settings("galhano1994", galhano1994.Settings).methods[figure]
+        for name in report.read_settings("galhano1994", galhano1994.Settings).methods[figure]
     }
     assert used == set(galhano1994.PUBLISHED["stages"])

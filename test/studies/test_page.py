@@ -10,34 +10,8 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.cli import main
-from manip_dyn.core.errors import ManipDynError
-from manip_dyn.studies import PAPERS, galhano1994, paper
+from manip_dyn.studies import PAPERS, galhano1994, paper, report
 from manip_dyn.studies import page as studies_page
-from manip_dyn.studies.report import (
-    AT_THE_LIMIT,
-    MISSING,
-    Chart,
-    Claim,
-    Evidence,
-    Findings,
-    Item,
-    Line,
-    Panel,
-    Table,
-    claims_markdown,
-    claims_page_table,
-    counted,
-    html_page,
-    items_table,
-    kind_of,
-    markdown,
-    parts,
-    read_items,
-    read_record,
-    read_settings,
-    stale,
-    with_alternatives,
-)
 
 ROOT = Path(md.__file__).parents[1]
 RUNS = ROOT / "docs" / "studies"
@@ -53,7 +27,7 @@ def test_the_page_matches_the_stored_runs():
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_a_stored_run_has_a_clean_commit_and_all_items(name):
-    record = read_record(RUNS / f"{name}.json")
+    record = report.read_record(RUNS / f"{name}.json")
     assert record.paper == name
     assert not record.setting["commit"].endswith("-dirty")
     assert record.tables
@@ -62,10 +36,10 @@ def test_a_stored_run_has_a_clean_commit_and_all_items(name):
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_all_items_of_a_paper_have_a_status(name):
-    record, items = read_record(RUNS / f"{name}.json"), read_items(STUDIES / name)
+    record, items = report.read_record(RUNS / f"{name}.json"), report.read_items(STUDIES / name)
     assert items
-    for item, row in zip(items, items_table(items, record).rows, strict=True):
-        assert MISSING not in row[2], (item, row[2])
+    for item, row in zip(items, report.items_table(items, record).rows, strict=True):
+        assert report.MISSING not in row[2], (item, row[2])
         tests = [name.partition("test: ")[2] for name in item.evidence if name[:6] == "test: "]
         assert [file for file in tests if not (ROOT / file).is_file()] == []
         if item.command:
@@ -96,15 +70,15 @@ CHEAP = [
 def test_cheap_rows_are_reproduced(name, item):
     settings = None
     if item == "fig7":
-        settings = quickly(read_settings(name, galhano1994.Settings))
+        settings = quickly(report.read_settings(name, galhano1994.Settings))
     findings = paper(name).recompute(item, settings).record(0.0)
     assert findings.tables
-    assert stale(read_record(RUNS / f"{name}.json"), findings) == []
+    assert report.stale(report.read_record(RUNS / f"{name}.json"), findings) == []
 
 
 # ----------------------------------------------------------------- records and pages
 @dataclass(frozen=True)
-class Example(Findings):
+class Example(report.Findings):
     paper = "nobody1900"
     published = MappingProxyType(
         {
@@ -116,7 +90,7 @@ class Example(Findings):
 
     value: float = 1.0
     seconds: float = 1.0
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[report.Claim, ...] = ()
 
     def paragraphs(self):
         yield ""
@@ -127,28 +101,28 @@ class Example(Findings):
     def csv_tables(self):
         rows = (("a", self.value, "reproduced", self.seconds), ("b", 2.0, "differs", 3.0))
         head = ("case", "value", "status", "CPU s")
-        yield Table("numbers", "A table", head, rows, timed=("CPU s",))
-        yield Table("long", "Too long for a page", ("k",), tuple((k,) for k in range(500)))
+        yield report.Table("numbers", "A table", head, rows, timed=("CPU s",))
+        yield report.Table("long", "Too long for a page", ("k",), tuple((k,) for k in range(500)))
 
     def pictures(self):
-        panel = Panel("", "x", "y", (Line("", (0.0, 1.0), (0.0, 1.0)),))
-        yield Chart("curve", 'A "curve"', (panel,), 1, (2.0, 2.0))
+        panel = report.Panel("", "x", "y", (report.Line("", (0.0, 1.0), (0.0, 1.0)),))
+        yield report.Chart("curve", 'A "curve"', (panel,), 1, (2.0, 2.0))
 
 
 def claim(key, *holds, number=1.5, counted=""):
-    cases = tuple(Evidence(f"{k}", number, h) for k, h in enumerate(holds))
-    return Claim(key, "ratio; above 1", cases, counted=counted)
+    cases = tuple(report.Evidence(f"{k}", number, h) for k, h in enumerate(holds))
+    return report.Claim(key, "ratio; above 1", cases, counted=counted)
 
 
 @pytest.fixture
 def findings():
-    falls = with_alternatives(claim("falls", False, False), [claim("falls", True, False)])
+    falls = report.with_alternatives(claim("falls", False, False), [claim("falls", True, False)])
     return Example({"commit": "abc"}, claims=(claim("rises", True, True), falls))
 
 
 @pytest.fixture
 def record(findings, tmp_path):
-    return read_record(findings.record(12.0).keep(tmp_path))
+    return report.read_record(findings.record(12.0).keep(tmp_path))
 
 
 def test_a_stored_run_contains_the_findings(record, findings):
@@ -160,7 +134,7 @@ def test_a_stored_run_contains_the_findings(record, findings):
         "refuted (partly confirmed with times 10% off)",
         "not reproducible",
     ]
-    assert stale(record, findings.record(1.0)) == []
+    assert report.stale(record, findings.record(1.0)) == []
 
 
 @pytest.mark.parametrize(
@@ -170,12 +144,15 @@ def test_a_stored_run_contains_the_findings(record, findings):
         ({"value": 1.1}, 1),
         ({"seconds": 9.0}, 0),  # a time
         ({"claims": (claim("rises", True, False),)}, 1),
-        ({"claims": (with_alternatives(claim("falls", True), []),)}, 0),  # judged in seconds
+        (
+            {"claims": (report.with_alternatives(claim("falls", True), []),)},
+            0,
+        ),  # judged in seconds
     ],
 )
 def test_a_row_that_is_not_reproduced_is_stale(record, findings, change, missing):
     now = Example(findings.setting, **({"claims": findings.claims} | change))
-    assert len(stale(record, now.record(1.0))) == missing
+    assert len(report.stale(record, now.record(1.0))) == missing
 
 
 @pytest.mark.parametrize(("holds", "missing"), [(True, 0), (False, 1)])
@@ -184,15 +161,19 @@ def test_claims_about_steps_at_the_limit_of_stability_are_compared_by_verdict(
 ):
     """Their numbers vary by percents with the rounding errors of another BLAS."""
     first, second = (
-        replace(findings, claims=(claim("rises", *cases, number=number, counted=AT_THE_LIMIT),))
+        replace(
+            findings, claims=(claim("rises", *cases, number=number, counted=report.AT_THE_LIMIT),)
+        )
         for number, cases in ((1.04, [True]), (0.96, [holds]))
     )
-    assert len(stale(first.record(1.0), second.record(1.0))) == missing
+    assert len(report.stale(first.record(1.0), second.record(1.0))) == missing
 
 
 def test_a_page_shows_tables_and_claims(record):
-    assert markdown(record.tables["numbers"]).splitlines()[2] == "| a | 1 | reproduced | 1 |"
-    text = claims_markdown(record)
+    assert (
+        report.markdown(record.tables["numbers"]).splitlines()[2] == "| a | 1 | reproduced | 1 |"
+    )
+    text = report.claims_markdown(record)
     assert "| **it <rises>** | ratio; above 1 | 1.5 (1.5 to 1.5) | 100% of 2 | confirmed |" in text
     assert "ratio; above 1 (in seconds)" in text
     assert "on what is not printed | - | - | not reproducible |" in text
@@ -205,21 +186,21 @@ def test_sections_are_inserted_into_a_page(findings, tmp_path):
     assert "| a | 1 | reproduced | 1 |" in new
     assert "old" not in new
     assert studies_page.rendered(new, tmp_path) == new
-    with pytest.raises(ManipDynError, match="has no table 'number'; did you mean 'numbers'"):
+    with pytest.raises(md.ManipDynError, match="has no table 'number'; did you mean 'numbers'"):
         studies_page.rendered(page.replace("numbers", "number"), tmp_path)
-    with pytest.raises(ManipDynError, match="must be a stored run"):
+    with pytest.raises(md.ManipDynError, match="must be a stored run"):
         studies_page.rendered(page.replace("nobody1900", "nobody1901"), tmp_path)
 
 
 def test_items_have_the_status_of_their_evidence(record):
     items = [
-        Item("Table 1", "", "", ("numbers: a", "numbers: ")),
-        Item("Figure 1", "", "", ("chart: curve",)),
-        Item("Claim", "", "", ("claim: rises",)),
-        Item("Figure 2", "", "", ("chart: other",)),
-        Item("Section 1", "", "", (), "no result"),
+        report.Item("Table 1", "", "", ("numbers: a", "numbers: ")),
+        report.Item("Figure 1", "", "", ("chart: curve",)),
+        report.Item("Claim", "", "", ("claim: rises",)),
+        report.Item("Figure 2", "", "", ("chart: other",)),
+        report.Item("Section 1", "", "", (), "no result"),
     ]
-    statuses = [row[2] for row in items_table(items, record).rows]
+    statuses = [row[2] for row in report.items_table(items, record).rows]
     assert statuses == [
         "reproduced; 1 \u00d7 reproduced, 1 \u00d7 differs",
         "drawn",
@@ -230,8 +211,8 @@ def test_items_have_the_status_of_their_evidence(record):
 
 
 def test_an_html_page_escapes_text(findings, record):
-    tables = (claims_page_table(record.claims), record.tables["numbers"])
-    page = html_page("nobody1900", ["<source>"], tables, findings.pictures(), "there/")
+    tables = (report.claims_page_table(record.claims), record.tables["numbers"])
+    page = report.html_page("nobody1900", ["<source>"], tables, findings.pictures(), "there/")
     assert "<p>&lt;source&gt;</p>" in page
     assert "<b>it &lt;rises&gt;</b>" in page
     assert '<img src="there/curve.png" alt="A &quot;curve&quot;"' in page
@@ -243,11 +224,11 @@ def test_an_html_page_escapes_text(findings, record):
 
 def test_evidence_links_to_tables_and_charts(findings, record):
     evidence = ("numbers: a", "numbers: ", "chart: curve", "claim: rises", "test: test/x.py")
-    table = items_table([Item("All", "", "", evidence)], record)
+    table = report.items_table([report.Item("All", "", "", evidence)], record)
     texts = ("table numbers, a", "table numbers", "chart curve", "claim rises", "test/x.py")
     assert table.rows[0][3] == texts
-    tables = (claims_page_table(record.claims), record.tables["numbers"], table)
-    page = html_page("nobody1900", [], tables, findings.pictures(), "")
+    tables = (report.claims_page_table(record.claims), record.tables["numbers"], table)
+    page = report.html_page("nobody1900", [], tables, findings.pictures(), "")
     for target, text in (("table-numbers", texts[0]), ("chart-curve", texts[2])):
         assert f'<a href="#{target}">{text}</a>' in page
     targets = set(re.findall(r'id="([^"]+)"', page))
@@ -256,13 +237,15 @@ def test_evidence_links_to_tables_and_charts(findings, record):
 
 
 def test_every_single_status_has_its_kind():
-    joined = counted(["reproduced", "arrives, not at the printed time", "reproduced"])
-    assert parts(f"{joined}; drawn") == [
+    joined = report.counted(["reproduced", "arrives, not at the printed time", "reproduced"])
+    assert report.parts(f"{joined}; drawn") == [
         "2 \u00d7 reproduced",
         "1 \u00d7 arrives, not at the printed time",
         "drawn",
     ]
-    kinds = [kind_of(status) for status in parts(f"{joined}; drawn; above; not above")]
+    kinds = [
+        report.kind_of(status) for status in report.parts(f"{joined}; drawn; above; not above")
+    ]
     assert kinds == ["good", "part", "", "bad", "good"]
 
 
@@ -292,4 +275,4 @@ def test_all_papers_have_a_page(monkeypatch, tmp_path, capsys, findings):
     assert (out / "nobody1900" / "curve.svg").exists()
     index = (out / "index.html").read_text()
     assert all(f'href="{name}.html"' in index for name in PAPERS)
-    assert read_record(stored / "nobody1900.json").paper == "nobody1900"
+    assert report.read_record(stored / "nobody1900.json").paper == "nobody1900"

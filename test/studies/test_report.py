@@ -9,25 +9,14 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from manip_dyn.core.errors import ManipDynError
-from manip_dyn.studies.report import (
-    Chart,
-    Claim,
-    Evidence,
-    Findings,
-    Line,
-    Panel,
-    Table,
-    check_names,
-    claims_table,
-    claims_text,
-    columns,
-    draw,
-)
+import manip_dyn as md
+from manip_dyn.studies import report
 
 
 def claim(*holds):
-    return Claim("key", "ratio", tuple(Evidence(f"case {k}", k, h) for k, h in enumerate(holds)))
+    return report.Claim(
+        "key", "ratio", tuple(report.Evidence(f"case {k}", k, h) for k, h in enumerate(holds))
+    )
 
 
 @pytest.mark.parametrize(
@@ -54,12 +43,12 @@ def test_a_verdict_follows_from_the_fraction_of_cases(good, bad, status):
 
 def test_exceptions_of_curves_are_counted_with_their_errors():
     evidence = (
-        Evidence("a and b", 2.0, True, 1e-3),
-        Evidence("a and b", 0.5, False, 1e-6),
-        Evidence("a and b", 0.4, False, 1e-9),
-        Evidence("b and c", 3.0, True, 1e-3),
+        report.Evidence("a and b", 2.0, True, 1e-3),
+        report.Evidence("a and b", 0.5, False, 1e-6),
+        report.Evidence("a and b", 0.4, False, 1e-9),
+        report.Evidence("b and c", 3.0, True, 1e-3),
     )
-    judged = Claim("key", "ratio", evidence, "arm")
+    judged = report.Claim("key", "ratio", evidence, "arm")
     assert judged.exceptions == ("a and b: 2 of 3, errors 1e-09 .. 1e-06",)
     assert judged.holds == (
         "a and b: 1 of 3, errors 1e-03 .. 1e-03",
@@ -68,37 +57,43 @@ def test_exceptions_of_curves_are_counted_with_their_errors():
 
 
 def test_the_text_of_a_claim_lists_the_smaller_set_of_cases():
-    text = claims_text("claims", [claim(True, False, False)], {"key": "a is better than b"})
+    text = report.claims_text("claims", [claim(True, False, False)], {"key": "a is better than b"})
     assert '  published: "a is better than b"' in text
     assert "computed: refuted, 33% of 3 cases, median 1 (0 .. 2)" in text
     assert "only case 0: 0" in text
-    assert "computed: not measured\n" in claims_text("claims", [claim()], {"key": "unknown"})
+    assert "computed: not measured\n" in report.claims_text(
+        "claims", [claim()], {"key": "unknown"}
+    )
 
 
 def test_a_csv_has_lists_in_its_cells(tmp_path):
-    table = Table("t", "title", ("a", "b", "c"), (("x", (1.5, 2.0), ("one", "two")),))
+    table = report.Table("t", "title", ("a", "b", "c"), (("x", (1.5, 2.0), ("one", "two")),))
     with table.write(tmp_path).open() as file:
         assert list(csv.reader(file)) == [["a", "b", "c"], ["x", "1.5 2.0", "one; two"]]
-    table = claims_table([claim(True, True)], {"which": "key", "holds": "holds"})
+    table = report.claims_table([claim(True, True)], {"which": "key", "holds": "holds"})
     assert table.content()["rows"] == [{"which": "key", "holds": ("case 0: 0", "case 1: 1")}]
 
 
 def test_columns_are_aligned():
-    assert columns([("a", "bb"), ("ccc", "d")]) == "  a    bb\n  ccc   d"
+    assert report.columns([("a", "bb"), ("ccc", "d")]) == "  a    bb\n  ccc   d"
 
 
 STYLES = ("-", "--", ":", "-.", "o", "-o", "--o", "bar")
 
 
 def test_a_chart_is_drawn_and_converted_to_a_table(tmp_path):
-    lines = [Line(style, (1.0, 2.0), (1.0, k + 1.0), k, style) for k, style in enumerate(STYLES)]
+    lines = [
+        report.Line(style, (1.0, 2.0), (1.0, k + 1.0), k, style) for k, style in enumerate(STYLES)
+    ]
     panels = (
-        Panel("one", "x", "y", tuple(lines)),
-        Panel("two", "x", "y", (Line("grey", (0.0, 1.0), (1.0, 2.0), None),), log_y=True),
-        Panel("three", "x", "y", (lines[0],), equal=True),
+        report.Panel("one", "x", "y", tuple(lines)),
+        report.Panel(
+            "two", "x", "y", (report.Line("grey", (0.0, 1.0), (1.0, 2.0), None),), log_y=True
+        ),
+        report.Panel("three", "x", "y", (lines[0],), equal=True),
     )
-    chart = Chart("chart", "title", panels, 2, (6.0, 5.0))
-    files = draw(chart, tmp_path)
+    chart = report.Chart("chart", "title", panels, 2, (6.0, 5.0))
+    files = report.draw(chart, tmp_path)
     assert [file.name for file in files] == ["chart.png", "chart.svg"]
     assert files[0].read_bytes().startswith(b"\x89PNG")
     assert "<svg" in files[1].read_text()
@@ -108,7 +103,7 @@ def test_a_chart_is_drawn_and_converted_to_a_table(tmp_path):
 
 
 @dataclass(frozen=True)
-class Example(Findings):
+class Example(report.Findings):
     paper = "nobody1900"
     published = MappingProxyType({"source": "Nobody (1900)"})
 
@@ -121,7 +116,7 @@ class Example(Findings):
         return {"number": self.number, "array": np.array([1.0, math.inf]), "pair": (1, "x")}
 
     def csv_tables(self):
-        yield Table("numbers", "", ("number",), ((self.number,),))
+        yield report.Table("numbers", "", ("number",), ((self.number,),))
 
 
 def test_findings_have_text_json_and_files(tmp_path):
@@ -139,8 +134,8 @@ def test_findings_have_text_json_and_files(tmp_path):
 
 
 def test_an_undefined_name_is_rejected_with_the_closest_name():
-    check_names("shown", ["one", "two"], ("one", "two"))
+    report.check_names("shown", ["one", "two"], ("one", "two"))
     with pytest.raises(
-        ManipDynError, match="shown must be defined names, got 'on'; did you mean 'one'"
+        md.ManipDynError, match="shown must be defined names, got 'on'; did you mean 'one'"
     ):
-        check_names("shown", ["on"], ("one", "two"))
+        report.check_names("shown", ["on"], ("one", "two"))

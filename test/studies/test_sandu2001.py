@@ -10,8 +10,7 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.multibody import simulate_mechanism
-from manip_dyn.studies import sandu2001
-from manip_dyn.studies.report import AT_THE_LIMIT, SECONDS, read_record, read_settings, stale
+from manip_dyn.studies import report, sandu2001
 
 
 def cubic(t):
@@ -79,11 +78,11 @@ def stored():
     runs = Path(md.__file__).parents[1] / "docs" / "studies"
     if not runs.is_dir():
         pytest.skip("not a checkout")
-    return read_record(runs / "sandu2001.json")
+    return report.read_record(runs / "sandu2001.json")
 
 
 def test_the_stored_run_is_reproduced(findings, stored):
-    assert stale(stored, findings.record(0.0)) == []
+    assert report.stale(stored, findings.record(0.0)) == []
 
 
 # ------------------------------------------------------------------------- claims
@@ -101,7 +100,7 @@ def record_of(claims):
 def test_stored_verdicts_follow_from_stored_tables(stored):
     times = rows_of(stored, "times", sandu2001.TimeRow)
     leads = tuple(sandu2001.car.leads(tuple(times)))
-    assert stale(stored, sandu2001.Sandu2001({}, leads=leads).record(0.0)) == []
+    assert report.stale(stored, sandu2001.Sandu2001({}, leads=leads).record(0.0)) == []
     judged = (
         *sandu2001.pendulum_claims.claims(
             rows_of(stored, "errors", sandu2001.ErrorRow),
@@ -112,7 +111,7 @@ def test_stored_verdicts_follow_from_stored_tables(stored):
         *sandu2001.car_claims.claims(times, rows_of(stored, "leads", sandu2001.LeadRow), {}),
     )
     assert sum(claim.cases > 0 for claim in judged) > 25
-    assert stale(stored, record_of(judged)) == []
+    assert report.stale(stored, record_of(judged)) == []
 
 
 def test_stored_verdicts_are_reproduced(stored):
@@ -122,7 +121,7 @@ def test_stored_verdicts_are_reproduced(stored):
         *sandu2001.car_claims.car_claims(2e-3),
     )
     assert all(claim.cases for claim in judged)
-    assert stale(stored, record_of(judged)) == []
+    assert report.stale(stored, record_of(judged)) == []
 
 
 def test_every_claim_has_a_verdict_and_costs_are_counted(stored):
@@ -131,8 +130,8 @@ def test_every_claim_has_a_verdict_and_costs_are_counted(stored):
         *("confirmed", "partly confirmed", "refuted", "not reproducible")
     }
     assert {row["key"]: row["counted"] for row in stored.claims if row.get("counted")} == {
-        "faster": SECONDS,
-        "explicit cost": AT_THE_LIMIT,
+        "faster": report.SECONDS,
+        "explicit cost": report.AT_THE_LIMIT,
     }
 
 
@@ -175,14 +174,14 @@ def test_the_pendulum_of_the_study_is_consistent():
 
 
 def test_the_factors_of_eq_16_are_settings(tmp_path):
-    settings = read_settings("sandu2001", sandu2001.Settings)
+    settings = report.read_settings("sandu2001", sandu2001.Settings)
     control = settings.control("scaled")
     assert (control.controller, control.norm, control.estimate) == ("paper", "rms", "scaled")
     assert (control.fac, control.facmin, control.facmax) == (0.9, 0.1, 5.0)
     file = tmp_path / "mine.yaml"
     file.write_text("fac: 0.9\nfacmin: -0.1\nfacmax: 5.0\nexplicit_duration: 0.01\n")
     with pytest.raises(md.ManipDynError, match=r"mine.yaml': facmin .*-0.1"):
-        read_settings("sandu2001", sandu2001.Settings, file)
+        report.read_settings("sandu2001", sandu2001.Settings, file)
 
 
 def test_step_ratios_are_within_the_factors_of_eq_16():

@@ -11,14 +11,10 @@ from pictures import save_roughly
 
 import manip_dyn as md
 from manip_dyn.cli import main
-from manip_dyn.core.compiled import compiled
-from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.files import share_directory
-from manip_dyn.studies import sariyildiz2011
-from manip_dyn.studies.report import read_settings
+from manip_dyn.studies import report, sariyildiz2011
 
 
-@compiled(merge=True)
+@md.compiled
 def growth(t, y, p, out):
     """Write the rate of y = exp(sin t)."""
     out[0] = y[0] * np.cos(t)
@@ -26,7 +22,7 @@ def growth(t, y, p, out):
 
 @pytest.fixture(scope="module")
 def settings():
-    shipped = read_settings("sariyildiz2011", sariyildiz2011.Settings)
+    shipped = report.read_settings("sariyildiz2011", sariyildiz2011.Settings)
     circles = {name: shipped.circles[name] for name in shipped.shown_circles}
     crossing = {shipped.singular.shown: shipped.singular.circles[shipped.singular.shown]}
     return replace(
@@ -225,7 +221,7 @@ def test_runs_have_no_limits_by_default(runs):
 def test_a_path_clock_that_runs_backwards_has_no_drift(runs):
     """Speed limits stop ab4 at once."""
     beyond = {
-        "far": read_settings("sariyildiz2011", sariyildiz2011.Settings).singular.circles[
+        "far": report.read_settings("sariyildiz2011", sariyildiz2011.Settings).singular.circles[
             "far_beyond_reach"
         ]
     }
@@ -333,10 +329,10 @@ def test_an_unknown_item_is_rejected(capsys):
     ],
 )
 def test_bad_settings_are_rejected(change, words, tmp_path):
-    shipped = (share_directory() / "config" / "sariyildiz2011.yaml").read_text()
+    shipped = report.settings_file("sariyildiz2011").read_text()
     file = tmp_path / "changed.yaml"
     file.write_text(shipped.replace(*change))
-    with pytest.raises(ManipDynError) as error:
-        read_settings("sariyildiz2011", sariyildiz2011.Settings, file)
+    with pytest.raises(md.ManipDynError) as error:
+        report.read_settings("sariyildiz2011", sariyildiz2011.Settings, file)
     assert words in str(error.value)
     assert str(error.value).startswith(f"'{file}': ")

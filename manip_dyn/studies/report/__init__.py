@@ -29,7 +29,7 @@ from manip_dyn.studies.report.pages import (
     html_page,
     markdown,
 )
-from manip_dyn.studies.report.settings import check_names, read_settings
+from manip_dyn.studies.report.settings import check_names, read_settings, settings_file
 from manip_dyn.studies.report.tables import Table, columns
 
 __all__ = [
@@ -61,6 +61,7 @@ __all__ = [
     "read_items",
     "read_record",
     "read_settings",
+    "settings_file",
     "stale",
     "with_alternatives",
 ]

@@ -34,8 +34,13 @@ def read_settings(paper: str, kind: type[T], path: str | Path | None = None) -> 
         ManipDynError: If a key is duplicate, unknown or missing, or a value is invalid. The
             message starts with the file.
     """
-    file = Path(path) if path else share_directory() / "config" / f"{paper}.yaml"
+    file = Path(path) if path else settings_file(paper)
     return read_yaml(file, partial(_record, kind, "the file", ""))
+
+
+def settings_file(paper: str) -> Path:
+    """Return the shipped settings file of a paper."""
+    return share_directory() / "config" / f"{paper}.yaml"
 
 
 def checked(check: Check, default: Any = MISSING, **options: Any) -> Any:
