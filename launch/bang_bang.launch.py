@@ -1,4 +1,4 @@
-"""A simulated arm moves from rest to rest by a plan: any scenario with planner and simulator."""
+"""Any scenario with planner and simulator: a simulated arm executes a plan."""
 
 from pathlib import Path
 
@@ -18,8 +18,8 @@ def generate_launch_description():
             DeclareLaunchArgument(
                 "scenario",
                 default_value="ibm7535_zero_net_work",
-                description="Which scenario",
-                choices=[each.name for each in SCENARIOS if "bang_bang_planner" in each.nodes],
+                description="Name of the scenario",
+                choices=[item.name for item in SCENARIOS if "bang_bang_planner" in item.nodes],
             ),
             IncludeLaunchDescription(SCENARIO),
         ]

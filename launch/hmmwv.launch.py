@@ -17,7 +17,7 @@ def generate_launch_description():
             DeclareLaunchArgument(
                 "use_sim_time",
                 default_value="true",
-                description="Let the others follow the /clock that the simulator publishes",
+                description="Whether the simulator publishes /clock and the other nodes use it",
             ),
             IncludeLaunchDescription(SCENARIO, launch_arguments=[("scenario", "hmmwv")]),
         ]

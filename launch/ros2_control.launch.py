@@ -1,4 +1,4 @@
-"""The simulator as hardware of ros2_control, for any of its controllers and MoveIt."""
+"""The simulator as hardware of ros2_control, for its controllers and MoveIt."""
 
 import sys
 from pathlib import Path
@@ -15,10 +15,10 @@ from manip_dyn.robot import load_robot
 
 CONFIG = Path(get_package_share_directory("manip_dyn")) / "config" / "ros2_control"
 CONTROLLERS = {"position": "joint_trajectory_controller", "effort": "forward_effort_controller"}
-"""The controller that is started for each kind of command."""
+"""Controller for each kind of command."""
 CLAIMED = {"position": "position velocity", "effort": "effort"}
-"""The command interfaces that it claims."""
-NEEDED = (
+"""Command interfaces that the controller claims."""
+REQUIRED = (
     "robot_state_publisher",
     "controller_manager",
     "joint_state_broadcaster",
@@ -26,22 +26,21 @@ NEEDED = (
     "forward_command_controller",
     "joint_state_topic_hardware_interface",
 )
-OWN_TOPICS = [(name, f"~/{name}") for name in ("joint_states", "robot_description")]
-"""Under the plain names stand those of the broadcaster and of robot_state_publisher."""
+PRIVATE_TOPICS = [(name, f"~/{name}") for name in ("joint_states", "robot_description")]
+"""The relative names belong to the broadcaster and to robot_state_publisher."""
 
 
 def generate_launch_description():
-    """Return the arguments; the nodes follow when they are known."""
+    """Return the launch arguments and the function that creates the nodes."""
     return LaunchDescription(
         [
             DeclareLaunchArgument(
-                "robot", default_value="ur5", description="Which arm", choices=["ur5", "pa10"]
+                "robot", default_value="ur5", description="Robot", choices=["ur5", "pa10"]
             ),
             DeclareLaunchArgument(
                 "command",
                 default_value="position",
-                description="What the controllers command: position for trajectories and MoveIt, "
-                "effort for efforts",
+                description="Command interface: position for trajectories and MoveIt, or effort",
                 choices=list(CONTROLLERS),
             ),
             OpaqueFunction(function=nodes),
@@ -50,10 +49,10 @@ def generate_launch_description():
 
 
 def nodes(context):
-    """Return what a ROS installation may lack first; if it does, nothing has started yet."""
+    """Return the nodes. Missing ROS packages are reported before any node starts."""
     check_known(("robot", "command"), context.argv, sys.argv, [Path(__file__).name])
-    check_installed("ros2_control.launch.py", *NEEDED)
-    robot, command = (LaunchConfiguration(each).perform(context) for each in ("robot", "command"))
+    check_installed("ros2_control.launch.py", *REQUIRED)
+    robot, command = (LaunchConfiguration(name).perform(context) for name in ("robot", "command"))
     params_file = str(CONFIG / f"{robot}_controllers.yaml")
     text = load_robot(
         CONFIG / f"{robot}.urdf.xacro", xacro_args={"command": CLAIMED[command]}
@@ -68,7 +67,7 @@ def nodes(context):
             "manip_dyn",
             "simulator_node",
             parameters=[params_file],
-            remappings=OWN_TOPICS,
+            remappings=PRIVATE_TOPICS,
             on_exit=Shutdown(),
         ),
     ]
