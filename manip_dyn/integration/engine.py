@@ -50,19 +50,18 @@ from manip_dyn.integration.methods.method import Method, Options, Step
 
 Loop = Callable[..., int]
 STEP = ("prepare", "attempt", "interpolate", "close", "adapt")
-"""What `time_loop` calls of a method's part."""
+"""Functions of a method's step that `time_loop` calls."""
 
 
 def assembled(
     method: Method, options: Options, functions: Mapping[str, Any]
 ) -> tuple[Loop, Loop, Step]:
-    """Return `advance` and `run`, see `Engine`, and the method's part.
+    """Return `advance` and `run`, see `Engine`, and the step of the method.
 
     Args:
         method: The method.
-        options: What the loop is for.
-        functions: The compiled functions ``rhs``, ``signal``, ``act`` and ``jacobian``; None for
-            what there is not.
+        options: Options of the loop.
+        functions: Compiled functions ``rhs``, ``signal``, ``act`` and ``jacobian``, or None.
     """
     return (_plain if PLAIN else _linked)(method, options, functions)
 
@@ -96,7 +95,7 @@ def _plain(
 
 
 def _numbers(options: Options, step: Step) -> dict[str, int]:
-    """Return what a loop has to know, by the names in `template_parameters`."""
+    """Return the numbers of a loop by their names in `template_parameters`."""
     return {
         "size": options.size,
         "rate_row": step.module.RATE,
@@ -112,13 +111,13 @@ class Engine:
     """A compiled time loop.
 
     Attributes:
-        method: Its method.
-        options: What it was generated for.
-        advance: ``advance(p, y, space) -> status``: goes on from what `space` says.
-        run: ``run(t, t_end, p, y, space) -> status``: starts at t and ends at t_end exactly; for
-            compiled code, Python has `go`.
-        rows: Rows of the work array.
-        degree: Degree of its dense output.
+        method: The method.
+        options: Options for which it was compiled.
+        advance: ``advance(p, y, space) -> status``: continues from the state in `space`.
+        run: ``run(t, t_end, p, y, space) -> status``: starts at t and ends exactly at t_end; for
+            compiled code. The equivalent for Python is `go`.
+        rows: Number of rows of the work array.
+        degree: Degree of the dense output.
         scratch: Shape of the scratch array; (0, columns) of a Taylor series, a row per term.
     """
 
@@ -132,7 +131,7 @@ class Engine:
 
     @property
     def cached(self) -> bool:
-        """Whether the machine code is kept on disk."""
+        """Whether the machine code is cached on disk."""
         return is_cacheable(self.advance)
 
     def space(
@@ -155,32 +154,32 @@ class Engine:
         every_step: bool = False,
         room: tuple[int, int, int] = (0, 0, 0),
     ) -> Space:
-        """Return the arrays that the loop works with.
+        """Return the arrays of the loop.
 
         Args:
             step: The fixed step, s.
             rtol: Relative tolerance, scalar or (m,).
             atol: Absolute tolerance, scalar or (m,), in the units of the state.
-            first_step: First step of a controlled method, s; 0 to find one.
+            first_step: First step with tolerances, s; 0 to estimate it.
             min_step: Smallest step, s.
             max_step: Largest step, s.
-            max_steps: Steps, failed ones included, before giving up.
+            max_steps: Maximum number of accepted and rejected steps.
             fac: Safety factor of the step control.
-            facmin: Least factor between two steps.
-            facmax: Largest factor between two steps.
-            event_tolerance: How well the time of an event is found, s.
+            facmin: Smallest ratio of consecutive steps.
+            facmax: Largest ratio of consecutive steps.
+            event_tolerance: Tolerance of the time of an event, s.
             kinds: Directions and terminal flags of the events, (2,) or (2, k).
-            orders: Orders of a Taylor series while the relative and while the absolute
-                tolerance rules; with fixed steps the first counts.
-            stops: For how many stops there is room.
+            orders: Orders of a Taylor series if the relative or the absolute tolerance is the
+                larger; with fixed steps the first applies.
+            stops: Maximum number of stops.
             every_step: Whether every step is recorded, or only the marked stops.
-            room: Rows for recorded states, polynomials and events; a record without room is
-                not kept, a full one pauses the loop.
+            room: Capacity for states, polynomials and events. Capacity 0 disables a record; a full
+                record pauses the loop.
         """
         if not self.options.adaptive and not step > 0.0:
-            raise ManipDynError(f"step is {step!r} s; expected a number above 0")
+            raise ManipDynError(f"step must be above 0, got {step!r} s.")
         if self.options.adaptive and not np.all(np.add(rtol, atol) > 0.0):
-            raise ManipDynError("rtol and atol are both 0; expected one above 0")
+            raise ManipDynError("rtol or atol must be above 0, got 0 for both.")
         size, events = self.options.size, max(self.options.events, 1)
         rules = np.zeros(1, LIMITS)
         rules[0] = (
@@ -209,14 +208,14 @@ class Engine:
         begin(space, t, stops)
 
     def go(self, t: float, t_end: float, p: Any, y: Vector, space: Space) -> int:
-        """Do as `run` does, without machine code of its own.
+        """Integrate from Python like `run`, without separate machine code.
 
         Args:
             t: Time at the start, s.
             t_end: Time to reach, s.
-            p: The parameters.
-            y: The state (m,), changed.
-            space: The arrays; one stop is enough.
+            p: Parameters.
+            y: State (m,), changed in place.
+            space: Arrays with at least one stop.
         """
         self.start(space, t, (t_end, -np.inf, np.inf, RECORD))
         return self.advance(p, y, space)
@@ -236,16 +235,16 @@ def compile_engine(
     scratch: int = 0,
     jacobian: Dispatcher | None = None,
 ) -> Engine:
-    """Return the engine of a right-hand side; it is compiled when it is first called.
+    """Return the engine of a right-hand side, which is compiled at its first call.
 
     Args:
         rhs: ``rhs(t, y, p, out)``, or the function of a `Series`.
         method: The method.
-        options: What the loop is for.
-        signal: The function of `Events`, if there are any.
-        act: Their action.
-        scratch: Columns of scratch that a `Series` needs.
-        jacobian: The function of a `Jacobian`, if there is one.
+        options: Options of the loop.
+        signal: Function of `Events`, or None.
+        act: Action of `Events`, or None.
+        scratch: Number of scratch columns of a `Series`.
+        jacobian: Function of a `Jacobian`, or None.
 
     Raises:
         ManipDynError: If a function is not compiled.
@@ -253,9 +252,9 @@ def compile_engine(
     functions = {"rhs": rhs, "signal": signal, "act": act, "jacobian": jacobian}
     for name, function in functions.items():
         if function is not None and not is_compiled(function):
-            raise ManipDynError(f"{name} is {function!r}; expected a function compiled by numba")
+            raise ManipDynError(f"{name} must be compiled by numba, got {function!r}.")
         if isinstance(function, Dispatcher):
-            # Numba would have it count references as its caller does: not at all.
+            # The caller does not count references; numba would apply this to the function, too.
             function.targetoptions.setdefault("_nrt", True)
     advance, run, step = assembled(method, options, functions)
     return Engine(

@@ -30,10 +30,9 @@ LIMITS = np.dtype(
     ],
     align=True,
 )
-"""What rules the steps: the fixed step, the smallest, largest and first one, s; steps, failed
-ones included, before giving up; the factors of the step control; how well events are found, s;
-whether every step is recorded; the orders of a Taylor series while the relative and while the
-absolute tolerance rules."""
+"""Limits of the steps: fixed, smallest, largest and first step, s; maximum number of steps;
+factors of the step control; tolerance of event times, s; whether every step is recorded; orders
+of a Taylor series if the relative or the absolute tolerance is the larger."""
 STATE = np.dtype(
     [
         *((name, "f8") for name in ("t", "planned", "memory", "origin", "ahead")),
@@ -48,49 +47,48 @@ STATE = np.dtype(
     ],
     align=True,
 )
-"""Where a loop is. First what it goes on from after a pause:
+"""State of a loop. Fields that persist over a pause:
 
-t, planned          time at the start of the step; the step that the control wants, s
+t, planned          time at the start of the step; the planned step, s
 memory              logarithm of the last error
 origin, since       time from which fixed steps are counted, s, and how many have been taken
-ahead               how far after an action a signal has been read, s
+ahead               time after an action at which a signal was evaluated, s
 steps, failures, evaluations
-stop                the stop that is next
-known, armed        how many derivatives at the start of the step are up to date; whether the
-                    signals are
-rows, pieces, found rows, polynomials and events in the record
+stop                index of the next stop
+known, armed        number of valid derivatives at the start of the step; whether the signals
+                    are valid
+rows, pieces, found numbers of rows, polynomials and events in the record
 
-and then what belongs to one step:
+Fields of one step:
 
-sign, end, step     direction of time, 1 or -1; the last stop and the fixed step, s
-h                   the step, with its sign, s
-first, last         times at which its start and its end are evaluated, s: strictly inside the
-                    piece between two switches, from `earliest` to `latest`, on whichever side
-                    the jump counts
-error               norm of the error estimate; 1 is what the tolerances allow
-rejected, landing   whether a longer step has failed; whether it ends at the stop
-order               of a Taylor series
+sign, end, step     direction of time, 1 or -1; last stop and fixed step, s
+h                   signed step, s
+first, last         times of evaluation at the start and the end, s: strictly inside the interval
+                    between two switches, from `earliest` to `latest`
+error               norm of the error estimate divided by the tolerances
+rejected, landing   whether a longer step was rejected; whether the step ends at the stop
+order               order of a Taylor series
 locating, settled, low, high, high_lands, probe, rounds
-                    the search for an event, see `search`
+                    search for an event, see `event_search`
 """
 
 _ZEROS = (0,) * (len(STATE.names or ()) - 4)
 
 CACHE_LINE = 8
-"""Numbers in it."""
+"""Floats per cache line."""
 
 
 class Record(NamedTuple):
-    """What is kept of a motion with states (m,).
+    """Recorded samples, polynomials and events of states (m,).
 
     Attributes:
         times: Times (k,), s.
         states: States at them (k, m).
         spans: Start and length of steps (j, 2), s.
-        polynomials: The motion over each of them (j, degree + 1, m).
+        polynomials: Dense output of the steps (j, degree + 1, m).
         event_times: Times of events (i,), s.
         event_states: States at them (i, m).
-        event_indices: Which of the event functions each was (i,).
+        event_indices: Indices of the event functions (i,).
     """
 
     times: Any
@@ -106,16 +104,16 @@ class Space(NamedTuple):
     """The arrays of a loop over states (m,).
 
     Attributes:
-        rules: What rules the steps, one record of `LIMITS` (1,); Python reads `limits`.
+        rules: Limits of the steps, one record of `LIMITS` (1,); in Python `limits`.
         tolerances: Relative and absolute (2, m).
-        clock: Where the loop is, one record of `STATE` (1,); Python reads `state`.
-        stops: Where steps have to end, see `stops` (n, 4).
+        clock: State of the loop, one record of `STATE` (1,); in Python `state`.
+        stops: Times at which steps end, see `planned_stops` (n, 4).
         work: Scratch (rows, m).
-        scratch: More of it, of a shape that the method asks for.
-        signals: Values of the event functions, see `events` (7, k).
+        scratch: Scratch of a shape that depends on the method.
+        signals: Values of the event functions, see `event_search` (7, k).
 
-    and those of a `Record`. They are not a tuple inside this one: Python would look longer at two
-    tuples than at one whenever it calls a loop.
+    The arrays of a `Record` follow. They are fields of this tuple because a nested tuple makes
+    each call of a loop from Python slower.
     """
 
     rules: Any
@@ -135,7 +133,7 @@ class Space(NamedTuple):
 
     @property
     def record(self) -> Record:
-        """What is kept."""
+        """The recorded samples, polynomials and events."""
         return Record(*self[-len(Record._fields) :])
 
     def keeping(self, record: Record) -> Space:
@@ -144,12 +142,12 @@ class Space(NamedTuple):
 
     @property
     def limits(self) -> Any:
-        """What rules the steps, by name."""
+        """Limits of the steps, by name."""
         return _first_by_name(self.rules)
 
     @property
     def state(self) -> Any:
-        """Where the loop is, by name."""
+        """State of the loop, by name."""
         return _first_by_name(self.clock)
 
 
@@ -163,23 +161,23 @@ def _first_by_name(records):
 
 
 only: Any = _first_by_name if PLAIN else _first
-"""``only(records)``: the one record of an array (1,), whose fields can be read and written."""
+"""``only(records)``: the record of an array (1,), whose fields can be read and written."""
 
 
 @overload_attribute(types.NamedTuple, "state")
 def _state(space):
-    """Let compiled code read `state` as Python does."""
+    """Provide the attribute `state` in compiled code."""
     return (lambda space: space.clock[0]) if space.instance_class is Space else None
 
 
 def cleared(rows: int, columns: int) -> Vector:
-    """Return zeros (rows, columns) that begin with a line of the cache.
+    """Return zeros (rows, columns) aligned to a cache line.
 
-    A vector of SIMD lanes that lies in two lines takes twice as long to read.
+    A SIMD vector that crosses a cache line takes twice as long to load.
     """
     memory = np.zeros(rows * columns + CACHE_LINE)
-    place = addressof(c_char.from_buffer(memory))  # type: ignore[arg-type]
-    first = -(place // memory.itemsize) % CACHE_LINE
+    address = addressof(c_char.from_buffer(memory))  # type: ignore[arg-type]
+    first = -(address // memory.itemsize) % CACHE_LINE
     return memory[first : first + rows * columns].reshape(rows, columns)
 
 
@@ -199,8 +197,8 @@ def record_of(size: int, rows: int, spans: int, events: int, degree: int) -> Rec
 def begin(space: Space, t: float, stops: ArrayLike) -> None:
     """Set a space to the start of an integration from t, s, over `stops` (n, 4)."""
     planned = space.rules["first_step"][0]
-    space.clock[0] = (t, planned, 0.0, t, *_ZEROS)  # t, planned, memory, origin: not by name,
-    space.stops[:] = stops  # which takes ten times as long
+    space.clock[0] = (t, planned, 0.0, t, *_ZEROS)  # ten times as fast as by
+    space.stops[:] = stops  # field: t, planned, memory, origin
 
 
 RESTART, RECORD = 1.0, 2.0
@@ -211,14 +209,14 @@ TIME, EARLIEST, LATEST, MARK = range(4)
 def planned_stops(span: Vector, switches: Vector, samples: Vector) -> Matrix:
     """Return the stops (n, 4) in the order of integration.
 
-    A stop is its time, the earliest and the latest time at which the right-hand side is
-    evaluated on the way to it, and RESTART for a switch plus RECORD for a sample. The times of
-    evaluation are strictly between two switches, by one unit in the last place, so that it does
-    not matter on which side of its jump a right-hand side counts the time of the switch.
+    The columns are the time, the earliest and the latest time of evaluation of the right-hand side
+    before the stop, and RESTART for a switch plus RECORD for a sample. Times of evaluation are
+    strictly between two switches, by one unit in the last place, so that the value of the
+    right-hand side at the time of a switch is not used.
 
     Args:
         span: Start and end (2,), s, forwards or backwards.
-        switches: Times at which the right-hand side may jump (k,), s.
+        switches: Times at which the right-hand side is discontinuous (k,), s.
         samples: Times at which the state is recorded (j,), s, inside the span.
     """
     if not switches.size and not samples.size:

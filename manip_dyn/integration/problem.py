@@ -1,4 +1,4 @@
-"""The arguments of `integrate`, checked: what to integrate, how, and what to keep."""
+"""Checks of the arguments of `integrate`."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ from manip_dyn.integration.user_functions import checked_function, first_trial, 
 
 DEFAULT_RTOL, DEFAULT_ATOL = 1e-6, 1e-9
 SMALLEST_RTOL = 1e-14
-"""For methods up to order 4."""
+"""Smallest relative tolerance of methods up to order 4."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """An initial value problem and how to solve it; every value is checked.
+    """An initial value problem with checked values, and the options of its solution.
 
     Attributes:
         method: The method.
-        options: What its loop is generated for.
-        functions: `rhs`, the `jacobian`, and the events' `signal` and `act`, compiled.
-        given: Those that there are as the user gave them, by the names of the arguments.
-        scratch: Columns of scratch that a series needs.
+        options: Options of the compiled loop.
+        functions: Compiled functions `rhs`, `jacobian`, and `signal` and `act` of the events.
+        user_functions: The functions of the user by the names of the arguments.
+        scratch: Number of scratch columns of a series.
         t: Start, s.
         y: State at the start (m,).
         p: Parameters.
-        stops: Where steps end, see `planned_stops` (n, 4).
+        stops: Times at which steps end, see `planned_stops` (n, 4).
         settings: Arguments of `Engine.space`.
-        t_eval: Times that are asked for (k,), s, or None for every step.
+        t_eval: Times of the samples (k,), s, or None for every step.
         land: Whether steps end at `t_eval`.
-        dense: Whether the solution keeps its dense output.
+        dense: Whether the solution has dense output.
     """
 
     method: Method
     options: Options
     functions: dict[str, Dispatcher | None]
-    given: dict[str, Any]
+    user_functions: dict[str, Any]
     scratch: int
     t: float
     y: Vector
@@ -87,14 +87,14 @@ def checked_problem(
     solver = _method(method)
     span = finite_vector("t_span", t_span, 2)
     if span[0] == span[1]:
-        raise ManipDynError(f"t_span is {span.tolist()}; expected two different times")
+        raise ManipDynError(f"t_span must be two different times, got {span.tolist()}.")
     y = finite_vector("y0", y0, np.size(y0))
     if y.size == 0:
-        raise ManipDynError("y0 has no numbers; expected at least one")
+        raise ManipDynError("y0 must have at least one number, got none.")
     adaptive, tolerances = _tolerances(solver, step, rtol, atol, y.size)
     times = None if sampling.times is None else _times("sampling.times", sampling.times, span)
     between = sampling.dense or (times is not None and not sampling.land)
-    found = _events(events)
+    events = _events(events)
     linear = _jacobian(solver, jacobian, y.size)
     orders, scratch, function = _series(solver, rhs, order, adaptive, tolerances)
     options = Options(
@@ -103,8 +103,8 @@ def checked_problem(
         dense=between,
         controller=control.controller,
         norm=control.norm,
-        events=found.count if found else 0,
-        acts=found is not None and found.action is not None,
+        events=events.count if events else 0,
+        acts=events is not None and events.action is not None,
         positions=linear.positions,
         jacobian=linear.function is not None,
         mass=linear.mass,
@@ -121,18 +121,18 @@ def checked_problem(
             "jacobian": checked_function("jacobian", linear.function, "(t, y, p, out, by_time)", 5)
             if linear.function
             else None,
-            "signal": checked_function("events.function", found.function, "(t, y, p, out)", 4)
-            if found
+            "signal": checked_function("events.function", events.function, "(t, y, p, out)", 4)
+            if events
             else None,
-            "act": checked_function("events.action", found.action, "(index, t, y, p)", 4)
-            if found and found.action
+            "act": checked_function("events.action", events.action, "(index, t, y, p)", 4)
+            if events and events.action
             else None,
         },
-        given={
+        user_functions={
             "rhs": rhs,
             **({"jacobian": linear.function} if linear.function else {}),
-            **({"events.function": found.function} if found else {}),
-            **({"events.action": found.action} if found and found.action else {}),
+            **({"events.function": events.function} if events else {}),
+            **({"events.action": events.action} if events and events.action else {}),
         },
         scratch=scratch,
         t=float(span[0]),
@@ -157,7 +157,7 @@ def checked_problem(
             "facmax": control.facmax,
             "orders": orders,
             "every_step": times is None,
-            **(found.settings if found else {}),
+            **(events.settings if events else {}),
         },
         t_eval=times,
         land=sampling.land,
@@ -170,38 +170,36 @@ def _method(method: Any) -> Method:
         return method
     if method not in METHODS:
         hint = closest(str(method), METHODS)
-        raise ManipDynError(f"method is {method!r}; expected one of md.METHODS{hint}")
+        raise ManipDynError(f"method must be one of md.METHODS, got {method!r}{hint}")
     return METHODS[method]
 
 
 def _tolerances(
     method: Method, step: float | None, rtol: Any, atol: Any, size: int
 ) -> tuple[bool, dict[str, Vector]]:
-    """Return whether steps are adaptive, and the tolerances (m,) if they are."""
-    asked = rtol is not None or atol is not None
+    """Return whether steps are adaptive, and then the tolerances (m,)."""
+    specified = rtol is not None or atol is not None
     if step is not None:
         positive("step", step, "s")
-        if asked:
+        if specified:
             raise ManipDynError(
-                f"step is {step:g} s beside rtol or atol; expected one or the other"
+                f"step must be None with rtol or atol, got {step:g} s. Use one or the other."
             )
         return False, {}
     if not method.adaptive:
-        what = "rtol or atol are given" if asked else "step is missing"
-        raise ManipDynError(
-            f"{what}, but method '{method.name}' has no error estimate; expected a fixed step"
-        )
-    if not asked:
+        problem = "rtol and atol must be None" if specified else "step must be given"
+        raise ManipDynError(f"{problem} for method '{method.name}', which has no error estimate.")
+    if not specified:
         rtol, atol = DEFAULT_RTOL, DEFAULT_ATOL
     relative = _tolerance("rtol", 0.0 if rtol is None else rtol, size)
     if (method.order or 5) <= 4 and np.any((relative > 0.0) & (relative < SMALLEST_RTOL)):
         raise ManipDynError(
-            f"rtol is {relative.min():g}, but method '{method.name}' is of order {method.order}; "
-            f"expected {SMALLEST_RTOL:g} or more"
+            f"rtol must be {SMALLEST_RTOL:g} or more for method '{method.name}' of order "
+            f"{method.order}, got {relative.min():g}."
         )
     absolute = _tolerance("atol", rtol if atol is None else atol, size)
     if np.any(relative + absolute == 0.0):
-        raise ManipDynError("rtol and atol are both 0 for a component; expected one above 0")
+        raise ManipDynError("rtol or atol must be above 0 for each component, got 0 for both.")
     return True, {"rtol": relative, "atol": absolute}
 
 
@@ -210,23 +208,21 @@ def _tolerance(name: str, value: Any, size: int) -> Vector:
         return np.full(size, not_negative(name, value))
     vector = finite_vector(name, value, size)
     if np.any(vector < 0.0):
-        raise ManipDynError(f"{name} is {vector.tolist()}; expected 0 or more")
+        raise ManipDynError(f"{name} must be 0 or more, got {vector.tolist()}.")
     return vector
 
 
 def _times(name: str, value: Any, span: Vector | None) -> Vector:
-    """Return times (k,); inside the span and in its direction if one is given."""
+    """Return times (k,); with a span, inside it and in its direction."""
     times = finite_vector(name, value, np.size(value))
     if span is None:
         return np.unique(times)
     sign = np.sign(span[1] - span[0])
     if np.any(sign * np.diff(times) <= 0.0):
-        raise ManipDynError(f"{name} goes back at some time; expected times from t0 towards t_end")
+        raise ManipDynError(f"{name} must be ordered from t0 towards t_end, got {times.tolist()}.")
     outside = times[(sign * (times - span[0]) < 0.0) | (sign * (times - span[1]) > 0.0)]
     if outside.size:
-        raise ManipDynError(
-            f"{name} holds {outside[0]:g} s; expected times inside {span.tolist()}"
-        )
+        raise ManipDynError(f"{name} must be inside {span.tolist()} s, got {outside[0]:g} s.")
     return times
 
 
@@ -237,19 +233,19 @@ def _events(events: Any) -> Events | None:
 
 
 def _jacobian(method: Method, jacobian: Any, size: int) -> Jacobian:
-    """Return the derivatives that a method takes; a function alone is of first order."""
+    """Return the derivatives for a method; a function alone is of first order."""
     if jacobian is not None and not isinstance(method, Rosenbrock):
         raise ManipDynError(
-            f"jacobian is given, but method '{method.name}' takes none; expected "
-            "rosenbrock_nystrom, rosenbrock_w or rodas5p"
+            f"jacobian must be None for method '{method.name}'. Use rosenbrock_nystrom, "
+            "rosenbrock_w or rodas5p."
         )
-    found = jacobian if isinstance(jacobian, Jacobian) else Jacobian(jacobian)
-    if 2 * found.positions > size:
+    linear = jacobian if isinstance(jacobian, Jacobian) else Jacobian(jacobian)
+    if 2 * linear.positions > size:
         raise ManipDynError(
-            f"jacobian.positions is {found.positions}, but y0 has {size} numbers; expected at "
-            "most half as many"
+            f"jacobian.positions must be at most half of the {size} numbers of y0, got "
+            f"{linear.positions}."
         )
-    return found
+    return linear
 
 
 def _series(
@@ -260,24 +256,24 @@ def _series(
         rhs = Series(rhs.of_state, rhs.width)
     if not isinstance(method, Taylor):
         if order is not None:
-            raise ManipDynError(f"order is {order!r}; expected none: '{method.name}' has its own")
+            raise ManipDynError(f"order must be None for method '{method.name}', got {order!r}.")
         if isinstance(rhs, Series):
-            raise ManipDynError(f"rhs is a Series; expected a function for '{method.name}'")
+            raise ManipDynError(f"rhs must be a function for '{method.name}', got a Series.")
         return (0, 0), 0, None
     if not isinstance(rhs, Series):
         raise ManipDynError(
-            f"rhs is {rhs!r}; expected an md.Series or kernels.series for '{method.name}'"
+            f"rhs must be an md.Series or kernels.series for method '{method.name}', got {rhs!r}."
         )
     function = checked_function("series.function", rhs.function, "(t, y, p, order, work, out)", 6)
     if order is None:
         if not adaptive:
-            raise ManipDynError("order is missing; expected one beside the fixed step")
+            raise ManipDynError("order must be given with a fixed step, got None.")
         smallest = [float(np.min(tolerances[name])) for name in ("rtol", "atol")]
         orders = [order_for(value or max(smallest)) for value in smallest]
         return (orders[0], orders[1]), rhs.quantities, function
     if not isinstance(order, int) or not LOWEST_ORDER <= order <= HIGHEST_ORDER:
         raise ManipDynError(
-            f"order is {order!r}; expected a whole number from {LOWEST_ORDER} to {HIGHEST_ORDER}"
+            f"order must be a whole number from {LOWEST_ORDER} to {HIGHEST_ORDER}, got {order!r}."
         )
     return (order, order), rhs.quantities, function
 
@@ -286,12 +282,12 @@ def _first_step(first_step: float | None, controlled: bool) -> float:
     if first_step is None:
         return 0.0
     if not controlled:
-        raise ManipDynError(f"first_step is {first_step}; expected none: no control to start")
+        raise ManipDynError(f"first_step must be None without step control, got {first_step} s.")
     return first_step
 
 
 def _parameters(p: Any) -> Any:
-    """Return parameters for compiled code, copied: an event's action may change them."""
+    """Return a copy of the parameters for compiled code; the action of an event may change it."""
     if isinstance(p, np.ndarray) and p.dtype == np.float64:
         return p.copy()
     try:
@@ -300,7 +296,7 @@ def _parameters(p: Any) -> Any:
         numba.typeof(p)
     except (TypeError, ValueError) as error:
         raise ManipDynError(
-            f"p is {p!r}; expected numbers, a float64 array, or a tuple of arrays that numba can "
-            "type"
+            "p must be numbers, a float64 array, or a tuple of arrays that numba can type, got "
+            f"{p!r}."
         ) from error
     return deepcopy(p)

@@ -26,16 +26,16 @@ from manip_dyn.integration.settings import (
     checked_control,
     checked_sampling,
 )
-from manip_dyn.integration.user_functions import refused
+from manip_dyn.integration.user_functions import user_error
 
 
-class FoundEvents(NamedTuple):
-    """The events that were found, in the order of their finding.
+class LocatedEvents(NamedTuple):
+    """Located events in the order of integration.
 
     Attributes:
-        times: When (k,), s.
-        states: States (k, m) before the events' action.
-        indices: Which of the event functions (k,).
+        times: Times (k,), s.
+        states: States (k, m) before the action of the event.
+        indices: Indices of the event functions (k,).
     """
 
     times: Vector
@@ -45,19 +45,19 @@ class FoundEvents(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution(ResultWithStatistics):
-    """A motion of k samples, and how it was found.
+    """The solution of an initial value problem at k samples.
 
     Attributes:
-        t: Times (k,), s: of every step, or those that were asked for as far as they were reached.
+        t: Times (k,), s: of every step, or of the requested samples up to `t_last`.
         y: States (k, m).
-        status: How it ended.
+        status: How the integration ended.
         reason: The same in one sentence.
-        t_last: Time that was reached, s.
+        t_last: Last time, s.
         y_last: State (m,) at that time.
         statistics: Steps, failures and evaluations of the right-hand side.
-        events: The events that were found.
+        events: The located events.
         method: Name of the method.
-        dense: The motion between the steps, if it was asked for.
+        dense: The dense output, if requested.
     """
 
     t: Vector
@@ -67,7 +67,7 @@ class Solution(ResultWithStatistics):
     t_last: float
     y_last: Vector
     statistics: Statistics
-    events: FoundEvents
+    events: LocatedEvents
     method: str
     dense: DenseOutput | None = None
 
@@ -79,16 +79,18 @@ class Solution(ResultWithStatistics):
     def __call__(self, t: ArrayLike) -> Array:
         """Return the states (..., m) at times t (...), s, inside the integrated span."""
         if self.dense is None:
-            raise ManipDynError("this solution has no dense output; expected dense=True")
+            raise ManipDynError(
+                "sampling.dense must be True for values between the samples, got False."
+            )
         times = np.asarray(t, dtype=np.float64)
         ends = sorted((self.dense.spans[0, 0], self.t_last))
         if not np.all((times >= ends[0]) & (times <= ends[1])):
-            raise ManipDynError(f"t is {times}; expected times from {ends[0]:g} to {ends[1]:g} s")
+            raise ManipDynError(f"t must be from {ends[0]:g} to {ends[1]:g} s, got {times}.")
         return self.dense(times)
 
 
-_ROOM = 256
-"""Rows of a record to begin with; a full one doubles."""
+_CAPACITY = 256
+"""Initial number of rows of a record, which is doubled when it is full."""
 
 
 def integrate(
@@ -111,29 +113,28 @@ def integrate(
     """Integrate y' = rhs(t, y) from t_span[0] to t_span[1], forwards or backwards.
 
     Args:
-        rhs: ``rhs(t, y, p, out)`` that writes the derivative into `out` (m,), or ``f(t, y)``
-            that returns it; numba compiles either. For ``taylor`` a `Series`.
+        rhs: ``rhs(t, y, p, out)``, which writes the derivative into `out` (m,), or ``f(t, y)``,
+            which returns it; both are compiled by numba. For ``taylor`` a `Series`.
         t_span: Start and end (2,), s.
         y0: State at the start (m,).
-        method: Name in `METHODS`, or a method.
-        step: Fixed step, s; the last one is shortened so that the end is met exactly.
-        rtol: Relative tolerance, scalar or (m,). Default 1e-6 if no step is given, 0 beside an
-            atol.
-        atol: Absolute tolerance, scalar or (m,), in the units of the state. Default 1e-9 if no
-            tolerance is given, as much as rtol beside one.
+        method: Name in `METHODS`, or a `Method`.
+        step: Fixed step, s; the last one is shortened to end exactly at the end of the span.
+        rtol: Relative tolerance, scalar or (m,). Default: 1e-6 without a step, 0 with an `atol`.
+        atol: Absolute tolerance, scalar or (m,), in the units of the state. Default: `rtol`, or
+            1e-9 if neither is given.
         p: Parameters: a float64 array or a tuple of arrays. Default: an empty array.
-        t_switch: Times at which rhs jumps (k,), s: steps end exactly there.
-        events: `Events`, or a function ``(t, y, p, out)`` whose one value ends the integration
-            where it crosses zero.
-        jacobian: For the Rosenbrock methods: a `Jacobian`, or its function for a system of first
+        t_switch: Times at which rhs is discontinuous (k,), s; steps end exactly there.
+        events: `Events`, or a function ``(t, y, p, out)`` with one value, whose zero crossing ends
+            the integration.
+        jacobian: A `Jacobian` for the Rosenbrock methods, or its function for a system of first
             order. Default: central differences.
-        order: Order of a Taylor series. Default: what the tolerance asks for.
-        control: How steps are chosen, and how many there may be.
-        sampling: What is kept: a `Sampling`, or the times of the samples (k,), s. Default: every
-            step.
+        order: Order of a Taylor series. Default: determined by the tolerances.
+        control: Step control.
+        sampling: A `Sampling`, or the times of the samples (k,), s. Default: every step.
 
     Raises:
-        ManipDynError: For bad arguments. What goes wrong later is the solution's status.
+        ManipDynError: For invalid arguments. Numerical failures are reported by the status of the
+            solution.
     """
     problem = checked_problem(
         rhs,
@@ -157,20 +158,20 @@ def integrate(
         scratch=problem.scratch,
         **problem.functions,
     )
-    space = _prepared(engine, problem)
+    space = _initial_space(engine, problem)
     y = problem.y.copy()
-    status, space = _advanced(engine, problem, y, space)
+    status, space = _run_loop(engine, problem, y, space)
     return _solution(problem, status, y, space)
 
 
-def _prepared(engine: Engine, problem: Problem) -> Space:
-    """Return the arrays of the loop, set to the start of the problem."""
+def _initial_space(engine: Engine, problem: Problem) -> Space:
+    """Return the arrays of the loop at the start of the problem."""
     every = problem.settings["every_step"]
     samples = 0 if problem.t_eval is None or not problem.land else len(problem.t_eval) + 2
     room = (
-        _ROOM if every else samples,
-        _ROOM if problem.options.dense else 0,
-        _ROOM if problem.options.events else 0,
+        _CAPACITY if every else samples,
+        _CAPACITY if problem.options.dense else 0,
+        _CAPACITY if problem.options.events else 0,
     )
     space = engine.space(**problem.settings, stops=len(problem.stops), room=room)
     engine.start(space, problem.t, problem.stops)
@@ -180,28 +181,28 @@ def _prepared(engine: Engine, problem: Problem) -> Space:
     return space
 
 
-def _advanced(
+def _run_loop(
     engine: Engine, problem: Problem, y: np.ndarray, space: Space
 ) -> tuple[Status, Space]:
-    """Run the loop; whenever a record is full, double it and go on."""
+    """Run the loop; double the record whenever it is full."""
     while True:
         try:
             status = Status(engine.advance(problem.p, y, space))
         except Exception as error:
             expected = "numpy functions of numbers and arrays"
-            raise refused(problem.given, error, expected) from error
+            raise user_error(problem.user_functions, error, expected) from error
         if status is not Status.PAUSED:
             return status, space
         record = space.record
-        room = [2 * len(each) for each in (record.times, record.spans, record.event_times)]
-        larger = engine.record(room[0], room[1], room[2], record.polynomials.shape[1] - 1)
+        sizes = [2 * len(array) for array in (record.times, record.spans, record.event_times)]
+        larger = engine.record(sizes[0], sizes[1], sizes[2], record.polynomials.shape[1] - 1)
         for new, old in zip(larger, record, strict=True):
             new[: len(old)] = old
         space = space.keeping(larger)
 
 
 def _solution(problem: Problem, status: Status, y: np.ndarray, space: Space) -> Solution:
-    """Return what the arrays of the loop say."""
+    """Return the solution from the arrays of the loop."""
     now, record = space.state, space.record
     rows, pieces, found = int(now.rows), int(now.pieces), int(now.found)
     dense = DenseOutput(record.spans[:pieces], record.polynomials[:pieces]) if pieces else None
@@ -218,7 +219,7 @@ def _solution(problem: Problem, status: Status, y: np.ndarray, space: Space) -> 
         t_last=float(now.t),
         y_last=y,
         statistics=Statistics(int(now.steps), int(now.failures), int(now.evaluations)),
-        events=FoundEvents(
+        events=LocatedEvents(
             record.event_times[:found], record.event_states[:found], record.event_indices[:found]
         ),
         method=problem.method.name,
@@ -227,17 +228,17 @@ def _solution(problem: Problem, status: Status, y: np.ndarray, space: Space) -> 
 
 
 def _reason(problem: Problem, status: Status, y: np.ndarray, space: Space) -> str:
-    """Return the status in one sentence."""
+    """Return the reason of the status in one sentence."""
     limits, now = space.limits, space.state
     t, step = float(now.t), abs(float(limits.step or now.planned))
     if status is Status.EVENT:
-        return f"event {space.event_indices[now.found - 1]} was found at t = {t:.9g} s"
+        return f"event {space.event_indices[now.found - 1]} was located at t = {t:.9g} s"
     if status is Status.NON_FINITE:
         return _non_finite(problem, t, y, step)
     if status is Status.STEP_UNDERFLOW:
-        return f"the tolerances need a step below {step:.3g} s at t = {t:.17g} s"
+        return f"the tolerances require a step below {step:.3g} s at t = {t:.17g} s"
     if status is Status.TOO_MANY_STEPS:
-        return f"max_steps = {limits.max_steps:.0f} steps were used up at t = {t:.9g} s"
+        return f"max_steps = {limits.max_steps:.0f} was reached at t = {t:.9g} s"
     return f"t = {t:.9g} s was reached in {now.steps} steps"
 
 
@@ -246,5 +247,5 @@ def _non_finite(problem: Problem, t: float, y: np.ndarray, step: float) -> str:
         derivative = np.zeros_like(y)
         problem.functions["rhs"](t, y, problem.p, derivative)
         if not np.all(np.isfinite(derivative)):
-            return f"the derivative at t = {t:.9g} s is {derivative}; expected finite numbers"
-    return f"numbers are not finite in a step of {step:.3g} s from t = {t:.9g} s"
+            return f"the derivative is not finite at t = {t:.9g} s: {derivative}"
+    return f"the state is not finite after a step of {step:.3g} s from t = {t:.9g} s"

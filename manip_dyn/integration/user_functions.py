@@ -27,24 +27,27 @@ COMPILING = (
     NotImplementedError,
     *(AttributeError, TypeError, ValueError),
 )
-"""What numba raises for functions that it cannot compile."""
+"""Exceptions of numba for functions that it cannot compile."""
 ECHOED = ("File", "During:", "There are", "There is")
-"""How lines begin after which numba shows the code, or what else it tried."""
+"""Starts of lines after which numba prints the code or other attempts."""
 
 
 def jitted(function: Any) -> Any:
-    """Return a function that compiled code can call; what is compiled already stays as it is."""
+    """Return a function that compiled code can call; compiled functions are returned as is."""
     return function if is_compiled(function) else compiled(merge=True, keep=False)(function)
 
 
 def right_hand_side(function: Any, t: float, y: Vector) -> Dispatcher:
-    """Return ``rhs(t, y, p, out)``, compiled, of what the user gave.
+    """Return the compiled ``rhs(t, y, p, out)`` of a function of the user.
 
     Args:
-        function: ``rhs(t, y, p, out)`` that writes the derivative into `out` (m,), or
-            ``f(t, y)`` that returns it; numba-compiled or plain Python.
-        t: A time to try ``f(t, y)`` at, s.
-        y: A state (m,) to try it with.
+        function: ``rhs(t, y, p, out)``, which writes the derivative into `out` (m,), or
+            ``f(t, y)``, which returns it; numba-compiled or plain Python.
+        t: A time for a trial call of ``f(t, y)``, s.
+        y: A state (m,) for the trial call.
+
+    Raises:
+        ManipDynError: If the arguments, the result or the code of the function are invalid.
     """
     if _number_of_arguments("rhs", function) == 2:
         inner, rhs = _writing(function, len(y))
@@ -52,35 +55,37 @@ def right_hand_side(function: Any, t: float, y: Vector) -> Dispatcher:
             shape = np.shape(inner(t, y.copy()))
         except Exception as error:
             expected = "numpy functions of t and y that return an array (m,)"
-            raise refused({"rhs": function}, error, expected, (t, y)) from error
+            raise user_error({"rhs": function}, error, expected, (t, y)) from error
         if shape != y.shape:
-            raise ManipDynError(f"rhs returns an array of shape {shape}; expected {y.shape}")
+            raise ManipDynError(f"rhs must return an array of shape {y.shape}, got {shape}.")
         return rhs
     return checked_function("rhs", function, "rhs(t, y, p, out) or f(t, y)", 4)
 
 
 def first_trial(name: str, function: Any, t: float, y: Vector, p: Any) -> Vector | None:
-    """Try a right-hand side in Python once: there an index out of range is an error.
+    """Return the derivative (m,) of a call in Python, or None if the call fails.
 
-    Compiled code would read whatever lies behind the array. Return the derivative (m,), or None
-    where Python cannot tell it.
+    Python detects an index out of range, which compiled code does not check.
+
+    Raises:
+        ManipDynError: If an index is out of range.
     """
     plain = getattr(function, "py_func", function)
     try:
-        p = tuple(np.copy(each) for each in p) if isinstance(p, tuple) else np.copy(p)
+        p = tuple(np.copy(array) for array in p) if isinstance(p, tuple) else np.copy(p)
         arguments = (t, y.copy(), p, np.zeros_like(y))
         with np.errstate(all="ignore"):
             count = _number_of_arguments(name, function)
             returned = plain(*arguments[:count])
-        found = np.asarray(returned if count == 2 else arguments[3], dtype=np.float64)
+        derivative = np.asarray(returned if count == 2 else arguments[3], dtype=np.float64)
     except IndexError as error:
         raise ManipDynError(
             f"{name} uses an index out of range: {error}; y has {len(y)} numbers, p "
             f"{_described(p)}"
         ) from error
-    except Exception:  # what works only compiled, or fails there too and is told then
+    except Exception:  # works only when compiled, or fails there with a better message
         return None
-    return found if found.shape == y.shape else None
+    return derivative if derivative.shape == y.shape else None
 
 
 def _described(p: Any) -> str:
@@ -93,95 +98,97 @@ def _described(p: Any) -> str:
 def checked_function(name: str, function: Any, signature: str, arguments: int) -> Dispatcher:
     """Return `function` as a numba function; it is compiled when its caller is."""
     if _number_of_arguments(name, function) != arguments:
-        raise ManipDynError(f"{name} is {_named(function)}; expected a function {signature}")
+        raise ManipDynError(f"{name} must be a function {signature}, got {_named(function)}.")
     return jitted(function)
 
 
-def refused(
+def user_error(
     functions: Mapping[str, Any], error: Exception, expected: str, arguments: tuple[Any, ...] = ()
 ) -> Exception:
-    """Return the error that says which function cannot be compiled, or what it raised itself.
+    """Return an error that names the function that cannot be compiled or raised an exception.
 
     Args:
-        functions: The user's, by what they are for.
-        error: What was raised where they were called.
-        expected: What they should have been.
-        arguments: Some that the function may be called with, if there is one only.
+        functions: Functions of the user by the names of the arguments.
+        error: The exception of the call.
+        expected: Description of valid functions.
+        arguments: Valid arguments, if there is only one function.
     """
     if isinstance(error, ManipDynError):
         return error
-    ran = [*traceback.walk_tb(error.__traceback__)]
-    modules = [str(frame.f_globals.get("__name__", "")) for frame, _ in ran]
+    frames = [*traceback.walk_tb(error.__traceback__)]
+    modules = [str(frame.f_globals.get("__name__", "")) for frame, _ in frames]
     if any(module.startswith("numba.core.") for module in modules):
         (function,) = functions.values() if len(functions) == 1 else (None,)
         return not_compilable(" or ".join(functions), function, error, expected, arguments)
-    places = [(frame.f_code.co_filename, line) for frame, line in ran]
-    found = [name for name, each in functions.items() if any(_holds(each, at) for at in places)]
-    if not found and modules[-1].startswith("manip_dyn."):
-        return error  # of ours
-    name = found[0] if found else " or ".join(functions)
+    lines = [(frame.f_code.co_filename, line) for frame, line in frames]
+    names = [
+        name
+        for name, function in functions.items()
+        if any(_contains(function, line) for line in lines)
+    ]
+    if not names and modules[-1].startswith("manip_dyn."):
+        return error  # an error of this package
+    name = names[0] if names else " or ".join(functions)
     return failing(name, functions.get(name), error, "numbers for every time and state")
 
 
-def _holds(function: Any, place: tuple[str, int]) -> bool:
-    """Return whether a line of a file is one of a function: compiled code tells no more."""
-    code, (file, line) = getattr(function, "py_func", function).__code__, place
-    last = max(each for *_, each in code.co_lines() if each)
+def _contains(function: Any, location: tuple[str, int]) -> bool:
+    """Return whether a line of a file belongs to a function."""
+    code, (file, line) = getattr(function, "py_func", function).__code__, location
+    last = max(number for *_, number in code.co_lines() if number)
     return file == code.co_filename and code.co_firstlineno <= line <= last
 
 
 def not_compilable(
     name: str, function: Any, error: Exception, expected: str, arguments: tuple[Any, ...] = ()
 ) -> ManipDynError:
-    """Return the error that says what numba could not compile: what, in which line, and why.
+    """Return an error with the function, line and reason of a failed compilation.
 
     Args:
-        name: What the function is for.
-        function: The user's.
-        error: What was raised where it was compiled into something of ours.
-        expected: What it should have been.
-        arguments: Some that it may be called with.
+        name: Name of the argument.
+        function: The function of the user.
+        error: The exception of the compilation.
+        expected: Description of valid functions.
+        arguments: Valid arguments of the function.
     """
     plain = getattr(function, "py_func", function)
     text = str(_error_of(plain, arguments) or error)
-    place = ""
+    location = ""
     if isinstance(plain, FunctionType):
         file = re.escape(Path(plain.__code__.co_filename).name)
         lines = re.findall(rf'{file}"?,? (?:line |\()(\d+)', text)
-        place = _place(plain, int(lines[-1]) if lines else plain.__code__.co_firstlineno)
-    told = [line.strip() for line in text.splitlines() if line.strip()]
-    if told[1:] and told[0].startswith("Failed in"):
-        told = told[1:]
-    words = " ".join(takewhile(lambda line: not line.startswith(ECHOED), told)) or told[0]
+        location = _location(plain, int(lines[-1]) if lines else plain.__code__.co_firstlineno)
+    report = [line.strip() for line in text.splitlines() if line.strip()]
+    if report[1:] and report[0].startswith("Failed in"):
+        report = report[1:]
+    words = " ".join(takewhile(lambda line: not line.startswith(ECHOED), report)) or report[0]
     words = re.sub(r"\.*\s*Raised from .*", "", words.replace(" >>> ", " "))[:300]
-    return ManipDynError(
-        f"{name} cannot be compiled by numba: {words}{place}; expected {expected}"
-    )
+    return ManipDynError(f"{name} cannot be compiled by numba: {words}{location}. Use {expected}.")
 
 
 def failing(name: str, function: Any, error: Exception, expected: str) -> ManipDynError:
-    """Return the error that says where a function of the user's failed in Python, and how."""
+    """Return an error with the line and exception of a function that failed in Python."""
     plain = getattr(function, "py_func", function)
     frames = traceback.extract_tb(error.__traceback__)
     code = getattr(plain, "__code__", None)
-    own = [each for each in frames if code and each.filename == code.co_filename]
-    place = _place(plain, own[-1].lineno or 0) if own and code else ""
-    why = " ".join(str(error).split())[:300]
+    own = [frame for frame in frames if code and frame.filename == code.co_filename]
+    location = _location(plain, own[-1].lineno or 0) if own and code else ""
+    reason = " ".join(str(error).split())[:300]
     return ManipDynError(
-        f"{name} fails: {type(error).__name__}: {why}{place}; expected {expected}"
+        f"{name} fails: {type(error).__name__}: {reason}{location}; expected {expected}"
     )
 
 
-def _place(function: FunctionType, line: int) -> str:
+def _location(function: FunctionType, line: int) -> str:
     return f" ('{function.__name__}', line {line} of {function.__code__.co_filename})"
 
 
 def _error_of(function: Any, arguments: tuple[Any, ...]) -> Exception | None:
-    """Return what numba says of a function alone, without the functions of ours that call it."""
+    """Return the exception of numba for a function alone, without its callers."""
     if not arguments or not isinstance(function, FunctionType):
         return None
     try:
-        numba.njit(function).compile(tuple(numba.typeof(each) for each in arguments))
+        numba.njit(function).compile(tuple(numba.typeof(argument) for argument in arguments))
     except Exception as error:
         return error
     return None
@@ -206,7 +213,7 @@ def _number_of_arguments(name: str, function: Any) -> int:
     plain: Callable[..., Any] | Any = getattr(function, "py_func", function)
     if not isinstance(plain, FunctionType):
         raise ManipDynError(
-            f"{name} is {_named(function)}; expected a Python function or one compiled by numba"
+            f"{name} must be a Python function or one compiled by numba, got {_named(function)}."
         )
     return len(inspect.signature(plain).parameters)
 

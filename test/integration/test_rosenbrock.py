@@ -333,13 +333,16 @@ def test_nothing_is_allocated_and_the_machine_code_is_kept():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"method": "rk4", "step": 0.1, "jacobian": slopes}, "takes none"),
-        ({"jacobian": md.Jacobian(slopes, 2)}, "positions is 2, but y0 has 3"),
+        (
+            {"method": "rk4", "step": 0.1, "jacobian": slopes},
+            "must be None for method 'rk4'",
+        ),
+        ({"jacobian": md.Jacobian(slopes, 2)}, "at most half of the 3 numbers of y0, got 2"),
         (
             {"rtol": 1e-15},
-            "rtol is 1e-15, but method 'rosenbrock_w' is of order 2; expected 1e-14",
+            "rtol must be 1e-14 or more for method 'rosenbrock_w' of order 2, got 1e-15",
         ),
-        ({"jacobian": lambda t, y: y}, r"expected a function \(t, y, p, out, by_time\)"),
+        ({"jacobian": lambda t, y: y}, r"must be a function \(t, y, p, out, by_time\)"),
     ],
 )
 def test_bad_arguments_are_told(arguments, message):

@@ -151,12 +151,12 @@ def test_failures_are_statuses():
 
 def test_bad_orders_and_series_are_told():
     for change, told in (
-        ({"step": 0.1}, "order is missing"),
-        ({"order": 1, "step": 0.1}, "order is 1; expected a whole number from 2 to 60"),
+        ({"step": 0.1}, "order must be given with a fixed step"),
+        ({"order": 1, "step": 0.1}, "whole number from 2 to 60, got 1"),
     ):
         with pytest.raises(md.ManipDynError, match=told):
             md.integrate(PENDULUM, (0.0, 1.0), [1.0, 0.0], method="taylor", **change)
-    with pytest.raises(md.ManipDynError, match=r"series.quantities is -1"):
+    with pytest.raises(md.ManipDynError, match=r"quantities must be .* got -1"):
         md.Series(orbit_series, -1)
 
 

@@ -1,1 +1,1 @@
-"""What a method is, the families of methods, and the registry of all."""
+"""Integration methods: families, coefficients, compiled steps, and the registry."""

@@ -1,10 +1,10 @@
-"""Adams methods of order 4 with fixed steps: Bashforth's, and Moulton's as its corrector.
+"""Adams methods of order 4 with fixed steps: Adams-Bashforth, and Adams-Moulton as corrector.
 
-Both need the derivatives of the last three steps. Until there are any, which is at the start,
-after a switch or an event, and over a step that a stop cuts short, the classical Runge-Kutta
-method takes the step; its error per step is O(h^5), so that order 4 is kept. With `rising` set,
-steps of full length are taken by the Adams formulas of orders 1, 2 and 3 instead, as Sariyildiz,
-Temeltas (2011) start; the first step's error, O(h^2) or with Moulton's O(h^3), then stays.
+Both use the derivatives of the last three steps. At the start, after a switch or an event, and in
+a step shortened by a stop, these are not available, and the step is one of the classical
+Runge-Kutta method; its error per step is O(h^5), so that order 4 is preserved. With `rising`,
+steps of full length use the Adams formulas of orders 1, 2 and 3 instead, as in Sariyildiz,
+Temeltas (2011); the error of the first step, O(h^2) or with Moulton's formula O(h^3), remains.
 
 Hairer, Norsett, Wanner, Solving ODEs I, section III.1, eq. 1.5 and 1.9.
 """
@@ -29,7 +29,7 @@ MOULTON = (9 / 24, 19 / 24, -5 / 24, 1 / 24)
 """Weights of the derivative at the end of the step and at the start of the last three."""
 LOWER_BASHFORTH = ((1.0,), (3 / 2, -1 / 2), (23 / 12, -16 / 12, 5 / 12))
 LOWER_MOULTON = ((1 / 2, 1 / 2), (5 / 12, 8 / 12, -1 / 12))
-"""The same of orders 1, 2, 3 and of orders 2, 3."""
+"""The weights of orders 1, 2, 3 and of orders 2, 3."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Adams(Method):
     Attributes:
         corrected: Whether Moulton's formula corrects Bashforth's once (PECE: predict, evaluate,
             correct, evaluate).
-        rising: Whether formulas of lower orders start it, not steps of Runge and Kutta's.
+        rising: Whether formulas of lower orders start the method instead of Runge-Kutta steps.
     """
 
     corrected: bool
@@ -47,18 +47,18 @@ class Adams(Method):
 
     @property
     def family(self) -> str:
-        """Explicit multistep, or predictor and corrector."""
+        """Adams, or Adams predictor and corrector."""
         return "Adams, PECE" if self.corrected else "Adams"
 
     @property
     def source(self) -> str:
-        """Who found the formula."""
+        """Authors of the formulas."""
         name = "Bashforth, Adams (1883)"
         return f"{name}; Moulton (1926)" if self.corrected else name
 
     @property
     def order(self) -> int:
-        """4."""
+        """Order 4."""
         return 4
 
     @property
@@ -68,12 +68,12 @@ class Adams(Method):
 
     @property
     def dense_order(self) -> int:
-        """Order of the error between the steps."""
+        """Order of the dense output."""
         return 4
 
     @cached_property
     def stability_interval(self) -> float:
-        """Largest x such that all roots of the characteristic polynomial stay in the circle."""
+        """Largest x with all roots of the characteristic polynomial in the unit circle."""
         return first_growth(self._largest_root)
 
     def _largest_root(self, s: float) -> float:

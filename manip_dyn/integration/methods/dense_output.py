@@ -1,4 +1,4 @@
-"""Dense output: a polynomial over every step, and the motion between the steps from them."""
+"""Dense output: a polynomial for each step, which interpolates the solution."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class DenseOutput:
     coefficients: Tensor
 
     def __call__(self, t: Vector) -> Array:
-        """Return the states (..., m) at times t (...); beyond the ends the end pieces go on."""
+        """Return the states (..., m) at times t (...), extrapolated beyond the ends."""
         starts = self.spans[:, 0]
         sign = -1.0 if self.spans[0, 1] < 0.0 else 1.0
         piece = np.searchsorted(sign * starts, sign * t, side="right") - 1
@@ -37,10 +37,7 @@ class DenseOutput:
 
 @inlined(always=True, counted=False)
 def fill_hermite(now, polynomials, y, u, start, end, size):
-    """Write the cubic Hermite polynomial of a step from y to u with the derivatives at both ends.
-
-    Of order 3 in its degree, so exact to O(h^4).
-    """
+    """Write the cubic Hermite polynomial of a step from y to u, exact to O(h^4)."""
     h, k = now.h, now.pieces
     for i in range(size):
         polynomials[k, 0, i] = y[i]
@@ -53,7 +50,7 @@ def fill_hermite(now, polynomials, y, u, start, end, size):
 def add_bump(now, polynomials, bump, size):
     """Add h theta^2 (1 - theta)^2 times `bump` (size,), with the weighted stages, to a cubic.
 
-    That makes it the quartic of Dormand and Prince's pair (Hairer, Norsett, Wanner, Solving
+    The result is the quartic of the pair of Dormand and Prince (Hairer, Norsett, Wanner, Solving
     ODEs I, section II.6, after Shampine).
     """
     k = now.pieces
@@ -65,7 +62,7 @@ def add_bump(now, polynomials, bump, size):
 
 @inlined(always=True, counted=False)
 def finish_piece(now, spans):
-    """Finish the record of a step's polynomial."""
+    """Store start and length of the step and count its polynomial."""
     spans[now.pieces, 0] = now.t
     spans[now.pieces, 1] = now.h
     now.pieces += 1

@@ -1,6 +1,7 @@
-"""What every integration method is: a name, its figures, and the functions of one step.
+"""Base class of integration methods: name, properties, and the functions of one step.
 
-A family of methods is a subclass; its `step` is what the time loop calls, see `time_loop`.
+A family of methods is a subclass. Its `step` returns the functions that the time loop calls, see
+`time_loop`.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ from manip_dyn.integration.methods import step_control, template_parameters
 
 @dataclass(frozen=True)
 class Options:
-    """What a time loop is generated for.
+    """Options for which a time loop is compiled.
 
     Attributes:
         size: Length m of the state.
-        adaptive: Whether the step follows from tolerances.
-        dense: Whether each step leaves a polynomial.
-        controller: ``"pi"`` or ``"paper"``, see `control`.
-        norm: ``"max"`` or ``"rms"``: how an error vector becomes a number.
+        adaptive: Whether tolerances determine the step.
+        dense: Whether each step stores a polynomial for dense output.
+        controller: ``"pi"`` or ``"paper"``, see `step_control`.
+        norm: ``"max"`` or ``"rms"``: norm of the error.
         events: Number of event functions.
         acts: Whether events have an action.
         positions: Number n of positions of a second-order system, see `Jacobian`.
-        jacobian: Whether a function gives the Jacobian; otherwise differences do.
-        mass: Whether its rows come multiplied by a mass matrix, see `Jacobian`.
+        jacobian: Whether a function computes the Jacobian; otherwise differences.
+        mass: Whether its rows are multiplied by a mass matrix, see `Jacobian`.
         estimate: ``"plain"`` or ``"scaled"``: error estimates of Rosenbrock methods.
     """
 
@@ -49,14 +50,14 @@ class Options:
 
 
 class Step(NamedTuple):
-    """A method's part of a time loop.
+    """The step of a method in a time loop.
 
     Attributes:
-        module: Its functions, see `time_loop`.
-        rows: Rows (m,) that it needs of the work array, the first for the state at the end of the
-            step; those of a Taylor series come on top.
+        module: Module with the functions of the step, see `time_loop`.
+        rows: Number of rows (m,) of the work array, the first for the state at the end of the
+            step, without those of a Taylor series.
         degree: Degree of the polynomials of dense output; 0 for that of the Taylor series.
-        scratch: Shape of the array `scratch`, if the step needs one of a shape of its own.
+        scratch: Shape of the array `scratch`, if it depends on the method.
         fills: What the module leaves open besides the motion: slots and what fills them.
     """
 
@@ -68,7 +69,7 @@ class Step(NamedTuple):
 
 
 def numbers_of(options: Options, power: int, paper_power: int) -> dict[str, float]:
-    """Return what a step and its control have to know, by the names in `template_parameters`."""
+    """Return the numbers of a step and its control, by their names in `template_parameters`."""
     return {
         "size": options.size,
         "dense": int(options.dense),
@@ -115,7 +116,7 @@ class Method(ABC):
     """An integration method; frozen.
 
     Attributes:
-        name: Its name in the registry.
+        name: Name in the registry.
     """
 
     name: str
@@ -123,47 +124,47 @@ class Method(ABC):
     @property
     @abstractmethod
     def family(self) -> str:
-        """What kind it is, for people."""
+        """Name of the family."""
 
     @property
     @abstractmethod
     def source(self) -> str:
-        """Who published its coefficients, when."""
+        """Author and year of the coefficients."""
 
     @property
     @abstractmethod
     def order(self) -> int | None:
-        """Order of the solution; None if the user chooses."""
+        """Order of the solution; None if variable."""
 
     @property
     def embedded_order(self) -> int | None:
-        """Order of the solution that it is compared with; None without."""
+        """Order of the embedded solution, or None."""
         return None
 
     @property
     @abstractmethod
     def stages(self) -> int:
-        """Evaluations of the right-hand side that a step needs, the first one included."""
+        """Evaluations of the right-hand side per step, with the first stage."""
 
     @property
     def fsal(self) -> bool:
-        """Whether the last stage is the first one of the next step."""
+        """Whether the last stage is the first stage of the next step."""
         return False
 
     @property
     def adaptive(self) -> bool:
-        """Whether it can choose its steps from tolerances."""
+        """Whether tolerances can determine the step."""
         return self.embedded_order is not None
 
     @property
     @abstractmethod
     def dense_order(self) -> int | None:
-        """Order of the error between the steps in dense output; None if the user chooses."""
+        """Order of the dense output; None if variable."""
 
     @property
     @abstractmethod
     def stability_interval(self) -> float | None:
-        """Largest x such that steps on y' = -s y do not grow for 0 <= h s <= x; None if open."""
+        """Largest x such that y' = -s y is stable for 0 <= h s <= x; None if variable."""
 
     @property
     def stand_in(self) -> Any:

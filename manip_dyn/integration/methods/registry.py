@@ -1,6 +1,7 @@
-"""The registry of integration methods: one line per method, for everything that lists them.
+"""The registry of integration methods.
 
-A new family registers its methods here, as subclasses of `Method`.
+Add the key of a new tableau to `_FIXED` or `_EMBEDDED`, and the methods of a new family to
+`_ALL`. All lists of methods are derived from `METHODS`.
 """
 
 from __future__ import annotations
@@ -36,4 +37,4 @@ _ALL: tuple[Method, ...] = (
 ALIASES = MappingProxyType({"euler": "rk1"})
 _BY_NAME = {method.name: method for method in _ALL}
 METHODS = MappingProxyType(_BY_NAME | {alias: _BY_NAME[name] for alias, name in ALIASES.items()})
-"""Name -> method, in the order of families; aliases come last."""
+"""Methods by name, in the order of families, then aliases."""

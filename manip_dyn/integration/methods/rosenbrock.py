@@ -9,9 +9,9 @@ With J1 = df/dy and J2 = df/dy' at the start of a step on y'' = f(t, y, y'), sta
 all sums over j < i, and y grows by h y' + h sum mu_i z_i, y' by sum m_i z_i: Sandu et al. (2001),
 theorem 2.1, divided by gamma. One factorization serves all stages and the error estimate.
 
-With a mass matrix M at the start of the step everything is multiplied by it, as in eq. 43 to 45;
-but f stays the acceleration: M(y) f(Y_i) is not the force at Y_i that eq. 45 prints, and with that
-the method falls to order 1 wherever M depends on y.
+With a mass matrix M at the start of the step all equations are multiplied by it, as in eq. 43 to
+45. But f remains the acceleration: M(y) f(Y_i) is not the force at Y_i of eq. 45, with which the
+method has order 1 if M depends on y.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from manip_dyn.integration.methods.rosenbrock_tableaus import RosenbrockTableau
 
 @dataclass(frozen=True)
 class Rosenbrock(Method):
-    """A Rosenbrock method; it keeps its order with the exact Jacobian, or, if `w`, with any.
+    """A Rosenbrock method; its order requires the exact Jacobian, unless `w`.
 
     Attributes:
-        tableau: Its coefficients.
-        w: Whether its order needs no exact Jacobian.
+        tableau: Coefficients.
+        w: Whether the order is independent of the Jacobian (W-method).
     """
 
     tableau: RosenbrockTableau
@@ -46,32 +46,32 @@ class Rosenbrock(Method):
 
     @property
     def source(self) -> str:
-        """What the tableau says."""
+        """Source of the tableau."""
         return self.tableau.source
 
     @property
     def order(self) -> int:
-        """Order of the solution that is carried on."""
+        """Order of the solution."""
         return self.tableau.order
 
     @property
     def embedded_order(self) -> int:
-        """Order of the solution that it is compared with."""
+        """Order of the embedded solution."""
         return self.tableau.embedded_order
 
     @property
     def stages(self) -> int:
-        """Evaluations of the right-hand side; the Jacobian comes on top."""
+        """Evaluations of the right-hand side, without the Jacobian."""
         return sum(not self.tableau.repeats(i) for i in range(self.tableau.stages))
 
     @property
     def dense_order(self) -> int:
-        """Order of the error between the steps."""
+        """Order of the dense output."""
         return min(self.order, 4)
 
     @property
     def stability_interval(self) -> float:
-        """Infinite: both are L-stable."""
+        """Infinite: all are L-stable."""
         return math.inf
 
     def step(self, options: Options, rhs: Any, jacobian: Any) -> Step:
@@ -112,5 +112,5 @@ def _coefficients(table: RosenbrockTableau) -> dict[str, Any]:
         "delta": table.delta,
         "moves": moves,
     }
-    found = {name: np.array(rows, dtype=np.float64) for name, rows in tables.items()}
-    return {"stage_count": table.stages, "gamma": float(table.diagonal), **found}
+    arrays = {name: np.array(rows, dtype=np.float64) for name, rows in tables.items()}
+    return {"stage_count": table.stages, "gamma": float(table.diagonal), **arrays}

@@ -36,13 +36,13 @@ VERWER_GAMMA = Fraction("1.70710678118654752440084436210484903928483593768847403
 class RosenbrockTableau:
     """A Rosenbrock method and, derived from it, its form for second-order systems.
 
-    Equal only to itself, as `Tableau`.
+    Compared by identity, like `Tableau`.
 
     Attributes:
         alpha: Strictly lower triangular (s, s), rows first.
         gamma: Lower triangular (s, s), with one number on the diagonal.
-        b: Weights (s,) of the solution that is carried on.
-        b_hat: Weights (s,) of the solution it is compared with.
+        b: Weights (s,) of the solution.
+        b_hat: Weights (s,) of the embedded solution.
         order: Order of `b`.
         embedded_order: Order of `b_hat`.
         source: Author and year.
@@ -57,7 +57,7 @@ class RosenbrockTableau:
     source: str
 
     def __post_init__(self) -> None:
-        """Refuse what is no Rosenbrock method with one matrix for all stages."""
+        """Check that the coefficients are those of a Rosenbrock method with one matrix."""
         s = len(self.b)
         faults = {
             "is not square": any(len(row) != s for row in (*self.alpha, *self.gamma, self.b_hat))
@@ -75,9 +75,9 @@ class RosenbrockTableau:
             != 1,
             "has weights that do not sum to 1": sum(self.b) != 1 or sum(self.b_hat) != 1,
         }
-        for fault, found in faults.items():
-            if found:
-                raise ManipDynError(f"a Rosenbrock tableau {fault}")
+        for fault, present in faults.items():
+            if present:
+                raise ManipDynError(f"the Rosenbrock tableau {fault}.")
 
     @classmethod
     def solved(
@@ -91,14 +91,14 @@ class RosenbrockTableau:
         embedded_order: int,
         source: str,
     ) -> RosenbrockTableau:
-        """Return the tableau of coefficients as programs use them, those of solved stages.
+        """Return the tableau from the coefficients of the solved stages.
 
         Args:
             gamma: The number on the diagonal.
-            a: What `a` is (s, s).
-            c: What `c` is (s, s).
-            m: Weights (s,) of the solved stages; to as many digits as are known.
-            m_hat: The same of the solution that is compared with.
+            a: See `a` (s, s).
+            c: See `c` (s, s).
+            m: Weights (s,) of the solved stages, with the digits of the source.
+            m_hat: Weights (s,) of the embedded solution.
             order: Order of `m`.
             embedded_order: Order of `m_hat`.
             source: Author and year.
@@ -108,7 +108,7 @@ class RosenbrockTableau:
         matrix = _inverse(inverse)
 
         def weights(row: Row) -> Row:
-            """Return weights of sum 1, in spite of the digits that are missing."""
+            """Return weights with the exact sum 1."""
             b = _product((row,), matrix)[0]
             return (1 - sum(b[1:], Fraction(0)), *b[1:])
 
@@ -178,10 +178,10 @@ class RosenbrockTableau:
 
 
 def order_four(gamma: Fraction = SANDU_GAMMA) -> RosenbrockTableau:
-    """Return the method of order 4 with three evaluations, compared with order 3.
+    """Return the method of order 4 with three evaluations and embedded order 3.
 
-    Sandu et al. (2001), eq. 36 to 42, solved one after the other; each is linear in what is not
-    known yet, so that all coefficients are rational numbers of gamma.
+    Sandu et al. (2001), eq. 36 to 42, solved in sequence. Each equation is linear in its unknown,
+    so that all coefficients are rational functions of gamma.
     """
     alpha2 = 2 * gamma
     alpha3 = (Fraction(1, 5) - alpha2 / 4) / (Fraction(1, 4) - alpha2 / 3)  # eq. 40
@@ -216,17 +216,17 @@ def order_four(gamma: Fraction = SANDU_GAMMA) -> RosenbrockTableau:
         (beta3 - beta32, beta32, gamma, zero),
         (beta4 - beta42 - beta43, beta42, beta43, gamma),
     )
-    # The matrix of eq. 37 is singular by eq. 38: b_hat is b and some of its kernel, as much as
-    # makes b_hat_1 the printed one, alpha_31.
+    # The matrix of eq. 37 is singular by eq. 38: b_hat is b plus a multiple of its kernel, such
+    # that b_hat_1 is the printed one, alpha_31.
     kernel4 = -chain / inner
     kernel2 = -(1 + kernel4) * (alpha3 / alpha2) ** 2
     kernel = (-1 - kernel2 - kernel4, kernel2, Fraction(1), kernel4)
-    share = (third[0] - weights[0]) / kernel[0]
+    multiple = (third[0] - weights[0]) / kernel[0]
     return RosenbrockTableau(
         alpha=alpha,
-        gamma=_sum(beta, tuple(tuple(-each for each in row) for row in alpha)),
+        gamma=_sum(beta, tuple(tuple(-x for x in row) for row in alpha)),
         b=weights,
-        b_hat=tuple(b + share * k for b, k in zip(weights, kernel, strict=True)),
+        b_hat=tuple(b + multiple * k for b, k in zip(weights, kernel, strict=True)),
         order=4,
         embedded_order=3,
         source="Sandu et al. (2001)",
@@ -234,7 +234,7 @@ def order_four(gamma: Fraction = SANDU_GAMMA) -> RosenbrockTableau:
 
 
 def w_method() -> RosenbrockTableau:
-    """Return the W-method of order 2, compared with order 1, whatever its Jacobian.
+    """Return the W-method of order 2 with embedded order 1, for any Jacobian.
 
     Verwer, Spee, Blom, Hundsdorfer (1999), ROS2; Sandu et al. (2001), section 4.
     """
@@ -307,7 +307,7 @@ _STEINEBACH_C = (
 
 
 def rodas5p() -> RosenbrockTableau:
-    """Return the method of order 5, compared with order 4: the argument of its last stage."""
+    """Return the method of order 5, whose embedded solution is the last stage argument."""
     last = _rows_of(_STEINEBACH_A)[-1]
     return RosenbrockTableau.solved(
         gamma=STEINEBACH_GAMMA,

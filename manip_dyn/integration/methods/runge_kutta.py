@@ -27,9 +27,9 @@ def rk4_step(rhs: RightHandSide, t: float, y: Vector, step: float) -> Vector:
     """Return y(t + step) for y' = rhs(t, y) by the classical method of order 4.
 
     Args:
-        rhs: The derivative, shape (m,), of a state of shape (m,).
+        rhs: Function of t and y (m,) that returns the derivative (m,).
         t: Time, s.
-        y: State, shape (m,); not changed.
+        y: State (m,); not changed.
         step: Step, s.
 
     Kutta (1901); Hairer, Norsett, Wanner, Solving ODEs I, table II.1.2.
@@ -46,16 +46,17 @@ class RungeKutta(Method):
     """An explicit Runge-Kutta method, embedded if its tableau has two rows of weights.
 
     Attributes:
-        tableau: Its coefficients.
+        tableau: Coefficients.
     """
 
     tableau: Tableau
 
     @classmethod
     def of(cls, key: str) -> RungeKutta:
-        """Return the method of any tableau in ``tableaus.json``."""
+        """Return the method of a tableau in ``tableaus.json``."""
         if key not in tableaus():
-            raise ManipDynError(f"there is no tableau '{key}'{closest(str(key), tableaus())}")
+            hint = closest(str(key), tableaus())
+            raise ManipDynError(f"key must be one of md.tableaus(), got {key!r}{hint}")
         return cls(key, tableaus()[key])
 
     @property
@@ -65,17 +66,17 @@ class RungeKutta(Method):
 
     @property
     def source(self) -> str:
-        """What the tableau says."""
+        """Source of the tableau."""
         return self.tableau.source
 
     @property
     def order(self) -> int:
-        """Order of the solution that is carried on."""
+        """Order of the solution."""
         return self.tableau.order
 
     @property
     def embedded_order(self) -> int | None:
-        """Order of the solution that it is compared with."""
+        """Order of the embedded solution, or None."""
         return self.tableau.embedded_order
 
     @property
@@ -85,12 +86,12 @@ class RungeKutta(Method):
 
     @property
     def fsal(self) -> bool:
-        """Whether the last stage is the first one of the next step."""
+        """Whether the last stage is the first stage of the next step."""
         return self.tableau.fsal
 
     @property
     def dense_order(self) -> int:
-        """Order of the error between the steps."""
+        """Order of the dense output."""
         return min(self.order, 4 if self.tableau.bump is None else 5)
 
     @cached_property
@@ -102,13 +103,13 @@ class RungeKutta(Method):
         """Return the compiled functions of a step."""
         table, size = self.tableau, options.size
         bump = table.bump if options.dense else None
-        compared = table.error_weights if options.adaptive else None
-        live = table.needed(table.b, compared, bump)
+        error = table.error_weights if options.adaptive else None
+        live = table.needed(table.b, error, bump)
         if table.fsal and table.stages - 1 not in live:
-            live.append(table.stages - 1)  # the next step's first
+            live.append(table.stages - 1)  # the first stage of the next step
         emitted = {
             "stages": explicit_stages(table, live, rhs, size),
-            "estimate": None if compared is None else _of_stages(compared, size),
+            "estimate": None if error is None else _of_stages(error, size),
             "bump": None if bump is None else _of_stages(bump, size),
         }
         power = min(self.order, self.embedded_order or 0) + 1
@@ -125,5 +126,5 @@ class RungeKutta(Method):
 
 
 def _of_stages(weights: Row, size: int) -> Any:
-    """Return the sum of stages with weights (s,), for compiled code."""
-    return weighted_sum([float(each) for each in weights], range(K, K + len(weights)), size)
+    """Return a compiled sum of stages with weights (s,)."""
+    return weighted_sum([float(weight) for weight in weights], range(K, K + len(weights)), size)

@@ -26,34 +26,34 @@ from manip_dyn.integration.methods.template_parameters import rhs
 
 
 class Status(IntEnum):
-    """Why an integration stopped."""
+    """How an integration ended."""
 
     SUCCESS = 0
     """The end of the time span was reached."""
     EVENT = 1
-    """A terminal event was found."""
+    """A terminal event was located."""
     NON_FINITE = 2
     """The right-hand side or the state became infinite or NaN."""
     STEP_UNDERFLOW = 3
-    """The tolerances would need a step below the smallest one."""
+    """The tolerances require a step below the smallest one."""
     TOO_MANY_STEPS = 4
-    """The number of steps, failed ones included, reached its limit."""
+    """The number of accepted and rejected steps reached its limit."""
     PAUSED = 5
-    """A record is full: make room and go on; `integrate` never returns it."""
+    """A record is full; `integrate` enlarges it and continues."""
     OFF_PATH = 6
-    """The tool did not follow its path; of `track` alone."""
+    """The tool left its path; only in `track`."""
 
     @property
     def meaning(self) -> str:
-        """The same in words."""
+        """Description of the status."""
         return MEANINGS[self]
 
 
 MEANINGS = {
     Status.SUCCESS: "the end was reached",
-    Status.EVENT: "a terminal event was found",
+    Status.EVENT: "a terminal event was located",
     Status.NON_FINITE: "numbers became infinite or NaN",
-    Status.STEP_UNDERFLOW: "the tolerances need too small a step",
+    Status.STEP_UNDERFLOW: "the tolerances require too small a step",
     Status.TOO_MANY_STEPS: "too many steps",
     Status.PAUSED: "a record is full",
     Status.OFF_PATH: "the path was lost",
@@ -62,7 +62,7 @@ MEANINGS = {
 
 SUCCESS, EVENT, NON_FINITE, STEP_UNDERFLOW, TOO_MANY_STEPS, PAUSED, _ = (int(s) for s in Status)
 PASSED, FAILED = -1, -2
-"""What a part of a step says, if not one of these: go on, or try again with a shorter step."""
+"""Results of a part of a step: accepted, or to be repeated with a shorter step."""
 
 
 CONTROLLERS = ("pi", "paper")
@@ -83,7 +83,7 @@ def finite(x, size):
 
 @inlined(always=True, counted=False)
 def unit(tolerances, i, magnitude):
-    """Return what an error in component i of this magnitude is measured by; never zero."""
+    """Return the scale of an error in component i of this magnitude; never zero."""
     return tolerances[1, i] + tolerances[0, i] * magnitude + 1e-300
 
 
@@ -96,7 +96,7 @@ def error_norm(y, u, wrong, tolerances, size, rms):
         ratio = abs(wrong[i]) / scale + 0.0 * u[i]
         if rms:
             error += ratio * ratio
-        elif ratio > error or ratio != ratio:  # a NaN stays, whatever follows
+        elif ratio > error or ratio != ratio:  # a NaN is kept
             error = ratio
     if rms:
         error = sqrt(error / size)
@@ -105,7 +105,7 @@ def error_norm(y, u, wrong, tolerances, size, rms):
 
 @inlined(always=True, counted=False)
 def judge(now, limits, power):
-    """Let a step pass, or plan a shorter one; during a search for an event any error passes."""
+    """Accept a step or plan a shorter one; accept any error during a search for an event."""
     error = now.error
     if error <= 1.0 or (now.locating != 0 and error == error):
         return PASSED
@@ -123,12 +123,12 @@ def judge(now, limits, power):
 
 @inlined(always=True, counted=False)
 def plan_next(now, limits, power, paper, paper_power):
-    """Plan the step after one that passed; not after a search for an event.
+    """Plan the step after an accepted one, except after a search for an event.
 
     Args:
         now: State of the loop.
         limits: Its limits.
-        power: The power k of the step that the error goes with.
+        power: The power k of the step in the error.
         paper: Whether the control is "paper", otherwise "pi".
         paper_power: The power of the step in "paper".
     """
@@ -139,17 +139,17 @@ def plan_next(now, limits, power, paper, paper_power):
     factor = min(limits.facmax, max(limits.facmin, limits.fac * exp(exponent)))
     if now.rejected != 0:
         factor = min(factor, 1.0)
-    wanted = factor * abs(now.h)
-    if abs(now.h) < abs(now.planned):  # cut short by a stop, not by the error
-        wanted = max(wanted, abs(now.planned))
-    now.planned = now.sign * min(limits.max_step, max(limits.min_step, wanted))
+    length = factor * abs(now.h)
+    if abs(now.h) < abs(now.planned):  # shortened by a stop, not by the error
+        length = max(length, abs(now.planned))
+    now.planned = now.sign * min(limits.max_step, max(limits.min_step, length))
     now.memory = level
     now.rejected = 0
 
 
 @inlined(short=True, counted=False)
 def plan_first(y, p, now, limits, tolerances, u, rate, later, size, power):
-    """Plan the first step from the derivative at the start and one a little later.
+    """Plan the first step from the derivatives at the start and after a small trial step.
 
     Args:
         y: State at the start (size,).
@@ -161,7 +161,7 @@ def plan_first(y, p, now, limits, tolerances, u, rate, later, size, power):
         rate: The derivative at the start (size,).
         later: Scratch (size,).
         size: Length of the state.
-        power: The power of the step that its error goes with.
+        power: The power of the step in the error.
     """
     longest = min(limits.max_step, abs(now.end - now.t))
     place = slope = bend = 0.0

@@ -27,25 +27,25 @@ from manip_dyn.core.errors import ManipDynError
 
 Row = tuple[Fraction, ...]
 _ROUNDING = Fraction(1, 10**16)
-"""What printed coefficients may be off by; less than a float can hold."""
+"""Error of printed coefficients; smaller than the rounding of floats."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tableau:
     """The coefficients of an explicit Runge-Kutta method of s stages, as exact fractions.
 
-    Equal only to itself, so that looking up a compiled engine does not hash every fraction.
+    Tableaus are compared by identity: hashing all fractions would be slow.
 
     Attributes:
         key: Short name.
         c: Abscissas (s,).
         a: Strictly lower triangular matrix (s, s), rows first.
-        b: Weights (s,) of the solution that is carried on.
-        b_hat: Weights (s,) of the solution it is compared with, or None.
+        b: Weights (s,) of the solution.
+        b_hat: Weights (s,) of the embedded solution, or None.
         order: Order of `b`.
         embedded_order: Order of `b_hat`, or None.
         source: Author and year.
-        bump: Weights (s,) of the quartic term of the continuous extension, see `dense`, or None.
+        bump: Weights (s,) of the quartic term of the dense output, or None.
     """
 
     key: str
@@ -59,7 +59,7 @@ class Tableau:
     bump: Row | None = None
 
     def __post_init__(self) -> None:
-        """Refuse coefficients that are no explicit, consistent method."""
+        """Check that the coefficients are those of an explicit, consistent method."""
         s = len(self.c)
         rows = [*self.a, self.b, *([] if self.b_hat is None else [self.b_hat])]
         faults = {
@@ -75,9 +75,9 @@ class Tableau:
             "has one of b_hat and its order": (self.b_hat is None)
             != (self.embedded_order is None),
         }
-        for fault, found in faults.items():
-            if found:
-                raise ManipDynError(f"the tableau '{self.key}' {fault}")
+        for fault, present in faults.items():
+            if present:
+                raise ManipDynError(f"the tableau '{self.key}' {fault}.")
 
     @property
     def stages(self) -> int:
@@ -86,7 +86,7 @@ class Tableau:
 
     @cached_property
     def fsal(self) -> bool:
-        """Whether the last stage is the first one of the next step."""
+        """Whether the last stage is the first stage of the next step."""
         return self.stages > 1 and self.c[-1] == 1 and self.a[-1] == self.b
 
     @cached_property
@@ -97,20 +97,20 @@ class Tableau:
         return tuple(b - b_hat for b, b_hat in zip(self.b, self.b_hat, strict=True))
 
     def needed(self, *weights: Row | None) -> list[int]:
-        """Return the stages that the given weights (s,) depend on, in order."""
-        wanted = {i for row in weights if row for i, weight in enumerate(row) if weight}
+        """Return the stages on which weights (s,) depend, in order."""
+        stages = {i for row in weights if row for i, weight in enumerate(row) if weight}
         for i in reversed(range(self.stages)):
-            if i in wanted:
-                wanted |= {j for j, weight in enumerate(self.a[i]) if weight}
-        return sorted(wanted | {0})
+            if i in stages:
+                stages |= {j for j, weight in enumerate(self.a[i]) if weight}
+        return sorted(stages | {0})
 
 
 @cache
 def tableaus() -> MappingProxyType[str, Tableau]:
-    """Return every tableau of ``tableaus.json`` by its key.
+    """Return all tableaus of ``tableaus.json`` by their keys.
 
     The file's numbers are fractions, or decimals of at least 60 digits where a coefficient is
-    irrational; both are read exactly and become floats when a step is generated.
+    irrational. Both are read exactly and converted to floats when a step is compiled.
     """
     path = Path(__file__).parent / "tableaus.json"
     entries = json.loads(path.read_text(encoding="utf-8"))
@@ -137,7 +137,7 @@ def _row(numbers: list[str]) -> Row:
 
 
 _number = cache(Fraction)
-"""Most of the numbers are zeros, and others stand there twice."""
+"""Cached: most of the numbers are zeros or repeated."""
 
 
 def _sum(row: Row) -> Fraction:
@@ -145,11 +145,11 @@ def _sum(row: Row) -> Fraction:
 
 
 def euler_trapezoidal(corrections: int = 1) -> Tableau:
-    """Return Euler's predictor with `corrections` passes of the trapezoidal corrector.
+    """Return the Euler predictor with `corrections` passes of the trapezoidal corrector.
 
     P(EC)^n: y_1 = y + h f(t, y), then n times y_{i+1} = y + h/2 (f(t, y) + f(t + h, y_i)). Each
-    pass is a stage, so that it is a Runge-Kutta method of order 2; one pass, as in Sariyildiz
-    (2011), does the arithmetic of Heun's method.
+    pass is a stage, so that this is a Runge-Kutta method of order 2. One pass, as in Sariyildiz
+    (2011), is the method of Heun.
     """
     half, one, zero = Fraction(1, 2), Fraction(1), Fraction(0)
     size = corrections + 1
@@ -169,7 +169,7 @@ def euler_trapezoidal(corrections: int = 1) -> Tableau:
 
 
 _SLACK = 1e-9
-"""Growth that is rounding: |R(-s)| touches 1 at s = 0."""
+"""Tolerance for rounding: |R(-s)| is 1 at s = 0."""
 
 
 def growth_polynomial(table: Tableau) -> list[float]:
@@ -194,7 +194,7 @@ def first_growth(growth: Callable[[float], float], longest: float = 100.0) -> fl
     before = 0.0
     for s in np.arange(0.01, longest, 0.01):
         if growth(s) > 1.0 + _SLACK:
-            from scipy.optimize import brentq  # takes longer to load than all of this folder
+            from scipy.optimize import brentq  # slow to import
 
             return float(brentq(lambda x: growth(x) - 1.0 - _SLACK, before, s))
         before = float(s)

@@ -1,12 +1,12 @@
-"""Taylor series of any order: the motion's own power series, summed over each step.
+"""Taylor series of any order: each step sums the power series of the solution.
 
 With tolerances, the step follows Jorba and Zou, A software package for the numerical integration
 of ODEs by means of high-order Taylor methods, Experimental Mathematics 14 (2005): the last two
-terms of the series are within the tolerances, and it is shortened by exp(-0.7 / (p - 1));
-here mixed tolerances and any order p are possible too. eps is the relative tolerance, or the
-absolute one while that is the larger. The cheapest order is -ln(eps) / 2 where the cost of a
-series grows with p^2, theirs, and -ln(eps) where it grows with p; with its sums in SIMD lanes,
-ours lies between.
+terms of the series are within the tolerances, and the step is multiplied by exp(-0.7 / (p - 1)).
+This implementation also allows mixed tolerances and any order p. eps is the larger of the relative
+and the absolute tolerance. The order of least cost is -ln(eps) / 2 if the cost of a series is
+proportional to p^2, and -ln(eps) if it is proportional to p; with sums in SIMD lanes it is in
+between.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ from manip_dyn.integration.methods.linear_combinations import power_sum
 from manip_dyn.integration.methods.method import Method, Options, Step
 
 LOWEST_ORDER, HIGHEST_ORDER = 2, 60
-WORTHWHILE = 0.65
-"""Order per -ln(eps): measured on arms of 2 and 7 joints, where 0.55 to 0.75 cost the same."""
+ORDER_FACTOR = 0.65
+"""Order per -ln(eps), measured on arms of 2 and 7 joints, where 0.55 to 0.75 cost the same."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """A motion's power series, the right-hand side of the method ``taylor``.
+    """The power series of a solution, which is the right-hand side of the method ``taylor``.
 
     Attributes:
         function: ``function(t, y, p, order, work, out)``, numba-compiled. Writes the coefficients
-            of y about t into `out` (order + 1, m): row k belongs to (s - t)^k, row 0 is y.
-        quantities: Columns of its scratch array `work` (order + 1, quantities), zero at first: one
-            for the coefficients of each intermediate quantity.
+            of y about t into `out` (order + 1, m): row k is the coefficient of (s - t)^k, row 0
+            is y.
+        quantities: Number of columns of the scratch array `work` (order + 1, quantities), zero at
+            the start: one for the coefficients of each intermediate quantity.
     """
 
     function: Callable[..., Any]
@@ -44,20 +45,22 @@ class Series:
     def __post_init__(self) -> None:
         """Check the values."""
         if not callable(self.function):
-            raise ManipDynError(f"series.function is {self.function!r}; expected a function")
+            raise ManipDynError(f"series.function must be a function, got {self.function!r}.")
         if not isinstance(self.quantities, int) or self.quantities < 0:
-            raise ManipDynError(f"series.quantities is {self.quantities!r}; expected 0 or more")
+            raise ManipDynError(
+                f"series.quantities must be a whole number, 0 or more, got {self.quantities!r}."
+            )
 
 
 def order_for(tolerance: float) -> int:
-    """Return the order that reaches a tolerance with the least work."""
-    order = math.ceil(1.0 - WORTHWHILE * math.log(max(tolerance, 1e-18)))
+    """Return the order of least cost for a tolerance."""
+    order = math.ceil(1.0 - ORDER_FACTOR * math.log(max(tolerance, 1e-18)))
     return min(max(order, LOWEST_ORDER), HIGHEST_ORDER)
 
 
 @dataclass(frozen=True)
 class Taylor(Method):
-    """The Taylor series method; the user, or the tolerance, chooses the order."""
+    """The Taylor series method, whose order is an argument or follows from the tolerance."""
 
     @property
     def family(self) -> str:
@@ -66,12 +69,12 @@ class Taylor(Method):
 
     @property
     def source(self) -> str:
-        """Jorba and Zou."""
+        """Jorba and Zou (2005)."""
         return "Jorba, Zou (2005)"
 
     @property
     def order(self) -> None:
-        """None: any."""
+        """None: variable."""
         return
 
     @property
@@ -81,12 +84,12 @@ class Taylor(Method):
 
     @property
     def adaptive(self) -> bool:
-        """The series' last terms say how long a step may be."""
+        """True: the last terms of the series determine the step."""
         return True
 
     @property
     def dense_order(self) -> None:
-        """The order of the series."""
+        """None: the order of the series."""
         return
 
     @property
