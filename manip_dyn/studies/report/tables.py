@@ -19,7 +19,7 @@ LARGE = 1e5
 
 
 class Table(NamedTuple):
-    """A table.
+    """A named table with a title, column names and rows.
 
     Attributes:
         name: Name, also of its file.
