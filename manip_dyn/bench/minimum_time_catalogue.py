@@ -41,8 +41,8 @@ WORDS = {
     Kind.POSITION: "at position limit",
     Kind.CONTACT_POSITION: "touches position limit",
     Kind.CONTACT_SPEED: "touches speed limit",
-    Kind.ANOTHERS_SPEED: "keeps another at its speed limit",
-    Kind.ANOTHERS_POSITION: "keeps another at its position limit",
+    Kind.OTHER_JOINT_SPEED: "keeps another at its speed limit",
+    Kind.OTHER_JOINT_POSITION: "keeps another at its position limit",
 }
 
 

@@ -388,7 +388,7 @@ def test_a_lead_beyond_the_arrival_leads_from_there_on(fast):
 
 
 def test_a_goal_that_is_not_reached_is_told_with_the_reason(fast, monkeypatch):
-    monkeypatch.setattr(PlannedMotion, "missed", "30 new motions did not lead there")
+    monkeypatch.setattr(PlannedMotion, "missed", "30 return motions did not reach the goal")
     fast.expect_warning("the goal is not reached", "30 new motions")
     fast.until(lambda: told(fast, "code") == "not_reached", "no code")
     assert told(fast, "state") == "aborted"

@@ -66,7 +66,7 @@ def test_another_mass_changes_little(scale, asked):
     simulation = Simulation(arm(scale), START, np.zeros(2))
     before, after, departure = on_the_way(simulation, asked, 0.3)
     begin = after.begin(stamped(simulation))
-    assert before.pace.heavier == pytest.approx(scale, abs=0.06)
+    assert before.pace.mass_ratio == pytest.approx(scale, abs=0.06)
     assert begin == departure.stamp_ns
     q, v = after.planned(MeasuredState(begin, simulation.q, simulation.v))
     np.testing.assert_allclose(simulation.q, q, atol=0.01)

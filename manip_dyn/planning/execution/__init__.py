@@ -1,1 +1,1 @@
-"""Execution of any plan in closed loop: feedback, switching by measured state, new motions."""
+"""Execution of plans: feedback, online switching and time scaling."""

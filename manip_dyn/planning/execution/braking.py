@@ -1,4 +1,4 @@
-"""One joint's bang-bang motion in feedback form: driven to its braking curve, braked along it."""
+"""Bang-bang motion of one joint in feedback form: drive to the braking curve, then brake."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOLERANCES: dict[str, Any] = {
 
 
 class Crossing(NamedTuple):
-    """Where an accelerated motion meets the braking curve: time (s), position, velocity."""
+    """Time (s), position and velocity at which an accelerated motion meets the braking curve."""
 
     time: float
     position: float
@@ -35,8 +35,8 @@ class Crossing(NamedTuple):
 class BrakingCurve:
     """States (q, v) from which the effort -sign * limit stops the joint at `goal`.
 
-    On the curve the work still to be done by all efforts equals minus the kinetic energy:
-    switching there makes the net work of the whole motion zero (Fan 2003, eqs. 4.45-4.48).
+    On the curve the remaining work of all efforts equals minus the kinetic energy. Switching there
+    makes the net work of the whole motion zero (Fan 2003, eqs. 4.45-4.48).
     """
 
     def __init__(self, motion: JointMotion, start: float, goal: float):
@@ -51,19 +51,19 @@ class BrakingCurve:
         self._trace = BrakingTrace(solution.sol, self.sign)
         self._beginning = float(solution.y[0, -1])
         if self.sign * (self._beginning - start) > 1e-9:
-            # From before the beginning the joint comes faster than braking can stop it.
+            # A joint from before the beginning is too fast to be stopped.
             raise ManipDynError(
-                f"{self._name()} cannot be stopped at {goal:.6g} when it comes from before "
-                f"{self._beginning:.6g}: the effort limit {abs(self.drive):.6g} does not hold "
-                "its load on the way"
+                f"{self._name()} cannot be stopped at {goal:.6g} from positions before "
+                f"{self._beginning:.6g}: the effort limit {abs(self.drive):.6g} is below its "
+                "load on the path"
             )
 
     def gap(self, q: float, v: float) -> float:
-        """Return how much the speed towards the goal exceeds the curve's at `q`."""
+        """Return the excess of the speed towards the goal over the curve's speed at `q`."""
         return self.sign * v - self.speed(q)
 
     def speed(self, q: float) -> float:
-        """Return the curve's speed at `q`; 0 beyond the goal, infinite before its beginning."""
+        """Return the curve's speed at `q`; 0 beyond the goal, infinite before the curve begins."""
         if self.sign * (self.goal - q) <= 0.0:
             return 0.0
         if self.sign * (q - self._beginning) < 0.0:
@@ -76,11 +76,11 @@ class BrakingCurve:
 
     @property
     def duration(self) -> float:
-        """How long braking takes along the whole curve, s."""
+        """Braking time along the whole curve, s."""
         return self._trace.duration
 
     def meet(self, q: float, v: float) -> tuple[Crossing, Callable[[float], Vector]]:
-        """Accelerate from (q, v) until the curve; return the crossing and the dense motion."""
+        """Accelerate from (q, v) to the curve; return the crossing and the dense motion."""
         rhs = self.motion.derivative(self.drive)
 
         crossing = _event(lambda _t, y: max(self.gap(y[0], y[1]), -1e9), direction=1.0)
@@ -96,8 +96,8 @@ class BrakingCurve:
                 return Crossing(time, float(position), float(velocity)), trace.sol
             if trace.t_events[1].size:
                 raise ManipDynError(
-                    f"{self._name()} stalls at {trace.y[0, -1]:.6g} on the way from {q:.6g} to "
-                    f"{self.goal:.6g}: the effort limit {abs(self.drive):.6g} does not lift its "
+                    f"{self._name()} stalls at {trace.y[0, -1]:.6g} between {q:.6g} and "
+                    f"{self.goal:.6g}: the effort limit {abs(self.drive):.6g} is below its "
                     "load there"
                 )
             fastest *= 10.0
@@ -145,11 +145,11 @@ class BrakingCurve:
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """What the moving joint does: driven to the switch, braked along the curve to rest.
+    """Motion of one joint: driven to the switch, then braked along the curve to rest.
 
     Attributes:
         curve: The braking curve to the goal.
-        switch: Where the driven joint meets it.
+        switch: The crossing of the driven motion with the curve.
         accelerated: Position and velocity (2,) of the driven joint by time, s.
     """
 
@@ -159,7 +159,7 @@ class Move:
 
     @classmethod
     def of(cls, robot: Robot, joint: int, start: float, goal: Vector) -> Move:
-        """Return the move of `joint` from `start` to `goal` (n,), where the others rest."""
+        """Return the move of `joint` from `start` to `goal` (n,), with the others at rest."""
         return _move(robot, joint, start, tuple(goal.tolist()))
 
     @property
@@ -175,14 +175,14 @@ class Move:
 
 @lru_cache(maxsize=8)
 def _move(robot: Robot, joint: int, start: float, goal: tuple[float, ...]) -> Move:
-    """Return a move that may be executed many times."""
+    """Return a move; cached, because a plan may be executed many times."""
     motion = JointMotion(robot, joint, np.array(goal))
     curve = BrakingCurve(motion, start, goal[joint])
     return Move(curve, *curve.meet(start, 0.0))
 
 
 def _event(function: Callable, direction: float = 0.0) -> Any:
-    """Return `function` as an event that ends a `solve_ivp`."""
+    """Return `function` as a terminal event of `solve_ivp`."""
     event: Any = function
     event.terminal, event.direction = True, direction
     return event

@@ -1,4 +1,4 @@
-"""A traced curve, one number at a time: SciPy's dense output costs arrays for each."""
+"""Traced braking curve with scalar evaluation, which avoids the arrays of SciPy's dense output."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ from scipy.integrate import OdeSolution
 from scipy.optimize import brentq
 
 DEGREE = 7
-"""Of the polynomials of DOP853's dense output."""
+"""Degree of the polynomials of DOP853's dense output."""
 
 
 class BrakingTrace:
-    """Position and velocity by the time to rest, and the time by the position.
+    """Position and velocity as functions of the time to rest, and the time by the position.
 
-    In each step of the integration both are polynomials, here in Chebyshev's form.
+    In each step of the integration both are polynomials, stored as Chebyshev series.
     """
 
     def __init__(self, solution: OdeSolution, sign: float):
-        """Take the states (q, v) by time, s, which lead backwards from the goal.
+        """Convert the states (q, v) by time, s, backwards from the goal.
 
         Args:
             solution: Dense output of DOP853.
-            sign: Whether the joint brakes while it moves up (1) or down (-1).
+            sign: Direction of the joint's motion while it brakes, 1 for up and -1 for down.
         """
         self._times = solution.ts.tolist()
         self._sign = sign
-        self._pieces = [_piece(each) for each in solution.interpolants]
-        begins = range(len(self._pieces))
+        self._steps = [_series(interpolant) for interpolant in solution.interpolants]
+        begins = range(len(self._steps))
         self._passed = [-sign * self._value(k, 0, self._times[k]) for k in begins]
 
     @property
     def duration(self) -> float:
-        """Time at which the curve ends, s."""
+        """Time at the end of the curve, s."""
         return self._times[-1]
 
     def position(self, time: float) -> float:
         """Return the position at a time to rest, s."""
-        return self._value(self._piece_of(time), 0, time)
+        return self._value(self._step_at(time), 0, time)
 
     def velocity(self, time: float) -> float:
         """Return the velocity at a time to rest, s."""
-        return self._value(self._piece_of(time), 1, time)
+        return self._value(self._step_at(time), 1, time)
 
     def time_at(self, q: float) -> float:
-        """Return the time to rest, s, at the position `q`; beyond the ends, that of the end."""
+        """Return the time to rest, s, at the position `q`, clipped to the ends of the curve."""
         k = max(bisect_right(self._passed, -self._sign * q) - 1, 0)
         begin, end = self._times[k], self._times[k + 1]
         if self._sign * (self._value(k, 0, begin) - q) <= 0.0:
@@ -55,21 +55,21 @@ class BrakingTrace:
             return end
         return brentq(lambda time: self._value(k, 0, time) - q, begin, end, xtol=1e-15, rtol=1e-14)
 
-    def _piece_of(self, time: float) -> int:
-        return min(max(bisect_left(self._times, time) - 1, 0), len(self._pieces) - 1)
+    def _step_at(self, time: float) -> int:
+        return min(max(bisect_left(self._times, time) - 1, 0), len(self._steps) - 1)
 
     def _value(self, k: int, which: int, time: float) -> float:
-        """Return position (0) or velocity (1) of piece `k` by Clenshaw's recurrence."""
-        middle, half, coefficients = self._pieces[k]
+        """Return position (0) or velocity (1) of step `k` by Clenshaw's recurrence."""
+        middle, half, coefficients = self._steps[k]
         x = (time - middle) / half
         twice, one, two = 2.0 * x, 0.0, 0.0
         highest_first = coefficients[which]
-        for each in highest_first[:-1]:
-            one, two = each + twice * one - two, one
+        for coefficient in highest_first[:-1]:
+            one, two = coefficient + twice * one - two, one
         return highest_first[-1] + x * one - two
 
 
-def _piece(dense) -> tuple[float, float, list[list[float]]]:
+def _series(dense) -> tuple[float, float, list[list[float]]]:
     """Return middle, half the width, and the coefficients, the highest first."""
     middle, half = 0.5 * (dense.t_min + dense.t_max), 0.5 * (dense.t_max - dense.t_min)
     series = chebinterpolate(lambda x: dense(middle + half * x).T, DEGREE)

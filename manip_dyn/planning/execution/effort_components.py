@@ -1,10 +1,11 @@
-"""What the efforts of a motion are for, so that they can be told for other masses and rates.
+"""Components of the efforts of a motion, which scale with the masses and the rate.
 
-At r times its rate, of an arm s times as heavy, a motion takes the efforts::
+At r times its rate, and for an arm s times as heavy, a motion requires the efforts::
 
     r^2 (s inertial + rotors) + r damping + s weight + springs
 
-(after Hollerbach, "Dynamic scaling of manipulator trajectories", 1984); rotors are not heavier.
+(after Hollerbach, "Dynamic scaling of manipulator trajectories", 1984). The rotors have the
+inertias of the model.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
 
 
 class EffortComponents(NamedTuple):
-    """Parts of the efforts (k, n) in the middles of a motion's cells; their sum is the efforts.
+    """Components (k, n) of a motion's efforts in the middles of its cells, which add up to them.
 
     Attributes:
-        inertial: What moves the bodies.
-        rotors: What moves the rotors.
-        damping: What viscous damping takes.
-        weight: What holds the bodies.
-        springs: What holds against the springs.
+        inertial: Efforts that accelerate the bodies.
+        rotors: Efforts that accelerate the rotors.
+        damping: Efforts against viscous damping.
+        weight: Efforts against gravity.
+        springs: Efforts against the springs.
     """
 
     inertial: Matrix
@@ -38,18 +39,18 @@ class EffortComponents(NamedTuple):
     weight: Matrix
     springs: Matrix
 
-    def scaled(self, rate: float, heavier: float) -> Matrix:
-        """Return the efforts (k, n) at another rate and of an arm that is heavier."""
-        moving = rate**2 * (heavier * self.inertial + self.rotors) + rate * self.damping
-        return moving + heavier * self.weight + self.springs
+    def scaled(self, rate: float, mass_ratio: float) -> Matrix:
+        """Return the efforts (k, n) at another rate and for masses scaled by a ratio."""
+        moving = rate**2 * (mass_ratio * self.inertial + self.rotors) + rate * self.damping
+        return moving + mass_ratio * self.weight + self.springs
 
     def rest(self, cell: int) -> EffortComponents:
-        """Return the parts from a cell on."""
-        return EffortComponents(*(each[cell:] for each in self))
+        """Return the components from a cell on."""
+        return EffortComponents(*(component[cell:] for component in self))
 
 
 def effort_components(robot: Robot, motion: SampledMotion) -> EffortComponents:
-    """Return the parts of the efforts of a motion."""
+    """Return the components of the efforts of a motion."""
     q = 0.5 * (motion.q[:-1] + motion.q[1:])
     v = 0.5 * (motion.v[:-1] + motion.v[1:])
     a = np.diff(motion.v, axis=0) / np.diff(motion.times)[:, None]
@@ -57,13 +58,13 @@ def effort_components(robot: Robot, motion: SampledMotion) -> EffortComponents:
     weight = np.zeros_like(q)
     if np.any(robot.gravity):
         efforts, zero = customize(robot).unchecked.inverse_dynamics, np.zeros(robot.n)
-        weight = np.array([efforts(each, zero, zero) for each in q]) - springs
+        weight = np.array([efforts(row, zero, zero) for row in q]) - springs
     rotors, damping = robot.armature * a, robot.damping * v
     inertial = motion.efforts - rotors - damping - weight - springs
     return EffortComponents(inertial, rotors, damping, weight, springs)
 
 
-def cumulative_work(motion: SampledMotion, part: Matrix) -> Vector:
-    """Return the work (k + 1,) of a part of the efforts until the ends of the cells, J."""
-    done = np.sum(part * np.diff(motion.q, axis=0), axis=1)
-    return np.concatenate([[0.0], np.cumsum(done)])
+def cumulative_work(motion: SampledMotion, efforts: Matrix) -> Vector:
+    """Return the work (k + 1,) of efforts (k, n) until the ends of the cells, J."""
+    work = np.sum(efforts * np.diff(motion.q, axis=0), axis=1)
+    return np.concatenate([[0.0], np.cumsum(work)])

@@ -1,4 +1,4 @@
-"""Executing a plan in closed loop: from the measured state to the efforts of the next period."""
+"""Closed-loop execution of a plan: from the measured state to the efforts of the next period."""
 
 from __future__ import annotations
 
@@ -21,28 +21,27 @@ if TYPE_CHECKING:
     from manip_dyn.planning.execution.online_switching import OnlineSwitching
 
 CELLS_AHEAD = 4
-"""Cells of varying efforts that are sent ahead where commands travel."""
+"""Number of cells of varying efforts that are sent ahead if commands have a transport delay."""
 
 
 def spacing(horizon: float, period: float) -> float:
-    """Return how long the cells of a plan's samples are for an executor, s; see there."""
+    """Return the length of the cells of an executor's reference, s."""
     return max(period, horizon / CELLS_AHEAD)
 
 
 class Tracking(NamedTuple):
-    """What an executor follows, for a loop that does it in compiled code.
+    """State of an executor, for a control loop in compiled code.
 
     Attributes:
         reference: The motion.
-        begin: When that begins, s.
-        goal: Where it is to end (n,).
-        off_plan: Position error of a joint from which on another motion may be needed, rad or m.
-        stopping: Whether another one is needed at the end of this.
-        heard: When a state was answered last, s; None before.
+        begin: Start time of the motion, s.
+        goal: Final positions (n,).
+        off_plan: Position error of a joint above which another motion may be required, rad or m.
+        stopping: Whether another motion is required at the end of this one.
+        updated_at: Time of the last update, s; None before the first.
         sum: Integral of the position error (n,).
-        saturated: Whether the last efforts were cut off.
-        switching: The joint that is switched by its measured state instead; None from its
-            arrival on.
+        saturated: Whether the last efforts were clipped.
+        switching: Online switching of the joint that it controls; None after its arrival.
     """
 
     reference: SampledMotion
@@ -50,30 +49,31 @@ class Tracking(NamedTuple):
     goal: Vector
     off_plan: float
     stopping: bool
-    heard: float | None
+    updated_at: float | None
     sum: Vector
     saturated: bool
     switching: OnlineSwitching | None
 
 
 class PlanExecutor:
-    """Drives an arm through a plan and holds it at the goal.
+    """Executes a plan and holds the arm at the goal.
 
-    Where one joint moves with one switch, it switches by measured state (`OnlineSwitching`).
-    Every other plan is tracked: its efforts, each jump at its exact time, and feedback to its
-    motion, all within the limits. From its end on feedback with an integral holds the goal. If the
-    arm lags behind, the rest of the plan is followed more slowly (`TimeScaling`). When a joint
-    leaves the plan or the goal by more than `Tuning.off_plan`, a new motion leads from the
-    measured state to the goal with efforts that leave a share to the feedback; where there is
-    none, the arm is stopped first. Where many of them do not lead there, it is stopped for good
-    (`missed`). A plan that ends with velocities is followed by a stop.
+    If one joint moves with one switch, it switches by its measured state (`OnlineSwitching`). Any
+    other plan is tracked: its efforts, with each jump at its exact time, plus feedback to its
+    motion, all within the limits. After its end, feedback with an integral holds the goal.
+
+    If the arm lags behind, the rest of the plan is followed more slowly (`TimeScaling`). If a
+    joint leaves the plan or the goal by more than `Tuning.off_plan`, a return motion leads from
+    the measured state to the goal, with a reserve of effort for the feedback. If there is none,
+    the arm stops first. After too many return motions the arm stops and holds (`missed`). A plan
+    with final velocities is followed by a stop.
 
     Attributes:
-        plan: What is executed.
-        goal: Where it ends (n,): that of the plan, or where `stop` led to.
+        plan: The plan.
+        goal: Final positions (n,): the goal of the plan, or the end of a stop.
         arrived: Whether the arm rests at the goal.
-        arrival_time: When it began to, s; None before.
-        returns: How often a new motion was needed.
+        arrival_time: Time of the arrival, s; None before.
+        returns: Number of return motions.
     """
 
     def __init__(
@@ -90,55 +90,57 @@ class PlanExecutor:
 
         Args:
             robot: The arm.
-            plan: What to execute.
-            horizon: How far ahead the efforts are needed: the control period, plus the
-                transport delay where there is one, s.
+            plan: The plan.
+            horizon: Time ahead for which efforts are required: the control period plus the
+                transport delay, if any, s.
             tuning: Gains and thresholds.
             period: The control period, s; default: the horizon.
-            backup: PD control in place of new motions and of holding the goal, as in Fan (2003),
-                section 6.3.2; default: none.
-            reference: The plan, sampled every `spacing` s, if that was done before.
+            backup: PD control in place of return motions and of holding the goal, as in Fan
+                (2003), section 6.3.2; default: none.
+            reference: The plan, sampled every `spacing` s, if available.
         """
         self.plan, self.goal = plan, plan.qf
         self.arrived, self.returns = False, 0
         self.arrival_time: float | None = None
-        self._robot, self._backup, self._backing = robot, backup, False
+        self._robot, self._backup, self._backup_active = robot, backup, False
         if backup is not None:
-            backup.efforts(robot, plan.qf, np.zeros(robot.n), plan.qf)  # as many gains as joints
+            backup.efforts(
+                robot, plan.qf, np.zeros(robot.n), plan.qf
+            )  # checks the number of gains
         self._horizon = positive("horizon", horizon, "s")
         self._spacing = spacing(horizon, positive("period", period or horizon, "s"))
         self._tuning = tuning or Tuning()
         self._off_plan = self._tuning.off_plan
-        # How far an arm that is too heavy comes from where it is held before that yields.
+        # Largest error of a held arm that is too heavy, before the hold position yields.
         self._yields = self._off_plan if np.isfinite(self._off_plan) else Tuning.off_plan
-        self._feedback, self._patience = Feedback(robot, self._tuning), ProgressMonitor(robot)
+        self._feedback, self._monitor = Feedback(robot, self._tuning), ProgressMonitor(robot)
         self._reference = reference or SampledMotion.of(plan, self._spacing)
         self._begin, self._stopping = 0.0, False
         self._moves_on = plan.vf is not None and bool(np.any(plan.vf))
-        self._heard: float | None = None
+        self._updated_at: float | None = None
         self._switching = self._online_switching()
         self._scaling = self._time_scaling()
         self._committed: tuple[float, list[Segment]] | None = None
 
     @property
     def timed(self) -> bool:
-        """Whether the efforts follow time, and so want to begin when commands act."""
+        """Whether the efforts are functions of time, so that execution must include the delay."""
         return self._switching is None
 
     @property
     def missed(self) -> str:
-        """Why the arm does not come to its goal; empty as long as it may."""
-        return self._patience.reason
+        """Reason why the arm was stopped before its goal, or ""."""
+        return self._monitor.reason
 
     @property
     def extra_time(self) -> float | None:
-        """What the arrival took beyond the plan, s; None before it."""
+        """Delay of the arrival compared with the plan, s; None before it."""
         return None if self.arrival_time is None else self.arrival_time - self.plan.t_final
 
     def expected(self, t: float) -> tuple[Vector, Vector] | None:
-        """Return where the arm will be `t` s after the start (n,), and how fast (n,).
+        """Return the planned positions and velocities (n,) at `t` s, at the present pace.
 
-        None from the end of the plan on, or if another motion leads to its goal.
+        None after the end of the plan, and if another motion leads to its goal.
         """
         if not self.goes_by_plan or self._over(t):
             return None
@@ -148,36 +150,36 @@ class PlanExecutor:
 
     @property
     def goes_by_plan(self) -> bool:
-        """Whether the plan is followed, at whatever pace, and not another motion."""
+        """Whether the arm follows the plan, at any pace, and not another motion."""
         return not self.returns and self.goal is self.plan.qf
 
     @property
     def pace(self) -> Pace:
-        """How the plan is followed; at a rate below 1 by a heavier arm."""
+        """Rate and mass ratio with which the plan is followed."""
         return Pace() if self._scaling is None else self._scaling.pace
 
     def begin_at(self, pace: Pace) -> None:
-        """Follow the plan from its begin on at the pace of a motion that the arm leaves for it."""
+        """Start the plan at the pace of the previous motion."""
         motion = None if self._scaling is None else self._scaling.begin_at(pace)
         self._reference = motion or self._reference
 
     def plan_time(self, t: float) -> float:
-        """Return at which time of the plan, s, an arm that follows it is `t` s after the start."""
+        """Return the time of the plan, s, `t` s after the start."""
         return t if self._scaling is None else self._scaling.plan_time(t - self._begin)
 
     def time_of(self, plan_time: float) -> float:
-        """Return how long after the start the arm that follows the plan is at a time of it, s."""
+        """Return the time after the start, s, at which the arm is at a time of the plan."""
         if self._scaling is None:
             return plan_time
         return self._begin + self._scaling.since(plan_time)
 
     def segments(self, t: float, q: Vector, v: Vector) -> list[Segment]:
-        """Return the efforts that act from the state (q, v), measured `t` s after the start, on.
+        """Return the efforts from the state (q, v), measured `t` s after the start, on.
 
         Before the start, at negative times, the arm is held.
 
-        The first segment begins at offset 0; further ones only where the efforts change inside
-        the horizon.
+        The first segment begins at offset 0; there are more only if the efforts change inside the
+        horizon.
         """
         if self._switching is not None:
             segments = self._switched(self._switching, t, q, v)
@@ -186,7 +188,7 @@ class PlanExecutor:
         return self._tracked(t, q, v)
 
     def stop(self, t: float, q: Vector, v: Vector) -> None:
-        """Come to rest soonest instead, and stay there."""
+        """Come to rest as soon as possible, and stay there."""
         self._moves_on = False
         self._stop(t, q, v)
         self.goal = self._reference.goal
@@ -195,8 +197,8 @@ class PlanExecutor:
     # ---------------------------------------------------------------------- in compiled loops
     @property
     def tracking(self) -> Tracking | None:
-        """What is done now; None where only `segments` can tell."""
-        if self._committed is not None or self._moves_on or self._patience.gone:
+        """Present state for a compiled loop; None where only `segments` is valid."""
+        if self._committed is not None or self._moves_on or self._monitor.stopped:
             return None
         return Tracking(
             self._reference,
@@ -204,27 +206,27 @@ class PlanExecutor:
             self.goal,
             self._off_plan if self._scaling is None else self._scaling.from_error,
             self._stopping,
-            self._heard,
+            self._updated_at,
             self._feedback.sum,
             self._feedback.saturated,
             self._switching,
         )
 
     def tracked(
-        self, heard: float | None, arrival_time: float | None, total: Vector, saturated: bool
+        self, updated_at: float | None, arrival_time: float | None, total: Vector, saturated: bool
     ) -> None:
-        """Take over from a loop that went on with `tracking`; see there."""
-        self._heard, self.arrival_time = heard, arrival_time
+        """Resume after a compiled loop that continued from `tracking`."""
+        self._updated_at, self.arrival_time = updated_at, arrival_time
         self.arrived = arrival_time is not None
         if self.arrived:
-            self._patience.reset()
+            self._monitor.reset()
         self._feedback.sum, self._feedback.saturated = total, saturated
 
     # ------------------------------------------------------------ one joint, by measured state
     def _online_switching(self) -> OnlineSwitching | None:
         if self.plan.single_switch is None:
             return None
-        # scipy's solvers load slowly
+        # Imported late because scipy's solvers load slowly.
         from manip_dyn.planning.execution.online_switching import OnlineSwitching
 
         return OnlineSwitching(
@@ -239,15 +241,15 @@ class PlanExecutor:
     def _switched(
         self, switching: OnlineSwitching, t: float, q: Vector, v: Vector
     ) -> list[Segment]:
-        """Return the segments until the joint has come to rest; none from then on."""
+        """Return the segments until the joint rests, then none."""
         if self._committed is None:
             others = np.delete(np.abs(q - self.goal), switching.joint)
             if others.max(initial=0.0) > self._off_plan:
                 self._return(t, q, v)
                 return []
             if t > self.plan.t_final:
-                self._patience.note(t, True, q, self.goal)
-            if self._patience.gone:
+                self._monitor.note(t, True, q, self.goal)
+            if self._monitor.stopped:
                 self._yield(t, q)
                 return []
             segments = switching.segments(q, v)
@@ -266,17 +268,17 @@ class PlanExecutor:
         if self._moves_on and self._over(t):
             self.stop(t, q, v)
         if self._backup is not None and self._misses(t, q):
-            self._backing = True
-        if self._backing:
+            self._backup_active = True
+        if self._backup_active:
             return self._backed(t, q, v)
-        if self._patience.gone and np.abs(q - self.goal).max() > self._yields:
+        if self._monitor.stopped and np.abs(q - self.goal).max() > self._yields:
             self._yield(t, q)
         q_ref, v_ref = self._reference.state(t - self._begin)
-        if self._gives_way(t, q, v, q_ref):
+        if self._rescale(t, q, v, q_ref):
             q_ref, v_ref = self._reference.state(t - self._begin)
         if np.abs(q - q_ref).max() > self._off_plan or (self._stopping and self._over(t)):
             self._return(t, q, v)
-            if self._backing:
+            if self._backup_active:
                 return self._backed(t, q, v)
             q_ref, v_ref = self._reference.state(t - self._begin)
         self._watch_arrival(t, q, v, q_ref)
@@ -287,13 +289,13 @@ class PlanExecutor:
         )
 
     def _time_scaling(self) -> TimeScaling | None:
-        """Return what makes the plan give way, unless something else is to be done then."""
+        """Return the time scaling of the plan; None if the plan does not support it."""
         if self._moves_on or self._backup is not None or not self.timed:
             return None
         return TimeScaling(self._robot, self._reference, self._tuning)
 
-    def _gives_way(self, t: float, q: Vector, v: Vector, q_ref: Vector) -> bool:
-        """Go on along the plan from where the arm is on it, if it lags behind."""
+    def _rescale(self, t: float, q: Vector, v: Vector, q_ref: Vector) -> bool:
+        """Continue the plan from the arm's position on its path, if the arm lags behind."""
         if self._scaling is None:
             return False
         error = float(np.abs(q - q_ref).max())
@@ -304,11 +306,11 @@ class PlanExecutor:
         return True
 
     def _misses(self, t: float, q: Vector) -> bool:
-        """Return whether the plan is over and a joint is not at the goal."""
+        """Return whether the plan has ended and a joint is not at the goal."""
         return self._over(t) and np.abs(q - self.goal).max() > self._tuning.tolerance
 
     def _backed(self, t: float, q: Vector, v: Vector) -> list[Segment]:
-        """Return what PD control does."""
+        """Return the efforts of PD control."""
         assert self._backup is not None
         near = self._tuning.tolerance
         rests = np.abs(q - self.goal).max() <= near and np.abs(v).max() <= 10.0 * near
@@ -318,18 +320,18 @@ class PlanExecutor:
 
     def _watch_arrival(self, t: float, q: Vector, v: Vector, q_ref: Vector) -> None:
         end = self._begin + self._reference.t_final
-        over, heard = t >= end, self._heard
-        if heard is not None and (over or self.returns):
-            self._feedback.integrate(q_ref - q, t - heard)
+        over, updated_at = t >= end, self._updated_at
+        if updated_at is not None and (over or self.returns):
+            self._feedback.integrate(q_ref - q, t - updated_at)
         near = self._tuning.tolerance
         rests = np.abs(q - self.goal).max() <= near and np.abs(v).max() <= 10.0 * near
-        if over and rests and not (self.arrived or self._patience.gone):
+        if over and rests and not (self.arrived or self._monitor.stopped):
             self.arrived = True
-            self.arrival_time = end if heard is None or heard <= end else t
-            self._patience.reset()
+            self.arrival_time = end if updated_at is None or updated_at <= end else t
+            self._monitor.reset()
         if over and not self.arrived:
-            self._patience.note(t, self._feedback.saturated, q, self.goal)
-        self._heard = t
+            self._monitor.note(t, self._feedback.saturated, q, self.goal)
+        self._updated_at = t
 
     def _follow(self, begin: float, reference: SampledMotion) -> None:
         self._begin, self._reference = begin, reference
@@ -338,15 +340,15 @@ class PlanExecutor:
 
     # -------------------------------------------------------------------------- off the plan
     def _return(self, t: float, q: Vector, v: Vector) -> None:
-        """Go to the goal from the measured state; stop first where that needs more efforts."""
+        """Go to the goal from the measured state; stop first if there is no return motion."""
         if self._backup is not None:
-            self._backing = True
+            self._backup_active = True
             return
         self.arrived, self.arrival_time = False, None
-        if not self._stopping:  # what follows a stop belongs to it
+        if not self._stopping:  # the motion after a stop is part of the same return
             self.returns += 1
-            self._patience.note_return()
-            if self._patience.gone:
+            self._monitor.note_return()
+            if self._monitor.stopped:
                 self._yield(t, q)
                 return
         motion = return_motion(self._robot, q, v, self.goal, self._spacing)
@@ -367,7 +369,7 @@ class PlanExecutor:
         return t >= self._begin + self._reference.t_final
 
     def _yield(self, t: float, q: Vector) -> None:
-        """Hold the arm where it is: a place that moves with it, for it may be too heavy."""
+        """Hold the arm near its present position, which may change because it may be too heavy."""
         self.goal = q - np.clip(q - self.goal, -self._yields, self._yields)
         self._only_feedback(t)
 

@@ -1,4 +1,4 @@
-"""Feedback to a reference by computed torque, within the effort limits."""
+"""Computed-torque feedback to a reference, within the effort limits."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from manip_dyn.robot import Robot
 
 @dataclass(frozen=True)
 class Tuning:
-    """How an execution reacts to errors.
+    """Gains and thresholds of an execution.
 
-    The defaults put two poles at 20 / s; with them the integral keeps all poles real.
+    The defaults put two poles at -20 / s; with them all poles remain real with the integral.
 
     Attributes:
         stiffness: Acceleration per position error, 1/s^2.
         damping: Acceleration per velocity error, 1/s.
-        integral: Growth of the acceleration per position error, 1/s^3; it acts from the end of
-            the planned motion on.
-        off_plan: Position error of a joint, rad or m, from which on the plan no longer fits and
-            the arm returns to the goal by another motion; inf: never.
-        tolerance: Position error (rad or m) of an arm that has arrived; its speed may be ten
-            times that, per s.
+        integral: Growth of the acceleration per position error, 1/s^3; active after the end of the
+            planned motion.
+        off_plan: Position error of a joint, rad or m, above which a return motion replaces the
+            plan; inf: never.
+        tolerance: Largest position error (rad or m) of an arm that has arrived; its largest speed
+            is ten times this, per s.
     """
 
     stiffness: float = 400.0
@@ -37,7 +37,7 @@ class Tuning:
     tolerance: float = 1e-4
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
+        """Check the values."""
         not_negative("stiffness", self.stiffness, "1/s^2")
         not_negative("damping", self.damping, "1/s")
         not_negative("integral", self.integral, "1/s^3")
@@ -46,24 +46,25 @@ class Tuning:
             positive("off_plan", self.off_plan)
         if self.integral > self.stiffness * self.damping:
             raise ManipDynError(
-                f"integral is {self.integral:g} 1/s^3; expected at most stiffness times damping, "
-                f"{self.stiffness * self.damping:g}, beyond which the arm would swing"
+                "integral must be at most stiffness times damping, "
+                f"{self.stiffness * self.damping:g} 1/s^3, got {self.integral:g} 1/s^3: the arm "
+                "would oscillate."
             )
 
 
 class Feedback:
-    """Turns errors into efforts.
+    """Computes efforts from errors.
 
-    The acceleration asked for is K e + D e' + I int e; the efforts are those that give it at the
-    measured state, beyond those of the reference.
+    The desired acceleration is K e + D e' + I int e. The efforts are those that produce it at the
+    measured state, minus those that hold the reference.
 
     Attributes:
         sum: Integral of the position error (n,), rad s or m s.
-        saturated: Whether the last efforts were cut off.
+        saturated: Whether the last efforts were clipped.
     """
 
     def __init__(self, robot: Robot, tuning: Tuning):
-        """Begin with an integral of zero."""
+        """Start with an integral of zero."""
         self._limit, self._zero = robot.tau_max, np.zeros(robot.n)
         self._kernels = customize(robot).unchecked
         self._tuning = tuning
@@ -71,7 +72,7 @@ class Feedback:
         self.saturated = False
 
     def acceleration(self, q: Vector, v: Vector, q_ref: Vector, v_ref: Vector) -> Vector:
-        """Return the accelerations (n,) that lead from (q, v) to the reference."""
+        """Return the desired accelerations (n,) from (q, v) to the reference."""
         tuning = self._tuning
         return (
             tuning.stiffness * (q_ref - q)
@@ -80,25 +81,26 @@ class Feedback:
         )
 
     def correction(self, q: Vector, v: Vector, q_ref: Vector, v_ref: Vector) -> Vector:
-        """Return what is to be added to the efforts (n,) of the reference."""
+        """Return the correction of the efforts (n,) of the reference."""
         efforts = self._kernels.inverse_dynamics
-        asked = self.acceleration(q, v, q_ref, v_ref)
-        return efforts(q, v, asked) - efforts(q_ref, v_ref, self._zero)
+        desired = self.acceleration(q, v, q_ref, v_ref)
+        return efforts(q, v, desired) - efforts(q_ref, v_ref, self._zero)
 
     def hold(self, q: Vector) -> Vector:
         """Return the efforts (n,) that hold the resting arm at `q`."""
         return self._kernels.inverse_dynamics(q, self._zero, self._zero)
 
     def integrate(self, error: Vector, duration: float) -> None:
-        """Add a position error (n,) that lasted for `duration` s, unless efforts are saturated."""
+        """Integrate a position error (n,) over `duration` s, unless efforts are saturated."""
         if not self.saturated:
             self.sum = self.sum + duration * error
 
     def limited(self, q: Vector, effort: Vector) -> Vector:
         """Return efforts (n,) within the limits.
 
-        What saturated joints lack in acceleration would move the others through the inertia;
-        those get the efforts that keep their own accelerations, as far as they have them.
+        The missing acceleration of saturated joints would disturb the others through the inertia.
+        The other joints get the efforts that preserve their own accelerations, within their
+        limits.
         """
         clipped = self._clipped(effort)
         over = clipped != effort

@@ -1,4 +1,4 @@
-"""One joint moves, all others are held: the arm as a system with one degree of freedom."""
+"""Dynamics of one joint with the others locked: a system with one degree of freedom."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from manip_dyn.robot import Robot
 
 
 class JointMotion:
-    """The dynamics I q'' = tau - load(q) - d q' of joint `joint` with the others at rest.
+    """Dynamics I q'' = tau - load(q) - d q' of joint `joint` with the others at rest.
 
-    The inertia I = M_ii does not depend on q_i, and no velocity term is left: it would be
+    The inertia I = M_ii does not depend on q_i, so there is no velocity term: it would be
     1/2 dM_ii/dq_i q'^2 (Christoffel symbol of the first kind). The others stay at rest under
     `full_efforts` (Fan 2003, eqs. 6.53 and 6.55, for any arm).
     """
 
     def __init__(self, robot: Robot, joint: int, posture: Vector):
-        """Hold all joints but `joint` at `posture` (n,), rad or m."""
+        """Lock all joints but `joint` at `posture` (n,), rad or m."""
         self.robot = robot
         self.joint = joint
         self._kernels = customize(robot).unchecked
@@ -29,7 +29,7 @@ class JointMotion:
         self.damping = float(robot.damping[joint])
 
     def load(self, q: float) -> float:
-        """Return the effort that gravity and springs ask of the resting joint at `q`."""
+        """Return the effort that holds the resting joint at `q` against gravity and springs."""
         return float(
             self._kernels.inverse_dynamics(self._at(q), self._zero, self._zero)[self.joint]
         )
@@ -39,7 +39,7 @@ class JointMotion:
         return (effort - self.load(q) - self.damping * v) / self.inertia
 
     def derivative(self, effort: float, direction: float = 1.0):
-        """Return the right-hand side of the state (q, v); `direction` -1 runs time backwards."""
+        """Return the right-hand side of the state (q, v); `direction` -1 reverses time."""
 
         def rhs(_t: float, y: Vector) -> Vector:
             return direction * np.array([y[1], self.acceleration(y[0], y[1], effort)])
@@ -49,7 +49,7 @@ class JointMotion:
     def propagate(self, q: float, v: float, effort: float, duration: float) -> tuple[float, float]:
         """Return position and velocity after one Runge-Kutta step of `duration` s.
 
-        That of `integrate.rk4_step`, without arrays of two numbers.
+        The same step as `integrate.rk4_step`, on scalars.
         """
         half = 0.5 * duration
         a = self.acceleration(q, v, effort)
@@ -72,8 +72,8 @@ class JointMotion:
             q: Positions (n,) of all joints.
             v: Velocities (n,) of all joints.
             effort: Effort of the moving joint.
-            held_acceleration: Accelerations (n,) that the held joints shall have; the moving
-                joint's entry is ignored.
+            held_acceleration: Desired accelerations (n,) of the held joints; the moving joint's
+                entry is ignored.
         """
         i, others = self.joint, self._others
         mass = self._kernels.mass_matrix(q)

@@ -1,4 +1,4 @@
-"""How heavy an arm seems by what the efforts of its motion have made of it until now."""
+"""Estimation of an arm's masses from the energy balance of its motion."""
 
 from __future__ import annotations
 
@@ -21,47 +21,48 @@ if TYPE_CHECKING:
     from manip_dyn.planning.execution.sampled_motion import SampledMotion
 
 LEAST_GROWTH = 0.1
-"""Share of the energy of a moving start by which that has to grow before masses are told."""
+"""Least growth of the kinetic energy of a moving start before masses are estimated."""
 
 
 class MassEstimator:
-    """Tells masses by the balance of energy: what moves and lifts the bodies is left of the work.
+    """Estimates the ratio of the masses to the model by the balance of energy.
 
-    Rotors, springs and damping are as in the model.
+    The work of the efforts minus that of rotors, springs and damping, which are as in the model,
+    moves and lifts the bodies.
     """
 
     def __init__(self, robot: Robot, motion: SampledMotion, tuning: Tuning):
-        """Take the motion, from its beginning on, and the feedback to it."""
+        """Store the motion, from its beginning on, and the tuning of its feedback."""
         self._robot, self._motion, self._tuning = robot, motion, tuning
         self._start = motion.v[0]
 
     def begun_at(self, v: Vector) -> None:
-        """Take the velocities (n,) that the arm really began with, per s."""
+        """Set the velocities (n,) with which the arm really started, per s."""
         self._start = v
 
     @cached_property
-    def parts(self) -> EffortComponents:
-        """The parts of the motion's efforts."""
+    def components(self) -> EffortComponents:
+        """Components of the motion's efforts."""
         return effort_components(self._robot, self._motion)
 
     def of_lagging(self, time: float, off: Vector, q: Vector, v: Vector) -> float:
-        """Return how many times heavier than its model an arm seems that lags behind; 1 at least.
+        """Return the mass ratio of an arm that lags behind; at least 1.
 
-        Its efforts were those of the motion: feedback had none left to add.
+        The feedback had no effort left, so the arm's efforts were those of the motion.
 
         Args:
-            time: Of the motion, at which the arm is on its path, s.
-            off: How far it is from there (n,), rad or m.
-            q: Its positions (n,).
-            v: Its velocities (n,), per s.
+            time: Time of the motion at the arm's position on its path, s.
+            off: Displacement of the arm from there (n,), rad or m.
+            q: Positions of the arm (n,).
+            v: Velocities of the arm (n,), per s.
         """
         return max(self._balance(time, off, q, v, 0.0) or 1.0, 1.0)
 
     def of_leading(self, time: float, off: Vector, faster: Vector, q: Vector, v: Vector) -> float:
-        """Return the same for an arm that is ahead of `time` by `off`, and faster; 1 at most.
+        """Return the mass ratio of an arm that is ahead of `time` by `off`, and faster; at most 1.
 
-        Feedback held it back. From rest on, by constant efforts, positions lead by the square of
-        time, and velocities by time: so much has feedback taken of the work.
+        Feedback held it back. Under constant efforts from rest, positions lead by the square of
+        time and velocities by time, which determines the work that the feedback withheld.
         """
         tuning = self._tuning
         mass = customize(self._robot).unchecked.mass_matrix(q)
@@ -72,11 +73,15 @@ class MassEstimator:
     def _balance(
         self, time: float, off: Vector, q: Vector, v: Vector, withheld: float
     ) -> float | None:
-        motion, parts = self._motion, self.parts
+        motion, components = self._motion, self.components
         cell = motion.cell(time)
         done, lifted, held = (
-            float(np.interp(time, motion.times, cumulative_work(motion, each)) + each[cell] @ off)
-            for each in (motion.efforts - parts.damping, parts.weight, parts.springs)
+            float(np.interp(time, motion.times, cumulative_work(motion, rows)) + rows[cell] @ off)
+            for rows in (
+                motion.efforts - components.damping,
+                components.weight,
+                components.springs,
+            )
         )
         bodies, rotors = self._energies(q, v)
         first, first_rotors = self._energies(motion.q[0], self._start)
@@ -86,7 +91,7 @@ class MassEstimator:
         return (done - withheld - held - turned) / gained
 
     def _energies(self, q: Vector, v: Vector) -> tuple[float, float]:
-        """Return the kinetic energies of the bodies, as they are planned for, and rotors, J."""
+        """Return the kinetic energies of the bodies (with planned masses) and the rotors, J."""
         mass = customize(self._robot).unchecked.mass_matrix(q)
         rotors = 0.5 * float(self._robot.armature @ v**2)
         return 0.5 * float(v @ mass @ v) - rotors, rotors

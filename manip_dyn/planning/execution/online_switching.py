@@ -1,4 +1,4 @@
-"""The thesis's controller: one joint is switched where its measured state meets its curve."""
+"""Online switching of one joint at the crossing of its measured state with its braking curve."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from manip_dyn.robot import Robot
 
 
 class OnlineSwitching:
-    """Switches by measured state (Fan 2003, section 6.3.2), within a control period.
+    """Switches by the measured state (Fan 2003, section 6.3.2), within a control period.
 
-    While the joint is slower than its braking curve it is driven, on the curve it is braked,
-    from rest on all joints are held at the goal by computed torque with feedback. A switch or
-    the arrival that falls inside the next `horizon` becomes a segment of its own at its exact
-    time, so that the final error does not depend on where samples fall.
+    The joint is driven while it is slower than its braking curve, and braked on the curve. At rest
+    all joints are held at the goal by computed torque with feedback. A switch or an arrival inside
+    the next `horizon` becomes a separate segment at its exact time, so the final error does not
+    depend on the sample times.
     """
 
     ON_CURVE = 1e-7
@@ -34,7 +34,7 @@ class OnlineSwitching:
     ):
         """Move one joint from `start` (n,) while the others are held at `goal` (n,).
 
-        `horizon` is how far ahead the efforts are needed, s.
+        `horizon` is the time ahead for which efforts are required, s.
         """
         self.arrived = False
         self._move = Move.of(robot, joint, float(start[joint]), goal)
@@ -52,10 +52,10 @@ class OnlineSwitching:
         return self._move.joint
 
     def segments(self, q: Vector, v: Vector) -> list[Segment]:
-        """Return the efforts that act from the measured state (q, v), each (n,), on.
+        """Return the efforts from the measured state (q, v), each (n,), on.
 
-        The first segment begins at offset 0; further ones only where the efforts jump inside
-        the horizon.
+        The first segment begins at offset 0; there are more only if the efforts jump inside the
+        horizon.
         """
         if self.arrived or self._comes_back(q, v):
             self.arrived = True
@@ -64,7 +64,7 @@ class OnlineSwitching:
         return segments if offset is None else distinct(segments + self._brake(offset, q, v))
 
     def _comes_back(self, q: Vector, v: Vector) -> bool:
-        """Whether the joint has passed the goal and does not move on."""
+        """Return whether the joint has passed the goal and no longer moves away from it."""
         curve, joint = self._move.curve, self._move.joint
         passed = curve.sign * (q[joint] - curve.goal) >= 0.0
         return passed and curve.sign * v[joint] <= 0.0
@@ -93,10 +93,10 @@ class OnlineSwitching:
             moved = curve.motion.propagate(q[joint], v[joint], curve.brake, duration)
             return curve.sign * moved[1]
 
-        left = self._horizon - offset
-        if left <= 0.0 or speed(left) > 0.0:
-            return [self._segment(offset, q, v, curve.brake, left)]
-        rest = brentq(speed, 0.0, left, xtol=1e-13) if speed(0.0) > 0.0 else 0.0
+        remaining = self._horizon - offset
+        if remaining <= 0.0 or speed(remaining) > 0.0:
+            return [self._segment(offset, q, v, curve.brake, remaining)]
+        rest = brentq(speed, 0.0, remaining, xtol=1e-13) if speed(0.0) > 0.0 else 0.0
         self.arrived = True
         braking = self._segment(offset, q, v, curve.brake, rest)
         q, v = self._moved(q, v, curve.brake, rest)
@@ -107,12 +107,12 @@ class OnlineSwitching:
     ) -> Segment:
         """Return the efforts that hold the others while the joint is driven by `effort`.
 
-        They change with the state and stay constant over the segment, so they are those of its
-        middle: what the held joints are disturbed by is of second order in the period.
+        The efforts are constant over the segment although they depend on the state. Computed at
+        its middle, they disturb the held joints only to second order in the period.
         """
         q, v = self._moved(q, v, effort, 0.5 * max(duration, 0.0))
-        asked = self._feedback.acceleration(q, v, self._goal, 0.0 * v)
-        efforts = self._move.curve.motion.full_efforts(q, v, effort, asked)
+        desired = self._feedback.acceleration(q, v, self._goal, 0.0 * v)
+        efforts = self._move.curve.motion.full_efforts(q, v, effort, desired)
         return Segment(offset, self._feedback.limited(q, efforts))
 
     def _moved(self, q: Vector, v: Vector, effort: float, duration: float):

@@ -1,4 +1,4 @@
-"""Where an arm is on the path of a motion that it lags behind."""
+"""Projection of an arm's state onto the path of a motion that it lags behind."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from manip_dyn.robot import Robot
 
 
 class PathProjection(NamedTuple):
-    """Where an arm is on a motion's path.
+    """Projection of a state onto a motion's path.
 
     Attributes:
-        time: When the motion is nearest to the arm, s.
-        rate: The arm's speed along the path there, as a share of the motion's.
-        off: How far a joint is from there at most, rad or m.
+        time: Time of the nearest point of the motion, s.
+        rate: Speed of the arm along the path there, relative to the motion.
+        off: Largest distance of a joint from that point, rad or m.
         q: Positions (n,) of the motion there.
-        v: Its velocities (n,).
-        speeds_up: Whether its kinetic energy grows.
+        v: Velocities (n,) of the motion there.
+        speeds_up: Whether the kinetic energy of the motion grows there.
     """
 
     time: float
@@ -35,10 +35,9 @@ class PathProjection(NamedTuple):
 def project_on_path(
     robot: Robot, motion: SampledMotion, t: float, q: Vector, v: Vector
 ) -> PathProjection | None:
-    """Return where a state (q, v) is on the path behind a motion's place at `t` s.
+    """Return the projection of a state (q, v) onto the path before time `t` s of a motion.
 
-    Near and along are meant in the metric of kinetic energy. None if the arm is not behind, or
-    the motion rests there.
+    The metric is the kinetic energy. None if the arm is not behind, or if the motion rests there.
     """
     mass = customize(robot).unchecked.mass_matrix(q)
     last = min(int(np.searchsorted(motion.times, t, side="right")), len(motion.times) - 1)

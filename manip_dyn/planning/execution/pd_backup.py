@@ -1,13 +1,14 @@
-"""The thesis's backup: PD control once a plan is over, or left, and the goal is not reached.
+"""PD backup control after a plan that does not reach its goal (Fan 2003).
 
-Fan (2003), figures 6.3 and 6.5: the switch function leaves the zero-net-work controller alone if
-it brings the arm to its goal; else it turns PD control on (eq. 6.57, appendix A.11)::
+In Fan (2003), figures 6.3 and 6.5, a switch function retains the zero-net-work controller if it
+brings the arm to its goal, and otherwise activates PD control (eq. 6.57, appendix A.11)::
 
     u = -Kp (q - goal) - Kd v     within the effort limits
 
-When it switches is not printed; here where the plan is over and a joint is farther from the goal
-than `Tuning.tolerance`, or where a joint leaves the plan by more than `Tuning.off_plan`; then PD
-control stays. It has no steady-state error where no gravity acts (eqs. 6.58 to 6.63).
+The thesis does not state when it switches. Here it switches if the plan has ended and a joint is
+farther from the goal than `Tuning.tolerance`, or if a joint leaves the plan by more than
+`Tuning.off_plan`. PD control then remains active. It has no steady-state error without gravity
+(eqs. 6.58 to 6.63).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from manip_dyn.robot import Robot
 
 @dataclass(frozen=True, eq=False)
 class PdBackup:
-    """PD control that takes over from a plan.
+    """PD control that replaces a plan.
 
     Attributes:
         kp: Proportional gains (n,), N m/rad or N/m.
@@ -35,11 +36,11 @@ class PdBackup:
     kd: ArrayLike
 
     def __post_init__(self) -> None:
-        """Refuse gains that no joint settles with."""
+        """Check that the gains are positive."""
         for name in ("kp", "kd"):
             gains = np.asarray(getattr(self, name), dtype=float).ravel()
             if not np.all(np.isfinite(gains)) or not np.all(gains > 0.0):
-                raise ManipDynError(f"{name} is {gains.tolist()}; expected numbers above 0")
+                raise ManipDynError(f"{name} must be above 0, got {gains.tolist()}.")
 
     def efforts(self, robot: Robot, q: Vector, v: Vector, goal: Vector) -> Vector:
         """Return the efforts (n,) at a state, within the robot's limits."""

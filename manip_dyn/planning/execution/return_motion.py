@@ -1,7 +1,7 @@
-"""Motions from a moving state: back to a goal, or to rest where that is soonest.
+"""Polynomial motions from a moving state: back to a goal, or to rest as soon as possible.
 
-Polynomials whose efforts are checked and leave a share of the limits to the feedback: from a
-state that a disturbance or a wrong model has brought about, arriving is what counts.
+They satisfy a fraction of the effort limits, which leaves a reserve for the feedback after a
+disturbance or with a wrong model.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.planning.execution.sampled_motion import SampledMotion, cells
 from manip_dyn.robot import Robot
 
-SHARES = (0.8, 0.9, 0.98)
-"""Shares of the effort limits that may be used, tried in this order."""
+EFFORT_FRACTIONS = (0.8, 0.9, 0.98)
+"""Fractions of the effort limits that may be used, in the order of trial."""
 SHORTEST, LONGEST, RATIO = 0.01, 60.0, 1.5
-"""Durations that are tried, s, and by how much they grow."""
+"""Range of durations, s, and their ratio."""
 HALVINGS = 4
-"""How often the gap to the first duration that is allowed is halved."""
+"""Number of bisections of the shortest feasible duration."""
 
 
 def return_motion(
@@ -44,7 +44,7 @@ def return_motion(
 
 
 def stopping_motion(robot: Robot, q: Vector, v: Vector, spacing: float) -> SampledMotion | None:
-    """Return the shortest polynomial from (q, v) to rest, every joint slowing down, or None."""
+    """Return the shortest polynomial from (q, v) to rest that slows all joints down, or None."""
 
     def coefficients(duration: float) -> Vector:
         begin = duration * v
@@ -54,39 +54,39 @@ def stopping_motion(robot: Robot, q: Vector, v: Vector, spacing: float) -> Sampl
 
 
 def _shortest(robot: Robot, coefficients, spacing: float) -> SampledMotion | None:
-    for share in SHARES:
+    for fraction in EFFORT_FRACTIONS:
         duration = SHORTEST
         while duration < LONGEST:
-            if _allowed(robot, coefficients(duration), duration, share):
-                duration = _shortened(robot, coefficients, duration, share)
+            if _allowed(robot, coefficients(duration), duration, fraction):
+                duration = _shortened(robot, coefficients, duration, fraction)
                 return _sampled(robot, coefficients(duration), duration, spacing)
             duration *= RATIO
     return None
 
 
-def _shortened(robot: Robot, coefficients, longest: float, share: float) -> float:
+def _shortened(robot: Robot, coefficients, longest: float, fraction: float) -> float:
     shortest = longest / RATIO
     for _ in range(HALVINGS):
         middle = 0.5 * (shortest + longest)
-        if _allowed(robot, coefficients(middle), middle, share):
+        if _allowed(robot, coefficients(middle), middle, fraction):
             longest = middle
         else:
             shortest = middle
     return longest
 
 
-def _allowed(robot: Robot, rows: Vector, duration: float, share: float) -> bool:
-    """Return whether positions, speeds and efforts keep their limits.
+def _allowed(robot: Robot, rows: Vector, duration: float, fraction: float) -> bool:
+    """Return whether positions, speeds and efforts satisfy their limits.
 
-    A state that is beyond a limit at the start may come back.
+    A state beyond a limit at the start may return.
     """
     low, high = np.minimum(robot.q_min, rows[0]), np.maximum(robot.q_max, rows[0])
     fastest = np.maximum(robot.v_max, np.abs(rows[1] / duration))
     q, v, a = CHECKED[0] @ rows, CHECKED[1] @ rows / duration, CHECKED[2] @ rows / duration**2
     if np.any((q < low - 1e-9) | (q > high + 1e-9) | (np.abs(v) > fastest * (1.0 + 1e-9))):
         return False
-    efforts, most = customize(robot).unchecked.inverse_dynamics, share * robot.tau_max
-    return all(np.all(np.abs(efforts(*each)) <= most) for each in zip(q, v, a, strict=True))
+    efforts, most = customize(robot).unchecked.inverse_dynamics, fraction * robot.tau_max
+    return all(np.all(np.abs(efforts(*row)) <= most) for row in zip(q, v, a, strict=True))
 
 
 def _sampled(robot: Robot, rows: Vector, duration: float, spacing: float) -> SampledMotion:
@@ -96,7 +96,7 @@ def _sampled(robot: Robot, rows: Vector, duration: float, spacing: float) -> Sam
     middles = zip(*_motion(rows, 0.5 * (times[:-1] + times[1:]), duration), strict=True)
     zero = np.zeros(robot.n)
     hold = inverse(q[-1], zero, zero)
-    return SampledMotion(times, q, v, np.array([inverse(*each) for each in middles]), hold, hold)
+    return SampledMotion(times, q, v, np.array([inverse(*row) for row in middles]), hold, hold)
 
 
 def _motion(rows: Vector, times: Vector, duration: float) -> tuple[Vector, Vector, Vector]:

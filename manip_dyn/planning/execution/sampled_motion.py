@@ -1,4 +1,4 @@
-"""A reference: a motion sampled once, so that a control loop only looks it up."""
+"""Reference motion, sampled once, for evaluation in a control loop."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.planning.execution.segments import Segment
 
 MOST_CELLS = 2000
-"""Cells of a motion without the jumps of its efforts: long motions get longer cells."""
+"""Largest number of cells without the jumps of the efforts; long motions get longer cells."""
 SAME = 1e-9
-"""Times that differ by less are the same, s: commands count in nanoseconds."""
+"""Times that differ by less are equal, s; commands have a resolution of one nanosecond."""
 ROUNDING = 1e-12
-"""Share of the largest effort below which a difference is none."""
+"""Fraction of the largest effort below which differences are rounding errors."""
 
 
 class SampledMotion(NamedTuple):
-    """A motion in cells of constant efforts, from time 0 on; at its end it rests.
+    """A motion in cells of constant efforts, from time 0 on, with rest at its end.
 
     Attributes:
         times: Ends of the cells (k + 1,), s.
         q: Positions there (k + 1, n), rad or m.
         v: Velocities there (k + 1, n), per s.
-        efforts: The efforts of each cell (k, n), those of its middle, N m or N.
-        hold: The efforts (n,) that hold the arm at the end.
-        wait: The efforts (n,) that hold it at the start, before time 0.
+        efforts: Efforts of each cell (k, n), those of its middle, N m or N.
+        hold: Efforts (n,) that hold the arm at the end.
+        wait: Efforts (n,) that hold it at the start, before time 0.
     """
 
     times: Vector
@@ -46,12 +46,12 @@ class SampledMotion(NamedTuple):
 
     @classmethod
     def of(cls, plan, spacing: float) -> SampledMotion:
-        """Sample a plan every `spacing` s and at every jump of its efforts."""
+        """Sample a plan every `spacing` s and at every jump of its efforts; cached."""
         return _of(plan, spacing)
 
     @classmethod
     def sampled(cls, plan, spacing: float) -> SampledMotion:
-        """Sample it anew."""
+        """Sample a plan without the cache."""
         if plan.t_final == 0.0:
             return cls.standing(plan.qf, plan.hold)
         times = cells(plan.knots, plan.t_final, spacing)
@@ -88,7 +88,7 @@ class SampledMotion(NamedTuple):
         return q, (here + s * (2.0 * bent + 3.0 * s * turned)) / h
 
     def segments(self, t: float, horizon: float) -> list[Segment]:
-        """Return the efforts from `t` s on, as far as they begin within `horizon` s."""
+        """Return the efforts from `t` s on that begin within `horizon` s."""
         rows: list[Segment] = [Segment(0.0, self.wait)] if t < 0.0 else []
         for k in range(self.cell(t), len(self.times)):
             offset = max(float(self.times[k] - t), 0.0)
@@ -102,27 +102,27 @@ class SampledMotion(NamedTuple):
         return rows
 
     def cell(self, t: float) -> int:
-        """Return the cell that time `t`, s, is in."""
+        """Return the index of the cell at time `t`, s."""
         return max(int(self.times.searchsorted(t, side="right")) - 1, 0)
 
 
 @lru_cache(maxsize=8)
 def _of(plan, spacing: float) -> SampledMotion:
-    """Return the samples of a plan that may be executed many times."""
+    """Return the samples of a plan, which may be executed many times."""
     return SampledMotion.sampled(plan, spacing)
 
 
 def in_two_steps(plan, times: Vector, efforts: Matrix) -> tuple[Vector, Matrix]:
-    """Return ends of cells and efforts in them, cells with a ramp as two halves.
+    """Return ends of cells and efforts, with cells with a ramp split into halves.
 
-    One effort a cell has the impulse of its ramp, but moves the arm by r h^3 / 12 (over the
-    inertia) less, with r the rate and h the duration. Two, r h / 3 below and above the mean, have
-    both.
+    One effort per cell has the impulse of its ramp, but displaces the arm by r h^3 / 12 (over the
+    inertia) less, with r the rate and h the duration. Two efforts, r h / 3 below and above the
+    mean, have both the same impulse and the same displacement.
 
     Args:
         plan: A plan with ramps.
         times: Ends of the cells (k + 1,), s.
-        efforts: In their middles (k, n).
+        efforts: Efforts in their middles (k, n).
     """
     slopes = [
         plan.effort(float(np.nextafter(end, 0.0))) - plan.effort(float(np.nextafter(begin, end)))
@@ -131,9 +131,9 @@ def in_two_steps(plan, times: Vector, efforts: Matrix) -> tuple[Vector, Matrix]:
     third = np.array(slopes) / 3.0
     steps = np.stack([efforts - third, efforts + third], axis=1).reshape(-1, efforts.shape[1])
     halves = np.sort(np.concatenate([times, 0.5 * (times[:-1] + times[1:])]))
-    kept = np.ones(len(steps), dtype=bool)
-    kept[1::2] = np.any(np.abs(third) > ROUNDING * np.abs(efforts).max(), axis=1)
-    return halves[np.append(kept, True)], steps[kept]
+    retained = np.ones(len(steps), dtype=bool)
+    retained[1::2] = np.any(np.abs(third) > ROUNDING * np.abs(efforts).max(), axis=1)
+    return halves[np.append(retained, True)], steps[retained]
 
 
 def cells(knots: Vector, t_final: float, spacing: float) -> Vector:

@@ -1,4 +1,4 @@
-"""Segments: what is commanded over a control period, with its jumps at their exact times."""
+"""Segments: commanded efforts over a control period, with jumps at their exact times."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ def mean_effort(segments: list[Segment], period: float) -> Vector:
     """Return the effort (n,) with the same impulse over `period` s, for a plain actuator."""
     inside = [segment for segment in segments if segment.offset < period]
     ends = [segment.offset for segment in inside[1:]] + [period]
-    shares = [(end - segment.offset) / period for segment, end in zip(inside, ends, strict=True)]
-    return np.array(shares) @ np.array([segment.effort for segment in inside])
+    weights = [(end - segment.offset) / period for segment, end in zip(inside, ends, strict=True)]
+    return np.array(weights) @ np.array([segment.effort for segment in inside])
 
 
 def distinct(segments: list[Segment]) -> list[Segment]:
-    """Drop what would be over within the nanosecond in which it begins: time is whole there."""
+    """Remove segments that end within the nanosecond in which they begin."""
     begins = [round(segment.offset * 1e9) for segment in segments] + [-1]
     return [s for s, begin, end in zip(segments, begins, begins[1:], strict=False) if begin != end]
 
 
 def later(segments: list[Segment], elapsed: float) -> list[Segment]:
-    """Return what is left of segments `elapsed` s later."""
-    begun = max(k for k, each in enumerate(segments) if k == 0 or each.offset <= elapsed)
-    left = [Segment(max(each.offset - elapsed, 0.0), each.effort) for each in segments[begun:]]
-    return distinct(left)
+    """Return the remaining segments `elapsed` s later."""
+    first = max(k for k, row in enumerate(segments) if k == 0 or row.offset <= elapsed)
+    shifted = [Segment(max(row.offset - elapsed, 0.0), row.effort) for row in segments[first:]]
+    return distinct(shifted)

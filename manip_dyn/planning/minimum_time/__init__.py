@@ -1,1 +1,1 @@
-"""Exact minimum time: linear programs, extremals, certificates."""
+"""Exact minimum time: linear programs, extremals and their certificates."""

@@ -1,8 +1,8 @@
-"""Minimum time without a guess: exact for one to three joints, on fine grids for more.
+"""Minimum-time planning without a guess: exact for one to three joints, on fine grids for more.
 
-Linear programs on a grid find nearly optimal motions from several smooth ones, Newton's method
-makes extremals of them, and the fastest whose certificate holds is the plan. For more joints, for
-moving starts and goals, and where no certificate holds, it is a motion refined on grids
+Linear programs on a grid find nearly optimal motions from several smooth ones. Newton's method
+computes extremals from them, and the fastest certified extremal is the plan. For more joints, for
+moving starts and goals, and if no extremal is certified, the plan is a motion refined on grids
 (`planning.transcription`).
 """
 
@@ -44,12 +44,11 @@ from manip_dyn.robot import Robot
 
 METHOD = "minimum_time"
 EXACT = 3
-"""Most joints for which exact motions are looked for."""
+"""Largest number of joints for which exact motions are computed."""
 CLOSE = 1.001
-"""A motion refined on grids is taken for one that is not certified if it is as fast but for this
-ratio."""
+"""A motion refined on grids replaces an uncertified one up to this ratio of their durations."""
 STILL = 1e-6
-"""Start and goal that differ by less in every joint (rad or m) are the same."""
+"""Start and goal that differ by less in every joint (rad or m) are equal."""
 
 
 def plan_minimum_time(
@@ -63,33 +62,39 @@ def plan_minimum_time(
 ) -> Plan:
     """Plan the fastest motion from `q0` to `qf` within the effort limits.
 
-    All joints may move, also those whose start and goal are the same. Gravity, damping, springs
-    and rotor inertias count. What is returned as ``solved``, for up to three joints from rest to
-    rest, meets Pontryagin's conditions (Fan 2003, eqs. 2.22 to 2.27): `Plan.certificate` has the
-    numbers. They are necessary conditions, and several motions can meet them; the search compares
-    those that it reaches from different initial guesses, and `Plan.certificate.searched` tells
-    how many. None of them, not even on a grid, is faster than a plan that is ``solved``. What is
-    returned as ``converged`` was refined on grids of up to 2048 cells; its certificate, a
-    `Convergence`, says by how much motions near it can be faster.
+    All joints may move, including those whose start and goal are equal. The model includes
+    gravity, damping, springs and rotor inertias.
+
+    For up to three joints from rest to rest, a plan with status ``solved`` satisfies Pontryagin's
+    conditions (Fan 2003, eqs. 2.22 to 2.27), with the numbers in `Plan.certificate`. These
+    conditions are necessary, and several motions can satisfy them. The search compares the motions
+    that it reaches from different initial guesses; `Plan.certificate.searched` counts them. None
+    of them, not even on a grid, is faster than a ``solved`` plan.
+
+    A plan with status ``converged`` was refined on grids of up to 2048 cells. Its certificate, a
+    `Convergence`, bounds by how much nearby motions can be faster.
 
     Args:
         robot: The arm; all its efforts have limits.
         q0: Start (n,), rad or m.
         qf: Goal (n,), rad or m.
-        exhaustive: For how long random detours are tried besides, s.
+        exhaustive: Additional time for random detours, s.
         v0: Velocities at the start (n,), rad/s or m/s; default: at rest.
         vf: Velocities at the goal (n,); default: at rest.
 
+    Returns:
+        The plan; see `Plan.status` for its kind.
+
     Raises:
-        ManipDynError: If an argument is bad, the arm cannot hold itself at start or goal, or
-            cannot be stopped in time from their velocities, no motion was found within the
-            limits, or joints have dry friction.
+        ManipDynError: If an argument is invalid, the arm cannot hold itself at start or goal or
+            cannot be stopped in time from their velocities, no motion exists within the limits,
+            or joints have dry friction.
     """
-    customize(robot)  # refuses what is no robot
+    customize(robot)  # raises if `robot` is no Robot
     exhaustive = not_negative("exhaustive", exhaustive, "s")
     start, goal = checked_postures(robot, q0, qf)
     check_without_friction(robot, "a minimum-time plan")
-    speeds = [_velocities(robot, *each) for each in (("start", v0), ("goal", vf))]
+    speeds = [_velocities(robot, *row) for row in (("start", v0), ("goal", vf))]
     check_effort_limits(robot, range(robot.n))
     check_speed_limits(robot, range(robot.n))
     holding_effort(robot, "start", start, strictly=True)
@@ -100,32 +105,32 @@ def plan_minimum_time(
     if ends.moving or robot.n > EXACT:
         return _on_grids(robot, ends, hold, exhaustive)
     if robot.n == EXACT:
-        return _made_exact(robot, ends, hold, _on_grids(robot, ends, hold, exhaustive))
+        return _exact_near(robot, ends, hold, _on_grids(robot, ends, hold, exhaustive))
     refined = cache(partial(_refined, robot, ends, hold, exhaustive))
     try:
         plan = _exact(robot, ends, hold, exhaustive, refined)
     except ManipDynError:
-        other = refined()
-        if other is None or not other.success:
+        fallback = refined()
+        if fallback is None or not fallback.success:
             raise
-        return other
+        return fallback
     if plan.success:
         return plan
-    other = refined()
-    if other is None or not other.success or other.t_final > CLOSE * plan.t_final:
+    fallback = refined()
+    if fallback is None or not fallback.success or fallback.t_final > CLOSE * plan.t_final:
         return plan
-    return other
+    return fallback
 
 
-def _velocities(robot: Robot, place: str, given: ArrayLike | None) -> Vector:
-    """Return the velocities (n,) at start or goal; refuse what passes the limits of speed."""
-    if given is None:
+def _velocities(robot: Robot, place: str, velocities: ArrayLike | None) -> Vector:
+    """Return the velocities (n,) at start or goal; raise if they exceed the limits of speed."""
+    if velocities is None:
         return np.zeros(robot.n)
-    speeds = finite_vector(f"velocity of the {place}", given, robot.n)
+    speeds = finite_vector(f"velocity of the {place}", velocities, robot.n)
     for i in np.flatnonzero(np.abs(speeds) > robot.v_max).tolist():
-        found, most = distinct_digits(speeds[i], robot.v_max[i], digits=4)
+        speed, most = distinct_digits(speeds[i], robot.v_max[i], digits=4)
         raise ManipDynError(
-            f"joint '{robot.joint_names[i]}' moves at {found} {robot.unit(i)}/s at the "
+            f"joint '{robot.joint_names[i]}' moves at {speed} {robot.unit(i)}/s at the "
             f"{place}; its limit is {most}"
         )
     return speeds
@@ -137,7 +142,7 @@ def _refined(robot: Robot, ends: Ends, hold: Vector, exhaustive: float) -> Plan 
 
 
 def _on_grids(robot: Robot, ends: Ends, hold: Vector, exhaustive: float) -> Plan:
-    """Return a motion that was refined on grids; refuse what cannot be done, with the reason."""
+    """Return a motion refined on grids; raise with the reason if there is none."""
     stopped = stopping_obstacle(robot, ends.qf, ends.vf) if np.any(ends.vf) else ""
     if stopped:
         raise ManipDynError(
@@ -162,14 +167,14 @@ def _on_grids(robot: Robot, ends: Ends, hold: Vector, exhaustive: float) -> Plan
     )
 
 
-def _made_exact(robot: Robot, ends: Ends, hold: Vector, refined: Plan) -> Plan:
-    """Return the extremal near a motion that was refined on grids, if its certificate holds."""
+def _exact_near(robot: Robot, ends: Ends, hold: Vector, refined: Plan) -> Plan:
+    """Return the extremal near a motion refined on grids, if it is certified; else that motion."""
     search = ExtremalSearch(robot, ends.q0, ends.qf)
-    found = search.nearest()
-    if not found or not found[0].holds or found[0].t_final > refined.t_final:
+    candidates = search.nearest()
+    if not candidates or not candidates[0].holds or candidates[0].t_final > refined.t_final:
         return refined
-    proof = replace(found[0].certificate, searched=search.told(found))
-    best = found[0]._replace(certificate=proof)
+    proof = replace(candidates[0].certificate, searched=search.summary(candidates))
+    best = candidates[0]._replace(certificate=proof)
     return _plan(robot, ends.q0, ends.qf, hold, best, np.inf, "")
 
 
@@ -180,15 +185,15 @@ def _exact(
     exhaustive: float,
     refined: Callable[[], Plan | None],
 ) -> Plan:
-    """Return the fastest extremal."""
+    """Return the plan of the best extremal."""
     start, goal = ends.q0, ends.qf
     search = ExtremalSearch(robot, start, goal, exhaustive)
-    found = search.candidates(refined)
-    best = best_of(robot, found, search.on_grid)
-    proof = replace(best.certificate, searched=search.told(found))
-    told = alternatives_note(found, best, search.on_grid)
+    candidates = search.candidates(refined)
+    best = best_of(robot, candidates, search.on_grid)
+    proof = replace(best.certificate, searched=search.summary(candidates))
+    note = alternatives_note(candidates, best, search.on_grid)
     beaten = search.on_grid if is_beaten(best, search.on_grid) else np.inf
-    return _plan(robot, start, goal, hold, best._replace(certificate=proof), beaten, told)
+    return _plan(robot, start, goal, hold, best._replace(certificate=proof), beaten, note)
 
 
 def _plan(
@@ -198,7 +203,7 @@ def _plan(
     hold: Vector,
     best: Candidate,
     on_grid: float,
-    told: str,
+    note: str,
 ) -> Plan:
     proof, motion = best.certificate, ExtremalMotion(robot, start, best.extremal)
     status, reason = "solved", "the certificate holds"
@@ -218,7 +223,7 @@ def _plan(
         hold,
         METHOD,
         status,
-        reason + told,
+        reason + note,
         certificate=proof,
         extremal=motion,
     )

@@ -112,7 +112,7 @@ def test_an_arm_that_is_too_heavy_for_its_goal_comes_to_rest_and_tells():
     robot, real = weak_arm(1.0), weak_arm(1.5)
     plan = md.plan_minimum_time(robot, [-1.2, 0.3], [0.0, 0.0])
     told = comes_to_rest(real, PlanExecutor(robot, plan, 4e-3), 10.0)
-    assert "new motions did not lead there; stopping" in told
+    assert "return motions did not reach the goal; stopping" in told
 
 
 @pytest.mark.parametrize("off_plan", [0.005, 0.05])
@@ -135,7 +135,7 @@ def test_without_new_motions_too_heavy_an_arm_does_not_swing_for_good_either(swi
     plan = replace(plan, q0=np.array(start))
     executor = PlanExecutor(robot, plan, 4e-3, Tuning(off_plan=np.inf))
     told = comes_to_rest(real, executor, 14.0)
-    assert "from it and comes no nearer, with efforts at their limits; stopping" in told
+    assert "from the goal and not approaching it, with efforts at their limits; stopping" in told
 
 
 def comes_to_rest(real, executor, duration):

@@ -12,7 +12,10 @@ from manip_dyn.planning import Tuning
     [
         ({"stiffness": -1.0}, "stiffness is -1 1/s.2"),
         ({"damping": np.nan}, "damping is nan 1/s"),
-        ({"integral": 1e6}, "integral is 1e.06 1/s.3; expected at most stiffness times damping"),
+        (
+            {"integral": 1e6},
+            "integral must be at most stiffness times damping, 16000 1/s.3, got 1e.06 1/s.3",
+        ),
         ({"off_plan": "far"}, "off_plan is 'far'; expected a number"),
         ({"off_plan": 0.0}, "off_plan is 0; expected a number above 0"),
         ({"tolerance": 0.0}, "tolerance is 0; expected a number above 0"),

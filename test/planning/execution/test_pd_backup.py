@@ -64,8 +64,8 @@ def test_its_efforts_are_the_law_within_the_limits(planned):
 @pytest.mark.parametrize(
     ("kp", "kd", "words"),
     [
-        ([0.0], [1.0], r"kp is \[0.0\]; expected numbers above 0"),
-        ([1.0], [np.nan], r"kd is \[nan\]; expected numbers above 0"),
+        ([0.0], [1.0], r"kp must be above 0, got \[0.0\]."),
+        ([1.0], [np.nan], r"kd must be above 0, got \[nan\]."),
         ([1.0, 2.0], [1.0, 2.0], "kp"),
     ],
 )

@@ -94,7 +94,7 @@ def test_a_slowed_plan_is_the_motion_of_the_heavier_arm(plans):
         t, q, v = lagging.t[k], lagging.q[k], lagging.v[k]
         motion = scaling.for_error(np.abs(q - whole.state(t)[0]).max(), t, q, v)
         assert lagging.t[k] < 0.09
-    assert scaling.pace.heavier == pytest.approx(scale, abs=2e-3)
+    assert scaling.pace.mass_ratio == pytest.approx(scale, abs=2e-3)
     assert 0.8 < scaling.pace.rate < 0.99
     assert np.all(np.abs(motion.efforts) <= robot.tau_max)
     np.testing.assert_allclose(motion.goal, plan.qf, atol=1e-12)

@@ -20,11 +20,11 @@ def test_an_effort_knows_which_joint_it_keeps():
             for side in (1.0, -1.0):
                 for direction in (1.0, -1.0):
                     control = boundary_control(effort, joint, side, direction)
-                    assert control.kept(effort) == (joint, side)
+                    assert control.held_at_speed(effort) == (joint, side)
                     assert control.direction == (side if effort == joint else direction)
     point = Control(Kind.CONTACT_SPEED, 1.0)
     others = (full(-1.0), SINGULAR, full(1.0), at_position(1.0), at_position(-1.0), contact(1.0))
-    assert all(each.kept(0) is None for each in (*others, point))
+    assert all(each.held_at_speed(0) is None for each in (*others, point))
 
 
 def test_who_is_relieved_pushes_on():

@@ -75,7 +75,7 @@ def test_efforts_are_continuous_where_the_costate_of_the_speed_drops(plan):
     rows = [row for row in zip(*plan.switching[1:4], strict=True) if arc[2] < row[2] < arc[3]]
     found = 0
     for effort, value, t in rows:
-        if value.kept(effort) is None:
+        if value.held_at_speed(effort) is None:
             continue
         before, after = plan.effort(t - 1e-9), plan.effort(t + 1e-9)
         step = plan.costate(t + 1e-9) - plan.costate(t - 1e-9)

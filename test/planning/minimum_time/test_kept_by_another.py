@@ -73,7 +73,7 @@ def test_the_kind_of_arc(plan):
     if case == "braking":
         assert any(value.brakes for value in values)
     else:
-        assert Kind.ANOTHERS_POSITION in [value.kind for value in values]
+        assert Kind.OTHER_JOINT_POSITION in [value.kind for value in values]
         assert any(value.is_indirect for value in values) == (case in ("by a speed", "touched"))
 
 

@@ -170,8 +170,16 @@ def test_short_motions_are_those_of_a_constant_inertia(part):
 @pytest.mark.parametrize(
     ("q0", "qf", "words"),
     [
-        ([0.0, 0.0], [4.0, 0.0], "goal of joint 'shoulder' is 4 rad"),
-        ([-4.0, 0.0], [1.0, 0.0], "start of joint 'shoulder' is -4 rad"),
+        (
+            [0.0, 0.0],
+            [4.0, 0.0],
+            "goal of joint 'shoulder' must be from -3.14159 to 3.14159 rad, got 4 rad.",
+        ),
+        (
+            [-4.0, 0.0],
+            [1.0, 0.0],
+            "start of joint 'shoulder' must be from -3.14159 to 3.14159 rad, got -4 rad.",
+        ),
         ([0.0, 0.0], [np.nan, 0.0], "goal is [nan, 0.0]"),
         ([0.0, np.inf], [1.0, 0.0], "start is [0.0, inf]"),
         ([0.0, 0.0], [1.0], "goal has shape (1,)"),

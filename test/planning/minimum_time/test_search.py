@@ -80,7 +80,7 @@ def test_the_other_structure_of_table_6_4():
     check(plan)
     # The motion backward in time, with the signs changed, is as fast: both are told.
     assert plan.certificate.searched.second == pytest.approx(plan.t_final, abs=1e-9)
-    assert "another motion that it holds for takes 1.23" in plan.reason
+    assert "second-best extremal 1.23" in plan.reason
 
 
 def test_a_plan_tells_what_was_searched():

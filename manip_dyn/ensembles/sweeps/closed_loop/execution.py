@@ -100,7 +100,7 @@ def empty_tracking(n: int) -> Tracking:
 
 def reference_of(tracking: Tracking, returns: int, n: int) -> Reference:
     """Return the reference of an executor that has needed so many other motions."""
-    heard = np.nan if tracking.heard is None else tracking.heard
+    heard = np.nan if tracking.updated_at is None else tracking.updated_at
     reference = tracking.reference._asdict()
     return Reference(
         **{name: np.array(value, dtype=np.float64) for name, value in reference.items()},
@@ -241,7 +241,7 @@ class ClosedLoop:
         if switching is None:
             last, arrival = (None if np.isnan(each) else float(each) for each in heard)
         else:
-            last, arrival = tracking.heard, None
+            last, arrival = tracking.updated_at, None
         self.executor.tracked(last, arrival, law.sum.copy(), bool(law.saturated[0]))
         return code, number
 

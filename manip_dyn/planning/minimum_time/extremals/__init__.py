@@ -1,1 +1,1 @@
-"""Motions that meet the conditions of minimum time, found from their structure."""
+"""Extremals: motions that satisfy Pontryagin's conditions, computed by shooting."""

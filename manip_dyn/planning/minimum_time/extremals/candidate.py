@@ -1,4 +1,4 @@
-"""Candidates for minimum time: extremals with their evidence, and which of them is best."""
+"""Minimum-time candidates: extremals with their certificates, and their ranking."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
 from manip_dyn.robot import Robot
 
 BEATEN = 1.001
-"""An extremal slower than a motion on a grid by this ratio is not the fastest."""
+"""An extremal slower than a motion on a grid by more than this ratio is not the fastest."""
 CLOSE = 1.001
-"""Extremals slower by less are told."""
+"""The second-best extremal is reported if it is slower by less than this ratio."""
 
 
 class Candidate(NamedTuple):
-    """An extremal with its trajectory, its certificate and the limit that it passes, if any."""
+    """An extremal with its trajectory, its certificate and the violated limit, if any."""
 
     extremal: Extremal
-    along: Trajectory
+    trajectory: Trajectory
     certificate: Certificate
-    passed: str
+    violation: str
 
     @property
     def t_final(self) -> float:
@@ -34,98 +34,108 @@ class Candidate(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether the certificate holds and no limit is passed."""
-        return self.certificate.holds and not self.passed
+        """Whether the certificate holds and no limit is violated."""
+        return self.certificate.holds and not self.violation
 
 
-def least_time(found: list[Candidate]) -> float:
+def least_time(candidates: list[Candidate]) -> float:
     """Return the least time of the certified motions within the limits, s."""
-    return min((each.t_final for each in found if each.holds), default=np.inf)
+    return min((candidate.t_final for candidate in candidates if candidate.holds), default=np.inf)
 
 
-def best_of(robot: Robot, found: list[Candidate], on_grid: float) -> Candidate:
-    """Return the fastest certified motion, or the fastest that arrives.
+def best_of(robot: Robot, candidates: list[Candidate], on_grid: float) -> Candidate:
+    """Return the fastest certified candidate, or the fastest one within the limits.
 
-    A certified one does not count if a grid has a faster motion, `on_grid` s.
+    A certified candidate does not count if a motion on a grid, `on_grid` s, is faster.
     """
-    allowed = [each for each in found if not each.passed]
-    if not found:
+    allowed = [candidate for candidate in candidates if not candidate.violation]
+    if not candidates:
         raise ManipDynError(
-            f"no minimum-time motion of robot '{robot.name}' was found between start and goal: "
+            f"no minimum-time motion of robot '{robot.name}' found between start and goal: "
             "no search converged"
         )
     if not allowed:
-        first = min(found, key=lambda each: each.t_final)
-        raise ManipDynError(f"every minimum-time motion found passes a limit: {first.passed}")
+        first = min(candidates, key=lambda candidate: candidate.t_final)
+        raise ManipDynError(f"every minimum-time candidate violates a limit: {first.violation}")
     return min(
         allowed,
-        key=lambda each: (not each.holds or is_beaten(each, on_grid), each.t_final),
+        key=lambda candidate: (
+            not candidate.holds or is_beaten(candidate, on_grid),
+            candidate.t_final,
+        ),
     )
 
 
 def is_beaten(candidate: Candidate, on_grid: float) -> bool:
-    """Return whether a grid has a faster motion."""
+    """Return whether a motion on a grid is faster than a candidate."""
     return candidate.t_final > BEATEN * on_grid
 
 
-def distinct_motions(found: list[Candidate]) -> list[Candidate]:
-    """Return different motions that arrive within the limits, the fastest first."""
-    allowed = sorted((each for each in found if not each.passed), key=lambda each: each.t_final)
-    kept: list[Candidate] = []
-    for each in allowed:
-        if not any(_are_same(each, other) for other in kept):
-            kept.append(each)
-    return kept
+def distinct_motions(candidates: list[Candidate]) -> list[Candidate]:
+    """Return distinct motions within the limits, the fastest first."""
+    allowed = sorted(
+        (candidate for candidate in candidates if not candidate.violation),
+        key=lambda candidate: candidate.t_final,
+    )
+    distinct: list[Candidate] = []
+    for candidate in allowed:
+        if not any(_are_same(candidate, previous) for previous in distinct):
+            distinct.append(candidate)
+    return distinct
 
 
-def _are_same(one: Candidate, other: Candidate) -> bool:
-    """Return whether two motions take the same time with the same costates at the start."""
-    costates = one.extremal.costate, other.extremal.costate
+def _are_same(first: Candidate, second: Candidate) -> bool:
+    """Return whether two motions have the same duration and the same initial costates."""
+    costates = first.extremal.costate, second.extremal.costate
     size = max(float(np.abs(costates[0]).max()), 1e-30)
     away = float(np.abs(costates[0] - costates[1]).max())
-    return abs(one.t_final / other.t_final - 1.0) < 1e-7 and away < 1e-4 * size
+    return abs(first.t_final / second.t_final - 1.0) < 1e-7 and away < 1e-4 * size
 
 
-def alternatives_note(found: list[Candidate], best: Candidate, on_grid: float) -> str:
-    """Return what is to be told about motions that are as fast as the plan or faster."""
-    quickest = min(found, key=lambda each: each.t_final)
-    if quickest.t_final < best.t_final * (1.0 - 1e-9):
-        why = quickest.passed or "; ".join(quickest.certificate.failures)
-        return f"; a faster motion, {quickest.t_final:.6g} s, is not the plan: {why}"
-    others = [each for each in distinct_motions(found) if each.holds and each is not best]
-    others = [each for each in others if not _are_same(each, best)]
+def alternatives_note(candidates: list[Candidate], best: Candidate, on_grid: float) -> str:
+    """Return a note on candidates that are faster than the plan or nearly as fast, or ""."""
+    fastest = min(candidates, key=lambda candidate: candidate.t_final)
+    if fastest.t_final < best.t_final * (1.0 - 1e-9):
+        reason = fastest.violation or "; ".join(fastest.certificate.failures)
+        return f"; rejected a faster candidate, {fastest.t_final:.6g} s: {reason}"
+    others = [
+        candidate
+        for candidate in distinct_motions(candidates)
+        if candidate.holds and candidate is not best
+    ]
+    others = [candidate for candidate in others if not _are_same(candidate, best)]
     if others and others[0].t_final < CLOSE * best.t_final:
-        return f"; another motion that it holds for takes {others[0].t_final:.9g} s"
+        return f"; second-best extremal {others[0].t_final:.9g} s"
     return ""
 
 
-def violated_limit(robot: Robot, along: Trajectory) -> str:
-    """Return which limit of position or speed a motion passes, or nothing."""
+def violated_limit(robot: Robot, trajectory: Trajectory) -> str:
+    """Return the first limit of effort, speed or position that a motion violates, or ""."""
     n = robot.n
     for i, joint in enumerate(robot.joint_names):
-        share = float(np.abs(along.shares[:, i]).max())
-        if share > FULL_EFFORT:
-            (times, _) = distinct_digits(share, 1.0, digits=4)
-            return f"joint '{joint}' would need {times} times its effort limit"
-        q, v = along.states[:, i], along.states[:, n + i]
+        load = float(np.abs(trajectory.normalized_efforts[:, i]).max())
+        if load > FULL_EFFORT:
+            (ratio, _) = distinct_digits(load, 1.0, digits=4)
+            return f"joint '{joint}' would require {ratio} times its effort limit"
+        q, v = trajectory.states[:, i], trajectory.states[:, n + i]
         speed = float(np.abs(v).max())
         if speed > robot.v_max[i] * (1.0 + 1e-9):
-            found, most = distinct_digits(speed, robot.v_max[i], digits=4)
-            return f"joint '{joint}' would reach {found} {robot.unit(i)}/s; its limit is {most}"
-        low, high = _range(along.times, q, v)
-        for value, limit in ((low, robot.q_min[i]), (high, robot.q_max[i])):
-            if not robot.q_min[i] - 1e-9 <= value <= robot.q_max[i] + 1e-9:
-                found, most = distinct_digits(value, limit, digits=4)
-                return f"joint '{joint}' would pass {found} {robot.unit(i)}; its limit is {most}"
+            value, most = distinct_digits(speed, robot.v_max[i], digits=4)
+            return f"joint '{joint}' would reach {value} {robot.unit(i)}/s; its limit is {most}"
+        low, high = _range(trajectory.times, q, v)
+        for extreme, limit in ((low, robot.q_min[i]), (high, robot.q_max[i])):
+            if not robot.q_min[i] - 1e-9 <= extreme <= robot.q_max[i] + 1e-9:
+                value, most = distinct_digits(extreme, limit, digits=4)
+                return f"joint '{joint}' would reach {value} {robot.unit(i)}; its limit is {most}"
     return ""
 
 
 def _range(times: Vector, q: Vector, v: Vector) -> tuple[float, float]:
-    """Return least and largest position, turning points between samples included."""
+    """Return the least and the largest position, including turning points between samples."""
     turning = np.flatnonzero(v[:-1] * v[1:] < 0.0)
     h, a, b = np.diff(times)[turning], v[turning], v[turning + 1]
     first, rise = q[turning], q[turning + 1] - q[turning]
-    # On the cubic through both: its slope is a + 2 c z + d z^2 with one root between them.
+    # Cubic interpolation: its slope a + 2 c z + d z^2 has one root between the samples.
     c, d = 3.0 * rise / h - 2.0 * a - b, 3.0 * (a + b) - 6.0 * rise / h
     z = -a / (c + np.copysign(np.sqrt(np.maximum(c * c - a * d, 0.0)), -a))
     peaks = first + h * z * (a + z * (c + z * d / 3.0))

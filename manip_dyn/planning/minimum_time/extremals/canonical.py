@@ -1,4 +1,4 @@
-"""State and costate under constant efforts, by Pontryagin's principle, compiled for all arms.
+"""Canonical equations of state and costate under constant efforts, compiled for all arms.
 
 Times are in s, states are x = (q, v), costates p = (p_q, p_v). With H = 1 + p_q . v + p_v . a
 the canonical equations are x' = dH/dp and p' = -dH/dx (Fan 2003, eqs. 3.4 to 3.9), and
@@ -30,10 +30,10 @@ class CanonicalKernels(NamedTuple):
 
 
 class Arc(NamedTuple):
-    """The efforts along an arc, and arrays to work with.
+    """Efforts along an arc, and work arrays.
 
     Attributes:
-        kernels: Of the robot.
+        kernels: Kernel addresses of the robot.
         tau: Efforts (n,), N m or N.
         q: Positions (n,).
         v: Velocities (n,).
@@ -57,7 +57,7 @@ class Arc(NamedTuple):
 
 @inlined(always=True, short=True, counted=False)
 def _move(y, p, out):
-    """Write the rates of x, (2 n,), and keep what they come from in the `Arc`."""
+    """Write the rates of x, (2 n,); leave positions, velocities and accelerations in the `Arc`."""
     n = p.tau.shape[0]
     for i in range(n):
         p.q[i] = y[i]
@@ -91,7 +91,7 @@ def canonical(t, y, p, out):
 def variations(t, y, p, out):
     """Write the rates of (x, p) and of their derivatives by the initial (x, p) along an `Arc`.
 
-    Behind (x, p) come, row by row, the derivatives of x by x, of p by x and of p by p,
+    After (x, p), `y` holds the derivatives of x by x, of p by x and of p by p, row by row,
     (2 n, 2 n) each.
     """
     slopes, curves = p.slopes, p.curves
@@ -106,27 +106,27 @@ def variations(t, y, p, out):
         for i in range(n):
             out[xx + i * m + c] = y[xx + (n + i) * m + c]
             total = position = speed = 0.0
-            here, further = 0.0, -y[px + i * m + c]
-            kept, farther = 0.0, -y[pp + i * m + c]
+            px_q, px_v = 0.0, -y[px + i * m + c]
+            pp_q, pp_v = 0.0, -y[pp + i * m + c]
             for j in range(n):
                 dq, dv = y[xx + j * m + c], y[xx + (n + j) * m + c]
                 total += slopes[0, i, j] * dq + slopes[1, i, j] * dv
                 position += curves[0, i, 0, j] * dq + curves[0, i, 1, j] * dv
                 speed += curves[1, i, 0, j] * dq + curves[1, i, 1, j] * dv
-                lever, other = y[px + (n + j) * m + c], y[pp + (n + j) * m + c]
-                here -= slopes[0, j, i] * lever
-                further -= slopes[1, j, i] * lever
-                kept -= slopes[0, j, i] * other
-                farther -= slopes[1, j, i] * other
+                by_x, by_p = y[px + (n + j) * m + c], y[pp + (n + j) * m + c]
+                px_q -= slopes[0, j, i] * by_x
+                px_v -= slopes[1, j, i] * by_x
+                pp_q -= slopes[0, j, i] * by_p
+                pp_v -= slopes[1, j, i] * by_p
             out[xx + (n + i) * m + c] = total
-            out[px + i * m + c] = here - position
-            out[px + (n + i) * m + c] = further - speed
-            out[pp + i * m + c] = kept
-            out[pp + (n + i) * m + c] = farther
+            out[px + i * m + c] = px_q - position
+            out[px + (n + i) * m + c] = px_v - speed
+            out[pp + i * m + c] = pp_q
+            out[pp + (n + i) * m + c] = pp_v
 
 
 def arc_of(robot: Robot) -> Arc:
-    """Return the arrays for one robot."""
+    """Return the work arrays for one robot."""
     n = robot.n
     tau, q, v, adjoint, a = np.zeros((5, n))
     wide = np.empty((3, n)), np.empty((3, n, n)), np.empty((3, n, 3, n))
@@ -135,5 +135,5 @@ def arc_of(robot: Robot) -> Arc:
 
 @lru_cache(maxsize=64)
 def kernels_of(robot: Robot) -> CanonicalKernels:
-    """Return what the functions of this module take to be about `robot`."""
+    """Return the kernel addresses of `robot` that the functions of this module require."""
     return CanonicalKernels(*addresses(robot, *CanonicalKernels._fields))

@@ -1,9 +1,9 @@
 """State and costate on an arc where efforts lie between their limits, compiled for all arms.
 
-A singular effort keeps the switching function of its joint zero. A joint at a limit of position or
-speed has no acceleration, so an effort, its own or another one, lies between the limits and its
-switching function is zero too, by the force with which the limit acts on the costates. Symbols are
-those of `canonical`.
+A singular effort holds the switching function of its joint at zero. A joint at a limit of position
+or speed has no acceleration, so one effort, its own or that of another joint, lies between the
+limits. The switching function of that effort is zero too, because of the force with which the
+limit acts on the costates. Symbols are those of `canonical`.
 """
 
 from __future__ import annotations
@@ -23,22 +23,23 @@ from manip_dyn.robot import Robot
 
 
 class ConstrainedArc(NamedTuple):
-    """What the efforts do along an arc, and arrays to work with.
+    """Controls along an arc, and work arrays.
 
     Attributes:
         arc: Efforts, kernels and more arrays.
         limits: Limits (n,) of the efforts, N m or N.
-        joint: The joint whose effort is singular, or -1 (1,).
-        indirect: The effort that keeps another joint at its limit by its speed only, or -1 (1,).
-        kept: Which joint each effort keeps at its limit, -1 for none (n,).
-        share: The singular effort over its limit, and by how much S'' rises with it (2,).
-        forces: What the limits add to -p_v' (n,).
-        other: Rates of (x, p) with the full effort (4 n,).
+        joint: The joint with the singular effort, or -1 (1,).
+        indirect: The effort that holds another joint at its limit through its own joint's speed
+            only, or -1 (1,).
+        held: The joint that each effort holds at its limit, -1 for none (n,).
+        singular_effort: The singular effort over its limit, and the slope of S'' by it (2,).
+        forces: Contributions of the limits to -p_v' (n,).
+        full_rates: Rates of (x, p) with the full effort (4 n,).
         rows: S' and its derivatives by (x, p) (n, 1 + 4 n).
-        moves: Accelerations of the kept joints by the efforts that keep them (n, n).
+        moves: Accelerations of the held joints by the efforts that hold them (n, n).
         acts: The same, transposed (n, n).
-        efforts: Efforts that keep (n,).
-        shares: Forces for each of these (n,).
+        efforts: Efforts that hold joints at limits (n,).
+        multipliers: Force of the limit for each of these efforts (n,).
         pivots: Rows that were exchanged when a matrix was factorized (n,).
     """
 
@@ -46,22 +47,22 @@ class ConstrainedArc(NamedTuple):
     limits: Vector
     joint: NDArray[np.int64]
     indirect: NDArray[np.int64]
-    kept: NDArray[np.int64]
-    share: Vector
+    held: NDArray[np.int64]
+    singular_effort: Vector
     forces: Vector
-    other: Matrix
+    full_rates: Matrix
     rows: Matrix
     moves: Matrix
     acts: Matrix
     efforts: Vector
-    shares: Vector
+    multipliers: Vector
     pivots: Vector
 
 
 def constrained_arc_of(robot: Robot) -> ConstrainedArc:
-    """Return the arrays for one robot."""
+    """Return the work arrays for one robot."""
     n = robot.n
-    forces, efforts, shares, pivots = np.zeros((4, n))
+    forces, efforts, multipliers, pivots = np.zeros((4, n))
     return ConstrainedArc(
         arc_of(robot),
         np.array(robot.tau_max),
@@ -75,7 +76,7 @@ def constrained_arc_of(robot: Robot) -> ConstrainedArc:
         np.empty((n, n)),
         np.empty((n, n)),
         efforts,
-        shares,
+        multipliers,
         pivots,
     )
 
@@ -93,33 +94,33 @@ def constrained(t, y, p, out):
 
 @compiled(short=True, python=False, counted=False)
 def singular(y, p, out):
-    """Write the rates of (x, p) while the effort of one joint keeps its S' constant.
+    """Write the rates of (x, p) while the effort of one joint holds its S' constant.
 
-    S'' is linear in the efforts, so its values without and with that joint's full effort give
-    the share of it that makes S'' zero. Writes that share and how S'' changes with it.
+    S'' is linear in the effort. Its values without and with that joint's full effort give the
+    normalized effort that makes S'' zero. Writes that effort and the slope of S'' by it.
     """
-    arc, other, rows = p.arc, p.other, p.rows
+    arc, full_rates, rows = p.arc, p.full_rates, p.rows
     n, j = arc.tau.shape[0], p.joint[0]
     arc.tau[j] = 0.0
     canonical(0.0, y, arc, out)
     arc.tau[j] = p.limits[j]
-    canonical(0.0, y, arc, other)
+    canonical(0.0, y, arc, full_rates)
     switching_rates(y, arc, rows)
     without = full = 0.0
     for i in range(4 * n):
         without += rows[j, 1 + i] * out[i]
-        full += rows[j, 1 + i] * other[i]
-    share = without / (without - full)
-    p.share[0] = share
-    p.share[1] = full - without
+        full += rows[j, 1 + i] * full_rates[i]
+    fraction = without / (without - full)
+    p.singular_effort[0] = fraction
+    p.singular_effort[1] = full - without
     for i in range(4 * n):
-        out[i] += share * (other[i] - out[i])
-    arc.tau[j] = share * p.limits[j]
+        out[i] += fraction * (full_rates[i] - out[i])
+    arc.tau[j] = fraction * p.limits[j]
 
 
 @compiled(short=True, python=False, counted=False)
 def switching_rates(y, arc, rows):
-    """Write S' and its derivatives by (x, p), (n, 1 + 4 n); positions and velocities are known."""
+    """Write S' and its derivatives by (x, p), (n, 1 + 4 n), at the state in `arc`."""
     n = arc.tau.shape[0]
     for i in range(n):
         arc.adjoint[i] = y[3 * n + i]
@@ -129,15 +130,16 @@ def switching_rates(y, arc, rows):
 
 @compiled(short=True, python=False, counted=False)
 def indirect(y, p, out):
-    """Write the rates of (x, p) while effort k keeps joint i at a limit by k's own speed.
+    """Write the rates of (x, p) while effort k holds joint i at a limit through k's own speed.
 
-    The effort adds nothing to the joint's acceleration, but to its rate, which it makes zero; so
-    the force of the limit on the costates adds nothing to S', and makes S'' zero.
+    The effort does not change the acceleration of joint i, only its rate, which it makes zero.
+    The force of the limit on the costates does not enter S' either; it makes S'' zero.
     """
-    arc, other, rows, slopes, k = p.arc, p.other, p.rows, p.arc.slopes, p.indirect[0]
-    n, i = arc.tau.shape[0], p.kept[k]
+    arc, full_rates, rows, slopes = p.arc, p.full_rates, p.rows, p.arc.slopes
+    k = p.indirect[0]
+    n, i = arc.tau.shape[0], p.held[k]
     arc.tau[k] = p.limits[k]
-    canonical(0.0, y, arc, other)
+    canonical(0.0, y, arc, full_rates)
     arc.tau[k] = 0.0
     canonical(0.0, y, arc, out)
     call_kernel(arc.kernels.forward_dynamics_derivatives, (arc.q, arc.v, arc.tau, slopes))
@@ -145,62 +147,62 @@ def indirect(y, p, out):
     without = more = 0.0
     for j in range(n):
         without += slopes[0, i, j] * arc.v[j] + slopes[1, i, j] * out[n + j]
-        more += slopes[1, i, j] * (other[n + j] - out[n + j])
-    share = -without / more
+        more += slopes[1, i, j] * (full_rates[n + j] - out[n + j])
+    fraction = -without / more
     rate = 0.0
     for j in range(4 * n):
-        out[j] += share * (other[j] - out[j])
+        out[j] += fraction * (full_rates[j] - out[j])
         rate += rows[k, 1 + j] * out[j]
     for j in range(n):
         p.forces[j] = 0.0
     p.forces[i] = rate / rows[k, 1 + 3 * n + i]
     out[3 * n + i] -= p.forces[i]
     out[n + i] = 0.0
-    arc.tau[k] = share * p.limits[k]
+    arc.tau[k] = fraction * p.limits[k]
 
 
 @compiled(short=True, python=False, counted=False)
 def boundary(y, p, out):
-    """Write the rates of (x, p) while efforts k keep joints `kept`[k] at limits.
+    """Write the rates of (x, p) while efforts k hold joints `held`[k] at limits.
 
-    These joints have no acceleration and these efforts S' = 0. Both conditions are linear, with
-    the same elements of M^-1, transposed: the efforts make the accelerations zero, and the
+    These joints have no acceleration and these efforts have S' = 0. Both conditions are linear,
+    with the same elements of M^-1, transposed. The efforts make the accelerations zero, and the
     forces that the limits add to -p_v' of their joints make S' zero.
     """
-    arc, kept, rows, slopes = p.arc, p.kept, p.rows, p.arc.slopes
-    moves, acts, efforts, shares = p.moves, p.acts, p.efforts, p.shares
+    arc, held, rows, slopes = p.arc, p.held, p.rows, p.arc.slopes
+    moves, acts, efforts, multipliers = p.moves, p.acts, p.efforts, p.multipliers
     n = arc.tau.shape[0]
     for k in range(n):
-        if kept[k] >= 0:
+        if held[k] >= 0:
             arc.tau[k] = 0.0
     canonical(0.0, y, arc, out)
     call_kernel(arc.kernels.forward_dynamics_derivatives, (arc.q, arc.v, arc.tau, slopes))
     switching_rates(y, arc, rows)
     for k in range(n):
-        efforts[k] = -out[n + kept[k]] if kept[k] >= 0 else 0.0
-        shares[k] = rows[k, 0] if kept[k] >= 0 else 0.0
+        efforts[k] = -out[n + held[k]] if held[k] >= 0 else 0.0
+        multipliers[k] = rows[k, 0] if held[k] >= 0 else 0.0
         for j in range(n):
-            if kept[k] >= 0 and kept[j] >= 0:
-                moves[k, j] = slopes[2, kept[k], j]
-                acts[j, k] = slopes[2, j, kept[k]]
+            if held[k] >= 0 and held[j] >= 0:
+                moves[k, j] = slopes[2, held[k], j]
+                acts[j, k] = slopes[2, j, held[k]]
             else:
                 moves[k, j] = acts[j, k] = 1.0 if j == k else 0.0
     factorize(moves, p.pivots)
     solve(moves, p.pivots, efforts)
     factorize(acts, p.pivots)
-    solve(acts, p.pivots, shares)
+    solve(acts, p.pivots, multipliers)
     for k in range(n):
-        if not (isfinite(efforts[k]) and isfinite(shares[k])):
+        if not (isfinite(efforts[k]) and isfinite(multipliers[k])):
             for i in range(4 * n):
                 out[i] = nan
             return
         p.forces[k] = 0.0
     for k in range(n):
-        if kept[k] >= 0:
+        if held[k] >= 0:
             arc.tau[k] = efforts[k]
-            p.forces[kept[k]] = shares[k]
+            p.forces[held[k]] = multipliers[k]
     canonical(0.0, y, arc, out)
     for k in range(n):
-        if kept[k] >= 0:
-            out[n + kept[k]] = 0.0
-            out[3 * n + kept[k]] -= p.forces[kept[k]]
+        if held[k] >= 0:
+            out[n + held[k]] = 0.0
+            out[3 * n + held[k]] -= p.forces[held[k]]

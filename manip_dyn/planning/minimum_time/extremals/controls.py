@@ -1,4 +1,4 @@
-"""What an effort does along an arc of a minimum-time motion."""
+"""Controls: the state of an effort along an arc of a minimum-time motion."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from manip_dyn.core.checks import Vector
 
 Controls = tuple["Control", ...]
-"""What all efforts (n,) do."""
+"""Controls of all efforts (n,)."""
 
 
 class Kind(IntEnum):
-    """What an effort does, and at a contact point what its joint does."""
+    """Kind of a control, or of a contact point of the joint."""
 
     SINGULAR = 0
     FULL = 1
@@ -23,8 +23,8 @@ class Kind(IntEnum):
     POSITION = 3
     CONTACT_POSITION = 4
     CONTACT_SPEED = 5
-    ANOTHERS_SPEED = 6
-    ANOTHERS_POSITION = 7
+    OTHER_JOINT_SPEED = 6
+    OTHER_JOINT_POSITION = 7
 
 
 _FULL = Kind.FULL
@@ -32,17 +32,17 @@ _FULL = Kind.FULL
 
 @dataclass(frozen=True)
 class Control:
-    """What one effort does: be at its limit or singular, or keep a joint at a limit.
+    """State of one effort: at its limit, singular, or holding a joint at a limit.
 
     Attributes:
-        kind: What it does.
-        direction: Sign of a full effort; the side of its own joint's limit, 1 for the upper one;
-            in which direction it pushes another joint further into the limit; 0 if singular, or
-            if it pushes that one by its own joint's speed only.
-        joint: The other joint that it keeps at its limit of speed or position, else -1.
+        kind: Kind of the control.
+        direction: For a full effort its sign. For a limit of the effort's own joint the side, 1
+            for the upper one. For a limit of another joint the direction in which the effort
+            pushes that joint further into the limit. 0 if singular or indirect (`is_indirect`).
+        joint: The other joint that the effort holds at its limit of speed or position, else -1.
         side: The side of that joint's limit.
-        brakes: Whether the effort that has kept the joint until now goes to its limit that pulls
-            it inside, not to the one that pushes it further.
+        brakes: Whether, at a handover, the previous effort switches to the limit that pulls the
+            joint inside instead of the one that pushes it further.
     """
 
     kind: Kind
@@ -63,7 +63,7 @@ class Control:
 
     @property
     def is_contact(self) -> bool:
-        """Whether the joint has a contact point only; the effort goes on as before."""
+        """Whether the joint has a contact point only, at which the effort does not change."""
         return self.kind in (Kind.CONTACT_POSITION, Kind.CONTACT_SPEED)
 
     @property
@@ -73,49 +73,49 @@ class Control:
 
     @property
     def is_boundary_arc_of_speed(self) -> bool:
-        """Whether the effort keeps a joint at its limit of speed."""
-        return self.kind in (Kind.SPEED, Kind.ANOTHERS_SPEED)
+        """Whether the effort holds a joint at its limit of speed."""
+        return self.kind in (Kind.SPEED, Kind.OTHER_JOINT_SPEED)
 
     @property
     def is_boundary_arc_of_position(self) -> bool:
-        """Whether the effort keeps a joint at its limit of position."""
-        return self.kind in (Kind.POSITION, Kind.ANOTHERS_POSITION)
+        """Whether the effort holds a joint at its limit of position."""
+        return self.kind in (Kind.POSITION, Kind.OTHER_JOINT_POSITION)
 
     @property
     def is_indirect(self) -> bool:
-        """Whether it keeps another joint at a limit of position by its own joint's speed only.
+        """Whether the effort holds another joint at a position limit by its own joint's speed.
 
-        It adds nothing to that joint's acceleration.
+        Such an effort does not change the acceleration of the held joint.
         """
-        return self.kind == Kind.ANOTHERS_POSITION and self.direction == 0.0
+        return self.kind == Kind.OTHER_JOINT_POSITION and self.direction == 0.0
 
     @property
     def is_about_speed(self) -> bool:
         """Whether the joint is at its limit of speed, on a boundary arc or at a contact point."""
         return self.is_boundary_arc_of_speed or self.kind == Kind.CONTACT_SPEED
 
-    def kept(self, effort: int) -> tuple[int, float] | None:
-        """Return the joint that an effort keeps at a limit of speed, and the side, if it does."""
+    def held_at_speed(self, effort: int) -> tuple[int, float] | None:
+        """Return the joint that effort `effort` holds at a speed limit, and the side, or None."""
         return self.held(effort) if self.is_boundary_arc_of_speed else None
 
     def held(self, effort: int) -> tuple[int, float] | None:
-        """Return the joint that an effort keeps at any limit, and the side, if it does."""
+        """Return the joint that effort `effort` holds at any limit, and the side, or None."""
         if self.kind in (Kind.SPEED, Kind.POSITION):
             return effort, self.direction
         return (self.joint, self.side) if self.joint >= 0 else None
 
-    def kept_or_own(self, effort: int) -> int:
-        """Return the joint that an effort keeps at a limit, else its own."""
+    def held_or_own(self, effort: int) -> int:
+        """Return the joint that effort `effort` holds at a limit, or its own joint."""
         held = self.held(effort)
         return effort if held is None else held[0]
 
     def shrunk(self) -> Control:
-        """Return the contact point to which a boundary arc of the own joint shrinks."""
+        """Return the contact point to which a boundary arc of the effort's own joint shrinks."""
         kind = Kind.CONTACT_SPEED if self.kind == Kind.SPEED else Kind.CONTACT_POSITION
         return Control(kind, self.direction)
 
     def __lt__(self, other: Control) -> bool:
-        """Return which comes first of what an effort does at the same time."""
+        """Order the controls of one effort at the same time."""
         return self._rank < other._rank
 
     @property
@@ -128,53 +128,53 @@ _UPPER, _LOWER = Control(Kind.FULL, 1.0), Control(Kind.FULL, -1.0)
 
 
 def full(direction: float) -> Control:
-    """Return that an effort is at its limit, 1 at the upper one."""
+    """Return the control at a limit of effort, 1 for the upper one."""
     return _UPPER if direction > 0.0 else _LOWER
 
 
 def are_full(controls: Sequence[Control]) -> bool:
     """Return whether all efforts are at their limits."""
-    return all(each.kind == _FULL for each in controls)
+    return all(control.kind == _FULL for control in controls)
 
 
 def control_of_sign(sign: float) -> Control:
-    """Return that an effort is at its limit, or that it is singular if the sign is 0."""
+    """Return the control at the limit of a sign, or a singular control if the sign is 0."""
     return full(sign) if sign != 0.0 else SINGULAR
 
 
 def at_position(side: float) -> Control:
-    """Return that an effort keeps its joint at its limit of position."""
+    """Return the control of an effort that holds its own joint at a limit of position."""
     return Control(Kind.POSITION, side)
 
 
 def contact(side: float) -> Control:
-    """Return that a joint has a contact point with its limit of position."""
+    """Return the contact point of a joint with its limit of position."""
     return Control(Kind.CONTACT_POSITION, side)
 
 
 def boundary_control(
     effort: int, joint: int, side: float, direction: float, kind: Kind = Kind.SPEED
 ) -> Control:
-    """Return that an effort keeps a joint at its limit of speed, or position.
+    """Return the control of an effort that holds a joint at a limit of speed or position.
 
     Args:
-        effort: The joint whose effort it is.
-        joint: The joint that is kept.
+        effort: Index of the effort.
+        joint: Index of the held joint.
         side: 1 at the upper limit, -1 at the lower one.
-        direction: `side` times the sign of what the effort adds to the joint's acceleration.
+        direction: `side` times the sign of the joint's acceleration by the effort.
         kind: `Kind.SPEED` or `Kind.POSITION`.
     """
     if effort == joint:
         return Control(kind, side)
-    anothers = Kind.ANOTHERS_SPEED if kind == Kind.SPEED else Kind.ANOTHERS_POSITION
-    return Control(anothers, direction, joint, side)
+    indirect_kind = Kind.OTHER_JOINT_SPEED if kind == Kind.SPEED else Kind.OTHER_JOINT_POSITION
+    return Control(indirect_kind, direction, joint, side)
 
 
 def is_smooth(before: Control, after: Control) -> bool:
-    """Return whether a joint comes to a limit of speed, or leaves it, without acceleration.
+    """Return whether a joint enters or leaves a limit of speed without acceleration.
 
-    So it does where the effort cannot hold it at the limit before or afterwards. At a handover
-    from one effort to another the same holds: it has been opposing the limit until the other
+    This is the case if the effort cannot hold the joint at the limit before the entry or after the
+    exit. It also holds at a handover, where the previous effort opposes the limit until the next
     one is full.
     """
     toward = before.direction * after.direction
@@ -184,19 +184,19 @@ def is_smooth(before: Control, after: Control) -> bool:
 
 
 def controls_after(controls: Controls, joint: int, control: Control) -> Controls:
-    """Return what efforts (n,) do after one of them changed.
+    """Return the controls (n,) after one of them changes.
 
-    At a handover from another effort, that one goes to its limit that pushes further, or to the
-    other one where the new effort says so.
+    At a handover the previous effort goes to the limit that pushes the joint further, or to the
+    opposite limit if the new control has `brakes`.
     """
-    after, mine = list(controls), control.held(joint)
-    for other, each in enumerate(controls):
-        if mine is not None and other != joint and each.held(other) == mine:
-            after[other] = full(-each.direction if control.brakes else each.direction)
+    after, limit = list(controls), control.held(joint)
+    for effort, previous in enumerate(controls):
+        if limit is not None and effort != joint and previous.held(effort) == limit:
+            after[effort] = full(-previous.direction if control.brakes else previous.direction)
     after[joint] = control
     return tuple(after)
 
 
 def effort_signs(controls: Sequence[Control]) -> Vector:
-    """Return the signs of full efforts (n,), 0 for what is singular or keeps a joint."""
-    return np.array([each.direction if each.is_full else 0.0 for each in controls])
+    """Return the signs of full efforts (n,), 0 for singular efforts and boundary arcs."""
+    return np.array([control.direction if control.is_full else 0.0 for control in controls])

@@ -1,4 +1,4 @@
-"""Whether an extremal is a local minimum: the second derivative of its duration."""
+"""Second-order condition of an extremal: the second derivative of its duration."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from manip_dyn.core.checks import Matrix, Vector
 
 
 def curvature_of(jumps: Vector, by_unknown: Matrix, jacobian: Matrix) -> float:
-    """Return the least eigenvalue of the Lagrangian's Hessian where the goal is kept.
+    """Return the least eigenvalue of the Lagrangian's Hessian under the goal constraint.
 
     The derivative of the Lagrangian T + p(T) . (x(T) - goal) by a switch is the jump of H
     there, 2 s limit S with s the sign before it, and by T it is H.
 
     Args:
-        jumps: Those of H over S at the switches of full efforts, and 1 for H (m + 1,).
+        jumps: Jumps of H over S at the switches of full efforts, and 1 for H (m + 1,).
         by_unknown: Derivatives of the final (x, p) by the unknowns (4 n, all).
         jacobian: Derivatives of the conditions by the unknowns.
     """
@@ -29,7 +29,7 @@ def curvature_of(jumps: Vector, by_unknown: Matrix, jacobian: Matrix) -> float:
     if len(free) == 0:
         return np.inf
     rows = jacobian[2 * n :]
-    kept = rows[:, 2 * n :] - rows[:, : 2 * n] @ np.linalg.solve(p_by_costate, p_by_time)
-    hessian = jumps[:, None] * kept
+    eliminated = rows[:, 2 * n :] - rows[:, : 2 * n] @ np.linalg.solve(p_by_costate, p_by_time)
+    hessian = jumps[:, None] * eliminated
     reduced = free @ (0.5 * (hessian + hessian.T)) @ free.T
     return float(np.linalg.eigvalsh(reduced)[0])

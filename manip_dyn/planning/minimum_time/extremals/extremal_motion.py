@@ -1,4 +1,4 @@
-"""The motion of an extremal by time, with its costates."""
+"""Motion of an extremal as a function of time, with its costates."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from manip_dyn.robot import Robot
 
 
 class ExtremalMotion:
-    """Efforts at their limits that jump at known times, or between them on some arcs."""
+    """Motion with efforts that jump between their limits, or lie between them on some arcs."""
 
     def __init__(self, robot: Robot, start: Vector, extremal: Extremal):
-        """Begin at rest at `start` (n,)."""
+        """Start at rest at `start` (n,)."""
         self._robot, self._start, self._extremal = robot, start, extremal
         arcs = extremal.switching.arcs()
         self._begins = [begin for begin, _, _ in arcs]
@@ -54,7 +54,7 @@ class ExtremalMotion:
         return flow.tau
 
     def samples(self, period: float) -> Samples:
-        """Return every jump, and every `period` s where an effort is between its limits."""
+        """Return every jump, and samples every `period` s of efforts between their limits."""
         times = set[float]()
         for begin, controls, end in zip(self._begins, self._controls, self.knots[1:], strict=True):
             times |= {begin} if are_full(controls) else set(np.arange(begin, end, period))
@@ -70,7 +70,7 @@ class ExtremalMotion:
 
     @cached_property
     def _nodes(self) -> list[Vector]:
-        """States and costates (4 n,) at the begins of the arcs."""
+        """States and costates (4 n,) at the beginnings of the arcs."""
         nodes = [np.concatenate([self._start, 0.0 * self._start, self._extremal.costate])]
         jumping = list(zip(self.switching.jumps(), self._extremal.jumps, strict=True))
         for arc, end in enumerate(self._begins[1:]):
@@ -83,7 +83,7 @@ class ExtremalMotion:
     def _canonical(
         self, arc: int, t: float, node: Vector | None = None, costates: bool = True
     ) -> Vector:
-        """Return state and costate (4 n,) at `t` s in an arc, or the state (2 n,) at least."""
+        """Return (x, p), (4 n,), at `t` s in an arc; without `costates` x alone."""
         begin = self._nodes[arc] if node is None else node
         flow = self._flows.along(self._controls[arc])
         if flow is None:

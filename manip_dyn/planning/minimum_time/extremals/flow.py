@@ -1,4 +1,4 @@
-"""State and costate moved through arcs: efforts at limits, one singular, or boundary arcs."""
+"""Flows of state and costate along arcs: full efforts, one singular effort, or boundary arcs."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ TOLERANCES: dict[str, Any] = {"rtol": 3e-13, "atol": 1e-13, "max_steps": 400}
 
 
 def _fails(engine: Engine, space: Space, p: Any, y: Vector, duration: float) -> bool:
-    """Integrate `y` in place for `duration` s; return whether that failed."""
+    """Integrate `y` in place for `duration` s; return whether the integration failed."""
     return engine.run(0.0, duration, p, y, space) != 0
 
 
 class LimitFlow:
-    """Moves (x, p), (4 n,), under constant efforts, with derivatives by the start."""
+    """Propagate (x, p), (4 n,), under constant efforts, with derivatives by the initial values."""
 
     legendre_clebsch = 0.0
 
     def __init__(self, robot: Robot):
-        """Take the robot."""
+        """Allocate the work arrays for a robot."""
         n = self.n = robot.n
         self._arc = by_reference(arc_of(robot))
-        self.shares, self.forces = np.ones(n), np.zeros(n)
+        self.normalized_efforts, self.forces = np.ones(n), np.zeros(n)
         engine = _compiled_variations(n)
         self._engine, self._space = engine, engine.space(**TOLERANCES)
         self._start, self._long = np.zeros((2, 4 * n + 12 * n * n))
@@ -51,18 +51,18 @@ class LimitFlow:
         self._arc.tau[:] = tau
 
     def state(self, y: Vector, duration: float) -> Vector | None:
-        """Return x (2 n,) after `duration` s, or None where the numbers end."""
+        """Return x (2 n,) after `duration` s, or None if the integration fails."""
         x = y[: 2 * self.n].copy()
         if duration != 0.0 and _fails(*self._motion, self._arc, x, duration):
             return None
         return x
 
     def moved(self, y: Vector, duration: float) -> Vector | None:
-        """Return (x, p) after `duration` s, or None where the numbers end."""
+        """Return (x, p) after `duration` s, or None if the integration fails."""
         return self._long[: len(y)].copy() if self._moves(y, duration) else None
 
     def moved_with_derivatives(self, y: Vector, duration: float) -> tuple[Vector, Vector] | None:
-        """Return (x, p) after `duration` s and its derivatives (4 n, 4 n) by the start."""
+        """Return (x, p) after `duration` s and its derivatives (4 n, 4 n) by the first (x, p)."""
         if not self._moves(y, duration):
             return None
         states = 2 * self.n
@@ -73,7 +73,7 @@ class LimitFlow:
         return self._long[: 2 * states].copy(), by_start
 
     def _moves(self, y: Vector, duration: float) -> bool:
-        """Write (x, p) after `duration` s with its derivatives; return whether that went well."""
+        """Write (x, p) after `duration` s with its derivatives; return whether this succeeded."""
         long = self._long
         long[:] = self._start
         long[: len(y)] = y
@@ -92,45 +92,45 @@ class LimitFlow:
 
     @property
     def tau(self) -> Vector:
-        """The efforts (n,) of the last rates."""
+        """Efforts (n,) of the last rates."""
         return self._arc.tau.copy()
 
 
 class ConstrainedFlow:
-    """Moves (x, p), (4 n,), while an effort is singular or joints are kept at limits."""
+    """Propagate (x, p), (4 n,), with a singular effort or with joints held at limits."""
 
     def __init__(self, robot: Robot):
-        """Take the robot."""
+        """Allocate the work arrays for a robot."""
         n = self.n = robot.n
         self._arc = by_reference(constrained_arc_of(robot))
         engine = _compiled_constrained(n)
         self._engine, self._space = engine, engine.space(**TOLERANCES)
 
     def choose(self, controls: Controls) -> None:
-        """Set what the efforts (n,) do."""
-        arc, singular = self._arc, [k for k, each in enumerate(controls) if each.is_singular]
+        """Set the controls (n,)."""
+        arc, singular = self._arc, [k for k, control in enumerate(controls) if control.is_singular]
         arc.joint[0] = singular[0] if singular else -1
         arc.indirect[0] = max(
-            (effort for effort, each in enumerate(controls) if each.is_indirect), default=-1
+            (k for k, control in enumerate(controls) if control.is_indirect), default=-1
         )
-        for effort, each in enumerate(controls):
-            arc.kept[effort] = each.kept_or_own(effort) if each.is_at_limit else -1
+        for effort, control in enumerate(controls):
+            arc.held[effort] = control.held_or_own(effort) if control.is_at_limit else -1
         arc.arc.tau[:] = effort_signs(controls) * arc.limits
 
     def state(self, y: Vector, duration: float) -> Vector | None:
-        """Return x (2 n,) after `duration` s, or None where the numbers end."""
+        """Return x (2 n,) after `duration` s, or None if the integration fails."""
         there = self.moved(y, duration)
         return None if there is None else there[: 2 * self.n]
 
     def moved(self, y: Vector, duration: float) -> Vector | None:
-        """Return (x, p) after `duration` s, or None where the numbers end."""
+        """Return (x, p) after `duration` s, or None if the integration fails."""
         y = y.copy()
         if duration != 0.0 and _fails(self._engine, self._space, self._arc, y, duration):
             return None
         return y
 
     def moved_with_derivatives(self, y: Vector, duration: float) -> tuple[Vector, Vector] | None:
-        """Return that and its derivatives (4 n, 4 n) by the start, by differences."""
+        """Return (x, p) after `duration` s and its finite-difference derivatives (4 n, 4 n)."""
         end, by_start = self.moved(y, duration), np.empty((len(y), len(y)))
         for i, step in enumerate(1e-7 * (1e-1 + np.abs(y))):
             moved = self.moved(y + step * np.eye(len(y))[i], duration)
@@ -147,26 +147,26 @@ class ConstrainedFlow:
 
     @property
     def tau(self) -> Vector:
-        """The efforts (n,) of the last rates."""
+        """Efforts (n,) of the last rates."""
         return self._arc.arc.tau.copy()
 
     @property
-    def shares(self) -> Vector:
-        """The efforts (n,) of the last rates over their limits."""
+    def normalized_efforts(self) -> Vector:
+        """Efforts (n,) of the last rates over their limits."""
         return np.asarray(self.tau / self._arc.limits, dtype=np.float64)
 
     @property
     def forces(self) -> Vector:
-        """What limits added to -p_v' (n,) in the last rates."""
+        """Contributions of the limits to -p_v' (n,) in the last rates."""
         return np.zeros(self.n) if self._arc.joint[0] >= 0 else self._arc.forces.copy()
 
     @property
     def legendre_clebsch(self) -> float:
-        """By how much S'' falls with the full effort of the singular joint, at the last rates.
+        """Decrease of S'' by the full effort of the singular joint, at the last rates.
 
         Above 0 the arc can be optimal (Kelley, Kopp, Moyer 1967, Singular extremals).
         """
-        return -float(self._arc.share[1]) if self._arc.joint[0] >= 0 else 0.0
+        return -float(self._arc.singular_effort[1]) if self._arc.joint[0] >= 0 else 0.0
 
 
 @lru_cache(maxsize=64)
@@ -186,10 +186,10 @@ def _compiled_constrained(n: int) -> Engine:
 
 
 class Flow(PickledByArguments):
-    """Chooses the flow of an arc by what its efforts do."""
+    """Selects the flow of an arc by its controls."""
 
     def __init__(self, robot: Robot):
-        """Take the robot."""
+        """Allocate the flow under full efforts for a robot."""
         self._robot, self._limits = robot, np.array(robot.tau_max)
         self._limit = LimitFlow(robot)
 
@@ -204,30 +204,32 @@ class Flow(PickledByArguments):
         """
         n, kernels = self._robot.n, customize(self._robot).in_place
         curves, slopes = np.empty((len(states), 3, n, 3, n)), np.empty((len(states), 3, n, n))
-        q, v, _, p_v = (each.copy() for each in states.reshape(-1, 4, n).swapaxes(0, 1))
-        for here, there, q_k, v_k, p_k in zip(curves, slopes, q, v, p_v, strict=True):
-            kernels.forward_dynamics_second_derivatives(q_k, v_k, v_k, p_k, here)
-            kernels.forward_dynamics_derivatives(q_k, v_k, v_k, there)
+        q, v, _, p_v = (rows.copy() for rows in states.reshape(-1, 4, n).swapaxes(0, 1))
+        for curve, slope, q_k, v_k, p_k in zip(curves, slopes, q, v, p_v, strict=True):
+            kernels.forward_dynamics_second_derivatives(q_k, v_k, v_k, p_k, curve)
+            kernels.forward_dynamics_derivatives(q_k, v_k, v_k, slope)
         inverse, moved = slopes[:, 2], curves[:, 2, :, 0] @ v[..., None]
         moved += inverse @ rates[:, 3 * n :, None]
         return (inverse @ p_v[..., None])[..., 0], moved[..., 0]
 
     def along(self, controls: Controls) -> LimitFlow | ConstrainedFlow | None:
-        """Return the flow for what the efforts (n,) do, or None where there is none.
+        """Return the flow for the controls (n,), or None if they are not supported.
 
-        One effort may be singular, or any joints at their limits.
+        Supported are full efforts, one singular effort, and any number of joints at their limits.
         """
         if are_full(controls):
-            self._limit.choose(np.array([each.direction for each in controls]) * self._limits)
+            self._limit.choose(
+                np.array([control.direction for control in controls]) * self._limits
+            )
             return self._limit
-        singular = sum(each.is_singular for each in controls)
-        if singular > 1 or (singular == 1 and any(each.is_at_limit for each in controls)):
+        singular = sum(control.is_singular for control in controls)
+        if singular > 1 or (singular == 1 and any(control.is_at_limit for control in controls)):
             return None
         self._constrained.choose(controls)
         return self._constrained
 
     def acceleration(self, y: Vector, joint: int, controls: Controls) -> tuple[float, Vector]:
-        """Return the acceleration of a joint and its derivatives (4 n,), by differences."""
+        """Return the acceleration of a joint and its derivatives (4 n,), by finite differences."""
         flow, slopes = self.along(controls), np.zeros(len(y))
         n = self._robot.n
         if flow is None:

@@ -1,4 +1,4 @@
-"""An extremal integrated: from the start, with nothing but initial costates and switches."""
+"""Sampled trajectory of an extremal, integrated from its initial costates and its switches."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from manip_dyn.planning.minimum_time.extremals.trajectory import SAMPLES, Trajec
 
 
 def trajectory_of(flows: Flow, start: Vector, extremal: Extremal) -> Trajectory | None:
-    """Integrate the motion from rest at `start` (n,) with its costates."""
+    """Integrate an extremal with its costates from rest at `start` (n,)."""
     n, arcs = len(start), extremal.switching.arcs()
     jumping = zip(extremal.switching.jumps(), extremal.jumps, strict=True)
-    after = {place + 1: (component, jump) for (place, component), jump in jumping}
+    after = {arc + 1: (component, jump) for (arc, component), jump in jumping}
     count = SAMPLES * len(arcs)
     states, rates = np.empty((2, count, 4 * n))
     shares, forces = np.empty((2, count, n))
     times, strengths = np.empty((2, count))
     y, row = np.concatenate([start, np.zeros(n), extremal.costate]), 0
-    for place, (begin, end, controls) in enumerate(arcs):
+    for arc, (begin, end, controls) in enumerate(arcs):
         flow = flows.along(controls)
         if flow is None:
             return None
-        if place in after:
+        if arc in after:
             y = y.copy()
-            y[after[place][0]] += after[place][1]
+            y[after[arc][0]] += after[arc][1]
         for k in range(SAMPLES):
-            later = flow.moved(y, (end - begin) / (SAMPLES - 1)) if k > 0 else y
-            if later is None:
+            state = flow.moved(y, (end - begin) / (SAMPLES - 1)) if k > 0 else y
+            if state is None:
                 return None
-            states[row] = y = later
+            states[row] = y = state
             rates[row] = flow.rates(y)
             times[row] = begin + k / (SAMPLES - 1) * (end - begin)
-            shares[row], forces[row] = flow.shares, flow.forces
+            shares[row], forces[row] = flow.normalized_efforts, flow.forces
             strengths[row] = flow.legendre_clebsch
             row += 1
     switching, slopes = flows.switching_functions(states, rates)
     x_rates, p = rates[:, None, : 2 * n], states[:, 2 * n :, None]
     hamiltonians = 1.0 + (x_rates @ p)[:, 0, 0]
-    places: Vector = np.repeat(np.arange(len(arcs)), SAMPLES)
+    sample_arcs: Vector = np.repeat(np.arange(len(arcs)), SAMPLES)
     return Trajectory(
-        times, places, states, switching, slopes, hamiltonians, shares, forces, strengths
+        times, sample_arcs, states, switching, slopes, hamiltonians, shares, forces, strengths
     )

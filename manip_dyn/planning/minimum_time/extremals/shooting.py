@@ -1,23 +1,23 @@
-"""Extremals: motions that meet all of Pontryagin's conditions, by Newton's method on times.
+"""Extremals: motions that satisfy all of Pontryagin's conditions, computed by Newton's method.
 
-Unknown are the costates at the start (2 n), the times of the m switches and the final time. As
-many equations: rest at the goal (2 n), a switching function that is zero at each of its switches
-(m) and H = 0 at the end. Their derivatives come from the variational equations, so Newton's
-method is exact; the costates enter linearly and need no guess. This is shooting over as many
-arcs as there are (Kaya, Noakes 2003, Computational method for time-optimal switching control;
-for the conditions Pontryagin et al. 1962, for robots Fan 2003, section 2.3).
+The unknowns are the initial costates (2 n), the times of the m switches and the final time. There
+is one equation for each: rest at the goal (2 n), a zero switching function at each switch (m), and
+H = 0 at the end. Their derivatives come from the variational equations, so Newton's method is
+exact. The costates enter linearly and need no guess. The arcs between the switches are the
+shooting intervals (Kaya, Noakes 2003, Computational method for time-optimal switching control; for
+the conditions Pontryagin et al. 1962, for robots Fan 2003, section 2.3).
 
-A joint that comes to a limit is on a boundary arc until its next switch, and its switching
-function is zero meanwhile. A limit of speed adds the condition that the speed is the limit; a
-limit of position that the joint comes to rest at it, with a jump of its position's costate as
-another unknown (Bryson, Ho 1975, Applied optimal control, sections 3.10 to 3.12; Hartl, Sethi,
-Vickson 1995, SIAM Review 37, section 4, with direct adjoining).
+A joint that reaches a limit is on a boundary arc until its next switch, and its switching function
+is zero on that arc. A limit of speed adds the condition that the speed is the limit. A limit of
+position adds the condition that the joint comes to rest at it, with a jump of its position's
+costate as another unknown (Bryson, Ho 1975, Applied optimal control, sections 3.10 to 3.12; Hartl,
+Sethi, Vickson 1995, SIAM Review 37, section 4, with direct adjoining).
 
-Any joint's effort k can keep joint i at its limit of speed: a_i = 0 gives the effort, S_k = 0 the
-multiplier. As H is continuous, an effort can only jump where its S is zero, and only the costate
-of v_i can jump, toward the inside. So there is a handover to another effort l either where
-S_l = 0, or where k has come to its limit: then a_i = 0 with both at limits, S_l falls to zero with
-that costate, and S_k gets the sign that its limit asks for.
+The effort k of any joint can hold joint i at its limit of speed: a_i = 0 gives the effort, S_k = 0
+the multiplier. As H is continuous, an effort can only jump where its S is zero, and only the
+costate of v_i can jump, toward the inside. So a handover to another effort l happens either where
+S_l = 0, or where k has reached its limit. In the second case a_i = 0 holds with both efforts at
+limits, S_l falls to zero with that costate, and S_k gets the sign that matches its limit.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ ARRIVED = 1e-8
 
 
 class Shot(NamedTuple):
-    """What a structure with costates leads to.
+    """Result of a shot: residuals and derivatives for a structure and its unknowns.
 
     Attributes:
-        residual: Final state minus goal (2 n,), what has to be zero at switches, H (1,).
+        residual: Final state minus goal (2 n,), conditions at the switches, H (1,).
         jacobian: Its derivatives by costates, switches, final time and jumps.
         by_unknown: Derivatives of the final (x, p) by the unknowns (4 n, all).
-        offset: What the residual will be besides, by the gaps between the arcs.
-        gaps: Distances of (x, p) at the ends of arcs from the begins of the next ones.
-        nodes: (x, p) at the begins of the arcs (arcs, 4 n), if these need not fit together.
-        follow: Derivatives of these by the unknowns, and what closes the gaps
+        weights: Weights that make the equations comparable: distances and speeds times duration
+            relative to the distance, efforts at limits.
+        offset: First-order effect on the residual of closing the gaps between the arcs.
+        gaps: Distances between the ends of arcs and the beginnings of the next ones in (x, p).
+        nodes: (x, p) at the beginnings of the arcs (arcs, 4 n), for multiple shooting.
+        follow: Derivatives of the nodes by the unknowns, and the step that closes the gaps
             (arcs, 4 n, all + 1).
-        weights: What makes the equations comparable: short distances and speeds times time over
-            the distance, efforts at limits.
     """
 
     residual: Vector
@@ -69,10 +69,10 @@ class Shot(NamedTuple):
 
 
 class Shooter:
-    """Shoots for one start and goal."""
+    """Shooting method for one start and goal."""
 
     def __init__(self, robot: Robot, q0: Vector, qf: Vector):
-        """From rest at `q0` (n,) to rest at `qf` (n,)."""
+        """Prepare motions from rest at `q0` (n,) to rest at `qf` (n,)."""
         n = self.n = robot.n
         self.limits = np.array(robot.tau_max)
         self.start = np.concatenate([q0, np.zeros(n)])
@@ -82,21 +82,21 @@ class Shooter:
         self._conditions = SwitchConditions(robot, q0, self.flow.acceleration)
 
     def solve(self, switching: Switching, guess: Guess | None = None) -> Extremal | None:
-        """Return the extremal that Newton's method finds from a structure, or None.
+        """Return the extremal to which Newton's method converges from a structure, or None.
 
-        The structure may come out with fewer switches: those that meet cancel. A guess of the
-        costates is needed only where there are singular arcs.
+        The result may have fewer switches, because switches that meet cancel. A guess of the
+        costates is required only for structures with singular arcs.
         """
         for _ in range(4):
-            with np.errstate(all="ignore"):  # what is not finite is refused
-                found = self._newton(switching, guess)
-            if found is None:
+            with np.errstate(all="ignore"):  # non-finite values are rejected later
+                extremal = self._newton(switching, guess)
+            if extremal is None:
                 return None
-            switching, guess = found.switching, Guess(found.costate, found.jumps)
+            switching, guess = extremal.switching, Guess(extremal.costate, extremal.jumps)
             rounding = 1e-9 * switching.t_final
             if np.all(np.diff([0.0, *switching.times, switching.t_final]) > -rounding):
                 ordered = np.clip(np.maximum.accumulate(switching.times), 0.0, switching.t_final)
-                return found._replace(switching=switching._replace(times=ordered))
+                return extremal._replace(switching=switching._replace(times=ordered))
             switching = switching.tidied()
         return None
 
@@ -118,7 +118,7 @@ class Shooter:
         if shot is None:
             return None
         if not is_guessed:
-            # From zero costates: the switching functions and H are linear in them.
+            # The switching functions and H are linear in the costates: start from zero.
             rows = shot.jacobian[2 * n :, linear]
             unknown[linear] = np.linalg.lstsq(rows, -shot.residual[2 * n :], rcond=1e-12)[0]
             shot = self.shoot(switching, unknown)
@@ -130,36 +130,36 @@ class Shooter:
             right = weights * (here.residual + here.offset)
             step = -_solved(weights[:, None] * here.jacobian, right)
             moved = step[2 * n : 2 * n + m + 1]
-            share = min(1.0, 0.5 * switching.t_final / max(np.abs(moved).max(), 1e-30))
+            fraction = min(1.0, 0.5 * switching.t_final / max(np.abs(moved).max(), 1e-30))
             if is_indirect:
-                share = min(share, _share_kept(x[2 * n : 2 * n + m + 1], moved))
+                fraction = min(fraction, _step_fraction(x[2 * n : 2 * n + m + 1], moved))
             if nodes is not None:
                 step = np.append(step, here.follow @ np.append(step, 1.0))
-            return step, share
+            return step, fraction
 
-        def reach(x: Vector) -> Shot | None:
+        def evaluate(x: Vector) -> Shot | None:
             begins = None if nodes is None else x[count:].reshape(-1, 4 * n)
             return self.shoot(switching, x[:count], begins)
 
         count = len(unknown)
-        is_indirect = any(each.is_indirect for each in switching.values)
+        is_indirect = any(value.is_indirect for value in switching.values)
         if nodes is not None:
             unknown = np.append(unknown, shot.nodes)
-        unknown, end, _ = damped_newton(unknown, shot, reach, _size, step, DAMPING)
+        unknown, end, _ = damped_newton(unknown, shot, evaluate, _size, step, DAMPING)
         unknown = unknown[:count]
         if not _size(end) <= ARRIVED:
             return None
         t_final = float(unknown[2 * n + m])
-        found = switching._replace(times=unknown[2 * n : 2 * n + m], t_final=t_final)
+        solution = switching._replace(times=unknown[2 * n : 2 * n + m], t_final=t_final)
         residual = float(np.abs(end.residual).max())
         free = not (switching.has_singular or switching.has_limits)
         curvature = np.inf
         if free:
-            curvature = curvature_of(self._jumps(found), end.by_unknown, end.jacobian)
-        return Extremal(found, unknown[: 2 * n], unknown[2 * n + m + 1 :], residual, curvature)
+            curvature = curvature_of(self._jumps(solution), end.by_unknown, end.jacobian)
+        return Extremal(solution, unknown[: 2 * n], unknown[2 * n + m + 1 :], residual, curvature)
 
     def _jumps(self, switching: Switching) -> Vector:
-        """Return by how much H jumps at switches of full efforts, over S, and 1 for its end."""
+        """Return the jumps of H over S at switches of full efforts, and 1 for the end."""
         jumps = np.ones(len(switching.joints) + 1)
         for place, (_, _, controls) in enumerate(switching.arcs()[:-1]):
             joint = switching.joints[place]
@@ -169,9 +169,9 @@ class Shooter:
     def shoot(
         self, switching: Switching, unknown: Vector, nodes: Matrix | None = None
     ) -> Shot | None:
-        """Return where the unknowns lead to, or None where the numbers end.
+        """Return the residuals of the unknowns, or None if the integration fails.
 
-        With (x, p) at the begins of the arcs (arcs, 4 n) each arc begins there.
+        If `nodes` (arcs, 4 n) are passed, each arc begins at its (x, p): multiple shooting.
         """
         n = self.n
         states, switches, jumping = 2 * n, len(switching.joints), switching.jumps()
@@ -179,7 +179,7 @@ class Shooter:
         y = np.concatenate([self.start, unknown[:states]])
         by_unknown = np.zeros((2 * states, len(unknown)))
         by_unknown[states:, :states] = np.eye(states)
-        lacks, offset = np.zeros(2 * states), [0.0] * states
+        gap_effect, offset = np.zeros(2 * states), [0.0] * states
         begins, follow, gaps = list[Vector](), list[Matrix](), [0.0]
         moved = switching._replace(times=unknown[states:last], t_final=float(unknown[last]))
         weights: list[float] = [1.0 / self._distance] * n + [
@@ -189,18 +189,18 @@ class Shooter:
         jacobian: list[Vector] = [np.zeros(len(unknown))] * states
         rates = np.empty(2 * states)
         arcs = moved.arcs()
-        for place, (begin, end, controls) in enumerate(arcs):
+        for arc, (begin, end, controls) in enumerate(arcs):
             flow = self.flow.along(controls)
             if flow is None:
                 return None
             if nodes is not None:
-                gap = y - nodes[place] if place > 0 else lacks
-                lacks, y = lacks + gap, y - gap
+                gap = y - nodes[arc] if arc > 0 else gap_effect
+                gap_effect, y = gap_effect + gap, y - gap
                 gaps.append(float(np.abs(gap).max()))
                 begins.append(y)
-                follow.append(np.column_stack([by_unknown, lacks]))
-            if place > 0:
-                by_unknown[:, states + place - 1] -= flow.rates(y)
+                follow.append(np.column_stack([by_unknown, gap_effect]))
+            if arc > 0:
+                by_unknown[:, states + arc - 1] -= flow.rates(y)
             flown = flow.moved_with_derivatives(y, end - begin)
             if flown is None:
                 return None
@@ -208,31 +208,31 @@ class Shooter:
             rates = flow.rates(y)
             by_unknown = by_start @ by_unknown
             if nodes is not None:
-                lacks = by_start @ lacks
-            by_unknown[:, states + place] += rates
-            if place < switches:
-                joint, value = switching.joints[place], switching.values[place]
-                for column, (where, component) in enumerate(jumping, start=last + 1):
-                    if where == place:
+                gap_effect = by_start @ gap_effect
+            by_unknown[:, states + arc] += rates
+            if arc < switches:
+                joint, value = switching.joints[arc], switching.values[arc]
+                for column, (switch, component) in enumerate(jumping, start=last + 1):
+                    if switch == arc:
                         y[component] += unknown[column]
                         by_unknown[component, column] += 1.0
-                if _stays_zero(arcs, place, joint):
+                if _has_zero_rate(arcs, arc, joint):
                     continue
                 conditions = self._conditions.at(
-                    y, joint, controls[joint], value, arcs[place + 1][2]
+                    y, joint, controls[joint], value, arcs[arc + 1][2]
                 )
                 for weight, zero, slopes in conditions:
                     weights.append(weight)
                     residual.append(zero)
                     jacobian.append(slopes @ by_unknown)
-                    offset.append(float(slopes @ lacks))
+                    offset.append(float(slopes @ gap_effect))
         jacobian[:states] = by_unknown[:states]
         residual[:states] = y[:states] - self.goal
         gradient = np.concatenate([-rates[states:], rates[:states]])
         residual.append(float(1.0 + y[states:] @ rates[:states]))
         jacobian.append(gradient @ by_unknown)
-        offset[:states] = lacks[:states]
-        offset.append(float(gradient @ lacks))
+        offset[:states] = gap_effect[:states]
+        offset.append(float(gradient @ gap_effect))
         weights.append(1.0)
         rows = np.array(jacobian)
         if not np.all(np.isfinite(rows)):
@@ -249,39 +249,39 @@ class Shooter:
         )
 
 
-def _share_kept(times: Vector, moved: Vector) -> float:
-    """Return which share of a step leaves half of each arc at least.
+def _step_fraction(times: Vector, moved: Vector) -> float:
+    """Return the fraction of a step that leaves at least half of each arc.
 
-    Beside an arc on which an effort keeps another joint indirectly singular ones are brief, and
-    with one of them at nothing Newton's method ends at what is no structure.
+    Singular arcs next to an indirect boundary arc are brief. If one of them shrinks to zero,
+    Newton's method converges to an invalid structure.
     """
     lengths, falls = np.diff(times, prepend=0.0), -np.diff(moved, prepend=0.0)
     return float(np.min(0.5 * lengths[falls > 0.0] / falls[falls > 0.0], initial=1.0))
 
 
 def _size(shot: Shot) -> float:
-    """Return the largest weighted residual, or gap."""
+    """Return the largest weighted residual or gap."""
     return max(float(np.abs(shot.weights * shot.residual).max()), float(shot.gaps.max()))
 
 
 def _solved(matrix: Vector, right: Vector) -> Vector:
-    """Return the solution of least norm where there are several or none."""
+    """Return the solution of a linear system, that of least norm if it is singular."""
     try:
-        found = np.linalg.solve(matrix, right)
-        if np.all(np.isfinite(found)) and np.abs(matrix @ found - right).max() < 1e-6:
-            return np.asarray(found, dtype=np.float64)
+        solution = np.linalg.solve(matrix, right)
+        if np.all(np.isfinite(solution)) and np.abs(matrix @ solution - right).max() < 1e-6:
+            return np.asarray(solution, dtype=np.float64)
     except np.linalg.LinAlgError:
         pass
     return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-12)[0], dtype=np.float64)
 
 
-def _stays_zero(arcs: list[tuple[float, float, Controls]], place: int, joint: int) -> bool:
+def _has_zero_rate(arcs: list[tuple[float, float, Controls]], arc: int, joint: int) -> bool:
     """Return whether the rate of a switching function is known to be zero after a singular arc.
 
-    So it is behind an arc on which the effort keeps another joint indirectly: no jump of the
-    costates changes it.
+    This is the case after an arc on which the effort holds another joint indirectly, because no
+    jump of the costates changes the rate.
     """
-    begun = place
-    while begun > 0 and arcs[begun][2][joint].is_singular:
-        begun -= 1
-    return arcs[place][2][joint].is_singular and arcs[begun][2][joint].is_indirect
+    first = arc
+    while first > 0 and arcs[first][2][joint].is_singular:
+        first -= 1
+    return arcs[arc][2][joint].is_singular and arcs[first][2][joint].is_indirect

@@ -1,4 +1,4 @@
-"""Switching structures: which joint's effort jumps when; and extremals, which have one."""
+"""Switching structures, which list the switches of each effort, and extremals."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from manip_dyn.planning.minimum_time.extremals.controls import (
 )
 
 BANG = 0.999
-"""Efforts in cells beyond this share of their limit count as being at it."""
+"""Efforts in cells above this fraction of their limit count as full."""
 
 
 class Switching(NamedTuple):
-    """Efforts at their limits, each with jumps from one to the other, or between them for a while.
+    """Structure of a motion: the initial controls and all switches.
 
     Attributes:
-        controls: What the efforts (n,) do at first.
+        controls: Initial controls (n,).
         joints: The joint that switches, in order of time (m,).
-        values: What that joint's effort does afterwards (m,), or its contact point.
-        times: When, s, not decreasing (m,).
+        values: The new control of that joint's effort (m,), or its contact point.
+        times: Times of the switches, s, not decreasing (m,).
         t_final: End of the motion, s.
     """
 
@@ -41,39 +41,39 @@ class Switching(NamedTuple):
     t_final: float
 
     def arcs(self) -> list[tuple[float, float, Controls]]:
-        """Return begin, end (s) and what the efforts (n,) do, of every arc between switches."""
-        edges, controls, found = [0.0, *self.times.tolist(), self.t_final], self.controls, []
-        for place, (begin, end) in enumerate(itertools.pairwise(edges)):
-            found.append((begin, end, controls))
-            if place < len(self.joints) and not self.values[place].is_contact:
-                controls = controls_after(controls, self.joints[place], self.values[place])
-        return found
+        """Return begin, end (s) and controls (n,) of every arc between switches."""
+        edges, controls, arcs = [0.0, *self.times.tolist(), self.t_final], self.controls, []
+        for k, (begin, end) in enumerate(itertools.pairwise(edges)):
+            arcs.append((begin, end, controls))
+            if k < len(self.joints) and not self.values[k].is_contact:
+                controls = controls_after(controls, self.joints[k], self.values[k])
+        return arcs
 
     def jumps(self) -> list[tuple[int, int]]:
-        """Return the switches at which a costate jumps, and its place in (x, p).
+        """Return the switches at which a costate jumps, and the index of that costate in (x, p).
 
-        That of the joint's position jumps where it leaves a limit of position or has a contact
-        point with one, that
-        of its speed where it has one with a limit of speed, comes to it or leaves it smoothly,
-        or another effort keeps it there from now on and the one before has come to its limit.
+        The costate of a joint's position jumps where the joint leaves a limit of position or has a
+        contact point with one. The costate of its speed jumps at a contact point with a limit of
+        speed, at a smooth entry or exit, and at a handover where the previous effort has reached
+        its limit.
         """
-        n, arcs, found = len(self.controls), self.arcs(), []
-        for place, (joint, value) in enumerate(zip(self.joints, self.values, strict=True)):
-            before = arcs[place][2][joint]
+        n, arcs, jumps = len(self.controls), self.arcs(), []
+        for switch, (joint, value) in enumerate(zip(self.joints, self.values, strict=True)):
+            before = arcs[switch][2][joint]
             if value.kind == Kind.CONTACT_POSITION:
-                found.append((place, 2 * n + joint))
+                jumps.append((switch, 2 * n + joint))
             elif before.is_boundary_arc_of_position:
-                found.append((place, 2 * n + before.kept_or_own(joint)))
+                jumps.append((switch, 2 * n + before.held_or_own(joint)))
             elif value.kind == Kind.CONTACT_SPEED:
-                found.append((place, 3 * n + joint))
+                jumps.append((switch, 3 * n + joint))
             elif is_smooth(before, value):
-                keeper = value if value.is_boundary_arc_of_speed else before
-                found.append((place, 3 * n + keeper.kept_or_own(joint)))
-        return found
+                holding = value if value.is_boundary_arc_of_speed else before
+                jumps.append((switch, 3 * n + holding.held_or_own(joint)))
+        return jumps
 
     def per_joint(self) -> list[list[float]]:
         """Return the switching times of each joint, s."""
-        arcs, found = self.arcs(), []
+        arcs, times = self.arcs(), []
         for joint in range(len(self.controls)):
             jumps = [
                 end
@@ -81,11 +81,11 @@ class Switching(NamedTuple):
                 if before[joint] != after[joint]
             ]
             contacts = [t for t, value in self.events(joint) if value.is_contact]
-            found.append(sorted(jumps + contacts))
-        return found
+            times.append(sorted(jumps + contacts))
+        return times
 
     def events(self, joint: int) -> list[tuple[float, Control]]:
-        """Return times, s, of one joint's switches, and what its effort does afterwards."""
+        """Return times, s, and new controls of one joint's switches."""
         return [(t, value) for t, j, value in self.rows() if j == joint]
 
     def rows(self) -> list[tuple[float, int, Control]]:
@@ -94,41 +94,41 @@ class Switching(NamedTuple):
 
     @property
     def has_singular(self) -> bool:
-        """Whether an effort is singular somewhere."""
+        """Whether any effort is singular on an arc."""
         return SINGULAR in self.values or SINGULAR in self.controls
 
     @property
     def has_limits(self) -> bool:
-        """Whether a joint is at a limit of position or speed somewhere."""
+        """Whether any joint is at a limit of position or speed on an arc."""
         return any(value.is_at_limit for value in self.values)
 
     def key(self) -> tuple:
-        """Return what tells structures apart: first controls and order of the joints."""
+        """Return the key of the structure: initial controls, joints and new controls."""
         return (*self.controls, *self.joints, *self.values)
 
     def tidied(self) -> Switching:
-        """Return it in order of time: crossings sorted, what has shrunk to nothing left out."""
+        """Return the structure with sorted switches and without arcs that have vanished."""
         controls, rows = list(self.controls), []
         for joint in range(len(controls)):
-            kept: list[tuple[float, Control]] = []
+            events: list[tuple[float, Control]] = []
             for t, value in self.events(joint):
-                if kept and t <= kept[-1][0]:
-                    begin, latest = kept.pop()
-                    t, before = 0.5 * (t + begin), _current(controls[joint], kept)
+                if events and t <= events[-1][0]:
+                    begin, latest = events.pop()
+                    t, before = 0.5 * (t + begin), _current(controls[joint], events)
                     if latest.kind in (Kind.POSITION, Kind.SPEED) and value == before:
-                        kept.append((t, latest.shrunk()))
-                if value != _current(controls[joint], kept):
-                    kept.append((t, value))
-            while kept and kept[0][0] <= 0.0:
-                controls[joint] = _current(controls[joint], [kept.pop(0)])
-            rows += [(t, joint, value) for t, value in kept if t < self.t_final]
+                        events.append((t, latest.shrunk()))
+                if value != _current(controls[joint], events):
+                    events.append((t, value))
+            while events and events[0][0] <= 0.0:
+                controls[joint] = _current(controls[joint], [events.pop(0)])
+            rows += [(t, joint, value) for t, value in events if t < self.t_final]
         return assembled(controls, rows, self.t_final)
 
 
 def _current(first: Control, events: list[tuple[float, Control]]) -> Control:
-    """Return what an effort does after its events; contact points change nothing."""
-    later = [value for _, value in events if not value.is_contact]
-    return later[-1] if later else first
+    """Return the control of an effort after its events; contact points do not change it."""
+    changes = [value for _, value in events if not value.is_contact]
+    return changes[-1] if changes else first
 
 
 def assembled(
@@ -146,18 +146,18 @@ def assembled(
 
 
 def alternating(first: float, times: list[float]) -> list[tuple[float, Control]]:
-    """Return times and new controls of an effort that jumps from one limit to the other."""
+    """Return times and new controls of an effort that alternates between its limits."""
     return [(t, control_of_sign(first * (-1.0) ** (k + 1))) for k, t in enumerate(times)]
 
 
 class BoundaryArc(NamedTuple):
-    """Where an effort keeps a joint, its own or another one, at a limit, in cells of a motion.
+    """Cells of a motion in which an effort holds its own or another joint at a limit.
 
     Attributes:
-        joint: The joint whose effort it is.
-        first: The cell at whose begin it begins.
-        last: The cell at whose begin it ends.
-        control: What the effort does, as in `Switching.values`; it may be a contact point.
+        joint: The joint of the effort.
+        first: The first cell.
+        last: The cell after the last one.
+        control: The control as in `Switching.values`; it may be a contact point.
     """
 
     joint: int
@@ -167,15 +167,15 @@ class BoundaryArc(NamedTuple):
 
 
 class Extremal(NamedTuple):
-    """A motion that meets all of Pontryagin's conditions, and its costates.
+    """A motion that satisfies all of Pontryagin's conditions, and its costates.
 
     Attributes:
         switching: Controls, switches and final time.
         costate: Costates (2 n,) at the start, s per unit of the state.
-        jumps: By how much costates jump at `Switching.jumps`.
-        residual: Largest violation of the conditions, positions and speeds as they are.
-        curvature: Least second derivative of the final time along changes of the switches that
-            still arrive, s/s^2; inf where there are none. Below 0 it is no local minimum.
+        jumps: Jumps of the costates at `Switching.jumps`.
+        residual: Largest violation of the conditions, in units of positions and speeds.
+        curvature: Least second derivative of the final time by the switches along feasible
+            directions, s/s^2; inf if there are none. Below 0 the extremal is no local minimum.
     """
 
     switching: Switching
@@ -186,13 +186,13 @@ class Extremal(NamedTuple):
 
 
 class Guess(NamedTuple):
-    """What is known of the costates of an extremal.
+    """Guess of the costates of an extremal.
 
     Attributes:
         costate: Costates (2 n,) at the start, s per unit of the state.
-        jumps: By how much costates jump at `Switching.jumps`.
-        nodes: State and costate (arcs, 4 n) at the begins of all arcs. They need not fit together:
-            multiple shooting (Bock, Plitt 1984, IFAC Proceedings 17).
+        jumps: Jumps of the costates at `Switching.jumps`.
+        nodes: State and costate (arcs, 4 n) at the beginnings of all arcs, for multiple shooting;
+            they need not be continuous (Bock, Plitt 1984, IFAC Proceedings 17).
     """
 
     costate: Vector

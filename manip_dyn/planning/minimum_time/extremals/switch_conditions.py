@@ -1,4 +1,4 @@
-"""What has to be zero where the structure of an extremal changes, with derivatives."""
+"""Conditions at the switches of an extremal, with derivatives."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from manip_dyn.planning.minimum_time.extremals.controls import (
 from manip_dyn.robot import Robot
 
 Condition = tuple[float, float, Vector]
-"""Weight, value and derivatives by (x, p), (4 n,)."""
+"""Weight, value and derivatives by (x, p), (4 n,), of a condition."""
 
 
 class SwitchConditions:
-    """The conditions at the switches of motions from one start."""
+    """Conditions at the switches of motions from one start."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class SwitchConditions:
         q0: Vector,
         acceleration: Callable[[Vector, int, Controls], tuple[float, Vector]],
     ):
-        """Take the start (n,) and what gives a joint's acceleration and its derivatives."""
+        """Store the start (n,) and the function for a joint's acceleration and its derivatives."""
         n, limits = robot.n, np.array(robot.tau_max)
         self.n, self._robot, self._weight = n, robot, float(limits.mean())
         self._kernels, self._acceleration = customize(robot).unchecked, acceleration
@@ -38,12 +38,13 @@ class SwitchConditions:
         self._gains = np.diag(inverse) * limits
 
     def at(
-        self, y: Vector, joint: int, before: Control, value: Control, later: Controls
+        self, y: Vector, joint: int, before: Control, value: Control, after: Controls
     ) -> list[Condition]:
-        """Return weights, what has to be zero at a switch and its derivatives by (x, p), (4 n,).
+        """Return the conditions at a switch: weights, values and derivatives by (x, p), (4 n,).
 
-        The switching function; its rate where a singular arc ends; the distance from the limit
-        where a joint leaves it or has a contact point; its acceleration where that is smooth.
+        The conditions are a zero switching function; a zero rate of it where a singular arc ends;
+        a zero distance from the limit where a joint leaves it or has a contact point; and a zero
+        acceleration where the joint enters or leaves smoothly.
         """
         n = self.n
         q, v, p_q, p_v = y.reshape(4, n).copy()
@@ -52,26 +53,28 @@ class SwitchConditions:
         if before.is_singular:
             row = self._kernels.switching_rates(q, v, p_q, p_v)[joint]
             return [(self._weight, float(row[0]), row[1:])]
-        found: list[Condition] = []
+        conditions: list[Condition] = []
         if value.kind == Kind.CONTACT_SPEED or is_smooth(before, value):
-            keeper = value if value.is_boundary_arc_of_speed else before
-            kept, free = keeper.kept_or_own(joint), list(later)
-            free[joint] = before if before.is_full else later[joint]
-            found.append((1.0 / self._gains[kept], *self._acceleration(y, kept, tuple(free))))
+            holding = value if value.is_boundary_arc_of_speed else before
+            held, free = holding.held_or_own(joint), list(after)
+            free[joint] = before if before.is_full else after[joint]
+            conditions.append((1.0 / self._gains[held], *self._acceleration(y, held, tuple(free))))
         limiting = value if value.is_contact else before
         if limiting.is_at_limit:
-            kept = limiting.kept_or_own(joint)
+            held = limiting.held_or_own(joint)
             speed, position = limits_of(self._robot, joint, limiting)
             unit = np.eye(4 * n)
-            found.append((1.0, float(v[kept] - speed), unit[n + kept]))
+            conditions.append((1.0, float(v[held] - speed), unit[n + held]))
             if before.is_indirect:
-                free = list(later)
+                free = list(after)
                 free[joint] = full(1.0)
-                found.append((1.0 / self._gains[kept], *self._acceleration(y, kept, tuple(free))))
+                conditions.append(
+                    (1.0 / self._gains[held], *self._acceleration(y, held, tuple(free)))
+                )
             if position is not None:
-                found.append((1.0, float(q[kept] - position), unit[kept]))
-            return found
-        return [*found, self._switching_function(q, v, p_v, joint)]
+                conditions.append((1.0, float(q[held] - position), unit[held]))
+            return conditions
+        return [*conditions, self._switching_function(q, v, p_v, joint)]
 
     def _switching_function(self, q: Vector, v: Vector, p_v: Vector, joint: int) -> Condition:
         """Return weight, value and derivatives (4 n,); they do not depend on the efforts."""
@@ -83,11 +86,11 @@ class SwitchConditions:
 
 
 def limits_of(robot: Robot, joint: int, control: Control) -> tuple[float, float | None]:
-    """Return the speed and, unless it is a limit of speed, the position of a joint at a limit.
+    """Return speed and position of a joint at a limit; the position is None for a speed limit.
 
-    The limit is that at which the effort of `joint` keeps its own joint or another one.
+    The limit is that at which the effort of `joint` holds its own or another joint.
     """
-    kept, side = control.held(joint) or (joint, control.direction)
+    held, side = control.held(joint) or (joint, control.direction)
     if control.is_about_speed:
-        return float(side * robot.v_max[kept]), None
-    return 0.0, float((robot.q_max if side > 0.0 else robot.q_min)[kept])
+        return float(side * robot.v_max[held]), None
+    return 0.0, float((robot.q_max if side > 0.0 else robot.q_min)[held])

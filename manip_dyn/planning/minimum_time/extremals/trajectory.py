@@ -1,4 +1,4 @@
-"""The trajectory of an extremal: its motion with costates at samples."""
+"""Trajectory of an extremal: its motion with costates at samples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from manip_dyn.core.checks import Matrix, Tensor, Vector
 
 SAMPLES = 16
-"""Samples per arc, more where a cubic between two of them has to be looked into."""
+"""Samples per arc; cubic interpolation adds three values between any two of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,15 +18,15 @@ class Trajectory:
     """A motion with costates at samples.
 
     Attributes:
-        times: Sample times (k,), s; both ends of every arc are among them.
+        times: Sample times (k,), s, including both ends of every arc.
         arcs: The arc of each sample (k,).
         states: (q, v, p) at the samples (k, 4 n).
         switching: Switching functions (k, n).
         slopes: Their rates (k, n), 1/s.
         hamiltonians: H (k,).
-        shares: Efforts over their limits (k, n) where they lie between them, else 1.
-        forces: What limits add to -p_v' (k, n).
-        strengths: By how much S'' falls with the full effort there (k,), else 0.
+        normalized_efforts: Efforts over their limits (k, n) where they lie between them, else 1.
+        forces: Contributions of the limits to -p_v' (k, n).
+        strengths: Decrease of S'' by the full effort (k,) on singular arcs, else 0.
     """
 
     times: Vector
@@ -35,7 +35,7 @@ class Trajectory:
     switching: Matrix
     slopes: Matrix
     hamiltonians: Vector
-    shares: Matrix
+    normalized_efforts: Matrix
     forces: Matrix
     strengths: Vector
 
@@ -51,9 +51,9 @@ def refined_arcs(along: Trajectory) -> NDArray[np.int64]:
 
 
 def refined(along: Trajectory, joint: int) -> tuple[Vector, Vector]:
-    """Return times and values of a switching function, with three between any two samples.
+    """Return times and values of a switching function, with three values between any two samples.
 
-    Those are on the cubic through values and slopes.
+    The values between samples are on the cubic through values and slopes.
     """
     t, s, r = along.times, along.switching[:, joint], along.slopes[:, joint]
     h = np.diff(t)[:, None]

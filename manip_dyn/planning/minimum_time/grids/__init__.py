@@ -1,1 +1,1 @@
-"""Nearly optimal motions on grids."""
+"""Approximate minimum-time motions on grids of time."""

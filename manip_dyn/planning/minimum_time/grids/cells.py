@@ -1,4 +1,4 @@
-"""A motion whose efforts are constant in each of many equal cells, and its derivatives."""
+"""Motion with constant efforts in each of many equal cells, and its derivatives."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class CellMotion(NamedTuple):
 
 
 class CellWork(NamedTuple):
-    """Arrays to integrate with.
+    """Work arrays of the integration.
 
     Attributes:
         q: Positions (n,).
@@ -38,9 +38,9 @@ class CellWork(NamedTuple):
         a: Accelerations (n,).
         x: State (2 n,).
         stages: Rates of the state (5, 2 n).
-        mean: Of a derivative over a cell (2 n,).
-        total: The derivative at its start (2 n,).
-        product: A term of it (2 n,).
+        mean: Mean of a derivative over a cell (2 n,).
+        total: The derivative at the start of the cell (2 n,).
+        product: A term of its series (2 n,).
     """
 
     q: Vector
@@ -55,7 +55,7 @@ class CellWork(NamedTuple):
 
 
 def cell_motion_of(n: int, cells: int) -> CellMotion:
-    """Return the arrays of a motion of n joints."""
+    """Return the arrays for a motion of n joints."""
     m = 2 * n
     return CellMotion(
         np.empty((cells, n)),
@@ -66,7 +66,7 @@ def cell_motion_of(n: int, cells: int) -> CellMotion:
 
 
 def cell_work_of(n: int) -> CellWork:
-    """Return the arrays to integrate motions of n joints with."""
+    """Return the work arrays for n joints."""
     q, v, tau, a = np.empty((4, n))
     x, mean, total, product = np.empty((4, 2 * n))
     return CellWork(q, v, tau, a, x, np.empty((5, 2 * n)), mean, total, product)
@@ -76,7 +76,8 @@ def cell_work_of(n: int) -> CellWork:
 def sweep(kernels, start, limits, duration, motion, work):
     """Integrate from `start` (2 n,) over all cells, one step of the classic RK4 each.
 
-    Writes all of the motion but its efforts, which are ``limits`` (n,) times ``motion.u``.
+    Reads the normalized efforts ``motion.u``, which are multiplied by ``limits`` (n,), and writes
+    the other arrays of the motion.
     """
     u, states, ends, x, stages = motion.u, motion.states, motion.ends, work.x, work.stages
     q, v, tau, a = work.q, work.v, work.tau, work.a
@@ -87,7 +88,7 @@ def sweep(kernels, start, limits, duration, motion, work):
     for k in range(cells):
         for i in range(n):
             tau[i] = limits[i] * u[k, i]
-        for stage in range(5):  # four of the step, and one for the rates at its end
+        for stage in range(5):  # four stages of the step, then the rates at its end
             ahead = h if stage == 3 else 0.5 * h
             for i in range(n):
                 q[i] = x[i]
@@ -115,9 +116,9 @@ def sweep(kernels, start, limits, duration, motion, work):
 def pull_back(lever, node, limits, h, motion, work, columns, rows, row):
     """Write the derivatives of lever . x at a node by all controls and by the duration.
 
-    They go to a row of `columns` (any, rows), written one after the other, the duration's after
-    the controls'. `lever` (2 n,) becomes the derivative by the start. The derivatives over a cell
-    are exponentials of its Jacobian.
+    They are written to a row of `columns` (any, rows), stored column by column, first by the
+    controls, then by the duration. `lever` (2 n,) becomes the derivative by the start. The
+    derivatives over a cell are exponentials of its Jacobian.
     """
     jacobians, ends = motion.jacobians, motion.ends
     mean, total, product = work.mean, work.total, work.product
@@ -129,7 +130,7 @@ def pull_back(lever, node, limits, h, motion, work, columns, rows, row):
         for i in range(2 * n):
             slope += lever[i] * ends[k, i] / cells
             total[i] = mean[i] = lever[i]
-        # total: lever exp(J h), mean: its mean over the cell, by their series.
+        # total is lever exp(J h), mean its mean over the cell, by their series.
         for order in range(1, 5):
             for j in range(n):
                 by_q, by_v = 0.0, lever[j]

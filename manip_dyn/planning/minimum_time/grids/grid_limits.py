@@ -1,4 +1,4 @@
-"""Limits of position and speed at the ends of cells: which count, and what they lack."""
+"""Limits of position and speed at the ends of cells: active limits and residuals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from manip_dyn.core.compiled import compiled, inlined
 
 
 class Transfer(NamedTuple):
-    """A motion to find.
+    """Start, goal and limits of a motion.
 
     Attributes:
         start: State (2 n,), at rest.
@@ -20,8 +20,8 @@ class Transfer(NamedTuple):
         limits: Limits of the efforts (n,).
         low: Lower limits of the state (2 n,).
         high: Upper limits of the state (2 n,).
-        scale: What differences of states count by (2 n,): the largest distance between start and
-            goal, and that over the first duration.
+        scale: Scales of differences of states (2 n,): the largest distance between start and
+            goal, and that distance over the first duration.
     """
 
     start: Vector
@@ -33,11 +33,11 @@ class Transfer(NamedTuple):
 
 
 class ActiveLimits(NamedTuple):
-    """The limits that are rows of the programs, with room for many (k,).
+    """The limits that are rows of the linear program, with space for many (k,).
 
     Attributes:
-        node: At the end of which cell.
-        component: Of the state.
+        node: Index of the node.
+        component: Index in the state.
         side: 1 for the upper limit, -1 for the lower one.
     """
 
@@ -48,7 +48,7 @@ class ActiveLimits(NamedTuple):
 
 @inlined(counted=False)
 def clearance(transfer, states, node, component, side):
-    """Return how far a state is inside one of its limits."""
+    """Return the distance of a state from one of its limits, positive inside."""
     if side > 0:
         return transfer.high[component] - states[node, component]
     return states[node, component] - transfer.low[component]
@@ -56,7 +56,7 @@ def clearance(transfer, states, node, component, side):
 
 @compiled(short=True, python=False, counted=False)
 def limit_excess(transfer, states):
-    """Return by how much the states between both ends pass their limits, summed and scaled."""
+    """Return the scaled sum of all violations of limits between both ends."""
     result = 0.0
     for k in range(1, states.shape[0] - 1):
         for i in range(states.shape[1]):
@@ -67,18 +67,18 @@ def limit_excess(transfer, states):
 
 @compiled(short=True, python=False, counted=False)
 def add_near_limits(transfer, states, near, watched, count):
-    """Add the limits to which a state is nearer than `near`, scaled; return how many there are."""
+    """Add the limits within the scaled distance `near` of a state; return the number of limits."""
     for k in range(1, states.shape[0] - 1):
         for i in range(states.shape[1]):
             for side in range(-1, 2, 2):
-                left = clearance(transfer, states, k, i, side)
-                if left > near * transfer.scale[i] or count == watched.node.shape[0]:
+                distance = clearance(transfer, states, k, i, side)
+                if distance > near * transfer.scale[i] or count == watched.node.shape[0]:
                     continue
-                known = False
+                is_listed = False
                 for r in range(count):
                     if watched.node[r] == k and watched.component[r] == i:
-                        known = known or watched.side[r] == side
-                if not known:
+                        is_listed = is_listed or watched.side[r] == side
+                if not is_listed:
                     watched.node[count] = k
                     watched.component[count] = i
                     watched.side[count] = side
@@ -88,23 +88,23 @@ def add_near_limits(transfer, states, near, watched, count):
 
 @compiled(short=True, python=False, counted=False)
 def residuals(transfer, states, watched, count, out):
-    """Write what the final state lacks (2 n,) and the room to the watched limits, scaled.
+    """Write the scaled distance to the goal (2 n,) and the clearances of the active limits.
 
-    Returns the sum of what the final state lacks.
+    Returns the absolute sum of the distance to the goal.
     """
     cells, m = states.shape[0] - 1, states.shape[1]
     for i in range(m):
         out[i] = (transfer.goal[i] - states[cells, i]) / transfer.scale[i]
     for r in range(count):
         i = watched.component[r]
-        left = clearance(transfer, states, watched.node[r], i, watched.side[r])
-        out[m + r] = left / transfer.scale[i]
+        distance = clearance(transfer, states, watched.node[r], i, watched.side[r])
+        out[m + r] = distance / transfer.scale[i]
     return absolute_sum(out, m)
 
 
 @inlined(counted=False)
 def absolute_sum(values, m):
-    """Return the sum of the first m values, all positive."""
+    """Return the sum of the absolute values of the first m values."""
     result = 0.0
     for i in range(m):
         result += abs(values[i])
@@ -112,8 +112,8 @@ def absolute_sum(values, m):
 
 
 def largest_residual(transfer: Transfer, states: Vector) -> float:
-    """Return the largest scaled distance from the goal or past a limit."""
+    """Return the largest scaled distance from the goal or beyond a limit."""
     missed, inside = np.abs(transfer.goal - states[-1]), states[1:-1]
-    past = np.maximum(inside - transfer.high, transfer.low - inside).max(axis=0)
-    largest = float((np.maximum(missed, past) / transfer.scale).max())
+    beyond = np.maximum(inside - transfer.high, transfer.low - inside).max(axis=0)
+    largest = float((np.maximum(missed, beyond) / transfer.scale).max())
     return largest if np.isfinite(largest) else np.inf

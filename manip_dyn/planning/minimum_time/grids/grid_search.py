@@ -1,6 +1,7 @@
-"""Search for the fastest motion on a grid: interior points from many initial guesses.
+"""Search for the fastest motion on a grid: interior-point solutions from many initial guesses.
 
-Each costs half a millisecond for two joints, so many detours are tried before any exact motion.
+Each solution takes half a millisecond for two joints, so the search tries many detours before any
+exact motion.
 """
 
 from __future__ import annotations
@@ -33,30 +34,30 @@ from manip_dyn.planning.transcription.node_motion import (
 from manip_dyn.robot import Robot
 
 FIRST_WEIGHT, LEAST_WEIGHT = 1e-2, 1e-5
-"""Of the barrier: the duration is above the least one by as much for every limit that matters."""
+"""Weights of the barrier: each active limit raises the duration by about this fraction."""
 STEPS = 120
 ROOM = 0.3
-"""Least distance from a limit of effort or speed of an initial guess, over the limit."""
+"""Least distance of an initial guess from a limit of effort or speed, over the limit."""
 SLOWER = 30.0
-"""How much slower it is than that: from almost at rest more different motions are reached."""
+"""Factor by which guesses are slower than that; slow guesses lead to more distinct motions."""
 INSIDE = 1e-2
 """Least distance of an initial guess from a limit of position, over the motion's distance."""
 SATURATED = 0.97
-"""Efforts beyond this share of their limit are at it, but for the barrier."""
+"""Efforts beyond this fraction of their limit are full, up to the effect of the barrier."""
 SAME_TIME, SAME_PLACE = 1e-3, 0.02
-"""Ratio of durations and distance over the motion's, by which motions are the same."""
+"""Ratio of durations, and distance over that of the motion, within which motions are equal."""
 
 
 class GridMotion(NamedTuple):
     """A nearly optimal motion on a grid.
 
     Attributes:
-        duration: s.
+        duration: Duration, s.
         q: Positions (nodes, n).
         u: Efforts over their limits between the nodes (nodes - 1, n).
-        pressure: Multipliers of the limits of positions and speeds (nodes, 2 n), above 0 at upper
-            ones.
-        swing: The detour of the initial guess (n,).
+        pressure: Multipliers of the limits of positions and speeds (nodes, 2 n), positive at upper
+            limits.
+        swing: Displacement (n,) of the initial guess midway.
     """
 
     duration: float
@@ -66,7 +67,7 @@ class GridMotion(NamedTuple):
     swing: Vector
 
     def as_solution(self) -> SlpSolution:
-        """Return it as one of the programs, without costates."""
+        """Return the motion as an SLP solution without costates."""
         n = self.q.shape[1]
         speeds = np.gradient(self.q, self.duration / len(self.u), axis=0)
         speeds[[0, -1]] = 0.0
@@ -75,7 +76,7 @@ class GridMotion(NamedTuple):
         return SlpSolution(u, self.duration, costate, 0.0, states, self.pressure)
 
     def is_like(self, duration: float, q: Matrix) -> bool:
-        """Return whether a motion by duration, s, and positions is the same but for the grid."""
+        """Return whether another motion has the same duration, s, and positions up to the grid."""
         if not abs(log(duration / self.duration)) < SAME_TIME:
             return False
         away = np.abs(q - self.q).max() / max(np.ptp(q, axis=0).max(), 1e-30)
@@ -83,7 +84,7 @@ class GridMotion(NamedTuple):
 
 
 class _Arrays(NamedTuple):
-    """What searches work with, one after the other; none finds there what another has left."""
+    """Work arrays of consecutive searches; no search reads results of a previous one."""
 
     here: NodeMotion
     there: NodeMotion
@@ -101,11 +102,11 @@ def _arrays(n: int, nodes: int, _thread: int) -> _Arrays:
 
 
 class GridSearch:
-    """The search for one start and goal.
+    """Search for motions between one start and one goal.
 
     Attributes:
-        guesses: How many detours were tried.
-        motions: The different motions found, the fastest first.
+        guesses: Number of initial guesses that were tried.
+        motions: Distinct solutions, the fastest first.
     """
 
     def __init__(
@@ -116,14 +117,14 @@ class GridSearch:
         cells: int = CELLS,
         least_weight: float = LEAST_WEIGHT,
     ):
-        """Plan from rest at `q0` (n,) to rest at `qf` (n,), on so many cells."""
+        """Prepare motions from rest at `q0` (n,) to rest at `qf` (n,), on `cells` cells."""
         self._least_weight = least_weight
         self.guesses, self.motions = 0, list[GridMotion]()
         n, nodes = robot.n, cells + 1
         self._q0, self._qf, self._kernels = q0, qf, inverse_kernels_of(robot)
         scale = np.full(n, max(float(np.abs(qf - q0).max()), 1e-9))
         tau, low, high, v = (
-            np.array(each) for each in (robot.tau_max, robot.q_min, robot.q_max, robot.v_max)
+            np.array(limit) for limit in (robot.tau_max, robot.q_min, robot.q_max, robot.v_max)
         )
         self._here, self._there, self._work, room, scheme = _arrays(n, nodes, get_ident())
         self._limits = by_reference(NodeLimits(tau, low, high, v, scale, room, scheme))
@@ -133,7 +134,7 @@ class GridSearch:
         self._low, self._high = low + INSIDE * scale, high - INSIDE * scale
 
     def search(self, swings: Iterable[Vector], budget: float = inf) -> None:
-        """Try detours, for at most `budget` s, and keep the different motions they lead to."""
+        """Solve from detours (n,), for at most `budget` s, and collect the distinct motions."""
         until = monotonic() + budget
         for swing in swings:
             self.guesses += 1
@@ -141,14 +142,14 @@ class GridSearch:
                 self.motions.append(self._motion(swing))
             if monotonic() > until:
                 break
-        self.motions.sort(key=lambda each: each.duration)
+        self.motions.sort(key=lambda motion: motion.duration)
 
     def solved(self, swing: Vector) -> GridMotion | None:
-        """Return where a smooth motion leads that swings out (n,) midway, if it can be held."""
+        """Return the solution from a smooth motion with a midway displacement (n,), or None."""
         return self._motion(swing) if self._solve(swing) else None
 
     def _solve(self, swing: Vector) -> bool:
-        """Write where a smooth motion leads; return whether it can be held."""
+        """Write the solution from a smooth motion; return whether the solver succeeded."""
         if not self._begin(swing):
             return False
         steps, _, _ = gauss_newton_steps(
@@ -165,22 +166,22 @@ class GridSearch:
         return steps >= 0
 
     def _is_known(self) -> bool:
-        """Return whether what was solved is one of the motions."""
+        """Return whether the last solution is one of `motions`."""
         duration, q = exp(self._here.log_duration[0]), self._here.q
-        return any(each.is_like(duration, q) for each in self.motions)
+        return any(motion.is_like(duration, q) for motion in self.motions)
 
     def _motion(self, swing: Vector) -> GridMotion:
-        """Return what was solved."""
+        """Return the last solution."""
         here, n = self._here, self._q0.size
-        share = here.tau / self._limits.tau
-        u = np.clip(0.5 * (share[1:] + share[:-1]), -1.0, 1.0)
+        normalized = here.tau / self._limits.tau
+        u = np.clip(0.5 * (normalized[1:] + normalized[:-1]), -1.0, 1.0)
         force = np.where(self._work.force > here.slack, self._work.force, 0.0)
         pressure = force[:, 3 * n : 6 * n] - force[:, 2 * n : 5 * n]
         pressure = np.hstack([pressure[:, :n] / self._limits.scale, pressure[:, 2 * n :]])
         return GridMotion(exp(here.log_duration[0]), here.q.copy(), u, pressure, swing)
 
     def _begin(self, swing: Vector) -> bool:
-        """Write the smooth motion, slow enough; return whether it is within the limits."""
+        """Write a smooth motion that is slow enough; return whether it is within the limits."""
         here, limits = self._here, self._limits
         q = here.q
         np.multiply(swing, self._bump, out=q)

@@ -16,7 +16,7 @@ from manip_dyn.planning.minimum_time.extremals.canonical import kernels_of
 from manip_dyn.robot import Robot
 
 CELLS = 32
-"""Parts of a motion with constant efforts."""
+"""Number of cells of constant efforts in a motion."""
 
 
 class Smooth(NamedTuple):
@@ -24,10 +24,10 @@ class Smooth(NamedTuple):
 
     Attributes:
         start: Positions (n,).
-        displacement: From start to goal (n,).
-        swing: How far it swings out midway (n,).
+        displacement: Displacement from start to goal (n,).
+        swing: Additional displacement midway (n,).
         limits: Limits of the efforts (n,).
-        q: Positions (n,); work space as all that follows.
+        q: Positions (n,); work array like all that follow.
         v: Velocities (n,).
         a: Accelerations (n,).
         tau: Efforts (n,).
@@ -47,10 +47,10 @@ class Smooth(NamedTuple):
 
 @compiled(short=True, counted=False)
 def efforts_along(kernels, motion, duration):
-    """Write the efforts over their limits, within 1, of q = start + displacement s + swing b.
+    """Write the normalized efforts, clipped to 1, of q = start + displacement s + swing b.
 
     s = z - sin(2 pi z) / (2 pi) and b = sin^2(pi z) with z = t / duration, at the cells' middles.
-    Returns the largest effort over its limit before that.
+    Returns the largest normalized effort before clipping.
     """
     start, displacement = motion.start, motion.displacement
     swing, limits = motion.swing, motion.limits
@@ -65,24 +65,24 @@ def efforts_along(kernels, motion, duration):
             a[i] = turn * (displacement[i] * s + swing[i] * pi * c) / (duration * duration)
         call_kernel(kernels.inverse_dynamics, (q, v, a, tau))
         for i in range(n):
-            share = tau[i] / limits[i]
-            most = max(most, abs(share))
-            u[k, i] = min(max(share, -1.0), 1.0)
+            load = tau[i] / limits[i]
+            most = max(most, abs(load))
+            u[k, i] = min(max(load, -1.0), 1.0)
     return most
 
 
 def smooth_motion(
     robot: Robot, start: Vector, goal: Vector, swing: Vector
 ) -> tuple[Vector, float]:
-    """Return efforts over limits (cells, n) and duration, s, of a motion that swings out midway.
+    """Return normalized efforts (cells, n) and duration, s, of a smooth motion with a detour.
 
-    It takes as long as the limits ask for, where they allow it at all.
+    The duration is about the shortest for which the efforts are within their limits.
 
     Args:
         robot: The arm.
         start: Positions (n,), at rest.
         goal: Positions (n,), at rest.
-        swing: How far the joints swing out (n,).
+        swing: Additional displacement of the joints midway (n,).
     """
     u, (q, v, a, tau) = np.empty((CELLS, robot.n)), np.empty((4, robot.n))
     limits, kernels = np.array(robot.tau_max), kernels_of(robot)
@@ -105,9 +105,9 @@ def smooth_motion(
 
 
 def detours(robot: Robot, start: Vector, goal: Vector, most: float) -> Iterator[Vector]:
-    """Yield how far the joints swing out (n,): each to both sides within the limits.
+    """Yield midway displacements (n,): of one joint at a time, to both sides within the limits.
 
-    The first joint's position changes nothing but the weight, so it takes no detour.
+    The first joint has no detour, because its position only changes the direction of gravity.
     """
     for joint in range(1, robot.n):
         middle = 0.5 * (start[joint] + goal[joint])

@@ -1,10 +1,11 @@
-"""Linear programs with few rows and many bounded variables, by the simplex method.
+"""Linear programs with few rows and many bounded variables, solved by the simplex method.
 
 minimize  cost . x + penalty |e|_1   subject to   columns^T x + e = right,   low <= x <= high
 
-The rows are elastic: where they cannot be met, e takes the rest. The method keeps the inverse
-of the basis, small here, and lets a variable go from bound to bound without a change of basis.
-Nocedal, Wright (2006), Numerical Optimization, sections 13.3 to 13.5 (bounds) and 18.5 (elastic).
+The rows are elastic: e absorbs the violation of rows that cannot be satisfied. The method stores
+the inverse of the basis, which is small, and moves a variable from bound to bound without a change
+of basis. Nocedal, Wright (2006), Numerical Optimization, sections 13.3 to 13.5 (bounds) and 18.5
+(elastic).
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled
 
 GAIN, PIVOT = 1e-11, 1e-13
-"""Least reduced cost and least element of the basis's inverse times a column that count."""
+"""Least reduced cost, and least pivot element, that count as nonzero."""
 
 
 class LinearProgram(NamedTuple):
-    """A program with up to so many variables (k,) and rows (m,), its solution, and work space.
+    """A program with up to k variables and m rows, its solution, and work arrays.
 
     Attributes:
         columns: Columns of the matrix, one after the other (k m,).
@@ -30,15 +31,16 @@ class LinearProgram(NamedTuple):
         cost: Costs (k,).
         low: Lower bounds (k,), finite.
         high: Upper bounds (k,), finite.
-        at_high: Which bound to start from (k,); the bounds of the solution afterwards.
-        basis: The variable each row starts with (m,), one at 0 with the column of a unit matrix,
-            or -1; overwritten.
+        at_high: Whether a variable starts at its upper bound (k,); afterwards whether it ends
+            there.
+        basis: Initial basic variable of each row (m,), or -1; such a variable is 0 and has the
+            column of a unit matrix. Overwritten.
         x: The solution (k,).
         multipliers: Sensitivities (m,) of the minimum by `right`.
-        inverse: Of the basis, row by row (m^2,).
-        values: Of the variables in the basis (m,).
-        ratio: How they change with the variable that enters (m,).
-        is_basic: Which variables are in the basis (k,).
+        inverse: Inverse of the basis, row by row (m^2,).
+        values: Values of the basic variables (m,).
+        ratio: Changes of the basic variables by the entering variable (m,).
+        is_basic: Whether a variable is in the basis (k,).
     """
 
     columns: Vector
@@ -57,7 +59,7 @@ class LinearProgram(NamedTuple):
 
 
 def linear_program_of(k: int, m: int) -> LinearProgram:
-    """Return a program with up to `k` variables and `m` rows, from the lower bounds 0 on."""
+    """Return a program with up to `k` variables and `m` rows; all lower bounds are 0."""
     return LinearProgram(
         columns=np.empty(k * m),
         right=np.empty(m),
@@ -81,8 +83,8 @@ def solve_linear_program(program, count, rows, penalty):
 
     Args:
         program: A `LinearProgram`.
-        count: How many variables it has.
-        rows: How many rows it has.
+        count: Number of variables.
+        rows: Number of rows.
         penalty: Cost of a violated row.
     """
     columns, cost, low, high = program.columns, program.cost, program.low, program.high

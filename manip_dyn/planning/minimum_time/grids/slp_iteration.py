@@ -1,4 +1,4 @@
-"""Sequential linear programming (SLP) over efforts in cells, see `sequential_programs`."""
+"""Sequential linear programming (SLP) over efforts in cells, see `slp_solver`."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ from manip_dyn.planning.minimum_time.grids.linear_program import (
 )
 
 NEAR = 0.03
-"""Scaled distance from a limit from which on it is a row of the program."""
+"""Scaled distance from a limit below which the limit is a row of the program."""
 SLACK = 1e6
-"""Upper bound of the distances from the limits."""
+"""Upper bound of the clearances."""
 CORRECTIONS = 4
-"""How often a program is solved with a right-hand side that is nearer to the truth."""
+"""Number of second-order corrections: solutions with a corrected right-hand side."""
 WIDEST, NARROWEST = 1.0, 1e-4
-"""Trust in changes of the efforts over their limits, at most, and when to give up."""
+"""Largest trust radius in changes of normalized efforts, and the radius at which to stop."""
 GOOD, ENOUGH = 0.5, 0.1
-"""Shares of what was promised that a good step gains, and one that is taken."""
+"""Fractions of the predicted gain at which the radius grows and at which a step is accepted."""
 
 
 class SlpSolution(NamedTuple):
-    """A nearly optimal motion, as the programs leave it.
+    """A nearly optimal motion computed by sequential linear programming.
 
     Attributes:
         controls: Efforts over their limits (cells, n).
-        duration: How long it takes, s.
+        duration: Duration, s.
         costate: Costates (2 n,) at the start, s per unit of the state.
-        miss: Scaled distance of the final state from the goal at rest, or past a limit of
-            position or speed on the way.
+        miss: Largest scaled distance of the final state from rest at the goal, or of any state
+            beyond a limit of position or speed.
         states: States (cells + 1, 2 n) at the ends of the cells.
-        pressure: Multipliers (cells + 1, 2 n) of their limits, s per unit; above 0 at upper ones.
+        pressure: Multipliers (cells + 1, 2 n) of their limits, s per unit; positive at upper ones.
     """
 
     controls: Vector
@@ -63,17 +63,17 @@ class SlpSolution(NamedTuple):
 
 
 class SlpArrays(NamedTuple):
-    """The arrays of the search.
+    """Work arrays of the iteration.
 
     Attributes:
-        here: The motion.
-        there: The motion that is tried.
-        cell_work: Arrays to integrate with.
-        watched: The limits that count.
+        here: The current motion.
+        there: The trial motion.
+        cell_work: Work arrays of the integration.
+        watched: The active limits.
         program: The linear program.
         by_start: Derivatives of its rows by the start (rows, 2 n).
-        left: What is left of the rows by the program (rows,).
-        reached: What is left of them in truth (rows,).
+        predicted: Residuals of the rows after the step, by the linear model (rows,).
+        actual: Residuals of the rows after the step, by integration (rows,).
     """
 
     here: CellMotion
@@ -82,8 +82,8 @@ class SlpArrays(NamedTuple):
     watched: ActiveLimits
     program: LinearProgram
     by_start: Matrix
-    left: Vector
-    reached: Vector
+    predicted: Vector
+    actual: Vector
 
 
 def slp_arrays_of(n: int, cells: int) -> SlpArrays:
@@ -105,7 +105,7 @@ def slp_arrays_of(n: int, cells: int) -> SlpArrays:
 
 @inlined(counted=False)
 def set_bounds(u, duration, radius, program):
-    """Set the bounds of the efforts' and the duration's changes."""
+    """Set the bounds of the changes of efforts and duration."""
     n, size = u.shape[1], u.shape[0] * u.shape[1]
     for j in range(size):
         program.low[j] = max(-1.0 - u[j // n, j % n], -2.0 * radius)
@@ -115,15 +115,15 @@ def set_bounds(u, duration, radius, program):
 
 
 @inlined(counted=False)
-def predict_residuals(program, size, rows, left):
-    """Write what the step of a program leaves of its rows."""
+def predict_residuals(program, size, rows, predicted):
+    """Write the residuals of the rows after the step of a program."""
     for i in range(rows):
-        left[i] = program.right[i]
+        predicted[i] = program.right[i]
     for j in range(size):
         step = program.x[j]
         if step != 0.0:
             for i in range(rows):
-                left[i] -= step * program.columns[j * rows + i]
+                predicted[i] -= step * program.columns[j * rows + i]
 
 
 @inlined(counted=False)
@@ -137,10 +137,10 @@ def apply_step(program, u, trial):
 
 @compiled(short=True, python=False, counted=False)
 def linearize(transfer, watched, count, h, motion, work, columns, by_start):
-    """Write the derivatives of the final state and of the watched ones, and unit slacks.
+    """Write the derivatives of the final state and of the active limits, and unit slacks.
 
-    Those by the controls, the duration and the slacks go to `columns`, those by the start, all
-    scaled, to `by_start` (any, 2 n).
+    Derivatives by the controls, the duration and the slacks are written to `columns`, those by
+    the start to `by_start` (any, 2 n); all are scaled.
     """
     cells, n = motion.u.shape[0], motion.u.shape[1]
     m = 2 * n
@@ -162,34 +162,35 @@ def linearize(transfer, watched, count, h, motion, work, columns, by_start):
 
 @compiled(short=True, counted=False)
 def improve(kernels, transfer, space, duration, iterations, tolerance, penalty, radius):
-    """Make the efforts of ``space.here`` nearly optimal, by linear programs in a trust region.
+    """Optimize the efforts of ``space.here`` by linear programs in a trust region.
 
-    Ends where the next one promises less than `tolerance` of the first duration. `radius` is the
-    trust in changes of the efforts over their limits at first.
+    Stops when the predicted gain is below `tolerance` of the first duration. `radius` is the first
+    trust radius in changes of the normalized efforts.
 
     Returns:
-        The duration, s; how many limits counted, or -1 if a program was not solved; and whether
-        the motion is now in ``space.there``.
+        The duration, s; the number of active limits, or -1 if a program was not solved; and
+        whether the motion is now in ``space.there``.
     """
     here, there, program, watched = space.here, space.there, space.program, space.watched
-    work, right, left, reached = space.cell_work, program.right, space.left, space.reached
-    m, cells, whole, is_other = transfer.start.shape[0], here.u.shape[0], duration, False
+    work, right = space.cell_work, program.right
+    predicted, actual = space.predicted, space.actual
+    m, cells, first_duration, is_other = transfer.start.shape[0], here.u.shape[0], duration, False
     size = cells * here.u.shape[1]
-    program.cost[size] = 1.0 / whole
+    program.cost[size] = 1.0 / first_duration
     sweep(kernels, transfer.start, transfer.limits, duration, here, work)
-    seen = 0
+    linearized_rows = 0
     for _ in range(iterations):
         count = add_near_limits(transfer, here.states, NEAR, watched, 0)
         set_bounds(here.u, duration, radius, program)
-        wrong = residuals(transfer, here.states, watched, count, right)
-        wrong += limit_excess(transfer, here.states)
+        residual = residuals(transfer, here.states, watched, count, right)
+        residual += limit_excess(transfer, here.states)
         promised = gained = new_duration = 0.0
-        seen = -1
+        linearized_rows = -1
         for correction in range(CORRECTIONS):
-            if count > seen:
+            if count > linearized_rows:
                 h = duration / cells
                 linearize(transfer, watched, count, h, here, work, program.columns, space.by_start)
-                seen = count
+                linearized_rows = count
                 for j in range(size + 1, size + 1 + count):
                     program.at_high[j] = False
             rows = m + count
@@ -198,27 +199,31 @@ def improve(kernels, transfer, space, duration, iterations, tolerance, penalty, 
             if solve_linear_program(program, size + 1 + count, rows, penalty) < 0:
                 return duration, -1, is_other
             step = program.x[size]
-            predict_residuals(program, size + 1, rows, left)
+            predict_residuals(program, size + 1, rows, predicted)
             if correction == 0:
-                promised = penalty * (wrong - absolute_sum(left, m)) - step / whole
+                promised = (
+                    penalty * (residual - absolute_sum(predicted, m)) - step / first_duration
+                )
                 for r in range(m, rows):
-                    promised += penalty * min(left[r], 0.0)
+                    promised += penalty * min(predicted[r], 0.0)
                 if promised < tolerance:
                     break
             apply_step(program, here.u, there.u)
             new_duration = duration + step
             sweep(kernels, transfer.start, transfer.limits, new_duration, there, work)
             count = add_near_limits(transfer, there.states, 0.0, watched, count)
-            missed = residuals(transfer, there.states, watched, count, reached)
-            missed += limit_excess(transfer, there.states)
-            gained = (duration - new_duration) / whole + penalty * (wrong - missed)
+            new_residual = residuals(transfer, there.states, watched, count, actual)
+            new_residual += limit_excess(transfer, there.states)
+            gained = (duration - new_duration) / first_duration + penalty * (
+                residual - new_residual
+            )
             if gained > GOOD * promised:
                 break
             if count > rows - m:
                 residuals(transfer, here.states, watched, count, right)
             else:
                 for i in range(rows):
-                    right[i] += reached[i] - left[i]
+                    right[i] += actual[i] - predicted[i]
         if promised < tolerance:
             break
         if gained > ENOUGH * promised:
@@ -231,4 +236,4 @@ def improve(kernels, transfer, space, duration, iterations, tolerance, penalty, 
             radius *= 0.4
             if radius < NARROWEST:
                 break
-    return duration, seen, is_other
+    return duration, linearized_rows, is_other

@@ -1,13 +1,14 @@
-"""From initial guesses to nearly optimal motions: linear programs on a grid, one after the other.
+"""Sequential linear programming (SLP): from initial guesses to nearly optimal motions on a grid.
 
-The efforts are constant in each of `CELLS` equal cells of the motion. Around a motion the final
+The efforts are constant in each of `CELLS` equal cells of the motion. Near a motion the final
 state is linear in them and in the duration, and the fastest efforts within their limits solve a
-linear program, whose solutions are bang-bang by themselves: at most 2 n values lie between the
-limits. Its multipliers are costates at the end. A trust region keeps the steps where linear is
-near the truth (Fletcher, de la Maza 1989, Nonlinear programming and nonsmooth optimization by
-successive linear programming; Nocedal, Wright 2006, algorithm 18.4 without its second phase).
+linear program. Its solutions are bang-bang: at most 2 n values lie between the limits. Its
+multipliers are the final costates. A trust region limits the steps to where the linear model is
+accurate (Fletcher, de la Maza 1989, Nonlinear programming and nonsmooth optimization by successive
+linear programming; Nocedal, Wright 2006, algorithm 18.4 without its second phase).
 
-A short motion is nearly linear, so there is one optimum; what leads to longer ones grows from it.
+A short motion is nearly linear, so it has a single optimum. Longer motions are computed by
+continuation from short ones.
 """
 
 from __future__ import annotations
@@ -34,35 +35,35 @@ from manip_dyn.robot import Robot
 
 ITERATIONS = 60
 FINE, COARSE = 1e-6, 3e-4
-"""Gains, in durations of the initial guess, that are not worth another program."""
+"""Predicted gains, in durations of the initial guess, below which the iteration stops."""
 FINER = 3
 PENALTY = 4.0
 """Cost of missing the goal by the whole distance, in durations of the initial guess."""
 NEAR = (0.25, 0.05, 0.01)
-"""Trust in changes of efforts over their limits that are nearly optimal, at first."""
+"""First trust radii for efforts that are nearly optimal, in changes of normalized efforts."""
 MOST_SLOWER = 1.01
-"""A nearly optimal motion gets slower by no more than this ratio."""
+"""Largest ratio by which polishing may slow down a nearly optimal motion."""
 ARRIVED = 1e-4
-"""Scaled distance from the goal below which a solution arrives."""
+"""Scaled distance from the goal below which a solution reaches it."""
 FIRST_DISTANCE, GROWTH, LEAST_GROWTH, STAGES = 0.4, 1.5, 1.02, 40
-"""The first short distance (rad or m), its growth per stage and when to give up."""
+"""First distance of the continuation (rad or m), its growth per stage, and the least growth."""
 REPEATED, REPEATS, GAIN = 3, 10, 1e-4
-"""How many solutions are improved again, how often, and the gain that is worth another time."""
+"""Number of solutions that are solved again, of repetitions, and the least relative gain."""
 DETOUR, OTHER_DETOURS = 1.5, (0.5, 1.0, 2.5)
-"""How far a joint swings out on a detour, rad."""
+"""Midway displacements of a joint on a detour, rad."""
 
 
 @lru_cache(maxsize=16)
 def _arrays(n: int, cells: int, _thread: int) -> SlpArrays:
-    """Return the arrays that the programs of one thread work with, one after the other."""
+    """Return the work arrays of one thread, which its programs share."""
     return by_reference(slp_arrays_of(n, cells))
 
 
 class SlpSolver:
-    """The search for one start and goal, from one motion after the other."""
+    """Solver for one start and one goal."""
 
     def __init__(self, robot: Robot, q0: Vector, qf: Vector):
-        """Plan from rest at `q0` (n,) to rest at `qf` (n,)."""
+        """Prepare motions from rest at `q0` (n,) to rest at `qf` (n,)."""
         self._robot, self._kernels = robot, kernels_of(robot)
         self._start, self._goal = np.concatenate([q0, 0.0 * q0]), np.concatenate([qf, 0.0 * qf])
         self._limits, self.n = np.array(robot.tau_max), robot.n
@@ -70,14 +71,14 @@ class SlpSolver:
         self._high = np.concatenate([robot.q_max, robot.v_max])
 
     def solved(self, swing: Vector, tolerance: float = FINE) -> SlpSolution:
-        """Return what the programs make of a smooth motion that swings out (n,) midway."""
+        """Return the solution from a smooth motion with a midway displacement (n,)."""
         start, goal = self._start[: self.n], self._goal[: self.n]
         return self.improved(*smooth_motion(self._robot, start, goal, swing), tolerance)
 
     def improved(
         self, u: Vector, duration: float, tolerance: float = FINE, radius: float = WIDEST
     ) -> SlpSolution:
-        """Return what the programs make of efforts `u` (cells, n) and a duration, s."""
+        """Return the solution from normalized efforts `u` (cells, n) and a duration, s."""
         space, transfer = _arrays(self.n, len(u), get_ident()), self._transfer(duration)
         space.here.u[:] = u
         space.program.multipliers[:] = 0.0
@@ -91,7 +92,7 @@ class SlpSolver:
         return SlpSolution(motion.u.copy(), end, costate, miss, motion.states.copy(), pressure)
 
     def polished(self, u: Vector, duration: float) -> SlpSolution:
-        """Return what the programs make of efforts that are nearly optimal, and stay near them."""
+        """Return the solution near nearly optimal efforts `u` (cells, n)."""
         for radius in NEAR:
             solution = self.improved(u, duration, radius=radius)
             if solution.miss < ARRIVED and solution.duration < MOST_SLOWER * duration:
@@ -101,35 +102,35 @@ class SlpSolver:
     def _multipliers(
         self, space: SlpArrays, transfer: Transfer, count: int, duration: float
     ) -> tuple[Vector, Vector]:
-        """Return costates at the start, and the multipliers of the limits of the states."""
+        """Return the initial costates, and the multipliers of the limits of the states."""
         m, watched, pressure = 2 * self.n, space.watched, np.zeros_like(space.here.states)
-        found = duration * space.program.multipliers[: m + count]
-        places = watched.node[:count], watched.component[:count]
-        drop = watched.side[:count] * found[m:] / transfer.scale[places[1]]
-        np.subtract.at(pressure, places, drop)
-        return -(found @ space.by_start[: m + count]), pressure
+        multipliers = duration * space.program.multipliers[: m + count]
+        indices = watched.node[:count], watched.component[:count]
+        drop = watched.side[:count] * multipliers[m:] / transfer.scale[indices[1]]
+        np.subtract.at(pressure, indices, drop)
+        return -(multipliers @ space.by_start[: m + count]), pressure
 
     def _transfer(self, duration: float) -> Transfer:
-        """Return what to find, in about `duration` s."""
+        """Return start, goal and limits, scaled for about `duration` s."""
         distance = max(float(np.abs(self._goal - self._start).max()), 1e-9)
         scale = np.repeat([distance, distance / duration], self.n)
         transfer = (self._start, self._goal, self._limits, self._low, self._high, scale)
         return by_reference(Transfer(*transfer))
 
     def refined(self, solution: SlpSolution) -> SlpSolution:
-        """Return the solution improved on a grid `FINER` times as fine."""
+        """Return the solution on a grid that is finer by the factor `FINER`."""
         return self.improved(np.repeat(solution.controls, FINER, axis=0), solution.duration)
 
 
 def slp_solutions(robot: Robot, start: Vector, goal: Vector) -> Iterator[list[SlpSolution]]:
-    """Yield nearly optimal motions from `start` (n,) to `goal` (n,), lot by lot.
+    """Yield batches of nearly optimal motions from `start` (n,) to `goal` (n,).
 
-    First what grows from short motions, and the straight path; then detours; for who still has
-    nothing, other detours and at last the fastest of all these with more patience.
+    The first batch contains continuations of short motions and the straight path. The next ones
+    contain detours. The last one repeats the fastest solutions until they no longer improve.
     """
     displacement = goal - start
-    parts = list(_growing_displacements(displacement))
-    grown = [_grown(robot, start, displacement - part, part) for part in parts]
+    growing = list(_growing_displacements(displacement))
+    grown = [_grown(robot, start, displacement - part, part) for part in growing]
     programs = SlpSolver(robot, start, goal)
     straight = programs.solved(0.0 * displacement)
     first = [solution for solution in (*grown, straight) if solution.miss < ARRIVED]
@@ -137,16 +138,16 @@ def slp_solutions(robot: Robot, start: Vector, goal: Vector) -> Iterator[list[Sl
     arrived = first.copy()
     for length in (DETOUR, *OTHER_DETOURS):
         swung = [programs.solved(swing) for swing in detours(robot, start, goal, length)]
-        lot = [solution for solution in swung if solution.miss < ARRIVED]
-        arrived += lot
-        yield lot
-    fastest = sorted(arrived, key=lambda each: each.duration)[:REPEATED]
-    patient = [_repeated(programs, solution) for solution in fastest]
-    yield [solution for solution in patient if solution.miss < ARRIVED]
+        batch = [solution for solution in swung if solution.miss < ARRIVED]
+        arrived += batch
+        yield batch
+    fastest = sorted(arrived, key=lambda solution: solution.duration)[:REPEATED]
+    repeated = [_repeated(programs, solution) for solution in fastest]
+    yield [solution for solution in repeated if solution.miss < ARRIVED]
 
 
 def _repeated(programs: SlpSolver, solution: SlpSolution) -> SlpSolution:
-    """Return the solution improved again and again, as long as it gets faster."""
+    """Return the solution after repeated solving, until it no longer gets faster."""
     for _ in range(REPEATS):
         better = programs.improved(solution.controls, solution.duration)
         if better.miss < ARRIVED and better.duration > (1.0 - GAIN) * solution.duration:
@@ -156,7 +157,7 @@ def _repeated(programs: SlpSolver, solution: SlpSolution) -> SlpSolution:
 
 
 def _growing_displacements(displacement: Vector) -> Iterator[Vector]:
-    """Yield the parts of a displacement (n,) that grow: all of it, then each joint's own."""
+    """Yield the displacements (n,) for continuation: all joints, then each large one alone."""
     yield displacement
     if len(displacement) > 1:
         for joint in np.flatnonzero(np.abs(displacement) > FIRST_DISTANCE):
@@ -164,20 +165,20 @@ def _growing_displacements(displacement: Vector) -> Iterator[Vector]:
 
 
 def _grown(robot: Robot, start: Vector, fixed: Vector, growing: Vector) -> SlpSolution:
-    """Return the motion by `fixed` + `growing` to which one by little of `growing` leads.
+    """Return the motion by `fixed` + `growing`, by continuation over fractions of `growing`.
 
-    Each longer one takes the efforts of the last as its initial guess, in a time that grows with
-    the root of the distance.
+    Each longer motion starts from the efforts of the previous one, with a duration that grows with
+    the square root of the distance.
     """
-    share = min(1.0, FIRST_DISTANCE / np.abs(growing).max())
-    programs = SlpSolver(robot, start, start + fixed + share * growing)
-    solution = programs.solved(np.zeros(robot.n), _tolerance(share))
+    fraction = min(1.0, FIRST_DISTANCE / np.abs(growing).max())
+    programs = SlpSolver(robot, start, start + fixed + fraction * growing)
+    solution = programs.solved(np.zeros(robot.n), _tolerance(fraction))
     growth = GROWTH
     for _ in range(STAGES):
-        if share == 1.0 or solution.miss > ARRIVED or growth < LEAST_GROWTH:
+        if fraction == 1.0 or solution.miss > ARRIVED or growth < LEAST_GROWTH:
             break
-        longer = min(1.0, share * growth)
-        near, far = (np.abs(fixed + each * growing).max() for each in (share, longer))
+        longer = min(1.0, fraction * growth)
+        near, far = (np.abs(fixed + z * growing).max() for z in (fraction, longer))
         programs = SlpSolver(robot, start, start + fixed + longer * growing)
         longer_solution = programs.improved(
             solution.controls, solution.duration * float(np.sqrt(far / near)), _tolerance(longer)
@@ -185,10 +186,14 @@ def _grown(robot: Robot, start: Vector, fixed: Vector, growing: Vector) -> SlpSo
         if longer_solution.miss > ARRIVED:
             growth = 1.0 + 0.4 * (growth - 1.0)
             continue
-        solution, share, growth = longer_solution, longer, min(1.0 + 1.3 * (growth - 1.0), GROWTH)
-    return solution if share == 1.0 else solution._replace(miss=np.inf)
+        solution, fraction, growth = (
+            longer_solution,
+            longer,
+            min(1.0 + 1.3 * (growth - 1.0), GROWTH),
+        )
+    return solution if fraction == 1.0 else solution._replace(miss=np.inf)
 
 
-def _tolerance(share: float) -> float:
-    """Return how well a motion has to be improved: the last one most."""
-    return FINE if share == 1.0 else COARSE
+def _tolerance(fraction: float) -> float:
+    """Return the tolerance of a stage of the continuation; the last one is the finest."""
+    return FINE if fraction == 1.0 else COARSE

@@ -1,1 +1,1 @@
-"""From motions on grids to the fastest extremal that is certified."""
+"""Search for extremals near approximate motions."""

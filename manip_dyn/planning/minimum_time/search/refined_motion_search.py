@@ -1,4 +1,4 @@
-"""The extremal near a motion that was refined on grids."""
+"""Search for the extremal near a motion refined on grids."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ if TYPE_CHECKING:
     from manip_dyn.planning.minimum_time.search.structure_search import StructureSearch
 
 REFINED_TRIES = 24
-"""How many structures that a refined motion may have are tried."""
+"""Largest number of structures of a refined motion that are tried."""
 
 
-def extremal_near_refined(near: StructureSearch, solved: GridSolution) -> Candidate | None:
-    """Return the extremal near a motion that was refined on grids, one that holds if any.
+def extremal_near_refined(search: StructureSearch, solved: GridSolution) -> Candidate | None:
+    """Return the extremal near a motion refined on grids, preferably a certified one.
 
-    One that holds but is slower is another motion.
+    A certified extremal that is slower belongs to another motion and is not returned.
     """
-    latest, costates = None, RefinedCostates(near.robot, solved)
+    latest, costates = None, RefinedCostates(search.robot, solved)
     cell = solved.spline.duration / solved.spline.cells
-    for each in islice(structures_of(near.robot, solved), REFINED_TRIES):
-        read = with_limit_approaches(near.robot, each, near.start, near.goal)
+    for structure in islice(structures_of(search.robot, solved), REFINED_TRIES):
+        detected = with_limit_approaches(search.robot, structure, search.start, search.goal)
         trail = list[Candidate]()
-        for switching in chain([read], with_swapped_switches(read, cell)):
-            found = near.revised(switching, costates.guess(switching), trail)
-            if found is not None:
+        for switching in chain([detected], with_swapped_switches(detected, cell)):
+            candidate = search.revised(switching, costates.guess(switching), trail)
+            if candidate is not None:
                 break
         else:
             continue
-        latest = latest if found.holds else found
-        other = (
-            (found if found.holds else None)
-            or near.with_released_limits(trail)
-            or near.with_lift_offs(trail)
-            or near.within_limits(trail)
-            or near.with_other_arcs(trail, costates.guess)
+        latest = latest if candidate.holds else candidate
+        certified = (
+            (candidate if candidate.holds else None)
+            or search.with_limit_releases(trail)
+            or search.with_lift_offs(trail)
+            or search.within_limits(trail)
+            or search.with_other_arcs(trail, costates.guess)
         )
-        if other is not None and other.t_final <= solved.spline.duration:
-            return other
+        if certified is not None and certified.t_final <= solved.spline.duration:
+            return certified
     return latest

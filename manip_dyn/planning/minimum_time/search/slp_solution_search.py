@@ -1,4 +1,4 @@
-"""Extremals near nearly optimal motions in cells: bang-bang, else with a singular arc."""
+"""Search for extremals near SLP solutions: bang-bang, or with a singular arc."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
     from manip_dyn.planning.minimum_time.search.structure_search import StructureSearch
 
 SINGULAR_TRIES, WITH_LIMITS = 10, 4
-"""How many structures with a singular arc are tried where no bang-bang one holds; along limits,
-where each takes longer."""
+"""Largest numbers of structures with a singular arc that are tried if no bang-bang extremal is
+certified: without limits of position and speed, and with them, where each try takes longer."""
 
 
 def structure_of(robot: Robot, solution: SlpSolution) -> Switching:
-    """Return what is read off a solution."""
+    """Return the structure detected in a solution."""
     arcs = boundary_arcs_of(robot, solution)
     return detected_structure(solution.controls, solution.duration, arcs)
 
 
 def extremal_near_solution(
-    near: StructureSearch,
+    search: StructureSearch,
     programs: SlpSolver,
     solution: SlpSolution,
-    read: Switching,
+    detected: Switching,
     is_thorough: bool,
 ) -> Candidate | None:
-    """Return the extremal near a solution: bang-bang if that holds, else a singular arc.
+    """Return the extremal near a solution: bang-bang if it is certified, else with a singular arc.
 
     Args:
-        near: Finds extremals.
-        programs: What made the solution.
+        search: Search for extremals near structures.
+        programs: Solver that computed the solution.
         solution: The solution.
-        read: What is read off it.
-        is_thorough: Whether ends of boundary arcs are changed, too.
+        detected: The structure detected in it.
+        is_thorough: Whether to change the ends of boundary arcs, too.
     """
     latest = None
     for attempt in range(2):
@@ -57,54 +57,54 @@ def extremal_near_solution(
             solution = programs.refined(solution)
             if solution.miss > ARRIVED:
                 break
-            read = structure_of(near.robot, solution)
-        found, trail = None, list[Candidate]()
-        for switching in possible_structures(near.robot, solution, read):
-            found = near.revised(switching, None, trail) or found
-            if found is not None and found.holds:
-                return found
-        latest = found or latest
-        found = (
-            near.within_limits(trail)
-            or near.with_lift_offs(trail)
-            or (near.with_handovers(trail) if is_thorough else None)
-            or _with_singular_arc(near, solution, read, found)
+            detected = structure_of(search.robot, solution)
+        candidate, trail = None, list[Candidate]()
+        for switching in possible_structures(search.robot, solution, detected):
+            candidate = search.revised(switching, None, trail) or candidate
+            if candidate is not None and candidate.holds:
+                return candidate
+        latest = candidate or latest
+        candidate = (
+            search.within_limits(trail)
+            or search.with_lift_offs(trail)
+            or (search.with_handovers(trail) if is_thorough else None)
+            or _with_singular_arc(search, solution, detected, candidate)
         )
-        if found is not None:
-            return found
+        if candidate is not None:
+            return candidate
     return latest
 
 
 def possible_structures(
-    robot: Robot, solution: SlpSolution, read: Switching
+    robot: Robot, solution: SlpSolution, detected: Switching
 ) -> Iterator[Switching]:
-    """Yield the structures that a solution may have, first what is read off it.
+    """Yield the possible structures of a solution, first the detected one.
 
-    Brief times at limits of position are contact points or boundary arcs, and other efforts
-    may keep joints at limits of speed.
+    Brief intervals at limits of position are contact points or boundary arcs, and other efforts
+    may hold joints at limits of speed.
     """
-    known, contact = [read.key()], Kind.CONTACT_POSITION
-    yield read
-    for brief, beside in ((Kind.POSITION, None), (contact, 0), (contact, 1)):
-        arcs = boundary_arcs_of(robot, solution, brief, beside)
+    keys, contact = [detected.key()], Kind.CONTACT_POSITION
+    yield detected
+    for brief, margin in ((Kind.POSITION, None), (contact, 0), (contact, 1)):
+        arcs = boundary_arcs_of(robot, solution, brief, margin)
         switching = detected_structure(solution.controls, solution.duration, arcs)
-        if switching.key() not in known:
-            known.append(switching.key())
+        if switching.key() not in keys:
+            keys.append(switching.key())
             yield switching
 
 
 def _with_singular_arc(
-    near: StructureSearch, solution: SlpSolution, read: Switching, latest: Candidate | None
+    search: StructureSearch, solution: SlpSolution, detected: Switching, latest: Candidate | None
 ) -> Candidate | None:
-    """Return the first extremal with a singular arc whose certificate holds, if any."""
-    arcs = boundary_arcs_of(near.robot, solution)
-    inside = arcs_between_limits(solution.controls, read, arcs)
-    tries = [(each, solution.costate) for each in inside]
+    """Return the first certified extremal with a singular arc, or None."""
+    arcs = boundary_arcs_of(search.robot, solution)
+    inside = arcs_between_limits(solution.controls, detected, arcs)
+    tries = [(switching, solution.costate) for switching in inside]
     if latest is not None:
-        hints = arcs_near_zero_switching(latest.along, latest.extremal.switching)
-        tries += [(each, latest.extremal.costate) for each in hints]
+        hints = arcs_near_zero_switching(latest.trajectory, latest.extremal.switching)
+        tries += [(switching, latest.extremal.costate) for switching in hints]
     for switching, costate in tries[: WITH_LIMITS if arcs else SINGULAR_TRIES]:
-        found = near.revised(switching, Guess(costate), [])
-        if found is not None and found.holds:
-            return found
+        candidate = search.revised(switching, Guess(costate), [])
+        if candidate is not None and candidate.holds:
+            return candidate
     return None

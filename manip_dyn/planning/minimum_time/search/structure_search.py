@@ -1,4 +1,4 @@
-"""Extremals near given structures, changed to what their own conditions ask for."""
+"""Search for extremals near structures, with repairs of violated conditions."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ from manip_dyn.planning.minimum_time.structure_repairs.speed_arcs_at_switches im
 from manip_dyn.robot import Robot
 
 REVISIONS = 4
-"""How often a structure is changed to what its own switching functions ask for."""
+"""Largest number of revisions of a structure by its own switching functions."""
 HANDOVERS = 4
-"""How many extremals along limits of speed are changed at the ends of their boundary arcs."""
+"""Largest number of extremals whose boundary arcs of speed get other ends."""
 
 
 class StructureSearch:
-    """Looks for extremals between one start and goal, each structure and change but once.
+    """Search for extremals between one start and one goal; each structure is repaired only once.
 
     Attributes:
         robot: The arm.
         start: Positions (n,), at rest.
         goal: Positions (n,), at rest.
-        tried: Structures that Newton's method was started from.
+        tried: Structures from which Newton's method was started.
     """
 
     def __init__(self, robot: Robot, start: Vector, goal: Vector):
-        """Look for motions from rest at `start` (n,) to rest at `goal` (n,)."""
+        """Prepare motions from rest at `start` (n,) to rest at `goal` (n,)."""
         self.robot, self.start, self.goal = robot, start, goal
         self._shooter = Shooter(robot, start, goal)
         self.tried = set[tuple]()
         self._changed, self._with_brief_arcs = set[tuple](), set[tuple]()
 
     def extremal(self, switching: Switching, guess: Guess | None) -> Candidate | None:
-        """Return the extremal of a structure with its evidence, if Newton's method finds one."""
+        """Return the extremal of a structure with its certificate, or None."""
         self.tried.add(switching.key())
         extremal = self._shooter.solve(switching, guess)
         if extremal is None:
@@ -68,108 +68,121 @@ class StructureSearch:
     def revised(
         self, switching: Switching, guess: Guess | None, trail: list[Candidate]
     ) -> Candidate | None:
-        """Return the extremal of a structure, changed to what its own conditions ask for.
+        """Return the extremal of a structure after revisions by its switching functions, or None.
 
-        All on the way go to `trail`.
+        Appends all extremals to `trail`.
         """
         latest = None
         for _ in range(REVISIONS):
-            found = self.extremal(switching, guess)
-            if found is None:
+            candidate = self.extremal(switching, guess)
+            if candidate is None:
                 return latest
-            latest, guess = found, Guess(found.extremal.costate)
-            trail.append(found)
-            if found.certificate.margin > 0.0 and found.certificate.singular_effort <= FULL_EFFORT:
+            latest, guess = candidate, Guess(candidate.extremal.costate)
+            trail.append(candidate)
+            if (
+                candidate.certificate.margin > 0.0
+                and candidate.certificate.singular_effort <= FULL_EFFORT
+            ):
                 return latest
-            changed = revised(found.along, found.extremal.switching)
+            changed = revised(candidate.trajectory, candidate.extremal.switching)
             if changed.key() == switching.key():
                 return latest
             switching = changed
         return latest
 
     def within_limits(self, tries: list[Candidate]) -> Candidate | None:
-        """Return an extremal that keeps to limits of position and speed where others pass them."""
+        """Return a certified extremal that satisfies limits violated by a candidate, or None."""
         passing = [
-            each
-            for each in tries
-            if each.passed and each.certificate.singular_effort <= FULL_EFFORT
+            candidate
+            for candidate in tries
+            if candidate.violation and candidate.certificate.singular_effort <= FULL_EFFORT
         ]
-        for each in sorted(passing, key=lambda each: each.certificate.lack)[:1]:
-            for switching in within_limits(self.robot, each.along, each.extremal.switching):
+        for candidate in sorted(passing, key=lambda candidate: candidate.certificate.lack)[:1]:
+            for switching in within_limits(
+                self.robot, candidate.trajectory, candidate.extremal.switching
+            ):
                 more: list[Candidate] = []
-                found = self.revised(switching, Guess(each.extremal.costate), more)
-                found = found if found is None or found.holds else self.with_lift_offs(more)
-                if found is not None and found.holds:
-                    return found
+                repaired = self.revised(switching, Guess(candidate.extremal.costate), more)
+                repaired = (
+                    repaired if repaired is None or repaired.holds else self.with_lift_offs(more)
+                )
+                if repaired is not None and repaired.holds:
+                    return repaired
         return None
 
     def with_lift_offs(self, tries: list[Candidate]) -> Candidate | None:
-        """Return an extremal that lifts off where efforts cannot keep a joint at its limit."""
-        weak = [each for each in tries if each.certificate.singular_effort > FULL_EFFORT]
-        for each in sorted(weak, key=lambda each: each.certificate.lack)[:1]:
-            for switching in with_lift_offs(each.along, each.extremal.switching):
-                found = self.revised(switching, Guess(each.extremal.costate), [])
-                if found is not None and found.holds:
-                    return found
+        """Return a certified extremal with lift-offs where efforts are too weak, or None."""
+        weak = [
+            candidate for candidate in tries if candidate.certificate.singular_effort > FULL_EFFORT
+        ]
+        for candidate in sorted(weak, key=lambda candidate: candidate.certificate.lack)[:1]:
+            for switching in with_lift_offs(candidate.trajectory, candidate.extremal.switching):
+                repaired = self.revised(switching, Guess(candidate.extremal.costate), [])
+                if repaired is not None and repaired.holds:
+                    return repaired
         return None
 
-    def with_released_limits(self, tries: list[Candidate]) -> Candidate | None:
-        """Return an extremal that leaves a limit for a while where that would pull."""
-        pulling = [each for each in tries if each.certificate.limit_force < LEAST_FORCE]
-        for each in sorted(pulling, key=lambda each: each.certificate.lack)[:1]:
-            for switching in with_limit_releases(each.along, each.extremal.switching):
-                found = self.revised(
-                    switching, Guess(each.extremal.costate, each.extremal.jumps), []
+    def with_limit_releases(self, tries: list[Candidate]) -> Candidate | None:
+        """Return a certified extremal that leaves limits where they would pull, or None."""
+        pulling = [
+            candidate for candidate in tries if candidate.certificate.limit_force < LEAST_FORCE
+        ]
+        for candidate in sorted(pulling, key=lambda candidate: candidate.certificate.lack)[:1]:
+            for switching in with_limit_releases(
+                candidate.trajectory, candidate.extremal.switching
+            ):
+                repaired = self.revised(
+                    switching, Guess(candidate.extremal.costate, candidate.extremal.jumps), []
                 )
-                if found is not None and found.holds:
-                    return found
+                if repaired is not None and repaired.holds:
+                    return repaired
         return None
 
     def with_handovers(self, tries: list[Candidate]) -> Candidate | None:
-        """Return an extremal with another end of a boundary arc of speed, if one holds.
+        """Return a certified extremal with other ends of boundary arcs of speed, or None.
 
-        Of the candidates to try that one is changed which lacks least; each only once.
+        Only the candidate with the smallest violation is changed, and each only once.
         """
         new: dict[tuple, Candidate] = {}
-        for each in tries:
-            switching = each.extremal.switching
-            new[(switching.key(), round(switching.t_final, 7))] = each
+        for candidate in tries:
+            switching = candidate.extremal.switching
+            new[(switching.key(), round(switching.t_final, 7))] = candidate
         marks = [mark for mark in new if mark not in self._changed]
         if not marks or len(self._changed) >= HANDOVERS:
             return None
-        mark = min(marks, key=lambda each: new[each].certificate.lack)
+        mark = min(marks, key=lambda key: new[key].certificate.lack)
         self._changed.add(mark)
-        best, seen = new[mark], {each.extremal.switching.key() for each in tries}
-        for switching in with_handovers(self.robot, best.along, best.extremal.switching):
+        best, seen = new[mark], {candidate.extremal.switching.key() for candidate in tries}
+        for switching in with_handovers(self.robot, best.trajectory, best.extremal.switching):
             if switching.key() in seen:
                 continue
             seen.add(switching.key())
-            found = self.extremal(switching, Guess(best.extremal.costate))
-            if found is not None and found.holds:
-                return found
+            repaired = self.extremal(switching, Guess(best.extremal.costate))
+            if repaired is not None and repaired.holds:
+                return repaired
         return None
 
     def with_other_arcs(
         self, tries: list[Candidate], guess: Callable[[Switching], Guess]
     ) -> Candidate | None:
-        """Return an extremal with brief arcs where others near a refined motion lack them.
+        """Return a certified extremal with additional brief arcs near a refined motion, or None.
 
-        `guess` tells what is known of the costates of a structure.
+        `guess` returns the guess of the costates for a structure.
         """
-        for each in tries:
-            along, switching = each.along, each.extremal.switching
+        for candidate in tries:
+            along, switching = candidate.trajectory, candidate.extremal.switching
             mark = (switching.key(), round(switching.t_final, 7))
             if mark in self._with_brief_arcs:
                 continue
             self._with_brief_arcs.add(mark)
-            for other in chain(
+            for variant in chain(
                 with_saturated_ends(along, switching),
                 with_speed_arcs_at_contacts(self.robot, along, switching),
                 with_speed_arcs_at_switches(self.robot, along, switching),
                 with_end_arcs(along, switching),
                 with_position_arcs_at_contacts(self.robot, along, switching),
             ):
-                found = self.revised(other, guess(other), [])
-                if found is not None and found.holds:
-                    return found
+                repaired = self.revised(variant, guess(variant), [])
+                if repaired is not None and repaired.holds:
+                    return repaired
         return None

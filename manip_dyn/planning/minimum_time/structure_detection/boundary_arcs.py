@@ -1,4 +1,4 @@
-"""Where joints are at limits of position or speed, read off SLP solutions."""
+"""Boundary arcs and contact points, detected in SLP solutions."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from manip_dyn.planning.minimum_time.grids.slp_iteration import SlpSolution
 from manip_dyn.robot import Robot
 
 PRESSED = 1e-3
-"""Share of the largest multiplier above which a limit counts."""
+"""Fraction of the largest multiplier above which a limit is active."""
 GAP = 3
-"""Pressed states with less than as many cells between them belong together."""
+"""Active states with fewer cells between them belong to one arc."""
 AT_LIMIT = 2e-3
-"""Distance from a limit, over the largest value on the way, below which a state is at it."""
+"""Distance from a limit, over the largest value of the motion, below which a state is at it."""
 REST = 2
-"""Cells that a boundary arc of position takes at least, else it is a contact point."""
+"""Least number of cells of a boundary arc of position; shorter ones are contact points."""
 
 
 def boundary_arcs_of(
     robot: Robot,
     solution: SlpSolution,
     brief: Kind = Kind.CONTACT_POSITION,
-    beside: int | None = None,
+    margin: int | None = None,
 ) -> list[BoundaryArc]:
-    """Return where the limits of a solution matter; what `brief` ones of position are.
+    """Return the active limits of a solution; `brief` is the kind of short ones of position.
 
-    A joint is kept at its limit of speed by its own effort, or, where that is full and another
-    one is not, by that one. With `beside` cells around the arc count too; with None only its
-    own effort does.
+    A joint is held at its limit of speed by its own effort or, if that is full and another one is
+    not, by the other one. With `margin`, cells around the arc count too; with None only the
+    joint's own effort does.
     """
-    found, n = [], solution.controls.shape[1]
+    arcs, n = [], solution.controls.shape[1]
     limits = {
         1.0: np.concatenate([robot.q_max, robot.v_max]),
         -1.0: np.concatenate([robot.q_min, -robot.v_max]),
@@ -56,14 +56,14 @@ def boundary_arcs_of(
                 joint = component % n
                 kind = Kind.POSITION if last - first >= REST else brief
                 if component < n:
-                    found.append(BoundaryArc(joint, first, last, Control(kind, side)))
-                elif beside is None:
-                    found.append(
+                    arcs.append(BoundaryArc(joint, first, last, Control(kind, side)))
+                elif margin is None:
+                    arcs.append(
                         BoundaryArc(joint, first, last, boundary_control(joint, joint, side, side))
                     )
                 else:
-                    found += _shared(robot, solution, joint, side, first, last, beside)
-    return found
+                    arcs += _shared(robot, solution, joint, side, first, last, margin)
+    return arcs
 
 
 def _shared(
@@ -73,39 +73,39 @@ def _shared(
     side: float,
     first: int,
     last: int,
-    beside: int,
+    margin: int,
 ) -> list[BoundaryArc]:
-    """Return by which efforts a joint is kept at its limit of speed, one after the other."""
+    """Return the efforts that hold a joint at its limit of speed, one after the other."""
     n, mass_matrix = robot.n, customize(robot).unchecked.mass_matrix
-    cells = range(max(first - beside, 0), min(last + beside, len(solution.controls)))
-    keepers: list[int] = []
+    cells = range(max(first - margin, 0), min(last + margin, len(solution.controls)))
+    holders: list[int] = []
     for cell in cells:
         inside = [k for k in range(n) if abs(solution.controls[cell, k]) < BANG]
-        keepers.append(joint if joint in inside else inside[0] if inside else -1)
-    found: list[BoundaryArc] = []
-    for cell, keeper in zip(cells, _filled(keepers, joint), strict=True):
-        if found and found[-1].joint == keeper:
-            found[-1] = found[-1]._replace(last=cell + 1)
+        holders.append(joint if joint in inside else inside[0] if inside else -1)
+    arcs: list[BoundaryArc] = []
+    for cell, holder in zip(cells, _filled(holders, joint), strict=True):
+        if arcs and arcs[-1].joint == holder:
+            arcs[-1] = arcs[-1]._replace(last=cell + 1)
             continue
         middle = 0.5 * (solution.states[cell, :n] + solution.states[cell + 1, :n])
-        gain = np.linalg.inv(mass_matrix(middle))[joint, keeper]
-        kind = boundary_control(keeper, joint, side, side * float(np.sign(gain)))
-        found.append(BoundaryArc(keeper, cell, cell + 1, kind))
-    return found
+        gain = np.linalg.inv(mass_matrix(middle))[joint, holder]
+        kind = boundary_control(holder, joint, side, side * float(np.sign(gain)))
+        arcs.append(BoundaryArc(holder, cell, cell + 1, kind))
+    return arcs
 
 
-def _filled(keepers: list[int], own: int) -> list[int]:
-    """Return the efforts of all cells, where none (-1) is known that of the cell before."""
-    known = [each for each in keepers if each >= 0]
-    latest, filled = known[0] if known else own, []
-    for each in keepers:
-        latest = each if each >= 0 else latest
+def _filled(holders: list[int], own: int) -> list[int]:
+    """Return the holding efforts of all cells; unknown ones (-1) repeat the previous cell."""
+    known_holders = [holder for holder in holders if holder >= 0]
+    latest, filled = known_holders[0] if known_holders else own, []
+    for holder in holders:
+        latest = holder if holder >= 0 else latest
         filled.append(latest)
     return filled
 
 
 def _groups(nodes: np.ndarray, at_limit: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last of nodes that are near each other, or at the limit between."""
+    """Yield the first and last of nodes that are close together or at the limit in between."""
     first = latest = -1
     for node in nodes.tolist():
         if first >= 0 and node - latest > GAP and not at_limit[latest:node].all():

@@ -1,4 +1,4 @@
-"""Structures read off efforts in cells, which are bang-bang but for few cells."""
+"""Structures detected in efforts on cells, which are bang-bang except for a few cells."""
 
 from __future__ import annotations
 
@@ -18,73 +18,76 @@ from manip_dyn.planning.minimum_time.extremals.structure import (
 )
 
 NEAR = 1.0
-"""Jumps within as many cells of a boundary arc are part of it."""
+"""Switches within this number of cells of a boundary arc belong to it."""
 DIP = 0.02
-"""Jumps forth and back within less of a cell are noise."""
+"""Double switches within this fraction of a cell are noise."""
 
 
 def detected_structure(
     controls: Vector, duration: float, boundary_arcs: Sequence[BoundaryArc] = ()
 ) -> Switching:
-    """Return the structure nearest to efforts over their limits (cells, n) of equal cells.
+    """Return the structure nearest to normalized efforts (cells, n) on equal cells.
 
-    Neighbouring values between the limits become one switch with the same impulse, or two where
-    the efforts on both sides are the same; what joints do on boundary arcs is left out.
+    Adjacent values between the limits become one switch with the same impulse, or two switches if
+    the efforts on both sides are equal. Efforts on boundary arcs are ignored.
     """
     cells, n = controls.shape
     h = duration / cells
-    begun, rows = [full(1.0)] * n, list[tuple[float, int, Control]]()
+    initial, rows = [full(1.0)] * n, list[tuple[float, int, Control]]()
     for joint in range(n):
-        mine = sorted(arc for arc in boundary_arcs if arc.joint == joint)
-        brief = [arc for arc in mine if arc.control.is_contact]
+        own_arcs = sorted(arc for arc in boundary_arcs if arc.joint == joint)
+        brief = [arc for arc in own_arcs if arc.control.is_contact]
         contacts = [0.5 * (arc.first + arc.last) for arc in brief]
         rows += [(t * h, joint, arc.control) for t, arc in zip(contacts, brief, strict=True)]
-        mine = [arc for arc in mine if not arc.control.is_contact]
-        begins, ends = [0, *(arc.last for arc in mine)], [*(arc.first for arc in mine), cells]
+        own_arcs = [arc for arc in own_arcs if not arc.control.is_contact]
+        begins, ends = (
+            [0, *(arc.last for arc in own_arcs)],
+            [*(arc.first for arc in own_arcs), cells],
+        )
         for place, (begin, end) in enumerate(zip(begins, ends, strict=True)):
-            if begin >= end:  # an arc from the start, up to the end, or right after another
+            if begin >= end:  # a boundary arc at the start, at the end, or after another one
                 if place == 0:
-                    begun[joint] = full(mine[0].control.direction)
-                if place < len(mine):
-                    rows.append((begin * h, joint, mine[place].control))
+                    initial[joint] = full(own_arcs[0].control.direction)
+                if place < len(own_arcs):
+                    rows.append((begin * h, joint, own_arcs[place].control))
                 continue
             first, times = _switches(controls[begin:end, joint])
             times = _cleared([begin + t for t in times], contacts)
             departure, arrival = begin + 0.1, end - 0.1
-            # What is left of a boundary arc in the cells beside it is no switch.
+            # The remainder of a boundary arc in the adjacent cells is no switch.
             while place > 0 and times and times[0] < begin + NEAR:
                 departure, first = times.pop(0), -first
-            while place < len(mine) and times and times[-1] > end - NEAR:
+            while place < len(own_arcs) and times and times[-1] > end - NEAR:
                 arrival = times.pop()
             if place == 0:
-                begun[joint] = full(first)
-            elif first * mine[place - 1].control.direction < 0.0 or not _relieved(
-                mine[place - 1], boundary_arcs
+                initial[joint] = full(first)
+            elif first * own_arcs[place - 1].control.direction < 0.0 or not _relieved(
+                own_arcs[place - 1], boundary_arcs
             ):
                 rows.append((departure * h, joint, full(first)))
             rows += [(t * h, joint, value) for t, value in alternating(first, times)]
-            if place < len(mine):
-                rows.append((arrival * h, joint, mine[place].control))
-    return assembled(begun, rows, duration)
+            if place < len(own_arcs):
+                rows.append((arrival * h, joint, own_arcs[place].control))
+    return assembled(initial, rows, duration)
 
 
 def _relieved(arc: BoundaryArc, boundary_arcs: Sequence[BoundaryArc]) -> bool:
-    """Return whether another effort takes the joint over at the end of a boundary arc."""
-    kept = arc.control.kept(arc.joint)
-    return kept is not None and any(
-        each.joint != arc.joint
-        and each.first == arc.last
-        and each.control.kept(each.joint) == kept
-        for each in boundary_arcs
+    """Return whether another effort holds the joint after the end of a boundary arc."""
+    limit = arc.control.held_at_speed(arc.joint)
+    return limit is not None and any(
+        following.joint != arc.joint
+        and following.first == arc.last
+        and following.control.held_at_speed(following.joint) == limit
+        for following in boundary_arcs
     )
 
 
 def _cleared(times: list[float], contacts: list[float]) -> list[float]:
-    """Return switches without pairs beside contact points, both in cells."""
+    """Return the switches without pairs next to contact points, both in cells."""
     for contact in contacts:
         near = [t for t in times if abs(t - contact) < NEAR + 0.5]
-        kept = [sum(near) / len(near)] if len(near) % 2 else []
-        times = sorted([t for t in times if t not in near] + kept)
+        remaining = [sum(near) / len(near)] if len(near) % 2 else []
+        times = sorted([t for t in times if t not in near] + remaining)
     return times
 
 
@@ -120,5 +123,5 @@ def _switches(u: Vector) -> tuple[float, list[float]]:
 
 
 def _coarse_switches(u: Vector) -> list[float]:
-    """Return where the sign of efforts that are nowhere at a limit changes, in cells."""
+    """Return the sign changes, in cells, of efforts that are never at a limit."""
     return [float(k) for k in range(1, len(u)) if u[k] * u[k - 1] < 0.0]

@@ -1,4 +1,4 @@
-"""When an effort changes from one arc to another, read off its values at the nodes of a grid."""
+"""Transitions of an effort between arcs, detected in its values at the nodes of a grid."""
 
 from __future__ import annotations
 
@@ -8,29 +8,28 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.planning.minimum_time.extremals.controls import Control, full
 
 GAP = 4
-"""Nodes between two times at a limit that are one, and within which an effort switches."""
+"""Largest gap in nodes between two intervals at a limit that count as one, or around a switch."""
 PULSE = 0.25
-"""How far an effort leaves its limit at least, over the way to the other one, to be there for less
-than a singular arc takes."""
+"""Least excursion of an effort from its limit, relative to the range, that counts as a pulse."""
 VISIBLE = 3
-"""Nodes on which an effort has a sign at least, if it has it between two arcs."""
+"""Least number of nodes with a sign for which an effort has that sign between two arcs."""
 
 Transition = tuple[float, Control]
-"""At which node, or between which ones, an effort changes, and to what."""
+"""Node, possibly fractional, of a transition, and the new control."""
 
 
 class EffortTransitions:
-    """Reads the changes of one effort."""
+    """Detects the transitions of one effort."""
 
-    def __init__(self, shares: Vector):
-        """Take its values over its limit at the nodes (nodes,)."""
-        self._shares = shares
+    def __init__(self, normalized_efforts: Vector):
+        """Store the normalized efforts at the nodes (nodes,)."""
+        self._normalized = normalized_efforts
 
     def between(self, before: Control, after: Control, end: int, begin: int) -> list[Transition]:
-        """Return the changes between an arc that ends before a node and one that begins at one.
+        """Return the transitions between an arc that ends before `end` and one from `begin` on.
 
-        Before a joint comes to rest at a limit of position it is braked, and pushed off when it
-        leaves. At limits of speed the effort may have its other sign for a while.
+        A joint is braked before it comes to rest at a limit of position, and pushed off later.
+        At limits of speed the effort may have the opposite sign for a while.
         """
         if before == after:
             return self._pulse(before, end, begin)
@@ -44,36 +43,36 @@ class EffortTransitions:
         return [(0.5 * (end - 1 + begin), after)]
 
     def _arrival(self, before: Control, after: Control, end: int, begin: int) -> list[Transition]:
-        """Return the changes from a limit of effort to a boundary arc."""
-        other = full(-before.direction)
+        """Return the transitions from a limit of effort to a boundary arc."""
+        opposite = full(-before.direction)
         if after.is_boundary_arc_of_position and before == full(after.direction):
-            found = self._with_sign(other, end, begin + GAP + 1)
-            first = float(found[0]) - 0.5 if found.size else begin - GAP
-            return [(first, other), (max(float(begin), first + 1.0), after)]
-        found = self._with_sign(other, end, begin)
-        is_pushed = after.is_boundary_arc_of_speed and other == full(after.direction)
-        if is_pushed and found.size >= VISIBLE:
-            return [(found[0] - 0.5, other), (float(begin), after)]
+            nodes = self._with_sign(opposite, end, begin + GAP + 1)
+            first = float(nodes[0]) - 0.5 if nodes.size else begin - GAP
+            return [(first, opposite), (max(float(begin), first + 1.0), after)]
+        nodes = self._with_sign(opposite, end, begin)
+        is_pushed = after.is_boundary_arc_of_speed and opposite == full(after.direction)
+        if is_pushed and nodes.size >= VISIBLE:
+            return [(nodes[0] - 0.5, opposite), (float(begin), after)]
         return [(0.5 * (end - 1 + begin), after)]
 
     def _departure(
         self, before: Control, after: Control, end: int, begin: int
     ) -> list[Transition]:
-        """Return the changes from a boundary arc to a limit of effort."""
-        other = full(-after.direction)
+        """Return the transitions from a boundary arc to a limit of effort."""
+        opposite = full(-after.direction)
         if after == full(before.direction):
             if before.is_boundary_arc_of_position:
-                found = self._with_sign(other, end - GAP, begin + 1)
-                first, last = (found[0], found[-1]) if found.size else (end, end + GAP)
-                return [(first - 0.5, other), (last + 0.5, after)]
-            found = self._with_sign(other, end, begin)
-            if found.size >= VISIBLE:
-                return [(end - 0.5, other), (found[-1] + 0.5, after)]
+                nodes = self._with_sign(opposite, end - GAP, begin + 1)
+                first, last = (nodes[0], nodes[-1]) if nodes.size else (end, end + GAP)
+                return [(first - 0.5, opposite), (last + 0.5, after)]
+            nodes = self._with_sign(opposite, end, begin)
+            if nodes.size >= VISIBLE:
+                return [(end - 0.5, opposite), (nodes[-1] + 0.5, after)]
         return [(0.5 * (end - 1 + begin), after)]
 
     def _pulse(self, control: Control, end: int, begin: int) -> list[Transition]:
-        """Return when an effort leaves its limit for the other one, and comes back, if it does."""
-        against = 0.5 * (1.0 - control.direction * self._shares[end:begin])
+        """Return the transitions to the opposite limit and back, or none."""
+        against = 0.5 * (1.0 - control.direction * self._normalized[end:begin])
         if not (control.is_full and against.size and against.max() > PULSE):
             return []
         middle = end + float(against @ np.arange(len(against)) / against.sum())
@@ -81,13 +80,13 @@ class EffortTransitions:
         return [(middle - half, full(-control.direction)), (middle + half, control)]
 
     def _zero(self, sign: float, end: int, begin: int) -> float:
-        """Return at which node, and share of the next cell, an effort passes zero."""
-        middle = self._shares[end - 1 : begin + 1]
+        """Return the fractional node at which an effort crosses zero."""
+        middle = self._normalized[end - 1 : begin + 1]
         zero = int(np.argmax(middle * sign <= 0.0))
         a, b = abs(middle[zero - 1]), abs(middle[zero])
         return float(end - 2 + zero + a / (a + b))
 
     def _with_sign(self, control: Control, first: int, end: int) -> Vector:
-        """Return the nodes from one to before another at which the effort has a sign."""
-        values = control.direction * self._shares[max(first, 0) : end]
+        """Return the nodes from `first` to before `end` at which the effort has a sign."""
+        values = control.direction * self._normalized[max(first, 0) : end]
         return np.asarray(max(first, 0) + np.flatnonzero(values > 0.0))

@@ -1,8 +1,8 @@
-"""Structures read off motions that were refined on grids.
+"""Structures detected in motions refined on grids.
 
-On such a grid arcs that are too brief for an SLP solution show, and so does which effort keeps
-a joint at a limit, from the multipliers: an effort between its limits keeps the joint that
-is at one, its own first, and is singular where none is.
+Such a grid resolves arcs that are too brief for an SLP solution. The multipliers show which effort
+holds a joint at a limit: an effort between its limits holds the joint that is at one, preferably
+its own joint, and is singular if there is none.
 """
 
 from __future__ import annotations
@@ -36,25 +36,30 @@ from manip_dyn.planning.transcription.spline import GridSolution, efforts_of
 from manip_dyn.robot import Robot
 
 NEAR = (2e-5, 2e-4, 3e-6)
-"""Distances from a limit of position or speed, over its scale, at which joints are at it, in the
+"""Distances from a limit of position or speed, over its scale, at which a limit is active, in the
 order of trial."""
 BETWEEN = (0.9, 0.98)
-"""Efforts below this share of their limit lie between their limits."""
+"""Efforts below this fraction of their limit lie between their limits."""
 LONG = (24, 8, 10**6)
-"""Nodes of a singular arc at least; a switch takes less. At last there are none."""
+"""Least number of nodes of a singular arc; the last value excludes singular arcs."""
 BRIEF = (3, 1, 64)
-"""Nodes with an effort between its limits that a boundary arc has at least, else it is a contact
-point."""
+"""Least number of nodes with an effort between its limits on a boundary arc; with fewer it is a
+contact point."""
 SAME = 1e-3
-"""Share of the duration by less than which the times of one structure differ."""
+"""Largest difference of times, as a fraction of the duration, within one structure."""
 
 
 class DetectionSettings(NamedTuple):
-    """How a motion is read: what counts as at a limit, between limits, long and brief.
+    """Thresholds of the detection.
 
-    With `apart` an effort that keeps a joint at a limit at some time is singular at no other:
-    in the middle of a boundary arc of position nothing may press, though the joint rests.
-    `touching` is what a joint does where another's effort keeps it at a limit by its speed only.
+    Attributes:
+        brief: Least number of nodes of a boundary arc.
+        long: Least number of nodes of a singular arc.
+        between: Largest normalized effort between the limits.
+        near: Distance from a limit, over its scale, at which the limit is active.
+        apart: Whether an effort that holds a joint at a limit is never singular elsewhere. In the
+            middle of a boundary arc of position the multiplier may vanish though the joint rests.
+        pattern: Contacts of a joint that another joint's effort holds at a limit indirectly.
     """
 
     brief: int
@@ -62,7 +67,7 @@ class DetectionSettings(NamedTuple):
     between: float
     near: float
     apart: bool = False
-    touching: ContactPattern = ContactPattern.ARC
+    pattern: ContactPattern = ContactPattern.ARC
 
 
 SETTINGS = (
@@ -71,7 +76,7 @@ SETTINGS = (
     *product(BRIEF[:1], LONG[::2], BETWEEN[:1], NEAR[:1], (False,), tuple(ContactPattern)[1:]),
     *product(BRIEF[1:], LONG, BETWEEN, NEAR),
 )
-"""In the order of trial."""
+"""Settings in the order of trial."""
 
 
 Row = tuple[float, int, Control]
@@ -79,117 +84,125 @@ EffortControls = list[Control | None]
 
 
 def structures_of(robot: Robot, solved: GridSolution) -> Iterator[Switching]:
-    """Yield structures that a refined motion may have, the likeliest first."""
-    shares = efforts_of(robot, solved.spline, solved.spline.cells) / robot.tau_max
-    known = list[Switching]()
+    """Yield the possible structures of a refined motion, the likeliest first."""
+    normalized = efforts_of(robot, solved.spline, solved.spline.cells) / robot.tau_max
+    structures = list[Switching]()
     for how in SETTINGS:
-        switching = _Detector(robot, solved, shares, DetectionSettings(*how)).switching()
-        if not any(_are_alike(switching, each) for each in known):
-            known.append(switching)
+        switching = _Detector(robot, solved, normalized, DetectionSettings(*how)).switching()
+        if not any(_are_alike(switching, previous) for previous in structures):
+            structures.append(switching)
             yield switching
 
 
-def _are_alike(one: Switching, other: Switching) -> bool:
-    """Return whether two structures are the same but for little of their times."""
-    if one.key() != other.key():
+def _are_alike(first: Switching, second: Switching) -> bool:
+    """Return whether two structures are equal up to small differences of their times."""
+    if first.key() != second.key():
         return False
-    return bool(np.all(np.abs(one.times - other.times) < SAME * one.t_final))
+    return bool(np.all(np.abs(first.times - second.times) < SAME * first.t_final))
 
 
 class _Detector:
-    """Reads one structure off the efforts at the nodes over their limits (nodes, n)."""
+    """Detects one structure in the normalized efforts at the nodes (nodes, n)."""
 
-    def __init__(self, robot: Robot, solved: GridSolution, shares: Matrix, how: DetectionSettings):
-        """Take the motion, and how it is read."""
-        self._robot, self._solved, self._shares, self._how = robot, solved, shares, how
-        self._inside = np.abs(shares) < how.between
-        self._touching = set[int]()
+    def __init__(
+        self, robot: Robot, solved: GridSolution, normalized: Matrix, how: DetectionSettings
+    ):
+        """Store the motion, its normalized efforts and the settings."""
+        self._robot, self._solved, self._normalized, self._how = robot, solved, normalized, how
+        self._inside = np.abs(normalized) < how.between
+        self._indirect_efforts = set[int]()
         self._h = solved.spline.duration / solved.spline.cells
-        self._does: list[EffortControls] = [
-            [None if inside else full(share) for inside, share in zip(*column, strict=True)]
-            for column in zip(self._inside.T, shares.T, strict=True)
+        self._controls: list[EffortControls] = [
+            [None if inside else full(load) for inside, load in zip(*column, strict=True)]
+            for column in zip(self._inside.T, normalized.T, strict=True)
         ]
 
     def switching(self) -> Switching:
         """Return the structure."""
         rows = list[Row]()
-        for each in at_limits(self._solved, self._how.near):
-            kept = holding_efforts(each, self._inside, self._how.brief)
-            if self._how.touching != ContactPattern.ARC and self._is_indirect(each, kept):
-                rows += self._touch(each, kept[0].effort)
-            elif kept:
-                self._keep(each, kept)
+        for at in at_limits(self._solved, self._how.near):
+            holders = holding_efforts(at, self._inside, self._how.brief)
+            if self._how.pattern != ContactPattern.ARC and self._is_indirect(at, holders):
+                rows += self._touch(at, holders[0].effort)
+            elif holders:
+                self._hold(at, holders)
             else:
-                rows.append((each.most * self._h, each.joint, each.contact))
-        controls = [self._read(joint, does, rows) for joint, does in enumerate(self._does)]
+                rows.append((at.most * self._h, at.joint, at.contact))
+        controls = [
+            self._add_switches(joint, nodes, rows) for joint, nodes in enumerate(self._controls)
+        ]
         return assembled(controls, rows, self._solved.spline.duration)
 
-    def _is_indirect(self, at: AtLimit, kept: list[Holder]) -> bool:
-        """Return whether a single effort keeps a joint by its own joint's speed only."""
-        return len(kept) == 1 and self._keeping(at, kept[0]).is_indirect
+    def _is_indirect(self, at: AtLimit, holders: list[Holder]) -> bool:
+        """Return whether a single effort holds a joint through its own joint's speed only."""
+        return len(holders) == 1 and self._control(at, holders[0]).is_indirect
 
-    def _keeping(self, at: AtLimit, keeper: Holder) -> Control:
+    def _control(self, at: AtLimit, keeper: Holder) -> Control:
         return control_of_holder(self._robot, self._solved, at, keeper)
 
     def _touch(self, at: AtLimit, effort: int) -> list[Row]:
-        """Write a boundary arc at a limit that is kept indirectly; return contact points."""
+        """Write a boundary arc at a limit that is held indirectly; return the contact points."""
         force = self._solved.place[:, at.joint]
-        self._touching.add(effort)
-        touches = contacts_of(at.side * force, at.first, at.last, self._how.touching)
-        if touches.arc is not None:
-            begin, end = touches.arc
-            control = self._keeping(at, Holder(effort, begin, end))
-            self._does[effort][begin:end] = [control] * (end - begin)
-        return [(node * self._h, at.joint, at.contact) for node in touches.contacts]
+        self._indirect_efforts.add(effort)
+        contacts = contacts_of(at.side * force, at.first, at.last, self._how.pattern)
+        if contacts.arc is not None:
+            begin, end = contacts.arc
+            control = self._control(at, Holder(effort, begin, end))
+            self._controls[effort][begin:end] = [control] * (end - begin)
+        return [(node * self._h, at.joint, at.contact) for node in contacts.contacts]
 
-    def _keep(self, at: AtLimit, kept: list[Holder]) -> None:
-        """Write which efforts keep a joint at a limit, one after the other."""
+    def _hold(self, at: AtLimit, holders: list[Holder]) -> None:
+        """Write the controls of the efforts that hold a joint at a limit, one after the other."""
         before = -1
-        for keeper in kept:
-            effort, begin, end = keeper
-            control = self._keeping(at, keeper)
+        for holder in holders:
+            effort, begin, end = holder
+            control = self._control(at, holder)
             if before >= 0:
-                pushes = self._does[before][begin - 1]
-                later = [each for each in self._does[before][begin : begin + 2 * GAP] if each]
+                pushes = self._controls[before][begin - 1]
+                later = [
+                    control
+                    for control in self._controls[before][begin : begin + 2 * GAP]
+                    if control
+                ]
                 brakes = pushes and later and later[0] == full(-pushes.direction)
                 control = replace(control, brakes=bool(brakes))
-            self._does[effort][begin:end] = [control] * (end - begin)
+            self._controls[effort][begin:end] = [control] * (end - begin)
             before = effort
 
-    def _read(self, joint: int, does: EffortControls, rows: list[Row]) -> Control:
-        """Add the switches of one effort; return what it does at first."""
-        edges = [0, *(k for k in range(1, len(does)) if does[k] != does[k - 1]), len(does)]
-        is_apart = self._how.apart and any(each and each.is_at_limit for each in does)
-        long = len(does) + 1 if is_apart else self._how.long
-        long = LONG[0] if joint in self._touching else long
-        kept = [
-            (does[a] or SINGULAR, a, b)
+    def _add_switches(self, joint: int, nodes: EffortControls, rows: list[Row]) -> Control:
+        """Add the switches of one effort; return its initial control."""
+        edges = [0, *(k for k in range(1, len(nodes)) if nodes[k] != nodes[k - 1]), len(nodes)]
+        is_apart = self._how.apart and any(control and control.is_at_limit for control in nodes)
+        long = len(nodes) + 1 if is_apart else self._how.long
+        long = LONG[0] if joint in self._indirect_efforts else long
+        arcs = [
+            (nodes[a] or SINGULAR, a, b)
             for a, b in pairwise(edges)
-            if does[a] is not None or b - a >= long or _is_beside_indirect(does, a, b)
-        ] or [(full(self._shares[0, joint]), 0, len(does))]
-        changes = EffortTransitions(self._shares[:, joint])
-        for (before, _, end), (after, begin, _) in pairwise(kept):
+            if nodes[a] is not None or b - a >= long or _is_next_to_indirect(nodes, a, b)
+        ] or [(full(self._normalized[0, joint]), 0, len(nodes))]
+        changes = EffortTransitions(self._normalized[:, joint])
+        for (before, _, end), (after, begin, _) in pairwise(arcs):
             if after.is_full and self._is_relieved(joint, before, end):
                 continue
             rows += [
                 (node * self._h, joint, control)
                 for node, control in changes.between(before, after, end, begin)
             ]
-        return kept[0][0]
+        return arcs[0][0]
 
     def _is_relieved(self, joint: int, before: Control, node: int) -> bool:
-        """Return whether another effort takes over near a node what one has kept until then."""
-        held = before.held(joint)
-        near = range(max(node - GAP, 0), min(node + 2 * GAP, len(self._shares)))
-        return held is not None and any(
-            each is not None and each.held(other) == held
-            for other, does in enumerate(self._does)
-            if other != joint
-            for each in (does[k] for k in near)
+        """Return whether a handover to another effort happens near a node."""
+        limit = before.held(joint)
+        near = range(max(node - GAP, 0), min(node + 2 * GAP, len(self._normalized)))
+        return limit is not None and any(
+            control is not None and control.held(effort) == limit
+            for effort, controls in enumerate(self._controls)
+            if effort != joint
+            for control in (controls[k] for k in near)
         )
 
 
-def _is_beside_indirect(does: EffortControls, begin: int, end: int) -> bool:
-    """Return whether an effort keeps another joint indirectly before or after some nodes."""
-    beside = [does[begin - 1] if begin > 0 else None, does[end] if end < len(does) else None]
-    return any(each is not None and each.is_indirect for each in beside)
+def _is_next_to_indirect(nodes: EffortControls, begin: int, end: int) -> bool:
+    """Return whether the arc before or after some nodes holds another joint indirectly."""
+    adjacent = [nodes[begin - 1] if begin > 0 else None, nodes[end] if end < len(nodes) else None]
+    return any(control is not None and control.is_indirect for control in adjacent)

@@ -1,8 +1,9 @@
-"""Where a motion begins or ends with a singular arc: structures to try.
+"""Brief full arcs before or after a motion that begins or ends with a singular arc.
 
-A singular arc has to begin with a switching function that is zero, and so is its rate. Both take
-two unknowns, the times of its begin and its end. With an end that is also that of the motion one
-is missing, so the rate is only nearly zero: there is a brief arc at a limit of effort beyond it.
+A singular arc begins with a switching function that is zero, with a zero rate. These two
+conditions determine two unknowns, the times of its begin and its end. If one of these is an end of
+the motion, one unknown is missing, so the rate is only nearly zero and a brief arc at a limit of
+effort follows.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from manip_dyn.planning.minimum_time.extremals.structure import Switching, assem
 from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
 
 BRIEF = 5e-4
-"""How long the arc is guessed to be, over the duration."""
+"""Initial guess of the length of the arc, over the duration."""
 
 
 def with_end_arcs(along: Trajectory, switching: Switching) -> Iterator[Switching]:
     """Yield structures with an arc at a limit of effort before or after such singular arcs.
 
-    First with the signs that the switching functions ask for at the ends, then with the others:
-    where the arcs are not closed yet these are not known.
+    First with the signs of the switching functions at the ends, then with the opposite signs,
+    because the switching functions are only approximate there.
     """
     t_final, arcs = switching.t_final, switching.arcs()
     for side in (-1.0, 1.0):

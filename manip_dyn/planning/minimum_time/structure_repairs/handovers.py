@@ -1,7 +1,7 @@
-"""Where another effort may keep a joint at its limit of speed: structures to try.
+"""Handovers at the ends of boundary arcs of speed.
 
-At the ends of a boundary arc the joint's own effort may come to its limit within less than an
-SLP solution shows. There is a handover: another effort keeps the joint for a while.
+At the ends of a boundary arc the joint's own effort may reach its limit within less than a cell of
+an SLP solution. Then a handover happens: another effort holds the joint for a while.
 """
 
 from __future__ import annotations
@@ -16,93 +16,94 @@ from manip_dyn.planning.minimum_time.extremals.structure import Switching, assem
 from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
 from manip_dyn.robot import Robot
 
-SHARE = 0.1
-"""How much of the boundary arc, or of the arc beside it, the other effort gets at first."""
+FRACTION = 0.1
+"""First length of the second effort's arc, as a fraction of the adjacent arc."""
 
 
 def with_handovers(robot: Robot, along: Trajectory, switching: Switching) -> Iterator[Switching]:
     """Yield structures with other ends of boundary arcs of speed.
 
-    Another effort keeps the joint at first or at last, or the effort that does comes from, or
-    goes to, its other limit.
+    Either a second effort holds the joint first or last, or the holding effort comes from, or goes
+    to, its opposite limit.
     """
     n, arcs = robot.n, switching.arcs()
-    for place, (mine, value) in enumerate(zip(switching.joints, switching.values, strict=True)):
-        before, after = arcs[place][2], arcs[place + 1][2]
+    for k, (mine, value) in enumerate(zip(switching.joints, switching.values, strict=True)):
+        before, after = arcs[k][2], arcs[k + 1][2]
         arrives = value.is_boundary_arc_of_speed and before[mine].is_full
-        kept = (value if arrives else before[mine]).kept(mine)
-        if kept is None or not (arrives or value.is_full):
+        limit = (value if arrives else before[mine]).held_at_speed(mine)
+        if limit is None or not (arrives or value.is_full):
             continue
-        ends = _Ends(switching, place)
+        ends = _Ends(switching, k)
         yield ends.from_other_limit() if arrives else ends.to_other_limit()
-        q = along.states[along.arcs == place + arrives, :n][0 if arrives else -1]
-        gains = np.linalg.inv(customize(robot).unchecked.mass_matrix(q.copy()))[kept[0]]
-        for other in range(n):
-            if not (after[other].is_full and before[other].is_full):
+        q = along.states[along.arcs == k + arrives, :n][0 if arrives else -1]
+        gains = np.linalg.inv(customize(robot).unchecked.mass_matrix(q.copy()))[limit[0]]
+        for second in range(n):
+            if not (after[second].is_full and before[second].is_full):
                 continue
-            keeper = boundary_control(other, *kept, kept[1] * float(np.sign(gains[other])))
+            direction = limit[1] * float(np.sign(gains[second]))
+            holding = boundary_control(second, *limit, direction)
             if arrives:
-                yield ends.other_first(other, keeper)
+                yield ends.second_effort_first(second, holding)
             else:
-                yield from (ends.other_last(other, keeper, sign) for sign in (1.0, -1.0))
+                yield from (ends.second_effort_last(second, holding, sign) for sign in (1.0, -1.0))
 
 
 class _Ends:
-    """Changes a structure where a joint comes to its limit of speed or leaves it."""
+    """Changes a structure where a joint reaches or leaves its limit of speed."""
 
     def __init__(self, switching: Switching, place: int):
-        """Take the structure and the place of that switch."""
+        """Store the structure and the index of that switch."""
         edges = [0.0, *switching.times.tolist(), switching.t_final]
         self._switching, self._place, self._time = switching, place, edges[place + 1]
         self._controls = switching.arcs()[place][2]
         self._mine, self._value = switching.joints[place], switching.values[place]
-        self._before = SHARE * (edges[place + 1] - edges[place])
-        self._after = SHARE * (edges[place + 2] - edges[place + 1])
+        self._before = FRACTION * (edges[place + 1] - edges[place])
+        self._after = FRACTION * (edges[place + 2] - edges[place + 1])
 
     def _with(self, *rows: tuple[float, int, Control], without: int | None = None) -> Switching:
-        """Return the structure with these rows instead of the switch, and without another."""
-        kept = [
+        """Return the structure with `rows` in place of the switch, and without row `without`."""
+        remaining = [
             row for k, row in enumerate(self._switching.rows()) if k not in (self._place, without)
         ]
-        return assembled(self._switching.controls, kept + list(rows), self._switching.t_final)
+        return assembled(self._switching.controls, remaining + list(rows), self._switching.t_final)
 
     def from_other_limit(self) -> Switching:
-        """Return the structure in which the effort comes from its other limit."""
+        """Return the structure in which the effort comes from its opposite limit."""
         other_limit = full(-self._controls[self._mine].direction)
         earlier = (self._time - self._before, self._mine, other_limit)
         return self._with(earlier, (self._time, self._mine, self._value))
 
     def to_other_limit(self) -> Switching:
-        """Return the structure in which the effort goes to its other limit."""
+        """Return the structure in which the effort goes to its opposite limit."""
         later = (self._time + self._after, self._mine, self._value)
         return self._with((self._time, self._mine, full(-self._value.direction)), later)
 
-    def other_first(self, other: int, keeper: Control) -> Switching:
-        """Return the structure in which another effort keeps the joint at first."""
+    def second_effort_first(self, second: int, holding: Control) -> Switching:
+        """Return the structure in which a second effort holds the joint first."""
         t, before = self._time, self._controls[self._mine].direction
-        rows = [(t, other, keeper), (t + self._after, self._mine, self._value)]
+        rows = [(t, second, holding), (t + self._after, self._mine, self._value)]
         if before * self._value.direction > 0.0:
             rows.append((t - self._before, self._mine, full(-before)))
-        usual = self._controls[other]
-        if usual.direction * keeper.direction < 0.0:
-            rows.append((t + 2.0 * self._after, other, usual))
+        usual = self._controls[second]
+        if usual.direction * holding.direction < 0.0:
+            rows.append((t + 2.0 * self._after, second, usual))
         return self._with(*rows)
 
-    def other_last(self, other: int, keeper: Control, sign: float) -> Switching:
-        """Return the structure in which another effort keeps the joint at last.
+    def second_effort_last(self, second: int, holding: Control, sign: float) -> Switching:
+        """Return the structure in which a second effort holds the joint last.
 
-        It goes on with `sign`.
+        Afterwards that effort is full with `sign`.
         """
-        t, usual = self._time, self._controls[other]
-        rows = [(t - self._before, other, keeper), (t, other, full(sign))]
+        t, usual = self._time, self._controls[second]
+        rows = [(t - self._before, second, holding), (t, second, full(sign))]
         if self._value.direction * self._controls[self._mine].direction < 0.0:
             rows.append((t + self._after, self._mine, self._value))
         without = None
         if full(sign) != usual:
             later = range(self._place + 1, len(self._switching.joints))
-            mine = [k for k in later if self._switching.joints[k] == other]
+            mine = [k for k in later if self._switching.joints[k] == second]
             if mine and self._switching.values[mine[0]] == full(sign):
                 without = mine[0]
             else:
-                rows.append((t + 2.0 * self._after, other, usual))
+                rows.append((t + 2.0 * self._after, second, usual))
         return self._with(*rows, without=without)

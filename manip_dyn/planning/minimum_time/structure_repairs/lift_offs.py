@@ -1,7 +1,7 @@
-"""Where an effort cannot keep its joint at a limit of position: structures to try.
+"""Lift-offs where an effort cannot hold its joint at a limit of position.
 
-The joint lifts off then. It leaves the limit with a push, comes back to a contact point while its
-effort is full, and lifts off again until the effort is enough to keep it.
+The joint leaves the limit with a push, returns to a contact point while its effort is full, and
+lifts off again until the effort is sufficient to hold it.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from manip_dyn.planning.minimum_time.extremals.structure import Switching, assem
 from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
 
 EARLIER = (2.0, 1.0, 0.5)
-"""How much earlier a joint leaves, or later it returns, over the time that is too much for it."""
+"""Time by which a joint leaves earlier and returns later, over the duration of the violation."""
 PUSH = 0.1
-"""How long the push is, over the same."""
+"""Length of the push, over the same duration."""
 CONTACT = (0.45, 0.2)
-"""Where the contact point is, as a share of it."""
+"""Time of the contact point, over the same duration."""
 
 
 class _Weak(NamedTuple):
-    """A boundary arc of position with an effort that is too weak for a while.
+    """A boundary arc of position with an insufficient effort.
 
     Attributes:
-        joint: Whose it is.
-        control: What its effort does on the arc.
-        begin: Of the arc, s.
-        end: Of the arc, s.
-        first: When the effort gets too weak, s.
-        last: When it is enough again, s.
+        joint: Index of the joint.
+        control: Control of its effort on the arc.
+        begin: Begin of the arc, s.
+        end: End of the arc, s.
+        first: Begin of the violation of the effort limit, s.
+        last: End of the violation, s.
     """
 
     joint: int
@@ -46,29 +46,31 @@ class _Weak(NamedTuple):
 
 
 def with_lift_offs(along: Trajectory, switching: Switching) -> Iterator[Switching]:
-    """Yield structures that lift off where an effort on a boundary arc of position is too weak."""
+    """Yield structures with a lift-off where an effort is too weak to hold its joint."""
     for weak in _weak(along, switching):
-        for earlier, share in product(EARLIER, CONTACT):
-            yield _lifted(switching, weak, earlier, share)
+        for earlier, fraction in product(EARLIER, CONTACT):
+            yield _lifted(switching, weak, earlier, fraction)
 
 
 def _weak(along: Trajectory, switching: Switching) -> Iterator[_Weak]:
-    """Yield where efforts are too weak."""
+    """Yield the boundary arcs with insufficient efforts."""
     arcs = switching.arcs()
-    for joint in range(along.shares.shape[1]):
+    for joint in range(along.normalized_efforts.shape[1]):
         own = [controls[joint] for _, _, controls in arcs]
-        for control, places in groupby(range(len(own)), key=own.__getitem__):
-            within = list(places)
-            here = np.flatnonzero(np.isin(along.arcs, within))
-            weak = here[np.abs(along.shares[here, joint]) > FULL_EFFORT]
+        for control, indices in groupby(range(len(own)), key=own.__getitem__):
+            arc_indices = list(indices)
+            here = np.flatnonzero(np.isin(along.arcs, arc_indices))
+            weak = here[np.abs(along.normalized_efforts[here, joint]) > FULL_EFFORT]
             if control.is_boundary_arc_of_position and weak.size:
                 after = min(weak[-1] + (weak.size == 1), here[-1])
                 first, last = along.times[[weak[0], after]].tolist()
-                yield _Weak(joint, control, arcs[within[0]][0], arcs[within[-1]][1], first, last)
+                yield _Weak(
+                    joint, control, arcs[arc_indices[0]][0], arcs[arc_indices[-1]][1], first, last
+                )
 
 
-def _lifted(switching: Switching, weak: _Weak, earlier: float, share: float) -> Switching:
-    """Return the structure in which a joint lifts off while its effort is too weak."""
+def _lifted(switching: Switching, weak: _Weak, earlier: float, fraction: float) -> Switching:
+    """Return the structure in which a joint lifts off while its effort is insufficient."""
     joint, control, side = weak.joint, weak.control, weak.control.direction
     length = weak.last - weak.first
     leaves, returns = weak.first - earlier * length, weak.last + earlier * length
@@ -84,7 +86,7 @@ def _lifted(switching: Switching, weak: _Weak, earlier: float, share: float) -> 
         rows.append((leaves + PUSH * length, joint, full(side)))
     else:
         rows.append((weak.begin, joint, full(side)))
-    rows.append((weak.first + share * length, joint, contact(side)))
+    rows.append((weak.first + fraction * length, joint, contact(side)))
     if returns < weak.end:
         rows.append((returns - PUSH * length, joint, full(-side)))
         rows.append((returns, joint, control))

@@ -1,7 +1,8 @@
-"""Where a joint starts, or arrives, just beside a limit of position at which it rests.
+"""Brief approaches to a limit of position close to the start or the goal.
 
-The way from one to the other is too brief for a grid to show, so the motion seems to begin, or
-end, at the limit. It is a push toward the limit and one as long away from it.
+If a joint rests at a limit close to its start, a grid cannot resolve the displacement between
+them, and the motion seems to begin at the limit. The approach is a full effort toward the limit
+followed by an equally long one away from it. The same applies to the goal.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ AT_LIMIT = 1e-9
 def with_limit_approaches(
     robot: Robot, switching: Switching, start: Vector, goal: Vector
 ) -> Switching:
-    """Return the structure with the ways to and from limits at which it begins or ends."""
+    """Return the structure with approaches from the start and to the goal."""
     controls, rows, t_final = list(switching.controls), switching.rows(), switching.t_final
     last = switching.arcs()[-1][2]
     for joint in range(robot.n):

@@ -1,4 +1,4 @@
-"""Where an extremal passes limits of position or speed: structures to try that keep to them."""
+"""Contact points and boundary arcs where an extremal violates limits of position or speed."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
 from manip_dyn.robot import Robot
 
 BEYOND = 1e-6
-"""How far beyond a limit counts, over the largest value on the way."""
-BESIDE = 0.02
-"""A boundary arc of speed is guessed longer than the time beyond by this share of the motion."""
+"""Violation that counts, over the largest value of the motion."""
+MARGIN = 0.02
+"""Additional length of a guessed boundary arc of speed, over the duration."""
 
 
 def within_limits(robot: Robot, along: Trajectory, switching: Switching) -> Iterator[Switching]:
-    """Yield structures with a contact point or boundary arc where a motion passes a limit."""
+    """Yield structures with a contact point or boundary arc where a motion violates a limit."""
     n = robot.n
     for joint in range(n):
         q, v = along.states[:, joint], along.states[:, n + joint]
@@ -42,19 +42,19 @@ def within_limits(robot: Robot, along: Trajectory, switching: Switching) -> Iter
 def _at_speed(
     switching: Switching, joint: int, side: float, begin: float, end: float
 ) -> Iterator[Switching]:
-    """Yield the structure with a boundary arc at a switch, else with a contact point."""
+    """Yield the structure with a boundary arc at a switch, or else with a contact point."""
     inside = [row for row in switching.rows() if row[1] == joint and begin <= row[0] <= end]
     if not inside:
         point = Control(Kind.CONTACT_SPEED, side)
         yield _with(switching, (0.5 * (begin + end), joint, point))
         return
-    for room in (0.0, BESIDE * switching.t_final):
-        arc = (max(begin - room, 0.0), joint, boundary_control(joint, joint, side, side))
-        rows = [arc, (end + room, joint, full(-side))]
+    for margin in (0.0, MARGIN * switching.t_final):
+        arc = (max(begin - margin, 0.0), joint, boundary_control(joint, joint, side, side))
+        rows = [arc, (end + margin, joint, full(-side))]
         if inside[-1][2] != full(-side):
-            rows.append((end + 2.0 * room + 1e-3 * switching.t_final, joint, inside[-1][2]))
-        kept = [row for row in switching.rows() if row not in inside]
-        yield assembled(switching.controls, kept + rows, switching.t_final)
+            rows.append((end + 2.0 * margin + 1e-3 * switching.t_final, joint, inside[-1][2]))
+        remaining = [row for row in switching.rows() if row not in inside]
+        yield assembled(switching.controls, remaining + rows, switching.t_final)
 
 
 def _with(switching: Switching, row: tuple[float, int, Control]) -> Switching:
@@ -62,7 +62,7 @@ def _with(switching: Switching, row: tuple[float, int, Control]) -> Switching:
 
 
 def _beyond(values: Vector, limit: float) -> list[tuple[int, int]]:
-    """Return first and last sample of every time beyond an upper limit."""
-    passed = values > limit + BEYOND * max(float(np.abs(values).max()), 1e-30)
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], passed.astype(int), [0]])))
+    """Return the first and the last sample of each interval beyond an upper limit."""
+    exceeded = values > limit + BEYOND * max(float(np.abs(values).max()), 1e-30)
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], exceeded.astype(int), [0]])))
     return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]

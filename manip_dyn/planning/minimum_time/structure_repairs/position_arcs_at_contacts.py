@@ -1,4 +1,4 @@
-"""Where a motion passes a limit beside a contact point with it: structures to try."""
+"""Boundary arcs of position where a motion violates a limit next to a contact point."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
 from manip_dyn.robot import Robot
 
 BEYOND = 1e-9
-"""How far beyond a limit counts, rad or m."""
+"""Violation that counts, rad or m."""
 
 
 def with_position_arcs_at_contacts(
     robot: Robot, along: Trajectory, switching: Switching
 ) -> Iterator[Switching]:
-    """Yield structures with a boundary arc where a motion passes a limit beside a contact point.
+    """Yield structures with a boundary arc where a limit is violated next to a contact point.
 
-    There an effort is singular.
+    Another effort, which is singular at the contact point, holds the joint on the arc.
     """
     n, arcs, rows = len(switching.controls), switching.arcs(), switching.rows()
-    for place, (t, joint, value) in enumerate(rows):
-        singular = [k for k in range(n) if k != joint and arcs[place][2][k].is_singular]
+    for switch, (t, joint, value) in enumerate(rows):
+        singular = [k for k in range(n) if k != joint and arcs[switch][2][k].is_singular]
         if value.kind != Kind.CONTACT_POSITION or not singular:
             continue
         side = value.direction
         limit = float((robot.q_max if side > 0.0 else robot.q_min)[joint])
         beyond = side * (along.states[:, joint] - limit)
         for is_after in (True, False):
-            here = np.flatnonzero((along.arcs == place + is_after) & (beyond > BEYOND))
+            here = np.flatnonzero((along.arcs == switch + is_after) & (beyond > BEYOND))
             if not here.size:
                 continue
             deepest = float(along.times[here[np.argmax(beyond[here])]])
-            middle, room = 0.5 * (t + deepest), 0.25 * abs(deepest - t)
-            begin, end = (t - room, middle) if is_after else (middle, t + room)
-            keeper = boundary_control(singular[0], joint, side, 0.0, Kind.POSITION)
-            kept = rows[:place] + rows[place + 1 :]
-            arc = [(begin, singular[0], keeper), (end, singular[0], SINGULAR)]
-            yield assembled(switching.controls, kept + arc, switching.t_final)
+            middle, margin = 0.5 * (t + deepest), 0.25 * abs(deepest - t)
+            begin, end = (t - margin, middle) if is_after else (middle, t + margin)
+            holding = boundary_control(singular[0], joint, side, 0.0, Kind.POSITION)
+            remaining = rows[:switch] + rows[switch + 1 :]
+            arc = [(begin, singular[0], holding), (end, singular[0], SINGULAR)]
+            yield assembled(switching.controls, remaining + arc, switching.t_final)

@@ -1,8 +1,7 @@
-"""Where an effort between its limits would pass them at an end of its arc: structures to try.
+"""Saturation of efforts that would exceed their limits at an end of their arc.
 
-There it is at its limit. A singular arc begins later, or ends earlier. Where an effort takes a
-joint at its limit of speed over from another one, or hands it over, the other one keeps the joint
-for longer, and meanwhile the effort is at its limit.
+The effort is full there. A singular arc begins later or ends earlier. At a handover of a joint at
+its limit of speed the other effort holds the joint for longer, and meanwhile this effort is full.
 """
 
 from __future__ import annotations
@@ -19,33 +18,32 @@ from manip_dyn.planning.minimum_time.extremals.structure import Switching, assem
 from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
 
 INSIDE, OUTSIDE = 0.5, 0.1
-"""How long an effort is at its limit before and after it would pass it, over that time.
+"""Lengths of the full arc on both sides of the switch, over the length of the violation.
 
-Beside a singular arc S'' is proportional to the effort that it would need less the one that there
-is. Where that grows evenly S is zero again after three times the time until it is the limit.
-"""
+Next to a singular arc S'' is proportional to the singular effort minus the actual one. If the
+singular effort grows linearly, S is zero again after three times the time to the limit."""
 
 
 def with_saturated_ends(along: Trajectory, switching: Switching) -> Iterator[Switching]:
-    """Yield structures in which efforts that would pass their limits at both ends do not."""
+    """Yield structures in which efforts that exceed their limits at ends of arcs are full."""
     rows = switching.rows()
     for place, (_, effort, control) in enumerate(rows):
         if not (control.is_singular or control.is_boundary_arc_of_speed):
             continue
         last = _last(switching, place)
         here = np.flatnonzero((along.arcs > place) & (along.arcs <= last))
-        shares, times = along.shares[here, effort], along.times[here]
-        weak = np.abs(shares) > FULL_EFFORT
+        loads, times = along.normalized_efforts[here, effort], along.times[here]
+        weak = np.abs(loads) > FULL_EFFORT
         if not weak.any() or weak.all():
             continue
         changed = list(rows)
         if weak[0] and (control.is_singular or _hands_over(switching, place)):
-            begin, room = float(times[0]), _passing(times, shares)
+            begin, room = float(times[0]), _passing(times, loads)
             changed[place] = (begin + (1.0 + INSIDE) * room, effort, control)
-            changed.append((begin - OUTSIDE * room, effort, full(shares[0])))
+            changed.append((begin - OUTSIDE * room, effort, full(loads[0])))
         if weak[-1] and last < len(rows):
             t, joint, after = rows[last]
-            sign, room = full(shares[-1]), _passing(t - times[::-1], shares[::-1])
+            sign, room = full(loads[-1]), _passing(t - times[::-1], loads[::-1])
             early, late = t - (1.0 + INSIDE) * room, t + OUTSIDE * room
             if control.is_singular and joint == effort:
                 changed[last] = (early, effort, sign)
@@ -59,26 +57,27 @@ def with_saturated_ends(along: Trajectory, switching: Switching) -> Iterator[Swi
             yield assembled(switching.controls, changed, switching.t_final)
 
 
-def _passing(times: Vector, shares: Vector) -> float:
-    """Return how long from the first sample on an effort passes its limit, s."""
-    ends = int(np.argmax(np.abs(shares) <= FULL_EFFORT))
-    over, under = abs(shares[ends - 1]) - 1.0, 1.0 - abs(shares[ends])
+def _passing(times: Vector, loads: Vector) -> float:
+    """Return for how long from the first sample on an effort exceeds its limit, s."""
+    ends = int(np.argmax(np.abs(loads) <= FULL_EFFORT))
+    over, under = abs(loads[ends - 1]) - 1.0, 1.0 - abs(loads[ends])
     step = times[ends] - times[ends - 1]
     return float(times[ends - 1] - times[0] + step * over / (over + under))
 
 
-def _last(switching: Switching, place: int) -> int:
-    """Return the last arc in which an effort does what it does since a switch."""
-    arcs, effort, last = switching.arcs(), switching.joints[place], place + 1
-    while last + 1 < len(arcs) and arcs[last + 1][2][effort] == arcs[place + 1][2][effort]:
+def _last(switching: Switching, switch: int) -> int:
+    """Return the last arc with the control that begins at a switch."""
+    arcs, effort, last = switching.arcs(), switching.joints[switch], switch + 1
+    while last + 1 < len(arcs) and arcs[last + 1][2][effort] == arcs[switch + 1][2][effort]:
         last += 1
     return last
 
 
-def _hands_over(switching: Switching, place: int) -> bool:
-    """Return whether an effort takes a joint over from another one at a switch."""
-    joint, held = switching.joints[place], switching.values[place].kept(switching.joints[place])
-    before = switching.arcs()[place][2]
-    return held is not None and any(
-        other != joint and each.kept(other) == held for other, each in enumerate(before)
+def _hands_over(switching: Switching, switch: int) -> bool:
+    """Return whether a switch hands a joint over from one effort to another."""
+    joint, value = switching.joints[switch], switching.values[switch]
+    limit, before = value.held_at_speed(joint), switching.arcs()[switch][2]
+    return limit is not None and any(
+        effort != joint and control.held_at_speed(effort) == limit
+        for effort, control in enumerate(before)
     )

@@ -1,4 +1,4 @@
-"""What an extremal asks for: the structure that its own switching functions have."""
+"""Revision of a structure by the signs of the switching functions of its extremal."""
 
 from __future__ import annotations
 
@@ -16,34 +16,37 @@ from manip_dyn.planning.minimum_time.extremals.trajectory import (
 
 
 def revised(along: Trajectory, switching: Switching) -> Switching:
-    """Return the structure whose efforts have the signs that the switching functions ask for.
+    """Return the structure whose full efforts have the signs of their switching functions.
 
-    Where they lie between their limits they remain there, and where they would pass them they
-    are at them.
+    Efforts between their limits remain there unless they exceed a limit, where they become full.
     """
     n, arcs, here = along.switching.shape[1], switching.arcs(), refined_arcs(along)
     controls, rows = list(switching.controls), list[tuple[float, int, Control]]()
     contacts = [row for row in switching.rows() if row[2].is_contact]
     for joint in range(n):
         times, values = refined(along, joint)
-        own = [each[joint] for _, _, each in arcs]
-        is_full = np.array([each.is_full for each in own])[here]
-        shares = along.shares[refined_samples(along), joint]
-        signs = np.where(is_full, -np.sign(values), np.sign(shares)).tolist()
-        is_asked = is_full | (np.abs(shares) > FULL_EFFORT)
-        asked = [
+        own = [controls_of_arc[joint] for _, _, controls_of_arc in arcs]
+        is_full = np.array([control.is_full for control in own])[here]
+        normalized = along.normalized_efforts[refined_samples(along), joint]
+        signs = np.where(is_full, -np.sign(values), np.sign(normalized)).tolist()
+        is_revised = is_full | (np.abs(normalized) > FULL_EFFORT)
+        required = [
             control_of_sign(sign) if new else own[arc]
-            for sign, new, arc in zip(signs, is_asked.tolist(), here.tolist(), strict=True)
+            for sign, new, arc in zip(signs, is_revised.tolist(), here.tolist(), strict=True)
         ]
         clear = ~is_full | (np.abs(values) > 1e-9 * np.abs(values).max())
         first = int(np.argmax(clear * (1.0 + np.abs(values)) * (times <= times[3])))
-        controls[joint] = current = asked[first]
+        controls[joint] = current = required[first]
         for k in np.flatnonzero(clear):
-            if asked[k] != current:
+            if required[k] != current:
                 a, b = values[k - 1], values[k]
-                share = a / (a - b) if a * b < 0.0 else 0.0
+                fraction = a / (a - b) if a * b < 0.0 else 0.0
                 rows.append(
-                    (float(times[k - 1] + share * (times[k] - times[k - 1])), joint, asked[k])
+                    (
+                        float(times[k - 1] + fraction * (times[k] - times[k - 1])),
+                        joint,
+                        required[k],
+                    )
                 )
-                current = asked[k]
+                current = required[k]
     return assembled(controls, rows + contacts, switching.t_final)

@@ -1,7 +1,7 @@
-"""Where an effort may be singular: structures to try when bang-bang ones do not hold.
+"""Singular arcs for structures whose bang-bang extremal is not certified.
 
-A singular arc shows as a switching function that stays near zero, or as efforts of a linear
-program that stay between their limits over several cells.
+A singular arc appears as a switching function that is nearly zero, or as efforts of a linear
+program that lie between their limits over several cells.
 """
 
 from __future__ import annotations
@@ -23,21 +23,22 @@ from manip_dyn.planning.minimum_time.extremals.structure import (
 from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
 
 NEAR_ZERO = (0.01, 0.003, 0.04)
-"""Shares of the largest switching function that count as near zero, in the order of trial."""
+"""Fractions of the largest switching function that count as nearly zero, in the order of trial."""
 SHORTEST = 0.02
-"""Shortest arc to try, as a share of the motion."""
+"""Shortest arc to try, as a fraction of the duration."""
 RUN = 3
-"""Neighbouring cells between the limits that hint at a singular arc."""
+"""Number of consecutive cells between the limits that indicate a singular arc."""
 
 
 def arcs_near_zero_switching(along: Trajectory, switching: Switching) -> Iterator[Switching]:
     """Yield structures with one singular arc where a switching function is nearly zero."""
     t_final = switching.t_final
-    for share in NEAR_ZERO:
+    for fraction in NEAR_ZERO:
         for joint in range(along.switching.shape[1]):
             values = along.switching[:, joint] / np.abs(along.switching[:, joint]).max()
-            free = np.array([not each[joint].is_at_limit for _, _, each in switching.arcs()])
-            for first, last in _runs((np.abs(values) < share) & free[along.arcs]):
+            arcs = switching.arcs()
+            free = np.array([not controls[joint].is_at_limit for _, _, controls in arcs])
+            for first, last in _runs((np.abs(values) < fraction) & free[along.arcs]):
                 begin, end = along.times[first], along.times[last]
                 lacking = 0.5 * max(SHORTEST * t_final - (end - begin), 0.0)
                 yield _replaced(
@@ -53,16 +54,16 @@ def arcs_near_zero_switching(along: Trajectory, switching: Switching) -> Iterato
 def arcs_between_limits(
     controls: Vector, switching: Switching, boundary_arcs: Sequence[BoundaryArc] = ()
 ) -> Iterator[Switching]:
-    """Yield structures with one singular arc where efforts (cells, n) are between limits.
+    """Yield structures with one singular arc where efforts (cells, n) are between their limits.
 
-    Not on boundary arcs. `switching` is the structure that was read off these efforts.
+    Boundary arcs are excluded. `switching` is the structure detected from these efforts.
     """
     cells = len(controls)
     h = switching.t_final / cells
     for joint in range(controls.shape[1]):
         u = controls[:, joint]
         inside = np.abs(u) < BANG
-        # A single cell at a limit amid others does not end a run.
+        # A single cell at a limit between others does not end a run.
         inside[1:-1] |= inside[:-2] & inside[2:]
         for arc in boundary_arcs:
             if arc.joint == joint:
@@ -78,16 +79,16 @@ def arcs_between_limits(
 def _replaced(
     switching: Switching, joint: int, begin: float, end: float, before: float, after: float
 ) -> Switching:
-    """Return the structure with a singular arc of a joint and no other switch of it there.
+    """Return the structure with a singular arc of a joint in place of its switches there.
 
     `before` and `after` are the signs of its effort around the arc, 0 at an end of the motion.
     """
     controls, rows = list(switching.controls), []
-    for other in range(len(controls)):
-        if other != joint:
-            rows += [(t, other, value) for t, value in switching.events(other)]
-    early = [each for each in switching.events(joint) if each[0] < begin]
-    late = [each for each in switching.events(joint) if each[0] > end]
+    for k in range(len(controls)):
+        if k != joint:
+            rows += [(t, k, value) for t, value in switching.events(k)]
+    early = [event for event in switching.events(joint) if event[0] < begin]
+    late = [event for event in switching.events(joint) if event[0] > end]
     if switching.has_limits:
         late = late[1:] if late and late[0][1] == control_of_sign(after) else late
     else:
@@ -107,6 +108,6 @@ def _replaced(
 
 
 def _runs(inside: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Return first and last index of every run of True."""
+    """Return the first and the last index of every run of True."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], inside.astype(int), [0]])))
     return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]

@@ -1,12 +1,12 @@
-"""Where a contact point with a limit of speed is a brief boundary arc: structures to try.
+"""Brief boundary arcs of speed in place of contact points.
 
-Beside a contact point the switching function of an effort may have the wrong sign: it asks for
-the other limit of effort just before the joint comes to its limit of speed, or just after it has
-left it. So the effort switches there, and keeps the joint at its limit until, or from, where the
-contact point was: it comes to the limit with a switch and leaves it without acceleration, or the
-other way round. Both cannot be with a switch, as the costates are continuous where a joint comes
-to a limit of speed, or leaves it, with an acceleration (McIntyre, Paiewonsky 1967, Advances in
-control systems 5, section on bounded states).
+Next to a contact point the switching function of an effort may have the wrong sign: the effort
+should be at its opposite limit just before the joint reaches its limit of speed, or just after it
+has left it. So the effort switches there, and holds the joint at its limit until, or from, the
+time of the contact point. The joint enters the limit with a switch and leaves it without
+acceleration, or vice versa. A switch at both ends is impossible, as the costates are continuous
+where a joint enters or leaves a limit of speed with an acceleration (McIntyre, Paiewonsky 1967,
+Advances in control systems 5, section on bounded states).
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from manip_dyn.robot import Robot
 def with_speed_arcs_at_contacts(
     robot: Robot, along: Trajectory, switching: Switching
 ) -> Iterator[Switching]:
-    """Yield structures with a boundary arc beside, instead of, a contact point of speed."""
+    """Yield structures with a boundary arc next to, in place of, a contact point of speed."""
     n, arcs, rows = robot.n, switching.arcs(), switching.rows()
-    for place, (t, joint, contact) in enumerate(rows):
+    for k, (t, joint, contact) in enumerate(rows):
         if contact.kind != Kind.CONTACT_SPEED:
             continue
-        kept = rows[:place] + rows[place + 1 :]
+        remaining = rows[:k] + rows[k + 1 :]
         for effort in range(n):
-            usual = arcs[place][2][effort]
+            usual = arcs[k][2][effort]
             if not usual.is_full:
                 continue
-            for arc, is_before in ((place, True), (place + 1, False)):
+            for arc, is_before in ((k, True), (k + 1, False)):
                 here = np.flatnonzero(along.arcs == arc)
                 wrong = usual.direction * along.switching[here, effort] > 0.0
                 run = _run(wrong[::-1] if is_before else wrong)
@@ -51,13 +51,13 @@ def with_speed_arcs_at_contacts(
                 begin, end = (far, t) if is_before else (t, far)
                 yield assembled(
                     switching.controls,
-                    [*kept, (begin, effort, arc_of_speed), (end, effort, usual)],
+                    [*remaining, (begin, effort, arc_of_speed), (end, effort, usual)],
                     switching.t_final,
                 )
 
 
 def _run(wrong: np.ndarray) -> int:
-    """Return how many samples from the contact point on are wrong, itself left out of account."""
+    """Return the number of consecutive wrong samples after the contact point, or 0."""
     length = 1
     while length < len(wrong) and wrong[length]:
         length += 1

@@ -1,7 +1,7 @@
-"""Where a switch lets another joint pass its limit of speed: structures to try.
+"""Boundary arcs of speed at switches of another joint's effort.
 
-The joint gets faster until an effort, not its own, switches. So that effort keeps it at its limit
-for a while, in which it goes from one of its limits to the other.
+If a joint exceeds its limit of speed around a switch of another joint's effort, that effort holds
+the joint at its limit for a while instead, on its way from one of its limits to the other.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
 from manip_dyn.robot import Robot
 
 BEYOND = 1e-6
-"""How far beyond a limit counts, over the limit."""
+"""Relative violation above which a limit counts as exceeded."""
 
 
 def with_speed_arcs_at_switches(
     robot: Robot, along: Trajectory, switching: Switching
 ) -> Iterator[Switching]:
-    """Yield structures with a boundary arc of speed where a switch of another effort is."""
+    """Yield structures with a boundary arc of speed in place of a switch of another effort."""
     n, rows = robot.n, switching.rows()
-    for place, (t, effort, value) in enumerate(rows):
-        if not (value.is_full and switching.arcs()[place][2][effort].is_full):
+    for k, (t, effort, value) in enumerate(rows):
+        if not (value.is_full and switching.arcs()[k][2][effort].is_full):
             continue
         at = int(np.searchsorted(along.times, t))
         q, v = along.states[at, : 2 * n].reshape(2, n).copy()
@@ -42,5 +42,5 @@ def with_speed_arcs_at_switches(
                 effort, joint, side, side * float(np.sign(inverse[joint, effort]))
             )
             arc = [(0.5 * (float(first) + t), effort, control), (float(last), effort, value)]
-            others = rows[:place] + rows[place + 1 :]
-            yield assembled(switching.controls, others + arc, switching.t_final)
+            remaining = rows[:k] + rows[k + 1 :]
+            yield assembled(switching.controls, remaining + arc, switching.t_final)

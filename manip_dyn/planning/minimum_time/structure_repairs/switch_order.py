@@ -1,4 +1,4 @@
-"""Switches that are too near each other for a grid to show which comes first."""
+"""Order of switches that are too close for a grid to resolve."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from itertools import pairwise
 from manip_dyn.planning.minimum_time.extremals.structure import Switching, assembled
 
 NEAR = 0.5
-"""Cells within which two efforts that change are out of order, perhaps."""
+"""Distance in cells below which the order of two switches is uncertain."""
 
 
 def with_swapped_switches(switching: Switching, cell: float) -> Iterator[Switching]:
-    """Yield structures in which two efforts that change within a cell, s, do so the other way."""
+    """Yield structures in which two switches within a cell, s, have the opposite order."""
     rows = switching.rows()
-    for place, (first, second) in enumerate(pairwise(rows)):
+    for k, (first, second) in enumerate(pairwise(rows)):
         is_contact = first[2].is_contact or second[2].is_contact
         if first[1] == second[1] or is_contact or second[0] - first[0] > NEAR * cell:
             continue
         middle, half = 0.5 * (first[0] + second[0]), 0.5 * NEAR * cell
         swapped = [(middle - half, *second[1:]), (middle + half, *first[1:])]
-        others = rows[:place] + rows[place + 2 :]
-        yield assembled(switching.controls, others + swapped, switching.t_final)
+        remaining = rows[:k] + rows[k + 2 :]
+        yield assembled(switching.controls, remaining + swapped, switching.t_final)
