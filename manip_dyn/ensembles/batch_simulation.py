@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.codegen.backend.straight_line import LANES
+from manip_dyn.codegen.backend.vectors import LANES
 from manip_dyn.core.arrays import by_reference
 from manip_dyn.core.checks import Matrix, Vector, nanoseconds
 from manip_dyn.core.errors import ManipDynError

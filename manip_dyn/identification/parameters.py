@@ -32,8 +32,11 @@ OF_A_JOINT = ("damping", "friction", "armature")
 
 def checked_estimated(names: Iterable[str]) -> tuple[str, ...]:
     """Return the joint parameters to estimate as a tuple; `names` may be a single name."""
-    single = isinstance(names, str) or not isinstance(names, Iterable)
-    parameters = (names,) if single else tuple(names)
+    parameters: tuple[str, ...]
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        parameters = (names,)
+    else:
+        parameters = tuple(names)
     for parameter in parameters:
         if parameter not in OF_A_JOINT:
             hint = closest(parameter, OF_A_JOINT)

@@ -260,7 +260,10 @@ def _listed(values: Vector) -> str:
     return ", ".join(f"{value + 0.0:.5g}" for value in values)
 
 
-OPTIONAL_PEERS = {"mujoco": ("mujoco", MujocoPeer), "drake": ("pydrake", DrakePeer)}
+OPTIONAL_PEERS: dict[str, tuple[str, type[MujocoPeer] | type[DrakePeer]]] = {
+    "mujoco": ("mujoco", MujocoPeer),
+    "drake": ("pydrake", DrakePeer),
+}
 """Package on PyPI: its module, and the class of the peer."""
 
 

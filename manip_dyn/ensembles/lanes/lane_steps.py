@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from manip_dyn.codegen.backend.straight_line import LANES
+from manip_dyn.codegen.backend.vectors import LANES
 from manip_dyn.core.arrays import rows
 from manip_dyn.core.compiled import inlined
 from manip_dyn.ensembles.lanes.laws import SCHEDULE, efforts

@@ -13,7 +13,7 @@ The reference is a cubic Hermite polynomial between knots; v_r and a_r are its d
 
 from __future__ import annotations
 
-from manip_dyn.codegen.backend.straight_line import LANES
+from manip_dyn.codegen.backend.vectors import LANES
 from manip_dyn.core.arrays import call_writing, rows
 from manip_dyn.core.compiled import inlined
 from manip_dyn.ensembles.lanes.memory import BEGIN_NS, IDLE, KNOT, MOTION

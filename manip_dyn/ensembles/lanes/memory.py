@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manip_dyn.codegen.backend.straight_line import LANES
+from manip_dyn.codegen.backend.vectors import LANES
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import PLAIN
 from manip_dyn.integration.event_search import KINDS, SIGNAL_ROWS

@@ -14,9 +14,9 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from manip_dyn.codegen.backend.straight_line import LANES
-from manip_dyn.codegen.backend.translator import FLAGS
 from manip_dyn.codegen.backend.vectors import (
+    FLAGS,
+    LANES,
     NUMBERS,
     accumulated,
     broadcast_to_lanes,

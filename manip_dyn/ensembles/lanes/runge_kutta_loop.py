@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from manip_dyn.codegen.backend.straight_line import LANES
+from manip_dyn.codegen.backend.vectors import LANES
 from manip_dyn.core.arrays import value_of
 from manip_dyn.core.compiled import PLAIN, compiled, inlined
 from manip_dyn.core.errors import ManipDynError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from manip_dyn.codegen.backend.straight_line import LANES
+from manip_dyn.codegen.backend.vectors import LANES
 from manip_dyn.core.arrays import part, row
 from manip_dyn.core.compiled import compiled
 from manip_dyn.simulation.saturated import no_law
