@@ -146,11 +146,11 @@ def _print_inspection(inspection: Inspection) -> None:
     for finding, names in groups:
         more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
         element = finding.part + ("s" if len(names) > 1 else "")
-        place = f"{element} {', '.join(names[:MAX_NAMES])}{more}"
-        rows.append((finding.level, place, finding.message))
-    text = "".join(f"{level}: {place}: {message}\n" for level, place, message in rows)
+        subject = f"{element} {', '.join(names[:MAX_NAMES])}{more}"
+        rows.append((finding.level, subject, finding.message))
+    text = "".join(f"{level}: {subject}: {message}\n" for level, subject, message in rows)
     if rows:
-        print_table(("level", "where", "what"), rows, lambda: text)
+        print_table(("level", "element", "finding"), rows, lambda: text)
     differences = {agreement.peer: list[str]() for agreement in inspection.agreements}
     for agreement in inspection.agreements:
         if not agreement.holds:

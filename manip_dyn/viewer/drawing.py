@@ -197,7 +197,7 @@ def look_at(server: Any, reach: float, width: float = 0.0) -> None:
     initial = server.initial_camera
     initial.position, initial.look_at, initial.fov = tuple(target + offset), tuple(target), FIELD
 
-    def place(client: Any) -> None:
+    def set_camera(client: Any) -> None:
         """Increase the distance on narrow pages, and leave space for controls on phones."""
         camera = client.camera
         client_offset = max(WIDE * camera.image_height / max(camera.image_width, 1), 1.0) * offset
@@ -207,8 +207,8 @@ def look_at(server: Any, reach: float, width: float = 0.0) -> None:
         camera.position, camera.look_at = middle + client_offset, middle
 
     for client in server.get_clients().values():
-        place(client)
-    server.on_client_connect(place)
+        set_camera(client)
+    server.on_client_connect(set_camera)
 
 
 def _camera(reach: float, width: float) -> tuple[Vector, Vector]:

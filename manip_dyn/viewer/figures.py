@@ -242,8 +242,8 @@ def mechanism_figure(mechanism: Mechanism, name: str = "mechanism") -> Figure:
         positions, rotations = body_poses(mechanism, q)
         return Poses(positions, rotations / np.linalg.norm(rotations, axis=1, keepdims=True))
 
-    places = poses(mechanism.q0).positions
-    spread = np.ptp(places, axis=0).max() if len(places) > 1 else 0.0
+    positions = poses(mechanism.q0).positions
+    spread = np.ptp(positions, axis=0).max() if len(positions) > 1 else 0.0
     drawn = shapes(mechanism)
     return Figure(
         name=name,
