@@ -162,7 +162,7 @@ CASES = (
         times=[1.0, 0.5],
     ),
     scheduled(
-        "stale_trajectory", "an effort trajectory from 100 s ago", ["begins -"], seconds=-100
+        "stale_trajectory", "an effort trajectory from 100 s ago", ["got -"], seconds=-100
     ),
     scheduled(
         "future_trajectory", "an effort trajectory for 100 s ahead", ["from now"], seconds=100
