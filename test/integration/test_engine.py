@@ -1,4 +1,4 @@
-"""Engines in place: callable from numba, without allocation, cached on disk."""
+"""Engines: calls from numba code, no allocation, cache on disk."""
 
 import os
 import sys
@@ -26,7 +26,7 @@ NOTHING = np.empty(0)
 
 @pytest.mark.parametrize("name", CLASSICAL)
 def test_no_loop_allocates(name):
-    """As many allocations for one step as for a thousand: those of handing arrays over."""
+    """A thousand steps allocate as much as one step: the arguments of the call."""
     engine, counts = scripted_engine(name), []
     for t_end in (0.001, 1.0):
         space = engine.space(step=0.001, atol=1e-6, max_step=0.001)
@@ -40,7 +40,7 @@ def test_no_loop_allocates(name):
     assert counts[0] == counts[1] <= 20
 
 
-def test_other_numba_code_runs_an_engine_in_place():
+def test_numba_code_calls_an_engine_in_place():
     engine = compile_engine(oscillator, METHODS["rkdp54"], Options(size=2, adaptive=True))
     run, space, y, p = engine.run, engine.space(rtol=1e-9, atol=1e-9), np.zeros(2), NOTHING
 
@@ -59,15 +59,15 @@ def test_other_numba_code_runs_an_engine_in_place():
     assert space.state.t == 2.0 * np.pi
     assert allocations(turns, 1, p, y, space) == allocations(turns, 1000, p, y, space)
     turns(1, p, y, space)
-    same, other = np.array([1.0, 0.0]), engine.space(rtol=1e-9, atol=1e-9)
+    y_python, space_python = np.array([1.0, 0.0]), engine.space(rtol=1e-9, atol=1e-9)
     for _ in range(2):  # whatever has been before
-        same[:] = 1.0, 0.0
-        assert engine.go(0.0, 2.0 * np.pi, p, same, other) == md.Status.SUCCESS
-    np.testing.assert_array_equal(same, y)
-    assert other.clock == space.clock
+        y_python[:] = 1.0, 0.0
+        assert engine.go(0.0, 2.0 * np.pi, p, y_python, space_python) == md.Status.SUCCESS
+    np.testing.assert_array_equal(y_python, y)
+    assert space_python.clock == space.clock
 
 
-def test_ten_million_steps_leave_the_memory_flat():
+def test_ten_million_steps_do_not_increase_the_memory():
     def peak():
         with open("/proc/self/status") as status:
             return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
@@ -76,16 +76,16 @@ def test_ten_million_steps_leave_the_memory_flat():
         pytest.skip("no /proc")
     md.integrate(oscillator, (0.0, 1.0), [1.0, 0.0], method="rk4", step=0.1, sampling=[1.0])
     before = peak()
-    found = md.integrate(
+    solution = md.integrate(
         oscillator, (0.0, 1e5), [1.0, 0.0], method="rk4", step=0.01, sampling=[1e5]
     )
-    assert found.statistics.steps == 10_000_000
-    assert found.t[-1] == 1e5
+    assert solution.statistics.steps == 10_000_000
+    assert solution.t[-1] == 1e5
     assert peak() - before < 2_000  # kB
-    np.testing.assert_allclose(found.y_last, [np.cos(1e5), -np.sin(1e5)], atol=1e-5)
+    np.testing.assert_allclose(solution.y_last, [np.cos(1e5), -np.sin(1e5)], atol=1e-5)
 
 
-def test_a_full_record_pauses_the_loop_and_more_room_goes_on():
+def test_a_full_record_pauses_the_loop_until_it_is_enlarged():
     engine = compile_engine(oscillator, METHODS["rk4"], Options(size=2))
     y, space = np.array([1.0, 0.0]), engine.space(step=0.1, every_step=True, room=(4, 0, 0))
     engine.start(space, 0.0, np.array([1.0, -np.inf, np.inf, 0.0]))
@@ -116,11 +116,11 @@ assert engine.advance(np.empty(0), y, space) == 0
 hits = sum(engine.advance.stats.cache_hits.values())
 print(hits, y[0], time.perf_counter() - begin)
 closure = njit(lambda t, y, p, out: None)
-assert compile_engine(closure, METHODS["rk1"], Options(size=2)).cached  # told apart by its code
+assert compile_engine(closure, METHODS["rk1"], Options(size=2)).cached  # distinguished by its code
 """
 
 
-def test_another_process_loads_the_machine_code(tmp_path):
+def test_another_process_loads_cached_machine_code(tmp_path):
     script = SCRIPT.format(folder=os.path.dirname(problems.__file__))
     hits = []
     for _ in range(2):
@@ -130,7 +130,7 @@ def test_another_process_loads_the_machine_code(tmp_path):
     assert hits == [0, 1]
 
 
-def test_an_engine_is_found_again_and_depends_on_what_its_function_uses(tmp_path, monkeypatch):
+def test_the_cache_of_an_engine_depends_on_what_its_function_uses(tmp_path, monkeypatch):
     options = Options(size=2)
     assert compile_engine(scripted, METHODS["rk1"], options) is compile_engine(
         scripted, METHODS["rk1"], options

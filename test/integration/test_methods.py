@@ -1,4 +1,4 @@
-"""Every method in the registry converges as it claims, and its estimates are what they say."""
+"""Order of convergence and error estimates of every registered method."""
 
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -48,15 +48,15 @@ def fitted_order(engine, order):
 
 
 @pytest.mark.parametrize("name", CLASSICAL)
-def test_fitted_order_is_the_claimed_one(name):
-    """Multistep methods too: their starter does not lower the order."""
+def test_the_fitted_order_is_the_nominal_order(name):
+    """Also for multistep methods, whose starter does not reduce the order."""
     order = METHODS[name].order
     assert fitted_order(scripted_engine(name), order) == pytest.approx(order, abs=0.15)
 
 
 @pytest.mark.parametrize("name", ["rk7", "rk8", "rkdp87", "rk10"])
-def test_high_orders_show_plainly_at_50_digits(name):
-    """y' = t y^2 with the table itself: in double precision, rounding leaves too few steps."""
+def test_high_orders_are_exact_with_50_digits(name):
+    """y' = t y^2 with the tableau; double precision leaves too few steps above rounding."""
     table, order = METHODS[name].tableau, METHODS[name].order
 
     def number(x):
@@ -81,8 +81,8 @@ def test_high_orders_show_plainly_at_50_digits(name):
 
 
 @pytest.mark.parametrize("name", EMBEDDED)
-def test_error_estimates_are_asymptotically_right(name):
-    """The estimate of one step goes with the lower order and equals the true difference."""
+def test_error_estimates_are_asymptotically_exact(name):
+    """The estimate of one step has the lower order and equals the difference of solutions."""
     engine, method, start = scripted_engine(name), METHODS[name], 2.0
     lower = min(method.order, method.embedded_order)
     longest = {1: 0.001, 2: 0.02, 3: 0.05, 4: 0.08, 5: 0.15, 6: 0.2, 7: 0.3}[lower]
@@ -114,25 +114,25 @@ def test_error_estimates_are_asymptotically_right(name):
     ],
 )
 def test_errors_are_proportional_to_the_tolerance(name, control, digits):
-    """From so many digits on."""
+    """For tolerances below 10^-digits."""
     errors, digits = [], np.arange(digits, 11)
     for tolerance in 10.0**-digits:
-        found = on_curve(10.0, method=name, rtol=tolerance, control=md.StepControl(*control))
-        assert found.success
-        errors.append(np.abs(found.y - curve(found.t).T).max())
+        solution = on_curve(10.0, method=name, rtol=tolerance, control=md.StepControl(*control))
+        assert solution.success
+        errors.append(np.abs(solution.y - curve(solution.t).T).max())
     slope = np.polyfit(-digits, np.log10(errors), 1)[0]
     assert slope == pytest.approx(1.0, abs=0.25)
     assert max(np.array(errors) * 10.0**digits) < 200.0
 
 
-def on_curve(end, begin=0.0, **how):
+def on_curve(end, begin=0.0, **options):
     """Return the integration of `scripted` from its curve."""
-    return md.integrate(scripted, (begin, end), curve(begin), p=NO_SCRIPT, **how)
+    return md.integrate(scripted, (begin, end), curve(begin), p=NO_SCRIPT, **options)
 
 
 @pytest.mark.parametrize("norm", ["max", "rms"])
-def test_a_closed_curve_closes_as_with_dop853(norm):
-    """One turn at 1e-12."""
+def test_a_closed_curve_closes_like_dop853(norm):
+    """One period with tolerance 1e-12."""
     control = md.StepControl(norm=norm)
     ours = on_curve(2.0 * np.pi, rtol=1e-12, atol=1e-12, control=control)
     assert ours.success
@@ -146,10 +146,10 @@ def test_a_closed_curve_closes_as_with_dop853(norm):
 
 
 @pytest.mark.parametrize("name", ["rkdp54", "rkdp87", "rk4"])
-def test_integration_goes_backwards_too(name):
-    how = {"step": 0.01} if name == "rk4" else {"rtol": 1e-9}
-    there = on_curve(3.0, method=name, **how)
-    back = md.integrate(scripted, (3.0, 0.0), there.y_last, p=NO_SCRIPT, method=name, **how)
+def test_integration_backwards_in_time(name):
+    options = {"step": 0.01} if name == "rk4" else {"rtol": 1e-9}
+    there = on_curve(3.0, method=name, **options)
+    back = md.integrate(scripted, (3.0, 0.0), there.y_last, p=NO_SCRIPT, method=name, **options)
     assert back.t_last == 0.0
     assert np.all(np.diff(back.t) < 0.0)
     np.testing.assert_allclose(back.y_last, curve(0.0), atol=1e-7)
@@ -158,20 +158,20 @@ def test_integration_goes_backwards_too(name):
 @pytest.mark.parametrize(
     ("name", "order"), [("rk2", 2), ("rk4", 4), ("rkdp54", 5), ("rkdp87", 4), ("abm4", 4)]
 )
-def test_dense_output_has_its_order_between_the_steps(name, order):
+def test_dense_output_has_its_nominal_order(name, order):
     assert METHODS[name].dense_order == order
     errors, counts = [], (20, 40, 80, 160)
     times = np.linspace(0.5, 2.5, 501)
     for count in counts:
         sampling = md.Sampling(dense=True)
-        found = on_curve(2.5, 0.5, method=name, step=2.0 / count, sampling=sampling)
-        errors.append(np.abs(found(times) - curve(times).T).max())
-        np.testing.assert_allclose(found(found.t), found.y, rtol=1e-13)
+        solution = on_curve(2.5, 0.5, method=name, step=2.0 / count, sampling=sampling)
+        errors.append(np.abs(solution(times) - curve(times).T).max())
+        np.testing.assert_allclose(solution(solution.t), solution.y, rtol=1e-13)
     slopes = -np.diff(np.log2(errors))
     assert slopes[-1] == pytest.approx(order, abs=0.25)
 
 
-def test_samples_by_landing_are_as_exact_as_the_method_and_by_dense_output_less():
+def test_samples_at_steps_are_more_accurate_than_dense_output():
     times = np.linspace(0.0, 10.0, 23)
     landed, between = (
         on_curve(10.0, rtol=1e-10, sampling=md.Sampling(times, land=land))
@@ -186,14 +186,14 @@ def test_samples_by_landing_are_as_exact_as_the_method_and_by_dense_output_less(
 
 
 @pytest.mark.parametrize("name", ["rk4", "ab4"])
-def test_the_end_is_met_exactly_whatever_the_step(name):
+def test_the_last_step_ends_exactly_at_the_end(name):
     for step in (0.1, 0.03, 1.0 / 3.0, 0.7, 5.0):
-        found = on_curve(2.0, method=name, step=step)
-        assert found.t_last == found.t[-1] == 2.0
-        assert found.statistics.steps == np.ceil(2.0 / step - 1e-6)
+        solution = on_curve(2.0, method=name, step=step)
+        assert solution.t_last == solution.t[-1] == 2.0
+        assert solution.statistics.steps == np.ceil(2.0 / step - 1e-6)
 
 
-def test_a_fixed_step_skips_the_stages_that_only_the_estimate_needs():
+def test_fixed_steps_skip_the_stages_of_the_estimate():
     engine = compile_engine(scripted, METHODS["rkf45"], Options(size=2))
     y = curve(0.3)
     space = advance_evenly(engine, y, 0.3, 1.3, 10, NO_SCRIPT)

@@ -1,4 +1,4 @@
-"""The time loop and every kind of step as plain Python, with the compiler off."""
+"""The time loop and every type of step in plain Python, with the compiler off."""
 
 import json
 import os
@@ -15,8 +15,8 @@ import manip_dyn as md
 SCRIPT = """
 import json, sys
 sys.path[:0] = {folders!r}
-from test_plain import motions, refusals
-print(json.dumps([motions(), refusals()]))
+from test_plain import motions, messages
+print(json.dumps([motions(), messages()]))
 """
 
 
@@ -58,18 +58,18 @@ RUNS = [
     ),
     (PENDULUM, [2.0, 0.0], None, {"method": "taylor", "rtol": 1e-9}),
 ]
-"""Motions whose loops other tests compile as well: functions, starts, parameters, the rest."""
+"""Problems that other tests compile as well: function, start, parameters, options."""
 
 
 def slope(t, y):
-    """Return a derivative that a misspelt name keeps from being one."""
+    """Raise an AttributeError because of a misspelt name."""
     return -y.speed
 
 
 def late(t, y, p, out):
-    """Write the derivative of y, but only until 0.5 s."""
+    """Write the derivative of y before 0.5 s, raise a ValueError afterwards."""
     if t > 0.5:
-        raise ValueError("no force is known then")
+        raise ValueError("no force after 0.5 s")
     out[:] = -y
 
 
@@ -79,40 +79,42 @@ def decay(t, y, p, out):
 
 
 def lost(t, y, p, out):
-    """Look for what is not there."""
+    """Raise a KeyError."""
     out[0] = {}["height"]
 
 
 def tilted(t, y, p, out, by_time):
-    """Write no Jacobian."""
+    """Raise a LinAlgError."""
     raise np.linalg.LinAlgError("no slope")
 
 
-REFUSED = {
+RAISING = {
     "rhs fails: AttributeError: 'numpy.ndarray' object has no attribute 'speed'": (slope, {}),
-    "rhs fails: ValueError: no force is known then": (late, {}),
+    "rhs fails: ValueError: no force after 0.5 s": (late, {}),
     "events.function fails: KeyError: 'height'": (decay, {"events": lost}),
     "jacobian fails: LinAlgError: no slope": (decay, {"method": "rodas5p", "jacobian": tilted}),
 }
-"""What is said of functions that raise: without the compiler, and mostly with it, too."""
+"""Messages for functions that raise, without the compiler and mostly also with it."""
 
 
-def refusals():
-    """Return what is said of each, and whether the cause is what was raised."""
-    found = []
-    for rhs, options in REFUSED.values():
+def messages():
+    """Return the message and the type of the cause for each function of `RAISING`."""
+    results = []
+    for rhs, options in RAISING.values():
         with pytest.raises(md.ManipDynError) as caught:
             md.integrate(rhs, (0.0, 1.0), [1.0], **options)
-        found.append([str(caught.value), type(caught.value.__cause__).__name__])
-    return found
+        results.append([str(caught.value), type(caught.value.__cause__).__name__])
+    return results
 
 
 def motions():
-    """Return final states and counts of one motion for each kind of step and option."""
-    found = [md.integrate(rhs, (0.0, 1.25), y0, p=p, **options) for rhs, y0, p, options in RUNS]
+    """Return final states and counts for each type of step and option."""
+    solutions = [
+        md.integrate(rhs, (0.0, 1.25), y0, p=p, **options) for rhs, y0, p, options in RUNS
+    ]
     return [
-        {"y": each.y_last.tolist(), "counts": list(vars(each.statistics).values())}
-        for each in found
+        {"y": one.y_last.tolist(), "counts": list(vars(one.statistics).values())}
+        for one in solutions
     ]
 
 
@@ -123,22 +125,23 @@ def plain():
     return json.loads(output_of(script, NUMBA_DISABLE_JIT="1"))
 
 
-def test_without_the_compiler_the_motions_are_the_same(plain):
+def test_solutions_without_the_compiler_are_the_same(plain):
     for slow, fast in zip(plain[0], motions(), strict=True):
         assert slow["counts"] == fast["counts"]
         np.testing.assert_allclose(slow["y"], fast["y"], rtol=1e-9, atol=1e-11)
 
 
-def test_without_the_compiler_a_function_that_raises_is_told(plain):
-    """Seen: "cannot be compiled by numba", where nothing is compiled."""
-    places = [slope, late, lost, tilted]
-    for (said, cause), (told, _), function in zip(plain[1], REFUSED.items(), places, strict=True):
-        assert said.startswith(told)
-        assert f"('{function.__name__}', line " in said
-        assert cause in told
+def test_exceptions_of_functions_are_reported_without_the_compiler(plain):
+    """Regression: "cannot be compiled by numba", although nothing is compiled."""
+    functions = [slope, late, lost, tilted]
+    cases = zip(plain[1], RAISING.items(), functions, strict=True)
+    for (message, cause), (expected, _), function in cases:
+        assert message.startswith(expected)
+        assert f"('{function.__name__}', line " in message
+        assert cause in expected
 
 
-def test_compiled_functions_that_raise_are_told_alike():
-    """Seen: "cannot be compiled by numba" for an error of the function's own."""
+def test_exceptions_of_compiled_functions_are_reported_alike():
+    """Regression: "cannot be compiled by numba" for an exception of the function."""
     with pytest.raises(md.ManipDynError, match=r"^rhs fails: ValueError: no force .*'late', line"):
         md.integrate(late, (0.0, 1.0), [1.0])

@@ -1,4 +1,4 @@
-"""Rosenbrock-Nystrom and W-methods: coefficients, orders, stability, forms, errors."""
+"""Rosenbrock-Nystrom and W-methods: coefficients, order, stability, forms and errors."""
 
 from fractions import Fraction
 
@@ -11,10 +11,12 @@ from swings import WAYS, slopes, swing
 
 import manip_dyn as md
 from manip_dyn.core.linear_algebra import factorize, solve
-from manip_dyn.integration import METHODS, Options, compile_engine
-from manip_dyn.integration.methods.rosenbrock import Rosenbrock
-from manip_dyn.integration.methods.rosenbrock_tableaus import (
+from manip_dyn.integration import (
+    METHODS,
+    Options,
+    Rosenbrock,
     RosenbrockTableau,
+    compile_engine,
     order_four,
     w_method,
 )
@@ -46,17 +48,17 @@ def conditions(table, b, order):
     beta = [[table.alpha[i][j] + table.gamma[i][j] for j in s] for i in s]
 
     def phi(tree):
-        found, matrix = [Fraction(1)] * table.stages, beta if len(tree) == 1 else table.alpha
+        values, matrix = [Fraction(1)] * table.stages, beta if len(tree) == 1 else table.alpha
         for branch in tree:
             inner = phi(branch)
-            found = [found[i] * sum(matrix[i][j] * inner[j] for j in s) for i in s]
-        return found
+            values = [values[i] * sum(matrix[i][j] * inner[j] for j in s) for i in s]
+        return values
 
     return [
         sum(weight * value for weight, value in zip(b, phi(tree), strict=True))
         - Fraction(1, density(tree)[1])
-        for each in range(1, order + 1)
-        for tree in trees(each)
+        for k in range(1, order + 1)
+        for tree in trees(k)
     ]
 
 
@@ -68,7 +70,7 @@ def test_all_order_conditions_hold_exactly_for_any_gamma():
         assert any(conditions(table, table.b_hat, 4))
 
 
-def test_order_five_holds_to_the_digits_that_are_printed():
+def test_order_five_holds_to_the_printed_digits():
     table = METHODS["rodas5p"].tableau
     assert len(conditions(table, table.b, 5)) == 17
     assert max(map(abs, conditions(table, table.b, 5))) < 1e-12
@@ -76,15 +78,15 @@ def test_order_five_holds_to_the_digits_that_are_printed():
     assert max(map(abs, conditions(table, table.b_hat, 5))) > 1e-5
 
 
-def test_the_w_method_has_order_two_whatever_its_gamma_matrix():
-    """With gamma's entries free, order 2 needs sum b_i gamma_i = 0 too."""
+def test_the_w_method_has_order_two_for_any_gamma_matrix():
+    """Order 2 for any gamma also requires sum b_i gamma_i = 0."""
     table = w_method()
     assert sum(b * g for b, g in zip(table.b, table.gamma_sums, strict=True)) == 0
     assert sum(b * a for b, a in zip(table.b, table.alpha_sums, strict=True)) == Fraction(1, 2)
     assert sum(table.b_hat) == 1
 
 
-def test_printed_coefficients_are_met():
+def test_coefficients_agree_with_the_printed_ones():
     """Sandu et al. (2001), with the sign of gamma_21 and a_21 corrected."""
     t = ORDER_FOUR
     printed = {
@@ -108,7 +110,7 @@ def test_printed_coefficients_are_met():
     assert METHODS["rosenbrock_nystrom"].stages == 3
 
 
-def test_no_tableau_is_accepted_that_is_no_rosenbrock_method():
+def test_invalid_rosenbrock_tableaus_are_rejected():
     good = vars(w_method()) | {}
     for change in (
         {"b": (Fraction(1), Fraction(1))},
@@ -130,7 +132,7 @@ def test_no_tableau_is_accepted_that_is_no_rosenbrock_method():
         ("rodas5p", 5, "mass"),
     ],
 )
-def test_the_order_is_the_claimed_one_in_every_form(method, order, way, exact):
+def test_the_order_is_the_nominal_order_in_every_form(method, order, way, exact):
     errors = [
         np.abs(solved(method, WAYS[way], count).y_last - exact).max()
         for count in ((40, 80, 160) if order == 5 else (100, 200, 400))
@@ -140,7 +142,7 @@ def test_the_order_is_the_claimed_one_in_every_form(method, order, way, exact):
 
 
 def test_embedded_solutions_have_their_orders(exact):
-    """Carried on in place of the main ones, they converge with order 3 and 1."""
+    """Propagated instead of the main solutions, they converge with orders 3 and 1."""
     jacobian = WAYS["exact"]
     for name, order in (("rosenbrock_nystrom", 3), ("rosenbrock_w", 1)):
         t = METHODS[name].tableau
@@ -156,7 +158,7 @@ def test_embedded_solutions_have_their_orders(exact):
         assert slope == pytest.approx(order, abs=0.15)
 
 
-def test_only_the_w_method_keeps_its_order_with_a_wrong_jacobian(exact):
+def test_only_the_w_method_keeps_its_order_with_an_inexact_jacobian(exact):
     orders = {}
     for method in ("rosenbrock_nystrom", "rosenbrock_w"):
         errors = [
@@ -168,7 +170,7 @@ def test_only_the_w_method_keeps_its_order_with_a_wrong_jacobian(exact):
     assert orders["rosenbrock_nystrom"] < 1.2
 
 
-def test_all_forms_make_the_same_step():
+def test_all_forms_compute_the_same_step():
     ends = [solved("rosenbrock_nystrom", way, 30).y_last for way in WAYS.values()]
     for end in ends[:2]:
         np.testing.assert_allclose(end, ends[2], rtol=1e-8)
@@ -184,15 +186,15 @@ STIFF = {  # in a form that is compiled for its order, too
 
 
 @pytest.mark.parametrize("method", STIFF)
-def test_a_step_damps_what_is_infinitely_fast(method):
-    """|R(z)| of the compiled step on v' = z v falls to its limit, and is below 1 before."""
+def test_methods_are_l_stable(method):
+    """|R(z)| of the compiled step on v' = z v is below 1 and decreases to its limit."""
     growth = [abs(stepped(method, [0.0, 1.0], z, 0.0)[1]) for z in -np.logspace(-1, 12, 27)]
     assert max(growth) < 1.0
     assert growth[-1] < STIFF[method][1]
 
 
 @pytest.mark.parametrize("method", STIFF)
-def test_a_step_does_not_grow_on_any_oscillation(method):
+def test_methods_are_a_stable(method):
     """A-stability: y'' = -w^2 y has its eigenvalues on the imaginary axis."""
     for w in np.logspace(-1, 6, 29):
         norms = [
@@ -219,18 +221,18 @@ def one_step(method, start, damping, stiffness):
     )
 
 
-def test_steps_follow_the_slow_solution_not_the_fast_time_constant():
-    found = forced(-1e8, 1e-4, "exact", "plain")
-    assert found.success
-    assert found.statistics.steps < 400  # an explicit method needs 1e9 / 3
+def test_steps_are_independent_of_the_fast_time_constant():
+    solution = forced(-1e8, 1e-4, "exact", "plain")
+    assert solution.success
+    assert solution.statistics.steps < 400  # an explicit method requires 1e9 / 3
     # Rounding, 1e8 times larger in the slope, chooses the steps: 1e-8 to 4e-4 for rates near this.
-    assert abs(found.y_last[1] - np.cos(10.0)) < 1e-3
+    assert abs(solution.y_last[1] - np.cos(10.0)) < 1e-3
 
 
-def test_the_scaled_estimate_saves_steps_but_is_blind_to_order_reduction():
-    """What section 5.1 of Sandu et al. (2001) leaves open: it hides errors that are there."""
+def test_the_scaled_estimate_saves_steps_but_misses_order_reduction():
+    """An open question of section 5.1 of Sandu et al. (2001): the estimate hides errors."""
     ways = (("exact", "plain"), ("mass", "scaled"))
-    plain, scaled = (forced(-1e5, 1e-6, *each) for each in ways)
+    plain, scaled = (forced(-1e5, 1e-6, *way) for way in ways)
     assert scaled.statistics.steps < plain.statistics.steps / 10
     assert abs(plain.y_last[1] - np.cos(10.0)) < 1e-6
     assert abs(scaled.y_last[1] - np.cos(10.0)) > 1e-4
@@ -249,8 +251,8 @@ def forced(rate, tolerance, way, estimate):
     )
 
 
-def test_estimates_agree_where_motion_is_not_stiff(exact):
-    """The scaled one with a mass matrix, the plain one without."""
+def test_both_estimates_agree_on_a_problem_that_is_not_stiff(exact):
+    """The scaled estimate with a mass matrix, the plain one without."""
     ends = [
         md.integrate(
             swing,
@@ -269,42 +271,42 @@ def test_estimates_agree_where_motion_is_not_stiff(exact):
 
 
 # ------------------------------------------------------------------ linear algebra
-def test_factorization_solves_what_numpy_solves():
+def test_factorization_and_solution_agree_with_numpy():
     rng = np.random.default_rng(1)
     for size in (1, 2, 3, 7, 18):
         matrix, x = rng.normal(size=(size, size)), rng.normal(size=size)
-        work, pivots, found = np.zeros((size, size + 2)), np.zeros(size), x.copy()
+        work, pivots, b = np.zeros((size, size + 2)), np.zeros(size), x.copy()
         work[:, :size] = matrix
         factorize(work, pivots)
-        solve(work, pivots, found)
-        np.testing.assert_allclose(found, np.linalg.solve(matrix, x), rtol=1e-9)
+        solve(work, pivots, b)
+        np.testing.assert_allclose(b, np.linalg.solve(matrix, x), rtol=1e-9)
 
 
-def test_a_singular_step_is_a_status():
+def test_a_singular_step_ends_with_a_status():
     """1 / gamma I - h J is singular for J = 1 / gamma and a step of 1."""
-    found = one_step("rosenbrock_nystrom", [0.0, 1.0], 1.0 / float(ORDER_FOUR.diagonal), 0.0)
-    assert not found.success or np.abs(found.y_last[1]) > 1e10
+    solution = one_step("rosenbrock_nystrom", [0.0, 1.0], 1.0 / float(ORDER_FOUR.diagonal), 0.0)
+    assert not solution.success or np.abs(solution.y_last[1]) > 1e10
 
 
 # ----------------------------------------------------------------- the rest of a loop
-def test_events_dense_output_and_switches_work():
+def test_events_dense_output_and_switches():
     jacobian = WAYS["exact"]
     options = {"method": "rosenbrock_nystrom", "rtol": 1e-9, "jacobian": jacobian}
-    found = md.integrate(
+    solution = md.integrate(
         swing, (0.0, 5.0), START, events=height, sampling=md.Sampling(dense=True), **options
     )
-    middle = 0.5 * found.t_last
+    middle = 0.5 * solution.t_last
     exact = md.integrate(
-        swing, (0.0, found.t_last), START, rtol=1e-13, atol=1e-13, sampling=[middle]
+        swing, (0.0, solution.t_last), START, rtol=1e-13, atol=1e-13, sampling=[middle]
     )
-    assert found.status is md.Status.EVENT
+    assert solution.status is md.Status.EVENT
     assert exact.y_last[0] == pytest.approx(0.0, abs=1e-8)
-    np.testing.assert_allclose(found(middle), exact.y[0], atol=1e-7)
+    np.testing.assert_allclose(solution(middle), exact.y[0], atol=1e-7)
 
 
-def test_time_is_not_read_beyond_a_switch():
-    """A stage lies 0.15 steps after the end of a step; not where the right-hand side jumps."""
-    found = md.integrate(
+def test_stages_are_not_evaluated_beyond_a_switch():
+    """A stage is 0.15 steps after the end of a step, except at a switch."""
+    solution = md.integrate(
         swing,
         (0.0, 1.0 + 1e-6),
         np.zeros(3),
@@ -313,10 +315,10 @@ def test_time_is_not_read_beyond_a_switch():
         p=np.array([1.0, 1.0, 1e6, 0.0]),
         t_switch=[1.0],
     )
-    assert found.y_last[1] == pytest.approx(2.0, abs=1e-6)
+    assert solution.y_last[1] == pytest.approx(2.0, abs=1e-6)
 
 
-def test_nothing_is_allocated_and_the_machine_code_is_kept():
+def test_steps_allocate_nothing_and_the_machine_code_is_cached():
     options = Options(size=3, adaptive=True, positions=1, jacobian=True)
     engine = compile_engine(swing, METHODS["rosenbrock_nystrom"], options, jacobian=slopes)
     assert engine.cached
@@ -345,7 +347,7 @@ def test_nothing_is_allocated_and_the_machine_code_is_kept():
         ({"jacobian": lambda t, y: y}, r"must be a function \(t, y, p, out, by_time\)"),
     ],
 )
-def test_bad_arguments_are_told(arguments, message):
+def test_invalid_arguments_are_rejected(arguments, message):
     with pytest.raises(md.ManipDynError, match=message):
         md.integrate(swing, (0.0, 1.0), START, **{"method": "rosenbrock_w"} | arguments)
 
@@ -353,7 +355,7 @@ def test_bad_arguments_are_told(arguments, message):
 @pytest.mark.parametrize(
     "arguments", [{"function": 3}, {"positions": -1}, {"mass": True}, {"positions": 1.5}]
 )
-def test_bad_jacobians_are_told(arguments):
+def test_invalid_jacobians_are_rejected(arguments):
     with pytest.raises(md.ManipDynError, match="jacobian"):
         md.Jacobian(**arguments)
 
@@ -363,7 +365,7 @@ def mixed(t, y, p, out):  # (angle, angle, rate, rate) in another order
 
 
 @pytest.mark.parametrize("rhs", [mixed, lambda t, y: np.array([y[1], -y[0], y[3], -y[2]])])
-def test_positions_whose_rates_are_not_the_velocities_are_told(rhs):
+def test_positions_with_other_rates_than_the_velocities_are_rejected(rhs):
     with pytest.raises(md.ManipDynError, match=r"derivative of y\[0\] must be y\[2\] = 3, got 2"):
         md.integrate(
             rhs, (0.0, 1.0), [1.0, 2.0, 3.0, 4.0], method="rodas5p", jacobian=md.Jacobian(None, 2)

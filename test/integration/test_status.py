@@ -1,4 +1,4 @@
-"""What goes wrong on the way is a status with a sentence; what a user does wrong is an error."""
+"""Numerical failures are statuses with a reason, invalid arguments are errors."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from manip_dyn.integration import METHODS, RungeKutta, Series, Statistics, right
 
 @njit
 def troubled(t, y, p, out):
-    """Without p y' = y^2: y = 1 / (1 - t) leaves for infinity at 1 s.
+    """Without p y' = y^2: y = 1 / (1 - t) is infinite at 1 s.
 
     With p[0] a derivative that is NaN after it; with p[1], too, a stiff one.
     """
@@ -29,42 +29,42 @@ HOW = {
 }
 
 
-@pytest.mark.parametrize("how", HOW.values(), ids=HOW)
-def test_a_nan_at_the_start_ends_at_the_start(how):
-    found = md.integrate(troubled, (0.0, 1.0), [0.0], p=np.array([-1.0]), **how)
-    assert found.status is md.Status.NON_FINITE
-    assert not found.success
-    assert found.t_last == 0.0
-    assert found.statistics.steps == 0
-    assert found.reason.startswith("the derivative is not finite at t = 0 s: [nan]")
+@pytest.mark.parametrize("options", HOW.values(), ids=HOW)
+def test_a_nan_at_the_start_ends_the_integration_there(options):
+    solution = md.integrate(troubled, (0.0, 1.0), [0.0], p=np.array([-1.0]), **options)
+    assert solution.status is md.Status.NON_FINITE
+    assert not solution.success
+    assert solution.t_last == 0.0
+    assert solution.statistics.steps == 0
+    assert solution.reason.startswith("the derivative is not finite at t = 0 s: [nan]")
 
 
-@pytest.mark.parametrize("how", HOW.values(), ids=HOW)
-def test_a_nan_in_mid_flight_keeps_the_last_good_state(how):
-    found = md.integrate(troubled, (0.0, 1.0), [0.0], p=np.array([0.505]), **how)
-    assert found.status is md.Status.NON_FINITE
-    assert 0.49 < found.t_last <= 0.505
-    assert np.isfinite(found.y).all()
-    assert found.y_last[0] == pytest.approx(2.0 / 3.0 * 0.505**1.5, abs=1e-3)
-    assert "finite" in found.reason
+@pytest.mark.parametrize("options", HOW.values(), ids=HOW)
+def test_a_nan_during_the_integration_returns_the_last_finite_state(options):
+    solution = md.integrate(troubled, (0.0, 1.0), [0.0], p=np.array([0.505]), **options)
+    assert solution.status is md.Status.NON_FINITE
+    assert 0.49 < solution.t_last <= 0.505
+    assert np.isfinite(solution.y).all()
+    assert solution.y_last[0] == pytest.approx(2.0 / 3.0 * 0.505**1.5, abs=1e-3)
+    assert "finite" in solution.reason
 
 
 def test_a_blow_up_in_finite_time_is_a_step_underflow():
-    found = md.integrate(troubled, (0.0, 2.0), [1.0], method="rkdp54", rtol=1e-8)
-    assert found.status is md.Status.STEP_UNDERFLOW
-    assert found.t_last == pytest.approx(1.0, abs=1e-6)
-    assert "step below" in found.reason
-    assert "t = " in found.reason
+    solution = md.integrate(troubled, (0.0, 2.0), [1.0], method="rkdp54", rtol=1e-8)
+    assert solution.status is md.Status.STEP_UNDERFLOW
+    assert solution.t_last == pytest.approx(1.0, abs=1e-6)
+    assert "step below" in solution.reason
+    assert "t = " in solution.reason
 
 
-def test_a_blow_up_with_fixed_steps_is_not_finite():
-    found = md.integrate(troubled, (0.0, 2.0), [1.0], method="rk4", step=0.01)
-    assert found.status is md.Status.NON_FINITE
-    assert 1.0 < found.t_last < 1.2
+def test_a_blow_up_with_fixed_steps_is_reported_as_not_finite():
+    solution = md.integrate(troubled, (0.0, 2.0), [1.0], method="rk4", step=0.01)
+    assert solution.status is md.Status.NON_FINITE
+    assert 1.0 < solution.t_last < 1.2
 
 
-def test_a_smallest_step_that_is_too_large_is_an_underflow():
-    found = md.integrate(
+def test_a_min_step_that_is_too_large_is_a_step_underflow():
+    solution = md.integrate(
         troubled,
         (0.0, 2.0),
         [1.0],
@@ -72,23 +72,23 @@ def test_a_smallest_step_that_is_too_large_is_an_underflow():
         rtol=1e-8,
         control=md.StepControl(min_step=1e-3),
     )
-    assert found.status is md.Status.STEP_UNDERFLOW
-    assert found.t_last < 0.999
+    assert solution.status is md.Status.STEP_UNDERFLOW
+    assert solution.t_last < 0.999
 
 
-@pytest.mark.parametrize("how", HOW.values(), ids=HOW)
-def test_too_many_steps(how):
+@pytest.mark.parametrize("options", HOW.values(), ids=HOW)
+def test_max_steps_ends_the_integration(options):
     p, control = np.array([0.0, 1e6]), md.StepControl(max_steps=17)
-    found = md.integrate(troubled, (0.0, 10.0), [1.0], p=p, control=control, **how)
-    assert found.status in (md.Status.TOO_MANY_STEPS, md.Status.NON_FINITE)
-    if how["method"] == "rkdp54":
-        assert found.status is md.Status.TOO_MANY_STEPS
-        assert found.statistics.steps + found.statistics.failures == 17
-        assert "max_steps = 17" in found.reason
+    solution = md.integrate(troubled, (0.0, 10.0), [1.0], p=p, control=control, **options)
+    assert solution.status in (md.Status.TOO_MANY_STEPS, md.Status.NON_FINITE)
+    if options["method"] == "rkdp54":
+        assert solution.status is md.Status.TOO_MANY_STEPS
+        assert solution.statistics.steps + solution.statistics.failures == 17
+        assert "max_steps = 17" in solution.reason
 
 
-def test_the_longest_step_is_kept_and_the_count_may_be_met():
-    found = md.integrate(
+def test_max_step_bounds_the_steps_and_max_steps_may_be_reached():
+    solution = md.integrate(
         oscillator,
         (0.0, 1.0),
         [1.0, 0.0],
@@ -96,7 +96,7 @@ def test_the_longest_step_is_kept_and_the_count_may_be_met():
         rtol=1e-3,
         control=md.StepControl(max_step=0.0625),
     )
-    assert np.diff(found.t).max() <= 0.0625 * 1.011
+    assert np.diff(solution.t).max() <= 0.0625 * 1.011
     again = md.integrate(
         oscillator,
         (0.0, 1.0),
@@ -108,16 +108,17 @@ def test_the_longest_step_is_kept_and_the_count_may_be_met():
     assert again.success
 
 
-def test_zero_components_with_relative_tolerance_only_are_no_failure():
-    found = md.integrate(oscillator, (0.0, 1.0), [0.0, 0.0], method="rkdp54", rtol=1e-6, atol=0.0)
-    assert found.success
+def test_zero_components_with_a_relative_tolerance_alone_are_integrated():
+    problem = oscillator, (0.0, 1.0), [0.0, 0.0]
+    solution = md.integrate(*problem, method="rkdp54", rtol=1e-6, atol=0.0)
+    assert solution.success
 
 
-def flat(t, y):
+def decay(t, y):
     return -y
 
 
-def long(t, y):
+def too_long(t, y):
     return np.zeros(3)
 
 
@@ -126,14 +127,14 @@ def opaque(t, y):
 
 
 def test_plain_functions_are_compiled():
-    found = md.integrate(flat, (0.0, 1.0), [1.0], rtol=1e-10)
-    assert found.y_last[0] == pytest.approx(np.exp(-1.0), rel=1e-9)
-    assert right_hand_side(flat, 0.0, np.ones(1)) is right_hand_side(flat, 1.0, np.zeros(1))
+    solution = md.integrate(decay, (0.0, 1.0), [1.0], rtol=1e-10)
+    assert solution.y_last[0] == pytest.approx(np.exp(-1.0), rel=1e-9)
+    assert right_hand_side(decay, 0.0, np.ones(1)) is right_hand_side(decay, 1.0, np.zeros(1))
     rate = 2.0
-    found = md.integrate(
+    solution = md.integrate(
         lambda t, y: np.array([-rate * y[0]]), (0.0, 1.0), [1.0], method="rk4", step=0.01
     )
-    assert found.y_last[0] == pytest.approx(np.exp(-2.0), rel=1e-7)
+    assert solution.y_last[0] == pytest.approx(np.exp(-2.0), rel=1e-7)
 
 
 BAD = [
@@ -166,13 +167,13 @@ BAD = [
         {"rhs": lambda t: t},
         r"rhs must be a function rhs\(t, y, p, out\) or f\(t, y\), got <lambda>\(t\)",
     ),
-    ({"rhs": long}, r"rhs must return an array of shape \(2,\), got \(3,\)"),
+    ({"rhs": too_long}, r"rhs must return an array of shape \(2,\), got \(3,\)"),
     ({"rhs": opaque}, "rhs cannot be compiled by numba: .*object"),
     ({"method": "taylor"}, "rhs must be an md.Series"),
-    ({"rhs": Series(flat)}, "rhs must be a function .* got a Series"),
+    ({"rhs": Series(decay)}, "rhs must be a function .* got a Series"),
     (
-        {"rhs": Series(flat), "method": "taylor"},
-        r"series.function must be a function .* got flat\(t, y\)",
+        {"rhs": Series(decay), "method": "taylor"},
+        r"series.function must be a function .* got decay\(t, y\)",
     ),
     (
         {"method": "rk4", "step": 0.1, "control": md.StepControl(first_step=0.1)},
@@ -203,38 +204,38 @@ BAD_CONTROL = [
 ]
 
 
-@pytest.mark.parametrize(("values", "told"), BAD_CONTROL)
-def test_a_step_control_that_no_step_can_follow_is_told(values, told):
-    with pytest.raises(md.ManipDynError, match=told):
+@pytest.mark.parametrize(("values", "message"), BAD_CONTROL)
+def test_invalid_step_controls_are_rejected(values, message):
+    with pytest.raises(md.ManipDynError, match=message):
         md.StepControl(**values)
 
 
 @pytest.mark.parametrize(
-    ("change", "told"), BAD, ids=lambda x: "-".join(x) if type(x) is dict else ""
+    ("change", "message"), BAD, ids=lambda x: "-".join(x) if type(x) is dict else ""
 )
-def test_bad_arguments_are_told_in_one_sentence(change, told):
+def test_invalid_arguments_are_rejected_in_one_line(change, message):
     arguments = {"rhs": oscillator, "t_span": (0.0, 1.0), "y0": [1.0, 0.0]} | change
-    with pytest.raises(md.ManipDynError, match=told) as caught:
+    with pytest.raises(md.ManipDynError, match=message) as caught:
         md.integrate(
             arguments.pop("rhs"), arguments.pop("t_span"), arguments.pop("y0"), **arguments
         )
     assert "\n" not in str(caught.value)
 
 
-def test_bad_events_are_told():
-    for change, told in (
+def test_invalid_events_are_rejected():
+    for change, message in (
         ({"direction": 2}, "events.direction must be one or 1 of .*, got 2"),
         ({"terminal": (True, False)}, "events.terminal must be"),
         ({"count": 0}, "events.count must be .* got 0"),
         ({"tolerance": -1.0}, "events.tolerance"),
         ({"action": 1}, "events.action must be .* got 1"),
     ):
-        with pytest.raises(md.ManipDynError, match=told):
-            md.Events(flat, **change)
+        with pytest.raises(md.ManipDynError, match=message):
+            md.Events(decay, **change)
 
 
-def test_only_the_span_that_was_reached_can_be_asked_for():
-    found = md.integrate(
+def test_dense_output_is_limited_to_the_integrated_span():
+    solution = md.integrate(
         scripted,
         (0.0, 1.0),
         curve(0.0),
@@ -243,22 +244,22 @@ def test_only_the_span_that_was_reached_can_be_asked_for():
         step=0.1,
         sampling=md.Sampling(dense=True),
     )
-    np.testing.assert_allclose(found(0.55), curve(0.55), atol=1e-5)
+    np.testing.assert_allclose(solution(0.55), curve(0.55), atol=1e-5)
     with pytest.raises(md.ManipDynError, match="t must be from 0 to 1 s"):
-        found(1.5)
+        solution(1.5)
     with pytest.raises(md.ManipDynError, match="dense must be True"):
         md.integrate(oscillator, (0.0, 1.0), [1.0, 0.0], method="rk4", step=0.1)(0.5)
 
 
-def test_the_registry_cannot_be_changed_by_accident():
+def test_the_registry_is_immutable():
     with pytest.raises(TypeError):
-        METHODS["mine"] = METHODS["rk4"]
+        METHODS["new"] = METHODS["rk4"]
     with pytest.raises(AttributeError):
-        METHODS["rk4"].name = "mine"
+        METHODS["rk4"].name = "new"
 
 
-def test_indices_out_of_range_are_told():
-    """Compiled code would read what lies behind the arrays."""
+def test_indices_out_of_range_are_rejected():
+    """Compiled code does not check indices."""
 
     def decay(t, y, p, out):
         out[0] = -p[0] * y[0]
@@ -272,7 +273,7 @@ def test_indices_out_of_range_are_told():
         md.integrate(too_long, (0.0, 1.0), [1.0, 0.0], method="rk4", step=0.1)
 
 
-def test_unknown_tableaus_are_told():
+def test_unknown_tableaus_are_rejected():
     with pytest.raises(md.ManipDynError, match="got 'rk99'"):
         RungeKutta.of("rk99")
 

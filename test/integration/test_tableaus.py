@@ -7,15 +7,14 @@ import pytest
 from problems import EMBEDDED, advance_evenly, scripted_engine
 from rooted_trees import density, trees
 
-from manip_dyn.core.errors import ManipDynError
-from manip_dyn.integration import METHODS, RungeKutta, Tableau, tableaus
-from manip_dyn.integration.methods.tableaus import euler_trapezoidal
+import manip_dyn as md
+from manip_dyn.integration import METHODS, RungeKutta, Tableau, euler_trapezoidal, tableaus
 
 ALL = sorted(tableaus())
 REGISTERED = [name for name, method in METHODS.items() if isinstance(method, RungeKutta)]
 DIGITS = 70
 ONE = 10**DIGITS
-"""Coefficients are whole numbers of 1e-70 here: exact enough, and quicker than fractions."""
+"""Coefficients are integers in units of 1e-70, which is faster than fractions."""
 
 
 def whole(row):
@@ -25,17 +24,17 @@ def whole(row):
 def worst_condition(a, weights, order):
     """Return the largest |sum_i b_i Phi_i - 1 / density| over the trees of an order."""
     matrix = np.array([whole(row) for row in a])
-    known = {(): whole([Fraction(1)] * len(a))}
+    values = {(): whole([Fraction(1)] * len(a))}
 
     def stages(tree):
         """Return prod over branches of sum_j a_ij Phi_j(branch), for each stage i."""
-        if tree not in known:
+        if tree not in values:
             inner = [matrix.dot(stages(branch)) // ONE for branch in tree]
             product = inner[0]
             for factor in inner[1:]:
                 product = product * factor // ONE
-            known[tree] = product
-        return known[tree]
+            values[tree] = product
+        return values[tree]
 
     b = whole(weights)
     return max(
@@ -43,13 +42,13 @@ def worst_condition(a, weights, order):
     )
 
 
-def test_the_trees_are_all_there():
+def test_the_number_of_rooted_trees_is_complete():
     """Sequence A000081: the number of rooted trees."""
     assert [len(trees(order)) for order in range(1, 11)] == [1, 1, 2, 4, 9, 20, 48, 115, 286, 719]
 
 
 @pytest.mark.parametrize("key", ALL)
-def test_order_conditions_hold_to_the_claimed_order_and_no_further(key):
+def test_order_conditions_hold_exactly_to_the_nominal_order(key):
     table = tableaus()[key]
     allowed = 10 ** (DIGITS - 50) if key != "rkdp87_printed" else 10 ** (DIGITS - 16)
     for weights, order in ((table.b, table.order), (table.b_hat, table.embedded_order)):
@@ -69,13 +68,13 @@ def test_rows_sum_to_the_abscissas(key):
 
 @pytest.mark.parametrize("name", REGISTERED)
 def test_the_compiled_step_has_the_coefficients_of_the_tableau(name):
-    """A right-hand side that answers 1 in one stage and 0 in the others shows a column."""
+    """A right-hand side that is 1 in one stage and 0 otherwise returns a column."""
     table, engine, step = METHODS[name].tableau, scripted_engine(name), 0.25
     start, s = 0.5, METHODS[name].tableau.stages
 
-    def one_step(*answering, tolerance=1e9):
+    def one_step(*stages, tolerance=1e9):
         rows, log = np.zeros((s, 2)), np.zeros((s, 2))
-        rows[list(answering), 0] = 1.0
+        rows[list(stages), 0] = 1.0
         y, p = np.zeros(2), (np.zeros(1, dtype=np.int64), rows, log)
         space = advance_evenly(engine, y, start, start + step, 1, p, tolerance)
         assert p[0][0] == s  # every stage is evaluated once
@@ -96,10 +95,11 @@ def check_error_weights(table, one_step, step):
     weights, tolerance = np.array(table.error_weights, float), 16.0
     largest = int(np.abs(weights).argmax())
     for j in range(table.stages):
-        for answering in {(j,), tuple({j, largest})}:  # alone, and for the sign beside another
-            _, _, space = one_step(*answering, tolerance=tolerance)
+        for stages in {(j,), tuple({j, largest})}:  # alone, and with another for the sign
+            _, _, space = one_step(*stages, tolerance=tolerance)
             error = np.exp(space.state.memory) * tolerance / step
-            assert error == pytest.approx(abs(weights[list(answering)].sum()), rel=1e-12, abs=1e-9)
+            expected = abs(weights[list(stages)].sum())
+            assert error == pytest.approx(expected, rel=1e-12, abs=1e-9)
 
 
 def test_the_continuous_extension_of_rkdp54_has_order_4_everywhere():
@@ -129,7 +129,7 @@ def exact_stages(a, tree):
     return product
 
 
-def test_methods_derive_their_figures():
+def test_properties_are_derived_from_the_tableau():
     assert METHODS["rkdp54"].fsal
     assert METHODS["rkdp54"].stages == 7
     assert not METHODS["rkf45"].fsal
@@ -162,9 +162,9 @@ def test_methods_derive_their_figures():
     assert {name: METHODS[name].stages for name in stages} == stages
 
 
-def test_stability_intervals_are_the_known_ones():
+def test_stability_intervals_agree_with_the_literature():
     """Hairer, Wanner II, section IV.2, and 3/10 for Bashforth; that of abm4 is our own number."""
-    known = {
+    values = {
         "rk1": 2.0,
         "rk2": 2.0,
         "rk3": 2.5127,
@@ -173,21 +173,21 @@ def test_stability_intervals_are_the_known_ones():
         "ab4": 0.3,
         "abm4": 1.285,
     }
-    for name, interval in known.items():
+    for name, interval in values.items():
         assert METHODS[name].stability_interval == pytest.approx(interval, abs=1e-3), name
 
 
-def test_more_trapezoidal_corrections_stay_a_method_of_order_2():
+def test_trapezoidal_corrections_have_order_two():
     for corrections in (1, 2, 3):
         table = euler_trapezoidal(corrections)
         assert table.stages == corrections + 1
         assert worst_condition(table.a, table.b, 2) == 0
 
 
-def test_a_tableau_refuses_what_is_no_method():
+def test_invalid_tableaus_are_rejected():
     half, one, zero = Fraction(1, 2), Fraction(1), Fraction(0)
-    good = {
-        "key": "mine",
+    valid = {
+        "key": "new",
         "c": (zero, half),
         "a": ((zero, zero), (half, zero)),
         "b": (zero, one),
@@ -196,7 +196,7 @@ def test_a_tableau_refuses_what_is_no_method():
         "embedded_order": None,
         "source": "here",
     }
-    assert Tableau(**good).stages == 2
+    assert Tableau(**valid).stages == 2
     for change, fault in (
         ({"b": (one,)}, "not square"),
         ({"a": ((zero, zero), (zero, half))}, "not explicit"),
@@ -204,5 +204,5 @@ def test_a_tableau_refuses_what_is_no_method():
         ({"b": (one, one)}, "do not sum to 1"),
         ({"embedded_order": 1}, "b_hat and its order"),
     ):
-        with pytest.raises(ManipDynError, match=fault):
-            Tableau(**(good | change))
+        with pytest.raises(md.ManipDynError, match=fault):
+            Tableau(**(valid | change))

@@ -6,7 +6,7 @@ from numba import njit
 from problems import pendulum, pendulum_series
 
 import manip_dyn as md
-from manip_dyn.integration.methods.taylor import order_for
+from manip_dyn.integration import order_for
 
 
 @njit
@@ -68,24 +68,24 @@ def test_fixed_steps_have_the_order_of_the_series(order):
     counts = {3: (100, 140, 200), 6: (20, 28, 40), 8: (10, 14, 20)}[order]
     errors = []
     for n in counts:
-        found = md.integrate(
+        solution = md.integrate(
             PENDULUM, (0.0, 2.0), [2.0, 0.0], method="taylor", order=order, step=2.0 / n
         )
-        assert found.statistics.evaluations == found.statistics.steps == n
-        errors.append(np.abs(found.y_last - exact.y_last).max())
+        assert solution.statistics.evaluations == solution.statistics.steps == n
+        errors.append(np.abs(solution.y_last - exact.y_last).max())
     slope = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
     assert slope == pytest.approx(order, abs=0.15 if order < 8 else 0.4)
 
 
 def test_an_orbit_closes_at_any_tolerance():
     for tolerance in (1e-6, 1e-9, 1e-12, 1e-15):
-        found = md.integrate(ORBIT, (0.0, 2.0 * np.pi), START, method="taylor", rtol=tolerance)
-        assert found.success
-        assert np.abs(found.y_last - START).max() < max(30.0 * tolerance, 3e-14)
-        assert found.statistics.failures == 0
+        solution = md.integrate(ORBIT, (0.0, 2.0 * np.pi), START, method="taylor", rtol=tolerance)
+        assert solution.success
+        assert np.abs(solution.y_last - START).max() < max(30.0 * tolerance, 3e-14)
+        assert solution.statistics.failures == 0
 
 
-def test_it_agrees_with_runge_kutta_and_takes_few_steps():
+def test_series_agree_with_runge_kutta_and_need_fewer_steps():
     series = md.integrate(PENDULUM, (0.0, 10.0), [2.0, 0.0], method="taylor", rtol=1e-13)
     stages = md.integrate(pendulum, (0.0, 10.0), [2.0, 0.0], rtol=1e-13)
     np.testing.assert_allclose(series.y_last, stages.y_last, atol=1e-11)
@@ -93,13 +93,13 @@ def test_it_agrees_with_runge_kutta_and_takes_few_steps():
 
 
 def test_a_polynomial_takes_one_step():
-    found = md.integrate(ENDING, (0.0, 2.0), [0.0, 0.0], method="taylor", rtol=1e-12)
-    np.testing.assert_allclose(found.y_last, [-2.0 * 9.81, -2.0 * 9.81], rtol=1e-15)
-    assert found.statistics.steps == 1
+    solution = md.integrate(ENDING, (0.0, 2.0), [0.0, 0.0], method="taylor", rtol=1e-12)
+    np.testing.assert_allclose(solution.y_last, [-2.0 * 9.81, -2.0 * 9.81], rtol=1e-15)
+    assert solution.statistics.steps == 1
 
 
-def test_the_order_follows_the_tolerance_that_rules():
-    """p = ceil(1 - 0.65 ln(eps)), with the absolute tolerance while it is larger."""
+def test_the_order_follows_from_the_larger_tolerance():
+    """p = ceil(1 - 0.65 ln(eps))."""
     assert order_for(1e-16) == 25
     assert order_for(1e-8) == 13
     coarse, fine = (
@@ -111,13 +111,13 @@ def test_the_order_follows_the_tolerance_that_rules():
 
 
 def test_dense_output_is_the_series_itself():
-    found = md.integrate(
+    solution = md.integrate(
         ORBIT, (0.0, 6.0), START, method="taylor", rtol=1e-13, sampling=md.Sampling(dense=True)
     )
     times = np.linspace(0.0, 6.0, 57)
     landed = md.integrate(ORBIT, (0.0, 6.0), START, method="taylor", rtol=1e-13, sampling=times)
-    np.testing.assert_allclose(found(times), landed.y, atol=1e-11)
-    assert found.statistics.steps < 40
+    np.testing.assert_allclose(solution(times), landed.y, atol=1e-11)
+    assert solution.statistics.steps < 40
 
 
 def test_events_and_backward_integration():
@@ -135,7 +135,7 @@ def test_events_and_backward_integration():
     np.testing.assert_allclose(back.y_last, [2.0, 0.0], atol=1e-11)
 
 
-def test_failures_are_statuses():
+def test_failures_are_reported_as_statuses():
     rest = [0.0, 0.0]
     nan = md.integrate(ENDING, (0.0, 1.0), rest, method="taylor", rtol=1e-9, p=np.array([-1.0]))
     assert nan.status is md.Status.NON_FINITE
@@ -149,35 +149,35 @@ def test_failures_are_statuses():
     assert few.status is md.Status.TOO_MANY_STEPS
 
 
-def test_bad_orders_and_series_are_told():
-    for change, told in (
+def test_invalid_orders_and_series_are_rejected():
+    for change, message in (
         ({"step": 0.1}, "order must be given with a fixed step"),
         ({"order": 1, "step": 0.1}, "whole number from 2 to 60, got 1"),
     ):
-        with pytest.raises(md.ManipDynError, match=told):
+        with pytest.raises(md.ManipDynError, match=message):
             md.integrate(PENDULUM, (0.0, 1.0), [1.0, 0.0], method="taylor", **change)
     with pytest.raises(md.ManipDynError, match=r"quantities must be .* got -1"):
         md.Series(orbit_series, -1)
 
 
-def test_a_symmetric_motion_whose_last_terms_vanish_is_followed():
-    """The RR arm falls from rest at q = 0: terms 19 and 20 of its first series are zero."""
+def test_vanishing_last_terms_do_not_make_the_step_too_long():
+    """The RR arm falls from rest at q = 0: terms 19 and 20 of the first series are zero."""
     kernels = md.customize(md.load_robot("rr"))
     series = kernels.series
     start, free = np.zeros(4), np.zeros(2)
-    found = [
+    solution = [
         md.integrate(series, (0.0, 2.0), start, method="taylor", rtol=rtol, p=free)
         for rtol in (1e-16, 1e-10)
     ]
     other = md.integrate(kernels.right_hand_side, (0.0, 2.0), start, rtol=1e-13, p=free)
-    assert found[0].statistics.steps > 10
-    np.testing.assert_allclose(found[0].y_last, other.y_last, atol=1e-10)
-    np.testing.assert_allclose(found[1].y_last, other.y_last, atol=1e-7)
+    assert solution[0].statistics.steps > 10
+    np.testing.assert_allclose(solution[0].y_last, other.y_last, atol=1e-10)
+    np.testing.assert_allclose(solution[1].y_last, other.y_last, atol=1e-7)
 
 
 def test_a_robots_series_without_room_ends_with_a_status():
     kernels = md.customize(md.load_robot("rr"))
-    found = md.integrate(
+    solution = md.integrate(
         md.Series(kernels.series.of_state, 3),
         (0.0, 1.0),
         np.zeros(4),
@@ -185,4 +185,4 @@ def test_a_robots_series_without_room_ends_with_a_status():
         rtol=1e-9,
         p=np.zeros(2),
     )
-    assert found.status is md.Status.NON_FINITE
+    assert solution.status is md.Status.NON_FINITE
