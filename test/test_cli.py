@@ -19,9 +19,16 @@ from scipy.spatial.transform import Rotation
 
 import manip_dyn as md
 from manip_dyn.bench import SUITES
-from manip_dyn.cli import COMMANDS, installation, main, motions, recordings, robots, terminal
-from manip_dyn.cli.parser import format_value
-from manip_dyn.cli.terminal import Bar, status_line
+from manip_dyn.cli import (
+    COMMANDS,
+    installation,
+    main,
+    motions,
+    parser,
+    recordings,
+    robots,
+    terminal,
+)
 from manip_dyn.core.files import bundled_robots
 from manip_dyn.core.interruption import Terminated, raise_terminated, signals_delayed
 from manip_dyn.demo.scenarios import scenario
@@ -169,7 +176,7 @@ def test_numbers_may_start_with_a_minus_sign(capsys):
 
 def test_values_are_printed_with_nine_digits():
     content = {"a": [1 / 3, "x"], "b": {"c": 2e-15 / 3, "d": True}, "e": 7}
-    printed = [format_value(value) for value in content.values()]
+    printed = [parser.format_value(value) for value in content.values()]
     assert printed == ["[0.333333333, x]", "c: 6.66666667e-16, d: True", "7"]
 
 
@@ -443,7 +450,7 @@ def test_help_and_errors_on_a_terminal_are_coloured(screen, monkeypatch):
 
 def test_a_bar_shows_the_completed_fraction(screen):
     output = screen()
-    bar = Bar("working")
+    bar = terminal.Bar("working")
     bar(0.5)
     bar(1.0)
     bar.close()
@@ -455,7 +462,7 @@ def test_a_status_line_appears_after_the_delay(screen, monkeypatch):
     errors = Terminal()
     monkeypatch.setattr(sys, "stderr", errors)
     monkeypatch.setattr(terminal, "STATUS_DELAY", 0.0)
-    with status_line("thinking"):
+    with terminal.status_line("thinking"):
         end = time.monotonic() + 600.0
         while "thinking" not in errors.getvalue() and time.monotonic() < end:
             time.sleep(0.05)

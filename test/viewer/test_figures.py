@@ -7,7 +7,6 @@ import pinocchio
 import pytest
 
 import manip_dyn as md
-from manip_dyn.multibody.model.geometry import body_poses
 from manip_dyn.viewer import GROUND, find_mesh, look_at, mechanism_figure, robot_figure
 
 BARE = """<robot name="bare"><link name="base"/>
@@ -100,9 +99,9 @@ def test_a_mechanism_figure_has_all_bodies():
     mechanism = md.load_mechanism("four_bar")
     figure = mechanism_figure(mechanism)
     poses = figure.poses(mechanism.q0)
-    positions, turns = body_poses(mechanism, mechanism.q0)
-    np.testing.assert_array_equal(poses.positions, positions)
-    np.testing.assert_allclose(poses.quaternions, turns, atol=1e-12)
+    coordinates = mechanism.q0.reshape(-1, 7)
+    np.testing.assert_array_equal(poses.positions, coordinates[:, :3])
+    np.testing.assert_allclose(poses.quaternions, coordinates[:, 3:], atol=1e-12)
     assert {part.body for part in figure.parts} == set(range(len(mechanism.bodies)))
 
 
