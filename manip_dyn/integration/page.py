@@ -80,10 +80,12 @@ def updated(page: str, measure: bool = True) -> str:
     for name, table in tables.items():
         content = table()
         pattern = re.compile(rf"(<!-- {name} -->\n\n).*?(\n<!-- end -->)", re.DOTALL)
-        count = len(pattern.findall(page))
-        if count != 1:
+        matches = [*pattern.finditer(page)]
+        if len(matches) != 1:
+            count = len(matches)
             raise ManipDynError(f"page must have one table after <!-- {name} -->, got {count}.")
-        page = pattern.sub(lambda match, text=content: match[1] + text + match[2], page)
+        (match,) = matches
+        page = page[: match.end(1)] + content + page[match.start(2) :]
     return page
 
 
