@@ -1,1 +1,8 @@
-"""`manip_dyn demo`: the nodes of a scenario, started, measured and stopped without ros2 launch."""
+"""Demo scenarios: `manip_dyn demo` starts, measures and stops their nodes without ros2 launch.
+
+The public names are listed in ``__init__.pyi`` and imported on first use.
+"""
+
+from manip_dyn.core.lazy import lazy_package
+
+__getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -1,1 +1,8 @@
-"""ROS 2: nodes, their parameters, messages and monitors; the mathematics is in the core."""
+"""ROS 2 interface: nodes with their parameters, messages, topics and monitors.
+
+The public names are listed in ``__init__.pyi`` and imported on first use.
+"""
+
+from manip_dyn.core.lazy import lazy_package
+
+__getattr__, __dir__, __all__ = lazy_package(__name__)

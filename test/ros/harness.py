@@ -13,8 +13,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-from manip_dyn.ros import diagnostics
-from manip_dyn.ros.runtime.execution import build
+from manip_dyn.ros import build, diagnostics
 
 diagnostics.REPORT_PERIOD = 0.1
 """Nodes of the tests' own process report ten times as often, s: many a test waits for it."""

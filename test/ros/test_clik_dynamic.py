@@ -13,8 +13,7 @@ from std_srvs.srv import SetBool, Trigger
 from targets import pose, tool
 
 import manip_dyn as md
-from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
-from manip_dyn.ros.nodes.simulator import SimulatorNode
+from manip_dyn.ros import ClikTrackerNode, SimulatorNode
 
 START = [2.4785, 0.1249, -0.2709, 1.902, 0.9364, -2.3179, -1.6564]
 PERIOD = 0.005

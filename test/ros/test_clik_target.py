@@ -10,7 +10,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from targets import kernels, pose, tool
 
-from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
+from manip_dyn.ros import ClikTrackerNode
 
 BENT = [0.0, 0.6, 0.0, 1.2, 0.0, 0.8, 0.0]
 STEP = 0.02

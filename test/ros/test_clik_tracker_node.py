@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
 import manip_dyn as md
-from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
+from manip_dyn.ros import ClikTrackerNode
 
 CIRCLE = {
     "circle.center": [0.0, 0.4, 0.6],

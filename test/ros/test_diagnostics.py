@@ -3,8 +3,7 @@
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 
-from manip_dyn.ros.diagnostics import OK, Report, status_message
-from manip_dyn.ros.nodes.simulator import SimulatorNode
+from manip_dyn.ros import OK, Report, SimulatorNode, status_message
 
 
 def test_a_status_names_node_and_hardware_and_leaves_out_what_is_not_known(ros):

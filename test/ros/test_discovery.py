@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from harness import TIMEOUT
 
-from manip_dyn.core.files import share_directory
-from manip_dyn.ros.runtime.environment import PROFILES, RANGE, local_discovery
+from manip_dyn.ros import PROFILES, RANGE, local_discovery
 
 LISTENING = """
 import os, re
@@ -59,7 +58,7 @@ def test_a_node_listens_on_this_machine_only_unless_asked():
 
 
 def test_what_is_asked_for_is_obeyed():
-    profile = str(share_directory() / "config" / "discovery.xml")
+    profile = str(Path(__file__).parents[2] / "config" / "discovery.xml")
     closed = {RANGE: "LOCALHOST", **dict.fromkeys(PROFILES, profile)}
     assert (
         local_discovery({})

@@ -13,7 +13,7 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_goals import Client, trajectory
 from trajectory_msgs.msg import JointTrajectory
 
-from manip_dyn.ros.nodes.simulator import SimulatorNode
+from manip_dyn.ros import SimulatorNode
 
 BOTH, ZERO = ["joint_1", "joint_2"], [0.0, 0.0]
 SLOWLY = trajectory(BOTH, (60.0, [3.0, -3.0], ZERO))

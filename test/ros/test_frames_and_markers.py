@@ -12,9 +12,7 @@ from targets import kernels, pose, tool
 from visualization_msgs.msg import InteractiveMarkerControl
 
 import manip_dyn as md
-from manip_dyn.ros import targets
-from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
-from manip_dyn.ros.targets import RobotFrames
+from manip_dyn.ros import ClikTrackerNode, RobotFrames, targets
 
 BENT = [0.0, 0.6, 0.0, 1.2, 0.0, 0.8, 0.0]
 SERVO = ["-r", "~/target_twist:=/servo_node/delta_twist_cmds"]

@@ -6,11 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 import manip_dyn as md
-from manip_dyn.core.errors import ManipDynError
-from manip_dyn.ros import simulated_arm
-from manip_dyn.ros.simulated_arm import RESET_SETTLING, FreshCommands, sent_at
-from manip_dyn.simulation import Simulation, held
-from manip_dyn.simulation.commanded_arm import CommandedArm
+from manip_dyn import ManipDynError
+from manip_dyn.ros import RESET_SETTLING, FreshCommands, sent_at, simulated_arm
+from manip_dyn.simulation import CommandedArm, Simulation, held
 
 SECOND, PERIOD = 1_000_000_000, 1_000_000
 SAFE, PUSH = [1.0, -1.0], [3.0, 0.5]

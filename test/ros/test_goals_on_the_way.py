@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.control.continuity import MeasuredState
+from manip_dyn.control import MeasuredState
 from manip_dyn.planning.execution.time_scaling import Pace
-from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
-from manip_dyn.ros.planner.planned_motion import PlannedMotion
-from manip_dyn.ros.planner.planning_process.task import PreparedPlan
-from manip_dyn.ros.planner.replanning_lead import MARGIN, REMEMBERED, ReplanningLead
+from manip_dyn.ros import (
+    MARGIN,
+    REMEMBERED,
+    BangBangPlannerParameters,
+    PlannedMotion,
+    PreparedPlan,
+    ReplanningLead,
+)
 from manip_dyn.simulation import Simulation
 
 PERIOD = 2e-3

@@ -16,9 +16,8 @@ from std_srvs.srv import SetBool, Trigger
 from topic_system import TopicSystem
 
 import manip_dyn as md
-from manip_dyn.core.errors import ManipDynError
-from manip_dyn.ros.messages.joints import references_from
-from manip_dyn.ros.nodes.simulator import SimulatorNode
+from manip_dyn import ManipDynError
+from manip_dyn.ros import SimulatorNode, references_from
 
 ROBOT = md.load_robot("rr")
 START = [0.3, 0.5]

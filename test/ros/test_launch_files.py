@@ -8,13 +8,12 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.files import share_directory
-from manip_dyn.demo.launch_arguments import check_arguments, check_installed, description_of
-from manip_dyn.demo.scenarios import SCENARIOS, scenario
+from manip_dyn import ManipDynError
+from manip_dyn.demo import SCENARIOS, check_arguments, check_installed, description_of, scenario
 from manip_dyn.robot import load_robot
 
-LAUNCH, CONFIG = share_directory() / "launch", share_directory() / "config"
+SHARE = Path(__file__).parents[2]
+LAUNCH, CONFIG = SHARE / "launch", SHARE / "config"
 INSTALLED = (
     "rviz2",
     "robot_state_publisher",
@@ -111,7 +110,7 @@ def launched(monkeypatch, tmp_path):
         (index / package).touch()
         if package != "manip_dyn":
             (tmp_path / "share" / package).mkdir()
-    (tmp_path / "share" / "manip_dyn").symlink_to(share_directory())
+    (tmp_path / "share" / "manip_dyn").symlink_to(SHARE)
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
@@ -196,7 +195,7 @@ def test_the_simulator_is_hardware_of_ros2_control(robot, command, tmp_path, mon
     index = tmp_path / "share" / "ament_index" / "resource_index" / "packages"
     index.mkdir(parents=True)
     (index / "manip_dyn").touch()
-    (tmp_path / "share" / "manip_dyn").symlink_to(share_directory())
+    (tmp_path / "share" / "manip_dyn").symlink_to(SHARE)
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
     path = CONFIG / "ros2_control" / f"{robot}.urdf.xacro"
     arm = load_robot(path, xacro_args={"command": command})

@@ -6,13 +6,10 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
+from manip_dyn import ManipDynError
 from manip_dyn.clik import Pose
-from manip_dyn.core.errors import ManipDynError
-from manip_dyn.demo import runs
-from manip_dyn.demo.processes import RunFailedError
-from manip_dyn.demo.scenarios import SCENARIOS
-from manip_dyn.ros.monitors.motion import FreeLog, MotionLog
-from manip_dyn.ros.monitors.tracking import TrackingLog, first_whole_lap
+from manip_dyn.demo import SCENARIOS, RunFailedError, runs
+from manip_dyn.ros import FreeLog, MotionLog, TrackingLog, first_whole_lap
 
 PERIOD = 1_000_000
 

@@ -10,11 +10,10 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
-from manip_dyn.core.errors import ManipDynError
-from manip_dyn.demo.processes import perform_run
-from manip_dyn.demo.scenarios import Run, scenario
+from manip_dyn import ManipDynError
+from manip_dyn.demo import Run, perform_run, scenario
 from manip_dyn.multibody import MechanismSimulation, load_mechanism
-from manip_dyn.ros.nodes.mechanism import MechanismNode
+from manip_dyn.ros import MechanismNode
 
 PERIOD = 10_000_000
 """Control period, ns."""

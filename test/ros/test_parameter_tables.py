@@ -7,26 +7,28 @@ from pathlib import Path
 import pytest
 
 import manip_dyn as md
-from manip_dyn.core.errors import ManipDynError
+from manip_dyn import ManipDynError
 from manip_dyn.planning import Tuning
-from manip_dyn.ros.monitors.progress import MechanismMonitorParameters, MonitorParameters
-from manip_dyn.ros.nodes.parameter_tables import NODES, section
-from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, tuning_from
-from manip_dyn.ros.parameters.clik_tracker import (
+from manip_dyn.ros import (
+    KINDS,
+    BangBangPlannerParameters,
     ClikTrackerParameters,
     LawParameters,
-    settings_from,
-)
-from manip_dyn.ros.parameters.declaration import (
+    MechanismMonitorParameters,
+    MonitorParameters,
     Numbers,
+    PathParameters,
+    SimulatorParameters,
     default_of,
     group,
+    integrator_from,
     parameter,
     rows,
+    settings_from,
+    tuning_from,
     with_values,
 )
-from manip_dyn.ros.parameters.path import KINDS, PathParameters
-from manip_dyn.ros.parameters.simulator import SimulatorParameters, integrator_from
+from manip_dyn.ros.nodes.parameter_tables import NODES, section
 from manip_dyn.simulation import Integrator
 
 ALL = [*NODES.values(), MonitorParameters, MechanismMonitorParameters]

@@ -11,18 +11,17 @@ import pytest
 from harness import TIMEOUT
 from running import alive, wait_until
 
-from manip_dyn import clik
-from manip_dyn.core.errors import ManipDynError
-from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
-from manip_dyn.ros.parameters.common import robot_from
-from manip_dyn.ros.planner.planning_process import process as planning_process
-from manip_dyn.ros.planner.planning_process.goal_postures import (
+from manip_dyn import ManipDynError, clik
+from manip_dyn.ros import (
+    BangBangPlannerParameters,
     JointGoal,
     OutOfReachError,
+    PlanningProcess,
+    PlanningTask,
     PoseGoal,
+    robot_from,
 )
-from manip_dyn.ros.planner.planning_process.process import PlanningProcess
-from manip_dyn.ros.planner.planning_process.task import PlanningTask
+from manip_dyn.ros.planner.planning_process import process as planning_process
 
 PARAMETERS = BangBangPlannerParameters(robot="ibm7535", method="minimum_time")
 TASK = PlanningTask(PARAMETERS, JointGoal(np.zeros(2)), np.array([0.975, 0.0]))

@@ -3,16 +3,15 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from harness import TIMEOUT
 
-from manip_dyn.core.files import share_directory
-from manip_dyn.ros.nodes.security_policy import policy
-from manip_dyn.ros.start import NODES
+from manip_dyn.ros import policy, start
 
-POLICY = share_directory() / "config" / "sros2" / "manip_dyn.policy.xml"
+POLICY = Path(__file__).parents[2] / "config" / "sros2" / "manip_dyn.policy.xml"
 SIMULATOR = [
     sys.executable,
     "-m",
@@ -48,7 +47,7 @@ def test_the_policy_is_what_the_nodes_make():
 
 
 def test_every_node_has_an_enclave_and_no_rule_a_wildcard(profiles):
-    assert set(NODES) == set(profiles)
+    assert set(start.NODES) == set(profiles)
     assert "*" not in "".join(ElementTree.parse(POLICY).getroot().itertext())
 
 

@@ -15,13 +15,12 @@ from running import alive, wait_until
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.files import share_directory
-from manip_dyn.demo.processes import perform_run
-from manip_dyn.demo.scenarios import Run, scenario
-from manip_dyn.ros.runtime.execution import report_unraisable
+from manip_dyn import ManipDynError
+from manip_dyn.demo import Run, perform_run, scenario
+from manip_dyn.ros import report_unraisable
 
-CONFIG = share_directory() / "config"
+SHARE = Path(__file__).parents[2]
+CONFIG = SHARE / "config"
 
 
 def demo(*arguments, timeout=2.0 * TIMEOUT):
@@ -86,7 +85,7 @@ def test_singularity_is_passed_and_left():
 
 
 def test_any_urdf_draws_the_figure():
-    urdf = share_directory() / "urdf" / "pa10.urdf"
+    urdf = SHARE / "urdf" / "pa10.urdf"
     done = demo("panda_lissajous", "--urdf", str(urdf), "--json")
     assert done.returncode == 0, done.stderr
     refused = demo("pa10_circle", "--urdf", str(urdf))

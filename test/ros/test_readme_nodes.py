@@ -14,8 +14,7 @@ from sensor_msgs.msg import JointState
 from targets import tool
 
 import manip_dyn as md
-from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
-from manip_dyn.ros.nodes.simulator import SimulatorNode
+from manip_dyn.ros import ClikTrackerNode, SimulatorNode
 
 README = Path(md.__file__).parents[1] / "README.md"
 BLOCKS = re.findall(

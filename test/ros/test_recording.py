@@ -14,9 +14,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 import manip_dyn as md
-from manip_dyn.core.errors import ManipDynError
-from manip_dyn.ros.nodes.simulator import SimulatorNode
-from manip_dyn.ros.recorded_topics import EXPECTED_TOPICS, recorded_name
+from manip_dyn import ManipDynError
+from manip_dyn.ros import EXPECTED_TOPICS, SimulatorNode, recorded_name
 
 pytest.importorskip("mcap", reason="pip install 'manip_dyn[record]'")
 pytest.importorskip("rosbags", reason="pip install 'manip_dyn[record]'")
@@ -25,8 +24,7 @@ from manip_dyn.recording import Recorder, read
 from manip_dyn.recording import messages as make
 from manip_dyn.recording.messages import definition, deserialize, serialize
 from manip_dyn.recording.reader import PARAMETERS, MessageReader
-from manip_dyn.ros.lockstep_replay import check_recording
-from manip_dyn.ros.nodes.replayer import ReplayerNode
+from manip_dyn.ros import ReplayerNode, check_recording
 
 PERIODS = 250
 START = [0.3, -0.2]

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.ros.diagnostics import ERROR, OK, WARN
-from manip_dyn.ros.simulated_arm import HELD_SENTENCE, ArmFacts, beyond_limits, condition
+from manip_dyn.ros import ERROR, HELD_SENTENCE, OK, WARN, ArmFacts, beyond_limits, condition
 
 FAULT = ArmFacts(fault="the simulation of 'rr' diverged")
 OUTSIDE = ArmFacts(beyond=("W1 0.3 rad beyond its upper limit",))

@@ -14,7 +14,7 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import manip_dyn as md
-from manip_dyn.ros.nodes.simulator import SimulatorNode
+from manip_dyn.ros import SimulatorNode
 
 PERIOD = 1_000_000
 """Control period, ns."""

@@ -7,9 +7,8 @@ from harness import LATCHED
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from manip_dyn.core.errors import ManipDynError
-from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
-from manip_dyn.ros.nodes.simulator import SimulatorNode
+from manip_dyn import ManipDynError
+from manip_dyn.ros import BangBangPlannerNode, SimulatorNode
 
 SLEW_RATE, PERIOD = 250.0, 0.008
 

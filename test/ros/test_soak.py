@@ -7,11 +7,9 @@ import sys
 import pytest
 from harness import TIMEOUT
 
-from manip_dyn.core.errors import ManipDynError
-from manip_dyn.demo import runs
-from manip_dyn.demo.runs import ProgressLines, control_period, memory_growth, soak
-from manip_dyn.demo.scenarios import scenario
-from manip_dyn.ros.monitors.soak import SoakLog
+from manip_dyn import ManipDynError
+from manip_dyn.demo import ProgressLines, control_period, memory_growth, runs, scenario, soak
+from manip_dyn.ros import SoakLog
 
 MS = 1_000_000
 

@@ -13,10 +13,9 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 
 import manip_dyn as md
-from manip_dyn.core.errors import ManipDynError
-from manip_dyn.robot.geometry import LinkTree
-from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
-from manip_dyn.ros.nodes.simulator import SimulatorNode
+from manip_dyn import ManipDynError
+from manip_dyn.robot import LinkTree
+from manip_dyn.ros import ClikTrackerNode, SimulatorNode
 
 PERIOD = 1_000_000
 """Control period, ns."""

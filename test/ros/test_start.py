@@ -12,7 +12,7 @@ from harness import TIMEOUT
 from manip_dyn.core import cache as first_time
 from manip_dyn.core.cache import generated_module
 from manip_dyn.core.compiled import compiled
-from manip_dyn.ros.runtime.execution import rate_summary
+from manip_dyn.ros import rate_summary
 
 FRESH = True  # what is loaded first is what is interrupted
 SIGNAL_ITSELF = "import os, signal, sys, time\nnumber = signal.{}\n"

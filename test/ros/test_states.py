@@ -10,24 +10,25 @@ from harness import LATCHED
 from std_msgs.msg import Header
 
 import manip_dyn as md
-from manip_dyn.ros import diagnostics
-from manip_dyn.ros.diagnostics import (
+from manip_dyn.ros import (
     ERROR,
     OK,
     WARN,
+    PlannerStatus,
+    Progress,
+    RobotFrames,
+    TargetChecks,
+    TrackerFacts,
+    diagnostics,
     fastest_joint,
     joints_outside_limits,
+    state_of,
     state_rows,
 )
 from manip_dyn.ros.monitors import progress as monitor
-from manip_dyn.ros.monitors.progress import Progress
 from manip_dyn.ros.nodes import mechanism
 from manip_dyn.ros.planner import states as planner
-from manip_dyn.ros.planner.status import PlannerStatus
-from manip_dyn.ros.targets import RobotFrames
 from manip_dyn.ros.tracker import topics as tracker
-from manip_dyn.ros.tracker.targets import TargetChecks
-from manip_dyn.ros.tracker.topics import TrackerFacts, state_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "nodes.md").read_text().splitlines()
 FACTS = [

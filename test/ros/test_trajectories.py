@@ -8,8 +8,7 @@ import manip_dyn as md
 pytest.importorskip("trajectory_msgs")
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from manip_dyn.ros.messages.geometry import to_nanoseconds
-from manip_dyn.ros.messages.trajectories import timed_trajectory, waypoints_from
+from manip_dyn.ros import timed_trajectory, to_nanoseconds, waypoints_from
 
 pytestmark = pytest.mark.ros
 POINTS = np.array([[0.2, -0.8], [0.9, 0.3], [0.1, 1.2]])

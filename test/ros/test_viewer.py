@@ -7,11 +7,10 @@ from harness import Ros
 from sensor_msgs.msg import JointState
 
 import manip_dyn as md
-from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
-from manip_dyn.ros.nodes.simulator import SimulatorNode
+from manip_dyn.ros import BangBangPlannerNode, SimulatorNode
 
 pytest.importorskip("viser", reason="no viser; expected pip install 'manip_dyn[view]'")
-from manip_dyn.ros.nodes.viewer import ViewerNode
+from manip_dyn.ros import ViewerNode
 
 pytestmark = [
     pytest.mark.ros,

@@ -11,13 +11,16 @@ from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 
 import manip_dyn as md
-from manip_dyn.demo.processes import await_watcher, watched_run
-from manip_dyn.demo.scenarios import scenario
-from manip_dyn.ros.messages.markers import Markers
-from manip_dyn.ros.messages.trajectories import trajectory_from
-from manip_dyn.ros.nodes.simulator import SimulatorNode
-from manip_dyn.ros.viewer_subscriptions import figure_of, marker_coordinates, planned_trail
-from manip_dyn.viewer.figures import mechanism_figure, robot_figure
+from manip_dyn.demo import await_watcher, scenario, watched_run
+from manip_dyn.ros import (
+    Markers,
+    SimulatorNode,
+    figure_of,
+    marker_coordinates,
+    planned_trail,
+    trajectory_from,
+)
+from manip_dyn.viewer import mechanism_figure, robot_figure
 
 pytestmark = pytest.mark.ros
 

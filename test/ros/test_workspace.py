@@ -14,7 +14,7 @@ import pytest
 from harness import TIMEOUT
 from sensor_msgs.msg import JointState
 
-from manip_dyn.demo.scenarios import ANY_ROBOT, SCENARIOS, scenario
+from manip_dyn.demo import ANY_ROBOT, SCENARIOS, scenario
 
 ROOT = Path(__file__).parents[2]
 LAUNCH = sorted(path.name.removesuffix(".launch.py") for path in (ROOT / "launch").glob("*.py"))

@@ -13,7 +13,7 @@ from faults.case import OK, WARN, Case
 from faults.graph import PERIOD, Graph
 from faults.processes import STOPS, Many, Processes
 from manip_dyn.multibody import load_mechanism
-from manip_dyn.ros.messages.markers import coordinates
+from manip_dyn.ros import coordinates
 
 NAME = "slider_crank"
 NODE = {"mechanism": NAME, "control_period": PERIOD}

@@ -15,8 +15,8 @@ from faults.case import OK, Case
 from faults.commands import FULL
 from faults.graph import ARM, Graph
 from faults.processes import Many, Processes
-from manip_dyn.core.errors import ManipDynError
-from manip_dyn.ros.nodes.simulator import SimulatorNode
+from manip_dyn import ManipDynError
+from manip_dyn.ros import SimulatorNode
 
 SMALL = ARM | {"robot": "one_link_vertical", "initial_position": [0.5]}
 

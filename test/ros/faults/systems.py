@@ -16,9 +16,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 import manip_dyn as md
 from faults.graph import ARM, PERIOD, REST, ROBOT, START, Graph
-from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
-from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
-from manip_dyn.ros.nodes.simulator import SimulatorNode
+from manip_dyn.ros import BangBangPlannerNode, ClikTrackerNode, SimulatorNode
 
 GOAL = [0.7, 0.1]
 BENT, BENT_TOO = [0.7, 0.9], [0.5, 1.1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import manip_dyn as md
-from manip_dyn.control.joint_drives import Brake
+from manip_dyn.control import Brake
 
 SAME = 1e-6
 """Relative difference of efforts that are the same."""
