@@ -1,4 +1,4 @@
-"""Arguments of the launch files: checked, and the robot that they select."""
+"""Checks of launch arguments, and the robot that they select."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ def check_arguments(
     command: Sequence[str],
     files: Collection[str],
 ) -> None:
-    """Refuse launch arguments that nobody knows, or that would change nothing.
+    """Raise if a launch argument is unknown or has no effect in the scenario.
 
     Args:
         scenario: The scenario.
-        values: What holds, for every argument that is known.
-        argv: What stood behind the launch file on the command line, as ``NAME:=VALUE``.
-        command: The whole command line: where another package's launch file was started, which
-            includes ours, its own arguments are none of our business.
-        files: Names of our launch files.
+        values: The value of every known launch argument.
+        argv: The words after the launch file on the command line, as ``NAME:=VALUE``.
+        command: The whole command line. If it starts a launch file of another package that
+            includes one of ours, unknown arguments are not checked.
+        files: Names of the launch files of this package.
 
     Raises:
-        ManipDynError: With the first that is refused.
+        ManipDynError: At the first invalid argument.
     """
     for name, value in check_known(values, argv, command, files).items():
         if values[name] != value:
@@ -57,39 +57,42 @@ def check_arguments(
 def check_known(
     names: Collection[str], argv: Sequence[str], command: Sequence[str], files: Collection[str]
 ) -> dict[str, str]:
-    """Return the arguments that our launch files were given; refuse unknown ones.
+    """Return the launch arguments on the command line as {name: value}.
 
-    What it takes is described at `check_arguments`.
+    See `check_arguments` for the arguments.
+
+    Raises:
+        ManipDynError: If one of them is unknown.
     """
     if not any(Path(word).name in files for word in command):
         return {}
-    given = dict(word.split(":=", 1) for word in argv if ":=" in word)
-    for name in given:
+    arguments = dict(word.split(":=", 1) for word in argv if ":=" in word)
+    for name in arguments:
         if name not in names:
             raise ManipDynError(f"launch argument '{name}' is unknown{closest(name, names)}")
-    return given
+    return arguments
 
 
 def description_of(values: Mapping[str, str]) -> tuple[str, str]:
     """Return the URDF and the root link of the robot that the nodes move.
 
     Args:
-        values: The launch arguments; what they leave empty is what their params_file says.
+        values: The launch arguments; empty ones are read from the parameters file.
     """
-    told = read_yaml(Path(values["params_file"]), _first_robot)
-    source = values["urdf"] or told.get("robot", "pa10")
-    tip = values["tip"] or ("" if values["urdf"] else told.get("tip", ""))
-    lock = lock_from(told.get("lock", ""))
-    arguments = values["xacro_arguments"] or told.get("xacro_arguments", "")
+    settings = read_yaml(Path(values["params_file"]), _first_robot)
+    source = values["urdf"] or settings.get("robot", "pa10")
+    tip = values["tip"] or ("" if values["urdf"] else settings.get("tip", ""))
+    lock = lock_from(settings.get("lock", ""))
+    arguments = values["xacro_arguments"] or settings.get("xacro_arguments", "")
     robot = load_robot(source, lock, tip or None, xacro_args=xacro_arguments_from(arguments))
     return robot.urdf, robot.base
 
 
 def check_installed(what: str, *packages: str) -> None:
-    """Refuse to begin without packages that only a ROS installation has."""
+    """Raise if a package is missing that only a ROS installation provides."""
     prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
     for package in packages:
-        if not any(Path(each, "share", package).is_dir() for each in prefixes if each):
+        if not any(Path(prefix, "share", package).is_dir() for prefix in prefixes if prefix):
             raise ManipDynError(
                 f"{what} needs package '{package}', which is not installed; expected it from a "
                 f"ROS installation: apt install ros-jazzy-{package.replace('_', '-')}"
@@ -97,6 +100,6 @@ def check_installed(what: str, *packages: str) -> None:
 
 
 def _first_robot(content: Any) -> dict[str, Any]:
-    """Return the parameters of the first node that has any about a robot."""
+    """Return the parameters of the first node with a parameter `robot`."""
     nodes = [node.get("ros__parameters", {}) for node in content.values()]
-    return next((each for each in nodes if "robot" in each), {})
+    return next((node for node in nodes if "robot" in node), {})

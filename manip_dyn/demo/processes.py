@@ -27,16 +27,16 @@ STOP_TIMEOUT = 5.0
 
 
 class NodeProcess:
-    """A node as a process of its own, logging into a file."""
+    """A node in a separate process with a log file."""
 
     def __init__(self, name: str, arguments: list[str], folder: Path):
         """Start a node with arguments in the namespace of this demo."""
         command = [sys.executable, "-m", "manip_dyn.ros.start", "--owned", name, "--ros-args"]
-        # A namespace of its own: nodes that already run in this domain do not mix in.
+        # A separate namespace: nodes that already run in this domain do not interfere.
         command += ["-r", f"__ns:=/demo_{os.getpid()}", *arguments]
         self.name = name
         self._log = folder / f"{name}.log"
-        # Nothing is written into this pipe: it ends with this process, however that ends.
+        # Nothing is written into this pipe. It closes when this process ends, even by SIGKILL.
         reading, self._owner = os.pipe()
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
@@ -51,8 +51,8 @@ class NodeProcess:
         return self.process.stdout
 
     def stop_and_read(self) -> bytes:
-        """End the node and return what it still said on standard output."""
-        self.ask_to_end()
+        """End the node and return the rest of its standard output."""
+        self.interrupt()
         try:
             return self.process.communicate(timeout=STOP_TIMEOUT)[0]
         except subprocess.TimeoutExpired:
@@ -62,7 +62,7 @@ class NodeProcess:
             self._disown()
 
     def wait_or_kill(self, timeout: float) -> None:
-        """Wait until it has ended; end it after so many s."""
+        """Wait until the process has ended; kill it after `timeout` s."""
         try:
             self.process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -76,67 +76,65 @@ class NodeProcess:
             os.close(self._owner)
             self._owner = -1
 
-    def ask_to_end(self) -> None:
-        """Send SIGINT, if it has not ended."""
+    def interrupt(self) -> None:
+        """Send SIGINT if the process still runs."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
 
-    def last_words(self) -> str:
+    def log_tail(self) -> str:
         """Return the end of the node's log."""
         lines = self._log.read_text(errors="replace").strip().splitlines()
-        return " | ".join(lines[-5:]) or "(it said nothing)"
+        return " | ".join(lines[-5:]) or "(its log is empty)"
 
 
 def stop_all(nodes: Iterable[NodeProcess]) -> None:
-    """End the nodes by SIGINT, by SIGKILL after a while; never leave one behind."""
+    """End all nodes: by SIGINT, after `STOP_TIMEOUT` by SIGKILL."""
     nodes = list(nodes)
     for node in nodes:
-        node.ask_to_end()
+        node.interrupt()
     deadline = time.monotonic() + STOP_TIMEOUT
     for node in nodes:
         node.wait_or_kill(max(0.0, deadline - time.monotonic()))
 
 
 WATCHER_TIMEOUT = 20.0
-"""Wall time for which the arm waits for somebody who opens the page, s."""
+"""Wall time for which the arm waits until the page is opened, s."""
 
 
 def watched_run(scenario: Scenario) -> str:
-    """Return the run of a scenario that people can follow: in real time, else its first."""
+    """Return the run of a scenario to view: the one in real time, or else the first."""
     labels = [run.label for run in scenario.runs]
     return "real_time" if "real_time" in labels else labels[0]
 
 
 def await_watcher(output: IO[bytes]) -> None:
-    """Print where the page is, from what the viewer says; return once somebody looks.
-
-    Or after a while: the arm need not wait for ever.
+    """Print the address of the page; return when it is opened or after `WATCHER_TIMEOUT`.
 
     Args:
-        output: The viewer's standard output; what it says later is read and forgotten.
+        output: The viewer's standard output; later lines are read and discarded.
     """
-    said: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+    messages: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
 
     def read() -> None:
         for line in output:
-            said.put(json.loads(line))
-        said.put(None)  # it ended, which the supervisor finds out
+            messages.put(json.loads(line))
+        messages.put(None)  # the viewer ended; `perform_run` reports it
 
     threading.Thread(target=read, daemon=True).start()
-    content = said.get()
+    content = messages.get()
     if content is None:
         return
     print(f"  open {content['url']} (waiting {WATCHER_TIMEOUT:g} s for it)", flush=True)
     try:
-        said.get(timeout=WATCHER_TIMEOUT)
+        messages.get(timeout=WATCHER_TIMEOUT)
     except queue.Empty:
-        print("  nobody looks yet; the arm begins", flush=True)
+        print("  the page is not open yet; the run starts", flush=True)
 
 
 def wait_for_interrupt(
     summary: dict[str, Any], processes: Sequence[subprocess.Popen[bytes]]
 ) -> None:
-    """Let the nodes go on until Ctrl-C, or until all of them have ended."""
+    """Wait until Ctrl-C or until all nodes have ended."""
     print(f"  measured: {len(summary)} values; the page stays until Ctrl-C", flush=True)
     try:
         while any(process.poll() is None for process in processes):
@@ -147,38 +145,38 @@ def wait_for_interrupt(
 
 RECORDER = "recorder"
 RECORDER_TIMEOUT = 10.0
-"""Wall time for which nodes wait to be heard by it before anything moves, s."""
+"""Wall time for which nodes wait for the recorder before they start, s."""
 
 
 class RunRecorder:
-    """A recorder that listens before the nodes begin.
+    """A recorder that is ready before the nodes start.
 
     Attributes:
-        file: The file that it writes.
+        file: The MCAP file that it writes.
     """
 
     def __init__(self, file: str, folder: Path):
-        """Start it and wait until it listens.
+        """Start the recorder and wait until it is ready.
 
         Raises:
-            ManipDynError: If it cannot: the file is there, or cannot be written.
+            ManipDynError: If the file exists or cannot be written.
         """
         self.file = file
         self._process = NodeProcess(RECORDER, ["-p", f"file:={Path(file).resolve()}"], folder)
         line = self._process.output.readline()
         if not line:
             self._process.process.wait()
-            raise ManipDynError(_sentence(self._process.last_words()))
+            raise ManipDynError(_sentence(self._process.log_tail()))
 
     def end(self) -> dict[str, Any]:
-        """Stop it and return what it recorded, or as ``recording_failed`` why it could not."""
+        """Stop the recorder and return its message counts, or a reason as ``recording_failed``."""
         if self._process.output.closed:
             return {}
         alive = self._process.process.poll() is None
-        told = self._process.stop_and_read()
-        if not alive or not told:
-            return {"recording_failed": _sentence(self._process.last_words())}
-        content = json.loads(told.splitlines()[-1])
+        output = self._process.stop_and_read()
+        if not alive or not output:
+            return {"recording_failed": _sentence(self._process.log_tail())}
+        content = json.loads(output.splitlines()[-1])
         lost = sum(content["lost"].values())
         return {
             "recorded_messages": content["messages"],
@@ -187,28 +185,28 @@ class RunRecorder:
 
 
 def awaiting_recorder(run: Run, nodes: Sequence[str]) -> Run:
-    """Return the run with nodes that begin when the recorder hears them."""
-    given = tuple((node, "await_recorder", str(RECORDER_TIMEOUT)) for node in nodes)
-    return run._replace(overrides=run.overrides + given)
+    """Return the run with nodes that wait for the recorder before they start."""
+    waits = tuple((node, "await_recorder", str(RECORDER_TIMEOUT)) for node in nodes)
+    return run._replace(overrides=run.overrides + waits)
 
 
 def _sentence(words: str) -> str:
-    """Return the last line of a log without what the logger puts before it."""
+    """Return the last line of a log without the logger's prefix."""
     return words.rpartition(" | ")[2].rpartition("]: ")[2]
 
 
 class RunFailedError(ManipDynError):
-    """A run did not come to its end: a node died, or time ran out.
+    """A run did not finish: a node died or the timeout elapsed.
 
     Attributes:
-        recorded: What became of its recording, as in the summary of one that did.
+        recorded: The recording's entries of the summary, as in one of a finished run.
     """
 
     recorded: Mapping[str, Any] = MappingProxyType({})
 
 
 Watch = Callable[[dict[str, Any], Mapping[str, int]], None]
-"""Takes a sample that the monitor says now and then, and the process of each node."""
+"""Callback with a sample of the monitor and the process id of each node."""
 
 
 def perform_run(
@@ -222,13 +220,13 @@ def perform_run(
     """Run the nodes of `scenario` and return the monitor's summary.
 
     Args:
-        scenario: What to run.
-        run: Which of its runs.
-        progress: Takes the part of the run that is over.
-        watch: Takes samples.
-        record: A new MCAP file for all messages; one that cannot be written disturbs nothing, and
-            is told in the summary under ``recording_failed``.
-        view: Whether a page in the browser shows the nodes, which then go on until Ctrl-C.
+        scenario: The scenario.
+        run: The run of the scenario.
+        progress: Callback with the finished fraction of the run.
+        watch: Callback with the samples of the monitor.
+        record: A new MCAP file for all messages. A failed recording does not affect the run; the
+            summary contains the reason as ``recording_failed``.
+        view: Whether to show the nodes on a page in the browser until Ctrl-C.
 
     Raises:
         RunFailedError: If a node dies or the run takes longer than its timeout.
@@ -259,16 +257,16 @@ def perform_run(
                 elif "summary" in content:
                     summary = content["summary"]
                     if view:
-                        wait_for_interrupt(summary, [each.process for each in nodes.values()])
+                        wait_for_interrupt(summary, [node.process for node in nodes.values()])
                     return summary | ({} if recorder is None else recorder.end())
-            raise RunFailedError(f"the monitor ended without a summary: {monitor.last_words()}")
+            raise RunFailedError(f"the monitor ended without a summary: {monitor.log_tail()}")
         except RunFailedError as error:
             error.recorded = {} if recorder is None else recorder.end()
             raise
         finally:
             stop_all(list(nodes.values()))
             if recorder is not None and (failed := recorder.end().get("recording_failed")):
-                # Only an interrupted run comes here with a recorder that has not ended.
+                # Only an interrupted run has a recorder that has not ended.
                 print(f"manip_dyn: {failed}", file=sys.stderr)
 
 
@@ -278,7 +276,7 @@ class ScenarioNode(NodeProcess):
     def __init__(self, name: str, scenario: Scenario, run: Run, folder: Path):
         """Start `manip_dyn.ros.nodes.<name>`: the scenario's file, the run's overrides."""
         arguments: list[str] = []
-        if name != "viewer":  # whose parameters are nobody's business but the user's
+        if name != "viewer":  # no scenario sets parameters of the viewer
             arguments += ["--params-file", str(scenario.params_file)]
         for node, parameter, value in run.overrides:
             if node == name:
@@ -287,7 +285,7 @@ class ScenarioNode(NodeProcess):
 
 
 def isolate() -> None:
-    """Keep the nodes on this machine, soon discovered; let signals stop them as Ctrl-C does."""
+    """Limit discovery of the nodes to this machine; treat SIGTERM and SIGHUP like Ctrl-C."""
     if importlib.util.find_spec("rclpy") is None:
         raise ManipDynError(
             "the demo needs rclpy; expected a sourced ROS 2 or pip install 'manip_dyn[ros]'"
@@ -303,7 +301,7 @@ def isolate() -> None:
 def _monitor_lines(
     nodes: Mapping[str, NodeProcess], monitor: NodeProcess, run: Run, deadline: float
 ) -> Iterator[dict[str, Any]]:
-    """Yield the monitor's JSON lines while all nodes live and the deadline is not reached."""
+    """Yield the monitor's JSON lines while all nodes run, until the deadline."""
     lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
     def read() -> None:
@@ -325,7 +323,7 @@ def _monitor_lines(
             if node is not monitor and node.process.poll() is not None:
                 raise RunFailedError(
                     f"node '{node.name}' ended with exit code {node.process.returncode}: "
-                    f"{node.last_words()}"
+                    f"{node.log_tail()}"
                 )
         if time.monotonic() > deadline:
             raise RunFailedError(f"the run did not finish within {run.timeout:g} s")

@@ -22,17 +22,17 @@ from manip_dyn.recording.recorder import check_new
 
 REPORT_EVERY = 0.25
 VIEWED_SCENARIO = "ibm7535_minimum_time"
-"""What is shown where no scenario is named."""
+"""The scenario to view if none is named."""
 
 
 class ProgressDisplay(Protocol):
     """Shows how far a run is."""
 
     def __call__(self, fraction: float) -> None:
-        """Show a part of 1."""
+        """Show the finished fraction of the run."""
 
     def close(self) -> None:
-        """Leave it as it is."""
+        """Finish the display."""
 
 
 def demo(
@@ -49,19 +49,19 @@ def demo(
     """Run scenarios, by default three headline runs; return 0 if all stayed within bounds.
 
     Args:
-        name: Scenario, or None for the headline runs, or for all.
+        name: Scenario; None: the headline runs, or all runs if `everything`.
         mode: Label of the only run to perform, or None for all.
         as_json: Print one JSON object instead of progress and a table.
-        urdf: Robot for a scenario that takes any.
+        urdf: Robot for the scenario that accepts any robot.
         tip: Its tool link.
-        everything: Whether all runs of all scenarios are meant where none is named.
+        everything: Whether to perform all runs of all scenarios if none is named.
         view: Show one run on a page in the browser, until Ctrl-C.
         record: MCAP file for all messages of a run; with several runs, one for each, whose names
             end in scenario and run.
-        progress: Returns what shows how far the run of a title is; None: a line per quarter.
+        progress: Returns the progress display of a run with this title; None: `ProgressLines`.
     """
     if urdf is not None and name is None:
-        raise ManipDynError(f"a URDF is given without a scenario; expected {ANY_ROBOT}")
+        raise ManipDynError(f"urdf requires the scenario {ANY_ROBOT}, got none")
     if view:
         check_installed(("viser",), "viewing needs", "view")
         name = name or VIEWED_SCENARIO
@@ -69,23 +69,23 @@ def demo(
     chosen = SCENARIOS if name is None else (scenario(name),)
     _check_mode(mode, chosen)
     runs = [
-        (each.with_robot(urdf, tip), run.label)
-        for each in chosen
-        for run in each.runs
+        (selected.with_robot(urdf, tip), run.label)
+        for selected in chosen
+        for run in selected.runs
         if run.label == mode or (mode is None and (run.headline or name or everything))
     ]
     jobs = []
-    for each, label in runs:
-        run = next(run for run in each.runs if run.label == label)
-        file = _file_of(record, each, run) if record and len(runs) > 1 else record
+    for selected, label in runs:
+        run = next(run for run in selected.runs if run.label == label)
+        file = _file_of(record, selected, run) if record and len(runs) > 1 else record
         if file:
             check_new(file)
-        jobs.append((each, run, file))
+        jobs.append((selected, run, file))
     isolate()
     summaries: dict[str, dict[str, Any]] = {}
-    for each, run, file in jobs:
-        summaries.setdefault(each.name, {})[run.label] = _perform(
-            each, run, as_json, file, progress or ProgressLines, view
+    for selected, run, file in jobs:
+        summaries.setdefault(selected.name, {})[run.label] = _perform(
+            selected, run, as_json, file, progress or ProgressLines, view
         )
         if file and not as_json:
             print(f"  {'recording':<30} {file}")
@@ -110,40 +110,40 @@ def _summaries(summaries: dict[str, dict[str, Any]]) -> Iterator[dict[str, Any]]
         yield from runs.values()
 
 
-def _file_of(record: str, each: Scenario, run: Run) -> str:
-    """Return the file for one of several runs."""
+def _file_of(record: str, selected: Scenario, run: Run) -> str:
+    """Return the name of the recording of one of several runs."""
     file = Path(record)
-    return str(file.with_name(f"{file.stem}-{each.name}-{run.label}{file.suffix}"))
+    return str(file.with_name(f"{file.stem}-{selected.name}-{run.label}{file.suffix}"))
 
 
 def _hint(shown: Collection[str]) -> str:
-    """Return how to see what was not shown."""
-    others = ", ".join(each.name for each in SCENARIOS if each.name not in shown)
+    """Return a hint with the scenarios that were not shown."""
+    names = ", ".join(item.name for item in SCENARIOS if item.name not in shown)
     return (
-        f"\nThere is more: {others}.\nOne of them: manip_dyn demo NAME (make demo ARGS=NAME); "
-        "every run of all: manip_dyn demo --all (make demo ARGS=--all)"
+        f"\nOther scenarios: {names}.\nTo run one: manip_dyn demo NAME (make demo ARGS=NAME); "
+        "to run all: manip_dyn demo --all (make demo ARGS=--all)"
     )
 
 
 def _check_mode(mode: str | None, chosen: tuple[Scenario, ...]) -> None:
-    labels = [run.label for each in chosen for run in each.runs]
+    labels = [run.label for selected in chosen for run in selected.runs]
     if mode is not None and mode not in labels:
         raise ManipDynError(f"mode '{mode}' is unknown{closest(mode, labels)}")
 
 
 def _perform(
-    each: Scenario,
+    selected: Scenario,
     run: Run,
     quiet: bool,
     record: str | None,
     begin: Callable[[str], ProgressDisplay],
     view: bool,
 ) -> dict[str, Any]:
-    show = NoProgress() if quiet else begin(f"\n{each.name} / {run.label}: {run.title}")
+    show = NoProgress() if quiet else begin(f"\n{selected.name} / {run.label}: {run.title}")
     try:
-        summary = perform_run(each, run, show, record=record, view=view)
+        summary = perform_run(selected, run, show, record=record, view=view)
     except RunFailedError as error:
-        print(f"manip_dyn: {each.name} / {run.label}: {error}", file=sys.stderr)
+        print(f"manip_dyn: {selected.name} / {run.label}: {error}", file=sys.stderr)
         return {"success": False, "reason": str(error), **error.recorded}
     finally:
         show.close()
@@ -154,31 +154,31 @@ def _perform(
 
 
 class ProgressLines:
-    """A line per quarter of a run."""
+    """Progress display that prints a line per quarter of a run."""
 
     def __init__(self, title: str):
-        """Say what runs."""
+        """Print the title of the run."""
         print(title, flush=True)
         self._next = REPORT_EVERY
 
     def __call__(self, fraction: float) -> None:
-        """Say how far it is."""
+        """Print the progress if another quarter is finished."""
         if fraction >= self._next:
             print(f"  {100 * fraction:3.0f} %", flush=True)
             self._next = (fraction // REPORT_EVERY + 1) * REPORT_EVERY
 
     def close(self) -> None:
-        """End nothing."""
+        """Do nothing."""
 
 
 class NoProgress:
-    """Nothing: what programs read has no bars."""
+    """Progress display for JSON output: none."""
 
     def __call__(self, fraction: float) -> None:
-        """Show nothing."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """End nothing."""
+        """Do nothing."""
 
 
 def _print_table(summary: dict[str, Any], bounds: dict[str, float]) -> None:
@@ -190,9 +190,9 @@ def _print_table(summary: dict[str, Any], bounds: dict[str, float]) -> None:
 
 SOAK_SCENARIO = "pa10_dynamic_circle"
 WARM_UP = 0.2
-"""Share of a run after which memory should not grow any more."""
+"""Fraction of a run after which memory must not grow any more."""
 SOAK_BOUNDS = {"rate_error": 1e-4, "lost_states": 0, "memory_growth": 0.02}
-"""Most that a good run has: of the rate, of states, and of memory after the warm-up."""
+"""Upper bounds of a successful soak; memory counts after the warm-up."""
 MIB = 1 / 1024
 
 
@@ -202,13 +202,13 @@ def soak(
     begin: Callable[[str], ProgressDisplay],
     log: str | None = None,
 ) -> dict[str, Any]:
-    """Run a scenario's nodes in real time and return what was measured.
+    """Run a scenario's nodes in real time and return the measurements.
 
     Args:
         name: A scenario that has a simulator and runs in real time; None: the PA-10 on its circle.
         duration: Wall time, s.
-        begin: Returns what shows how far the run of a title is.
-        log: File for the samples of every second, as JSON, beside the summary.
+        begin: Returns the progress display of a run with this title.
+        log: JSON file for the summary and the samples of every second.
 
     Raises:
         ManipDynError: If the scenario cannot be soaked, a node dies, or the file cannot be
@@ -216,21 +216,22 @@ def soak(
     """
     positive("soak", duration)
     chosen = scenario(name or SOAK_SCENARIO)
-    found = next((run for run in chosen.runs if run.label == "real_time"), None)
-    if found is None or chosen.nodes != ("simulator", "clik_tracker"):
+    real_time = next((run for run in chosen.runs if run.label == "real_time"), None)
+    if real_time is None or chosen.nodes != ("simulator", "clik_tracker"):
         raise ManipDynError(
             f"scenario '{chosen.name}' has no tracked arm in real time; expected "
-            f"{SOAK_SCENARIO}, or none for it"
+            f"{SOAK_SCENARIO} or no name"
         )
     measured = {"measure": "soak", "duration": float(duration), "period": control_period(chosen)}
     overrides = tuple(("monitor", key, str(value)) for key, value in measured.items())
-    run = found._replace(overrides=found.overrides + overrides, timeout=duration + found.timeout)
+    timeout = duration + real_time.timeout
+    run = real_time._replace(overrides=real_time.overrides + overrides, timeout=timeout)
     isolate()
     samples: list[dict[str, Any]] = []
     stolen_before = stolen_time()
 
     def watch(sample: dict[str, Any], processes: Mapping[str, int]) -> None:
-        sample["memory_MiB"] = {each: resident_memory(pid) for each, pid in processes.items()}
+        sample["memory_MiB"] = {node: resident_memory(pid) for node, pid in processes.items()}
         sample["stolen_s"], sample["load"] = stolen_time() - stolen_before, os.getloadavg()[0]
         samples.append(sample)
 
@@ -250,14 +251,14 @@ def soak(
 
 
 def control_period(chosen: Scenario) -> float:
-    """Return the time between joint states that the scenario's file gives its simulator, s."""
+    """Return the control period of the simulator in the scenario's parameters file, s."""
     content = read_yaml(chosen.params_file, lambda content: content)
-    told = next(value for key, value in content.items() if key.endswith("/simulator"))
-    return float(told["ros__parameters"]["control_period"])
+    simulator = next(value for key, value in content.items() if key.endswith("/simulator"))
+    return float(simulator["ros__parameters"]["control_period"])
 
 
 def run_conditions(name: str, run: Run) -> dict[str, Any]:
-    """Return what was run, and on what."""
+    """Return the conditions of a run: its names, Python, cores and load."""
     return {
         "scenario": name,
         "run": run.label,
@@ -274,7 +275,7 @@ def resident_memory(pid: int) -> float:
 
 
 def stolen_time() -> float:
-    """Return for how long the host of a virtual machine ran others instead, s, over all cores.
+    """Return the time for which the host of a virtual machine did not run it, s, over all cores.
 
     It counts from the machine's start (`steal` of proc(5)). No process of the machine, whatever
     its priority, runs on a core in that time.
@@ -284,13 +285,13 @@ def stolen_time() -> float:
 
 
 def memory_growth(samples: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the memory of each node after the warm-up and at the end, and how fast it grew."""
+    """Return each node's memory after the warm-up and at the end, and its growth rate."""
     end = samples[-1]["time_s"]
-    late = [each for each in samples if each["time_s"] >= WARM_UP * end]
-    times = np.array([each["time_s"] for each in late]) / 3600.0
+    late = [sample for sample in samples if sample["time_s"] >= WARM_UP * end]
+    times = np.array([sample["time_s"] for sample in late]) / 3600.0
     result: dict[str, Any] = {"memory_growth": 0.0}
     for node in sorted(late[-1]["memory_MiB"]):
-        sizes = np.array([each["memory_MiB"].get(node, np.nan) for each in late])
+        sizes = np.array([sample["memory_MiB"].get(node, np.nan) for sample in late])
         slope = float(np.polyfit(times, sizes, 1)[0]) if len(late) > 1 else 0.0
         result[f"{node}_memory_MiB"] = [float(sizes[0]), float(sizes[-1])]
         result[f"{node}_memory_growth_MiB_per_h"] = slope
@@ -312,7 +313,7 @@ def soak_command(
     log: str | None,
     progress: Callable[[str], ProgressDisplay] = ProgressLines,
 ) -> int:
-    """Run a soak, print what it found; return 0 if it stayed within its bounds."""
+    """Run a soak and print the result; return 0 if it stayed within its bounds."""
     try:
         result = soak(name, duration, (lambda _: NoProgress()) if as_json else progress, log)
     except RunFailedError as error:

@@ -1,4 +1,4 @@
-"""The scenarios: which nodes run with which parameters file, and what counts as success."""
+"""Demo scenarios: nodes, parameters files, runs and their bounds."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Run(NamedTuple):
 
     Attributes:
         label: Key in the summary.
-        title: What it shows.
-        overrides: (node, parameter, value) set beside the parameters file.
-        bounds: Largest value that a good run has, by key of its summary.
+        title: Description that is printed.
+        overrides: (node, parameter, value) set in addition to the parameters file.
+        bounds: Largest value of a successful run, by key of its summary.
         timeout: Wall time after which the run has failed, s.
-        headline: Whether it is among the few that run where no scenario is named.
+        headline: Whether it runs if no scenario is named.
     """
 
     label: str
@@ -33,12 +33,12 @@ class Scenario(NamedTuple):
     """A scenario: its nodes and runs. Its parameters file is ``config/<name>.yaml``.
 
     Attributes:
-        name: Its name.
-        nodes: Which nodes it starts.
-        runs: What it shows.
-        any_robot: Whether its bounds hold for any robot, and not for its own alone.
-        monitor: Which node measures it.
-        view: Which RViz file in config/ shows it.
+        name: The name.
+        nodes: The nodes that it starts.
+        runs: The runs.
+        any_robot: Whether the bounds hold for any robot, not only the one in its file.
+        monitor: The node that measures the run.
+        view: The RViz file in config/.
     """
 
     name: str
@@ -50,24 +50,24 @@ class Scenario(NamedTuple):
 
     @property
     def params_file(self) -> Path:
-        """The standard ROS 2 parameters file that launch uses too."""
+        """The ROS 2 parameters file, shared with the launch file."""
         return share_directory() / "config" / f"{self.name}.yaml"
 
     def with_robot(self, urdf: str | None = None, tip: str | None = None) -> Scenario:
         """Return the scenario with a URDF and tool link in all its nodes.
 
         Raises:
-            ManipDynError: If one is given and it has a robot of its own.
+            ManipDynError: If a robot is given and the scenario has a fixed robot.
         """
         robot = tuple((key, value) for key, value in (("robot", urdf), ("tip", tip)) if value)
         if not robot:
             return self
         if not self.any_robot:
             raise ManipDynError(
-                f"scenario '{self.name}' has a robot of its own; a URDF is for {ANY_ROBOT}"
+                f"scenario '{self.name}' has a fixed robot; a URDF requires {ANY_ROBOT}"
             )
-        given = tuple((node, *pair) for node in ("monitor", *self.nodes) for pair in robot)
-        runs = tuple(run._replace(overrides=run.overrides + given) for run in self.runs)
+        overrides = tuple((node, *pair) for node in ("monitor", *self.nodes) for pair in robot)
+        runs = tuple(run._replace(overrides=run.overrides + overrides) for run in self.runs)
         return self._replace(runs=runs)
 
 
@@ -89,14 +89,14 @@ RUBBED_IN_LOCKSTEP = {
     "steady_orientation_error_rad": 1e-4,
     "missed_samples": 0,
 }
-"""A joint that turns back within a control period is rubbed from both sides by one effort."""
+"""Dry friction changes sign where a joint reverses within a control period."""
 ARRIVES = {"final_position_error": 1e-3, "final_velocity": 1e-2}
 
 
 def _motion(name: str, what: str, headline: bool = False) -> Scenario:
     """Return a scenario of planner and simulator: as planned, disturbed, with wrong masses.
 
-    As planned, in lockstep, is what is shown first of it if it is a `headline`.
+    The run in lockstep without errors is the headline if `headline` is set.
     """
     runs = (
         Run(
@@ -120,7 +120,7 @@ def _motion(name: str, what: str, headline: bool = False) -> Scenario:
         ),
         Run(
             "wrong_masses",
-            f"{what}, 10 % heavier than the planner thinks, in lockstep",
+            f"{what}, 10 % heavier than the planner's model, in lockstep",
             (*LOCKSTEP, ("simulator", "mass_scale", "1.1")),
             ARRIVES,
         ),
@@ -254,7 +254,7 @@ SCENARIOS = (
             ),
             Run(
                 "wrong_masses",
-                "UR5 that is 5 % heavier than its controller and the tracker think, in lockstep",
+                "UR5 that is 5 % heavier than the models of controller and tracker, in lockstep",
                 (("simulator", "mode", "lockstep"), ("simulator", "mass_scale", "1.05")),
                 {"steady_position_error_m": 5e-3, "missed_samples": 0},
             ),
@@ -310,7 +310,7 @@ SCENARIOS = (
 
 def scenario(name: str) -> Scenario:
     """Return the scenario called `name`."""
-    names = [each.name for each in SCENARIOS]
+    names = [item.name for item in SCENARIOS]
     if name not in names:
         raise ManipDynError(f"scenario '{name}' is unknown{closest(name, names)}")
     return SCENARIOS[names.index(name)]

@@ -1,15 +1,15 @@
-"""Real rclpy nodes over real DDS, on this machine only and in a domain of their own."""
+"""Real rclpy nodes over real DDS, on this machine only and in a reserved domain."""
 
 import os
 import subprocess
 from pathlib import Path
 
 import fresh
-from domains import taken
+from domains import reserved_domain
 
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-os.environ["ROS_DOMAIN_ID"] = taken()
-# Nodes that start together are discovered at once, not after 3 s.
+os.environ["ROS_DOMAIN_ID"] = reserved_domain()
+# Nodes that start together discover each other immediately, not after 3 s.
 os.environ.setdefault(
     "FASTRTPS_DEFAULT_PROFILES_FILE", str(Path(__file__).parents[2] / "config" / "discovery.xml")
 )
@@ -26,7 +26,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="module", autouse=True)
 def forked(request):
-    """Processes are forks of one that has loaded what is not ours; but for a file's FRESH ones."""
+    """Fork processes from one with third-party modules loaded, unless the file sets FRESH."""
     with pytest.MonkeyPatch.context() as patch:
         if not getattr(request.module, "FRESH", False):
             patch.setattr(subprocess, "Popen", fresh.Popen)

@@ -1,7 +1,7 @@
-"""A domain of ROS that no other process on this machine uses: it belongs to who locks a file.
+"""A ROS domain that no other process on this machine uses, reserved by a locked file.
 
-One in which somebody listens is left alone, too: a node that was started by hand, or one that
-outlived the tests that had the domain before.
+Domains with open ports are skipped, too: they belong to nodes that were started by hand or that
+outlived the tests of this domain.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ import tempfile
 from pathlib import Path
 
 NUMBERS = range(1, 101)
-"""Their ports lie below those that systems give away."""
+"""Domains with ports below the ephemeral range."""
 FIRST_PORT, PORTS = 7400, 250
-"""Of domain 0, and how many a domain has, by the RTPS specification (9.6.2.3)."""
+"""First port of domain 0 and ports per domain (RTPS specification, 9.6.2.3)."""
 STRANGERS = 101
-"""A domain in which nothing is ever expected."""
+"""A domain without nodes under test."""
 _locked = []
 
 
-def taken() -> str:
-    """Return the number of a domain that nobody else has, until this process ends."""
+def reserved_domain() -> str:
+    """Reserve a domain until this process ends and return its number."""
     folder = Path(tempfile.gettempdir()) / "manip_dyn_ros_domains"
     folder.mkdir(exist_ok=True)
-    heard = listened()
+    occupied = domains_in_use()
     for number in NUMBERS:
-        if number in heard:
+        if number in occupied:
             continue
         file = (folder / str(number)).open("w")
         try:
@@ -38,8 +38,8 @@ def taken() -> str:
     raise RuntimeError(f"all domains of {folder} are in use")
 
 
-def listened() -> set[int]:
-    """Return the domains in whose ports (7400 + 250 per domain) somebody receives on UDP."""
+def domains_in_use() -> set[int]:
+    """Return the domains with open UDP ports (7400 + 250 per domain)."""
     ports = [
         int(line.split()[1].rpartition(":")[2], 16)
         for table in map(Path, ("/proc/net/udp", "/proc/net/udp6"))

@@ -16,34 +16,34 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from manip_dyn.ros import build, diagnostics
 
 diagnostics.REPORT_PERIOD = 0.1
-"""Nodes of the tests' own process report ten times as often, s: many a test waits for it."""
+"""Nodes in the test process report ten times as often, s: many tests wait for reports."""
 diagnostics.OVERRUN_WINDOW = 0.0
-"""And on a busy machine they overrun, which is told once."""
+"""An overrun on a busy machine is reported once."""
 for events in (PublisherEventCallbacks, SubscriptionEventCallbacks):
-    # Warnings of rclpy's own, of types and QoS that do not match: an executor waits for two such
-    # events of each publisher and subscription, with half of the time that waiting takes.
+    # Without rclpy's warnings of types and QoS that do not match: an executor waits for two such
+    # events per publisher and subscription, which takes half of its waiting time.
     events.__init__.__kwdefaults__["use_default_callbacks"] = False
 LATCHED = QoSProfile(
     depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
 )
-"""For listeners to what is latched: also to all of what follows fast."""
+"""QoS of subscriptions to latched topics, deep enough for bursts."""
 WARN = Log.WARN[0] if isinstance(Log.WARN, bytes) else Log.WARN
 TIMEOUT = 600.0
-"""Bounds every wait, s: a node that compiles first, on a busy machine, may take minutes."""
+"""Bound of every wait, s: a node that compiles first may take minutes on a busy machine."""
 AFTER_FAILURE = 60.0
-"""Bounds every wait after one that was in vain, s: many failures are not to take an hour."""
+"""Bound of every wait after a failed one, s: many failures must not take an hour."""
 
 
 def messages_of(values):
-    """Return parameters by name as messages."""
+    """Return parameter messages of {name: value}."""
     return [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
 
 
 class Ros:
-    """Everything spins in the test's thread, so that waits are bounded and order is known.
+    """A ROS graph that spins in the test's thread: waits are bounded, the order is deterministic.
 
     Attributes:
-        patience: Bounds every wait that has no bound of its own, in all graphs, s.
+        patience: Default bound of every wait, shared by all graphs, s.
     """
 
     patience = TIMEOUT
@@ -68,9 +68,9 @@ class Ros:
         self.context.try_shutdown()
 
     def start(self, node_class, remap=(), **parameters):
-        """Start a node with parameters, and remaps, given as on the command line."""
+        """Start a node with parameters and remaps as on the command line."""
         pairs = (f"{name}:={_yaml(value)}" for name, value in parameters.items())
-        arguments = [part for pair in pairs for part in ("-p", pair)]
+        arguments = [word for pair in pairs for word in ("-p", pair)]
         work = build(node_class, context=self.context, cli_args=["--ros-args", *arguments, *remap])
         self.works.append(work)
         self.executor.add_node(work.node)
@@ -83,9 +83,9 @@ class Ros:
         return messages
 
     def publisher(self, kind, topic):
-        """Return a publisher that somebody listens to."""
+        """Return a publisher that has a subscriber."""
         publisher = self.probe.create_publisher(kind, topic, 1000)
-        self.until(lambda: publisher.get_subscription_count() > 0, f"nobody listens on {topic}")
+        self.until(lambda: publisher.get_subscription_count() > 0, f"no subscriber of {topic}")
         return publisher
 
     def until(self, condition, what, timeout=None):
@@ -98,10 +98,10 @@ class Ros:
             self.executor.spin_once(timeout_sec=0.05)
 
     def insist(self, do, condition, what, period=0.02):
-        """Do something, and again every so many s, until a condition holds.
+        """Repeat an action every `period` s until a condition holds.
 
-        A message that is published once may never be taken: another one that comes before its
-        reader looks takes its place on a topic that keeps the newest alone.
+        A message that is published once may be lost: on a topic with depth 1 a newer message
+        replaces it before its subscriber reads it.
         """
         timer = self.probe.create_timer(period, do)
         try:
@@ -110,9 +110,9 @@ class Ros:
             self.probe.destroy_timer(timer)
 
     def until_still(self, messages, seconds=0.2):
-        """Spin until a list of messages does not grow for so long, and while many callbacks run.
+        """Spin until a list of messages stops growing for `seconds` and 50 callbacks.
 
-        A process that stands still for longer than that has heard nothing, which says nothing.
+        The number of callbacks matters if this process was suspended meanwhile.
         """
         count = -1
         while count != len(messages):
@@ -122,14 +122,14 @@ class Ros:
                 self.executor.spin_once(timeout_sec=max(0.0, deadline - time.monotonic()))
 
     def spin(self, duration):
-        """Spin for `duration` s of wall time, and while many callbacks run."""
-        deadline, rounds = time.monotonic() + duration, 0
-        while (left := deadline - time.monotonic()) > 0.0 or rounds < 50:
-            self.executor.spin_once(timeout_sec=max(0.0, min(left, 0.01)))
-            rounds += 1
+        """Spin for `duration` s of wall time and at least 50 callbacks."""
+        deadline, count = time.monotonic() + duration, 0
+        while (remaining := deadline - time.monotonic()) > 0.0 or count < 50:
+            self.executor.spin_once(timeout_sec=max(0.0, min(remaining, 0.01)))
+            count += 1
 
     def service(self, kind, name):
-        """Return the client of a service that is there: a later call then takes no time."""
+        """Return the client of a service once the service is available."""
         if name not in self.clients:
             self.clients[name] = self.probe.create_client(kind, name)
         self.until(self.clients[name].service_is_ready, f"no service {name}")
@@ -143,12 +143,12 @@ class Ros:
         return future.result()
 
     def set_parameters(self, name, **values):
-        """Set parameters of a node, one by one; return whether each was set, and why not."""
+        """Set parameters of a node one by one; return the result of each."""
         request = SetParameters.Request(parameters=messages_of(values))
         return self.call(SetParameters, f"{name}/set_parameters", request).results
 
     def set_together(self, name, **values):
-        """Set parameters of a node, all or none; return whether they were set, and why not."""
+        """Set parameters of a node, all or none; return the result."""
         request = SetParametersAtomically.Request(parameters=messages_of(values))
         service = f"{name}/set_parameters_atomically"
         return self.call(SetParametersAtomically, service, request).result
@@ -162,7 +162,7 @@ class Ros:
         self.until(lambda: self.warned(*words), f"no warning with {words}: {self.messages()}")
 
     def messages(self):
-        """Return the texts on /rosout so far."""
+        """Return the messages on /rosout so far."""
         return [m.msg for m in self.log]
 
 

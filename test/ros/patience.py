@@ -1,8 +1,8 @@
-"""A clock for arms in real time that nobody falls behind: it stands still until they are heard.
+"""A clock for simulated arms in real time that waits until each state was received.
 
-A machine that is too busy for an arm at 50 Hz beside its controller, its tests and others makes
-late commands of good ones, and a motion that leaves its plan. By this clock an arm moves on when
-its state was heard, whatever that takes: what a controller does of it is then the same everywhere.
+On a busy machine, commands for an arm at 50 Hz may be late, and a motion then leaves its plan. By
+this clock the arm advances only after its last state was received. The behaviour of a controller
+then does not depend on the load of the machine.
 """
 
 import time
@@ -12,32 +12,32 @@ from manip_dyn.ros import stepper
 from manip_dyn.ros.runtime import threads as pacing
 
 LONGEST = 0.5
-"""For how long an arm waits to be heard, s: while a node is started nobody listens."""
+"""Longest wait for a subscriber, s: while a node starts, there is none."""
 
 
 class PatientClock:
-    """What the pacing of nodes in this process takes for time.
+    """Replacement of `time` for the pacing of nodes in this process.
 
     Attributes:
-        ahead_ns: By how much the wall clock is set ahead.
+        ahead_ns: Offset of the wall clock, ns.
     """
 
-    def __init__(self, heard):
-        """Take what returns how many states were heard so far."""
-        self._heard, self._count, self._lost_ns = heard, 0, 0
+    def __init__(self, received):
+        """Create the clock from a function that returns the number of received states."""
+        self._received, self._count, self._lost_ns = received, 0, 0
         self.ahead_ns = 0
 
     def begin(self):
-        """Take the place of time."""
+        """Replace `time` in the modules that pace nodes."""
         pacing.time = SimpleNamespace(sleep=self._sleep, clock_gettime=self._gettime)
         stepper.time = SimpleNamespace(time_ns=self.time_ns, sleep=time.sleep)
 
     def end(self):
-        """Let time pass again."""
+        """Restore `time`."""
         pacing.time = stepper.time = time
 
     def time_ns(self):
-        """Return the wall clock, to which stamps of arms are tied."""
+        """Return the wall clock for stamps of arms, ns."""
         return time.time_ns() - self._lost_ns + self.ahead_ns
 
     def _gettime(self, which):
@@ -47,7 +47,7 @@ class PatientClock:
         began = time.monotonic_ns()
         time.sleep(duration)
         longest = time.monotonic() + LONGEST
-        while self._heard() == self._count and time.monotonic() < longest:
+        while self._received() == self._count and time.monotonic() < longest:
             time.sleep(1e-3)
-        self._count = self._heard()
+        self._count = self._received()
         self._lost_ns += time.monotonic_ns() - began - round(1e9 * duration)

@@ -1,4 +1,4 @@
-"""Processes that are watched from outside."""
+"""Helpers to observe other processes."""
 
 import time
 from pathlib import Path
@@ -7,7 +7,7 @@ from harness import TIMEOUT
 
 
 def alive(pid):
-    """Return whether a process runs: one that only waits to be noticed does not."""
+    """Return whether a process runs; a zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:
@@ -15,7 +15,7 @@ def alive(pid):
 
 
 def wait_until(condition):
-    """Wait until a condition holds; fail if it does not in time."""
+    """Wait until a condition holds; fail after `TIMEOUT`."""
     end = time.monotonic() + TIMEOUT
     while not condition():
         assert time.monotonic() < end

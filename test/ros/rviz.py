@@ -5,7 +5,7 @@ from visualization_msgs.srv import GetInteractiveMarkers
 
 
 class FakeRviz:
-    """Asks for the markers, follows the updates by their numbers, drags and selects."""
+    """Requests the markers, applies updates in order, drags markers and selects menu entries."""
 
     def __init__(self, ros, namespace, client="rviz"):
         self.ros, self.namespace, self.client = ros, namespace, client
@@ -15,22 +15,22 @@ class FakeRviz:
         ros.until(lambda: self.look(), "no marker")
 
     def look(self):
-        """Take what came; ask anew after a gap in the numbers. Return the markers by name."""
+        """Apply pending updates and return the markers by name."""
         if self.number is None:
             answer = self.ros.call(
                 GetInteractiveMarkers, f"{self.namespace}/get_interactive_markers"
             )
-            self.markers = {each.name: each for each in answer.markers}
+            self.markers = {marker.name: marker for marker in answer.markers}
             self.number = answer.sequence_number
-            self.pending[:] = [each for each in self.pending if each.seq_num > self.number]
+            self.pending[:] = [update for update in self.pending if update.seq_num > self.number]
         while self.pending:
             update = self.pending.pop(0)
             assert update.type == InteractiveMarkerUpdate.UPDATE
             assert update.seq_num == self.number + 1, "updates out of order"
             self.number = update.seq_num
-            self.markers |= {each.name: each for each in update.markers}
-            for each in update.poses:
-                self.markers[each.name].pose = each.pose
+            self.markers |= {marker.name: marker for marker in update.markers}
+            for moved in update.poses:
+                self.markers[moved.name].pose = moved.pose
         return self.markers
 
     def send(self, name, kind, pose=None, entry=0):

@@ -1,4 +1,4 @@
-"""Nodes as processes: exit codes, floods, the demo from start to end."""
+"""Nodes as processes: exit codes, floods of commands, complete runs of the demo."""
 
 import json
 import os
@@ -29,9 +29,9 @@ def demo(*arguments, timeout=2.0 * TIMEOUT):
 
 
 def performed(name, label, **overrides):
-    """Return the summary of a scenario's run, with node__parameter set; it keeps its bounds."""
+    """Perform a run with ``node__parameter`` set, check its bounds and return its summary."""
     named = scenario(name)
-    (run,) = [each for each in named.runs if each.label == label]
+    (run,) = [candidate for candidate in named.runs if candidate.label == label]
     pairs = [(key.split("__"), value) for key, value in overrides.items()]
     own = tuple((*where, str(value)) for where, value in pairs)
     summary = perform_run(named, run._replace(overrides=run.overrides + own), lambda _: None)
@@ -40,7 +40,7 @@ def performed(name, label, **overrides):
 
 
 PLANNED = {"simulator__control_period": 0.008, "bang_bang_planner__control_period": 0.008}
-"""An eighth of the scenarios' 1 kHz: every period is a message there and back."""
+"""An eighth of the scenarios' 1 kHz: every period takes a message in each direction."""
 
 
 def test_lockstep_motion_is_exact_and_bit_identical_from_run_to_run():
@@ -88,9 +88,9 @@ def test_any_urdf_draws_the_figure():
     urdf = SHARE / "urdf" / "pa10.urdf"
     done = demo("panda_lissajous", "--urdf", str(urdf), "--json")
     assert done.returncode == 0, done.stderr
-    refused = demo("pa10_circle", "--urdf", str(urdf))
-    assert refused.returncode == 2
-    assert "has a robot of its own" in refused.stderr
+    rejected = demo("pa10_circle", "--urdf", str(urdf))
+    assert rejected.returncode == 2
+    assert "has a fixed robot" in rejected.stderr
 
 
 def test_circle_is_tracked_within_a_micrometre():
@@ -120,7 +120,7 @@ def test_a_node_ends_with_exit_code_0(ros, module, file, number):
             lambda: name in [f"{ns}/{n}" for n, ns in ros.probe.get_node_names_and_namespaces()],
             f"{name} does not come up",
         )
-        first = node.stdout.readline()  # who it is, before anything is compiled
+        first = node.stdout.readline()  # the robot, before anything is compiled
         ros.spin(0.3)
         node.send_signal(number)
         output = first + node.stdout.read()
@@ -134,8 +134,8 @@ def test_a_node_ends_with_exit_code_0(ros, module, file, number):
     assert " Hz" in first or "lockstep in periods of" in first
 
 
-class HalfMade:
-    """What a signal interrupted in its constructor."""
+class PartiallyConstructed:
+    """An object whose constructor was interrupted by a signal."""
 
     def __init__(self, error):
         self.error = error
@@ -145,12 +145,16 @@ class HalfMade:
 
 
 @pytest.mark.parametrize("running", [True, False])
-def test_what_a_signal_left_half_made_is_told_only_before_it(running, monkeypatch, capsys):
+def test_errors_of_interrupted_constructors_are_reported_only_while_running(
+    running, monkeypatch, capsys
+):
     monkeypatch.setattr(rclpy, "ok", lambda: running)
     monkeypatch.setattr(sys, "unraisablehook", report_unraisable)
-    HalfMade(AttributeError("half made"))
-    assert ("half made" in capsys.readouterr().err) == running
-    HalfMade(KeyboardInterrupt())  # seen: it came while LLVM called back, and was told
+    PartiallyConstructed(AttributeError("incomplete"))
+    assert ("incomplete" in capsys.readouterr().err) == running
+    PartiallyConstructed(
+        KeyboardInterrupt()
+    )  # regression: raised in a callback of LLVM and reported
     assert capsys.readouterr().err == ""
 
 
@@ -161,7 +165,7 @@ from manip_dyn.core.interruption import uninterrupted
 rclpy.init()
 node = rclpy.create_node("own")
 try:
-    with uninterrupted():  # as around all that is compiled
+    with uninterrupted():  # as during every compilation
         pass
     print("begun", flush=True)
     rclpy.spin(node)
@@ -170,12 +174,12 @@ except KeyboardInterrupt:
 """
 
 
-def test_a_node_of_a_users_ends_by_ctrl_c_after_something_was_compiled():
-    """Seen: it hung for ever, as rclpy's handler of signals was lost."""
+def test_a_user_node_ends_by_ctrl_c_after_a_compilation():
+    """Regression: the node did not end because rclpy's signal handler was lost."""
     process = subprocess.Popen([sys.executable, "-c", OWN], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout.readline() == "begun\n"
-        time.sleep(0.2)  # it spins, most likely; before that, any Ctrl-C ends it
+        time.sleep(0.2)  # the node spins by then; before that, any Ctrl-C ends it
         process.send_signal(signal.SIGINT)
         assert process.communicate(timeout=TIMEOUT)[0] == "interrupted\n"
     finally:
@@ -195,14 +199,14 @@ def test_a_flood_of_commands_neither_stops_nor_slows_the_simulator(ros):
             time.sleep(max(0.0, began + k / 10_000 - time.monotonic()))
         ros.until(lambda: states[-1].effort[0] == 2.999, "the last command does not hold")
         before = len(states)
-        ros.until(lambda: len(states) > before + 100, "it does not go on")
+        ros.until(lambda: len(states) > before + 100, "the simulator stopped")
     finally:
         node.send_signal(signal.SIGINT)
         output = node.communicate(timeout=TIMEOUT)[0]
     assert node.returncode == 0, output
 
 
-def test_a_dead_node_is_reported_with_its_last_words():
+def test_a_failed_node_is_reported_with_the_end_of_its_log():
     broken = Run("broken", "", (("simulator", "robot", "no_such_robot"),), {})
     with pytest.raises(ManipDynError) as error:
         perform_run(scenario("ibm7535_zero_net_work"), broken, lambda _: None)
@@ -231,7 +235,7 @@ def test_a_signal_stops_the_demo_and_leaves_no_node_behind(number):
         text=True,
     )
     while "pa10_circle" not in process.stdout.readline():
-        assert process.poll() is None, "the demo ended by itself"
+        assert process.poll() is None, "the demo ended early"
     time.sleep(2.0)  # nodes have been started
     if number == signal.SIGINT:
         os.killpg(process.pid, number)  # as a terminal's Ctrl-C does
@@ -244,17 +248,17 @@ def test_a_signal_stops_the_demo_and_leaves_no_node_behind(number):
 
 
 def children(pid):
-    """Return the processes that a process has started, and those that they have."""
+    """Return all descendants of a process."""
     lists = Path(f"/proc/{pid}/task").glob("*/children")
-    own = [int(each) for file in lists for each in file.read_text().split()]
-    return [each for child in own for each in (child, *children(child))]
+    own = [int(word) for file in lists for word in file.read_text().split()]
+    return [process for child in own for process in (child, *children(child))]
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc")
-def test_a_demo_that_is_killed_takes_its_nodes_along():
-    """Seen: they published for days."""
+def test_nodes_end_when_their_demo_is_killed():
+    """Regression: the nodes continued to publish for days."""
     command = [sys.executable, "-m", "manip_dyn", "demo", "pa10_circle"]
-    # A session of its own: not a fork, whose children are those of another process.
+    # A new session: not a fork, whose children belong to another process.
     process = subprocess.Popen(
         command,
         stdout=subprocess.DEVNULL,
@@ -269,8 +273,8 @@ def test_a_demo_that_is_killed_takes_its_nodes_along():
         assert len(nodes) >= 2
         wait_until(lambda: not any(map(alive, nodes)))
     finally:
-        for each in filter(alive, nodes):
-            os.kill(each, signal.SIGKILL)
+        for node in filter(alive, nodes):
+            os.kill(node, signal.SIGKILL)
 
 
 def test_unknown_scenario_is_one_line_and_exit_code_2():

@@ -7,7 +7,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 
 def trajectory(names, *points):
-    """A message of (seconds, positions), or more fields in the order of the message."""
+    """Return a message of points (seconds, positions, ...) with fields in their message order."""
     message = JointTrajectory(joint_names=names)
     for seconds, *fields in points:
         time = Duration(sec=int(seconds), nanosec=round((seconds % 1.0) * 1e9))
@@ -19,7 +19,7 @@ def trajectory(names, *points):
 
 
 class Client:
-    """An action client whose goals are waited for."""
+    """An action client that waits for responses."""
 
     def __init__(self, ros, name):
         self.ros = ros
@@ -34,7 +34,7 @@ class Client:
         """Send a trajectory; return the goal's handle, with `feedback` and `result` on it."""
         goal = self.kind.Goal(trajectory=message, **tolerances)
         feedback = []
-        sent = self.client.send_goal_async(goal, lambda each: feedback.append(each.feedback))
+        sent = self.client.send_goal_async(goal, lambda message: feedback.append(message.feedback))
         self.ros.until(sent.done, "no answer to a goal")
         handle = sent.result()
         self.feedback, self.result = feedback, None
@@ -46,5 +46,5 @@ class Client:
         """Wait for a result; return status, code and sentence."""
         result = result or self.result
         self.ros.until(result.done, "no result")
-        found = result.result()
-        return found.status, found.result.error_code, found.result.error_string
+        outcome = result.result()
+        return outcome.status, outcome.result.error_code, outcome.result.error_string
