@@ -1,7 +1,7 @@
-"""Run the fault matrix and keep what was seen: ``python test/ros/record_faults.py docs``.
+"""Run the fault matrix and store its outcomes: ``python test/ros/record_faults.py docs``.
 
-The cases that the tests leave out, kills and suspensions of processes at each phase, run here too.
-Names of cases after the folder run those alone.
+This includes the cases that the tests omit: killed and suspended processes at each phase.
+Names after the folder select cases.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from pathlib import Path
 import conftest  # noqa: F401  (real nodes, on this machine only)
 import harness
 from faults.matrix import CASES, SYSTEMS
-from faults.page import written
+from faults.page import updated_page
 
 TRIES = 3
-"""How often a case is done at most: a machine that stands still amid one says nothing of nodes."""
+"""Attempts per case: a suspension of the machine must not fail the nodes."""
 
 
 def run(names=(), patience=60.0):
-    """Return the outcomes of the cases with these names, or of all; and which failed."""
+    """Return the outcomes of the named cases (default: all) and the names of failed ones."""
     harness.Ros.patience = patience
     outcomes, failures = [], []
     chosen = [case for case in CASES if case.name in names or not names]
     for name, kind in SYSTEMS.items():
         graph = None
-        for case in (each for each in chosen if each.system == name):
+        for case in (item for item in chosen if item.system == name):
             for tries in range(1, TRIES + 1):
                 try:
                     graph = graph or kind().__enter__()
@@ -46,18 +46,18 @@ def run(names=(), patience=60.0):
     return outcomes, failures
 
 
-def keep(folder, outcomes):
-    """Keep outcomes beside those of other cases, and write the page."""
+def store(folder, outcomes):
+    """Merge outcomes into the stored ones and write the page."""
     file, page = folder / "reliability.json", folder / "reliability.md"
     rows = json.loads(file.read_text()) if file.exists() else []
-    known = {row["case"]: row for row in rows} | {each["case"]: each for each in outcomes}
-    rows = [known[case.name] for case in CASES if case.name in known]
+    by_name = {row["case"]: row for row in rows} | {row["case"]: row for row in outcomes}
+    rows = [by_name[case.name] for case in CASES if case.name in by_name]
     file.write_text(json.dumps(rows, indent=1) + "\n")
-    page.write_text(written(page.read_text(encoding="utf-8"), rows), encoding="utf-8")
+    page.write_text(updated_page(page.read_text(encoding="utf-8"), rows), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    where, *names = sys.argv[1:]
-    seen, failed = run(names)
-    keep(Path(where), seen)
+    folder, *names = sys.argv[1:]
+    outcomes, failed = run(names)
+    store(Path(folder), outcomes)
     sys.exit(f"{len(failed)} cases failed: {failed}" if failed else 0)

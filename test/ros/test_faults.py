@@ -9,18 +9,19 @@ from faults.matrix import CASES, SYSTEMS
 from faults.page import BEGIN, END, table
 
 import manip_dyn as md
-from manip_dyn.simulation.joint_stops import GIVE
 
+STOP_DEPTH = 0.02
+"""Largest depth of a joint in its stop (docs/reliability.md), rad."""
 TINY = 1e-9
-"""Energy that rounding makes, J."""
-HERE = sorted(
+"""Energy error by rounding, J."""
+TESTED = sorted(
     (case for case in CASES if not case.by_hand), key=lambda c: [*SYSTEMS].index(c.system)
 )
 
 
 @pytest.fixture(scope="module")
 def system():
-    """Return what gives the running system of a name; one runs at a time, until a case fails."""
+    """Return a context manager of the system with a name; one runs at a time."""
     running = {}
 
     @contextmanager
@@ -42,33 +43,33 @@ def system():
     close()
 
 
-@pytest.mark.parametrize("case", HERE, ids=lambda case: case.name)
-def test_a_fault_is_told_and_ends_at_rest_or_following(system, case):
+@pytest.mark.parametrize("case", TESTED, ids=lambda case: case.name)
+def test_a_fault_is_reported_and_the_arm_ends_at_rest_or_following(system, case):
     with system(case.system) as graph:
-        seen = graph.outcome(case)
-    assert seen.beyond <= GIVE
-    assert seen.speed <= graph.robot.v_max.max()
-    assert seen.rise <= TINY
+        outcome = graph.outcome(case)
+    assert outcome.beyond <= STOP_DEPTH
+    assert outcome.speed <= graph.robot.v_max.max()
+    assert outcome.rise <= TINY
 
 
 DOCS = Path(md.__file__).parents[1] / "docs"
-AGAIN = "run python test/ros/record_faults.py docs"
+HINT = "run python test/ros/record_faults.py docs"
 
 
 @pytest.mark.skipif(not DOCS.is_dir(), reason="not a checkout")
-def test_the_page_has_a_row_of_every_case_as_it_was_seen():
+def test_the_page_has_a_row_of_the_recorded_outcome_of_every_case():
     rows = json.loads((DOCS / "reliability.json").read_text())
-    assert [row["case"] for row in rows] == [case.name for case in CASES], AGAIN
+    assert [row["case"] for row in rows] == [case.name for case in CASES], HINT
     for row, case in zip(rows, CASES, strict=True):
         assert (row["state"], row["level"], row["ends"]) == (case.state, case.level, case.ends), (
-            AGAIN
+            HINT
         )
-        assert row["beyond"] <= GIVE
+        assert row["beyond"] <= STOP_DEPTH
         assert row["rise"] <= TINY
     page = (DOCS / "reliability.md").read_text(encoding="utf-8")
-    assert page.split(BEGIN)[1].split(END)[0] == table(rows), AGAIN
+    assert page.split(BEGIN)[1].split(END)[0] == table(rows), HINT
 
 
-def test_there_are_many_cases_and_no_name_twice():
+def test_case_names_are_unique():
     assert len({case.name for case in CASES}) == len(CASES) >= 40
-    assert len(HERE) >= 40
+    assert len(TESTED) >= 40

@@ -164,7 +164,7 @@ def test_efforts_that_equal_the_state_come_back_one_period_after_the_timeout(ros
     assert np.mean(acted) > 0.9
 
 
-def test_a_controller_that_dies_amid_a_motion_leaves_the_arm_at_rest(ros):
+def test_a_controller_that_dies_during_a_motion_leaves_the_arm_at_rest(ros):
     hardware, ramp = ros.hardware, np.array([1.0, -1.5])
     hardware.configure(["joint_1", "joint_2"], ["position", "velocity"], -1.0)
     for k in range(30):

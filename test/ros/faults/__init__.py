@@ -1,1 +1,1 @@
-"""The fault matrix: what is done to running nodes, and what is to be seen then."""
+"""The fault matrix: faults of running nodes and their expected outcomes."""

@@ -1,4 +1,4 @@
-"""A fault: what is done to nodes that run, and what is to be seen of them afterwards."""
+"""Fault cases: a fault of running nodes and its expected consequences."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ class Case:
     """One row of the table of docs/reliability.md.
 
     Attributes:
-        name: Its name.
-        system: What it is done to: the key of a system in `faults.systems`.
-        done: What is done, in words.
-        do: Does it, to that system; may return a sentence that came of it.
-        node: Whose /diagnostics tell of it.
-        state: The state that they tell.
-        level: Its level.
-        words: What their sentence has.
-        logged: What the log has, one sentence, as a warning or an error; empty: nothing.
-        ends: Whether the arm then is at "rest", is "following" what it is told, or is "gone" with
-            the simulator that was killed; whether a mechanism is "moving" or "gone".
-        by_hand: Whether only `record_faults.py` runs it, not the tests.
+        name: Unique name.
+        system: The system with the fault, a key of `faults.matrix.SYSTEMS`.
+        done: Description of the fault.
+        do: Causes the fault in a system; may return a sentence to check instead of diagnostics.
+        node: The node that reports the fault on /diagnostics.
+        state: The reported state.
+        level: The reported level.
+        words: A part of the reported sentence.
+        logged: Words of one warning or error on the log; empty: not checked.
+        ends: The final condition of the arm: "rest", "following" its commands, or "gone" with a
+            killed simulator. A mechanism ends "moving" or "gone".
+        by_hand: Whether only `record_faults.py` runs the case, not the tests.
     """
 
     name: str
@@ -43,17 +43,17 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was seen.
+    """The observed outcome of a case.
 
     Attributes:
         case: The name of the case.
-        state: The state that the node told.
-        level: Its level.
-        sentence: Its sentence, or what the log said.
-        beyond: How far a joint was beyond its limits at most, rad or m.
+        state: The state that the node reported.
+        level: The level that the node reported.
+        sentence: The sentence that the node reported or logged.
+        beyond: The largest distance of a joint beyond its limits, rad or m.
         speed: The highest speed of a joint, rad/s or m/s.
-        rise: By how much the kinetic energy rose at most from one braked state to the next, J.
-        ends: How the arm ended, see `Case`.
+        rise: The largest rise of the kinetic energy between two braked states, J.
+        ends: The final condition, see `Case`.
     """
 
     case: str

@@ -1,4 +1,4 @@
-"""Faults of commands: what a simulator does that is told nonsense, too much, or nothing."""
+"""Faults of commands to a simulator: invalid, excessive or missing messages."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ NAN, INF = float("nan"), float("inf")
 JOINTS = ["shoulder", "elbow"]
 FULL = [25.0, 9.0]
 """The effort limits of the arm, N m."""
-EACH, FLOOD = 5000, 10_000.0
-"""Messages of each publisher of the flood, and their rate, 1/s."""
+COUNT, FLOOD = 5000, 10_000.0
+"""Messages per publisher of the flood, and their rate, 1/s."""
 
 
 def trajectory(now, names=JOINTS, efforts=((1.0, 0.5),), times=(0.0,), seconds=0):
-    """Return an effort trajectory, stamped by seconds from now, s, if they are not 0."""
+    """Return an effort trajectory, stamped `seconds` from now unless that is 0."""
     message = JointTrajectory(joint_names=list(names))
     if seconds:
         message.header.stamp.sec = now + seconds
@@ -32,7 +32,7 @@ def trajectory(now, names=JOINTS, efforts=((1.0, 0.5),), times=(0.0,), seconds=0
 
 
 def dropped(name, done, do, *words):
-    """Return the case of a message that is dropped while good commands come."""
+    """Return the case of a message that is dropped while valid commands arrive."""
     return Case(name, "simulator", done, lambda s: do(s, *words), "simulator", "running", OK,
                 "running", words, "following")  # fmt: skip
 
@@ -59,15 +59,15 @@ def silence(system):
 
 
 def against_the_stop(system):
-    """Push at full effort until a joint is at its limit; go on for as long as that is told."""
+    """Push at full effort until the node reports that a joint is at its stop."""
     system.commanding = False
     timer = system.ros.probe.create_timer(0.02, lambda: system.push(FULL))
-    system.until_told("simulator", "at_stop")
+    system.until_state("simulator", "at_stop")
     system.ros.probe.destroy_timer(timer)
 
 
 def paused_command(system):
-    """Pause, send a command, and go on when it is old."""
+    """Pause, send a command, and resume when it is stale."""
     system.commanding = False
     system.pause()
     system.push(FULL)
@@ -76,7 +76,7 @@ def paused_command(system):
 
 
 def before_reset(system):
-    """Reset amid a stream of full efforts, whose last ones are still on their way."""
+    """Reset during a stream of full efforts with messages in flight."""
     system.commanding = False
     for _ in range(50):
         system.push(FULL)
@@ -90,7 +90,7 @@ def flood(system):
 
     def send(publisher, effort):
         began = time.monotonic()
-        for k in range(EACH):
+        for k in range(COUNT):
             publisher.publish(Float64MultiArray(data=effort))
             time.sleep(max(0.0, began + k / FLOOD - time.monotonic()))
 
@@ -98,32 +98,34 @@ def flood(system):
         threading.Thread(target=send, args=(publisher, [sign, 0.0]))
         for publisher, sign in zip(two, (1.0, -1.0), strict=True)
     ]
-    for each in threads:
-        each.start()
-    system.until(lambda: not any(each.is_alive() for each in threads), "the flood does not end")
-    system.until_told("simulator", "second_commander")
-    for each in two:
-        probe.destroy_publisher(each)
+    for thread in threads:
+        thread.start()
+    system.until(
+        lambda: not any(thread.is_alive() for thread in threads), "the flood does not end"
+    )
+    system.until_state("simulator", "second_commander")
+    for publisher in two:
+        probe.destroy_publisher(publisher)
 
 
 def two_commanders(system):
-    """Let a second publisher want the opposite of the first for a second."""
-    other = system.ros.probe.create_publisher(Float64MultiArray, "simulator/commands", 10)
+    """Let a second publisher send opposite efforts until it is reported."""
+    second = system.ros.probe.create_publisher(Float64MultiArray, "simulator/commands", 10)
     timer = system.ros.probe.create_timer(
-        0.02, lambda: other.publish(Float64MultiArray(data=[-3.0, 1.0]))
+        0.02, lambda: second.publish(Float64MultiArray(data=[-3.0, 1.0]))
     )
-    system.until_told("simulator", "second_commander")
+    system.until_state("simulator", "second_commander")
     system.ros.probe.destroy_timer(timer)
-    system.ros.probe.destroy_publisher(other)
+    system.ros.probe.destroy_publisher(second)
 
 
-def twenty_others(system):
-    """Have 20 more publishers on the topic of commands, which say nothing."""
+def twenty_silent_publishers(system):
+    """Create 20 more publishers of commands that send nothing."""
     probe = system.ros.probe
     more = [probe.create_publisher(Float64MultiArray, "simulator/commands", 10) for _ in range(20)]
-    system.until_told("simulator", "second_commander")
-    for each in more:
-        probe.destroy_publisher(each)
+    system.until_state("simulator", "second_commander")
+    for publisher in more:
+        probe.destroy_publisher(publisher)
 
 
 CASES = (
@@ -173,7 +175,7 @@ CASES = (
         ("the safe command (brake) takes over",),
     ),
     Case(
-        "against_the_stop", "simulator", "full efforts until a joint is at its stop, and on",
+        "against_the_stop", "simulator", "full efforts beyond the stop of a joint",
         against_the_stop, "simulator", "at_stop", WARN, "beyond its upper limit",
     ),
     Case(
@@ -182,8 +184,8 @@ CASES = (
         "simulator", "lost_commander", WARN, "s old when the pause ended: brake",
     ),
     Case(
-        "reset_amid_commands", "simulator",
-        "~/reset amid a stream of full efforts, some of them still on their way", before_reset,
+        "reset_during_commands", "simulator",
+        "~/reset during a stream of full efforts, some of them in flight", before_reset,
         "simulator", "waiting", OK, "no command yet: brake",
     ),
     Case(
@@ -197,7 +199,7 @@ CASES = (
     ),
     Case(
         "twenty_other_publishers", "simulator", "20 more publishers of commands, silent",
-        twenty_others, "simulator", "second_commander", WARN, "21 publishers of commands", (),
-        "following",
+        twenty_silent_publishers, "simulator", "second_commander", WARN,
+        "21 publishers of commands", (), "following",
     ),
 )  # fmt: skip

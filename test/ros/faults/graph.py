@@ -1,4 +1,4 @@
-"""What all systems under fault have: a simulated arm, a probe that listens, and a witness."""
+"""Base of all systems under fault: a simulated arm, a probe and a witness."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ class Graph:
     Attributes:
         ros: The graph, with its probe.
         robot: The arm.
-        states: All joint states of the topic, those of faults among them.
-        told: (node, state, level, sentence) of all diagnostics so far.
-        values: The named values that each node told last.
-        witness: Watches the simulated arm.
-        clock: What time is for nodes in this process.
+        states: All joint states of the simulated arm.
+        reports: (node, state, level, sentence) of all diagnostics so far.
+        values: The latest named values of each node's diagnostics.
+        witness: Observer of the simulated arm.
+        clock: The clock of nodes in this process.
     """
 
     robot_name = ROBOT
-    heard_first = True
-    """Whether the arm is there before the fault."""
+    expects_arm = True
+    """Whether the arm runs before the fault."""
 
     def __enter__(self):
         """Start the nodes."""
         self.ros = Ros().__enter__()
         self.robot = md.load_robot(self.robot_name)
-        self.witness, self.told, self.values = Witness(self.robot), [], {}
+        self.witness, self.reports, self.values = Witness(self.robot), [], {}
         self.states = []
         self.clock = PatientClock(lambda: len(self.states))
         self.clock.begin()
@@ -54,7 +54,7 @@ class Graph:
         listen(JointState, "joint_states", self._on_joints, 1000)
         listen(DiagnosticArray, "/diagnostics", self._on_diagnostics, 100)
         self.start()
-        self.until(lambda: self.states or not self.heard_first, "no joint states")
+        self.until(lambda: self.states or not self.expects_arm, "no joint states")
         return self
 
     def __exit__(self, *_):
@@ -67,26 +67,26 @@ class Graph:
         raise NotImplementedError
 
     def ready(self):
-        """Bring the system to where faults begin."""
+        """Bring the system to the condition in which faults start."""
         raise NotImplementedError
 
     def follows(self):
-        """Return whether the arm is where it was told to be."""
+        """Return whether the arm is at its target."""
         raise NotImplementedError
 
-    # ------------------------------------------------------------- what is seen
+    # ------------------------------------------------------------- observations
     def _on_joints(self, message):
-        if len(message.effort):  # what faults publish has no efforts
+        if len(message.effort):  # states published by faults have no efforts
             self.states.append(message)
             self.witness.see(message)
 
     def _on_diagnostics(self, message):
         for status in message.status:
-            values = {each.key: each.value for each in status.values}
+            values = {item.key: item.value for item in status.values}
             node = status.name.rpartition("/")[2].rpartition(":")[2].strip()
             self.values[node] = values
-            told = node, values.get("state", ""), LEVELS[status.level], status.message
-            self.told.append(told)
+            state = values.get("state", "")
+            self.reports.append((node, state, LEVELS[status.level], status.message))
 
     @property
     def q(self):
@@ -99,41 +99,42 @@ class Graph:
         return float(np.abs(self.states[-1].velocity).max())
 
     def state_of(self, node):
-        """Return what a node told last of its state."""
-        return next((told[1] for told in reversed(self.told) if told[0] == node), "")
+        """Return the latest reported state of a node."""
+        return next((report[1] for report in reversed(self.reports) if report[0] == node), "")
 
     def until(self, condition, what):
         """Spin until a condition holds."""
         try:
             self.ros.until(condition, what)
         except AssertionError as error:
-            news = self.told[-4:], self.ros.messages()[-6:], self.states[-1:]
-            raise AssertionError(f"{error}; {news}") from None
+            recent = self.reports[-4:], self.ros.messages()[-6:], self.states[-1:]
+            raise AssertionError(f"{error}; {recent}") from None
 
     def logged(self, since, *words):
-        """Return what the log has since its line number `since` with all words."""
-        lines = [each.msg for each in self.ros.log[since:]]
+        """Return the lines of the log from index `since` that contain all words."""
+        lines = [entry.msg for entry in self.ros.log[since:]]
         return [line for line in lines if all(word in line for word in words)]
 
     def insist(self, do, *words):
-        """Do something, and again every 20 ms, until the log has a sentence with all words.
+        """Repeat an action every 20 ms until the log has a line with all words.
 
-        What is done once may be overtaken by what others send meanwhile, or be dropped without a
-        word within a second of the like.
+        A single message may be replaced by a newer one, or its warning may be throttled.
         """
         since = len(self.ros.log)
         self.ros.insist(do, lambda: self.logged(since, *words), f"{words} is not logged")
 
-    def until_told(self, node, *states):
-        """Spin until a node tells, from now on, that it is in one of the states."""
-        since = len(self.told)
+    def until_state(self, node, *states):
+        """Spin until a node reports one of the states after this call."""
+        since = len(self.reports)
         self.until(
-            lambda: any(told[0] == node and told[1] in states for told in self.told[since:]),
-            f"{node} does not tell {states}: {self.told[-4:]}",
+            lambda: any(
+                report[0] == node and report[1] in states for report in self.reports[since:]
+            ),
+            f"{node} does not report {states}: {self.reports[-4:]}",
         )
 
     def ends(self, how):
-        """Return whether the arm, or the mechanism, has ended so."""
+        """Return whether the arm or mechanism is in a final condition of `Case.ends`."""
         if how == "gone":
             return True
         if how == "moving":
@@ -142,14 +143,14 @@ class Graph:
 
     @property
     def now(self):
-        """The wall clock, whole s, as the stamps of the arm follow it."""
+        """The wall clock for stamps, full seconds."""
         return round(1e-9 * self.clock.time_ns())
 
     def wait(self, seconds):
-        """Let time pass: a part of what is done, never of what is expected."""
+        """Spin for a duration, s; only as part of a fault, never to wait for its consequences."""
         self.ros.spin(seconds)
 
-    # ------------------------------------------------------------- what is done
+    # ------------------------------------------------------------------- actions
     def reset(self):
         """Call ~/reset of the simulator."""
         assert self.ros.call(Trigger, "simulator/reset").success
@@ -161,38 +162,38 @@ class Graph:
 
     # ----------------------------------------------------------------- the case
     def outcome(self, case: Case) -> Outcome:
-        """Do what the case says and return what was seen; fail if it is something else."""
+        """Run a case and return its outcome; fail if it differs from the expectation."""
         self.ready()
         self.witness.begin()
-        told, log = len(self.told), len(self.ros.log)
-        said = case.do(self) or ""
+        since, log = len(self.reports), len(self.ros.log)
+        sentence = case.do(self) or ""
         if case.level == OK:
-            told = len(self.told)
+            since = len(self.reports)
 
-        def found():
-            wanted = case.node, case.state, case.level
-            mine = [each for each in self.told[told:] if each[:3] == wanted]
-            return [each for each in mine if case.words in (said or each[3])]
+        def reports():
+            expected = case.node, case.state, case.level
+            matching = [report for report in self.reports[since:] if report[:3] == expected]
+            return [report for report in matching if case.words in (sentence or report[3])]
 
         def logged():
             return self.logged(log, *case.logged)
 
-        self.until(found, f"{case.name}: expected {case.state}, {case.words!r}")
+        self.until(reports, f"{case.name}: expected {case.state}, {case.words!r}")
         self.until(lambda: not case.logged or logged(), f"{case.name}: expected {case.logged}")
         self.until(lambda: self.witness.count or case.ends == "gone", f"{case.name}: no states")
         self.until(
             lambda: self.ends(case.ends),
             f"{case.name}: the arm is at {self.q}, {self.speed} rad/s; expected it {case.ends}",
         )
-        sentence = said or (logged()[0] if case.logged else found()[0][3])
-        seen = self.witness
+        sentence = sentence or (logged()[0] if case.logged else reports()[0][3])
+        witness = self.witness
         return Outcome(
             case.name,
             case.state,
             case.level,
             sentence,
-            max(seen.beyond, 0.0),
-            seen.speed,
-            seen.rise,
+            max(witness.beyond, 0.0),
+            witness.speed,
+            witness.rise,
             case.ends,
         )

@@ -1,4 +1,4 @@
-"""Reset and pause of the simulator at each phase of planner and tracker."""
+"""Faults by reset and pause of the simulator at each phase of planner and tracker."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PHASES = ("idle", "planning", "executing", "reached")
 
 
 def reset_at(phase):
-    """Return what resets the simulator at a phase of the planner."""
+    """Return a fault that resets the simulator at a phase of the planner."""
 
     def do(system):
         system.phase(phase)
@@ -25,12 +25,12 @@ def reset_at(phase):
 
 
 def pause_at(phase):
-    """Return what pauses the simulator for a second at a phase of the planner."""
+    """Return a fault that pauses the simulator for a second at a phase of the planner."""
 
     def do(system):
         system.phase(phase)
         system.pause()
-        system.until_told("simulator", "paused")
+        system.until_state("simulator", "paused")
         system.wait(PAUSE)
         system.pause(False)
 
@@ -38,42 +38,44 @@ def pause_at(phase):
 
 
 def reset_tracked(moving):
-    """Return what resets the simulator of a tracker, which then goes on from the start."""
+    """Return a fault that resets the simulator of a tracker; the tracker continues from there."""
 
     def do(system):
         if moving:
             system.move()
             system.until(lambda: np.abs(system.q - BENT).max() > 0.08, "not half way")
         else:
-            system.goal = system.places[1]
+            system.goal = system.targets[1]
             system.send(system.goal)
             system.until(system.follows, "the second target is not reached")
-        before = taken_up_anew(system)
+        before = restarts(system)
         system.reset()
-        # Of two sentences in a second the log has one; the counts have all. On a machine that
-        # stood still meanwhile the jump looks like a silence, and the arm is picked up.
-        system.until(lambda: taken_up_anew(system) > before, "it goes unnoticed")
+        # The log is throttled, the counts are complete. If the machine was suspended meanwhile,
+        # the reset looks like missing states, and the arm is picked up.
+        system.until(lambda: restarts(system) > before, "the reset is not detected")
         system.until(lambda: np.abs(system.q - BENT).max() < 10 * AT_GOAL, "not reset")
-        system.goal = system.place(system.q)[:3, 3]
+        system.goal = system.forward_kinematics(system.q)[:3, 3]
         return system.values["clik_tracker"]["reason of the last restart"]
 
     return do
 
 
-def taken_up_anew(system):
-    """Return how often the tracker began anew with the arm, or picked it up where it was."""
+def restarts(system):
+    """Return the number of times the tracker restarted with the arm or picked it up."""
     values = system.values["clik_tracker"]
-    return sum(int(values.get(f"times the arm was {how}", 0)) for how in ("reset", "picked up"))
+    return sum(
+        int(values.get(f"times the arm was {event}", 0)) for event in ("reset", "picked up")
+    )
 
 
 def pause_tracked(moving):
-    """Return what pauses the simulator of a tracker for a second."""
+    """Return a fault that pauses the simulator of a tracker for a second."""
 
     def do(system):
         if moving:
             system.move()
         system.pause()
-        system.until_told("simulator", "paused")
+        system.until_state("simulator", "paused")
         system.wait(PAUSE)
         system.pause(False)
 

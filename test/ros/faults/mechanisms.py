@@ -1,4 +1,4 @@
-"""A mechanism that is killed, stopped or reset, and its monitor, which listens to it."""
+"""Faults of a mechanism that its monitor reports: killed, stopped or reset."""
 
 from __future__ import annotations
 
@@ -21,47 +21,47 @@ MONITOR = {"mechanism": NAME, "body": "rod", "height": 0.0, "duration": 1e6}
 
 
 class MechanismWitness:
-    """Watches a mechanism by its poses and joint states: its constraints and its speed.
+    """Observer of a mechanism by its poses and joint states: constraints and speed.
 
     Attributes:
         beyond: The largest violation of a constraint, m.
         speed: The highest speed of a joint, rad/s or m/s.
-        rise: 0: nothing brakes a mechanism.
-        count: How many states there were.
+        rise: Always 0: nothing brakes a mechanism.
+        count: Number of states.
     """
 
     def __init__(self):
-        """Take the mechanism."""
+        """Load the mechanism."""
         self._mechanism = load_mechanism(NAME)
         self.begin()
 
     def begin(self):
-        """Forget what was."""
+        """Restart the observation."""
         self.beyond = self.speed = self.rise = 0.0
         self.count = 0
 
     def see(self, message):
-        """Take a joint state."""
+        """Process a joint state."""
         self.speed = max(self.speed, float(np.abs(message.velocity).max()))
         self.count += 1
 
     def see_poses(self, message):
-        """Take the poses of the bodies."""
+        """Process the poses of the bodies."""
         violations = self._mechanism.violations(coordinates(message))
         self.beyond = max(self.beyond, float(np.abs(violations).max()))
 
 
 class MechanismProcesses(Many, Graph):
-    """A mechanism and its monitor, a process each."""
+    """A mechanism and its monitor as processes."""
 
     robot_name = "one_link_vertical"
-    heard_first = False
+    expects_arm = False
 
     def start(self):
         """Start both."""
         self.witness = MechanismWitness()
         listen = self.ros.probe.create_subscription
-        listen(PoseArray, "mechanism/poses", lambda each: self.witness.see_poses(each), 100)
+        listen(PoseArray, "mechanism/poses", lambda message: self.witness.see_poses(message), 100)
         self.processes = Processes()
         self.processes.start("mechanism_monitor", **MONITOR)
         self.processes.start("mechanism", **NODE)
@@ -71,15 +71,15 @@ class MechanismProcesses(Many, Graph):
         self.witness.see(message)
 
     def ready(self):
-        """Have both nodes, and the mechanism run."""
+        """Ensure that both nodes run and the mechanism moves."""
         for name in ("mechanism_monitor", "mechanism"):
             self.start_again(name)
-        # It is there: a service of one that was killed seems to be for a while.
-        self.until_told("mechanism", "running", "paused", "overruns")
+        # Wait for reports: the services of a killed node remain visible for a while.
+        self.until_state("mechanism", "running", "paused", "overruns")
         if self.state_of("mechanism") == "paused":
             self.pause(False)
-        self.until_told("mechanism", "running", "overruns")
-        self.until_told("mechanism_monitor", "measuring")
+        self.until_state("mechanism", "running", "overruns")
+        self.until_state("mechanism_monitor", "measuring")
 
     def start_again(self, name):
         """Start a node that was killed."""
@@ -93,7 +93,7 @@ class MechanismProcesses(Many, Graph):
 
 
 def at(phase, then):
-    """Return what brings the mechanism to a phase and then does something."""
+    """Return a fault that brings the mechanism to a phase and calls `then`."""
 
     def do(system):
         if phase == "starting":
@@ -101,7 +101,7 @@ def at(phase, then):
             system.start_again("mechanism")
         if phase == "paused":
             system.pause()
-            system.until_told("mechanism", "paused")
+            system.until_state("mechanism", "paused")
         return then(system)
 
     return do
@@ -115,7 +115,7 @@ def killed(system):
 def killed_and_started(system):
     """Kill the mechanism and start it again."""
     system.kill("mechanism")
-    system.until_told("mechanism_monitor", "silent")
+    system.until_state("mechanism_monitor", "silent")
     system.start_again("mechanism")
 
 
@@ -125,7 +125,7 @@ def reset(system):
 
 
 def stopped(seconds):
-    """Return what stops the mechanism for a while."""
+    """Return a fault that suspends the mechanism for `seconds`."""
     return lambda system: system.stand_still("mechanism", seconds)
 
 
@@ -133,9 +133,9 @@ SILENT = "mechanism_monitor", "silent", WARN, "nothing was heard on /mechanism/p
 HEARD = "mechanism_monitor", "measuring", OK, "of the run was heard"
 
 
-def case(name, done, do, told, ends="moving"):
+def case(name, done, do, report, ends="moving"):
     """Return a case of the mechanism."""
-    return Case(name, "mechanism", done, do, *told, (), ends)
+    return Case(name, "mechanism", done, do, *report, (), ends)
 
 
 def _cases():
@@ -153,4 +153,4 @@ def _cases():
     yield case("mechanism_reset", "~/reset of the mechanism as it moves", reset, HEARD)
 
 
-CASES = tuple(replace(each, by_hand=True) for each in _cases())
+CASES = tuple(replace(item, by_hand=True) for item in _cases())

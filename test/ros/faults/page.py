@@ -1,4 +1,4 @@
-"""The table of docs/reliability.md, from what a run of the cases saw."""
+"""The table of docs/reliability.md, from the outcomes of recorded cases."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from faults.matrix import CASES
 BEGIN, END = "<!-- cases -->\n", "<!-- end of cases -->\n"
 HEAD = (
     "case",
-    "what is done",
+    "fault",
     "node",
     "state",
     "level",
-    "what is said",
+    "message",
     "beyond",
     "fastest",
     "ends",
 )
 
 
-def written(page: str, rows: list[dict]) -> str:
-    """Return the page with the table of these rows between its two marks."""
+def updated_page(page: str, rows: list[dict]) -> str:
+    """Return the page with a new table between its two marks."""
     before, rest = page.split(BEGIN)
     after = rest.split(END)[1]
     return before + BEGIN + table(rows) + END + after

@@ -1,4 +1,4 @@
-"""Nodes as processes that are killed and started again, or stand still for a while."""
+"""Faults of processes: killed, restarted or suspended nodes."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from faults.life import PHASES
 from faults.systems import BENT, TRACKER, Planned, Tracked
 
 STOPS = (0.6, 3.0)
-"""How long a process stands still, s."""
+"""Durations of suspensions, s."""
 
 
 class Processes:
     """Nodes as processes, by name."""
 
     def __init__(self):
-        """Have none; `first` is what a process runs before its node."""
+        """Create an empty set; `first` is code that runs before each node."""
         self.first = ""
         self.running, self._parameters = {}, {}
 
     def start(self, name, **parameters):
-        """Start a node, or start it again with the parameters it had."""
+        """Start a node, by default with its previous parameters."""
         if parameters:
             self._parameters[name] = parameters
         pairs = [("-p", f"{key}:={value}") for key, value in self._parameters[name].items()]
@@ -46,13 +46,13 @@ class Processes:
         os.kill(self.running[name].pid, number)
 
     def close(self):
-        """End all."""
+        """End all nodes."""
         for name in [*self.running]:
             self.kill(name)
 
 
 class Many:
-    """What systems of processes have."""
+    """Mixin of systems whose nodes are processes."""
 
     def __exit__(self, *_):
         """End the processes."""
@@ -60,7 +60,7 @@ class Many:
         super().__exit__()
 
     def stand_still(self, name, seconds):
-        """Stop a process for a while of wall time."""
+        """Suspend a process for `seconds` of wall time."""
         self.processes.signal(name, signal.SIGSTOP)
         try:
             self.wait(seconds)
@@ -68,16 +68,16 @@ class Many:
             self.processes.signal(name, signal.SIGCONT)
 
     def kill(self, name):
-        """End a node by SIGKILL; what it published is forgotten."""
+        """End a node by SIGKILL."""
         self.processes.kill(name)
 
     def start_again(self, name):
         """Start a node that was killed."""
         if name not in self.processes.running:
-            heard = len(self.states)
+            count = len(self.states)
             self.processes.start(name)
-            self.until_told(name, *STARTED[name])
-            self.until(lambda: len(self.states) > heard, "no joint states")
+            self.until_state(name, *STARTED[name])
+            self.until(lambda: len(self.states) > count, "no joint states")
 
 
 STARTED = {
@@ -88,7 +88,7 @@ STARTED = {
 
 
 class PlannedProcesses(Many, Planned):
-    """Simulator and planner, a process each."""
+    """Simulator and planner as processes."""
 
     def start_nodes(self):
         """Start both."""
@@ -97,13 +97,13 @@ class PlannedProcesses(Many, Planned):
         self.processes.start("bang_bang_planner", robot=ROBOT, control_period=PERIOD)
 
     def ready(self):
-        """Have both nodes, nothing executed."""
+        """Ensure that both nodes run and no motion is executed."""
         for name in ("simulator", "bang_bang_planner"):
             self.start_again(name)
 
 
 class TrackedProcesses(Many, Tracked):
-    """Simulator and tracker, a process each."""
+    """Simulator and tracker as processes."""
 
     def start_nodes(self):
         """Start both."""
@@ -112,14 +112,14 @@ class TrackedProcesses(Many, Tracked):
         self.processes.start("clik_tracker", **TRACKER)
 
     def ready(self):
-        """Have both nodes, the first target held."""
+        """Ensure that both nodes run and the arm holds the first target."""
         for name in ("simulator", "clik_tracker"):
             self.start_again(name)
         Tracked.ready(self)
 
 
 def killed(node, phase):
-    """Return what kills a node at a phase of the planner."""
+    """Return a fault that kills a node at a phase of the planner."""
 
     def do(system):
         system.phase(phase)
@@ -129,20 +129,20 @@ def killed(node, phase):
 
 
 def again(node, phase):
-    """Return what kills a node, starts it again and goes to the goal."""
+    """Return a fault that kills a node, restarts it and sends the goal again."""
 
     def do(system):
         killed(node, phase)(system)
         system.start_again(node)
         system.until(lambda: system.speed < 2e-3, "the arm does not rest")
-        system.until_told("bang_bang_planner", "idle", "lost")
+        system.until_state("bang_bang_planner", "idle", "lost")
         system.go()
 
     return do
 
 
 def stopped(node, seconds):
-    """Return what stops a node for a while amid a motion."""
+    """Return a fault that suspends a node during a motion."""
 
     def do(system):
         system.phase("executing")
@@ -152,25 +152,25 @@ def stopped(node, seconds):
 
 
 def killed_tracked(node, moving, restart):
-    """Return what kills a node of the tracker's system, and starts it again."""
+    """Return a fault that kills a node of the tracker's system and may restart it."""
 
     def do(system):
         if moving:
             system.move()
         system.kill(node)
         if restart:
-            system.until_told(*(("simulator", "lost_commander") if node != "simulator" else
+            system.until_state(*(("simulator", "lost_commander") if node != "simulator" else
                                 ("clik_tracker", "silent")))  # fmt: skip
             system.start_again(node)
-            system.until_told("clik_tracker", "tracking", "off_path")
-            system.goal = system.places[1]
+            system.until_state("clik_tracker", "tracking", "off_path")
+            system.goal = system.targets[1]
             system.send(system.goal)
 
     return do
 
 
 def stopped_tracked(node, seconds):
-    """Return what stops a node for a while on the way to a target."""
+    """Return a fault that suspends a node during a motion to a target."""
 
     def do(system):
         system.move()
@@ -215,24 +215,24 @@ def _planned():
             )  # fmt: skip
     yield Case(
         "planner_stopped_0.6_s", "planner_processes",
-        "SIGSTOP of the planner for 0.6 s amid a motion", stopped("bang_bang_planner", 0.6),
+        "SIGSTOP of the planner for 0.6 s during a motion", stopped("bang_bang_planner", 0.6),
         "bang_bang_planner", "reached", OK, "reached the goal",
         ("the safe command (brake) takes over",), "following",
     )  # fmt: skip
     yield Case(
         "planner_stopped_3_s", "planner_processes",
-        "SIGSTOP of the planner for 3 s amid a motion", stopped("bang_bang_planner", 3.0),
+        "SIGSTOP of the planner for 3 s during a motion", stopped("bang_bang_planner", 3.0),
         "bang_bang_planner", "lost", ERROR, "gave up: no joint states for",
         ("the safe command (brake) takes over",),
     )  # fmt: skip
     yield Case(
         "simulator_stopped_0.6_s", "planner_processes",
-        "SIGSTOP of the simulator for 0.6 s amid a motion", stopped("simulator", 0.6),
+        "SIGSTOP of the simulator for 0.6 s during a motion", stopped("simulator", 0.6),
         "bang_bang_planner", "reached", OK, "reached the goal", (), "following",
     )  # fmt: skip
     yield Case(
         "simulator_stopped_3_s", "planner_processes",
-        "SIGSTOP of the simulator for 3 s amid a motion", stopped("simulator", 3.0),
+        "SIGSTOP of the simulator for 3 s during a motion", stopped("simulator", 3.0),
         "bang_bang_planner", "lost", ERROR, "gave up: no joint states for",
         ("go on from the present",),
     )  # fmt: skip
@@ -262,7 +262,7 @@ def _tracked():
         for seconds in STOPS:
             yield Case(
                 f"{name}_stopped_{seconds:g}_s", "tracker_processes",
-                f"SIGSTOP of the {node.replace('clik_', '')} for {seconds:g} s on its way",
+                f"SIGSTOP of the {node.replace('clik_', '')} for {seconds:g} s during a motion",
                 stopped_tracked(node, seconds),
                 "clik_tracker", "tracking", OK, "tracking",
             )  # fmt: skip

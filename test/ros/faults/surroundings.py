@@ -1,4 +1,4 @@
-"""Faults of the surroundings: other arms, wrong files, no room to write."""
+"""Faults of the environment: other arms, invalid files, no disk space."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ manip_dyn.core.files.write_atomically = no_space
 
 
 class Alone(Many, Graph):
-    """Nothing: the fault is there before the simulator, a process, starts."""
+    """An empty system: the fault is present before the simulator starts as a process."""
 
     robot_name = "one_link_vertical"
-    heard_first = False
+    expects_arm = False
 
     def start(self):
-        """Have no processes yet."""
+        """Create an empty set of processes."""
         self.processes = Processes()
 
     def ready(self):
-        """Start nothing yet."""
+        """End all processes."""
         self.processes.close()
 
 
@@ -64,40 +64,40 @@ def other_domain(system):
     context.shutdown()
 
 
-def refused_beside(text=None, arguments=(), **parameters):
-    """Return what starts a second simulator that is refused; it returns the reason."""
+def second_simulator(text=None, arguments=(), **parameters):
+    """Return a fault that starts an invalid second simulator and returns its error."""
 
     def do(system):
         with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "given"
+            file = Path(folder) / "file"
             file.write_text(text or "")
-            given = {
+            values = {
                 key: str(file) if value is None else value for key, value in parameters.items()
             }
             words = [str(file) if word is None else word for word in arguments]
             try:
-                system.ros.start(SimulatorNode, remap=words, **given)
+                system.ros.start(SimulatorNode, remap=words, **values)
             except ManipDynError as error:
                 return str(error).replace(str(file), "FILE")
-        raise AssertionError("it was not refused")
+        raise AssertionError("the node started")
 
     return do
 
 
-def without_room(system):
-    """Start a simulator in whose cache no byte can be written, as on a full disk."""
+def full_disk(system):
+    """Start a simulator whose cache cannot be written, as on a full disk."""
     system.processes.first = NO_SPACE
     with tempfile.TemporaryDirectory() as folder:
         start_with_cache(system, folder)
 
 
 def read_only_home(system):
-    """Start a simulator whose cache is in a folder that nobody can make."""
+    """Start a simulator whose cache folder cannot be created."""
     start_with_cache(system, "/proc/home")
 
 
 def start_with_cache(system, folder):
-    """Start a simulator with another cache."""
+    """Start a simulator with a cache in this folder."""
     before = os.environ.get("MANIP_DYN_CACHE")
     os.environ["MANIP_DYN_CACHE"] = folder
     try:
@@ -109,26 +109,26 @@ def start_with_cache(system, folder):
     system.until(lambda: system.states, "no joint states")
 
 
-def beside(name, done, do, words=""):
-    """Return a case beside which the arm of this graph goes on."""
+def unaffected(name, done, do, words=""):
+    """Return the case of a fault that does not affect the arm of this graph."""
     return Case(name, "simulator", done, do, "simulator", "running", OK, words, (), "following")
 
 
 CASES = (
-    beside("other_namespace", "full efforts to an arm of another namespace", other_namespace),
-    beside("other_domain", "full efforts on the same topic of another domain", other_domain),
-    beside("no_such_robot", "a second simulator of a robot that there is none of",
-           refused_beside(robot="no_such_robot"), "no_such_robot"),
-    beside("not_a_urdf", "a second simulator of a URDF that is cut off",
-           refused_beside('<robot name="cut"><link name="base"', robot=None), "FILE"),
-    beside("wrong_urdf", "a second simulator of a URDF whose joint has no child",
-           refused_beside('<robot name="a"><link name="b"/><joint name="j" type="revolute">'
+    unaffected("other_namespace", "full efforts to an arm of another namespace", other_namespace),
+    unaffected("other_domain", "full efforts on the same topic of another domain", other_domain),
+    unaffected("no_such_robot", "a second simulator of an unknown robot",
+           second_simulator(robot="no_such_robot"), "no_such_robot"),
+    unaffected("not_a_urdf", "a second simulator of a truncated URDF",
+           second_simulator('<robot name="cut"><link name="base"', robot=None), "FILE"),
+    unaffected("wrong_urdf", "a second simulator of a URDF whose joint has no child",
+           second_simulator('<robot name="a"><link name="b"/><joint name="j" type="revolute">'
                           '<parent link="b"/></joint></robot>', robot=None), "j"),
-    beside("wrong_parameter_file", "a second simulator with a parameter file for another node",
-           refused_beside("/other_node:\n  ros__parameters:\n    robot: rr\n",
+    unaffected("wrong_parameter_file", "a second simulator with a parameter file for another node",
+           second_simulator("/other_node:\n  ros__parameters:\n    robot: rr\n",
                           ["--params-file", None]), "FILE"),
-    Case("read_only_home", "alone", "no folder for compiled code can be made", read_only_home,
+    Case("read_only_home", "alone", "the cache folder cannot be created", read_only_home,
          "simulator", "waiting", OK, "no command yet: brake", by_hand=True),
-    Case("disk_full", "alone", "the disk is full: the cache takes no byte", without_room,
+    Case("disk_full", "alone", "the disk is full: the cache cannot be written", full_disk,
          "simulator", "waiting", OK, "no command yet: brake", by_hand=True),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The running systems that faults happen to, by name."""
+"""The systems under fault."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from manip_dyn.ros import BangBangPlannerNode, ClikTrackerNode, SimulatorNode
 
 GOAL = [0.7, 0.1]
 BENT, BENT_TOO = [0.7, 0.9], [0.5, 1.1]
-"""Where the tracker's arm starts, and where its target is; the arm is not stretched in between."""
+"""Postures of the tracker's arm at its start and target; the arm stays bent between them."""
 AT_GOAL, HALF_WAY = 2e-3, 0.12
 STIFFNESS, DAMPING = 25.0, 10.0
-"""Of the probe's feedback, 1/s^2 and 1/s."""
+"""Gains of the probe's feedback, 1/s^2 and 1/s."""
 
 
 class Commanded(Graph):
-    """A simulator whose commander is the probe: feedback that holds the start, at 50 Hz."""
+    """A simulator that the probe commands at 50 Hz by feedback around the start."""
 
     def start(self):
         """Start the simulator."""
@@ -44,18 +44,18 @@ class Commanded(Graph):
             self.push(self._bad)
         elif self.commanding and self.states:
             off = START - self.q
-            wanted = STIFFNESS * off - DAMPING * np.array(self.states[-1].velocity)
-            self.push((self.inertia(self.q) @ wanted).tolist())
+            acceleration = STIFFNESS * off - DAMPING * np.array(self.states[-1].velocity)
+            self.push((self.inertia(self.q) @ acceleration).tolist())
 
     def push(self, effort):
         """Send efforts once."""
         self.commands.publish(Float64MultiArray(data=effort))
 
     def mislead(self, effort, *words):
-        """Have two of three commands be bad ones, until the log has a sentence with all words.
+        """Send two invalid commands of three until the log has a line with all words.
 
-        The simulator takes the newest alone. One that is sent beside good ones might never be
-        taken; and of every second command a slow reader might always see the good one.
+        The simulator reads only the newest command. A single invalid one might be replaced by a
+        valid one, and a slow subscriber might always read the valid one of two.
         """
         since = len(self.ros.log)
         self._bad = effort
@@ -69,7 +69,7 @@ class Commanded(Graph):
         self.commanding = True
         if self.state_of("simulator") != "running" or np.abs(self.q - START).max() > 0.05:
             self.reset()
-            self.until_told("simulator", "running")
+            self.until_state("simulator", "running")
         self.until(lambda: self.speed < REST, "the arm does not rest")
 
     def follows(self):
@@ -95,14 +95,14 @@ class Planned(Graph):
         self.ros.start(BangBangPlannerNode, robot=ROBOT, control_period=PERIOD)
 
     def clock_ahead(self, seconds):
-        """Set the wall clock by which the simulator stamps ahead, or back, for good."""
+        """Shift the wall clock of the simulator's stamps permanently."""
         self.clock.ahead_ns += 1_000_000_000 * seconds
 
     @property
     def planner(self):
-        """What the planner's status says: its state."""
+        """The state in the planner's latest status."""
         values = self.status[-1].values if self.status else ()
-        return next((each.value for each in values if each.key == "state"), "")
+        return next((item.value for item in values if item.key == "state"), "")
 
     def go(self, goal=GOAL):
         """Send a goal."""
@@ -113,23 +113,23 @@ class Planned(Graph):
         self.reset()
         self.until(lambda: np.abs(self.q - START).max() < AT_GOAL, "not reset")
         self.until(lambda: self.planner in ("idle", "lost", "waiting"), f"{self.planner}")
-        self.wait(0.1)  # what was sent before the reset is over
+        self.wait(0.1)  # messages from before the reset have arrived
         if name == "idle":
             return
         since = sent = len(self.status)
         self.go()
 
-        def come():
+        def is_in_phase():
             nonlocal sent
             if len(self.status) > sent and self.planner in ("lost", "refused", "waiting"):
-                # A busy machine kept the states back for longer than their timeout.
+                # On a busy machine the states may be older than their timeout.
                 sent = len(self.status)
                 self.go()
             if name == "executing":
                 return np.abs(self.q - START).max() > HALF_WAY
-            return any(_state(each) == name for each in self.status[since:])
+            return any(_state(status) == name for status in self.status[since:])
 
-        self.until(come, f"never {name}")
+        self.until(is_in_phase, f"never {name}")
 
     def ready(self):
         """Hold the goal."""
@@ -148,9 +148,9 @@ class Tracked(Graph):
     def start(self):
         """Start both nodes."""
         kernels = md.customize(self.robot)
-        self.places = [kernels.forward_kinematics(q)[:3, 3] for q in (BENT, BENT_TOO)]
-        self.place = kernels.forward_kinematics
-        self.goal = self.places[0]
+        self.targets = [kernels.forward_kinematics(q)[:3, 3] for q in (BENT, BENT_TOO)]
+        self.forward_kinematics = kernels.forward_kinematics
+        self.goal = self.targets[0]
         self.start_nodes()
         self.poses = self.ros.publisher(PoseStamped, "clik_tracker/target_pose")
         self.twists = self.ros.publisher(TwistStamped, "clik_tracker/target_twist")
@@ -162,7 +162,7 @@ class Tracked(Graph):
         self.ros.start(ClikTrackerNode, **TRACKER)
 
     def send(self, position, quaternion=(0.0, 0.0, 0.0, 1.0), frame="", seconds=0):
-        """Send a target, stamped by seconds of the wall clock from now if they are not 0."""
+        """Send a target, stamped `seconds` from now unless that is 0."""
         message = pose(position, quaternion, frame)
         if seconds:
             message.header.stamp.sec = round(time.time()) + seconds
@@ -170,21 +170,21 @@ class Tracked(Graph):
 
     def ready(self):
         """Hold the first target."""
-        self.until_told("clik_tracker", "tracking", "off_path")
-        self.goal = self.places[0]
+        self.until_state("clik_tracker", "tracking", "off_path")
+        self.goal = self.targets[0]
         self.send(self.goal)
         self.until(self.follows, "the first target is not reached")
         self.until(lambda: self.speed < REST, "the arm does not rest")
 
     def move(self):
-        """Go to the second target; return in the middle of the way."""
-        self.goal = self.places[1]
+        """Move to the second target; return during the motion."""
+        self.goal = self.targets[1]
         self.send(self.goal)
         self.until(lambda: self.speed > 0.1, "the arm does not move")
 
     def follows(self):
         """Return whether the tool is at its target."""
-        return bool(np.linalg.norm(self.place(self.q)[:3, 3] - self.goal) < AT_GOAL)
+        return bool(np.linalg.norm(self.forward_kinematics(self.q)[:3, 3] - self.goal) < AT_GOAL)
 
 
 TRACKER = {
@@ -198,4 +198,4 @@ TRACKER = {
 
 
 def _state(status):
-    return next((each.value for each in status.values if each.key == "state"), "")
+    return next((item.value for item in status.values if item.key == "state"), "")

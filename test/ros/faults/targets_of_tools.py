@@ -11,7 +11,7 @@ NAN = float("nan")
 
 
 def tracked(name, done, do, *words, ends="following"):
-    """Return a case of the tracker, which goes on following its target, or rests where it is."""
+    """Return a case of the tracker, which then follows its target or rests."""
     return Case(name, "tracker", done, do, "clik_tracker", "tracking", OK, "tracking",
                 words, ends)  # fmt: skip
 
@@ -29,8 +29,8 @@ def nan_twist(system):
     system.insist(lambda: system.twists.publish(message), "dropped", "finite")
 
 
-def amid_motion(*words, **what):
-    """Return what publishes a joint state on the way to the second target, until that is told."""
+def during_motion(*words, **what):
+    """Return a fault that publishes a joint state during a motion until the log reports it."""
 
     def do(system):
         system.move()
@@ -43,15 +43,15 @@ CASES = (
     sent("nan_target", "a target pose with NaN", "finite", (NAN, 0.0, 0.0)),
     sent("no_rotation_target", "a target whose quaternion is zero", "length 0",
          quaternion=(0.0,) * 4),
-    sent("unknown_frame_target", "a target in a frame that is none", "nowhere", frame="nowhere"),
-    sent("stale_target", "a target from 100 s ago", "s old", seconds=-100),
-    sent("future_target", "a target from 100 s ahead", "s ahead", seconds=100),
+    sent("unknown_frame_target", "a target in an unknown frame", "nowhere", frame="nowhere"),
+    sent("stale_target", "a target stamped 100 s ago", "s old", seconds=-100),
+    sent("future_target", "a target stamped 100 s ahead", "s ahead", seconds=100),
     tracked("nan_twist", "a target twist with NaN", nan_twist, "dropped", "finite"),
-    tracked("nan_state_amid_motion", "a joint state with NaN, on the way to a target",
-            amid_motion("dropped", "nan", position=[NAN, 0.0]), "dropped", "nan"),
-    tracked("stale_state_amid_motion", "a joint state from 10 s ago, on the way to a target",
-            amid_motion("the arm was reset", seconds=-10), "the arm was reset", ends="rest"),
-    tracked("impossible_state_amid_motion", "a joint state 2 rad away, on the way to a target",
-            amid_motion("the arm was reset", position=[-2.0, 2.0]), "the arm was reset",
+    tracked("nan_state_during_motion", "a joint state with NaN during a motion",
+            during_motion("dropped", "nan", position=[NAN, 0.0]), "dropped", "nan"),
+    tracked("stale_state_during_motion", "a joint state from 10 s ago during a motion",
+            during_motion("the arm was reset", seconds=-10), "the arm was reset", ends="rest"),
+    tracked("impossible_state_during_motion", "a joint state 2 rad away during a motion",
+            during_motion("the arm was reset", position=[-2.0, 2.0]), "the arm was reset",
             ends="rest"),
 )  # fmt: skip

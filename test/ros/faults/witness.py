@@ -1,4 +1,4 @@
-"""Watches an arm by its joint states alone: its limits, its speed, and its brake."""
+"""Observer of an arm by its joint states: limits, speed and brake."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ SAME = 1e-6
 
 
 class Witness:
-    """What an arm did since it was last asked.
+    """Extremes of an arm's motion since the last call of `begin`.
 
-    Braked is an arm whose efforts are those of the brake in two states one after the other: one
-    command between them would show in the second. From then on its kinetic energy must not rise.
+    An arm is braked if its efforts are those of the brake in two consecutive states. The kinetic
+    energy of a braked arm must not rise.
 
     Attributes:
-        beyond: How far a joint was beyond its limits at most, rad or m.
+        beyond: The largest distance of a joint beyond its limits, rad or m.
         speed: The highest speed of a joint, rad/s or m/s.
-        rise: By how much the kinetic energy rose at most between two braked states, J.
-        count: How many states there were.
+        rise: The largest rise of the kinetic energy between two braked states, J.
+        count: Number of states.
     """
 
     def __init__(self, robot: md.Robot):
-        """Take the arm."""
+        """Create a witness of a robot."""
         self._robot, self._kernels = robot, md.customize(robot)
         self._brake = Brake(self._kernels)
         self.begin()
 
     def begin(self) -> None:
-        """Forget what was."""
+        """Restart the observation."""
         self.beyond = self.speed = self.rise = 0.0
         self.count, self._braked, self._energy = 0, False, 0.0
         self._newest_ns = 0
 
     def see(self, message) -> None:
-        """Take a joint state."""
+        """Process a joint state."""
         stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
         if stamp == self._newest_ns or not len(message.effort):
             return
@@ -47,8 +47,8 @@ class Witness:
         energy = 0.5 * v @ self._kernels.mass_matrix(q) @ v
         braking = self._brake.effort(0, q, v)
         braked = bool(np.abs(effort - braking).max() <= SAME * self._robot.tau_max.max())
-        went_on = stamp > self._newest_ns and beyond <= 0.0
-        if braked and self._braked and went_on:
+        continues = stamp > self._newest_ns and beyond <= 0.0
+        if braked and self._braked and continues:
             self.rise = max(self.rise, float(energy - self._energy))
         self.beyond = max(self.beyond, beyond)
         self.speed = max(self.speed, float(np.abs(v).max()))
