@@ -157,7 +157,7 @@ def test_the_arm_is_stopped_for_a_new_goal_of_a_method_from_rest(arm):
     pause(arm, True)  # both come before it rests
     for goal in (0.7, 0.5):
         send(arm, ["shoulder"], [goal])
-    braking = "braking before a plan is made"
+    braking = "braking before planning"
     arm.until(lambda: sum(braking in text for text in arm.messages()) == 2, "it does not brake")
     pause(arm, False)
     comes_to(arm, 0.5, near=1e-5)
@@ -389,10 +389,10 @@ def test_a_lead_beyond_the_arrival_leads_from_there_on(fast):
 
 def test_a_goal_that_is_not_reached_is_told_with_the_reason(fast, monkeypatch):
     monkeypatch.setattr(PlannedMotion, "missed", "30 return motions did not reach the goal")
-    fast.expect_warning("the goal is not reached", "30 new motions")
+    fast.expect_warning("the goal is not reached", "30 return motions")
     fast.until(lambda: told(fast, "code") == "not_reached", "no code")
     assert told(fast, "state") == "aborted"
-    assert fast.planner.commands.wanted is None
+    assert fast.planner.commands.active_goal is None
 
 
 def test_of_new_goals_on_the_way_the_last_counts(fast):
@@ -419,7 +419,7 @@ def test_a_new_goal_without_a_plan_leaves_the_motion_as_it_is(fast):
 def test_without_a_lead_the_arm_is_stopped_for_a_new_goal(fast):
     lead(fast, 0.0)
     send(fast, ["shoulder", "elbow"], [-0.6, 0.5])
-    fast.expect_warning("the arm moves", "braking before a plan is made")
+    fast.expect_warning("the arm moves", "braking before planning")
     reach(fast, [-0.6, 0.5], near=1e-3)  # it was nearly at rest when the second plan began
 
 

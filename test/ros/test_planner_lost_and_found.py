@@ -107,7 +107,7 @@ def test_silence_while_idle_is_told_and_a_goal_then_refused(ros):
     assert told(ros, "state") == "waiting"
     goals = ros.publisher(JointState, "bang_bang_planner/goal")
     goals.publish(JointState(name=["shoulder"], position=[0.1]))
-    ros.expect_warning("refused: a goal came before any joint state")
+    ros.expect_warning("rejected: a goal arrived before the first joint state")
 
 
 @pytest.mark.parametrize(

@@ -160,20 +160,20 @@ def test_a_planner_tells_each_of_its_states_on_status(ros):
     status = PlannerStatus(ros.probe, "pa10")
     heard = ros.listen(DiagnosticStatus, "probe/status", LATCHED)
     for row in planner.STATES:
-        status.tell(row.name, row.code, **WORDS)
+        status.enter(row.name, row.code, **WORDS)
         ros.until(lambda: heard, f"nothing told of {row}")
         told = heard.pop()
         values = {each.key: each.value for each in told.values}
         assert (told.level, values["state"], values["code"]) == (row.level, row.name, row.code)
         assert told.message == row.sentence.format(**WORDS)
         assert told.hardware_id == "pa10"
-    status.tell("refused", "not_alone", "executing", reason="because; the motion goes on")
+    status.enter("refused", "not_alone", "executing", reason="because; the motion goes on")
     assert (status.state, status.report.level) == ("executing", WARN)
 
 
 def test_what_is_wrong_beside_the_state_is_told_where_it_is_worse(ros):
     status = PlannerStatus(ros.probe, "pa10")
-    status.tell("reached", end="reached the goal")
+    status.enter("reached", end="reached the goal")
     assert status.overlaid("", "", "/c").level == OK
     assert status.overlaid("", "/a", "/c").message == (
         "other publishers on /c: /a; expected this node alone (reached)"
@@ -181,7 +181,7 @@ def test_what_is_wrong_beside_the_state_is_told_where_it_is_worse(ros):
     outside = status.overlaid("S1 at 3 rad (-1 to 1)", "/a", "/c")
     assert outside.level == ERROR
     assert "joint outside its limits: S1 at 3 rad" in outside.message
-    status.tell("lost", "silence", reason="no joint states for 2 s")
+    status.enter("lost", "silence", reason="no joint states for 2 s")
     assert "gave up" in status.overlaid("", "/a", "/c").message
 
 

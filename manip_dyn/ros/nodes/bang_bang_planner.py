@@ -72,7 +72,7 @@ class BangBangPlannerNode:
         self.commands = Commands(self._execution, self._planning, self._status, self._refuse)
         self.commands.awaiting_start = goal is not None and parameters.autostart
         self._arm = ArmStates(node, self._robot, parameters, self._hear, self._status.drop)
-        self._status.tell("waiting", "no_joint_states", topic=self._arm.topic)
+        self._status.enter("waiting", "no_joint_states", topic=self._arm.topic)
         begin = self.commands.begin
         self._goals = Goals(node, self._robot, self._positions, begin, self._refuse)
         trajectories = Trajectories(self.commands, self._robot, parameters)
@@ -97,7 +97,7 @@ class BangBangPlannerNode:
         if before is None:
             self._goals.show()
             if self._status.state == "waiting":
-                self._status.tell("idle")
+                self._status.enter("idle")
         elif measured.stamp_ns == before.stamp_ns:
             # Repeated while time stands still: only a start can be waiting for it.
             self.commands.start_when_connected()
@@ -118,7 +118,7 @@ class BangBangPlannerNode:
         if silence:
             self._give_up(Loss("silence", f"no joint states for {silence:.1f} s"))
             if self._status.state != "lost":
-                self._status.tell("waiting", "silence", silence=silence)
+                self._status.enter("waiting", "silence", silence=silence)
 
     def _give_up(self, loss: Loss | None) -> None:
         """Command no more: whoever holds the arm then, such as the simulator's brake, does.
@@ -134,9 +134,9 @@ class BangBangPlannerNode:
         self._status.values = {}
         self._goals.show()
         if lost:
-            self._status.tell("lost", loss.code, reason=loss.reason)
+            self._status.enter("lost", loss.code, reason=loss.reason)
         elif held and self._arm.measured is not None:
-            self._status.tell("idle", loss.code, reason=loss.reason)
+            self._status.enter("idle", loss.code, reason=loss.reason)
 
     def _on_plan(self, _request, response: Trigger.Response) -> Trigger.Response:
         """Accept or refuse at once; ~/status tells what comes out."""
@@ -162,7 +162,7 @@ class BangBangPlannerNode:
             state, rest = self._status.state, "; the motion goes on"
         elif self._planning.busy:
             state = "planning"
-        self._status.tell("refused", code, state, reason=f"{reason}{rest}")
+        self._status.enter("refused", code, state, reason=f"{reason}{rest}")
 
     def _report(self) -> diagnostics.Report:
         """Return the status, or what is wrong now beside it."""

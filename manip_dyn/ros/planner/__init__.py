@@ -1,1 +1,1 @@
-"""Parts of the planner node: the motion that is executed, and what is told of it."""
+"""Planner node: commands, planning in a separate process, execution and status."""

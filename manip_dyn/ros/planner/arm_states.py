@@ -1,4 +1,4 @@
-"""The arm as the planner hears it: its newest state, and whether it can have come there itself."""
+"""Joint states of the arm: the latest state, and detection of resets and silence."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
 from manip_dyn.ros.runtime.subscriptions import NEWEST_ONLY
 
 WATCH_PERIOD = 0.1
-"""Wall time between looks whether the arm is silent, s."""
+"""Wall time between checks for silence, s."""
 
 
 class Loss(NamedTuple):
-    """Why an arm is not where a motion left it: a code, and the reason in words."""
+    """Code and reason of the loss of an arm."""
 
     code: str
     reason: str
 
 
 class ArmStates:
-    """Subscribes to joint_states.
+    """Subscription of joint_states.
 
     Attributes:
-        measured: The newest state; None before the first, and after a silence.
-        topic: Where states come from.
+        measured: The latest state; None before the first one and after a silence.
+        topic: Name of the topic.
     """
 
     def __init__(
@@ -41,22 +41,22 @@ class ArmStates:
         node: Node,
         robot: Robot,
         parameters: BangBangPlannerParameters,
-        hear: Callable[[MeasuredState | None, MeasuredState], None],
+        receive: Callable[[MeasuredState | None, MeasuredState], None],
         drop: Callable[[object], None],
     ):
-        """Call `hear` with the state before and the new one, `drop` with why one is no good."""
-        self._robot, self._hear, self._drop = robot, hear, drop
+        """Call `receive` with the previous and the new state, `drop` with an error."""
+        self._robot, self._receive, self._drop = robot, receive, drop
         self._timeout = parameters.state_timeout
         self._longest = max(self._timeout, 10.0 * parameters.control_period)
         self.measured: MeasuredState | None = None
-        self._heard_at = self._looked_at = time.monotonic()
-        # Lockstep sends no second state before the first is answered.
+        self._received_at = self._checked_at = time.monotonic()
+        # In lockstep the next state is sent after the answer to the last one.
         self.topic = node.create_subscription(
             JointState, "joint_states", self._on_joint_state, NEWEST_ONLY
         ).topic_name
 
     def loss(self, before: MeasuredState, measured: MeasuredState) -> Loss | None:
-        """Return why the arm was lost between two states, if it was."""
+        """Return why the arm was lost between two states, or None."""
         reset = reset_reason(self._robot, before, measured)
         if reset:
             return Loss("reset", reset)
@@ -66,15 +66,15 @@ class ArmStates:
         return None
 
     def silence(self) -> float:
-        """Return for how long nothing came, s, if that is too long; the state is forgotten.
+        """Return the duration of a silence that exceeds the timeout, s, else 0; reset the state.
 
-        To be called every `WATCH_PERIOD`. Time in which this process itself stood still is no
-        silence of the arm: what was sent meanwhile is still to be read, and tells by its stamps.
+        Call it every `WATCH_PERIOD`. Periods in which this process was suspended do not count as
+        silence: messages from these periods are received later, with their stamps.
         """
-        now, before = time.monotonic(), self._looked_at
-        self._looked_at = now
-        self._heard_at += max(0.0, now - max(before, self._heard_at) - 2.0 * WATCH_PERIOD)
-        silence = now - self._heard_at
+        now, before = time.monotonic(), self._checked_at
+        self._checked_at = now
+        self._received_at += max(0.0, now - max(before, self._received_at) - 2.0 * WATCH_PERIOD)
+        silence = now - self._received_at
         if self.measured is None or not silence > self._timeout > 0.0:
             return 0.0
         self.measured = None
@@ -87,7 +87,7 @@ class ArmStates:
         except ManipDynError as error:
             self._drop(error)
             return
-        self._heard_at = time.monotonic()
+        self._received_at = time.monotonic()
         before = self.measured
         self.measured = MeasuredState(to_nanoseconds(message.header.stamp), q, v)
-        self._hear(before, self.measured)
+        self._receive(before, self.measured)

@@ -1,4 +1,4 @@
-"""Braking: what a planner does with an arm that moves although it has no motion for it."""
+"""Braking of an arm that moves without a planned motion."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, tuning_from
 
 SLOW = 0.5
-"""Joint speed from which on the arm is held where it is, rad/s or m/s: it yields 1 cm or rad."""
+"""Joint speed below which feedback holds the arm in place, rad/s or m/s; it yields 1 cm or rad."""
 
 
 class BrakingMotion:
-    """Slows the arm from any speed by `Brake`, then holds it where it is by feedback.
+    """Slows the arm down from any speed by `Brake`, then holds it in place by feedback.
 
     Attributes:
-        arrived: Whether the arm rests where it is held.
+        arrived: Whether the arm rests at the held position.
     """
 
     def __init__(
         self, robot: Robot, parameters: BangBangPlannerParameters, held: Vector | None = None
     ):
-        """Take the arm, the period and feedback of its planner, and where to hold it (n,).
+        """Create the brake and the feedback with the planner's parameters.
 
-        Without that it is braked, and held where it came to rest.
+        `held` is the position (n,) to hold; default: the position after braking.
         """
         self._brake = Brake(customize(robot), period=parameters.control_period)
         self._feedback = Feedback(robot, tuning_from(parameters))
@@ -40,7 +40,7 @@ class BrakingMotion:
         self.arrived = False
 
     def segments(self, measured: MeasuredState) -> list[Segment]:
-        """Return the efforts that answer a state."""
+        """Return the efforts for a measured state."""
         fastest = float(np.abs(measured.v).max())
         if self._held is None and fastest > SLOW:
             return [Segment(0.0, self._brake.effort(measured.stamp_ns, measured.q, measured.v))]
@@ -59,12 +59,12 @@ class BrakingMotion:
         return self._feedback.limited(measured.q, self._feedback.hold(held) + correction)
 
     def stop(self, _measured: MeasuredState) -> None:
-        """Go on: it stops."""
+        """Do nothing, because the motion already stops."""
 
     def is_over(self, _measured: MeasuredState) -> bool:
-        """Never: the arm is held until there is a plan."""
+        """Return False: the arm is held until there is a plan."""
         return False
 
     def returned(self) -> bool:
-        """Never."""
+        """Return False: there are no return motions."""
         return False

@@ -1,4 +1,4 @@
-"""What people and programs ask of a planner: goals, trajectories, a halt."""
+"""Commands of a planner: goals, trajectories and abort requests."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from manip_dyn.ros.planner.planning_process.goal_postures import Goal
 from manip_dyn.ros.planner.start_conditions import StartObstacle, start_obstacle
 from manip_dyn.ros.planner.status import PlannerStatus
 
-NO_JOINT_STATES = "no joint state was heard; expected the arm on joint_states"
+NO_JOINT_STATES = "no joint state has been received on joint_states"
 
 
 class Commands:
-    """Takes what may be begun, and refuses the rest with a reason.
+    """Starts valid commands and rejects the others with a reason.
 
     Attributes:
-        awaiting_start: Whether the goal of the parameters is gone to once somebody listens.
+        awaiting_start: Whether the goal of the parameters waits for subscribers of the commands.
     """
 
     def __init__(
@@ -27,106 +27,106 @@ class Commands:
         execution: Execution,
         planning: Planning,
         status: PlannerStatus,
-        refuse: Callable[[str, object], None],
+        reject: Callable[[str, object], None],
     ):
-        """Take what executes, plans, and tells; `refuse` takes code and reason."""
+        """Store execution, planning and status; `reject` is called with code and reason."""
         self._execution, self._planning = execution, planning
-        self._status, self._refuse = status, refuse
+        self._status, self._reject = status, reject
         self.awaiting_start = False
 
     # ------------------------------------------------------------------------------------ goals
     def begin(self, goal: Goal) -> bool:
-        """Begin to plan the motion to `goal` if it may begin at all; else say why not."""
+        """Plan the motion to `goal`; return False after a rejection."""
         measured = self.measured
         if measured is None:
-            self._refuse("no_joint_states", NO_JOINT_STATES)
+            self._reject("no_joint_states", NO_JOINT_STATES)
             return False
-        hindered = self._hindrance(self._led(measured))
-        if hindered is not None:
-            self._refuse(*hindered)
+        obstacle = self._obstacle(self._motion_obstacle(measured))
+        if obstacle is not None:
+            self._reject(*obstacle)
             return False
         idle = self._execution.motion is None
         self._planning.lead_to(goal, measured)
-        if idle and self._execution.motion is not None:  # nothing else answered the state
+        if idle and self._execution.motion is not None:  # this state has no answer yet
             self._planning.answer(measured)
         return True
 
     def start_when_connected(self) -> None:
-        """Go to the goal of the parameters once somebody listens."""
+        """Plan the motion to the goal of the parameters once the commands have subscribers."""
         goal = self._execution.goal
         if self.awaiting_start and goal is not None and self._execution.efforts.connected():
             self.awaiting_start = False
             self.begin(goal)
 
     def halt(self) -> bool:
-        """Stop and hold; return whether there was anything to stop."""
+        """Stop and hold; return whether there was a motion or plan to stop."""
         self.awaiting_start = False
         execution, measured = self._execution, self.measured
         if execution.motion is None and execution.prepared is None and not self._planning.busy:
             return False
         self._planning.forget()
         execution.prepared = None
-        reason = "no plan is made any more"
+        reason = "planning stopped"
         if execution.motion is not None and measured is not None:
             execution.motion.stop(measured)
             reason = "stopping and holding"
-        self._status.tell("aborted", "aborted", reason=reason)
+        self._status.enter("aborted", "aborted", reason=reason)
         return True
 
     # ----------------------------------------------------------------------------- trajectories
     @property
     def measured(self) -> MeasuredState | None:
-        """The newest state."""
+        """The latest state."""
         return self._planning.measured()
 
     @property
     def motions(self) -> tuple[object, ...]:
-        """The motion that is executed, then the one that waits for its turn."""
+        """The motion in execution, then the prepared one."""
         return self._execution.motion, self._execution.prepared
 
     @property
-    def wanted(self) -> Goal | None:
-        """The goal that is planned for or that the present motion leads to."""
-        return self._planning.wanted
+    def active_goal(self) -> Goal | None:
+        """The goal of the present plan or motion."""
+        return self._planning.active_goal
 
     @property
     def message(self) -> str:
-        """What was told last."""
+        """The latest status message."""
         return self._status.report.message
 
-    def in_the_way(self) -> str:
-        """Return what keeps a trajectory from beginning now, or nothing."""
+    def trajectory_obstacle(self) -> str:
+        """Return the reason why a trajectory cannot begin now, or ""."""
         measured, motion = self.measured, self._execution.motion
         if measured is None:
             return NO_JOINT_STATES
         moves = self._planning.moves(measured) if motion is None else ""
-        led = f"the arm moves, {moves}; a trajectory expects it to rest" if moves else ""
-        found = self._hindrance(led)
-        return "" if found is None else found.sentence
+        moving = f"the arm moves, {moves}; a trajectory requires it to rest" if moves else ""
+        obstacle = self._obstacle(moving)
+        return "" if obstacle is None else obstacle.sentence
 
     def follow(self, motion: FollowedMotion) -> None:
-        """Execute it from the next state on, whatever goes on."""
+        """Execute a trajectory from the next state on, in place of any other motion."""
         self.awaiting_start = False
         self._planning.forget()
-        self._planning.take(motion)
+        self._planning.execute(motion)
 
     def plan_to(self, goal: Goal) -> None:
-        """Plan and go to a goal, after braking if the arm moves."""
+        """Plan a motion to a goal, after braking if the arm moves."""
         self.awaiting_start = False
         self._planning.forget()
         if self.measured is not None:
             self._planning.lead_to(goal, self.measured)
 
-    # -------------------------------------------------------------------------------- hindrance
-    def _led(self, measured: MeasuredState) -> str:
-        """Return why an arm that moves is not to be stopped for a goal; empty if it may."""
+    # -------------------------------------------------------------------------------- obstacles
+    def _motion_obstacle(self, measured: MeasuredState) -> str:
+        """Return why a moving arm must not be stopped for a new goal, or "" if it may be."""
         moves = self._planning.moves(measured)
         if moves and self._execution.efforts.others():
-            return f"the arm moves, {moves}; a new motion expects it to rest"
+            return f"the arm moves, {moves}; a new motion requires it to rest"
         if moves and isinstance(self._execution.motion, FollowedMotion):
-            return "the arm follows a trajectory; expected its end or ~/abort before a new goal"
+            return "the arm follows a trajectory; wait for its end or call ~/abort"
         return ""
 
-    def _hindrance(self, led: str) -> StartObstacle | None:
+    def _obstacle(self, moving: str) -> StartObstacle | None:
         efforts = self._execution.efforts
-        return start_obstacle(led, efforts.connected(), efforts.name, efforts.others())
+        return start_obstacle(moving, efforts.connected(), efforts.name, efforts.others())

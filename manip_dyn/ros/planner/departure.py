@@ -1,4 +1,4 @@
-"""Where a motion that goes on gives way to another one."""
+"""Departures: points at which a motion changes to the next one."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from manip_dyn.planning.execution.time_scaling import Pace
 
 
 class DepartingMotion(Protocol):
-    """The motion that goes on until then."""
+    """The motion before a departure."""
 
     @property
     def pace(self) -> Pace:
-        """How the arm follows its plan."""
+        """Rate and mass ratio with which the arm follows its plan."""
 
     def stamp_at(self, time: float) -> int | None:
-        """Return the stamp, ns, at which the arm is at a time of the plan, s; None: never."""
+        """Return the stamp, ns, at a time of the plan, s; None if it is never reached."""
 
     def planned(self, measured: MeasuredState) -> tuple[Vector, Vector]:
         """Return the planned positions and velocities (n,) at the time of a state."""
 
     def segments(self, measured: MeasuredState) -> list[Segment]:
-        """Return the efforts that answer a state."""
+        """Return the efforts for a measured state."""
 
 
 @dataclass(frozen=True, eq=False)
 class Departure:
-    """A place on the plan of a motion; an arm that follows that more slowly is there later.
+    """A point on the plan of a motion. An arm with a lower rate reaches it later.
 
     Attributes:
         motion: The motion.
-        time: Of its plan, s.
-        q: Positions (n,) of the plan then, rad or m.
-        v: Its velocities (n,), per s. At another rate the arm has these at that rate, and
-            follows what begins there at it.
-        lead: How long before this was asked for, s.
+        time: Time of its plan, s.
+        q: Positions (n,) of the plan at this time, rad or m.
+        v: Velocities (n,) of the plan, per s. At another rate the arm has these times that rate,
+            and follows the next motion at that rate.
+        lead: Time between the request and the departure, s.
     """
 
     motion: DepartingMotion
@@ -51,10 +51,10 @@ class Departure:
 
     @property
     def moving(self) -> bool:
-        """Whether the arm moves there; at rest it can wait for what begins there."""
+        """Whether the arm moves at the departure; at rest it can wait for the next motion."""
         return bool(np.any(self.v))
 
     @property
     def stamp_ns(self) -> int | None:
-        """When the arm is there, as it follows the plan now; None if it has left it."""
+        """Stamp of the departure at the present pace; None if the arm has left the plan."""
         return self.motion.stamp_at(self.time)

@@ -1,4 +1,4 @@
-"""Where the planner's efforts go: commands, and trajectories where they change inside a period."""
+"""Publishers of efforts: commands, and trajectories if efforts change inside a period."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE
 
 
 class EffortTopics:
-    """The publishers of efforts."""
+    """Publishers of efforts."""
 
     def __init__(self, node: Node, robot: Robot, parameters: BangBangPlannerParameters):
-        """Make the publishers."""
+        """Create the publishers."""
         self._node = node
         self._robot, self._period = robot, parameters.control_period
         self._sampled = parameters.switching == "sampled"
@@ -38,7 +38,7 @@ class EffortTopics:
         return self._commands.topic_name
 
     def connected(self) -> bool:
-        """Return whether somebody listens on all that will be used."""
+        """Return whether all topics in use have subscribers."""
         needed = (self._commands,) if self._sampled else (self._commands, self._switches)
         return all(topic.get_subscription_count() > 0 for topic in needed)
 
@@ -47,7 +47,7 @@ class EffortTopics:
         return other_publishers(self._node, self.name)
 
     def publish(self, stamp_ns: int, segments: Sequence[Segment]) -> None:
-        """Publish the efforts that act from a stamp on."""
+        """Publish efforts from a stamp on."""
         if self._sampled:
             self._commands.publish(effort_command(mean_effort(list(segments), self._period)))
         elif len(segments) == 1:

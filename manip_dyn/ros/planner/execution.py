@@ -1,4 +1,4 @@
-"""Execution: one motion after another answers the arm's states with efforts."""
+"""Execution of motions: each joint state is answered with efforts."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ AnyMotion = PlannedMotion | FollowedMotion | BrakingMotion
 
 
 class Execution:
-    """Answers every state while there is a motion.
+    """Answers every joint state while there is a motion.
 
     Attributes:
-        motion: What is executed; without it nothing is commanded.
-        prepared: What waits for its turn.
-        goal: The goal of the last plan that was executed.
-        efforts: Where efforts go.
+        motion: The motion in execution; None if the planner sends no commands.
+        prepared: The motion that waits for its begin.
+        goal: The goal of the last executed plan.
+        efforts: Publishers of the efforts.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Execution:
         status: PlannerStatus,
         place_marker: Callable[[], None],
     ):
-        """Make the publishers; the marker is placed when the arm has arrived."""
+        """Create the publishers; `place_marker` is called when the arm has arrived."""
         self.motion: AnyMotion | None = None
         self.prepared: PlannedMotion | FollowedMotion | None = None
         self.goal: Goal | None = None
@@ -51,34 +51,34 @@ class Execution:
 
     @property
     def under_way(self) -> bool:
-        """Whether there is a motion that is not over, or one that waits."""
+        """Whether a motion has not ended, or one waits for its begin."""
         return self.prepared is not None or (self.motion is not None and not self.motion.arrived)
 
     def forget(self) -> None:
-        """Command no more."""
+        """Stop sending commands."""
         self.motion = self.prepared = None
 
     def begin(self, motion: PlannedMotion | FollowedMotion, measured: MeasuredState) -> None:
-        """Begin a motion at the present state, which is still to be answered."""
+        """Begin a motion at the present state, which is answered afterwards."""
         self.prepared, self.motion = None, motion
         stamp = motion.begin(measured)
         if isinstance(motion, PlannedMotion):
             self.goal = JointGoal(motion.goal)
             self._plans.publish(trajectory_from(self._robot, stamp, motion.rows))
-        self._status.values = dict(motion.told)
-        self._status.tell("executing", beginning=motion.beginning)
+        self._status.values = dict(motion.values)
+        self._status.enter("executing", beginning=motion.beginning)
 
     def answer(
         self,
         measured: MeasuredState,
-        wanted: Goal | None,
+        goal: Goal | None,
         at_rest: Callable[[MeasuredState], None],
     ) -> None:
-        """Answer a state by the motion.
+        """Publish the efforts of the motion for a state.
 
         Args:
             measured: The state.
-            wanted: What is planned for or led to.
+            goal: The goal of the present plan or motion.
             at_rest: Called if the motion has come to rest.
         """
         motion = self.motion
@@ -87,38 +87,40 @@ class Execution:
         if motion.arrived:
             at_rest(measured)
         if motion.returned() and self._status.code != "off_plan":
-            self._status.tell("executing", "off_plan")  # once; `returns` counts them
+            self._status.enter(
+                "executing", "off_plan"
+            )  # once per plan; `returns` counts the motions
         if isinstance(motion, PlannedMotion) and motion.arrived:
-            self._tell_arrival(motion, wanted)
+            self._report_arrival(motion, goal)
         if isinstance(motion, PlannedMotion) and motion.missed:
-            self._tell_missed(motion)
+            self._report_missed(motion)
         if isinstance(motion, FollowedMotion) and motion.outcome is not None:
-            self._tell_outcome(motion)
-        if isinstance(motion, PlannedMotion) and isinstance(wanted, PlannedGoal):
-            wanted.judge(motion, measured)
-        awaited = isinstance(wanted, PlannedGoal) and wanted.outcome is None
+            self._report_outcome(motion)
+        if isinstance(motion, PlannedMotion) and isinstance(goal, PlannedGoal):
+            goal.judge(motion, measured)
+        awaited = isinstance(goal, PlannedGoal) and goal.outcome is None
         if motion.is_over(measured) and not awaited:
             self.motion = None
         else:
             self.efforts.publish(measured.stamp_ns, segments)
 
-    def _tell_outcome(self, motion: FollowedMotion) -> None:
+    def _report_outcome(self, motion: FollowedMotion) -> None:
         if self._status.state == "executing" and motion.outcome is not None:
             reason = motion.outcome.sentence
             if motion.reached:
-                self._status.tell("reached", end=f"{reason} of the trajectory; holding it")
+                self._status.enter("reached", end=f"{reason} of the trajectory; holding it")
             else:
-                self._status.tell("aborted", "aborted", reason=reason)
+                self._status.enter("aborted", "aborted", reason=reason)
             self._place_marker()
 
-    def _tell_missed(self, motion: PlannedMotion) -> None:
+    def _report_missed(self, motion: PlannedMotion) -> None:
         if self._status.state == "executing":
-            self._status.tell("aborted", "not_reached", reason=motion.missed)
+            self._status.enter("aborted", "not_reached", reason=motion.missed)
             self._place_marker()
 
-    def _tell_arrival(self, motion: PlannedMotion, wanted: Goal | None) -> None:
-        last = wanted is None or wanted is motion.purpose  # else another motion is to begin
+    def _report_arrival(self, motion: PlannedMotion, goal: Goal | None) -> None:
+        last = goal is None or goal is motion.purpose  # otherwise another motion follows
         if self._status.state == "executing" and last:
             self._status.values |= motion.cost
-            self._status.tell("reached", end=motion.end)
+            self._status.enter("reached", end=motion.end)
             self._place_marker()

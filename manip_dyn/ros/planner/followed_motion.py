@@ -1,4 +1,4 @@
-"""A joint trajectory that the planner's arm follows as it is."""
+"""Execution of a joint trajectory without planning."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ ABORTED = Outcome(Code.INVALID_GOAL, "aborted: stopping and holding")
 
 
 class FollowedMotion:
-    """Follows, then holds the last point; or brakes, then holds where the arm came to rest.
+    """Follows a trajectory and holds its last point, or brakes and holds the arm where it rests.
 
     Attributes:
-        outcome: How the following ended; None while it goes on.
-        arrived: Whether the arm rests where it is held.
-        told: Named values for people: none.
+        outcome: Outcome of the trajectory; None before its end.
+        arrived: Whether the arm rests at the held position.
+        values: Named values for the status: none.
     """
 
     def __init__(self, robot: Robot, goal: TrajectoryGoal, parameters: BangBangPlannerParameters):
-        """Take what to follow; `begin` begins it."""
+        """Store the trajectory; `begin` starts it."""
         self._robot, self._goal, self._parameters = robot, goal, parameters
         self._follower: TrajectoryFollower | None = None
         self._after: BrakingMotion | None = None
         self._start_ns = self._ended_ns = 0
         self.outcome: Outcome | None = None
-        self.told: dict[str, object] = {}
+        self.values: dict[str, object] = {}
 
     def begin(self, measured: MeasuredState) -> int:
         """Begin at a state; return the stamp at which the trajectory begins.
@@ -57,11 +57,11 @@ class FollowedMotion:
         return self._start_ns
 
     def is_due(self, _measured: MeasuredState) -> bool:
-        """Always."""
+        """Return True: it may begin at any state."""
         return True
 
     def segments(self, measured: MeasuredState) -> list[Segment]:
-        """Return the efforts that answer a state."""
+        """Return the efforts for a measured state."""
         stamp, q, v = measured
         t = 1e-9 * (stamp - self._start_ns)
         if self.outcome is None:
@@ -70,44 +70,44 @@ class FollowedMotion:
             return self._after.segments(measured)
         return [Segment(0.0, self._following.effort(t, q, v))]
 
-    def wanted(self, measured: MeasuredState) -> tuple[float, JointMotion] | None:
-        """Return the time since the start, s, and the motion wanted at a state, once it began."""
+    def reference(self, measured: MeasuredState) -> tuple[float, JointMotion] | None:
+        """Return the time since the start, s, and the reference; None before the begin."""
         if self._follower is None:
             return None
         t = 1e-9 * (measured.stamp_ns - self._start_ns)
         return t, self._follower.splines.motion(t)
 
     def stop(self, _measured: MeasuredState) -> None:
-        """Brake, and stay there."""
+        """Brake and hold."""
         self.end(ABORTED)
         self._after = BrakingMotion(self._robot, self._parameters)
 
     def end(self, outcome: Outcome) -> None:
-        """Note how it ended, unless it had."""
+        """Set the outcome, unless there is one."""
         self.outcome = self.outcome or outcome
 
     def is_over(self, measured: MeasuredState) -> bool:
-        """Whether the last point has been held for as long as it is to be."""
+        """Return whether the last point has been held for the hold duration."""
         hold = round(1e9 * self._parameters.hold_duration)
         return bool(hold and self.reached and measured.stamp_ns >= self._ended_ns + hold)
 
     @property
     def reached(self) -> bool:
-        """Whether the arm came to the last point."""
+        """Whether the arm reached the last point."""
         return self.outcome is not None and self.outcome.code is Code.SUCCESSFUL
 
     @property
     def arrived(self) -> bool:
-        """Whether the arm rests where it is held."""
+        """Whether the arm rests at the held position."""
         return self.outcome is not None and self._after is not None and self._after.arrived
 
     def returned(self) -> bool:
-        """Never."""
+        """Return False: there are no return motions."""
         return False
 
     @property
     def beginning(self) -> str:
-        """What is to be done, in a sentence."""
+        """Status message at the begin."""
         count = len(self._goal.waypoints)
         end = 1e-9 * self._goal.waypoints[-1].time_ns
         return f"executing: a trajectory of {count} points, which ends at {end:.6f} s"
@@ -119,7 +119,7 @@ class FollowedMotion:
 
     def _judge(self, t: float, measured: MeasuredState) -> None:
         splines = self._following.splines
-        if self._after is None and t >= splines.t_final:  # from there on with an integral
+        if self._after is None and t >= splines.t_final:  # hold the end with an integral
             self._after = BrakingMotion(self._robot, self._parameters, np.array(splines.goal))
         self.outcome = self._following.outcome(t, measured.q, measured.v)
         self._ended_ns = measured.stamp_ns

@@ -1,4 +1,4 @@
-"""Goals: joint positions, poses of the tool, and a marker that is dragged in RViz."""
+"""Goals: joint positions, tool poses, and an interactive marker for RViz."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from manip_dyn.ros.targets import InteractivePoseMarker, RobotFrames
 
 
 class Goals:
-    """Subscribes to ~/goal and ~/goal_pose, and serves the interactive marker ~/goal_marker."""
+    """Subscriptions of ~/goal and ~/goal_pose, and the interactive marker ~/goal_marker."""
 
     def __init__(
         self,
@@ -30,19 +30,19 @@ class Goals:
         robot: Robot,
         positions: Callable[[], Vector | None],
         begin: Callable[[Goal], object],
-        refuse: Callable[[str, object], None],
+        reject: Callable[[str, object], None],
     ):
-        """Begin a good goal; refuse a bad one with a code and a reason.
+        """Create the subscriptions and the marker.
 
         Args:
             node: The node.
             robot: The arm.
-            positions: Returns where its joints are (n,), if it is heard.
-            begin: Takes a goal.
-            refuse: Takes code and reason.
+            positions: Returns the joint positions (n,), or None before the first state.
+            begin: Called with a valid goal.
+            reject: Called with code and reason.
         """
         self._robot, self._positions = robot, positions
-        self._begin, self._refuse = begin, refuse
+        self._begin, self._reject = begin, reject
         self._frames = RobotFrames(robot, robot.base)
         menu = {"Go here": self._on_pose, "Back to the tool": lambda _: self.show()}
         self._marker = InteractivePoseMarker(
@@ -52,27 +52,27 @@ class Goals:
         node.create_subscription(PoseStamped, "~/goal_pose", self._on_pose, 10)
 
     def show(self) -> None:
-        """Put the marker where the tool is."""
+        """Move the marker to the tool."""
         q = self._positions()
         if q is not None:
             self._marker.place(self._frames.of(self._robot.tip, q))
 
     def _on_joints(self, message: JointState) -> None:
-        self._take("goal", lambda q: self._joints(message, q))
+        self._receive("goal", lambda q: self._joints(message, q))
 
     def _on_pose(self, message: PoseStamped) -> None:
-        self._take("goal pose", lambda q: self._posture(message, q))
+        self._receive("goal pose", lambda q: self._posture(message, q))
 
-    def _take(self, what: str, read: Callable[[Vector], Goal]) -> None:
+    def _receive(self, subject: str, read: Callable[[Vector], Goal]) -> None:
         q = self._positions()
         if q is None:
-            sentence = f"a {what} came before any joint state; expected the arm to be heard"
-            self._refuse("no_joint_states", sentence)
+            sentence = f"a {subject} arrived before the first joint state"
+            self._reject("no_joint_states", sentence)
             return
         try:
             goal = read(q)
         except ManipDynError as error:
-            self._refuse("bad_goal", error)
+            self._reject("bad_goal", error)
         else:
             self._begin(goal)
 
@@ -85,15 +85,17 @@ class Goals:
         return PoseGoal(pose)
 
     def _pose(self, message: PoseStamped, q: Vector) -> clik.Pose:
-        """Return a goal in the base frame, for an arm at joint positions (n,)."""
+        """Return a goal in the base frame, for joint positions (n,)."""
         numbers = np.array(pose_numbers(message.pose))
         if not np.isfinite(numbers).all():
-            raise ManipDynError(f"goal pose is {numbers.tolist()}; expected finite numbers")
+            raise ManipDynError(f"goal pose must be finite, got {numbers.tolist()}.")
         length = float(np.linalg.norm(numbers[3:]))
         if abs(length - 1.0) > UNIT:
-            raise ManipDynError(f"goal pose has a quaternion of length {length:.4g}; expected 1")
-        unknown = self._frames.problem(message.header.frame_id)
-        if unknown:
-            raise ManipDynError(f"goal pose {unknown}")
-        given = clik.Pose(numbers[:3], Rotation.from_quat(numbers[3:]).as_matrix())
-        return self._frames.pose(message.header.frame_id, q, given)
+            raise ManipDynError(
+                f"goal pose must have a unit quaternion, got a quaternion of length {length:.4g}."
+            )
+        problem = self._frames.problem(message.header.frame_id)
+        if problem:
+            raise ManipDynError(f"goal pose {problem}")
+        pose = clik.Pose(numbers[:3], Rotation.from_quat(numbers[3:]).as_matrix())
+        return self._frames.pose(message.header.frame_id, q, pose)

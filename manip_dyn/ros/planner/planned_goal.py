@@ -1,4 +1,4 @@
-"""A trajectory of one point: a goal of the planner with tolerances, and how it ended."""
+"""Goal from a trajectory of one point, with tolerances and an outcome."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ if TYPE_CHECKING:
 
 
 class Leader(Protocol):
-    """What leads the arm to a goal."""
+    """Planner that leads the arm to a goal."""
 
     @property
     def measured(self) -> MeasuredState | None:
-        """The newest state."""
+        """The latest state."""
 
     @property
-    def wanted(self) -> object:
-        """The goal that is planned for or that the present motion leads to."""
+    def active_goal(self) -> object:
+        """The goal of the present plan or motion."""
 
     @property
     def message(self) -> str:
-        """What was told last."""
+        """The latest status message."""
 
     def halt(self) -> bool:
-        """Stop and hold."""
+        """Stop and hold; return whether there was a motion or plan to stop."""
 
 
 class PlannedGoal:
-    """The only point of a trajectory, to which the planner's method leads.
+    """The only point of a trajectory, reached by the planner's method.
 
     Attributes:
-        target: Where it is (n,), rad or m.
+        target: Positions (n,), rad or m.
     """
 
     def __init__(self, planner: Leader, robot: Robot, goal: TrajectoryGoal, stamp_ns: int):
-        """Take the goal, which `aim` gives to the planner, and the stamp of now."""
+        """Store the goal, and the stamp of its acceptance."""
         self._planner, self._robot, self._begun_ns = planner, robot, stamp_ns
         self._tolerances = goal.tolerances
         self.target = np.array(goal.waypoints[-1].positions)
@@ -53,38 +53,38 @@ class PlannedGoal:
 
     @property
     def aim(self) -> JointGoal:
-        """The target, as a goal of the planner."""
+        """The target as a goal of the planner."""
         return JointGoal(self.target)
 
     @property
     def outcome(self) -> Outcome | None:
-        """How it ended; None while it goes on."""
-        if self._ended is None and self._planner.wanted is not self:
+        """Outcome of the goal; None before its end."""
+        if self._ended is None and self._planner.active_goal is not self:
             self._ended = Outcome(Code.INVALID_GOAL, self._planner.message)
         return self._ended
 
     def judge(self, motion: PlannedMotion, measured: MeasuredState) -> None:
-        """Look whether the motion that was planned for it ends it; in every control period."""
+        """Update the outcome from the planned motion, once per control period."""
         if self._ended is not None or motion.purpose is not self:
             return
-        late = motion.late(measured)
+        delay = motion.late(measured)
         errors = self.target - measured.q, -measured.v
-        found = self._tolerances.at_end(self._robot, late, *errors)
-        if found is not None and found.code is not Code.SUCCESSFUL:
-            self._ended = found
+        outcome = self._tolerances.at_end(self._robot, delay, *errors)
+        if outcome is not None and outcome.code is not Code.SUCCESSFUL:
+            self._ended = outcome
             self._planner.halt()
-        elif motion.arrived or 0.0 < self._tolerances.goal_time < late:
-            self._ended = found
+        elif motion.arrived or 0.0 < self._tolerances.goal_time < delay:
+            self._ended = outcome
 
     def stop(self, _outcome: Outcome) -> None:
-        """Come to rest soonest and hold."""
+        """Stop and hold."""
         self._planner.halt()
 
     def progress(self) -> Progress | None:
-        """Return where the arm is, if that is known; what is wanted is the target."""
+        """Return the measured state and the target, or None before the first state."""
         measured = self._planner.measured
         if measured is None:
             return None
         stamp, q, v = measured
-        wanted = JointMotion(self.target, 0.0 * v, 0.0 * v)
-        return Progress(stamp, 1e-9 * (stamp - self._begun_ns), wanted, q, v)
+        target = JointMotion(self.target, 0.0 * v, 0.0 * v)
+        return Progress(stamp, 1e-9 * (stamp - self._begun_ns), target, q, v)

@@ -1,4 +1,4 @@
-"""A motion of the planner: its plan made ready, and what becomes of it from a stamp on."""
+"""Planned motion: the execution of a plan from a stamp on."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from manip_dyn.ros.planner.departure import Departure
 from manip_dyn.ros.planner.planning_process.task import PreparedPlan
 
 ON_TIME = 5e-7
-"""How much later than planned an arrival is that the sentence for people calls planned, s."""
+"""Largest delay of an arrival that is reported as planned, s."""
 
 
 class PlannedMotion:
     """Executes a plan.
 
     Attributes:
-        purpose: The goal that it was planned for.
-        departure: What the plan begins at, if the arm moves there; None once it has begun.
-        rows: Times, s, and efforts (n,), each held until the next, to be published.
-        told: Named values for people.
+        purpose: The goal of the plan.
+        departure: Departure at which the plan begins; None at rest and after the begin.
+        rows: Times, s, and efforts (n,), each held until the next, to publish.
+        values: Named values for the status.
     """
 
     def __init__(
@@ -37,14 +37,14 @@ class PlannedMotion:
         purpose: Any = None,
         departure: Departure | None = None,
     ):
-        """Take a plan that is to be executed.
+        """Prepare the execution of a plan.
 
         Args:
             robot: The arm.
             prepared: The plan.
-            parameters: The planner's.
-            purpose: The goal that it was planned for.
-            departure: What the plan begins at; default: at rest, at the first state that comes.
+            parameters: The planner's parameters.
+            purpose: The goal of the plan.
+            departure: Departure at which the plan begins; default: at rest, at the next state.
         """
         self.purpose, self.departure = purpose, departure
         self._plan, self._parameters = prepared.plan, parameters
@@ -57,17 +57,17 @@ class PlannedMotion:
         self._began_ns = self._returns = 0
         self.rows = prepared.rows
         switches = [[round(t, 9) for t in times] for times in plan.switch_times]
-        self.told: dict[str, object] = {
+        self.values: dict[str, object] = {
             "plan": plan.status,
             "plan reason": plan.reason,
             "switch times [s]": dict(zip(robot.joint_names, switches, strict=True)),
             "final time [s]": plan.t_final,
         }
         if prepared.net_work is not None:
-            self.told["net work [J]"] = prepared.net_work
+            self.values["net work [J]"] = prepared.net_work
 
     def is_due(self, measured: MeasuredState) -> bool:
-        """Whether it may begin before the state after this one."""
+        """Return whether it may begin before the state after this one."""
         if self.departure is None:
             return True
         stamp, period = self.departure.stamp_ns, round(1e9 * self._parameters.control_period)
@@ -75,11 +75,11 @@ class PlannedMotion:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the arm does not come to the place that it was to begin at any more."""
+        """Whether the arm can no longer reach the departure."""
         return self.departure is not None and self.departure.stamp_ns is None
 
     def is_late(self, measured: MeasuredState) -> bool:
-        """Whether it is lost, or has passed that place."""
+        """Return whether the departure is lost or has passed."""
         if self.departure is None:
             return False
         stamp = self.departure.stamp_ns
@@ -97,9 +97,9 @@ class PlannedMotion:
         return self._began_ns
 
     def departing(self, measured: MeasuredState, lead: float) -> Departure:
-        """Return where a motion that goes by its plan can give way `lead` s after a state.
+        """Return the departure from this plan `lead` s after a state.
 
-        It is one of the states to come, by the control period, or its end if that is before.
+        It coincides with a future control period, or with the end of the plan if that is earlier.
         """
         periods = max(math.ceil(lead / self._parameters.control_period - 1e-9), 1)
         stamp = measured.stamp_ns + round(1e9 * periods * self._parameters.control_period)
@@ -108,25 +108,25 @@ class PlannedMotion:
         return Departure(self, time, *self._plan.state(time), lead)
 
     def stamp_at(self, time: float) -> int | None:
-        """Return when the arm is at a time of the plan, s; None if it does not follow that."""
+        """Return the stamp at a time of the plan, s; None if the arm does not follow the plan."""
         if not self._executor.goes_by_plan:
             return None
         return self._began_ns + round(1e9 * self._executor.time_of(time)) - self._delay_ns
 
     def segments(self, measured: MeasuredState) -> list[Segment]:
-        """Return the efforts that answer a state, see `PlanExecutor.segments`."""
+        """Return the efforts for a measured state, see `PlanExecutor.segments`."""
         t = self._time(measured)
         if t >= 0.0 or self.departure is None:
             self.departure = None
             return self._executor.segments(t, measured.q, measured.v)
-        # The arm is as far from where it departs as it is from the motion before now.
+        # The error at the departure is the present error of the previous motion.
         before, departure = self.departure.motion, self.departure
         q, v = before.planned(measured)
         there = departure.q + measured.q - q, before.pace.rate * departure.v + measured.v - v
         after = self._executor.segments(0.0, *there)
-        begun = [each._replace(offset=each.offset - t) for each in after]
-        going = before.segments(measured)
-        return [each for each in going if each.offset < -t - SAME] + begun
+        begun = [segment._replace(offset=segment.offset - t) for segment in after]
+        previous = before.segments(measured)
+        return [segment for segment in previous if segment.offset < -t - SAME] + begun
 
     def planned(self, measured: MeasuredState) -> tuple[Vector, Vector]:
         """Return the planned positions and velocities (n,) at the time of a state."""
@@ -134,11 +134,11 @@ class PlannedMotion:
         return self._executor.expected(t) or self._plan.state(t)
 
     def stop(self, measured: MeasuredState) -> None:
-        """Come to rest soonest instead, and stay there."""
+        """Come to rest as soon as possible, and stay there."""
         self._executor.stop(self._time(measured), measured.q, measured.v)
 
     def is_over(self, measured: MeasuredState) -> bool:
-        """Whether the goal has been held for as long as it is to be."""
+        """Return whether the goal has been held for the hold duration."""
         hold, arrival = self._parameters.hold_duration, self._executor.arrival_time
         if not hold or arrival is None:
             return False
@@ -150,7 +150,7 @@ class PlannedMotion:
 
     @property
     def goal(self) -> Vector:
-        """Where the plan leads to (n,)."""
+        """Final positions of the plan (n,)."""
         return self._plan.qf
 
     @property
@@ -160,27 +160,27 @@ class PlannedMotion:
 
     @property
     def pace(self) -> Pace:
-        """How the plan is followed; at a rate below 1 by a heavier arm."""
+        """Rate and mass ratio with which the plan is followed."""
         return self._executor.pace
 
     @property
     def goes_by_plan(self) -> bool:
-        """Whether the plan is followed, and not another motion."""
+        """Whether the arm follows the plan, and not another motion."""
         return self._executor.goes_by_plan
 
     @property
     def missed(self) -> str:
-        """Why the arm does not come to the goal; empty as long as it may."""
+        """Reason why the arm was stopped before its goal, or ""."""
         return self._executor.missed
 
     def returned(self) -> bool:
-        """Whether a new motion to the goal was begun since this was asked last."""
+        """Return whether a return motion has begun since the last call."""
         before, self._returns = self._returns, self._executor.returns
         return self._returns > before
 
     @property
     def cost(self) -> dict[str, object]:
-        """What the arrival took, by name."""
+        """Named values of the arrival."""
         return {
             "arrival time [s]": self._executor.arrival_time,
             "extra time [s]": self._executor.extra_time,
@@ -190,7 +190,7 @@ class PlannedMotion:
 
     @property
     def beginning(self) -> str:
-        """What is to be done, in a sentence."""
+        """Status message at the begin."""
         method, plan = self._parameters.method, self._plan
         if method == "pd":
             return "executing: pd, feedback alone leads to the goal"
@@ -198,7 +198,7 @@ class PlannedMotion:
 
     @property
     def end(self) -> str:
-        """What was done, in a sentence."""
+        """Status message at the arrival."""
         if self._plan.t_final == 0.0 and not self._executor.returns:
             after = self._executor.arrival_time or 0.0
             if after < self._parameters.control_period:

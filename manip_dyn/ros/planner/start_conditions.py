@@ -1,4 +1,4 @@
-"""What is in the way of a new motion."""
+"""Conditions for the start of a new motion."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from typing import NamedTuple
 
 
 class StartObstacle(NamedTuple):
-    """A code for programs and a sentence for people."""
+    """Code and message of an obstacle."""
 
     code: str
     sentence: str
 
 
-def start_obstacle(led: str, listened: bool, topic: str, others: str) -> StartObstacle | None:
-    """Return what is in the way, or nothing.
+def start_obstacle(moving: str, connected: bool, topic: str, others: str) -> StartObstacle | None:
+    """Return the first obstacle to a new motion, or None.
 
     Args:
-        led: Why an arm that moves is not to be stopped for it; empty if it may.
-        listened: Whether somebody listens on all topics of efforts.
+        moving: Reason why a moving arm must not be stopped, or "".
+        connected: Whether all topics of efforts have subscribers.
         topic: The name of the command topic.
-        others: The names of other nodes that publish there.
+        others: The names of other nodes that publish on it.
     """
-    if led:
-        return StartObstacle("arm_moves", led)
+    if moving:
+        return StartObstacle("arm_moves", moving)
     if others:
         sentence = f"other publishers on {topic}: {others}; expected this node alone"
         return StartObstacle("not_alone", sentence)
-    if not listened:
-        sentence = f"nobody listens on {topic}; expected a simulator or a controller"
+    if not connected:
+        sentence = f"{topic} has no subscriber; start a simulator or a controller"
         return StartObstacle("nobody_listens", sentence)
     return None

@@ -1,17 +1,17 @@
-"""The states of a planner: how bad each is, why it may be entered, and the sentence for it."""
+"""States of a planner, with level, code and message."""
 
 from __future__ import annotations
 
 from manip_dyn.ros.diagnostics import ERROR, OK, WARN, State
 
-REJECTED, GAVE_UP = "refused: {reason}", "gave up: {reason}"
+REJECTED, GAVE_UP = "rejected: {reason}", "gave up: {reason}"
 STATES = (
     State("waiting", WARN, "no joint states yet on {topic}", "no_joint_states"),
     State("waiting", WARN, "no joint states for {silence:.1f} s", "silence"),
     State("idle", OK, "waiting for a goal"),
     State("idle", WARN, "the arm was reset: {reason}; waiting for a goal", "reset"),
     State("idle", WARN, "the goal is not held any more: {reason}", "silence"),
-    State("braking", WARN, "the arm moves: {fastest}; braking before a plan is made", "arm_moves"),
+    State("braking", WARN, "the arm moves: {fastest}; braking before planning", "arm_moves"),
     State("planning", OK, "planning: {method}"),
     State("planning", OK, "planning for the new goal instead: {method}", "new_goal"),
     State("executing", OK, "{beginning}"),
@@ -33,12 +33,12 @@ STATES = (
     State("lost", ERROR, GAVE_UP, "silence"),
     State("lost", ERROR, "gave up: the arm was reset: {reason}", "reset"),
 )
-"""What ~/status tells: each is told when it is entered, and again on /diagnostics."""
+"""States on ~/status, published when they are entered, and again on /diagnostics."""
 
 OVERLAYS = (
     State("outside_limits", ERROR, "joint outside its limits: {outside}"),
     State("not_alone", WARN, "other publishers on {topic}: {others}; expected this node alone"),
 )
-"""What /diagnostics tells instead while it holds, if the state is not as bad."""
+"""States on /diagnostics that replace a less severe state while they hold."""
 
 BY_KEY = {(state.name, state.code): state for state in (*STATES, *OVERLAYS)}

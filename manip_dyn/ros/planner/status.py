@@ -1,4 +1,4 @@
-"""What the planner tells of itself on ~/status and /diagnostics."""
+"""Status of the planner on ~/status and /diagnostics."""
 
 from __future__ import annotations
 
@@ -11,47 +11,47 @@ from manip_dyn.ros.runtime.subscriptions import LATCHED
 
 
 class PlannerStatus:
-    """State, code and sentence, latched for late joiners; every new one is logged.
+    """State, code and message, latched for late subscribers; every new one is logged.
 
     Attributes:
-        state: What the planner does.
-        code: Why, where there is something to say.
-        values: Named values that belong to the motion.
-        dropped: How many messages were dropped.
-        report: What was told last.
+        state: State of the planner.
+        code: Reason, for a state with several reasons.
+        values: Named values of the motion.
+        dropped: Number of dropped messages.
+        report: The latest report.
     """
 
     report: Report
 
     def __init__(self, node: Node, hardware: str):
-        """Make the publisher; `hardware` names the robot."""
+        """Create the publisher; `hardware` is the name of the robot."""
         self._node, self._hardware = node, hardware
         self._publisher = node.create_publisher(DiagnosticStatus, "~/status", LATCHED)
         self.state, self.code, self.dropped = "", "", 0
         self.values: dict[str, object] = {}
 
-    def tell(self, name: str, code: str = "", goes_on: str = "", **words: object) -> None:
-        """Tell a state of `planner.states` with the words of its sentence.
+    def enter(self, name: str, code: str = "", remains: str = "", **words: object) -> None:
+        """Enter a state of `planner.states` and publish its message.
 
         Args:
-            name: Its name.
-            code: Its code.
-            goes_on: The state that goes on nevertheless, for a refusal.
-            words: The values of its sentence.
+            name: Name of the state.
+            code: Code of the state.
+            remains: State that remains in force after a rejection.
+            words: Values of the message.
         """
         row = BY_KEY[name, code]
-        self.state, self.code = goes_on or name, code
+        self.state, self.code = remains or name, code
         values = {"state": self.state, "code": code, "dropped messages": self.dropped}
         self.report = Report(row.level, row.says(**words), {**values, **self.values})
         self._publisher.publish(status_message(self._node, self.report, self._hardware))
-        # Two calls: rclpy ties a line of code to one severity.
+        # Two calls, because rclpy binds each line of code to one severity.
         if row.level == OK:
             self._node.get_logger().info(self.report.message)
         else:
             self._node.get_logger().warning(self.report.message)
 
     def overlaid(self, outside: str, others: str, topic: str) -> Report:
-        """Return what was told last, or what is as bad or worse now."""
+        """Return the latest report, or a present problem that is at least as severe."""
         row = None
         if outside:
             row = BY_KEY["outside_limits", ""]
@@ -63,6 +63,6 @@ class PlannerStatus:
         return Report(row.level, f"{sentence} ({self.state})", self.report.values)
 
     def drop(self, reason: object) -> None:
-        """Count a message that was dropped, and log why."""
+        """Count a dropped message and log the reason."""
         self.dropped += 1
         self._node.get_logger().warning(f"dropped: {reason}", throttle_duration_sec=1.0)

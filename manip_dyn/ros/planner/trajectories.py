@@ -1,4 +1,4 @@
-"""Joint trajectories on the planner: followed as they are, or planned if they are one point."""
+"""Joint trajectories on the planner: several points are followed, one point is planned for."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from manip_dyn.ros.planner.planning_process.goal_postures import Goal
 
 
 class Planner(Leader, Protocol):
-    """What drives the arm."""
+    """Commands of the planner for trajectories."""
 
     @property
     def motions(self) -> tuple[object, ...]:
-        """The motion that is executed, then the one that waits for its turn."""
+        """The motion in execution, then the prepared one."""
 
-    def in_the_way(self) -> str:
-        """Return what keeps a trajectory from beginning now, or nothing."""
+    def trajectory_obstacle(self) -> str:
+        """Return the reason why a trajectory cannot begin now, or ""."""
 
     def follow(self, motion: FollowedMotion) -> None:
-        """Execute it from the next state on, whatever goes on."""
+        """Execute a trajectory from the next state on, in place of any other motion."""
 
     def plan_to(self, goal: Goal) -> None:
-        """Plan and go to a goal, after braking if the arm moves."""
+        """Plan a motion to a goal, after braking if the arm moves."""
 
 
 class FollowedTrajectory:
-    """A trajectory that is followed as it is."""
+    """A trajectory that is followed without planning."""
 
     def __init__(self, planner: Planner, motion: FollowedMotion):
-        """Take its motion, which was begun."""
+        """Store the planner and the motion."""
         self._planner, self._motion = planner, motion
 
     @property
     def outcome(self) -> Outcome | None:
-        """How it ended; None while it goes on."""
+        """Outcome of the trajectory; None before its end."""
         if self._motion not in self._planner.motions:
             self._motion.end(Outcome(Code.INVALID_GOAL, self._planner.message))
         return self._motion.outcome
@@ -53,27 +53,27 @@ class FollowedTrajectory:
         self._planner.halt()
 
     def progress(self) -> Progress | None:
-        """Return where the arm is, if that is known."""
+        """Return the measured state and the reference, or None if one is unknown."""
         measured = self._planner.measured
-        found = None if measured is None else self._motion.wanted(measured)
-        if measured is None or found is None:
+        reference = None if measured is None else self._motion.reference(measured)
+        if measured is None or reference is None:
             return None
-        return Progress(measured.stamp_ns, *found, measured.q, measured.v)
+        return Progress(measured.stamp_ns, *reference, measured.q, measured.v)
 
 
 class Trajectories:
-    """Takes trajectories for a planner, see `Follows`."""
+    """Trajectory interface of a planner, see `Follows`."""
 
     def __init__(self, planner: Planner, robot: Robot, parameters: BangBangPlannerParameters):
-        """Take the planner and its arm."""
+        """Store the planner and its arm."""
         self._planner, self._robot, self._parameters = planner, robot, parameters
 
     def check(self, goal: TrajectoryGoal, _info: Mapping[str, Any] | None = None) -> None:
-        """Raise `RejectedTrajectoryError` if it may not begin now."""
+        """Raise `RejectedTrajectoryError` if a trajectory may not begin now."""
         self._checked(goal)
 
     def begin(self, goal: TrajectoryGoal) -> ActiveTrajectory:
-        """Follow it from now on, or plan."""
+        """Follow a trajectory from now on, or plan a motion to its only point."""
         measured = self._checked(goal)
         if len(goal.waypoints) == 1:
             planned = PlannedGoal(self._planner, self._robot, goal, measured.stamp_ns)
@@ -84,7 +84,7 @@ class Trajectories:
         return FollowedTrajectory(self._planner, motion)
 
     def _checked(self, goal: TrajectoryGoal) -> MeasuredState:
-        reason, measured = self._planner.in_the_way(), self._planner.measured
+        reason, measured = self._planner.trajectory_obstacle(), self._planner.measured
         gains = self._parameters.stiffness, self._parameters.damping
         reason = reason or unstable_feedback(*gains, self._parameters.control_period)
         if reason or measured is None:

@@ -33,7 +33,7 @@ def rejected(name, done, words, position=(0.0, 0.0), names=JOINTS):
     """Return the case of a goal that is rejected while another one is held."""
     goal = JointState(name=list(names), position=list(position))
     return Case(name, "planner", done, lambda s: s.goals.publish(goal), "bang_bang_planner",
-                "refused", WARN, f"refused: {words}", (), "following")  # fmt: skip
+                "refused", WARN, f"rejected: {words}", (), "following")  # fmt: skip
 
 
 def rejected_pose(name, done, words, place=(0.5, 0.5, 0.0), quaternion=UPRIGHT, frame=""):
@@ -123,7 +123,7 @@ CASES = (
         names=["shoulder", "wrist"],
     ),
     rejected("goal_beyond_limits", "a goal beyond a joint limit", "goal", [9.0, 0.0]),
-    rejected_pose("nan_goal_pose", "a goal pose with NaN", "goal pose is", (NAN, 0.0, 0.0)),
+    rejected_pose("nan_goal_pose", "a goal pose with NaN", "goal pose must", (NAN, 0.0, 0.0)),
     rejected_pose(
         "no_rotation_goal_pose", "a goal pose whose quaternion is zero", "quaternion of length 0",
         quaternion=(0.0,) * 4,

@@ -1,1 +1,1 @@
-"""The process that plans, what it is asked and what it answers; no ROS in it."""
+"""Planning process, with its tasks and results; independent of ROS."""

@@ -1,4 +1,4 @@
-"""Goals as data: joint positions, or a pose of the tool and the posture that has it there."""
+"""Goals as data: joint positions, or a tool pose with its posture."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from manip_dyn.robot import Robot
 from manip_dyn.robot.pinocchio_model import Oracle
 
 SAMPLES = 20
-"""Postures at which is looked which way the tool can move."""
+"""Number of postures at which the directions of tool motion are computed."""
 
 
 class OutOfReachError(ManipDynError):
-    """No posture was found that has the tool there."""
+    """No posture was found for a tool pose."""
 
 
 class Aim(Protocol):
-    """What is gone to; it can be sent to another process."""
+    """Target of a goal, which can be sent to another process."""
 
     def posture(self, robot: Robot, here: Vector) -> Vector:
-        """Return joint positions (n,) for an arm that is at (n,); may take its time."""
+        """Return joint positions (n,) for an arm at positions (n,); may be slow."""
 
 
 class Goal(Protocol):
-    """Somebody's wish that the arm goes somewhere."""
+    """Request to move the arm."""
 
     @property
     def aim(self) -> Aim:
-        """Where."""
+        """The target."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +44,11 @@ class JointGoal:
 
     @property
     def aim(self) -> JointGoal:
-        """Itself."""
+        """The goal itself."""
         return self
 
     def posture(self, _robot: Robot, _here: Vector) -> Vector:
-        """Return them."""
+        """Return the joint positions."""
         return self.q
 
 
@@ -60,17 +60,17 @@ class PoseGoal:
 
     @property
     def aim(self) -> PoseGoal:
-        """Itself."""
+        """The goal itself."""
         return self
 
     def posture(self, robot: Robot, here: Vector) -> Vector:
-        """Return the posture (n,) near (n,) that has the tool there.
+        """Return the posture (n,) near (n,) with the tool at the pose.
 
-        Arms with fewer than six joints take the position alone, along the axes their tool can
+        Arms with fewer than six joints use the position alone, along the axes that their tool can
         move.
 
         Raises:
-            OutOfReachError: If none was found.
+            OutOfReachError: If no posture was found.
         """
         try:
             return clik.posture_for(robot, self.pose, here, controlled=controllable(robot))
@@ -79,7 +79,7 @@ class PoseGoal:
 
 
 def controllable(robot: Robot) -> list[bool]:
-    """Return which of x, y, z and the rotations about them a goal pose has a say in, (6,)."""
+    """Return whether a goal pose prescribes x, y, z and the rotations about them, (6,)."""
     if robot.n >= 6:
         return [True] * 6
     rng, kinematics = np.random.default_rng(0), Oracle(robot)

@@ -1,4 +1,4 @@
-"""Planning in a process of its own, so that the node's control loop keeps its interpreter."""
+"""Planning in a separate process, which leaves the interpreter to the node's control loop."""
 
 from __future__ import annotations
 
@@ -19,48 +19,48 @@ from manip_dyn.ros.planner.planning_process.worker import READY, packed, unpacke
 
 PROGRAM = "manip_dyn.ros.planner.planning_process.worker"
 LOOK = 0.05
-"""How often is looked whether a plan is still wanted, s."""
+"""Period of the checks whether a plan is still needed, s."""
 TRIES = 3
-"""How often in a row it may be killed before its first task: then something always kills it."""
+"""Number of consecutive kills before the first task after which the process is not restarted."""
 GRACE = 1.0
-"""For how long one that is not wanted may go on: a new process takes longer to begin, s."""
+"""Time for which a cancelled plan may continue, s, because a restart takes longer."""
 
 
 class PlanningProcess:
-    """A process that is started ahead, and again when it dies."""
+    """A process that is started in advance, and restarted when it dies."""
 
     def __init__(
         self, parameters: BangBangPlannerParameters, robot: Robot, warn: Callable[[str], object]
     ):
-        """Start it; `warn` is told when it died."""
+        """Start the process; `warn` is called with a message when it dies."""
         self._parameters, self._robot, self._warn = parameters, robot, warn
         self._turn = threading.Lock()
         self._closed = False
-        self._killed, self._end_of_it = 0, ""
+        self._killed, self._failure = 0, ""
         self._begin()
 
     @property
     def pid(self) -> int:
-        """Its number."""
+        """Process id."""
         return self._process.pid
 
     def wait_until_ready(self, timeout: float) -> bool:
-        """Return whether it takes tasks without delay, after at most so many s."""
+        """Return whether the process accepts tasks without delay, after at most `timeout` s."""
         with self._turn:
             if not self._ready:
                 self._connection.poll(timeout)
-                self._look_whether_ready()
+                self._update_ready()
             return self._ready
 
-    def solved(self, task: PlanningTask, wanted: Callable[[], bool]) -> PreparedPlan:
-        """Return what comes of a task; waits for it, in a thread that may wait.
+    def solved(self, task: PlanningTask, is_needed: Callable[[], bool]) -> PreparedPlan:
+        """Return the plan of a task; blocks, so call it in a worker thread.
 
         Args:
-            task: What to plan.
-            wanted: Tells whether that is still to be planned. If not, planning ends early.
+            task: The planning task.
+            is_needed: Returns whether the plan is still needed. If not, planning is cancelled.
 
         Raises:
-            ManipDynError: If there is no plan, it is not wanted, or the process died.
+            ManipDynError: If there is no plan, it was cancelled, or the process died.
         """
         with self._turn:
             if not self._closed and self._process.poll() is not None:
@@ -69,7 +69,7 @@ class PlanningProcess:
                 self._begin()
             try:
                 self._connection.send_bytes(packed(task))
-                answer = self._answer(wanted)
+                answer = self._answer(is_needed)
             except (EOFError, OSError):
                 raise self._dead() from None
         if isinstance(answer, ManipDynError):
@@ -77,7 +77,7 @@ class PlanningProcess:
         return answer
 
     def watch(self) -> None:
-        """Start it again if it died while there was nothing to plan."""
+        """Restart the process if it died between tasks."""
         if not self._closed and not self._failed and self._turn.acquire(blocking=False):
             try:
                 if self._process.poll() is not None:
@@ -86,11 +86,11 @@ class PlanningProcess:
                 self._turn.release()
 
     def close(self) -> None:
-        """End it at once; whoever waits for a plan gets none."""
+        """End the process at once; a pending `solved` raises."""
         self._closed = True
         self._end()
 
-    def _answer(self, wanted: Callable[[], bool]) -> PreparedPlan | ManipDynError:
+    def _answer(self, is_needed: Callable[[], bool]) -> PreparedPlan | ManipDynError:
         given_up = None
         while True:
             if self._connection.poll(LOOK):
@@ -98,13 +98,13 @@ class PlanningProcess:
                 if answer != READY:
                     return answer
                 self._ready = True
-            elif not wanted():
+            elif not is_needed():
                 given_up = given_up or time.monotonic()
                 if time.monotonic() - given_up > GRACE:
                     self._end()
                     if not self._closed:
                         self._begin()
-                    return ManipDynError("the plan is not wanted any more")
+                    return ManipDynError("the plan was cancelled")
 
     def _begin(self) -> None:
         self._ready = self._failed = False
@@ -113,7 +113,7 @@ class PlanningProcess:
         self._process = subprocess.Popen(
             [sys.executable, "-m", PROGRAM, str(there.fileno())],
             stdin=subprocess.DEVNULL,
-            stdout=2,  # what it prints is for the log
+            stdout=2,  # its output belongs to the log
             pass_fds=[there.fileno()],
         )
         there.close()
@@ -126,19 +126,19 @@ class PlanningProcess:
             self._connection.close()
 
     def _dead(self) -> ManipDynError:
-        """Start it again; return why there is no plan."""
+        """Restart the process; return the error."""
         if self._closed:
-            return ManipDynError("the planner ends")
+            return ManipDynError("the planner is shutting down")
         self._replace()
-        advice = "what it said is in the log" if self._failed else "send the goal again"
-        return ManipDynError(f"{self._end_of_it} while a plan was awaited of it; {advice}")
+        advice = "see its output in the log" if self._failed else "send the goal again"
+        return ManipDynError(f"{self._failure} during planning; {advice}")
 
     def _replace(self) -> None:
-        """Start it again, unless it cannot come to its first task.
+        """Restart the process, unless it fails before its first task.
 
-        One that was killed could have come to it, for all that is known.
+        A killed process might have reached its first task, so it is restarted `TRIES` times.
         """
-        self._look_whether_ready()
+        self._update_ready()
         code = self._process.wait()
         self._killed = 0 if self._ready else self._killed + 1
         self._failed = self._killed >= (TRIES if code < 0 else 1)
@@ -146,16 +146,16 @@ class PlanningProcess:
             self._connection.close()
         how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
         when = "" if self._ready else " before its first task"
-        self._end_of_it = f"the planning process {how}{when}"
+        self._failure = f"the planning process {how}{when}"
         if self._failed:
-            again = f", as {self._killed - 1} before it" if self._killed > 1 else ""
-            self._warn(f"{self._end_of_it}{again}; the next goal starts another one")
+            again = f", like the {self._killed - 1} before it" if self._killed > 1 else ""
+            self._warn(f"{self._failure}{again}; the next goal restarts it")
             self._killed = 0
         else:
-            self._warn(f"{self._end_of_it}; another one is started")
+            self._warn(f"{self._failure}; restarting it")
             self._begin()
 
-    def _look_whether_ready(self) -> None:
+    def _update_ready(self) -> None:
         with suppress(EOFError, OSError):
             while not self._ready and self._connection.poll():
                 self._ready = unpacked(self._connection.recv_bytes(), self._robot) == READY

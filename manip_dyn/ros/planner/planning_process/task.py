@@ -1,4 +1,4 @@
-"""One planning task, and what comes of it; both can be sent to another process."""
+"""Planning tasks and their results, which can be sent to another process."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from manip_dyn.ros.planner.planning_process.goal_postures import Aim
 
 
 class PreparedPlan(NamedTuple):
-    """A plan with what its execution begins with.
+    """A plan with the data for its execution.
 
     Attributes:
         plan: The plan.
         reference: Its motion, sampled for the executor.
         rows: Times, s, and efforts (n,), each held until the next.
-        net_work: The largest net work of a link, J; None for a motion that begins on the way.
+        net_work: Largest net work of a link, J; None for a motion that begins at a departure.
     """
 
     plan: Plan
@@ -38,7 +38,7 @@ class PreparedPlan(NamedTuple):
 
     @classmethod
     def of(cls, plan: Plan, parameters: BangBangPlannerParameters) -> PreparedPlan:
-        """Prepare a plan; this may take its time."""
+        """Prepare a plan; may be slow."""
         period = parameters.control_period
         return cls(
             plan,
@@ -48,7 +48,7 @@ class PreparedPlan(NamedTuple):
         )
 
     def portable(self) -> PreparedPlan:
-        """Return it without what another process has no use for: code and certificates."""
+        """Return the plan without code and certificates, for another process."""
         motion = None if self.plan.motion is None else TabulatedMotion(self.reference, self.rows)
         return self._replace(
             plan=replace(self.plan, motion=motion, certificate=None, extremal=None)
@@ -57,7 +57,7 @@ class PreparedPlan(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TabulatedMotion:
-    """A plan's motion from its samples."""
+    """Motion of a plan, by its samples."""
 
     reference: SampledMotion
     rows: Samples
@@ -76,19 +76,19 @@ class TabulatedMotion:
         return self.reference.efforts[self.reference.cell(t)]
 
     def samples(self, _period: float) -> Samples:
-        """Return times and efforts, each held until the next, as they were sampled."""
+        """Return the stored times and efforts, each held until the next."""
         return self.rows
 
 
 @dataclass(frozen=True, eq=False)
 class PlanningTask:
-    """What is to be planned.
+    """Input of the planner.
 
     Attributes:
-        parameters: The planner's; its method is asked.
-        aim: Where to.
-        q: Where the motion begins (n,), rad or m.
-        v: With which velocities (n,), rad/s or m/s; None: at rest.
+        parameters: The planner's parameters, with the method.
+        aim: Target of the goal.
+        q: Initial positions (n,), rad or m.
+        v: Initial velocities (n,), rad/s or m/s; None: at rest.
     """
 
     parameters: BangBangPlannerParameters
@@ -97,7 +97,7 @@ class PlanningTask:
     v: Vector | None = None
 
     def solved(self, robot: Robot) -> PreparedPlan:
-        """Plan; this may take its time.
+        """Return the plan; may be slow.
 
         Raises:
             ManipDynError: If there is no plan.
@@ -105,7 +105,7 @@ class PlanningTask:
         plan = planner_from(self.parameters)
         goal = self.aim.posture(robot, self.q)
         if self.v is None:
-            found = plan(robot, clipped_to_limits(robot, self.q), goal)
+            solution = plan(robot, clipped_to_limits(robot, self.q), goal)
         else:
-            found = plan(robot, self.q, goal, v0=self.v)
-        return PreparedPlan.of(found, self.parameters)
+            solution = plan(robot, self.q, goal, v0=self.v)
+        return PreparedPlan.of(solution, self.parameters)

@@ -1,7 +1,7 @@
-"""The program of the planning process: ``python -m ...planning_process.program FD``.
+"""Worker of the planning process: ``python -m ...planning_process.worker FD``.
 
-It plans one task after the other that comes through the connection FD, and ends with whoever holds
-the other end, however that came to its end.
+It solves the tasks that it receives through the connection FD one after the other. It exits when
+the other end of the connection is closed, for any reason.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
 from manip_dyn.ros.parameters.common import robot_from
 
 READY = "ready"
-"""What is sent once tasks are taken without delay."""
-WARM_JOINTS, WARM_WAY = 2, 0.05
-"""Arms of at most so many joints are planned for once ahead, over so much, rad or m."""
+"""Message that reports that tasks are accepted without delay."""
+WARM_JOINTS, WARM_DISPLACEMENT = 2, 0.05
+"""Largest number of joints of arms with a warm-up plan, and its displacement, rad or m."""
 
 
 class _Pickler(pickle.Pickler):
-    """Sends no robot: both sides have it."""
+    """Pickler that does not send robots, because both sides have them."""
 
     def persistent_id(self, obj: Any) -> str | None:
-        """Return what stands for the robot."""
+        """Return the placeholder of the robot."""
         return "robot" if isinstance(obj, Robot) else None
 
 
@@ -45,7 +45,7 @@ class _Unpickler(pickle.Unpickler):
         self._robot = robot
 
     def persistent_load(self, pid: Any) -> Any:
-        """Return this side's robot."""
+        """Return the robot of this process."""
         return self._robot
 
 
@@ -57,12 +57,12 @@ def packed(value: Any) -> bytes:
 
 
 def unpacked(data: bytes, robot: Robot | None = None) -> Any:
-    """Return the value of bytes, with a robot in the place of its own."""
+    """Return the value of bytes, with the robot of this process."""
     return _Unpickler(data, robot).load()
 
 
 def serve(connection: Connection) -> None:
-    """Plan until the other end is closed."""
+    """Solve tasks until the other end is closed."""
     parameters: BangBangPlannerParameters = unpacked(connection.recv_bytes())
     tasks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(connection, tasks), daemon=True).start()
@@ -78,31 +78,31 @@ def _receive(connection: Connection, tasks: queue.SimpleQueue[bytes]) -> None:
         try:
             tasks.put(connection.recv_bytes())
         except (EOFError, OSError):
-            os._exit(0)  # nobody waits for what is being planned
+            os._exit(0)  # the node has ended, so the plan is no longer needed
 
 
 def _solved(robot: Robot, task: bytes) -> Any:
-    """Return the plan of a task, or why there is none."""
+    """Return the plan of a task, or the error."""
     try:
         return unpacked(task, robot).solved(robot).portable()
     except ManipDynError as error:
         return error
-    except Exception as error:  # a fault must not leave the node waiting for good
+    except Exception as error:  # any failure must answer the waiting node
         return ManipDynError(f"planning failed: {error!r}")
 
 
 def _warm_up(robot: Robot) -> None:
-    """Have loaded what planning needs, for arms that are planned for in a moment."""
+    """Load the code for planning, for arms whose plans take less time than that."""
     if robot.n > WARM_JOINTS:
         return
     low, high = np.maximum(robot.q_min, -1.0), np.minimum(robot.q_max, 1.0)
     middle = 0.5 * (low + high)
     with suppress(ManipDynError):
-        plan_minimum_time(robot, middle, middle + WARM_WAY, v0=np.full(robot.n, 1e-3))
+        plan_minimum_time(robot, middle, middle + WARM_DISPLACEMENT, v0=np.full(robot.n, 1e-3))
 
 
 def main() -> None:
-    """Serve the connection that the command line names."""
+    """Serve the connection with the file descriptor from the command line."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the node's
     with suppress(EOFError, OSError):
         serve(Connection(int(sys.argv[1])))
