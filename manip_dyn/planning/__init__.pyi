@@ -15,6 +15,9 @@ from manip_dyn.planning.execution.feedback import (
 from manip_dyn.planning.execution.pd_backup import (
     PdBackup as PdBackup,
 )
+from manip_dyn.planning.execution.sampled_motion import (
+    SampledMotion as SampledMotion,
+)
 from manip_dyn.planning.execution.segments import (
     Segment as Segment,
 )

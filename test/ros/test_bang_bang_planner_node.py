@@ -128,13 +128,13 @@ def test_a_second_goal_moves_it_back(arm):
         ([], [], ["0 names"]),
         (["shoulder", "shoulder"], [0.0, 0.1], ["'shoulder', 'shoulder'", "each joint once"]),
         (["shoulder"], [math.nan], ["goal", "nan"]),
-        (["shoulder"], [4.0], ["'shoulder' is 4", "-3.14159 to 3.14159"]),
+        (["shoulder"], [4.0], ["'shoulder' must be from -3.14159 to 3.14159", "got 4"]),
     ],
 )
 def test_bad_goal_is_refused_and_nothing_moves(arm, names, positions, words):
     before = len({s.header.stamp.nanosec for s in arm.states})
     send(arm, names, positions)
-    arm.expect_warning("refused", *words)
+    arm.expect_warning("rejected", *words)
     arm.until(lambda: state(arm) == "refused", "the status does not tell")
     assert len({s.header.stamp.nanosec for s in arm.states}) == before
     send(arm, ["shoulder"], [0.9])
@@ -146,7 +146,7 @@ def test_goal_before_any_joint_state_is_refused(ros):
     ros.goals = ros.publisher(JointState, "bang_bang_planner/goal")
     send(ros, ["shoulder"], [0.0])
     ros.statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
-    ros.expect_warning("refused", "before any joint state")
+    ros.expect_warning("rejected", "before the first joint state")
     ros.until(lambda: ros.statuses and told(ros, "code") == "no_joint_states", "no code")
 
 
@@ -410,7 +410,7 @@ def test_a_new_goal_without_a_plan_leaves_the_motion_as_it_is(fast):
     far = PoseStamped()
     far.pose.position.x, far.pose.orientation.w = 9.0, 1.0
     fast.publisher(PoseStamped, "bang_bang_planner/goal_pose").publish(far)
-    fast.expect_warning("refused", "the motion goes on")
+    fast.expect_warning("rejected", "the motion goes on")
     fast.until(lambda: any(told_in(s, "code") == "out_of_reach" for s in fast.statuses), "no code")
     pause(fast, False)
     reach(fast, [0.0, 0.0])

@@ -21,6 +21,6 @@ from manip_dyn.planning import Tuning
         ({"tolerance": 0.0}, "tolerance is 0; expected a number above 0"),
     ],
 )
-def test_bad_tuning(options, words):
+def test_invalid_tuning_raises(options, words):
     with pytest.raises(md.ManipDynError, match=words):
         Tuning(**options)

@@ -1,4 +1,4 @@
-"""Switches by measured state: the final error does not depend on where the samples fall."""
+"""Online switching: the final error does not depend on the sample times."""
 
 from functools import cache
 
@@ -25,7 +25,7 @@ MOTIONS = [
 
 @cache
 def planned(number):
-    """Return robot and plan of a motion, by its number."""
+    """Return robot and plan of a motion, by its index."""
     name, start, goal = MOTIONS[number]
     robot = md.load_robot(name)
     return robot, md.plan_zero_net_work(robot, start, goal)
@@ -61,16 +61,16 @@ def test_sampled_switches_end_at_the_goal(motion, period):
 def test_mean_effort_has_the_impulse_of_the_segments():
     robot = md.load_robot("one_link_horizontal")
     executor = PlanExecutor(robot, md.plan_zero_net_work(robot, [1.0], [0.0]), 0.3)
-    q, v = 0.5 + 0.2**2 / 2 + 0.2 * 0.8, -0.8  # on the way at t = 0.8, the switch is at 1.0
+    q, v = 0.5 + 0.2**2 / 2 + 0.2 * 0.8, -0.8  # state at t = 0.8, the switch is at 1.0
     segments = executor.segments(0.8, np.array([q]), np.array([v]))
-    assert [each.offset for each in segments] == pytest.approx([0.0, 0.2], abs=1e-9)
+    assert [segment.offset for segment in segments] == pytest.approx([0.0, 0.2], abs=1e-9)
     assert mean_effort(segments, 0.3) == pytest.approx([-10 * 0.2 / 0.3 + 10 / 3])
     assert mean_effort(segments, 0.1) == pytest.approx([-10.0])
 
 
 @pytest.mark.parametrize("offset", [-0.03, 0.02, 0.1])
-def test_disturbed_start_still_arrives(offset):
-    """The switch is found from the measured state, so another start needs no other plan."""
+def test_a_disturbed_start_arrives(offset):
+    """The switch follows from the measured state, so another start requires no other plan."""
     robot = md.load_robot("one_link_vertical")
     plan = md.plan_zero_net_work(robot, [1.0], [0.0])
     simulation = Simulation(robot, [1.0 + offset], [0.0])
@@ -79,7 +79,7 @@ def test_disturbed_start_still_arrives(offset):
     np.testing.assert_allclose(simulation.q, [0.0], atol=1e-7)
 
 
-def test_push_on_a_held_joint_decays():
+def test_an_error_of_a_held_joint_decays():
     robot = md.load_robot("ibm7535")
     plan = md.plan_zero_net_work(robot, *IBM[1:])
     simulation = Simulation(robot, [0.975, 0.01], [0.0, 0.05])
@@ -88,15 +88,15 @@ def test_push_on_a_held_joint_decays():
     np.testing.assert_allclose(simulation.q, [0.0, 0.0], atol=1e-6)
 
 
-@pytest.mark.parametrize("heavier", [0.9, 1.1])
-def test_wrong_load_still_settles_at_the_goal(tmp_path, heavier):
-    """The arm carries 10 % more or less than the planner knows."""
-    load = {"payload": {"link": "tool0", "mass": 6.0 * heavier}}
+@pytest.mark.parametrize("ratio", [0.9, 1.1])
+def test_a_wrong_load_settles_at_the_goal(tmp_path, ratio):
+    """The arm carries 10 % more or less than its model."""
+    load = {"payload": {"link": "tool0", "mass": 6.0 * ratio}}
     real = md.load_robot(write_shipped(tmp_path, "ibm7535", **load))
-    known = md.load_robot("ibm7535")
-    plan = md.plan_zero_net_work(known, *IBM[1:])
+    model = md.load_robot("ibm7535")
+    plan = md.plan_zero_net_work(model, *IBM[1:])
     simulation = Simulation(real, IBM[1], [0.0, 0.0])
-    execute(simulation, PlanExecutor(known, plan, 4e-3), 4e-3, plan.t_final + 3.0)
+    execute(simulation, PlanExecutor(model, plan, 4e-3), 4e-3, plan.t_final + 3.0)
     np.testing.assert_allclose(simulation.q, [0.0, 0.0], atol=1e-3)
 
 
@@ -110,7 +110,7 @@ def test_efforts_stay_within_the_limits():
             assert np.all(np.abs(segment.effort) <= robot.tau_max)
 
 
-def test_standing_still_is_held():
+def test_a_resting_arm_is_held():
     robot = md.load_robot("pa10")
     posture = np.array([0.0, 0.5, 0.0, 0.9, 0.0, 0.4, 0.0])
     executor = PlanExecutor(robot, md.plan_zero_net_work(robot, posture, posture), 4e-3)

@@ -1,17 +1,16 @@
-"""The thesis's backup: PD control after a plan that missed, and never before one that did not."""
+"""PD backup of Fan (2003): active after a plan that misses its goal, and never otherwise."""
 
 import numpy as np
 import pytest
 from closed_loop import execute
 
 import manip_dyn as md
-from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning import PdBackup, PlanExecutor
 from manip_dyn.simulation import Disturbance, Simulation
 
 PERIOD = 5e-3
 BACKUP = PdBackup([10.0], [20.0])
-"""Critically damped for I = 10 kg m^2: the slow mode is exp(-t), twice."""
+"""Critically damped for I = 10 kg m^2: a double pole at -1 / s."""
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +30,7 @@ def executed(planned, backup, duration, push=None):
     return simulation, executor
 
 
-def test_it_is_not_turned_on_where_the_plan_arrives(planned):
+def test_the_backup_is_inactive_if_the_plan_arrives(planned):
     runs = [executed(planned, backup, 2.5) for backup in (None, BACKUP)]
     assert all(executor.arrived and executor.returns == 0 for _, executor in runs)
     (plain, _), (backed, _) = runs
@@ -39,8 +38,8 @@ def test_it_is_not_turned_on_where_the_plan_arrives(planned):
     np.testing.assert_array_equal(plain.v, backed.v)
 
 
-def test_it_brings_a_link_back_that_was_pushed_away_as_its_closed_form_says(planned):
-    """From rest at d: (1 + t) exp(-t) d; a push ends with a speed w: w t exp(-t) more."""
+def test_the_backup_returns_a_pushed_link_by_its_closed_form(planned):
+    """From rest at d: (1 + t) exp(-t) d; a push adds the speed w and so w t exp(-t)."""
     late = 2_100_000_000
     push = Disturbance(np.array([8.0]), late, late + 100_000_000)
     (before, _), (after, executor) = (
@@ -50,15 +49,15 @@ def test_it_brings_a_link_back_that_was_pushed_away_as_its_closed_form_says(plan
     assert abs(d) > 1e-4
     assert after.q[0] == pytest.approx((d + (d + w) * 3.0) * np.exp(-3.0), rel=0.02)
     assert executor.returns == 0
-    ours = executed(planned, None, 5.2, push)[0]
-    assert abs(ours.q[0]) < 1e-3 * abs(after.q[0])  # our new motion is there long before
+    executed_alone = executed(planned, None, 5.2, push)[0]
+    assert abs(executed_alone.q[0]) < 1e-3 * abs(after.q[0])  # a return motion is much faster
 
 
-def test_its_efforts_are_the_law_within_the_limits(planned):
+def test_its_efforts_are_the_control_law_within_the_limits(planned):
     robot, _ = planned
     for q, v, effort in ((0.3, -0.1, -1.0), (3.0, 0.0, -10.0), (-3.0, 0.0, 10.0)):
-        found = BACKUP.efforts(robot, np.array([q]), np.array([v]), np.zeros(1))
-        assert found == pytest.approx([effort])
+        efforts = BACKUP.efforts(robot, np.array([q]), np.array([v]), np.zeros(1))
+        assert efforts == pytest.approx([effort])
 
 
 @pytest.mark.parametrize(
@@ -69,7 +68,7 @@ def test_its_efforts_are_the_law_within_the_limits(planned):
         ([1.0, 2.0], [1.0, 2.0], "kp"),
     ],
 )
-def test_bad_gains_are_named(planned, kp, kd, words):
+def test_invalid_gains_raise(planned, kp, kd, words):
     robot, plan = planned
-    with pytest.raises(ManipDynError, match=words):
+    with pytest.raises(md.ManipDynError, match=words):
         PlanExecutor(robot, plan, PERIOD, backup=PdBackup(kp, kd))

@@ -1,13 +1,13 @@
-"""A reference is the motion that it samples."""
+"""Sampled references agree with their plans."""
 
 import numpy as np
 import pytest
 from goals import GOALS, planned
 
-from manip_dyn.planning.execution.sampled_motion import SampledMotion
+from manip_dyn.planning import SampledMotion
 
 
-def test_a_plan_is_sampled_once_for_all_its_executions():
+def test_samples_of_a_plan_are_cached():
     _, plan = planned(next(iter(GOALS)))
     first = SampledMotion.of(plan, 1e-3)
     assert SampledMotion.of(plan, 1e-3) is first
@@ -15,11 +15,11 @@ def test_a_plan_is_sampled_once_for_all_its_executions():
 
 
 @pytest.mark.parametrize("name", GOALS)
-def test_a_reference_is_the_plan(name):
+def test_a_reference_agrees_with_its_plan(name):
     _, plan = planned(name)
     reference = SampledMotion.of(plan, 1e-3)
     for t in np.random.default_rng(0).uniform(0.0, plan.t_final, 40):
-        for ours, theirs in zip(reference.state(t), plan.state(t), strict=True):
-            np.testing.assert_allclose(ours, theirs, atol=1e-6)
-    for t in np.ravel([each for times in plan.switch_times for each in times]):
+        for sampled, exact in zip(reference.state(t), plan.state(t), strict=True):
+            np.testing.assert_allclose(sampled, exact, atol=1e-6)
+    for t in [switch for times in plan.switch_times for switch in times]:
         assert np.abs(reference.times - t).min() < 1e-9

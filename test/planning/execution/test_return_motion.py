@@ -1,26 +1,42 @@
-"""New motions begin where the arm is and keep its limits."""
+"""Return motions start at the measured state and satisfy the limits."""
 
 import numpy as np
 import pytest
-from goals import PA10
+from goals import planned
 
 import manip_dyn as md
-from manip_dyn.planning.execution.return_motion import return_motion, stopping_motion
+from manip_dyn.planning import PlanExecutor
+
+PERIOD = 1e-4
 
 
-@pytest.mark.parametrize("make", [return_motion, stopping_motion])
-def test_a_new_motion_begins_where_the_arm_is_and_keeps_the_limits(make):
-    robot, rng = md.load_robot("pa10"), np.random.default_rng(4)
-    efforts = md.customize(robot).inverse_dynamics
+def return_motion(robot, plan, q, v):
+    """Return the reference of an executor after a state off its plan."""
+    executor = PlanExecutor(robot, plan, PERIOD)
+    executor.segments(0.0, q, v)
+    assert executor.returns == 1
+    return executor.tracking.reference
+
+
+def stopping_motion(robot, plan, q, v):
+    """Return the reference of an executor after a stop."""
+    executor = PlanExecutor(robot, plan, PERIOD)
+    executor.stop(0.0, q, v)
+    return executor.tracking.reference
+
+
+@pytest.mark.parametrize("motion_from", [return_motion, stopping_motion])
+def test_a_motion_starts_at_the_state_and_satisfies_the_limits(motion_from):
+    robot, plan = planned("seven joints")
+    rng, efforts = np.random.default_rng(4), md.customize(robot).inverse_dynamics
     for _ in range(5):
-        q, v = PA10[0] + 0.2 * rng.normal(size=7), 0.2 * rng.normal(size=7)
-        goal = (np.array(PA10[1]),) if make is return_motion else ()
-        motion = make(robot, q, v, *goal, 1e-4)
+        q, v = plan.q0 + 0.2 * rng.normal(size=7), 0.2 * rng.normal(size=7)
+        motion = motion_from(robot, plan, q, v)
         np.testing.assert_allclose(motion.q[0], q, atol=1e-12)
         np.testing.assert_allclose(motion.v[0], v, atol=1e-12)
         np.testing.assert_allclose(motion.v[-1], 0.0, atol=1e-12)
         assert np.all(np.abs(motion.efforts) <= robot.tau_max)
-        # positions are the integral of velocities, efforts those of the motion
+        # Positions are the integral of velocities; efforts satisfy the inverse dynamics.
         h = np.diff(motion.times)[:, None]
         np.testing.assert_allclose(
             np.diff(motion.q, axis=0), 0.5 * h * (motion.v[1:] + motion.v[:-1]), atol=1e-5

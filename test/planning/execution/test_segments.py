@@ -1,4 +1,4 @@
-"""The efforts of one control period: whole nanoseconds, limits, impulse."""
+"""Segments of one control period: whole nanoseconds, limits, impulse."""
 
 from functools import cache
 
@@ -7,7 +7,6 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.planning import PlanExecutor, mean_effort
-from manip_dyn.planning.execution.braking import Move
 from manip_dyn.simulation import Simulation
 
 WRIST = ([0.1, 0.5, 0, 0.9, 0, -0.4, 0.01], [0.1, 0.5, 0, 0.9, 0, -0.4, 0])
@@ -17,9 +16,9 @@ PLANS = {
     "ibm7535": ([0.975, 0.0], [0.0, 0.0]),
     "pa10": WRIST,
 }
-LEFT = (0.0, 2e-10, 1e-9, 1e-7, 1e-5, 0.3e-3, 1e-3)
+TIMES_TO_REST = (0.0, 2e-10, 1e-9, 1e-7, 1e-5, 0.3e-3, 1e-3)
 """Times to rest at the sample, s."""
-AHEAD = (-1e-5, -1.0001e-7, -0.9999e-7, 0.0, 1e-12, 1e-9, 1e-5)
+EXCESS_SPEEDS = (-1e-5, -1.0001e-7, -0.9999e-7, 0.0, 1e-12, 1e-9, 1e-5)
 """Speeds above that of the braking curve at the sample, rad/s."""
 
 
@@ -29,33 +28,33 @@ def planned(name):
     return robot, md.plan_zero_net_work(robot, *PLANS[name])
 
 
-@pytest.mark.parametrize("ahead", AHEAD)
+@pytest.mark.parametrize("ahead", EXCESS_SPEEDS)
 @pytest.mark.parametrize("name", PLANS)
-def test_segments_begin_at_rising_nanoseconds(name, ahead):
-    """The simulator refuses a schedule with two efforts at one time."""
+def test_segments_begin_at_increasing_nanoseconds(name, ahead):
+    """The simulator rejects a schedule with two efforts at the same time."""
     robot, plan = planned(name)
     joint = plan.single_switch
-    curve = Move.of(robot, joint, plan.q0[joint], plan.qf).curve
-    for left in LEFT:
+    curve = PlanExecutor(robot, plan, 1e-3).tracking.switching.curve
+    for time_to_rest in TIMES_TO_REST:
         q, v = plan.qf.copy(), np.zeros(robot.n)
-        q[joint], v[joint] = curve.state(left)
+        q[joint], v[joint] = curve.state(time_to_rest)
         v[joint] += curve.sign * ahead
         segments = PlanExecutor(robot, plan, 1e-3).segments(0.0, q, v)
-        times = [round(each.offset * 1e9) for each in segments]
+        times = [round(segment.offset * 1e9) for segment in segments]
         assert times[0] == 0
-        assert np.all(np.diff(times) > 0), f"{times} ns, {left} s before rest"
+        assert np.all(np.diff(times) > 0), f"{times} ns, {time_to_rest} s before rest"
 
 
 @pytest.mark.parametrize("distance", [1.0, 0.25])
-def test_arrival_on_a_sample_is_one_switch(distance):
-    """I = 10, limit 10: at rest after 2 sqrt(distance) s, a whole number of 1/64 s."""
+def test_an_arrival_at_a_sample_time_is_exact(distance):
+    """I = 10, limit 10: at rest after 2 sqrt(distance) s, a multiple of 1/64 s."""
     robot = md.load_robot("one_link_horizontal")
     executor = PlanExecutor(robot, md.plan_zero_net_work(robot, [distance], [0.0]), 1 / 64)
     simulation = Simulation(robot, [distance], [0.0])
     for _ in range(round(2 * np.sqrt(distance) * 64) + 5):
         segments = executor.segments(simulation.time_ns * 1e-9, simulation.q, simulation.v)
-        times = [simulation.time_ns + round(each.offset * 1e9) for each in segments]
-        simulation.law = md.Schedule(robot, times, [each.effort for each in segments])
+        times = [simulation.time_ns + round(segment.offset * 1e9) for segment in segments]
+        simulation.law = md.Schedule(robot, times, [segment.effort for segment in segments])
         simulation.advance(15_625_000)
     np.testing.assert_allclose(simulation.q, 0.0, atol=1e-9)
 

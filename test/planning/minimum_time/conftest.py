@@ -1,4 +1,4 @@
-"""The arm of Fan (2003), chapter 5."""
+"""Fixtures for the tests of minimum time."""
 
 import pytest
 from arms import write

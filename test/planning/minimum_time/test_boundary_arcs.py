@@ -9,7 +9,7 @@ import manip_dyn as md
 
 
 def test_a_link_with_a_speed_limit_moves_by_a_trapezoid(tmp_path):
-    """The way over the speed and the speed over the acceleration, 1 rad/s^2."""
+    """The duration is distance over speed plus speed over acceleration, which is 1 rad/s^2."""
     change = ('velocity="10"', 'velocity="0.5"')
     robot = md.load_robot(write_shipped(tmp_path, "one_link_horizontal", change))
     plan = md.plan_minimum_time(robot, [1.0], [0.0])
@@ -20,7 +20,7 @@ def test_a_link_with_a_speed_limit_moves_by_a_trapezoid(tmp_path):
     check(plan)
 
 
-def test_a_speed_limit_is_kept(tmp_path):
+def test_a_plan_satisfies_a_speed_limit(tmp_path):
     path = write_shipped(tmp_path, "ibm7535", ('velocity="20"', 'velocity="3"'))
     plan = md.plan_minimum_time(md.load_robot(path), [1.5, 0.2], [0.0, 0.0])
     assert "speed" in {kind for _, kind, _, _ in plan.certificate.limit_arcs}
@@ -36,8 +36,8 @@ def test_a_joint_rests_at_its_stop(cylindrical):
     along_limits(plan)
 
 
-def test_a_joint_that_starts_beside_its_stop_goes_there_to_rest(cylindrical):
-    """It is 0.2 mm away, which takes a hundredth of the motion."""
+def test_a_joint_that_starts_near_its_stop_rests_at_the_stop(cylindrical):
+    """The stop is 0.2 mm away, which takes a hundredth of the duration."""
     plan = md.plan_minimum_time(cylindrical, [-0.585, -0.4998], [1.535, 0.182])
     ((joint, kind, begin, _),) = plan.certificate.limit_arcs
     assert (joint, kind) == ("slide", "position")
@@ -47,8 +47,8 @@ def test_a_joint_that_starts_beside_its_stop_goes_there_to_rest(cylindrical):
     along_limits(plan)
 
 
-def test_a_joint_comes_to_its_speed_limit_without_acceleration():
-    """Its effort is at the limit against it when it arrives."""
+def test_a_joint_reaches_its_speed_limit_without_acceleration():
+    """Its effort is at the opposing limit on arrival."""
     start, goal = [-0.59971848, -1.89429841], [-2.57137445, 0.50474327]
     plan = md.plan_minimum_time(md.load_robot("rr"), start, goal)
     assert plan.certificate.jumps.size == 1

@@ -1,4 +1,4 @@
-"""Structures are read off efforts in cells."""
+"""Detection of structures in efforts on cells."""
 
 import numpy as np
 import pytest
@@ -27,16 +27,16 @@ FAR, DOWN = at_position(1.0), full(-1.0)
         ([(1, 4, FAST), (3, 5, FAR)], [1.0, 1.0], [(0.9, FAST), (4.0, FAR), (5.1, DOWN)]),
     ],
 )
-def test_boundary_arcs_may_begin_at_once_and_follow_each_other(arcs, signs, rows):
+def test_boundary_arcs_may_start_at_time_zero_and_be_adjacent(arcs, signs, rows):
     u = np.array([[1.0, 1.0]] * 3 + [[-1.0, 1.0]] * 3)
-    switching = detected_structure(u, 6.0, [BoundaryArc(0, *each) for each in arcs])
+    switching = detected_structure(u, 6.0, [BoundaryArc(0, *arc) for arc in arcs])
     assert effort_signs(switching.controls).tolist() == signs
     assert switching.joints == (0,) * len(rows)
     assert switching.times == pytest.approx([t for t, _ in rows])
     assert switching.values == tuple(value for _, value in rows)
 
 
-def test_structures_are_read_off_controls():
+def test_switches_have_the_impulse_of_the_efforts():
     u = np.array([[1.0, -1], [1, -0.5], [0, -1], [-1, 1], [-1, 1], [-1, 1]])
     switching = detected_structure(u, 6.0)
     assert switching.controls == (full(1.0), full(-1.0))

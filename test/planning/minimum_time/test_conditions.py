@@ -1,4 +1,4 @@
-"""Certificates: recomputed, and refused where anything is wrong."""
+"""Certificates agree with independent computations and reject invalid motions."""
 
 import dataclasses
 
@@ -7,37 +7,36 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import manip_dyn as md
-from manip_dyn.planning.minimum_time.extremals.controls import effort_signs
 
 START, GOAL = np.array([0.76, 0.2618]), np.zeros(2)
 """Fan (2003), table 6.3."""
 
 
 def test_the_costates_are_the_sensitivities_of_the_final_time():
-    """What the start loses: T(q0 + dq) - T(q0) = p_q . dq, by planning again from there."""
+    """T(q0 + dq) - T(q0) = p_q . dq to first order, by plans from displaced starts."""
     robot, goal = md.load_robot("ibm7535"), [0.0, 0.0]
     start = np.array([0.76, 0.2618])
     plan = md.plan_minimum_time(robot, start, goal)
     for joint in range(2):
         step = 1e-4 * np.eye(2)[joint]
         later, earlier = (
-            md.plan_minimum_time(robot, start + each, goal).t_final for each in (step, -step)
+            md.plan_minimum_time(robot, start + shift, goal).t_final for shift in (step, -step)
         )
         slope = (later - earlier) / 2e-4
         assert plan.certificate.costates[joint] == pytest.approx(slope, rel=1e-5)
 
 
-def test_the_certificate_again_by_finite_differences():
-    """Switching functions from the flow alone: S_j = dT-weighted effect of an effort at t."""
+def test_costates_and_switching_functions_agree_with_finite_differences():
+    """The flow of the state, differentiated numerically, maps the final costate backwards."""
     plan = md.plan_minimum_time(md.load_robot("ibm7535"), [0.76, 0.2618], [0.0, 0.0])
     robot, n = plan.robot, 2
     kernels = md.customize(robot).unchecked
 
     def end(y, t):
-        for begin, until, controls in plan.switching.arcs():
+        for begin, until, _ in plan.switching.arcs():
             if until <= t:
                 continue
-            tau = effort_signs(controls) * robot.tau_max
+            tau = plan.effort(0.5 * (begin + until))
             y = solve_ivp(
                 lambda _, y, tau=tau: np.concatenate(
                     [y[n:], kernels.forward_dynamics(y[:n], y[n:], tau)]
@@ -64,10 +63,10 @@ def test_the_certificate_again_by_finite_differences():
 
 
 def test_a_wrong_plan_is_not_certified():
-    """The same motion with other costates: the certificate sees it."""
+    """A change of any number beyond its tolerance invalidates the certificate."""
     plan = md.plan_minimum_time(md.load_robot("ibm7535"), [0.76, 0.2618], [0.0, 0.0])
-    good = plan.certificate
-    assert good.holds
+    valid = plan.certificate
+    assert valid.holds
     for changes in (
         {"margin": -0.1},
         {"boundary": 1e-6},
@@ -77,10 +76,10 @@ def test_a_wrong_plan_is_not_certified():
         {"singular_effort": 1.1},
         {"legendre_clebsch": -1.0},
     ):
-        assert not dataclasses.replace(good, **changes).holds
+        assert not dataclasses.replace(valid, **changes).holds
 
 
-def test_a_short_motion_has_to_end_nearer_to_the_goal():
+def test_a_short_motion_must_end_closer_to_the_goal():
     plan = md.plan_minimum_time(md.load_robot("ibm7535"), START, GOAL)
     near = dataclasses.replace(plan.certificate, boundary=5e-9)
     assert near.holds

@@ -1,4 +1,4 @@
-"""The rates of the switching functions along the canonical equations."""
+"""Rates of the switching functions along the canonical equations."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ import manip_dyn as md
 
 @pytest.mark.parametrize("name", ["ibm7535", "rr"])
 def test_switching_rates_are_those_of_the_flow(name):
-    """S = M^-1 p_v along the canonical equations, and its gradients, by central differences."""
+    """Rates and gradients of S = M^-1 p_v agree with central differences."""
     robot, rng, h = md.load_robot(name), np.random.default_rng(5), 1e-6
     n, kernels = robot.n, md.customize(robot)
     z, tau = rng.normal(size=4 * n), rng.normal(size=n)

@@ -1,4 +1,4 @@
-"""States along an extremal are those of its canonical equations, without their costates."""
+"""States along an extremal agree with its canonical equations."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ import manip_dyn as md
 from manip_dyn.planning.minimum_time.extremals.flow import Flow, LimitFlow
 
 
-def test_states_need_no_costates(monkeypatch):
-    """Seen: all costates and derivatives of both by the start were integrated with each state."""
+def test_states_are_computed_without_costates(monkeypatch):
+    """Regression: each state integrated all costates and derivatives."""
     robot = md.load_robot("rr")
     plan = md.plan_minimum_time(robot, [0.0, 0.0], [1.0, -0.5])
     arcs, flow = plan.switching.arcs(), Flow(robot)
@@ -17,7 +17,7 @@ def test_states_need_no_costates(monkeypatch):
     for (begin, end, controls), inside in zip(arcs, times, strict=True):
         expected += [flow.along(controls).moved(y, t - begin)[: 2 * robot.n] for t in inside]
         y = flow.along(controls).moved(y, end - begin)
-    plan.costate(plan.t_final)  # at the begins of the arcs they are known
+    plan.costate(plan.t_final)  # computes and stores the costates at the beginnings of the arcs
     monkeypatch.setattr(LimitFlow, "moved", None)
-    found = [np.concatenate(plan.state(t)) for t in np.concatenate(times)]
-    assert np.array(found) == pytest.approx(np.array(expected), rel=1e-11, abs=1e-11)
+    states = [np.concatenate(plan.state(t)) for t in np.concatenate(times)]
+    assert np.array(states) == pytest.approx(np.array(expected), rel=1e-11, abs=1e-11)

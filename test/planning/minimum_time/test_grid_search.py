@@ -1,4 +1,4 @@
-"""Interior points on a grid of positions: derivatives, the banded solver, a closed form."""
+"""Interior-point search on a grid: derivatives, banded solver, closed form."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ from manip_dyn.planning.transcription.refinement import random_swings, swings
 
 
 @pytest.mark.parametrize("moving", [False, True])
-def test_derivatives_of_the_efforts_at_nodes(moving):
+def test_derivatives_of_node_efforts_agree_with_differences(moving):
     robot, nodes, n = md.load_robot("rr"), 6, 2
     motion, work = (
         by_reference(empty_node_motion(n, nodes)),
@@ -38,7 +38,7 @@ def test_derivatives_of_the_efforts_at_nodes(moving):
     room, scheme = np.zeros((nodes, 2 * n)), central_differences(n, nodes)
     if moving:
         scheme = cubic_spline(np.array([0.7, -0.4]), np.array([0.2, 0.9]), nodes, np.zeros(2))
-    limits = by_reference(NodeLimits(*(np.array(each) for each in limits), room, scheme))
+    limits = by_reference(NodeLimits(*(np.array(limit) for limit in limits), room, scheme))
     kernels = inverse_kernels_of(robot)
 
     def efforts():
@@ -56,8 +56,8 @@ def test_derivatives_of_the_efforts_at_nodes(moving):
             slope = (after - efforts()) / (2.0 * step)
             motion.q[k, j] += step
             for row in range(nodes):
-                place = (k - row + 1) * n + j
-                expected = lever[row, :, place] if abs(k - row) <= 1 else 0.0
+                column = (k - row + 1) * n + j
+                expected = lever[row, :, column] if abs(k - row) <= 1 else 0.0
                 assert slope[row] == pytest.approx(expected, rel=1e-5, abs=1e-4)
     motion.log_duration[0] = 1e-6
     after = efforts()
@@ -66,7 +66,7 @@ def test_derivatives_of_the_efforts_at_nodes(moving):
     assert slope == pytest.approx(lever[:, :, 3 * n], rel=1e-5, abs=1e-4)
 
 
-def test_the_banded_solver():
+def test_the_banded_solver_solves_a_banded_system():
     rng, size, wide = np.random.default_rng(1), 12, 4
     root = np.tril(rng.normal(size=(size, size))) * (
         np.subtract.outer(range(size), range(size)) < wide
@@ -84,8 +84,8 @@ def test_the_banded_solver():
     assert not called(cholesky)(-band)
 
 
-def test_the_banded_solver_in_twice_the_precision():
-    """Second differences squared: the usual solver loses half of all digits."""
+def test_the_double_precision_solver_is_accurate_for_ill_conditioned_bands():
+    """For squared second differences the plain solver loses half of all digits."""
     size, wide = 1500, 3
     band = np.zeros((size, wide))
     band[:, 0], band[1:, 1], band[2:, 2] = 6.0, -4.0, 1.0
@@ -104,8 +104,8 @@ def test_the_banded_solver_in_twice_the_precision():
     assert not double_cholesky(-band, low)
 
 
-def test_a_double_integrator():
-    """Fan (2003), eq. 3.46: 2 s, but for the grid and the barrier."""
+def test_a_double_integrator_has_its_closed_form_duration():
+    """Fan (2003), eq. 3.46: 2 s, up to the errors of the grid and the barrier."""
     motion = GridSearch(
         md.load_robot("one_link_horizontal"), np.array([1.0]), np.array([0.0])
     ).solved(np.zeros(1))
@@ -114,13 +114,12 @@ def test_a_double_integrator():
     assert np.abs(motion.u[[2, -3]]) == pytest.approx(1.0, abs=1e-2)
 
 
-def test_a_motion_stays_within_the_limits():
+def test_motions_are_sorted_and_within_the_limits():
     robot, start, goal = md.load_robot("rr"), np.array([-2.0, 1.5]), np.array([2.0, 1.0])
     search = GridSearch(robot, start, goal)
     search.search(swings(robot, 4.0))
-    assert [each.duration for each in search.motions] == sorted(
-        each.duration for each in search.motions
-    )
+    durations = [motion.duration for motion in search.motions]
+    assert durations == sorted(durations)
     for motion in search.motions:
         speeds = np.diff(motion.q, axis=0) * len(motion.u) / motion.duration
         assert np.all(np.abs(speeds) < robot.v_max)
@@ -128,12 +127,12 @@ def test_a_motion_stays_within_the_limits():
     assert np.abs(speeds).max() > 0.99 * robot.v_max[0]
 
 
-def test_detours_are_of_both_sides_and_always_the_same():
+def test_detours_are_symmetric_and_deterministic():
     robot = md.load_robot("rr")
-    found = np.array(list(swings(robot, 1.0)))
-    assert len(found) == 13
-    assert np.sum(found, axis=0) == pytest.approx([0.0, 0.0])
+    displacements = np.array(list(swings(robot, 1.0)))
+    assert len(displacements) == 13
+    assert np.sum(displacements, axis=0) == pytest.approx([0.0, 0.0])
     assert len(list(swings(md.load_robot("one_link_vertical"), 1.0))) == 1
-    first, again = random_swings(robot, 1.0), random_swings(robot, 1.0)
-    assert all(np.array_equal(next(first), next(again)) for _ in range(3))
+    first, second = random_swings(robot, 1.0), random_swings(robot, 1.0)
+    assert all(np.array_equal(next(first), next(second)) for _ in range(3))
     assert np.abs(np.array(list(swings(robot, 1e-3)))).max() < 1e-2

@@ -1,87 +1,86 @@
-"""Minimum-time plans in which another joint's effort keeps a joint at its limit of speed."""
+"""Minimum-time plans in which the effort of another joint holds a joint at its speed limit."""
 
 import itertools
 
 import numpy as np
 import pinocchio
 import pytest
+from extremals import arrived
 
 import manip_dyn as md
-from manip_dyn.bench.random_goals import final_state
 
-KEPT, FREE = 1, 0
-"""The joint at its limit of speed, and the one whose effort keeps it there for a while."""
+HELD, FREE = 1, 0
+"""The joint at its limit of speed, and the joint whose effort holds it for a while."""
 
 
 @pytest.fixture(
     scope="module",
     params=[
-        ([-2.89, 1.46], [0.72, -2.96]),  # three times from one effort to the other
-        ([1.35, -2.09], [-0.66, 2.58]),  # the other effort at last
-        ([2.37, -2.60], [1.31, 1.82]),  # the other effort at first
-        ([-0.292, 2.211], [0.944, -1.419]),  # for less than a cell of the finest SLP solution
+        ([-2.89, 1.46], [0.72, -2.96]),  # three handovers
+        ([1.35, -2.09], [-0.66, 2.58]),  # the second effort holds last
+        ([2.37, -2.60], [1.31, 1.82]),  # the second effort holds first
+        ([-0.292, 2.211], [0.944, -1.419]),  # shorter than a cell of the finest SLP solution
     ],
 )
 def plan(request):
-    """Plans of the RR arm between some of its random goals."""
+    """Plans of the RR arm between random goals."""
     return md.plan_minimum_time(md.load_robot("rr"), *request.param)
 
 
-def test_it_is_certified_and_arrives(plan):
-    """The conditions hold, pinocchio and SciPy end at the goal, and no limit is passed."""
+def test_the_plan_is_certified_and_arrives(plan):
+    """The certificate and all limits hold, and independent integration ends at the goal."""
     proof, robot = plan.certificate, plan.robot
     assert plan.status == "solved"
     assert proof.boundary <= 1e-8
     assert proof.hamiltonian <= 1e-6
     assert proof.margin > 0.0
     assert proof.limit_force > -1e-9
-    assert np.abs(final_state(plan) - [*plan.qf, 0.0, 0.0]).max() < 1e-6
+    assert np.abs(arrived(plan) - [*plan.qf, 0.0, 0.0]).max() < 1e-6
     for t in np.linspace(0.0, plan.t_final, 200):
         assert np.all(np.abs(plan.effort(t)) <= robot.tau_max * (1.0 + 1e-9))
         assert np.all(np.abs(plan.state(t)[1]) <= robot.v_max * (1.0 + 1e-9))
 
 
-def test_one_effort_keeps_the_joint_while_the_other_is_full(plan):
-    """At the limit one S is 0 and one effort full, and pinocchio finds no acceleration."""
+def test_one_effort_holds_the_joint_while_the_other_is_full(plan):
+    """On the arc one S is 0, the other effort is full, and pinocchio computes no acceleration."""
     robot, (arc,) = plan.robot, plan.certificate.limit_arcs
     joint, kind, begin, end = arc
-    assert (joint, kind) == (robot.joint_names[KEPT], "speed")
-    data, keepers = robot.model.createData(), set()
+    assert (joint, kind) == (robot.joint_names[HELD], "speed")
+    data, holders = robot.model.createData(), set()
     knots = [t for t in plan.knots if begin <= t <= end]
     for first, last in itertools.pairwise(knots):
         t = 0.5 * (first + last)
         tau, (q, v), costate = plan.effort(t), plan.state(t), plan.costate(t)
-        share = np.abs(tau) / robot.tau_max
-        keeper, full = int(share.argmin()), int(share.argmax())
-        assert share[keeper] < 1.0
-        assert share[full] == pytest.approx(1.0, abs=1e-12)
-        keepers.add(keeper)
+        load = np.abs(tau) / robot.tau_max
+        holder, full = int(load.argmin()), int(load.argmax())
+        assert load[holder] < 1.0
+        assert load[full] == pytest.approx(1.0, abs=1e-12)
+        holders.add(holder)
         acceleration = pinocchio.aba(robot.model, data, q, v, tau - robot.damping * v)
-        assert abs(acceleration[KEPT]) < 1e-6
+        assert abs(acceleration[HELD]) < 1e-6
         mass = pinocchio.crba(robot.model, data, q)
         functions = np.linalg.solve(np.triu(mass) + np.triu(mass, 1).T, costate[2:])
-        assert abs(functions[keeper]) < 1e-6 * np.abs(functions[full])
+        assert abs(functions[holder]) < 1e-6 * np.abs(functions[full])
         assert functions[full] * tau[full] < 0.0
-    assert keepers == {FREE, KEPT}
+    assert holders == {FREE, HELD}
 
 
-def test_efforts_are_continuous_where_the_costate_of_the_speed_drops(plan):
-    """At a handover without a jump of both efforts, the limit pushes once more.
+def test_efforts_are_continuous_where_the_costate_of_the_speed_jumps(plan):
+    """At a handover without a jump of both efforts, the limit acts again.
 
-    Everything but the costate of the kept joint's speed is continuous there, and that one falls
-    toward the inside.
+    Only the costate of the held joint's speed is discontinuous, with a jump toward the inside.
     """
     (arc,) = plan.certificate.limit_arcs
     rows = [row for row in zip(*plan.switching[1:4], strict=True) if arc[2] < row[2] < arc[3]]
-    found = 0
+    count = 0
     for effort, value, t in rows:
         if value.held_at_speed(effort) is None:
             continue
         before, after = plan.effort(t - 1e-9), plan.effort(t + 1e-9)
         step = plan.costate(t + 1e-9) - plan.costate(t - 1e-9)
         if np.abs(after - before).max() < 1e-3 * plan.robot.tau_max.max():
-            side = np.sign(plan.state(t)[1][KEPT])
-            assert side * step[2 + KEPT] < 0.0
-            assert np.abs(np.delete(step, 2 + KEPT)).max() < 1e-6 * np.abs(step).max() + 1e-8
-            found += 1
-    assert found >= 1
+            side = np.sign(plan.state(t)[1][HELD])
+            assert side * step[2 + HELD] < 0.0
+            assert np.abs(np.delete(step, 2 + HELD)).max() < 1e-6 * np.abs(step).max() + 1e-8
+            count += 1
+    assert count >= 1

@@ -1,4 +1,4 @@
-"""The simplex method beside SciPy."""
+"""The simplex method agrees with SciPy."""
 
 import numpy as np
 import pytest
@@ -12,8 +12,8 @@ from manip_dyn.planning.minimum_time.grids.linear_program import (
 )
 
 
-def stated(columns, right, cost, low, high, at_high):
-    """Return a linear program."""
+def linear_program(columns, right, cost, low, high, at_high):
+    """Return a linear program with the arrays."""
     program = linear_program_of(*columns.shape)
     return program._replace(
         columns=columns.ravel(), right=right, cost=cost, low=low, high=high, at_high=at_high
@@ -26,7 +26,7 @@ def test_linear_programs_agree_with_scipy():
         columns, cost = rng.normal(size=(count, rows)), rng.normal(size=count)
         low, high = -rng.uniform(0, 1, count), rng.uniform(0, 1, count)
         right = columns.T @ rng.uniform(low, high)
-        program = stated(columns, right, cost, low, high, rng.random(count) < 0.5)
+        program = linear_program(columns, right, cost, low, high, rng.random(count) < 0.5)
         pivots = called(solve_linear_program)(by_reference(program), count, rows, 1e3)
         x, multipliers = program.x, program.multipliers
         assert pivots >= 0
@@ -37,8 +37,10 @@ def test_linear_programs_agree_with_scipy():
         assert multipliers == pytest.approx(best.eqlin.marginals, abs=1e-9)
 
 
-def test_a_linear_program_without_solution_misses_by_little():
+def test_an_infeasible_linear_program_has_the_least_violation():
     ones = np.ones(2)
-    program = stated(ones[:, None], np.array([5.0]), ones, 0 * ones, ones, np.zeros(2, bool))
+    program = linear_program(
+        ones[:, None], np.array([5.0]), ones, 0 * ones, ones, np.zeros(2, bool)
+    )
     called(solve_linear_program)(by_reference(program), 2, 1, 9.0)
     assert program.x == pytest.approx([1.0, 1.0])

@@ -1,4 +1,4 @@
-"""Minimum-time plans: closed forms, tables, random goals, peers, refusals."""
+"""Minimum-time plans: closed forms, tables, random goals, peers, invalid arguments."""
 
 from dataclasses import replace
 
@@ -9,7 +9,6 @@ from extremals import arrived, check
 
 import manip_dyn as md
 from manip_dyn.bench.planning import collocation, straight_path
-from manip_dyn.core.errors import ManipDynError
 
 MGL = 5.0 * 9.8 * 0.3
 """Fan (2003), section 4.2.4: m g l of the vertical link, N m."""
@@ -37,7 +36,7 @@ def test_a_horizontal_link_is_a_double_integrator(q0):
     ("q0", "t_switch", "t_final"), [(1.0, 0.0531, 0.6268), (1.57, 0.1079, 0.7525)]
 )
 def test_a_vertical_link_switches_where_its_work_is_zero(q0, t_switch, t_final):
-    """Fan (2003), section 4.2.4; its final times end 1e-4 rad early, so before ours."""
+    """Fan (2003), section 4.2.4; its motions end 1e-4 rad before the goal, so they are shorter."""
     plan = md.plan_minimum_time(md.load_robot("one_link_vertical"), [q0], [0.0])
     (switch,) = plan.switch_positions[0]
     assert switch == pytest.approx(q0 / 2 + MGL * np.sin(q0) / (4 * 8.0), abs=1e-9)
@@ -68,7 +67,7 @@ def test_a_damped_link_with_gravity_and_a_rotor(tmp_path):
 
 @pytest.mark.parametrize(("q0", "published"), [([0.975, 0.0], 1.0834), ([0.76, 0.2618], 1.0237)])
 def test_the_ibm_arm_is_faster_than_published(q0, published):
-    """Fan (2003), tables 6.2 and 6.3: local minima, which faster certified motions beat."""
+    """Fan (2003), tables 6.2 and 6.3, prints local minima; certified motions are faster."""
     plan = md.plan_minimum_time(md.load_robot("ibm7535"), q0, [0.0, 0.0])
     assert plan.status == "solved"
     assert plan.t_final < published - 1e-3
@@ -77,7 +76,7 @@ def test_the_ibm_arm_is_faster_than_published(q0, published):
 
 
 def test_the_cylindrical_arm(cylindrical):
-    """Fan (2003), table 5.3; 1.26 s there ends short of rest by 3e-3 rad/s."""
+    """Fan (2003), table 5.3; the motion of 1.26 s there ends with 3e-3 rad/s."""
     plan = md.plan_minimum_time(cylindrical, [np.pi / 4, 0.0], [0.0, 0.0])
     assert [len(times) for times in plan.switch_times] == [1, 2]
     assert plan.switch_times[0] == pytest.approx([0.6308], abs=2e-4)
@@ -85,7 +84,7 @@ def test_the_cylindrical_arm(cylindrical):
     check(plan)
 
 
-def test_joints_that_are_at_their_goal_move_too():
+def test_joints_with_equal_start_and_goal_move_too():
     plan = md.plan_minimum_time(md.load_robot("ibm7535"), [1.0, 0.5], [1.2, 0.5])
     assert all(times for times in plan.switch_times)
     q, _ = plan.state(0.5 * plan.t_final)
@@ -93,14 +92,14 @@ def test_joints_that_are_at_their_goal_move_too():
     check(plan)
 
 
-def test_gravity_armature_and_two_joints():
+def test_two_joints_with_gravity_and_armature():
     plan = md.plan_minimum_time(md.load_robot("rr"), [0.3, -0.5], [0.9, 0.4])
     assert sum(map(len, plan.switch_times)) >= 3
     check(plan)
 
 
 @pytest.mark.parametrize("name", ["rr", "ibm7535", "rp"])
-def test_random_goals_arrive_or_are_refused_with_a_reason(name, cylindrical):
+def test_random_goals_are_reached_or_raise_with_a_reason(name, cylindrical):
     robot = cylindrical if name == "rp" else md.load_robot(name)
     rng, solved = np.random.default_rng(3), 0
     low, high = np.maximum(robot.q_min, -1.0), np.minimum(robot.q_max, 1.0)
@@ -118,11 +117,11 @@ def test_random_goals_arrive_or_are_refused_with_a_reason(name, cylindrical):
 def plan_or_reason(robot, start, goal):
     try:
         return md.plan_minimum_time(robot, start, goal)
-    except ManipDynError as error:
+    except md.ManipDynError as error:
         return str(error)
 
 
-def test_collocation_comes_to_the_same_time():
+def test_collocation_has_the_same_duration():
     """CasADi + IPOPT with 100 intervals, within 1e-4 s above the exact minimum."""
     pytest.importorskip("casadi")
     robot = md.load_robot("ibm7535")
@@ -137,7 +136,7 @@ def test_the_straight_path_takes_longer():
     assert straight_path(robot, START, GOAL)() > plan.t_final
 
 
-def test_start_at_the_goal_holds():
+def test_a_start_at_the_goal_is_held():
     plan = md.plan_minimum_time(md.load_robot("one_link_vertical"), [0.7], [0.7])
     assert plan.status == "at_goal"
     assert plan.success
@@ -145,26 +144,26 @@ def test_start_at_the_goal_holds():
     assert plan.switch_times == [[]]
     assert plan.effort(0.0) == pytest.approx([MGL / 2.0 * np.cos(0.7)])
     assert [t for t, _ in plan.samples(0.1)] == [0.0]
-    with pytest.raises(ManipDynError, match="no costates: start and goal are the same"):
+    with pytest.raises(md.ManipDynError, match="no costates: start and goal are the same"):
         plan.costate(0.0)
 
 
-def test_less_than_a_microradian_is_no_motion():
+def test_a_displacement_below_a_microradian_is_no_motion():
     plan = md.plan_minimum_time(md.load_robot("ibm7535"), [9e-7, 0.0], [0.0, 0.0])
     assert (plan.status, plan.t_final) == ("at_goal", 0.0)
 
 
-@pytest.mark.parametrize("part", [3e-6, 1e-4, 1e-2])
-def test_short_motions_are_those_of_a_constant_inertia(part):
-    """Nearly so; for it the time goes with the root of the distance."""
+@pytest.mark.parametrize("scale", [3e-6, 1e-4, 1e-2])
+def test_short_motions_have_constant_inertia(scale):
+    """Their duration is nearly proportional to the square root of the distance."""
     robot, goal = md.load_robot("ibm7535"), np.array([0.7, 0.5])
     displacement = np.array([1.0, 0.3])
-    plan = md.plan_minimum_time(robot, goal + part * displacement, goal)
+    plan = md.plan_minimum_time(robot, goal + scale * displacement, goal)
     assert plan.status == "solved"
-    assert plan.certificate.distance == pytest.approx(part)
-    assert plan.certificate.boundary <= 1e-8 * part
-    shorter = md.plan_minimum_time(robot, goal + 0.5 * part * displacement, goal)
-    assert plan.t_final / shorter.t_final == pytest.approx(np.sqrt(2.0), rel=0.1 * part + 1e-7)
+    assert plan.certificate.distance == pytest.approx(scale)
+    assert plan.certificate.boundary <= 1e-8 * scale
+    shorter = md.plan_minimum_time(robot, goal + 0.5 * scale * displacement, goal)
+    assert plan.t_final / shorter.t_final == pytest.approx(np.sqrt(2.0), rel=0.1 * scale + 1e-7)
 
 
 @pytest.mark.parametrize(
@@ -186,15 +185,15 @@ def test_short_motions_are_those_of_a_constant_inertia(part):
         ([0.0, 0.0], ["a", 0.0], "goal is ['a', 0.0]"),
     ],
 )
-def test_bad_arguments_are_refused(q0, qf, words):
-    with pytest.raises(ManipDynError) as error:
+def test_invalid_arguments_raise(q0, qf, words):
+    with pytest.raises(md.ManipDynError) as error:
         md.plan_minimum_time(md.load_robot("ibm7535"), q0, qf)
     assert words in str(error.value)
 
 
 @pytest.mark.parametrize("budget", ["2", b"2", True, -1.0, np.nan])
-def test_a_budget_is_a_number(budget):
-    with pytest.raises(ManipDynError, match="exhaustive is"):
+def test_exhaustive_must_be_a_number(budget):
+    with pytest.raises(md.ManipDynError, match="exhaustive is"):
         md.plan_minimum_time(md.load_robot("ibm7535"), [0.0, 0.0], [0.1, 0.0], budget)
 
 
@@ -206,43 +205,43 @@ def test_a_budget_is_a_number(budget):
         ([('effort="50"', 'effort="5"')], "'shoulder' needs the effort"),
     ],
 )
-def test_an_arm_that_cannot_is_refused_with_the_reason(tmp_path, changes, words):
+def test_an_arm_with_insufficient_efforts_raises(tmp_path, changes, words):
     robot = md.load_robot(write(tmp_path, changed(ARM, *changes)))
-    with pytest.raises(ManipDynError) as error:
+    with pytest.raises(md.ManipDynError) as error:
         md.plan_minimum_time(robot, [0.9, 0.3], [0.0, 0.2])
     assert words in str(error.value)
 
 
-def test_a_joint_that_must_not_move_is_refused():
-    """Seen: "no search converged" after 1.5 s, and "would reach nan rad/s"."""
+def test_a_speed_limit_of_zero_raises():
+    """Regression: "no search converged" after 1.5 s, and "would reach nan rad/s"."""
     robot = replace(md.load_robot("ibm7535"), v_max=np.array([20.0, 0.0]))
     for plan in (md.plan_minimum_time, md.plan_zero_net_work):
         with pytest.raises(
-            ManipDynError, match="'elbow' has the speed limit 0; expected one above"
+            md.ManipDynError, match="'elbow' has the speed limit 0; expected one above"
         ):
             plan(robot, [0.5, 0.3], [0.0, 0.2])
     assert md.plan_zero_net_work(robot, [0.5, 0.3], [0.0, 0.3]).success
 
 
 def test_three_joints_with_gravity(tmp_path):
-    """Five switches or more, as many as there are conditions on the final state less one."""
+    """At least five switches: one less than the number of conditions on the final state."""
     plan = md.plan_minimum_time(three_joints(tmp_path), [-1.0, 0.3, 0.2], [-1.3, 0.1, -0.2])
     assert sum(map(len, plan.switch_times)) >= 5
     check(plan)
 
 
 def three_joints(folder):
-    """Slender rods in a vertical plane."""
-    parts, parent, reach = ['<robot name="three"><link name="link_0"/>'], "link_0", 0.0
+    """Return an arm of slender rods in a vertical plane."""
+    elements, parent, length_before = ['<robot name="three"><link name="link_0"/>'], "link_0", 0.0
     for i, (mass, length, effort) in enumerate([(8, 0.4, 60), (5, 0.35, 30), (2, 0.25, 8)], 1):
         inertia = mass * length**2 / 12
-        parts.append(
+        elements.append(
             f'<joint name="joint_{i}" type="revolute"><parent link="{parent}"/>'
-            f'<child link="link_{i}"/><origin xyz="{reach} 0 0"/><axis xyz="0 -1 0"/>'
+            f'<child link="link_{i}"/><origin xyz="{length_before} 0 0"/><axis xyz="0 -1 0"/>'
             f'<limit lower="-3" upper="3" velocity="40" effort="{effort}"/></joint>'
             f'<link name="link_{i}"><inertial><origin xyz="{length / 2} 0 0"/>'
             f'<mass value="{mass}"/><inertia ixx="0" ixy="0" ixz="0" iyy="{inertia}" iyz="0" '
             f'izz="{inertia}"/></inertial></link>'
         )
-        parent, reach = f"link_{i}", length
-    return md.load_robot(write(folder, "".join([*parts, "</robot>"])))
+        parent, length_before = f"link_{i}", length
+    return md.load_robot(write(folder, "".join([*elements, "</robot>"])))

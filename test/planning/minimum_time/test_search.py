@@ -1,4 +1,4 @@
-"""The search: goals at which it stopped at local minima, and what it tells of itself."""
+"""Search for the fastest motion: comparison with collocation, and the summary of the search."""
 
 from functools import cache
 
@@ -9,7 +9,6 @@ from extremals import check
 from gravity_arms import EXTENDING, HANGING
 
 import manip_dyn as md
-from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.minimum_time.extremals.candidate import Candidate, best_of, is_beaten
 from manip_dyn.studies.fan2003.settings import Settings, build_arm
 from manip_dyn.studies.report.settings import read_settings
@@ -24,12 +23,12 @@ COLLOCATION = [
     ("hanging", [-1.69804918, -0.90172014], [0.61424789, 0.35325483], 0.414077),
 ]
 """Robot, start, goal and the best of six local minima of CasADi + IPOPT, Hermite-Simpson with 200
-intervals, s. The search used to give 1.834, 2.004, nothing, 0.363, 0.3134, nothing and 0.4193."""
+intervals, s. Earlier searches returned 1.834, 2.004, None, 0.363, 0.3134, None and 0.4193."""
 
 
 def robot_of(name, folder):
-    text = {"hanging": HANGING, "extending": EXTENDING}.get(name)
-    return md.load_robot(name if text is None else write(folder, text))
+    urdf = {"hanging": HANGING, "extending": EXTENDING}.get(name)
+    return md.load_robot(name if urdf is None else write(folder, urdf))
 
 
 @pytest.fixture(scope="module")
@@ -51,15 +50,15 @@ def published():
     return md.plan_minimum_time(md.load_robot("ibm7535"), [0.76, 0.2618], [0.0, 0.0])
 
 
-@pytest.mark.parametrize("row", range(len(COLLOCATION)), ids=[each[0] for each in COLLOCATION])
-def test_no_collocation_is_faster(planned, row):
+@pytest.mark.parametrize("row", range(len(COLLOCATION)), ids=[row[0] for row in COLLOCATION])
+def test_collocation_is_not_faster(planned, row):
     plan = planned(row)
     assert plan.t_final <= COLLOCATION[row][3] + 1e-4
     check(plan)
-    keeps_to_limits(plan)
+    check_limits(plan)
 
 
-def keeps_to_limits(plan):
+def check_limits(plan):
     robot = plan.robot
     for t in np.linspace(0.0, plan.t_final, 200)[:-1]:
         q, v = plan.state(t)
@@ -68,8 +67,8 @@ def keeps_to_limits(plan):
         assert np.all(np.abs(plan.effort(t)) <= robot.tau_max * (1.0 + 1e-9))
 
 
-def test_the_other_structure_of_table_6_4():
-    """Fan (2003) prints 1.2331 s; with the shoulder's effort forth, back and forth it is less."""
+def test_table_6_4_has_a_faster_structure():
+    """Fan (2003) prints 1.2331 s; with two switches of the shoulder's effort it is less."""
     settings = read_settings("fan2003", Settings)
     case = settings.cases["6.4"]
     plan = md.plan_minimum_time(
@@ -78,12 +77,12 @@ def test_the_other_structure_of_table_6_4():
     assert plan.t_final <= 1.2304
     assert [len(times) for times in plan.switch_times] == [2, 2]
     check(plan)
-    # The motion backward in time, with the signs changed, is as fast: both are told.
+    # The time-reversed motion with opposite signs has the same duration.
     assert plan.certificate.searched.second == pytest.approx(plan.t_final, abs=1e-9)
     assert "second-best extremal 1.23" in plan.reason
 
 
-def test_a_plan_tells_what_was_searched():
+def test_a_certificate_summarizes_the_search():
     searched = published().certificate.searched
     assert searched.guesses == 13
     assert 1 <= searched.motions <= 13
@@ -97,11 +96,11 @@ def test_an_exhaustive_search_tries_more():
     longer = md.plan_minimum_time(arm, start, goal, exhaustive=0.05)
     assert longer.certificate.searched.guesses > plan.certificate.searched.guesses
     assert longer.t_final <= plan.t_final + 1e-9
-    with pytest.raises(ManipDynError, match=r"exhaustive is -1(\.0)? s"):
+    with pytest.raises(md.ManipDynError, match=r"exhaustive is -1(\.0)? s"):
         md.plan_minimum_time(arm, start, goal, exhaustive=-1.0)
 
 
-def test_a_certified_motion_that_a_grid_beats_is_not_the_fastest():
+def test_a_certified_motion_slower_than_a_grid_is_not_the_best():
     slow, fast = candidate(1.2, True), candidate(1.0, False)
     arm = md.load_robot("ibm7535")
     assert best_of(arm, [slow, fast], 1.3) is slow
@@ -120,8 +119,8 @@ def candidate(t_final, holds):
     return Candidate(extremal, None, proof, "")
 
 
-def test_a_joint_lifts_off_where_its_effort_cannot_keep_it(planned):
-    """The slide would need 1.5 times its effort limit to stay at its inner end."""
+def test_a_joint_lifts_off_where_its_effort_is_too_weak(planned):
+    """The slide would require 1.5 times its effort limit to stay at its inner end."""
     plan = planned(5)
     arcs = [arc for arc in plan.certificate.limit_arcs if arc[0] == "slide"]
     arcs.sort(key=lambda arc: arc[2])
@@ -131,8 +130,8 @@ def test_a_joint_lifts_off_where_its_effort_cannot_keep_it(planned):
     assert plan.state(arcs[1][2])[0][1] == pytest.approx(0.0, abs=1e-8)
 
 
-def test_a_brief_contact_with_a_limit_of_speed(planned):
-    """It lies between the nodes of the grid, so only the exact motion shows it."""
+def test_a_contact_point_with_a_speed_limit(planned):
+    """It lies between the nodes of the grid, so only the exact motion contains it."""
     plan = planned(2)
     ((joint, kind, begin, end),) = plan.certificate.limit_arcs
     assert (joint, kind, begin) == ("joint_1", "speed", end)

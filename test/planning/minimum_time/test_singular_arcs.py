@@ -1,11 +1,10 @@
-"""Minimum-time plans with a singular arc, alone or with a limit of speed in one motion."""
+"""Minimum-time plans with a singular arc, alone or with a boundary arc of speed."""
 
 import numpy as np
 import pytest
-from extremals import check
+from extremals import arrived, check
 
 import manip_dyn as md
-from manip_dyn.bench.random_goals import final_state
 
 
 @pytest.mark.parametrize(
@@ -15,15 +14,15 @@ from manip_dyn.bench.random_goals import final_state
         ([0.692, -3.053], [-2.439, -2.129]),
     ],
 )
-def test_a_joint_cruises_and_is_singular_later(start, goal):
-    """Certified, reproduced by pinocchio and SciPy, and S is zero on both kinds of arcs."""
+def test_a_speed_limit_precedes_a_singular_arc(start, goal):
+    """Certified, confirmed by pinocchio and SciPy, and S is zero on both kinds of arcs."""
     robot = md.load_robot("rr")
     plan = md.plan_minimum_time(robot, start, goal)
     proof = plan.certificate
     assert plan.status == "solved"
     assert proof.boundary <= 1e-8
     assert proof.hamiltonian <= 1e-6
-    assert np.abs(final_state(plan) - [*goal, 0.0, 0.0]).max() < 1e-6
+    assert np.abs(arrived(plan) - [*goal, 0.0, 0.0]).max() < 1e-6
     ((cruising, kind, *cruise),) = proof.limit_arcs
     ((singular, *arc),) = proof.singular_arcs
     assert (cruising, kind, singular) == ("joint_1", "speed", "joint_1")
@@ -37,8 +36,8 @@ def test_a_joint_cruises_and_is_singular_later(start, goal):
     assert np.all(np.array(speeds) <= 20.0 * (1.0 + 1e-9))
 
 
-def test_a_singular_arc_is_found_and_reported(cylindrical):
-    """Fan (2003), table 5.4: bang-bang there, but the switching function of joint 1 rests at 0."""
+def test_the_certificate_reports_a_singular_arc(cylindrical):
+    """Fan (2003), table 5.4, has a bang-bang motion, but there the switching function is 0."""
     plan = md.plan_minimum_time(cylindrical, [0.2, 0.3], [0.0, 0.0])
     ((joint, begin, end),) = plan.certificate.singular_arcs
     assert joint == "turn"

@@ -1,4 +1,4 @@
-"""The certified motions of the tables of Fan (2003): replayed, and beside their neighbours."""
+"""Certified motions of the tables of Fan (2003) are faster than their variations."""
 
 import itertools
 
@@ -17,9 +17,9 @@ from manip_dyn.studies.report.settings import read_settings
 
 SETTINGS = read_settings("fan2003", Settings)
 NEEDLE, SHIFT = 1e-3, 3e-3
-"""Width of a needle, displacement of a switch, in shares of the motion."""
-PARTS = 60
-"""Constant efforts on a singular arc."""
+"""Width of a needle and displacement of a switch, as fractions of the duration."""
+CELLS = 60
+"""Number of constant efforts on a singular arc."""
 
 
 @pytest.fixture(scope="module", params=SETTINGS.cases)
@@ -29,10 +29,10 @@ def plan(request):
     return md.plan_minimum_time(robot, case.start, np.zeros(robot.n))
 
 
-class Neighbours:
-    """Motions with the structure of a plan, other times, and a needle.
+class Variations:
+    """Motions with the structure of a plan, other switching times, and a needle.
 
-    A needle is a short time in which one effort has the other sign.
+    A needle is a short interval in which one effort has the opposite sign.
     """
 
     def __init__(self, plan):
@@ -46,19 +46,19 @@ class Neighbours:
         )
 
     def efforts(self, times, t):
-        """Return the efforts (n,) at `t`; on a singular arc those at the same share of it."""
+        """Return the efforts (n,) at `t`; on a singular arc at the same fraction of the arc."""
         k = int(np.searchsorted(times[:-1], t, side="right"))
         begin, end, _ = self.arcs[k]
-        share = (t - (times[k - 1] if k else 0.0)) / (times[k] - (times[k - 1] if k else 0.0))
-        return self.plan.effort(begin + share * (end - begin))
+        fraction = (t - (times[k - 1] if k else 0.0)) / (times[k] - (times[k - 1] if k else 0.0))
+        return self.plan.effort(begin + fraction * (end - begin))
 
     def end(self, times, needle=None):
-        """Return the distance from the goal at rest (2 n,)."""
+        """Return the final state relative to rest at the goal (2 n,)."""
         edges = [0.0, *times] if needle is None else sorted([0.0, *times, *needle[1:]])
         for k, (_, _, controls) in enumerate(self.arcs):
-            if any(each.is_singular for each in controls):
+            if any(control.is_singular for control in controls):
                 begin = times[k - 1] if k else 0.0
-                edges = sorted({*edges, *np.linspace(begin, times[k], PARTS).tolist()})
+                edges = sorted({*edges, *np.linspace(begin, times[k], CELLS).tolist()})
         y = np.concatenate([self.plan.q0, np.zeros(self.n)])
         for begin, end in itertools.pairwise(edges):
             middle = 0.5 * (begin + end)
@@ -70,12 +70,12 @@ class Neighbours:
                 self._engine.run(begin, end, (self._kernels, drive), y, self._space)
         return y - np.concatenate([self.plan.qf, np.zeros(self.n)])
 
-    def arriving(self, times, needle=None, kept=None):
-        """Return times near given ones with which it arrives, or None.
+    def arriving(self, times, needle=None, fixed=None):
+        """Return times near `times` with which the motion arrives, or None.
 
-        All but the one `kept` may move.
+        All times except the one with index `fixed` may change.
         """
-        times, free = times.copy(), [k for k in range(len(times)) if k != kept]
+        times, free = times.copy(), [k for k in range(len(times)) if k != fixed]
         for _ in range(12):
             miss = self.end(times, needle)
             if np.abs(miss).max() < 1e-10:
@@ -89,13 +89,13 @@ class Neighbours:
         return None
 
 
-def test_it_arrives_as_scipy_and_pinocchio_integrate_it(plan):
+def test_independent_integration_ends_at_the_goal(plan):
     check(plan)
 
 
-def test_no_needle_makes_it_faster(plan):
-    """The final time grows by what the switching function says, to first order."""
-    near, robot = Neighbours(plan), plan.robot
+def test_no_needle_variation_is_faster(plan):
+    """The final time grows by the switching function, to first order."""
+    near, robot = Variations(plan), plan.robot
     times = near.arriving(near.times)
     width = NEEDLE * plan.t_final
     for begin, end, controls in near.arcs:
@@ -104,18 +104,18 @@ def test_no_needle_makes_it_faster(plan):
             if not controls[joint].is_full or end - begin < 3.0 * width:
                 continue
             needle = (joint, middle - 0.5 * width, middle + 0.5 * width)
-            found = near.arriving(times, needle)
+            varied = near.arriving(times, needle)
             q, _ = plan.state(middle)
             costate = plan.costate(middle)[robot.n :]
             slope = np.linalg.solve(md.customize(robot).mass_matrix(q), costate)[joint]
             assert slope * controls[joint].direction < 0.0
-            lost = found[-1] - times[-1]
+            lost = varied[-1] - times[-1]
             assert lost == pytest.approx(2.0 * robot.tau_max[joint] * abs(slope) * width, rel=0.1)
 
 
-def test_no_displaced_switch_makes_it_faster(plan):
-    """Where the other times can make up for it; else no neighbour of this structure arrives."""
-    near, n = Neighbours(plan), plan.robot.n
+def test_no_displaced_switch_is_faster(plan):
+    """The other switches compensate, or no variation of the structure arrives."""
+    near, n = Variations(plan), plan.robot.n
     if len(near.times) <= 2 * n:
         slopes = _slopes(near)
         tol = 1e-6 * np.linalg.norm(slopes, 2)
@@ -126,10 +126,10 @@ def test_no_displaced_switch_makes_it_faster(plan):
         for step in (-SHIFT, SHIFT):
             moved = times.copy()
             moved[k] += step * plan.t_final
-            found = near.arriving(moved, kept=k)
-            if found is not None:
+            varied = near.arriving(moved, fixed=k)
+            if varied is not None:
                 arrived += 1
-                assert found[-1] > times[-1]
+                assert varied[-1] > times[-1]
     assert arrived >= (1 if plan.certificate.singular_arcs else 2 * (len(times) - 1))
 
 
