@@ -19,21 +19,21 @@ BOUNDARY_TOLERANCE, HAMILTONIAN_TOLERANCE, LEAST_MARGIN, LEAST_CURVATURE, LEAST_
 )
 SINGULAR_SWITCHING_TOLERANCE = 1e-7
 FULL_EFFORT = 1.0 + 1e-9
-"""Efforts between their limits may come to them, but for rounding."""
+"""Efforts between limits may reach a limit, up to rounding."""
 
 
 @dataclass(frozen=True)
 class SearchSummary:
-    """What was searched before a motion was handed out.
+    """Extent of the search that preceded a plan.
 
     Attributes:
-        guesses: Initial guesses of motions on a grid: the straight path and detours.
-        motions: Different nearly optimal motions on the grid that they led to.
-        structures: Switching structures that Newton's method was started from.
-        extremals: Different motions among those it found that arrive within all limits.
-        second: Final time of the second best of these, s; inf if there is none.
-        on_grid: Least duration of a motion on the grid, s: above that of the best exact one by
-            what the grid costs, or below it where that one was not found.
+        guesses: Initial guesses on a grid: the straight path and detours.
+        motions: Distinct nearly optimal motions on the grid that the guesses led to.
+        structures: Switching structures from which Newton's method started.
+        extremals: Distinct extremals that arrive within all limits.
+        second: Final time of the second-best extremal, s; inf if there is none.
+        on_grid: Least duration of a motion on the grid, s. It exceeds the duration of the best
+            extremal by the discretization error, or is less if that extremal was not found.
     """
 
     guesses: int
@@ -46,42 +46,42 @@ class SearchSummary:
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """How well a motion meets the necessary conditions for minimum time.
+    """Residuals of Pontryagin's necessary conditions for minimum time.
 
     Attributes:
-        costates: Costates (2 n,) at the start, s per unit of the state: what the final time
-            loses per unit by which the start is moved.
-        jumps: By how much costates jump where a joint leaves a limit of position, has a contact
-            point with one of position or speed, comes to one of speed or leaves it smoothly, or
-            another effort takes the joint over there.
+        costates: Costates (2 n,) at the start, s per unit of the state: the decrease of the final
+            time per unit displacement of the start.
+        jumps: Jumps of the costates where a joint leaves a position limit, has a contact point
+            with a position or speed limit, reaches a speed limit or leaves it smoothly, or at a
+            handover.
         boundary: Largest distance from the goal at rest at the end, in the units of the state.
-        distance: Largest distance of a joint between start and goal, rad or m; with a short one
-            the end has to be nearer.
+        distance: Largest distance of a joint between start and goal, rad or m. The tolerance of
+            `boundary` scales with short distances.
         hamiltonian: Largest absolute value of H = 1 + p . x' along the motion; 0 in theory.
-        margin: Least switching function with the sign that its effort asks for, over the largest
-            one of the joint and over the share of the motion between this time and the joint's
-            nearest switch (at a switch: its slope; near a singular arc: the share squared).
-            Below 0 an effort has the wrong sign, at 0 a switch is not strict.
-        curvature: Least second derivative of the final time along those changes of the switches
-            that still arrive, s/s^2; inf where there are none, as with 2 n - 1 switches.
-        singular: Joints whose switching function is zero throughout, so that the conditions do
-            not say what their efforts have to be.
-        singular_arcs: Joint, begin and end (s) of the arcs in which its effort lies between the
-            limits and keeps its switching function zero.
-        singular_effort: Largest effort over its limit on singular arcs and at limits of position
-            or speed, 0 without any.
+        margin: Least switching function with the sign of the effort. It is normalized by the
+            largest value of the joint and by the fraction of the motion to the joint's nearest
+            switch (its slope at a switch; the squared fraction near a singular arc). Below 0 an
+            effort has the wrong sign, at 0 a switch is not strict.
+        curvature: Least second derivative of the final time along the changes of the switches
+            that still arrive, s/s^2; inf without any, as with 2 n - 1 switches.
+        singular: Joints with a switching function of zero throughout. The conditions do not
+            determine their efforts.
+        singular_arcs: Joint, start and end (s) of the arcs on which its effort lies between the
+            limits and its switching function is zero.
+        singular_effort: Largest effort over its limit on singular and boundary arcs, 0 without
+            any.
         singular_switching: Largest switching function there, over the joint's largest.
-        limit_arcs: Joint, ``speed`` or ``position``, begin and end (s) of where it is at its
-            limit, whichever effort keeps it there; both are the same at a contact point.
+        limit_arcs: Joint, ``speed`` or ``position``, start and end (s) of the boundary arcs. Start
+            and end are equal at a contact point.
         limit_force: Least multiplier of these limits over the largest one; inf without any. It
             must not be negative (Hartl, Sethi, Vickson 1995, theorem 4.1).
-        legendre_clebsch: Least fall of the second rate of the switching function with the effort
-            there, times t_final^2 over the largest switching function; inf without any. It has
-            to be above 0 (Kelley, Kopp, Moyer 1967).
-        searched: What the search looked at, and the second best.
+        legendre_clebsch: Least decrease of the second rate of the switching function with the
+            effort there, times t_final^2 over the largest switching function; inf without any. It
+            must be positive (Kelley, Kopp, Moyer 1967).
+        searched: Extent of the search, and the second-best extremal.
         times: Sample times (k,), s.
-        switching: Switching functions (k, n) there.
-        hamiltonians: H (k,) there.
+        switching: Switching functions (k, n) at these times.
+        hamiltonians: H (k,) at these times.
     """
 
     costates: Vector
@@ -105,33 +105,35 @@ class Certificate:
 
     @property
     def failures(self) -> list[str]:
-        """What does not hold, one phrase each; empty for a certified motion."""
-        found = []
+        """Conditions that do not hold, one phrase each; empty for a certified motion."""
+        phrases = []
         if not self.boundary <= BOUNDARY_TOLERANCE * min(1.0, self.distance):
-            found.append(f"it ends {self.boundary:.1e} from the goal at rest")
+            phrases.append(f"the motion ends {self.boundary:.1e} from the goal at rest")
         if not self.hamiltonian <= HAMILTONIAN_TOLERANCE:
-            found.append(f"its Hamiltonian reaches {self.hamiltonian:.1e}")
+            phrases.append(f"its Hamiltonian is {self.hamiltonian:.1e}")
         if self.singular:
-            found.append(f"the efforts of {', '.join(self.singular)} are singular")
+            phrases.append(f"the efforts of {', '.join(self.singular)} are singular")
         if not self.margin >= LEAST_MARGIN:
-            found.append(f"a switching function has the wrong sign (margin {self.margin:.1e})")
+            phrases.append(f"a switching function has the wrong sign (margin {self.margin:.1e})")
         if not self.singular_effort <= FULL_EFFORT:
-            found.append(
+            phrases.append(
                 f"an effort between limits would be {self.singular_effort:.3g} times its limit"
             )
         if not self.singular_switching <= SINGULAR_SWITCHING_TOLERANCE:
-            found.append(f"S reaches {self.singular_switching:.1e} where it has to be 0")
+            phrases.append(
+                f"a singular switching function is {self.singular_switching:.1e} instead of 0"
+            )
         if not self.limit_force >= LEAST_FORCE:
-            found.append(f"a limit pulls instead of pushing ({self.limit_force:.1e})")
+            phrases.append(f"a limit pulls instead of pushing ({self.limit_force:.1e})")
         if not self.legendre_clebsch > 0.0:
-            found.append("a singular arc does not meet the Legendre-Clebsch condition")
+            phrases.append("a singular arc does not meet the Legendre-Clebsch condition")
         if not self.curvature >= LEAST_CURVATURE:
-            found.append("it is a saddle, not a minimum")
-        return found
+            phrases.append("it is a saddle, not a minimum")
+        return phrases
 
     @property
     def numbers(self) -> dict[str, float]:
-        """The numbers that every motion is judged by."""
+        """Residuals that apply to every motion, by name."""
         return {
             "boundary": self.boundary,
             "hamiltonian": self.hamiltonian,
@@ -140,7 +142,7 @@ class Certificate:
 
     @property
     def lack(self) -> float:
-        """By how much margin, efforts and multipliers lack what they should be, 0 if nothing."""
+        """Sum of the violations of margin, efforts and multipliers; 0 if there are none."""
         signs = (self.margin, FULL_EFFORT - self.singular_effort, self.limit_force)
         return -sum(min(sign, 0.0) for sign in signs)
 
@@ -155,14 +157,14 @@ GAP_TOLERANCE, KKT_TOLERANCE, RMS_HAMILTONIAN_TOLERANCE, LOAD_BOUND = 1e-3, 1e-6
 
 @dataclass(frozen=True)
 class GridSearchSummary:
-    """What was searched on grids before a motion was handed out.
+    """Extent of the search on grids that preceded a plan.
 
     Attributes:
         guesses: Initial guesses: the straight path and detours.
-        motions: Different motions on the coarse grid that they led to.
-        refined: How many of these were compared on the next one.
-        second: Duration of the second best of these there, s; inf if there is none.
-        best: That of the best one there, s.
+        motions: Distinct motions on the coarse grid that the guesses led to.
+        refined: Number of these motions that were compared on the next grid.
+        second: Duration of the second-best of these motions, s; inf if there is none.
+        best: Duration of the best one, s.
     """
 
     guesses: int
@@ -174,26 +176,26 @@ class GridSearchSummary:
 
 @dataclass(frozen=True, eq=False)
 class Convergence:
-    """How nearly a motion is the fastest of those near it.
+    """Evidence that a motion refined on grids is nearly the fastest of its neighbourhood.
 
     Attributes:
-        gap: By how much motions near it can be faster, s: what the barrier, the finest grid, one
-            more step and the limits between the nodes cost, to first order. What the grid costs
-            is extrapolated from the last two.
-        t_final: How long it takes, s.
-        kkt: Share of the duration that one more Newton step was to bring: what is left of the
-            Karush-Kuhn-Tucker conditions, in the metric of the step.
-        hamiltonian: Root mean square of H = 1 + p . x' along the motion; 0 in theory. It is from
-            differences on the grid, wrong for a cell or two where p_q jumps.
-        load: Largest effort over its limit, between the nodes, too.
-        durations: The fastest motions on the last grids, s.
+        gap: Bound on how much faster a nearby motion can be, s, to first order: the contributions
+            of the barrier, the finest grid (extrapolated from the last two), one more step, and
+            the limits between the nodes.
+        t_final: Duration of the motion, s.
+        kkt: Predicted decrease of one more Newton step as a fraction of the duration: the residual
+            of the Karush-Kuhn-Tucker conditions in the metric of the step.
+        hamiltonian: Root mean square of H = 1 + p . x' along the motion; 0 in theory. It is
+            computed from differences on the grid and inaccurate for a cell or two at jumps of p_q.
+        load: Largest effort over its limit, including times between the nodes.
+        durations: Durations of the fastest motions on the last grids, s.
         cells: Cells of the finest grid.
         times: Times of the nodes (k,), s.
-        costates: Costates there (k, 2 n), s per unit of the state.
-        switching: Switching functions there (k, n).
-        hamiltonians: H (k,) there.
-        passed: What passes a limit, a phrase; empty if nothing does.
-        searched: What the search looked at.
+        costates: Costates at the nodes (k, 2 n), s per unit of the state.
+        switching: Switching functions at the nodes (k, n).
+        hamiltonians: H at the nodes (k,).
+        passed: Phrase that names an exceeded limit; empty without one.
+        searched: Extent of the search.
     """
 
     gap: float
@@ -212,26 +214,26 @@ class Convergence:
 
     @property
     def failures(self) -> list[str]:
-        """What does not hold, one phrase each; empty for a motion that has converged."""
-        found = [self.passed] if self.passed else []
+        """Tolerances that are exceeded, one phrase each; empty for a converged motion."""
+        phrases = [self.passed] if self.passed else []
         if not self.load <= LOAD_BOUND:
-            found.append(f"an effort reaches {self.load:.9g} times its limit")
+            phrases.append(f"an effort is {self.load:.9g} times its limit")
         if not self.gap <= GAP_TOLERANCE * self.t_final:
-            found.append(f"motions near it may be faster by {self.gap:.2g} s")
+            phrases.append(f"motions near it may be faster by {self.gap:.2g} s")
         if not self.kkt <= KKT_TOLERANCE:
-            found.append(f"one more step was to save {self.kkt:.1e} of its duration")
+            phrases.append(f"one more step would save {self.kkt:.1e} of its duration")
         if not self.hamiltonian <= RMS_HAMILTONIAN_TOLERANCE:
-            found.append(f"the root mean square of its Hamiltonian is {self.hamiltonian:.1e}")
-        return found
+            phrases.append(f"the root mean square of its Hamiltonian is {self.hamiltonian:.1e}")
+        return phrases
 
     @property
     def holds(self) -> bool:
-        """Whether all numbers are within their tolerances."""
+        """Whether all residuals are within their tolerances."""
         return not self.failures
 
     @property
     def numbers(self) -> dict[str, float]:
-        """The numbers that are judged."""
+        """Residuals by name."""
         return {
             "gap": self.gap,
             "kkt": self.kkt,

@@ -14,7 +14,7 @@ from manip_dyn.robot import Robot
 
 
 def checked_postures(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> tuple[Vector, Vector]:
-    """Return start and goal (n,); refuse what is not within the limits."""
+    """Return start and goal (n,) after checking that they are within the position limits."""
     start, goal = finite_vector("start", q0, robot.n), finite_vector("goal", qf, robot.n)
     robot.check_within_limits("start", start)
     robot.check_within_limits("goal", goal)
@@ -22,52 +22,55 @@ def checked_postures(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> tuple[Vector
 
 
 def check_effort_limits(robot: Robot, joints: Iterable[int]) -> None:
-    """Refuse joints whose efforts have no finite limits above 0."""
+    """Raise `ManipDynError` unless the joints have finite, positive effort limits."""
     for i in joints:
         limit = robot.tau_max[i]
         if not 0.0 < limit < np.inf:
             raise ManipDynError(
-                f"joint '{robot.joint_names[i]}' has the effort limit {limit:g}; bang-bang "
-                "control expects a finite one above 0"
+                f"effort limit of joint '{robot.joint_names[i]}' must be finite and above 0 for "
+                f"bang-bang control, got {limit:g}."
             )
 
 
 def check_speed_limits(robot: Robot, joints: Iterable[int]) -> None:
-    """Refuse joints that have to move and must not."""
+    """Raise `ManipDynError` if a joint that has to move has the speed limit 0."""
     for i in joints:
         if robot.v_max[i] == 0.0:
             raise ManipDynError(
-                f"joint '{robot.joint_names[i]}' has the speed limit 0; expected one above 0, or "
-                "the joint locked"
+                f"speed limit of joint '{robot.joint_names[i]}' must be above 0, got 0; a joint "
+                "that must not move can be locked: md.load_robot(.., lock={..})."
             )
 
 
-def check_without_friction(robot: Robot, what: str) -> None:
-    """Refuse joints with dry friction for `what` cannot take it into account."""
+def check_without_friction(robot: Robot, method: str) -> None:
+    """Raise `ManipDynError` if a joint has dry friction, which a method does not support."""
     for i in np.flatnonzero(robot.static_friction):
         raise ManipDynError(
-            f"joint '{robot.joint_names[i]}' has the friction {robot.static_friction[i]:g}, which "
-            f"{what} cannot take into account; expected none (coulomb_friction of zeros plans "
-            "without it), or md.time_path along a path of your own"
+            f"friction of joint '{robot.joint_names[i]}' must be 0 for {method}, got "
+            f"{robot.static_friction[i]:g}; plan with coulomb_friction of zeros, or use "
+            "md.time_path along a given path."
         )
 
 
-def holding_effort(robot: Robot, place: str, q: Vector, strictly: bool = False) -> Vector:
-    """Return the efforts (n,) that keep the arm at rest at `q` (n,); refuse an arm too weak.
+def holding_effort(robot: Robot, posture: str, q: Vector, strictly: bool = False) -> Vector:
+    """Return the efforts (n,) that hold the arm at rest at `q` (n,).
 
     Args:
         robot: The arm.
-        place: What `q` is called, ``start`` or ``goal``.
+        posture: Name of `q` in messages, ``start`` or ``goal``.
         q: Positions (n,).
-        strictly: Whether the efforts have to be below the limits, not just within them.
+        strictly: Whether the efforts must be below the limits, not just within them.
+
+    Raises:
+        ManipDynError: If an effort limit is too low.
     """
     zero = np.zeros(robot.n)
     effort = customize(robot).unchecked.inverse_dynamics(q, zero, zero)
-    size, limit = np.abs(effort), robot.tau_max
-    for i in np.flatnonzero(size >= limit if strictly else size > limit * (1.0 + 1e-9)):
-        needed, most = distinct_digits(effort[i], limit[i], digits=4)
+    magnitude, limit = np.abs(effort), robot.tau_max
+    for i in np.flatnonzero(magnitude >= limit if strictly else magnitude > limit * (1.0 + 1e-9)):
+        required, most = distinct_digits(effort[i], limit[i], digits=4)
         raise ManipDynError(
-            f"joint '{robot.joint_names[i]}' needs the effort {needed} to be held at the "
-            f"{place}; its limit is {most}"
+            f"joint '{robot.joint_names[i]}' needs the effort {required} to hold the {posture}; "
+            f"its limit is {most}."
         )
     return effort

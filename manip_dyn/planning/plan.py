@@ -17,13 +17,13 @@ from manip_dyn.planning.work import WorkCurves, work_curves
 from manip_dyn.robot import Robot
 
 Samples = list[tuple[float, Vector]]
-"""Times, s, and efforts (n,), each held until the next."""
+"""Times, s, and efforts (n,), each constant until the next time."""
 SAME_EFFORT = 1e-9
-"""Efforts that differ by less are the same, N m or N."""
+"""Efforts that differ by less are equal, N m or N."""
 
 
 class Motion(Protocol):
-    """A motion from rest to rest, for times from 0 up to, not including, the arrival."""
+    """Motion from rest to rest, defined from time 0 up to, not including, the arrival."""
 
     @property
     def knots(self) -> Vector:
@@ -36,16 +36,15 @@ class Motion(Protocol):
         """Return the efforts (n,) from time `t` s on."""
 
     def samples(self, period: float) -> Samples:
-        """Return times and efforts before the arrival, each held until the next.
+        """Return times and efforts before the arrival, each effort constant until the next time.
 
-        As many as it takes for every jump, and where the efforts change smoothly one every
-        `period` s.
+        Every jump is a sample. Where the efforts change smoothly, samples are `period` s apart.
         """
 
 
 @runtime_checkable
 class VectorizedMotion(Protocol):
-    """A motion that gives many times at once."""
+    """Motion that can be evaluated at many times in one call."""
 
     def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
         """Return positions, velocities and efforts (k, n) at times (k,), s, within it."""
@@ -56,14 +55,14 @@ class MotionWithCostates(Motion, Protocol):
 
     @property
     def switching(self) -> Any:
-        """Which effort switches when, a `Switching`."""
+        """Switching structure of the efforts, a `Switching`."""
 
     def costate(self, t: float) -> Vector:
         """Return the costates (2 n,) at time `t` s, s per unit of the state."""
 
 
 def held_samples(begins: Iterable[float], effort: Callable[[float], Vector]) -> Samples:
-    """Return the efforts at times that rise; those that do not change are not repeated."""
+    """Return samples of efforts at increasing times, without repeating equal efforts."""
     rows: Samples = []
     for t in begins:
         append_if_changed(rows, t, effort(t))
@@ -71,19 +70,19 @@ def held_samples(begins: Iterable[float], effort: Callable[[float], Vector]) -> 
 
 
 def append_if_changed(rows: Samples, t: float, effort: Vector) -> None:
-    """Add efforts from `t` s on unless they are the same as the last ones."""
+    """Append the efforts from `t` s on unless they equal the last ones."""
     if not rows or np.abs(effort - rows[-1][1]).max() > SAME_EFFORT:
         rows.append((t, effort))
 
 
 @dataclass(frozen=True, eq=False)
 class FiniteRamps:
-    """What there is to say of a plan whose efforts do not jump.
+    """Slew rates and ramps of a plan with continuous efforts.
 
     Attributes:
-        slew_rate: Most that the efforts change (n,), N m/s or N/s.
-        corners: Times (k,) at which ramps begin and end, from 0 to the arrival, s.
-        t_final_without: How long the plan without a slew rate takes, s.
+        slew_rate: Largest rates of the efforts (n,), N m/s or N/s.
+        corners: Times (k,) at which ramps start and end, from 0 to the arrival, s.
+        t_final_without: Duration of the plan without slew rates, s.
     """
 
     slew_rate: Vector
@@ -93,29 +92,29 @@ class FiniteRamps:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(Result):
-    """A motion of an arm, from rest to rest unless it says otherwise.
+    """Motion of an arm from start to goal, at rest at both ends unless `v0` or `vf` is set.
 
     Attributes:
         robot: The arm.
         q0: Start (n,), rad or m.
         qf: Goal (n,), rad or m.
         t_final: Time of the last arrival at rest, s.
-        switch_times: Per joint the times at which its effort switches, s; with ramps the middles
-            of those from one level to the next.
-        arrival_times: Per joint the time of its arrival, s; 0 for one that does not move.
-        motion: The motion; None where start and goal are the same.
-        hold: Efforts (n,) that keep the arm at the goal, N m or N.
-        method: Who made it, such as ``zero_net_work``.
-        status: ``solved``; ``converged`` where the certificate is one of numbers on fine grids, a
-            `Convergence`; ``at_goal`` where minimum time has nothing to move; ``near_minimum``
-            where the method has no solution of its own kind; ``uncertified`` where the motion
-            arrives, but its certificate does not hold.
-        reason: What that means, one sentence.
-        certificate: Evidence that the motion is of minimum time; None if there is none.
-        extremal: The motion once more, where it has costates; else None.
-        ramps: Slew rates and ramps; None where efforts may jump.
-        single_switch: The joint that alone moves, by full efforts with one switch, which an
-            executor can find from its measured state; else None.
+        switch_times: Times at which each joint's effort switches, s; with ramps the middles of
+            the ramps from one level to the next.
+        arrival_times: Arrival time of each joint, s; 0 for a joint that does not move.
+        motion: The motion; None if start and goal are equal.
+        hold: Efforts (n,) that hold the arm at the goal, N m or N.
+        method: Planning method, such as ``zero_net_work``.
+        status: ``solved``; ``converged`` if the certificate is a `Convergence` on fine grids;
+            ``at_goal`` if nothing has to move; ``near_minimum`` if the method has no solution of
+            its kind and another motion is returned; ``uncertified`` if the motion arrives, but
+            its certificate does not hold.
+        reason: Explanation of the status, one sentence.
+        certificate: Evidence of minimum time; None for other methods.
+        extremal: The same motion if it has costates; else None.
+        ramps: Slew rates and ramps; None if efforts may jump.
+        single_switch: Index of the only joint that moves, if it moves by full efforts with one
+            switch that an executor can find from its measured state; else None.
         v0: Velocities (n,) at the start, rad/s or m/s; None: at rest.
         vf: Velocities (n,) at the goal; None: at rest.
     """
@@ -142,16 +141,16 @@ class Plan(Result):
     def standing(
         cls, robot: Robot, start: Vector, goal: Vector, hold: Vector, method: str, status: str
     ) -> Plan:
-        """Return the plan of an arm whose start is its goal (n,), where efforts (n,) hold it."""
-        none: list[list[float]] = [[] for _ in goal]
+        """Return the plan of an arm that is at its goal (n,), held there by efforts (n,)."""
+        no_times: list[list[float]] = [[] for _ in goal]
         reason = "start and goal are the same"
         return cls(
-            robot, start, goal, 0.0, none, [0.0] * robot.n, None, hold, method, status, reason
+            robot, start, goal, 0.0, no_times, [0.0] * robot.n, None, hold, method, status, reason
         )
 
     @property
     def success(self) -> bool:
-        """Whether the plan is what its method promises, or nothing has to move."""
+        """Whether the plan is a full solution of its method, or nothing has to move."""
         return self.status in ("solved", "converged", "at_goal")
 
     @property
@@ -178,7 +177,7 @@ class Plan(Result):
         """Return planned positions, velocities and efforts (k, n) at times (k,), s."""
         times = np.asarray(times, dtype=float)
         if not isinstance(self.motion, VectorizedMotion):
-            q, v = (np.array(each) for each in zip(*map(self.state, times), strict=True))
+            q, v = (np.array(values) for values in zip(*map(self.state, times), strict=True))
             return q, v, np.array([self.effort(t) for t in times])
         q, v, effort = self.motion.at(np.clip(times, 0.0, self.t_final))
         over = times >= self.t_final
@@ -187,19 +186,19 @@ class Plan(Result):
         return q, v, self._within_limits(effort)
 
     def costate(self, t: float) -> Vector:
-        """Return the costates (2 n,) at time `t` s, within the motion, s per unit of state."""
+        """Return the costates (2 n,) at time `t` s within the motion, s per unit of state."""
         t = finite("time", t, "s")
         if self.extremal is None:
-            raise ManipDynError(f"there are no costates: {self.reason}")
+            raise ManipDynError(f"the plan has no costates: {self.reason}")
         return self.extremal.costate(min(t, self.t_final))
 
     def samples(self, period: float) -> Samples:
-        """Return times and efforts, each held until the next: every jump and the arrival.
+        """Return times and efforts, each constant until the next time: every jump and the arrival.
 
-        Where the efforts change smoothly, also every `period` s.
+        Where the efforts change smoothly, samples are `period` s apart.
 
         Raises:
-            ManipDynError: If that is not above 0, or gives more than ten million rows.
+            ManipDynError: If `period` is not positive, or results in more than ten million rows.
         """
         period = sampled(period, self.t_final)
         rows: Samples = []
@@ -224,12 +223,12 @@ class Plan(Result):
 
     @property
     def t_switch(self) -> float:
-        """First switch of all, s (0: none)."""
+        """Time of the first switch of any joint, s; 0 without switches."""
         return min((t for times in self.switch_times for t in times), default=0.0)
 
     @property
     def switch_positions(self) -> list[list[float]]:
-        """Per joint the list of its own positions at its switches, rad or m."""
+        """Positions of each joint at its switches, rad or m."""
         return [
             [float(self.state(t)[0][joint]) for t in times]
             for joint, times in enumerate(self.switch_times)
@@ -237,26 +236,28 @@ class Plan(Result):
 
     @property
     def q_switch(self) -> Vector:
-        """Position of each joint at its first switch (n,), rad or m (nan: it has none)."""
-        return np.array([places[0] if places else np.nan for places in self.switch_positions])
+        """Position of each joint at its first switch (n,), rad or m; nan without a switch."""
+        return np.array(
+            [positions[0] if positions else np.nan for positions in self.switch_positions]
+        )
 
     @property
     def switching(self) -> Any:
-        """The `Switching` of a motion with costates: controls, switches, arcs; else None."""
+        """`Switching` of a motion with costates: controls, switches, arcs; else None."""
         return None if self.extremal is None else self.extremal.switching
 
     # ------------------------------------------------------------------------ work
     @cached_property
     def work_curves(self) -> WorkCurves:
-        """Work on each link by time, by the forces and moments at its joints and its weight."""
+        """Work on each link by its weight and the forces and moments at its joints."""
         return work_curves(self.robot, self)
 
     @property
     def net_work(self) -> Vector:
-        """Work (n,) of all forces and moments on each link over the motion, J."""
+        """Work (n,) of all forces and moments on each link over the whole motion, J."""
         return self.work_curves.work[-1]
 
     @property
     def peak_work(self) -> float:
-        """Largest work on a link on the way, J."""
+        """Largest work on a link during the motion, J."""
         return float(np.abs(self.work_curves.work).max())

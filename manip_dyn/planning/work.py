@@ -1,13 +1,14 @@
-"""Work on each link by the forces and moments at its joints and its weight.
+"""Work done on each link by its weight and by the forces and moments at its joints.
 
-Newton and Euler give the force f and the moment n with which every link is pushed by the one
-before it (Fan 2003, eqs. 3.58-3.64); the power of these, less that of what the link passes on, is
-the power on the link (eqs. 5.65-5.66, 6.50-6.51), for any tree of revolute and prismatic joints::
+Newton-Euler recursion gives the force f and the moment n that the preceding link exerts on each
+link (Fan 2003, eqs. 3.58-3.64). The power on a link is the power of these, less the power that it
+passes on to its children (eqs. 5.65-5.66, 6.50-6.51), for any tree of revolute and prismatic
+joints::
 
     P_i = f_i . v_i + n_i . w_i + m_i g . v_ci - sum_c (f_c . (v_i + w_i x r_c) + n_c . w_i)
 
-By the principle of work and energy it changes the link's kinetic energy, so over a motion from
-rest to rest the net work on each link is zero.
+By the principle of work and energy, it changes the link's kinetic energy. Over a motion from rest
+to rest the net work on each link is therefore zero.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from manip_dyn.robot import Robot
 POINTS = 16
 """Points of the Gauss-Legendre rule between two knots."""
 FEW, DENSE = 4, 100
-"""So few of them where there are more knots than this."""
+"""Points per interval if there are more than `DENSE` knots."""
 LONGEST = 0.2
-"""Longest share of the motion between two knots; more are put where it is longer."""
+"""Longest distance of two knots as a fraction of the motion; longer intervals are divided."""
 
 
 class Moving(Protocol):
-    """What work is computed of."""
+    """Motion with knots that can be evaluated at many times in one call."""
 
     @property
     def knots(self) -> Vector:
@@ -41,7 +42,7 @@ class Moving(Protocol):
 
 
 class WorkCurves(NamedTuple):
-    """Times (k,), s, and the work on each link up to then (k, n), J."""
+    """Times (k,), s, and the work on each link up to these times (k, n), J."""
 
     time: Vector
     work: Vector
@@ -60,7 +61,7 @@ class _LinkMotion(NamedTuple):
 
 def work_curves(robot: Robot, moving: Moving) -> WorkCurves:
     """Return the work on each link at the knots of a motion."""
-    knots = _close(np.unique(moving.knots))
+    knots = _refined_knots(np.unique(moving.knots))
     if len(knots) < 2:
         return WorkCurves(knots, np.zeros((len(knots), robot.n)))
     points = POINTS if len(knots) <= DENSE else FEW
@@ -70,19 +71,19 @@ def work_curves(robot: Robot, moving: Moving) -> WorkCurves:
     forward = customize(robot).unchecked.forward_dynamics
     q, v, effort = moving.at(times.ravel())
     drive = effort - robot.friction.sliding(v, np.abs(v))
-    a = np.array([forward(*each) for each in zip(q, v, drive, strict=True)])
+    a = np.array([forward(*state) for state in zip(q, v, drive, strict=True)])
     power = link_powers(robot, q, v, a).reshape(*times.shape, robot.n)
-    pieces = half[:, None] * np.einsum("kpn,p->kn", power, weights)
-    return WorkCurves(knots, np.vstack([np.zeros(robot.n), np.cumsum(pieces, axis=0)]))
+    steps = half[:, None] * np.einsum("kpn,p->kn", power, weights)
+    return WorkCurves(knots, np.vstack([np.zeros(robot.n), np.cumsum(steps, axis=0)]))
 
 
-def _close(knots: Vector) -> Vector:
-    """Return knots with more between those that are far from each other."""
+def _refined_knots(knots: Vector) -> Vector:
+    """Return the knots with additional ones in long intervals."""
     longest = LONGEST * (knots[-1] - knots[0]) * (1.0 + 1e-9)
-    found = [knots[:1]]
+    segments = [knots[:1]]
     for begin, end in pairwise(knots):
-        found.append(np.linspace(begin, end, int(np.ceil((end - begin) / longest)) + 1)[1:])
-    return np.concatenate(found)
+        segments.append(np.linspace(begin, end, int(np.ceil((end - begin) / longest)) + 1)[1:])
+    return np.concatenate(segments)
 
 
 def link_powers(robot: Robot, q: Vector, v: Vector, a: Vector) -> Matrix:

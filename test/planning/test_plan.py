@@ -37,7 +37,9 @@ def test_a_plan_is_read_at_any_time():
 
 @pytest.mark.parametrize("plan", [md.plan_minimum_time, md.plan_zero_net_work])
 def test_what_is_no_robot_is_refused(plan):
-    with pytest.raises(ManipDynError, match="robot is 'ibm7535'; expected a Robot"):
+    with pytest.raises(
+        ManipDynError, match="robot must be a Robot from load_robot, got 'ibm7535'"
+    ):
         plan("ibm7535", [0.0, 0.0], [1.0, 0.0])
 
 
@@ -100,7 +102,7 @@ def test_evidence_is_absent_where_there_is_none():
         "minimum time": ["certificate", "extremal", "switching"],
         "at the goal": [],
     }
-    with pytest.raises(ManipDynError, match="there are no costates: every joint switches once"):
+    with pytest.raises(ManipDynError, match="the plan has no costates: every joint switches once"):
         plan_of("zero net work").costate(0.1)
 
 

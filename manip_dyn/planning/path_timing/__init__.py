@@ -1,4 +1,4 @@
-"""The fastest timing of a given joint path within limits of speed, acceleration and effort."""
+"""The fastest timing of a joint path within limits of speed, acceleration, jerk and effort."""
 
 from manip_dyn.planning.path_timing.joint_path import JointPath
 from manip_dyn.planning.path_timing.motion import PathSamples, PathTiming

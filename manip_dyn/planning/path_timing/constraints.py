@@ -26,14 +26,14 @@ from manip_dyn.planning.path_timing.joint_path import ENDPOINT_OFFSET, JointPath
 from manip_dyn.robot import Robot
 
 SAMPLE_FRACTIONS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
-"""Where in an interval the rows are known: its ends are constrained, all are checked."""
+"""Sample points of an interval: constraints act at its ends, all points are checked."""
 NO_WRENCH = np.zeros(6)
 STANDSTILL = 1e-13
-"""Joints whose dq/ds is less than this share of the largest one stand still."""
+"""Joints with dq/ds below this fraction of the largest one stand still."""
 
 
 class Limits(NamedTuple):
-    """What is limited: speeds, efforts, accelerations (n,) (inf: not), and the payload (10,)."""
+    """Limits of speed, effort and acceleration (n,) (inf: none), and the payload (10,)."""
 
     speed: Vector
     effort: Vector
@@ -42,10 +42,10 @@ class Limits(NamedTuple):
 
 
 class ConstraintRows(NamedTuple):
-    """The rows of all intervals (k, p, r) at p places of each, see the module.
+    """Rows of all intervals (k, p, r) at p points of each, see the module.
 
-    The first n rows are efforts, the next n accelerations, where any is limited; the last one is
-    the speed.
+    The first n rows are efforts, the next n accelerations, if any is limited. The last row is the
+    speed.
     """
 
     a: Tensor
@@ -57,22 +57,22 @@ class ConstraintRows(NamedTuple):
 
     @property
     def rough(self) -> bool:
-        """Whether there is damping, or friction that falls."""
+        """Whether there is viscous damping or Stribeck friction."""
         return bool(np.any(self.d) or np.any(self.f))
 
 
 class Geometry(NamedTuple):
-    """The path at the places of all intervals: q, q', q'', (k, p, n)."""
+    """Path at the sample points of all intervals: q, q', q'', (k, p, n)."""
 
     q: Tensor
     first: Tensor
     second: Tensor
 
 
-def geometry(path: JointPath, begins: Vector, widths: Vector, shares: Vector) -> Geometry:
-    """Return the path at places of intervals (k,), shares of them (p,)."""
-    shares = np.clip(shares, ENDPOINT_OFFSET, 1.0 - ENDPOINT_OFFSET)
-    s = begins[:, None] + widths[:, None] * shares
+def geometry(path: JointPath, begins: Vector, widths: Vector, fractions: Vector) -> Geometry:
+    """Return the path at fractions (p,) of intervals (k,)."""
+    fractions = np.clip(fractions, ENDPOINT_OFFSET, 1.0 - ENDPOINT_OFFSET)
+    s = begins[:, None] + widths[:, None] * fractions
     shape = (*s.shape, -1)
     return Geometry(*(path(s.ravel(), order).reshape(shape) for order in range(3)))
 
@@ -80,17 +80,17 @@ def geometry(path: JointPath, begins: Vector, widths: Vector, shares: Vector) ->
 def constraint_rows(robot: Robot, limits: Limits, along: Geometry) -> ConstraintRows:
     """Return the rows of all intervals."""
     k, p, n = along.q.shape
-    flat = [np.ascontiguousarray(each.reshape(k * p, n)) for each in along]
+    flat = [np.ascontiguousarray(x.reshape(k * p, n)) for x in along]
     limited = bool(np.any(np.isfinite(limits.acceleration)))
-    made = np.zeros((6, k * p, (2 if limited else 1) * n + 1))
+    values = np.zeros((6, k * p, (2 if limited else 1) * n + 1))
     loaded = limits.payload is not None
     payload = limits.payload if limits.payload is not None else np.zeros(10)
     name = "inverse_dynamics_loaded" if loaded else "inverse_dynamics"
     (address,) = addresses(robot, name)
-    # Copies, which are of one type whether their owners may be written to or not.
+    # Copies are writable, so the compiled function has one signature.
     vectors = (robot.damping, limits.effort, limits.acceleration, limits.speed)
-    damping, effort, acceleration, speed = (np.array(each) for each in vectors)
-    friction = Friction(*(np.array(each) for each in robot.friction))
+    damping, effort, acceleration, speed = (np.array(x) for x in vectors)
+    friction = Friction(*(np.array(x) for x in robot.friction))
     _fill_rows(
         address,
         loaded,
@@ -104,9 +104,9 @@ def constraint_rows(robot: Robot, limits: Limits, along: Geometry) -> Constraint
         effort,
         acceleration,
         speed,
-        made,
+        values,
     )
-    return ConstraintRows(*made.reshape(6, k, p, -1))
+    return ConstraintRows(*values.reshape(6, k, p, -1))
 
 
 @compiled
@@ -125,17 +125,17 @@ def _fill_rows(
     speed,
     out,
 ):
-    """Write the rows at all places; a limit of infinity gives a row of zeros."""
+    """Write the rows at all points; an infinite limit results in a row of zeros."""
     n, last = q.shape[1], out.shape[2] - 1
     x, v, a = np.zeros(n), np.zeros(n), np.zeros(n)
     weight, push, square = np.zeros(n), np.zeros(n), np.zeros(n)
     for k in range(q.shape[0]):
-        for part in range(3):
+        for term in range(3):
             for i in range(n):
                 x[i] = q[k, i]
-                v[i] = first[k, i] if part == 2 else 0.0
-                a[i] = (0.0, first[k, i], second[k, i])[part]
-            into = (weight, push, square)[part]
+                v[i] = first[k, i] if term == 2 else 0.0
+                a[i] = (0.0, first[k, i], second[k, i])[term]
+            into = (weight, push, square)[term]
             if loaded:
                 call_kernel(address, (x, v, a, payload, wrench, into))
             else:
@@ -144,39 +144,39 @@ def _fill_rows(
         for i in range(n):
             largest = max(largest, abs(first[k, i]))
         for i in range(n):
-            share, along = 1.0 / effort[i], first[k, i]
-            drag = damping[i] * along
-            out[0, k, i] = (push[i] - weight[i]) * share
-            out[1, k, i] = (square[i] - weight[i] - drag) * share
-            out[2, k, i] = drag * share
-            side = 1.0 if along > 0.0 else -1.0
-            if abs(along) <= STANDSTILL * largest:
-                side = 0.0
-            out[3, k, i] = side * (friction.static[i] - friction.coulomb[i]) * share
+            inverse, slope = 1.0 / effort[i], first[k, i]
+            viscous = damping[i] * slope
+            out[0, k, i] = (push[i] - weight[i]) * inverse
+            out[1, k, i] = (square[i] - weight[i] - viscous) * inverse
+            out[2, k, i] = viscous * inverse
+            direction = 1.0 if slope > 0.0 else -1.0
+            if abs(slope) <= STANDSTILL * largest:
+                direction = 0.0
+            out[3, k, i] = direction * (friction.static[i] - friction.coulomb[i]) * inverse
             if friction.stribeck[i] > 0.0:
-                out[4, k, i] = along / friction.stribeck[i]
-            out[5, k, i] = (weight[i] + side * friction.coulomb[i]) * share
+                out[4, k, i] = slope / friction.stribeck[i]
+            out[5, k, i] = (weight[i] + direction * friction.coulomb[i]) * inverse
             if last > n:
-                out[0, k, n + i] = along / acceleration[i]
+                out[0, k, n + i] = slope / acceleration[i]
                 out[1, k, n + i] = second[k, i] / acceleration[i]
-            fastest = max(fastest, abs(along) / speed[i])
+            fastest = max(fastest, abs(slope) / speed[i])
         out[1, k, last] = fastest * fastest
 
 
 @compiled
-def evaluate_rows(rows, rough, widths, squares, shares, bulges, beyond, used):
-    """Write what the rows come to inside the intervals.
+def evaluate_rows(rows, rough, widths, squares, fractions, bulges, beyond, used):
+    """Write bounds and values of the rows inside the intervals.
 
     Args:
-        rows: At places of the intervals, shares of them (p,).
-        rough: Whether there is damping, or friction that falls.
-        widths: Of the intervals (k,).
+        rows: Rows at fractions (p,) of the intervals.
+        rough: Whether there is viscous damping or Stribeck friction.
+        widths: Widths of the intervals (k,).
         squares: Control points (2 k + 1,) of the squared speed, see `speed_profile`.
-        shares: The places (p,).
-        bulges: Whether a quarter of the greatest second difference is added: a parabola is
-            greater by half as much between places at equal distances.
-        beyond: The greatest of each row (k, r), less 1.
-        used: The lesser at both ends (k,) of what the greatest row there comes to.
+        fractions: The fractions (p,).
+        bulges: Whether to add a quarter of the largest second difference: between equidistant
+            points a parabola exceeds its values by at most an eighth.
+        beyond: Largest absolute value of each row (k, r), minus 1.
+        used: Largest row at each end; the lesser of both ends (k,).
     """
     a, c, d, f, m, b = rows
     for k in range(widths.shape[0]):
@@ -185,8 +185,8 @@ def evaluate_rows(rows, rough, widths, squares, shares, bulges, beyond, used):
         begin, end = 0.0, 0.0
         for r in range(a.shape[2]):
             most, bulge, before, rise = 0.0, 0.0, 0.0, 0.0
-            for p in range(shares.shape[0]):
-                t = shares[p]
+            for p in range(fractions.shape[0]):
+                t = fractions[p]
                 u = first + (last - first) * t
                 square = (1.0 - t) * ((1.0 - t) * x + 2.0 * t * z) + t * t * y
                 value = a[k, p, r] * u + c[k, p, r] * square + b[k, p, r]
@@ -197,7 +197,7 @@ def evaluate_rows(rows, rough, widths, squares, shares, bulges, beyond, used):
                 most = max(most, abs(value))
                 if p == 0:
                     begin = max(begin, abs(value))
-                if p == shares.shape[0] - 1:
+                if p == fractions.shape[0] - 1:
                     end = max(end, abs(value))
                 if p > 1:
                     bulge = max(bulge, abs(value - before - rise))

@@ -25,10 +25,10 @@ class CubicProfile(NamedTuple):
     """s(t), cubic in t between grid points.
 
     Attributes:
-        grid: Places s (k + 1,).
-        times: From one to the next (k,), s.
+        grid: Parameters s (k + 1,).
+        times: Durations of the intervals (k,), s.
         speed: ds/dt at the grid points (k + 1,).
-        acceleration: d2s/dt2 there (k + 1,); linear in t between them.
+        acceleration: d2s/dt2 at the grid points (k + 1,), linear in t between them.
     """
 
     grid: Vector
@@ -41,76 +41,76 @@ class CubicProfile(NamedTuple):
         """d3s/dt3 of the intervals (k,)."""
         return np.diff(self.acceleration) / self.times
 
-    def at(self, shares: Vector) -> tuple[Matrix, Matrix, Matrix]:
-        """Return s, ds/dt, d2s/dt2 (k, p) at shares (p,) of the time of each interval."""
-        t = self.times[:, None] * shares
+    def at(self, fractions: Vector) -> tuple[Matrix, Matrix, Matrix]:
+        """Return s, ds/dt, d2s/dt2 (k, p) at fractions (p,) of the duration of each interval."""
+        t = self.times[:, None] * fractions
         v, u, j = self.speed[:-1, None], self.acceleration[:-1, None], self.jerk[:, None]
         s = self.grid[:-1, None] + t * (v + t * (u / 2.0 + t * j / 6.0))
         return s, v + t * (u + t * j / 2.0), u + t * j
 
     def slowed(self, factor: float) -> CubicProfile:
-        """Return the same motion `factor` times as slow."""
+        """Return the same motion slower by `factor`."""
         speed, acceleration = self.speed / factor, self.acceleration / factor**2
         return CubicProfile(self.grid, self.times * factor, speed, acceleration)
 
-    def split(self, parts: Counts) -> CubicProfile:
-        """Return the same motion on a grid with intervals divided into equal times (k,)."""
-        made: list[list[float]] = [[], [], [], []]
-        for k, count in enumerate(parts):
-            shown = self.at(np.arange(count) / count)
-            for into, each in zip((0, 2, 3), shown, strict=True):
-                made[into].extend(each[k])
-            made[1].extend([self.times[k] / count] * count)
-        for into, last in ((0, self.grid), (2, self.speed), (3, self.acceleration)):
-            made[into].append(last[-1])
-        return CubicProfile(*(np.array(each) for each in made))
+    def split(self, counts: Counts) -> CubicProfile:
+        """Return the motion with each interval divided into `counts` (k,) equal durations."""
+        columns: list[list[float]] = [[], [], [], []]
+        for k, count in enumerate(counts):
+            states = self.at(np.arange(count) / count)
+            for column, values in zip((0, 2, 3), states, strict=True):
+                columns[column].extend(values[k])
+            columns[1].extend([self.times[k] / count] * count)
+        for column, values in ((0, self.grid), (2, self.speed), (3, self.acceleration)):
+            columns[column].append(values[-1])
+        return CubicProfile(*(np.array(column) for column in columns))
 
 
 def projected(
-    y: CubicProfile, phases: Counts, places: Vector, held: tuple[bool, bool]
+    y: CubicProfile, phases: Counts, positions: Vector, at_rest: tuple[bool, bool]
 ) -> CubicProfile:
-    """Return the motion nearest in d3s/dt3 that fits together and is where it has to be.
+    """Return the motion closest in d3s/dt3 that is continuous and reaches given positions.
 
     Args:
-        y: The motion; of its times and accelerations nothing else is used.
-        phases: The interval (p,) after each of the places.
-        places: s (p,), the last one the end of the path.
-        held: Whether the acceleration at the begin and at the end is 0.
+        y: The motion; only its times, accelerations and end values are used.
+        phases: Index (p,) of the interval after each of the positions.
+        positions: s (p,), the last one the end of the path.
+        at_rest: Whether the acceleration at the start and at the end is 0.
     """
     h, knots = y.times, np.concatenate([[0.0], np.cumsum(y.times)])
-    u, v = 0.0 if held[0] else y.acceleration[0], y.speed[0]
+    u, v = 0.0 if at_rest[0] else y.acceleration[0], y.speed[0]
     t = knots[phases][:, None]
-    since, until = np.maximum(t - knots[:-1], 0.0), np.maximum(t - knots[1:], 0.0)
-    rows = [(since**3 - until**3) / 6.0, (since[-1:] ** 2 - until[-1:] ** 2) / 2.0]
+    elapsed, remaining = np.maximum(t - knots[:-1], 0.0), np.maximum(t - knots[1:], 0.0)
+    rows = [(elapsed**3 - remaining**3) / 6.0, (elapsed[-1:] ** 2 - remaining[-1:] ** 2) / 2.0]
     t = t[:, 0]
-    ends = [places - y.grid[0] - v * t - u * t * t / 2.0, [y.speed[-1] - v - u * t[-1]]]
-    if held[1]:
+    ends = [positions - y.grid[0] - v * t - u * t * t / 2.0, [y.speed[-1] - v - u * t[-1]]]
+    if at_rest[1]:
         rows.append(h[None, :])
         ends.append(np.array([-u]))
     matrix, jerk = np.concatenate(rows), y.jerk
     sizes = np.abs(matrix).max(axis=1)
-    missed = (np.concatenate(ends) - matrix @ jerk) / sizes
-    jerk = jerk + np.linalg.lstsq(matrix / sizes[:, None], missed, rcond=None)[0]
+    residual = (np.concatenate(ends) - matrix @ jerk) / sizes
+    jerk = jerk + np.linalg.lstsq(matrix / sizes[:, None], residual, rcond=None)[0]
     acceleration = u + np.concatenate([[0.0], np.cumsum(jerk * h)])
     before = acceleration[:-1]
     speed = v + np.concatenate([[0.0], np.cumsum(h * (before + h * jerk / 2.0))])
     steps = h * (speed[:-1] + h * (before / 2.0 + h * jerk / 6.0))
     grid = y.grid[0] + np.concatenate([[0.0], np.cumsum(steps)])
-    grid[phases], speed[-1] = places, y.speed[-1]
-    if held[1]:
+    grid[phases], speed[-1] = positions, y.speed[-1]
+    if at_rest[1]:
         acceleration[-1] = 0.0
     return CubicProfile(grid, h, speed, acceleration)
 
 
 class JerkRows(NamedTuple):
-    """The six factors of `rows.Rows`, and of jerk q', q'', q''' (k, p, n) by its limit."""
+    """Six factors of `ConstraintRows`, and q', q'', q''' (k, p, n) over the jerk limit."""
 
     rows: tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]
     jerk: tuple[Tensor, Tensor, Tensor]
 
 
 class RowDerivatives(NamedTuple):
-    """What rows come to (k, p, r), and their derivatives by ds/dt, d2s/dt2 and d3s/dt3."""
+    """Values of the rows (k, p, r), and their derivatives by ds/dt, d2s/dt2 and d3s/dt3."""
 
     value: Tensor
     speed: Tensor
@@ -118,19 +118,19 @@ class RowDerivatives(NamedTuple):
     jerk: Tensor
 
 
-def row_derivatives(known: JerkRows, v: Matrix, u: Matrix, j: Matrix) -> RowDerivatives:
-    """Return what rows come to at speeds, accelerations and jerks (k, p) along the path."""
-    a, c, d, f, m, b = known.rows
+def row_derivatives(rows: JerkRows, v: Matrix, u: Matrix, j: Matrix) -> RowDerivatives:
+    """Return rows and derivatives at speeds, accelerations and jerks (k, p) along the path."""
+    a, c, d, f, m, b = rows.rows
     v, u, j = v[..., None], u[..., None], j[..., None]
-    left = f * np.exp(-((m * v) ** 2))
-    value = a * u + (c * v + d) * v + left + b
-    by_speed = 2.0 * c * v + d - 2.0 * m * m * v * left
-    first, second, third = known.jerk
+    stribeck = f * np.exp(-((m * v) ** 2))
+    value = a * u + (c * v + d) * v + stribeck + b
+    by_speed = 2.0 * c * v + d - 2.0 * m * m * v * stribeck
+    first, second, third = rows.jerk
     jerk = first * j + (3.0 * second * u + third * v * v) * v
     jerk_by_speed = 3.0 * (second * u + third * v * v)
 
-    def joined(one: Tensor, other: Tensor) -> Tensor:
-        return np.concatenate([one, other], axis=2)
+    def joined(first: Tensor, second: Tensor) -> Tensor:
+        return np.concatenate([first, second], axis=2)
 
     return RowDerivatives(
         joined(value, jerk),
@@ -141,11 +141,11 @@ def row_derivatives(known: JerkRows, v: Matrix, u: Matrix, j: Matrix) -> RowDeri
 
 
 READ_FRACTIONS = np.linspace(0.0, 1.0, 9)
-"""Shares of an interval's time at which a motion is read."""
+"""Fractions of an interval's duration at which rows are evaluated."""
 
 
 class JerkProblem(NamedTuple):
-    """An arm on a path with its limits, those of jerk (n,) among them."""
+    """Arm on a path with its limits, including jerk limits (n,)."""
 
     robot: Robot
     path: JointPath
@@ -153,14 +153,14 @@ class JerkProblem(NamedTuple):
     jerk: Vector
 
     def at_ends(self, grid: Vector, inside: float = ENDPOINT_OFFSET) -> JerkRows:
-        """Return the rows at both ends of the intervals of a grid (k + 1,), a share inside."""
-        shares = np.array([inside, 1.0 - inside])
-        along = geometry(self.path, grid[:-1], np.diff(grid), shares)
+        """Return the rows at both ends of the intervals of a grid (k + 1,), `inside` them."""
+        fractions = np.array([inside, 1.0 - inside])
+        along = geometry(self.path, grid[:-1], np.diff(grid), fractions)
         width = np.diff(grid)[:, None]
-        return self._rows(along, grid[:-1, None] + width * shares)
+        return self._rows(along, grid[:-1, None] + width * fractions)
 
     def read(self, pieces: CubicProfile) -> Tensor:
-        """Return what rows come to (k, p, r) at `PLACES` between grid points."""
+        """Return the row values (k, p, r) at `READ_FRACTIONS` between grid points."""
         s, v, u = pieces.at(READ_FRACTIONS)
         width = np.diff(pieces.grid)[:, None]
         least, most = (pieces.grid[:-1, None], pieces.grid[1:, None])
@@ -171,16 +171,16 @@ class JerkProblem(NamedTuple):
 
     def _rows(self, along: Geometry, s: Matrix) -> JerkRows:
         third = self.path(s.ravel(), 3).reshape(along.q.shape)
-        jerk = tuple(each / self.jerk for each in (along.first, along.second, third))
+        jerk = tuple(x / self.jerk for x in (along.first, along.second, third))
         return JerkRows(constraint_rows(self.robot, self.limits, along), jerk)  # type: ignore[arg-type]
 
 
 DIFFERENCE_STEP = 1e-3
-"""Share of an interval over which rows are differenced."""
+"""Step of the differences of rows, as a fraction of an interval."""
 
 
 def continuity_equations(y: CubicProfile, phase: Counts, scale: Vector) -> Any:
-    """Return the derivatives of what place and speed come to in the intervals (2 k, ..)."""
+    """Return the derivatives of the continuity residuals of the intervals (2 k, ..), sparse."""
     n, p = len(y.times), int(phase[-1]) + 1
     k, fast, h = np.arange(n), y.speed.max(), y.times
     s, v, u = p + k, p + n + 1 + k, p + 2 * n + 2 + k
@@ -204,11 +204,11 @@ def continuity_equations(y: CubicProfile, phase: Counts, scale: Vector) -> Any:
 
 
 def continuity_residual(y: CubicProfile) -> Vector:
-    """Return by how much speeds and places differ from what the pieces come to (2 k,)."""
+    """Return the discontinuities of speed and position between intervals (2 k,)."""
     h, before, after = y.times, y.acceleration[:-1], y.acceleration[1:]
     speeds = np.diff(y.speed) - h * (before + after) / 2.0
-    places = np.diff(y.grid) / h - y.speed[:-1] - h * (2.0 * before + after) / 6.0
-    return np.concatenate([speeds, places])
+    positions = np.diff(y.grid) / h - y.speed[:-1] - h * (2.0 * before + after) / 6.0
+    return np.concatenate([speeds, positions])
 
 
 def linearized_limits(
@@ -220,41 +220,41 @@ def linearized_limits(
     trust: float,
     sizes: tuple[float, ...],
 ) -> tuple[Any, Vector, Any]:
-    """Return the rows that a step within the trust region may meet, and their room.
+    """Return the rows that a step within the trust region may violate, and their slacks.
 
     Args:
         y: The motion.
-        phase: Of its intervals (k,).
-        limits: Of the rows (k, r).
-        here: What these come to at the ends of the intervals.
-        aside: The same, a share `ASIDE` inside.
-        trust: How far a step may lead, in shares of `sizes`.
-        sizes: Of places, speeds and accelerations.
+        phase: Phase of each interval (k,).
+        limits: Limits of the rows (k, r).
+        here: Rows and derivatives at the ends of the intervals.
+        aside: The same at `DIFFERENCE_STEP` inside.
+        trust: Largest step, as a fraction of `sizes`.
+        sizes: Scales of position, speed and acceleration.
 
     Returns:
-        The rows; their room; and intervals, ends, which limits they are of, and on which side.
+        The rows; their slacks; and for each row its interval, end, limit, and side.
     """
     n, p = len(y.times), int(phase[-1]) + 1
     h = y.times[:, None, None]
-    way = DIFFERENCE_STEP * np.diff(y.grid)[:, None, None] * np.array([1.0, -1.0])[:, None]
-    by_s = (aside.value - here.value) / way * sizes[0]
+    offsets = DIFFERENCE_STEP * np.diff(y.grid)[:, None, None] * np.array([1.0, -1.0])[:, None]
+    by_s = (aside.value - here.value) / offsets * sizes[0]
     by_v, by_u = here.speed * sizes[1], here.acceleration * sizes[2]
     by_step = here.jerk / h * sizes[2]
     by_time = -here.jerk * y.jerk[:, None, None]
-    parts: tuple[Tensor, ...] = (by_s, by_v, by_u, 2.0 * by_step, by_time)
-    reach = trust * sum(np.abs(each) for each in parts)
-    size, most = np.abs(here.value), limits[:, None, :]
+    terms: tuple[Tensor, ...] = (by_s, by_v, by_u, 2.0 * by_step, by_time)
+    change = trust * sum(np.abs(term) for term in terms)
+    value, most = np.abs(here.value), limits[:, None, :]
     side = np.where(here.value < 0.0, -1.0, 1.0)
-    ahead, behind = np.nonzero(size + reach > most), np.nonzero(reach - size > most)
+    ahead, behind = np.nonzero(value + change > most), np.nonzero(change - value > most)
     sign = np.concatenate([side[ahead], -side[behind]])
-    at = tuple(np.concatenate(each) for each in zip(ahead, behind, strict=True))
-    k, place, row = at
+    at = tuple(np.concatenate(pair) for pair in zip(ahead, behind, strict=True))
+    k, end, row = at
     count = np.arange(len(k))
     s, v, u = p + k, p + n + 1 + k, p + 2 * n + 2 + k
     entries = [
-        (count, s + place, sign * by_s[at]),
-        (count, v + place, sign * by_v[at]),
-        (count, u + place, sign * by_u[at]),
+        (count, s + end, sign * by_s[at]),
+        (count, v + end, sign * by_v[at]),
+        (count, u + end, sign * by_u[at]),
         (count, u, -sign * by_step[at]),
         (count, u + 1, sign * by_step[at]),
         (count, phase[k], sign * by_time[at]),
@@ -265,66 +265,66 @@ def linearized_limits(
 
 
 def _sparse_matrix(entries: list[tuple[Any, Any, Any]], rows: int, columns: int) -> Any:
-    """Return a sparse matrix of rows, columns and values, in pieces."""
+    """Return a sparse matrix from lists of row indices, column indices and values."""
     from scipy.sparse import coo_array
 
-    row, column, value = (np.concatenate(each) for each in zip(*entries, strict=True))
+    row, column, value = (np.concatenate(x) for x in zip(*entries, strict=True))
     return coo_array((value, (row, column)), shape=(rows, columns)).tocsr()
 
 
 MOST_GUESSES, SLOWDOWN = 60, 1.25
-"""How many starts are tried, and the factor between their times."""
+"""Largest number of initial guesses."""
 LEAST_INTERVALS = 4
 """Intervals between two breaks."""
 EASING_FRACTION = 0.5
-"""Share of its time in which a start speeds up."""
+"""Fraction of the duration over which an initial guess accelerates."""
 GUESS_SAMPLES = 2000
-"""At how many times the motion without limits of jerk is read."""
+"""Samples of the motion without jerk limits."""
 
 
 class MeritFunction(Protocol):
-    """Motions measured by what they miss; see `jerk_timing.JerkProgram`."""
+    """Merit of motions by duration and violations; see `jerk_timing.JerkProgram`."""
 
     def joined(self, y: CubicProfile) -> CubicProfile:
-        """Return the motion led back to where its pieces fit."""
+        """Return the motion projected onto continuity."""
 
     def merit(self, y: CubicProfile) -> float:
-        """Return the time in shares of the whole, and the price of what is missed."""
+        """Return the normalized duration plus the penalty of violations."""
 
     def at(self, y: CubicProfile) -> RowDerivatives:
-        """Return what the limits come to."""
+        """Return row values and derivatives."""
 
 
 class UnlimitedMotion(NamedTuple):
-    """What starts are made from: the motion without limits of jerk.
+    """Motion without jerk limits, the basis of initial guesses.
 
     Attributes:
         ends: Speeds ds/dt at both ends.
-        times: At which it is read (m,), s.
-        places: s there (m,).
-        breaks: Where the path is not smooth, or a joint turns back.
-        k: How many intervals a start has at least.
+        times: Sample times (m,), s.
+        positions: s at these times (m,).
+        breaks: Parameters where the path is not smooth, or a joint reverses.
+        k: Least number of intervals of a guess.
     """
 
     ends: tuple[float, float]
     times: Vector
-    places: Vector
+    positions: Vector
     breaks: Vector
     k: int
 
     @property
     def held(self) -> tuple[bool, bool]:
-        """Whether it rests at the begin and at the end."""
+        """Whether the motion rests at the start and at the end."""
         return self.ends[0] == 0.0, self.ends[1] == 0.0
 
     def slowed(self, factor: float) -> tuple[CubicProfile, Counts]:
-        """Return it `factor` times as slow, and the phases (k,) of its intervals.
+        """Return the motion slowed down by `factor`, and the phases (k,) of its intervals.
 
-        An end that is passed is passed at its speed, however slow the rest.
+        The speed at an end that is passed is preserved.
         """
         times = self.times
         tau, warped = _warp(self.held, factor)
-        s = np.interp(warped, times / times[-1], self.places)
+        s = np.interp(warped, times / times[-1], self.positions)
         passed = np.concatenate([[0.0], np.interp(self.breaks[1:-1], s, tau), [1.0]])
         counts = np.maximum(np.ceil(self.k * np.diff(passed)), LEAST_INTERVALS).astype(int)
         phase = np.repeat(np.arange(len(counts)), counts)
@@ -336,23 +336,23 @@ class UnlimitedMotion(NamedTuple):
 
 
 def initial_guess(
-    measure_of: Callable[[Counts], MeritFunction], free: UnlimitedMotion
+    merit_of: Callable[[Counts], MeritFunction], free: UnlimitedMotion
 ) -> tuple[CubicProfile, Counts]:
-    """Return a motion, and the phases (k,) of its intervals.
+    """Return an initial guess and the phases (k,) of its intervals.
 
-    Between two ends at rest it is slow enough for all limits, if it can be. Else the best by
-    `Measure.merit` is taken, or the fastest if none moves on everywhere.
+    If both ends are at rest, the guess is slow enough for all limits where possible. Otherwise it
+    is the guess with the best `MeritFunction.merit`, or the fastest one if all of them reverse.
     """
     best, least = None, np.inf
     for count in range(MOST_GUESSES):
         factor = SLOWDOWN**count
         y, phase = free.slowed(factor)
-        measure = measure_of(phase)
-        y = measure.joined(y)
-        merit = measure.merit(y)
+        merit_function = merit_of(phase)
+        y = merit_function.joined(y)
+        merit = merit_function.merit(y)
         if best is None or merit < least:
             best, least = (y, phase), merit
-        if all(free.held) and merit < np.inf and np.abs(measure.at(y).value).max() <= 1.0:
+        if all(free.held) and merit < np.inf and np.abs(merit_function.at(y).value).max() <= 1.0:
             return y, phase
         if factor > least:
             break
@@ -361,16 +361,16 @@ def initial_guess(
 
 
 def _warp(held: tuple[bool, bool], factor: float) -> tuple[Vector, Vector]:
-    """Return shares of the time of a slower motion, and shares of its own at which it is then.
+    """Return fractions of the slower motion's duration and the matching ones of the original.
 
-    At an end that is not held it is as fast as the motion itself, at the others it rests.
+    At an end that is passed both have the same speed; at other ends the slower motion rests.
     """
     tau = np.linspace(0.0, 1.0, GUESS_SAMPLES + 1)
-    slopes = [0.0 if each else factor for each in held]
-    widths = [EASING_FRACTION if each else EASING_FRACTION / factor for each in held]
-    between = (1.0 - np.dot(slopes, widths) / 3.0) / (1.0 - sum(widths) / 3.0)
-    slope = np.full(GUESS_SAMPLES + 1, between)
-    for m, width, since in zip(slopes, widths, (tau, 1.0 - tau), strict=True):
-        slope += (m - between) * np.maximum(1.0 - since / width, 0.0) ** 2
+    slopes = [0.0 if at_rest else factor for at_rest in held]
+    widths = [EASING_FRACTION if at_rest else EASING_FRACTION / factor for at_rest in held]
+    middle = (1.0 - np.dot(slopes, widths) / 3.0) / (1.0 - sum(widths) / 3.0)
+    slope = np.full(GUESS_SAMPLES + 1, middle)
+    for m, width, distance in zip(slopes, widths, (tau, 1.0 - tau), strict=True):
+        slope += (m - middle) * np.maximum(1.0 - distance / width, 0.0) ** 2
     warped = np.concatenate([[0.0], np.cumsum(0.5 * (slope[1:] + slope[:-1]))])
     return tau, warped / warped[-1]

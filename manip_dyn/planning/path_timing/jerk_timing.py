@@ -44,28 +44,28 @@ from manip_dyn.planning.path_timing.jerk_motion import (
 from manip_dyn.planning.path_timing.speed_profile import NoTimingError
 
 PENALTY = 2.0
-"""Of what is missed of the limits, in times of the whole motion per interval."""
+"""Penalty of violations, in durations of the whole motion per interval."""
 TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 LEAST_SPEED = 0.2
-"""Share of a speed that a step leaves."""
+"""Least fraction of a speed that remains after a step."""
 END_FRACTION = 0.3
-"""Share of the time of a motion within which it is slowed less near an end that it passes."""
+"""Fraction of the duration near a passed end within which a motion is slowed less."""
 SUFFICIENT_DECREASE = 0.5
-"""Share of what is expected that a step has to bring, or it is corrected to second order."""
+"""Least fraction of the predicted decrease; steps below it get a second-order correction."""
 NEGLIGIBLE_DECREASE = 1e-7
-"""Expected shares of the time that are not worth that."""
+"""Predicted decrease, as a fraction of the duration, below which no correction is computed."""
 
 
 class JerkProgram(NamedTuple):
-    """Motions measured by their time and what they miss.
+    """Merit function and linear programs of motions with one assignment of phases.
 
     Attributes:
-        rows: Gives the rows at the ends of a grid's intervals, a share of them inside.
-        most: Their limits (k, r).
-        whole: A time, s, in shares of which the times are.
-        phase: The phase (k,) of each interval.
-        places: Where the phases end (p,).
-        held: Whether the acceleration is 0 at the begin and at the end.
+        rows: Function that returns the rows at the ends of a grid's intervals.
+        most: Limits of the rows (k, r).
+        whole: Time that normalizes durations, s.
+        phase: Phase (k,) of each interval.
+        places: Parameters at which the phases end (p,).
+        held: Whether the acceleration is 0 at the start and at the end.
     """
 
     rows: Callable[..., JerkRows]
@@ -77,61 +77,61 @@ class JerkProgram(NamedTuple):
 
     @property
     def ends(self) -> Counts:
-        """The grid points (p,) at which the phases end."""
+        """Grid points (p,) at which the phases end."""
         return np.flatnonzero(np.diff(self.phase, append=-1)) + 1
 
     def merit(self, y: CubicProfile) -> float:
-        """Return the time in shares of the whole, and the price of what is missed."""
+        """Return the normalized duration plus the penalty of violations."""
         if y.speed[1:-1].min() <= 0.0 or np.diff(y.grid).min() <= 0.0:
             return np.inf
         beyond = (np.abs(self.at(y).value).max(axis=1) - self.most).max(axis=1)
         return float(y.times.sum() / self.whole + PENALTY * np.maximum(beyond, 0.0).sum())
 
     def joined(self, y: CubicProfile) -> CubicProfile:
-        """Return the motion near y that fits together."""
+        """Return the projection of y onto continuous motions."""
         return projected(y, self.ends, self.places, self.held)
 
     def at(self, y: CubicProfile, *inside: float) -> RowDerivatives:
-        """Return what the rows come to at both ends of the intervals (k, 2, r)."""
+        """Return rows and derivatives at both ends of the intervals (k, 2, r)."""
         v, u = (np.stack([x[:-1], x[1:]], axis=1) for x in (y.speed, y.acceleration))
         return row_derivatives(
             self.rows(y.grid, *inside), v, u, np.stack([y.jerk, y.jerk], axis=1)
         )
 
     def slowed(self, y: CubicProfile, factor: float) -> CubicProfile:
-        """Return the motion `factor` times as slow; near ends that it passes, less and less."""
+        """Return the motion slower by `factor`, smoothly near ends that are passed."""
         if all(self.held):
             return y.slowed(factor)
-        passed = np.concatenate([[0.0], np.cumsum(y.times)]) / y.times.sum()
+        elapsed = np.concatenate([[0.0], np.cumsum(y.times)]) / y.times.sum()
         near = [
-            np.ones(len(passed)) if held else np.minimum(each / END_FRACTION, 1.0)
-            for held, each in zip(self.held, (passed, 1.0 - passed), strict=True)
+            np.ones(len(elapsed)) if held else np.minimum(fraction / END_FRACTION, 1.0)
+            for held, fraction in zip(self.held, (elapsed, 1.0 - elapsed), strict=True)
         ]
-        share = (
+        weight = (
             near[0] * near[0] * (3.0 - 2.0 * near[0]) * near[1] * near[1] * (3.0 - 2.0 * near[1])
         )
-        slower = 1.0 + (factor - 1.0) * share
+        slower = 1.0 + (factor - 1.0) * weight
         times = y.times * 0.5 * (slower[1:] + slower[:-1])
         return self.joined(
             CubicProfile(y.grid, times, y.speed / slower, y.acceleration / slower**2)
         )
 
     def _slowed(self, y: CubicProfile) -> CubicProfile:
-        """Return the motion slowed by what is missed, as far as that goes by inertia alone."""
-        found = self.at(y)
-        share = np.abs(found.value) / self.most[:, None, :]
-        factor = np.where(found.jerk != 0.0, np.cbrt(share), np.sqrt(share)).max()
+        """Return the motion slowed down by its violations, exact for rows of inertia only."""
+        rows = self.at(y)
+        load = np.abs(rows.value) / self.most[:, None, :]
+        factor = np.where(rows.jerk != 0.0, np.cbrt(load), np.sqrt(load)).max()
         return self.slowed(y, max(float(factor), 1.0) + 1e-15)
 
     def step(self, y: CubicProfile, trust: float) -> tuple[CubicProfile, float] | None:
-        """Return where the linear program leads and the merit it expects; None: it failed."""
+        """Return the solution of the linear program with its predicted merit, or None."""
         from scipy.optimize import linprog  # slow to load, and few timings limit the jerk
 
         n, p = len(y.times), len(self.places)
         fast, sharp = y.speed.max(), np.abs(y.acceleration).max()
         length = y.grid[-1] - y.grid[0]
         sizes = (length, fast, sharp)
-        scale = np.concatenate([np.ones(p), *(np.full(n + 1, each) for each in sizes)])
+        scale = np.concatenate([np.ones(p), *(np.full(n + 1, size) for size in sizes)])
         size = len(scale)
         cost = np.zeros(size + n)
         cost[:p] = np.bincount(self.phase, y.times) / self.whole
@@ -141,45 +141,46 @@ class JerkProgram(NamedTuple):
         s, v, u = p, p + n + 1, p + 2 * n + 2
         box[v : v + n + 1, 0] = np.maximum(-trust, -(1.0 - LEAST_SPEED) * y.speed / fast)
         box[[s, *(s + self.ends), v, v + n]] = 0.0
-        box[[each for each, held in zip((u, u + n), self.held, strict=True) if held]] = 0.0
+        box[[index for index, held in zip((u, u + n), self.held, strict=True) if held]] = 0.0
         here = self.at(y)
         below, room, at = linearized_limits(
             y, self.phase, self.most, here, self.at(y, DIFFERENCE_STEP), trust, sizes
         )
         equal = continuity_equations(y, self.phase, scale)
-        none = np.zeros(2 * n)
+        no_missing = np.zeros(2 * n)
 
         def solve(room: Vector, missing: Vector) -> Any:
             return linprog(
                 cost, below, room, equal, missing, box, method="highs-ds", options=TOLERANCES
             )
 
-        found = solve(room, none)
-        if found.x is None:
+        solution = solve(room, no_missing)
+        if solution.x is None:
             return None
-        expected = float(y.times.sum() / self.whole + found.fun)
-        raw = self._moved(y, scale * found.x[:size])
-        there, merit = self._mended(raw)
-        hoped = self.merit(y) - expected
-        if hoped < NEGLIGIBLE_DECREASE or self.merit(y) - merit > SUFFICIENT_DECREASE * hoped:
+        expected = float(y.times.sum() / self.whole + solution.fun)
+        raw = self._moved(y, scale * solution.x[:size])
+        there, merit = self._projected(raw)
+        predicted = self.merit(y) - expected
+        decrease = self.merit(y) - merit
+        if predicted < NEGLIGIBLE_DECREASE or decrease > SUFFICIENT_DECREASE * predicted:
             return there, expected
-        # What limits and equations come to there, beside what was expected, is taken from them.
-        k, place, row, sign = at
-        gone = below[:, :size] @ found.x[:size]
+        # Second-order correction: subtract the nonlinear remainder of limits and equations.
+        k, end, row, sign = at
+        linear = below[:, :size] @ solution.x[:size]
         with np.errstate(all="ignore"):
-            values = self.at(raw).value[k, place, row]
-        more = sign * (values - here.value[k, place, row]) - gone
-        missing = equal[:, :size] @ found.x[:size] - continuity_residual(raw) / fast
-        if not (np.isfinite(more).all() and np.isfinite(missing).all()):
+            values = self.at(raw).value[k, end, row]
+        excess = sign * (values - here.value[k, end, row]) - linear
+        missing = equal[:, :size] @ solution.x[:size] - continuity_residual(raw) / fast
+        if not (np.isfinite(excess).all() and np.isfinite(missing).all()):
             return there, expected
-        second = solve(room - more, missing)
+        second = solve(room - excess, missing)
         if second.x is not None:
-            other, least = self._mended(self._moved(y, scale * second.x[:size]))
-            there = other if least < merit else there
+            corrected, corrected_merit = self._projected(self._moved(y, scale * second.x[:size]))
+            there = corrected if corrected_merit < merit else there
         return there, expected
 
     def _moved(self, y: CubicProfile, step: Vector) -> CubicProfile:
-        """Return the motion a step farther; its pieces need not fit together."""
+        """Return the motion after a step, not necessarily continuous."""
         n, p = len(y.times), len(self.places)
         s, v, u = p, p + n + 1, p + 2 * n + 2
         return CubicProfile(
@@ -189,8 +190,8 @@ class JerkProgram(NamedTuple):
             y.acceleration + step[u:],
         )
 
-    def _mended(self, raw: CubicProfile) -> tuple[CubicProfile, float]:
-        """Return the motion that fits together, slowed if that is better, and its merit."""
+    def _projected(self, raw: CubicProfile) -> tuple[CubicProfile, float]:
+        """Return the projected motion, slowed down if that is better, and its merit."""
         there = self.joined(raw)
         slower = self._slowed(there)
         merits = self.merit(there), self.merit(slower)
@@ -200,30 +201,30 @@ class JerkProgram(NamedTuple):
 STEPS = 60
 TRUST, WIDEST, NARROWEST = 0.3, 0.5, 1e-9
 CONVERGED = 1e-7
-"""Share of the time by which no step is faster any more."""
+"""Predicted decrease, as a fraction of the duration, at which steps have converged."""
 CONTINUATION_FACTOR = 0.5
-"""By what limits of jerk are lowered at a time."""
+"""Reduction of jerk limits per continuation step."""
 
 
 def solve_programs(program: JerkProgram, y: CubicProfile) -> tuple[CubicProfile, bool]:
-    """Return the motion that no step makes faster, and whether it was come to."""
+    """Return the motion from which no step is faster, and whether the steps converged."""
     trust, merit = TRUST, program.merit(y)
     for _ in range(STEPS):
-        made = program.step(y, trust)
-        if made is None:
+        solution = program.step(y, trust)
+        if solution is None:
             trust *= 0.25
         else:
-            there, expected = made
-            found = program.merit(there)
+            there, expected = solution
+            new_merit = program.merit(there)
             if merit - expected < CONVERGED:
-                return there if found <= merit else y, True
-            if merit == np.inf:  # it turns back between points of a coarser grid
-                share = float(found < merit)
+                return there if new_merit <= merit else y, True
+            if merit == np.inf:  # it reverses between points of a coarser grid
+                ratio = float(new_merit < merit)
             else:
-                share = (merit - found) / (merit - expected)
-            if share > 0.1:
-                y, merit = there, found
-            trust = min(2.0 * trust, WIDEST) if share > 0.75 else trust * (0.25, 1.0)[share > 0.25]
+                ratio = (merit - new_merit) / (merit - expected)
+            if ratio > 0.1:
+                y, merit = there, new_merit
+            trust = min(2.0 * trust, WIDEST) if ratio > 0.75 else trust * (0.25, 1.0)[ratio > 0.25]
         if trust < NARROWEST:
             break
     return y, False
@@ -232,10 +233,10 @@ def solve_programs(program: JerkProgram, y: CubicProfile) -> tuple[CubicProfile,
 def solve_by_continuation(
     program: JerkProgram, y: CubicProfile, n: int
 ) -> tuple[CubicProfile, bool]:
-    """Return the same, come to from a motion that misses no limits but those of jerk, of n joints.
+    """Return the solution starting from a motion of n joints that violates jerk limits only.
 
-    Their limits are raised to what it needs, and lowered step by step to what they are, each
-    motion leading to the next (numerical continuation; Allgower, Georg 1990).
+    The jerk limits are raised to the jerk of the motion and reduced step by step, each solution
+    being the next initial guess (numerical continuation; Allgower, Georg 1990).
     """
     jerk = program.at(y).value[..., -n:] / program.most[:, None, -n:]
     raised = float(np.abs(jerk).max())
@@ -248,31 +249,32 @@ def solve_by_continuation(
 
 
 def violations(program: JerkProgram, y: CubicProfile) -> Vector:
-    """Return by how much limits are missed in the intervals (k,), in shares; below 0: not."""
+    """Return the relative violations (k,) of the limits in the intervals; negative: satisfied."""
     return np.asarray(np.abs(program.at(y).value).max(axis=(1, 2)) - program.most.max(axis=1))
 
 
 IDLE, BRIEF, SUBDIVISIONS, IDLE_REFINEMENTS = 0.99, 3e-4, 4, 2
-"""Intervals that use no limit to the first share and take more of the time than the second are
-divided into parts, in the first rounds of all,"""
+"""Intervals that use no limit to this fraction are divided into `SUBDIVISIONS`, in the first
+`IDLE_REFINEMENTS` rounds, unless they take less than `BRIEF` of the duration.
+"""
 COARSE_LOAD, REFINEMENTS = 1.01, 6
-"""and halved where more of a limit than this share may be used between grid points."""
+"""Intervals in which rows may exceed this fraction of a limit between grid points are halved."""
 MARGIN, TIGHTENINGS = 1e-7, 8
 HALVINGS = 3
-"""How often intervals are halved in which lower limits, as often as that, do not do it."""
+"""Number of times that intervals are halved if lower limits are not enough."""
 GROWTH = 1.2
-"""By which margins grow faster then, round after round, once more with every time."""
+"""Growth factor of the margins after halving, per round."""
 MOST_VIOLATION = 0.1
-"""A motion that misses limits by more than this share is refused."""
+"""Motions with a larger relative violation are rejected."""
 SLOWINGS = 20
-"""How often a motion is slowed more, from a millionth on, twice as much each time."""
+"""Number of slowdowns, from a relative one of 1e-6 on, doubled each time."""
 
 
 class JerkProfile(NamedTuple):
-    """A timing: its pieces, and the numbers of `search.Profile`.
+    """Timing with jerk limits, and the numbers of `speed_profile.Profile`.
 
     Attributes:
-        converged: Whether no step was faster any more.
+        converged: Whether the steps converged.
     """
 
     pieces: CubicProfile
@@ -283,15 +285,15 @@ class JerkProfile(NamedTuple):
 
 
 class _GridSolution(NamedTuple):
-    """A motion on its grid, and what it is measured by.
+    """Motion on its grid, with its problem and margins.
 
     Attributes:
         course: The arm on its path, with all limits.
-        free: The motion without limits of jerk.
+        free: The motion without jerk limits.
         y: The motion.
-        phase: Of its intervals (k,).
-        margins: By how much limits are lowered there (k, r).
-        converged: Whether no step was faster any more.
+        phase: Phase of its intervals (k,).
+        margins: Reductions of the limits (k, r).
+        converged: Whether the steps converged.
     """
 
     course: JerkProblem
@@ -303,102 +305,101 @@ class _GridSolution(NamedTuple):
 
     @property
     def program(self) -> JerkProgram:
-        """Its measure."""
+        """Merit function and linear programs of the motion."""
         limits, whole = 1.0 - np.minimum(self.margins, 0.5), float(self.y.times.sum())
         breaks, held = self.free.breaks, self.free.held
         return JerkProgram(self.course.at_ends, limits, whole, self.phase, breaks[1:], held)
 
     def solved(self) -> _GridSolution:
-        """Return the motion that no step makes faster."""
+        """Return the motion from which no step is faster."""
         y, converged = solve_programs(self.program, self.y)
         return self._replace(y=y, converged=converged)
 
-    def solved_by_lowering(self) -> _GridSolution:
-        """Return the same by way of lower and lower limits of jerk."""
+    def solved_by_continuation(self) -> _GridSolution:
+        """Return the solution by continuation in the jerk limits."""
         y, converged = solve_by_continuation(self.program, self.y, self.course.robot.n)
         return self._replace(y=y, converged=converged)
 
-    def split(self, parts: Counts) -> _GridSolution:
-        """Return the same motion with intervals divided into parts (k,)."""
-        phase, margins = np.repeat(self.phase, parts), self.margins.repeat(parts, axis=0)
-        return self._replace(y=self.y.split(parts), phase=phase, margins=margins)
+    def split(self, counts: Counts) -> _GridSolution:
+        """Return the same motion with each interval divided into `counts` (k,)."""
+        phase, margins = np.repeat(self.phase, counts), self.margins.repeat(counts, axis=0)
+        return self._replace(y=self.y.split(counts), phase=phase, margins=margins)
 
-    def missed(self) -> float:
-        """Return by how much limits are missed, in shares; below 0: not."""
+    def violation(self) -> float:
+        """Return the largest relative violation; negative if all limits are satisfied."""
         return float(violations(self.program, self.y).max())
 
-    def turns_back(self) -> bool:
-        """Return whether it does somewhere between grid points, though at none of them."""
+    def reverses(self) -> bool:
+        """Return whether the motion reverses between grid points."""
         _, speed, _ = self.y.at(READ_FRACTIONS[1:-1])
         return bool(speed.min() < 0.0)
 
-    def check_missed(self) -> None:
-        """Give up where limits are missed by more than `MISSED`.
+    def check_violations(self) -> None:
+        """Raise `NoTimingError` for violations above `MOST_VIOLATION`.
 
-        That happens where an end is to be passed at a speed that limits of jerk do not let it
-        have.
+        They occur if the jerk limits do not allow the speed at an end that is passed.
         """
         beyond = violations(self.program, self.y)
         if beyond.max() > MOST_VIOLATION:
             raise NoTimingError("jerk", self.y.grid[np.argmax(beyond)])
 
 
-def jerk_limited_profile(course: JerkProblem, free: UnlimitedMotion) -> JerkProfile:
-    """Return a fastest timing; where it begins or ends at rest, it has no acceleration there.
+def jerk_limited_profile(problem: JerkProblem, free: UnlimitedMotion) -> JerkProfile:
+    """Return a fastest timing, with zero acceleration at ends at rest.
 
     Args:
-        course: The arm on its path, with all limits.
-        free: The motion without limits of jerk.
+        problem: The arm on its path, with all limits.
+        free: The motion without jerk limits.
 
     Raises:
-        NoTimingError: If none was found.
+        NoTimingError: If none is found.
     """
-    motion = _refine(_initial_solution(course, free))
+    motion = _refine(_initial_solution(problem, free))
     y, program = motion.y, motion.program
-    if program.merit(y) == np.inf:  # it does not move on everywhere
+    if program.merit(y) == np.inf:  # it reverses
         raise NoTimingError("jerk", y.grid[np.argmin(y.speed[1:-1]) + 1])
     return _tighten(motion)
 
 
-def _initial_solution(course: JerkProblem, free: UnlimitedMotion) -> _GridSolution:
+def _initial_solution(problem: JerkProblem, free: UnlimitedMotion) -> _GridSolution:
     """Return the motion on the first grid."""
 
     def unmargined(phase: Counts) -> JerkProgram:
         whole = float(free.times[-1])
         return JerkProgram(
-            course.at_ends, np.ones((1, 1)), whole, phase, free.breaks[1:], free.held
+            problem.at_ends, np.ones((1, 1)), whole, phase, free.breaks[1:], free.held
         )
 
     def gridded(y: CubicProfile, phase: Counts) -> _GridSolution:
-        margins = np.full((len(y.times), course.read(y).shape[2]), MARGIN)
-        return _GridSolution(course, free, y, phase, margins)
+        margins = np.full((len(y.times), problem.read(y).shape[2]), MARGIN)
+        return _GridSolution(problem, free, y, phase, margins)
 
     motion = gridded(*initial_guess(unmargined, free)).solved()
-    if motion.missed() > MOST_VIOLATION or motion.turns_back():
+    if motion.violation() > MOST_VIOLATION or motion.reverses():
         y, phase = free.slowed(1.0)
-        other = gridded(unmargined(phase).joined(y), phase).solved_by_lowering()
-        motion = min(other, motion, key=lambda each: max(each.missed(), MOST_VIOLATION))
-        motion.check_missed()
+        continued = gridded(unmargined(phase).joined(y), phase).solved_by_continuation()
+        motion = min(continued, motion, key=lambda x: max(x.violation(), MOST_VIOLATION))
+        motion.check_violations()
     return motion
 
 
 def _refine(motion: _GridSolution) -> _GridSolution:
-    """Return the motion on a grid that is fine where it has to be."""
+    """Return the motion on a grid that is refined where necessary."""
     for count in range(REFINEMENTS):
-        y, found = motion.y, motion.course.read(motion.y)
-        idle = (np.abs(found).max(axis=2).min(axis=1) < IDLE) & (count < IDLE_REFINEMENTS)
-        coarse = np.any(_row_bounds(found) > COARSE_LOAD, axis=1)
+        y, rows = motion.y, motion.course.read(motion.y)
+        idle = (np.abs(rows).max(axis=2).min(axis=1) < IDLE) & (count < IDLE_REFINEMENTS)
+        coarse = np.any(_row_bounds(rows) > COARSE_LOAD, axis=1)
         brief = y.times < BRIEF * y.times.sum()
-        parts = np.where(idle & ~brief, SUBDIVISIONS, np.where(coarse, 2, 1))
-        if np.all(parts == 1):
+        counts = np.where(idle & ~brief, SUBDIVISIONS, np.where(coarse, 2, 1))
+        if np.all(counts == 1):
             break
-        motion = motion.split(parts).solved()
-        motion.check_missed()
+        motion = motion.split(counts).solved()
+        motion.check_violations()
     return motion
 
 
 def _tighten(motion: _GridSolution) -> JerkProfile:
-    """Return the motion that keeps its limits between grid points, too."""
+    """Return the motion that satisfies its limits between grid points, too."""
     relaxed = float(motion.y.times.sum())
     again = np.zeros(len(motion.phase), dtype=bool)
     for halvings in range(HALVINGS + 1):
@@ -407,34 +408,35 @@ def _tighten(motion: _GridSolution) -> JerkProfile:
             motion = motion._replace(margins=margins).split(np.where(again, 2, 1)).solved()
         again = np.zeros(len(motion.phase), dtype=bool)
         for count in range(TIGHTENINGS):
-            found = motion.course.read(motion.y)
-            beyond = _row_bounds(found) - 1.0
+            rows = motion.course.read(motion.y)
+            beyond = _row_bounds(rows) - 1.0
             if not np.any(beyond > 0.0):
-                return _profile(motion, relaxed, found)
+                return _profile(motion, relaxed, rows)
             again |= np.any((beyond > 0.0) & (motion.margins > MARGIN), axis=1)
-            # Where a margin holds back one end of an interval alone, it takes more.
+            # If a margin acts on one end of an interval only, the excess alone is too little.
             grown = GROWTH ** (halvings * count)
             step = np.where(beyond > 0.0, 1.02 * grown * beyond + MARGIN, 0.0)
             motion = motion._replace(margins=motion.margins + step).solved()
         for factor in 1.0 + 1e-6 * 2.0 ** np.arange(SLOWINGS):
             slower = motion._replace(y=motion.program.slowed(motion.y, factor))
-            found = motion.course.read(slower.y)
-            if np.all(_row_bounds(found) <= 1.0) and motion.program.merit(slower.y) < np.inf:
-                return _profile(slower, relaxed, found)
+            rows = motion.course.read(slower.y)
+            if np.all(_row_bounds(rows) <= 1.0) and motion.program.merit(slower.y) < np.inf:
+                return _profile(slower, relaxed, rows)
         if not motion.converged:
             break
     worst = np.argmax(_row_bounds(motion.course.read(motion.y)).max(axis=1))
     raise NoTimingError("jerk", motion.y.grid[worst])
 
 
-def _profile(motion: _GridSolution, relaxed: float, found: Tensor) -> JerkProfile:
-    most = float(np.abs(found).max())
-    return JerkProfile(motion.y, relaxed, most, found[..., 0].size, motion.converged)
+def _profile(motion: _GridSolution, relaxed: float, rows: Tensor) -> JerkProfile:
+    most = float(np.abs(rows).max())
+    return JerkProfile(motion.y, relaxed, most, rows[..., 0].size, motion.converged)
 
 
-def _row_bounds(found: Tensor) -> Matrix:
-    """Return the bounds (k, r) of rows read at equal distances (k, p, r).
+def _row_bounds(rows: Tensor) -> Matrix:
+    """Return bounds (k, r) of rows sampled at equal distances (k, p, r).
 
-    A parabola is greater in between by an eighth of its second difference; here by a quarter.
+    Between samples a parabola exceeds its values by at most an eighth of its second difference;
+    the bound adds a quarter.
     """
-    return np.abs(found).max(axis=1) + np.abs(np.diff(found, 2, axis=1)).max(axis=1) / 4.0
+    return np.abs(rows).max(axis=1) + np.abs(np.diff(rows, 2, axis=1)).max(axis=1) / 4.0

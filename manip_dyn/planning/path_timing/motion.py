@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 SMALL = 1e-6
 METHOD = "path_timing"
 ROUNDING = 1e-9
-"""How far outside a motion a time is taken for its end, s."""
+"""Tolerance of times outside the motion, s."""
 
 
 class PathState(NamedTuple):
-    """Where on a path a motion is: s, ds/dt and d2s/dt2."""
+    """State along the path: s, ds/dt and d2s/dt2."""
 
     s: float
     speed: float
@@ -53,7 +53,7 @@ class JointState(NamedTuple):
 
 
 class PathMotion:
-    """A motion along a path, see `planning.motion.Motion`.
+    """Motion along a path as a function of time, see `planning.plan.Motion`.
 
     Attributes:
         knots: Times at the grid points (k + 1,), s.
@@ -62,7 +62,7 @@ class PathMotion:
     def __init__(
         self, robot: Robot, path: JointPath, payload: Vector | None, grid: Vector, squares: Vector
     ):
-        """Take the grid (k + 1,) and the control points (2 k + 1,) of the squared speed."""
+        """Initialize from the grid (k + 1,) and control points (2 k + 1,) of the squared speed."""
         self._robot, self._path, self._payload = robot, path, payload
         self.grid, self.speed = grid, np.sqrt(squares[::2])
         widths = np.diff(grid)
@@ -77,34 +77,34 @@ class PathMotion:
 
     @property
     def switches(self) -> list[float]:
-        """Times at which the path's acceleration changes its sign, s."""
+        """Times at which the path acceleration changes its sign, s."""
         ends = self.begin + self.slope * np.diff(self.grid)
         signs = np.sign(np.stack([self.begin, ends], axis=1)).ravel()
-        places = np.repeat(self.knots, 2)[1:-1]
+        times = np.repeat(self.knots, 2)[1:-1]
         changes = np.flatnonzero(signs[1:] * signs[:-1] < 0.0) + 1
-        return sorted({float(places[k]) for k in changes if k < len(places)} - {self.t_final})
+        return sorted({float(times[k]) for k in changes if k < len(times)} - {self.t_final})
 
     def on_path(self, t: float) -> PathState:
-        """Return place, speed and acceleration along the path at time `t` s."""
+        """Return position, speed and acceleration along the path at time `t` s."""
         k = int(np.searchsorted(self.knots, t, side="right")) - 1
         k = min(max(k, 0), len(self.begin) - 1)
-        since = min(max(t - self.knots[k], 0.0), self.knots[k + 1] - self.knots[k])
+        elapsed = min(max(t - self.knots[k], 0.0), self.knots[k + 1] - self.knots[k])
         v, u, slope = float(self.speed[k]), float(self.begin[k]), float(self.slope[k])
-        zero, one, two = _hyperbolic_terms(slope * since * since)
-        moved = (v * one + u * since * two) * since
+        zero, one, two = _hyperbolic_terms(slope * elapsed * elapsed)
+        distance = (v * one + u * elapsed * two) * elapsed
         width = self.grid[k + 1] - self.grid[k]
-        moved = min(max(moved, ENDPOINT_OFFSET * width), (1.0 - ENDPOINT_OFFSET) * width)
+        distance = min(max(distance, ENDPOINT_OFFSET * width), (1.0 - ENDPOINT_OFFSET) * width)
         return PathState(
-            float(self.grid[k] + moved),
-            max(v * zero + (u + 0.0) * since * one, 0.0),
-            u + slope * moved,
+            float(self.grid[k] + distance),
+            max(v * zero + (u + 0.0) * elapsed * one, 0.0),
+            u + slope * distance,
         )
 
     def joints(self, t: float) -> JointState:
         """Return positions, velocities and accelerations (n,) at time `t` s."""
         s, speed, acceleration = self.on_path(t)
-        place = np.array([s])
-        q, first, second = (self._path(place, order)[0] for order in range(3))
+        position = np.array([s])
+        q, first, second = (self._path(position, order)[0] for order in range(3))
         return JointState(q, first * speed, first * acceleration + second * speed * speed)
 
     def state(self, t: float) -> tuple[Vector, Vector]:
@@ -112,47 +112,47 @@ class PathMotion:
         return self.joints(t)[:2]
 
     def effort(self, t: float) -> Vector:
-        """Return the efforts (n,) from time `t` s on, friction and payload included."""
+        """Return the efforts (n,) from time `t` s on, including friction and payload."""
         first = self._path(np.array([self.on_path(t).s]), 1)[0]
         return joint_efforts(self._robot, self._payload, self.joints(t), first)
 
     def samples(self, period: float) -> Samples:
-        """Return efforts every `period` s and from every switch on."""
+        """Return efforts every `period` s and at every switch."""
         times = {0.0, *np.arange(0.0, self.t_final, period).tolist(), *self.switches}
         return held_samples(sorted(times), self.effort)
 
 
 class JerkLimitedMotion(PathMotion):
-    """A motion along a path with a continuous acceleration."""
+    """Motion along a path with continuous acceleration."""
 
     def __init__(
-        self, robot: Robot, path: JointPath, payload: Vector | None, pieces: CubicProfile
+        self, robot: Robot, path: JointPath, payload: Vector | None, profile: CubicProfile
     ):
-        """Take s(t) in pieces."""
+        """Initialize from s(t), piecewise cubic."""
         self._robot, self._path, self._payload = robot, path, payload
-        self._pieces, self._jerk = pieces, pieces.jerk
-        self.grid, self.speed = pieces.grid, pieces.speed
-        self.knots = np.concatenate([[0.0], np.cumsum(pieces.times)])
+        self._profile, self._jerk = profile, profile.jerk
+        self.grid, self.speed = profile.grid, profile.speed
+        self.knots = np.concatenate([[0.0], np.cumsum(profile.times)])
 
     @property
     def switches(self) -> list[float]:
-        """None: efforts jump only where dry friction does."""
+        """Empty: efforts jump only with dry friction."""
         return []
 
     def on_path(self, t: float) -> PathState:
-        """Return place, speed and acceleration along the path at time `t` s."""
+        """Return position, speed and acceleration along the path at time `t` s."""
         k = int(np.searchsorted(self.knots, t, side="right")) - 1
         k = min(max(k, 0), len(self._jerk) - 1)
-        since = min(max(t - self.knots[k], 0.0), self.knots[k + 1] - self.knots[k])
-        v, u = float(self.speed[k]), float(self._pieces.acceleration[k])
+        elapsed = min(max(t - self.knots[k], 0.0), self.knots[k + 1] - self.knots[k])
+        v, u = float(self.speed[k]), float(self._profile.acceleration[k])
         j = float(self._jerk[k])
-        moved = since * (v + since * (0.5 * u + since * j / 6.0))
+        distance = elapsed * (v + elapsed * (0.5 * u + elapsed * j / 6.0))
         width = self.grid[k + 1] - self.grid[k]
-        moved = min(max(moved, ENDPOINT_OFFSET * width), (1.0 - ENDPOINT_OFFSET) * width)
+        distance = min(max(distance, ENDPOINT_OFFSET * width), (1.0 - ENDPOINT_OFFSET) * width)
         return PathState(
-            float(self.grid[k] + moved),
-            max(v + since * (u + 0.5 * since * j), 0.0),
-            u + since * j,
+            float(self.grid[k] + distance),
+            max(v + elapsed * (u + 0.5 * elapsed * j), 0.0),
+            u + elapsed * j,
         )
 
 
@@ -161,7 +161,7 @@ def joint_efforts(
 ) -> Vector:
     """Return the efforts (n,) of a motion: inverse dynamics, payload and dry friction.
 
-    At rest friction is that in the direction dq/ds, `first` (n,), in which the joints go on.
+    At rest friction acts in the direction dq/ds, `first` (n,), in which the joints start to move.
     """
     kernels, (q, v, a) = customize(robot).unchecked, joints
     if payload is None:
@@ -176,7 +176,7 @@ def joint_efforts(
 
 def stack_states(states: list[JointState]) -> tuple[Matrix, Matrix, Matrix]:
     """Return positions, velocities and accelerations (m, n) of m states."""
-    q, v, a = (np.array(each) for each in zip(*states, strict=True))
+    q, v, a = (np.array(x) for x in zip(*states, strict=True))
     return q, v, a
 
 
@@ -191,15 +191,7 @@ def _hyperbolic_terms(z: float) -> tuple[float, float, float]:
 
 
 class PathSamples(NamedTuple):
-    """A motion at times (m,), s.
-
-    Attributes:
-        time: Times (m,), s.
-        q: Positions (m, n), rad or m.
-        v: Velocities (m, n), per s.
-        a: Accelerations (m, n), per s^2.
-        effort: Efforts (m, n), N m or N.
-    """
+    """Samples of a motion at m times."""
 
     time: Vector
     q: Matrix
@@ -215,19 +207,18 @@ class PathTiming(Result):
     Attributes:
         robot: The arm.
         path: The path, ``path(s, order)``.
-        payload: What the tool carries (10,), see `Kernels`; None: nothing.
-        end_speeds: ds/dt at begin and end.
-        t_final: How long it takes, s.
-        t_relaxed: How long it would take with limits held at the grid points alone, s: what
-            keeping them in between costs is the difference.
-        motion: The motion by time; its `knots` are the times at the grid points.
-        load: Greatest share of a limit that was read, 1 at most.
-        reads: At how many places of the path, grid points and others, efforts, accelerations
-            and speeds were read.
-        status: ``solved``; ``uncertified`` where limits of jerk are kept, but a small change
-            may be faster.
-        reason: The same in words.
-        jerk_limits: Of the joints (n,), rad/s^3 or m/s^3; None: none.
+        payload: Payload of the tool (10,), see `Kernels`; None: none.
+        end_speeds: ds/dt at start and end.
+        t_final: Duration, s.
+        t_relaxed: Duration with limits at the grid points only, s. The difference is the cost of
+            satisfying them in between.
+        motion: The motion as a function of time; its `knots` are the times at the grid points.
+        load: Largest fraction of a limit at all evaluated points, at most 1.
+        reads: Number of path points at which efforts, accelerations and speeds were evaluated.
+        status: ``solved``; ``uncertified`` if jerk limits are satisfied, but a small change may be
+            faster.
+        reason: Explanation of the status.
+        jerk_limits: Jerk limits of the joints (n,), rad/s^3 or m/s^3; None: none.
     """
 
     robot: Robot = field(repr=False)
@@ -245,7 +236,7 @@ class PathTiming(Result):
 
     @property
     def success(self) -> bool:
-        """Whether there is a motion: always, as a path without one is an error."""
+        """True: a path without a timing raises an error instead."""
         return self.status in ("solved", "uncertified")
 
     def joints(self, t: float) -> JointState:
@@ -264,7 +255,7 @@ class PathTiming(Result):
         """Return the motion every `period` s and at its end.
 
         Raises:
-            ManipDynError: If that is not above 0, or gives more than ten million rows.
+            ManipDynError: If `period` is not positive, or results in more than ten million rows.
         """
         period = sampled(period, self.t_final)
         times = np.append(np.arange(0.0, self.t_final * (1.0 - 1e-9), period), self.t_final)
@@ -273,29 +264,29 @@ class PathTiming(Result):
         return PathSamples(times, q, v, a, effort)
 
     def _on_path(self, t: float) -> float:
-        """Return a time, s, that is within the motion, rounding apart."""
+        """Return a time, s, clipped to the motion within rounding."""
         time = finite("time", t, "s")
         if not -ROUNDING <= time <= self.t_final + ROUNDING:
-            asked, end = distinct_digits(time, self.t_final)
+            requested, end = distinct_digits(time, self.t_final)
             raise ManipDynError(
-                f"time is {asked} s; expected 0 to {end} s, where the motion is on "
-                "its path (its `plan` holds the arm after it)"
+                f"time must be 0 to {end} s, got {requested} s; `plan` holds the arm after the "
+                "motion."
             )
         return min(max(time, 0.0), self.t_final)
 
     @cached_property
     def plan(self) -> Plan:
-        """The motion as a plan, which a `PlanExecutor` takes; it begins and ends at rest.
+        """The motion as a plan for a `PlanExecutor`; it starts and ends at rest.
 
-        Its efforts carry the payload, which its `work_curves` leave out.
+        Its efforts include the payload, but its `work_curves` do not.
 
         Raises:
             ManipDynError: If a speed at an end is not 0.
         """
         if any(self.end_speeds):
             raise ManipDynError(
-                f"the speeds at the ends of the path are {self.end_speeds}; expected 0 for a "
-                "plan, which is from rest to rest"
+                f"end_speeds must be 0 for a plan, which starts and ends at rest, got "
+                f"{self.end_speeds}."
             )
         ends = self.path(self.path.breaks[[0, -1]], 0)
         still = np.zeros(self.robot.n)
@@ -306,8 +297,8 @@ class PathTiming(Result):
             ends[0],
             ends[1],
             self.t_final,
-            [list(switches) if each else [] for each in moving],
-            [self.t_final if each else 0.0 for each in moving],
+            [list(switches) if moves else [] for moves in moving],
+            [self.t_final if moves else 0.0 for moves in moving],
             self.motion,
             joint_efforts(self.robot, self.payload, JointState(ends[1], still, still), still),
             METHOD,

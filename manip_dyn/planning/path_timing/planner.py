@@ -60,41 +60,43 @@ def time_path(
     end_speeds: tuple[float, float] = (0.0, 0.0),
     intervals: int = DEFAULT_INTERVALS,
 ) -> PathTiming:
-    """Return the fastest motion along a joint path that keeps all limits.
+    """Return the fastest motion along a joint path within all limits.
 
-    These are the robot's limits of position, speed and effort, and those of acceleration that
-    are given. The efforts are those of inverse dynamics with gravity, damping, springs, rotors,
-    the payload, and dry friction, which changes its side where a joint turns back. They are held
-    at the grid points and between them (Pham, Pham 2018, "A new approach to time-optimal path
+    The limits are those of the robot on position, speed and effort, and `acceleration_limits` and
+    `jerk_limits`. Efforts follow from inverse dynamics with gravity, damping, springs, rotors, the
+    payload, and dry friction, which changes its sign where a joint reverses. Limits hold at the
+    grid points and between them (Pham, Pham 2018, "A new approach to time-optimal path
     parameterization based on reachability analysis", with damping and friction, a trapezoidal
-    rule, and margins; see `path_timing.speed_profile`). The time is that of
-    the fastest motion but for errors of the order of the grid's width squared. With limits of
-    jerk it is a local optimum of a problem that is not convex: no small change is faster, another
-    timing may be (see `path_timing.jerk_timing`).
+    rule, and margins; see `path_timing.speed_profile`). The duration differs from the minimum by
+    errors of the order of the grid's width squared. With jerk limits the result is a local optimum
+    of a nonconvex problem: no small change is faster, but another timing may be (see
+    `path_timing.jerk_timing`).
 
     Args:
         robot: The arm.
-        path: Waypoints (m, n), rad or m, joined by a cubic spline with continuous q''; a spline
-            of scipy with values (n,); or a path of your own, see `md.JointPath`.
-            Paths of the tool: ``md.track(robot, path).q`` are waypoints.
-        blend: Join waypoints by straight lines instead, rounded by parabolas that begin this far
-            from each, rad or m; 0: not rounded, which only waypoints on one line can do. Where
-            the next waypoint is nearer than twice that, the parabola begins in the middle:
-            `path.blends` of the result has all of these distances, and `reason` tells of it.
-        acceleration_limits: Of the joints, one or (n,), rad/s^2 or m/s^2 (inf: none); None: none.
-        jerk_limits: Of the joints, one or (n,), rad/s^3 or m/s^3 (inf: none); None: none. Rest is
-            then without acceleration, and d2q/ds2 of the path may not jump.
-        payload: What the tool carries (10,), see `Kernels`; None: nothing beyond the robot.
-        end_speeds: Speeds ds/dt at begin and end of the path. Of waypoints s is the length of the
-            path (of the lines between them, for a spline), rad or m.
-        intervals: How many intervals the grid has at least; it is refined where need be.
+        path: Waypoints (m, n), rad or m, joined by a cubic spline with continuous q''; a SciPy
+            spline with values (n,); or a path function, see `md.JointPath`. For tool paths, use
+            the waypoints ``md.track(robot, path).q``.
+        blend: Join waypoints by straight lines instead, rounded by parabolas that start this far
+            from each waypoint, rad or m. With 0 all waypoints must lie on one line. If the next
+            waypoint is closer than twice the blend, the parabola starts halfway. `path.blends` of
+            the result contains all of these distances, and `reason` reports reductions.
+        acceleration_limits: Limits of the joints, one or (n,), rad/s^2 or m/s^2 (inf: none).
+            Default: none.
+        jerk_limits: Limits of the joints, one or (n,), rad/s^3 or m/s^3 (inf: none). The
+            acceleration is then zero at rest, and d2q/ds2 of the path must be continuous.
+            Default: none.
+        payload: Payload of the tool (10,), see `Kernels`. Default: none.
+        end_speeds: Speeds ds/dt at start and end of the path. For waypoints s is the length of
+            the path (for a spline, of the polygon), rad or m.
+        intervals: Least number of intervals of the grid, which is refined where necessary.
 
     Raises:
-        ManipDynError: If an argument is bad, the path has a corner, stands still or leaves the
-            position limits, an effort does not hold the arm somewhere, or no speed keeps the
-            limits.
+        ManipDynError: If an argument is invalid, the path has a corner, stands still or exceeds
+            the position limits, an effort limit is too low to hold the arm, or no timing is
+            feasible.
     """
-    customize(robot)  # refuses what is no robot
+    customize(robot)  # raises for anything but a robot
     count = _checked_intervals("intervals", intervals)
     along = path_from(robot, path, blend)
     limits = Limits(
@@ -113,25 +115,25 @@ def time_path(
     check_friction(robot)
     breaks = with_reversals(along, along.breaks, count) if robot.has_dry_friction else along.breaks
     grid = first_grid(breaks, count)
-    places = geometry(along, grid[:-1], np.diff(grid), SAMPLE_FRACTIONS)
-    _check_size(robot, places.q)
-    check_geometry(robot, along, grid, places)
-    known = constraint_rows(robot, limits, places)
+    samples = geometry(along, grid[:-1], np.diff(grid), SAMPLE_FRACTIONS)
+    _check_size(robot, samples.q)
+    check_geometry(robot, along, grid, samples)
+    sample_rows = constraint_rows(robot, limits, samples)
     problem = PathProblem(robot, along, limits, (begin, end))
     try:
-        found = fastest_profile(problem, grid, known)
-    except NoTimingError as why:
-        told = overload_error(robot, along, limits, grid, known) or end_speed_error(
-            problem, grid, known
+        profile = fastest_profile(problem, grid, sample_rows)
+    except NoTimingError as failure:
+        error = overload_error(robot, along, limits, grid, sample_rows) or end_speed_error(
+            problem, grid, sample_rows
         )
-        raise told or infeasibility_error(robot, along, limits, (begin, end), why) from None
-    grid = found.grid
+        raise error or infeasibility_error(robot, along, limits, (begin, end), failure) from None
+    grid = profile.grid
     check_geometry(robot, along, grid, geometry(along, grid[:-1], np.diff(grid), SAMPLE_FRACTIONS))
-    motion = PathMotion(robot, along, limits.payload, grid, found.squares)
+    motion = PathMotion(robot, along, limits.payload, grid, profile.squares)
     if np.any(np.isfinite(jerk)):
         return _jerk_limited_timing(problem, jerk, motion, breaks, count)
     reason = (
-        f"the fastest of {len(grid) - 1} intervals; no limit is exceeded at {found.reads} places"
+        f"the fastest of {len(grid) - 1} intervals; no limit is exceeded at {profile.reads} points"
         f"{blend_note(along, blend)}"
     )
     return PathTiming(
@@ -140,10 +142,10 @@ def time_path(
         limits.payload,
         (begin, end),
         motion.t_final,
-        found.relaxed,
+        profile.relaxed,
         motion,
-        found.load,
-        found.reads,
+        profile.load,
+        profile.reads,
         "solved",
         reason,
     )
@@ -161,21 +163,23 @@ def _jerk_limited_timing(
     from manip_dyn.planning.path_timing.jerk_timing import jerk_limited_profile
 
     robot, path, limits, ends = problem
-    course = JerkProblem(robot, path, limits, jerk)
+    jerk_problem = JerkProblem(robot, path, limits, jerk)
     check_third_derivative(path, robot.n)
     if not isinstance(path, PiecewisePath):
         check_derivatives(path, 3)
     times = np.linspace(0.0, free.t_final, GUESS_SAMPLES + 1)
-    places = np.array([free.on_path(float(t)).s for t in times])
+    positions = np.array([free.on_path(float(t)).s for t in times])
     try:
-        found = jerk_limited_profile(course, UnlimitedMotion(ends, times, places, breaks, count))
-    except NoTimingError as why:
-        raise infeasibility_error(robot, path, limits, ends, why) from None
-    motion = JerkLimitedMotion(robot, path, limits.payload, found.pieces)
+        result = jerk_limited_profile(
+            jerk_problem, UnlimitedMotion(ends, times, positions, breaks, count)
+        )
+    except NoTimingError as failure:
+        raise infeasibility_error(robot, path, limits, ends, failure) from None
+    motion = JerkLimitedMotion(robot, path, limits.payload, result.pieces)
     reason = (
-        f"{'no small change' if found.converged else 'not shown that no small change'} of "
-        f"{len(found.pieces.times)} intervals is faster (with limits of jerk another timing may "
-        f"be); no limit is exceeded at {found.reads} places"
+        f"{'no small change' if result.converged else 'not shown that no small change'} of "
+        f"{len(result.pieces.times)} intervals is faster (with jerk limits another timing may "
+        f"be); no limit is exceeded at {result.reads} points"
     )
     return PathTiming(
         robot,
@@ -183,30 +187,30 @@ def _jerk_limited_timing(
         limits.payload,
         ends,
         motion.t_final,
-        found.relaxed,
+        result.relaxed,
         motion,
-        found.load,
-        found.reads,
-        "solved" if found.converged else "uncertified",
+        result.load,
+        result.reads,
+        "solved" if result.converged else "uncertified",
         reason,
         jerk,
     )
 
 
-def _joint_limits(robot: Robot, name: str, given: ArrayLike | None) -> Vector:
-    if given is None:
+def _joint_limits(robot: Robot, name: str, limits: ArrayLike | None) -> Vector:
+    if limits is None:
         return np.full(robot.n, np.inf)
-    array = np.asarray(given)
+    array = np.asarray(limits)
     if array.ndim == 0:
-        array = np.full(robot.n, given)
-    endless = np.isposinf(array) if array.dtype.kind == "f" else np.zeros(array.shape, bool)
-    checked = finite_vector(name, np.where(endless, 1.0, array), robot.n)
-    return np.where(endless, np.inf, checked)
+        array = np.full(robot.n, limits)
+    unlimited = np.isposinf(array) if array.dtype.kind == "f" else np.zeros(array.shape, bool)
+    checked = finite_vector(name, np.where(unlimited, 1.0, array), robot.n)
+    return np.where(unlimited, np.inf, checked)
 
 
-def _end_speeds(given: Any) -> tuple[float, float]:
-    begin, end = finite_vector("end_speeds", given, 2)
-    return not_negative("speed at the begin", begin), not_negative("speed at the end", end)
+def _end_speeds(speeds: Any) -> tuple[float, float]:
+    begin, end = finite_vector("end_speeds", speeds, 2)
+    return not_negative("speed at the start", begin), not_negative("speed at the end", end)
 
 
 def _checked_intervals(name: str, value: Any) -> int:
@@ -216,7 +220,7 @@ def _checked_intervals(name: str, value: Any) -> int:
         or value < LEAST_INTERVALS
     ):
         raise ManipDynError(
-            f"{name} is {value!r}; expected a whole number, {LEAST_INTERVALS} or more"
+            f"{name} must be a whole number of at least {LEAST_INTERVALS}, got {value!r}."
         )
     return int(value)
 
@@ -224,5 +228,6 @@ def _checked_intervals(name: str, value: Any) -> int:
 def _check_size(robot: Robot, q: Vector) -> None:
     if q.shape[2] != robot.n:
         raise ManipDynError(
-            f"path has positions of {q.shape[2]} joints; expected the {robot.n} of '{robot.name}'"
+            f"path must have positions of the {robot.n} joints of '{robot.name}', got "
+            f"{q.shape[2]}."
         )

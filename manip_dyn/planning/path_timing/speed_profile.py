@@ -15,8 +15,8 @@ friction the rows are curved: those at the near end of a step are used as they a
 far end by their tangent, which is updated until it converges.
 
 For a given x the rows leave an interval of y. Its length is concave in x where rows are linear.
-Newton's method finds its greatest root from above, in at most as many steps as there are active
-rows, so a pass takes O(k r) for k intervals with r rows. Where friction bends the rows and
+Newton's method finds its greatest root from above, with at most one step per active row, so a
+pass takes O(k r) for k intervals with r rows. Where friction bends the rows and
 Newton's method stops short of the edge, bisection continues.
 
 The passes constrain the ends of each interval. Inside, the rows are sampled and bounded by their
@@ -51,34 +51,35 @@ from manip_dyn.robot import Robot
 
 
 class NoTimingError(Exception):
-    """A search found nothing.
+    """Failure of a search for a timing; `infeasibility` converts it to a message.
 
     Attributes:
-        code: ``lost``: no speed leads on; ``still``: the motion would come to rest; ``begin``:
-            the speed at the begin is not among those that lead on; ``unlimited``: nothing limits
-            the speed; ``rough``: limits are not met between grid points; ``jerk``: nor are
-            those of jerk.
-        s: Where.
-        low: Least speed ds/dt at the begin that leads on.
-        high: Greatest one.
+        code: ``lost``: no acceleration is feasible; ``still``: the motion comes to rest;
+            ``begin``: the speed at the start is infeasible; ``unlimited``: the speed has no
+            limit; ``rough``: limits are exceeded between grid points; ``jerk``: jerk limits are
+            exceeded.
+        s: Path parameter of the failure.
+        low: Least feasible speed ds/dt at the start.
+        high: Greatest feasible speed at the start.
     """
 
     def __init__(self, code: str, s: float, low: float = 0.0, high: float = 0.0):
-        """Take what happened, where, and the speeds at the begin that lead on."""
+        """Store the failure, its path parameter, and the feasible speeds at the start."""
         super().__init__(code)
         self.code, self.s, self.low, self.high = code, float(s), float(low), float(high)
 
 
 STEPS = 60
 SCAN_POINTS = 40
+"""-"""
 SMALL = 1e-12
 NEAR, FAR, BOTH = (0, 1), (1, 2), (0, 2)
-"""Ends of a step whose rows hold, as a range."""
+"""Ends of a step with active rows, as a range."""
 
 
 @inlined
 def _friction_terms(d, f, m, x):
-    """Return damping and what friction falls by at a square x, and their derivative."""
+    """Return damping and Stribeck friction at a square x, and their derivative."""
     root = np.sqrt(x)
     left = f * np.exp(-m * m * x)
     return d * root + left, d / (2.0 * max(root, 1e-9)) - m * m * left
@@ -86,14 +87,14 @@ def _friction_terms(d, f, m, x):
 
 @compiled
 def _reachable_interval(rows, most, rough, ends, h, k, x, near, low, high, direction):
-    """Return what y a square x leaves of [`low`, `high`], and where to look next.
+    """Return the subset of [`low`, `high`] reachable from a square x, and where to search next.
 
-    `ends` are the ends whose rows hold, of interval k; h is the width of the step; `near` is
-    where the tangents at the far end touch; `direction` is the sign of the steps x may take.
+    `ends` are the ends of interval k with active rows; h is the width of the step; `near` is the
+    point of tangency at the far end; `direction` is the sign of the steps of x.
 
     Returns:
-        Ends of the interval of y; the step of x by which it will not be empty, 0 where it is
-        not; whether there is no such step.
+        Ends of the interval of y; the step of x to a nonempty interval, 0 if it is nonempty; and
+        whether there is no such step.
     """
     a, c, d, f, m, b = rows
     last = a.shape[1] - 1
@@ -101,35 +102,35 @@ def _reachable_interval(rows, most, rough, ends, h, k, x, near, low, high, direc
     step, dead = 0.0, False
     scale, per_width = x + high, 0.5 / h
     for end in range(ends[0], ends[1]):
-        place = 0 if end == 0 else last
+        index = 0 if end == 0 else last
         for r in range(a.shape[2]):
-            drive, square = a[k, place, r] * per_width, c[k, place, r]
-            rest, slope, by_y = b[k, place, r] - drive * x, -drive, drive
+            drive, square = a[k, index, r] * per_width, c[k, index, r]
+            offset, slope, by_y = b[k, index, r] - drive * x, -drive, drive
             if end == 0:
-                rest += square * x
+                offset += square * x
                 slope += square
                 if rough:
                     bend, more = _friction_terms(d[k, 0, r], f[k, 0, r], m[k, 0, r], x)
-                    rest += bend
+                    offset += bend
                     slope += more
             else:
                 by_y += square
                 if rough and near > 0.0:
                     bend, more = _friction_terms(d[k, last, r], f[k, last, r], m[k, last, r], near)
-                    rest += bend - more * near
+                    offset += bend - more * near
                     by_y += more
             top = most[k, r]
             if abs(by_y) * scale < SMALL:
-                lack = abs(rest) - top
+                lack = abs(offset) - top
                 if lack > SMALL:
-                    turn = slope if rest > 0.0 else -slope
-                    if turn * direction >= 0.0:
+                    trend = slope if offset > 0.0 else -slope
+                    if trend * direction >= 0.0:
                         dead = True
                     else:
-                        step = direction * max(abs(step), lack / abs(turn))
+                        step = direction * max(abs(step), lack / abs(trend))
                 continue
             by_rest = 1.0 / by_y
-            above, below = (top - rest) * by_rest, (-top - rest) * by_rest
+            above, below = (top - offset) * by_rest, (-top - offset) * by_rest
             if by_y < 0.0:
                 above, below = below, above
             if above < high:
@@ -138,20 +139,20 @@ def _reachable_interval(rows, most, rough, ends, h, k, x, near, low, high, direc
                 low, low_slope = below, -slope * by_rest
     gap = high - low
     if gap < -SMALL * (x + min(abs(low), abs(high))):
-        turn = high_slope - low_slope
-        if turn * direction <= 0.0:
+        trend = high_slope - low_slope
+        if trend * direction <= 0.0:
             dead = True
         else:
-            step = direction * max(abs(step), -gap / abs(turn))
+            step = direction * max(abs(step), -gap / abs(trend))
     return low, high, step, dead
 
 
 @compiled
 def _controllable_bound(rows, most, rough, ends, h, k, start, stop, low, high):
-    """Return the first square x from `start` on towards `stop` that leaves some y; -1: none."""
+    """Return the first square x from `start` to `stop` with a nonempty interval of y, or -1."""
     direction = 1.0 if stop > start else -1.0
     x, outside, far = start, start, start
-    found, dead = False, False
+    feasible, dead = False, False
     for _ in range(STEPS):
         _, _, step, dead = _reachable_interval(
             rows, most, rough, ends, h, k, x, high, low, high, direction
@@ -160,9 +161,9 @@ def _controllable_bound(rows, most, rough, ends, h, k, start, stop, low, high):
             break
         if step == 0.0:
             if direction > 0.0 or x > 1e-3 * far:
-                found = True
+                feasible = True
                 break
-            # What was left of a far larger number has lost its digits: once more from near.
+            # Cancellation from a much larger number: restart close to the result.
             x *= 2.0
             far = outside = x
             continue
@@ -173,24 +174,24 @@ def _controllable_bound(rows, most, rough, ends, h, k, start, stop, low, high):
         if (x - stop) * direction > SMALL * (abs(start) + abs(stop)):
             break
         if abs(step) <= 1e-14 * x:
-            found = True
+            feasible = True
             break
-    if not rough or (found and x == start):
-        return min(max(x, 0.0), max(start, stop)) if found else -1.0
-    if not found:
+    if not rough or (feasible and x == start):
+        return min(max(x, 0.0), max(start, stop)) if feasible else -1.0
+    if not feasible:
         for j in range(SCAN_POINTS + 1):
-            part = j / SCAN_POINTS
-            # Squares of equidistant speeds from the start on.
-            root = (1.0 - part) * np.sqrt(start) + part * np.sqrt(stop)
+            fraction = j / SCAN_POINTS
+            # Squares of equidistant speeds.
+            root = (1.0 - fraction) * np.sqrt(start) + fraction * np.sqrt(stop)
             x = root * root
             _, _, step, dead = _reachable_interval(
                 rows, most, rough, ends, h, k, x, high, low, high, direction
             )
             if step == 0.0 and not dead:
-                found = True
+                feasible = True
                 break
             outside = x
-        if not found:
+        if not feasible:
             return -1.0
     inside = min(max(x, 0.0), max(start, stop))
     for _ in range(50):
@@ -209,13 +210,14 @@ def _controllable_bound(rows, most, rough, ends, h, k, start, stop, low, high):
 
 @inlined
 def _controllable_interval(rows, most, rough, ends, h, k, fastest, low, high):
-    """Return the least and the greatest square that lead into [`low`, `high`]; -1: none.
+    """Return the least and the greatest square that lead into [`low`, `high`], or -1.
 
-    Beyond the speed limit, in the middle for steps from there, nothing is looked for.
+    Squares beyond the speed limit are not searched; for steps from the middle, the limit is that
+    of the middle.
     """
     speed = most.shape[1] - 1
-    place = rows.c.shape[1] // 2 if ends == FAR else 0
-    fastest = min(fastest, most[k, speed] / rows.c[k, place, speed])
+    index = rows.c.shape[1] // 2 if ends == FAR else 0
+    fastest = min(fastest, most[k, speed] / rows.c[k, index, speed])
     top = _controllable_bound(rows, most, rough, ends, h, k, fastest, 0.0, low, high)
     if top <= 0.0:
         return top, top
@@ -225,20 +227,20 @@ def _controllable_interval(rows, most, rough, ends, h, k, fastest, low, high):
 
 @compiled
 def backward_pass(rows, most, rough, stiff, widths, end, fastest, out):
-    """Write the squares (2 k + 1, 2), from and to, from which the rest of the path can be done.
+    """Write the controllable sets (2 k + 1, 2): least and greatest squares at each point.
 
     Args:
-        rows: Of the intervals, see `ConstraintRows`; the last one is the speed.
-        most: Their limits (k, r), 1 less margins.
-        rough: Whether there is damping, or friction that falls.
+        rows: Rows of the intervals, see `ConstraintRows`; the last one is the speed.
+        most: Limits of the rows (k, r), 1 minus margins.
+        rough: Whether there is viscous damping or Stribeck friction.
         stiff: Whether u is constant in an interval (k,).
-        widths: Of the intervals (k,).
+        widths: Widths of the intervals (k,).
         end: Square of the speed at the end.
-        fastest: A square beyond which nothing is looked for.
-        out: The squares x, z, x, .., x; none for z of stiff intervals.
+        fastest: Upper bound of all squares.
+        out: The sets of x, z, x, .., x; sets of z in stiff intervals are not written.
 
     Returns:
-        -1; where there are none, the interval in which.
+        -1, or the first interval with an empty set.
     """
     last = widths.shape[0]
     out[2 * last, 0] = out[2 * last, 1] = end
@@ -261,7 +263,7 @@ def backward_pass(rows, most, rough, stiff, widths, end, fastest, out):
 
 @inlined
 def _greatest_reachable(rows, most, rough, ends, h, k, x, low, high):
-    """Return the greatest square in [`low`, `high`] that is reached from x."""
+    """Return the greatest square in [`low`, `high`] that is reachable from x."""
     near, y = high, high
     for _ in range(8 if rough else 1):
         below, above, _, _ = _reachable_interval(
@@ -277,10 +279,10 @@ def _greatest_reachable(rows, most, rough, ends, h, k, x, low, high):
 
 @compiled
 def forward_pass(rows, most, rough, stiff, widths, begin, reach, out):
-    """Write the greatest squares (2 k + 1,) within `reach` that begin with `begin`.
+    """Write the greatest squares (2 k + 1,) within `reach` that start with `begin`.
 
     Returns:
-        -1; where the path would stand still, the interval.
+        -1, or the interval in which the path would stand still.
     """
     out[0] = begin
     for k in range(widths.shape[0]):
@@ -301,42 +303,42 @@ def forward_pass(rows, most, rough, stiff, widths, begin, reach, out):
 
 
 COARSE_LOSS = 1e-3
-"""Share of a limit that an interval may lose by what happens inside, before it is halved."""
+"""Intervals that lose a larger fraction of a limit to rows inside are halved."""
 IDLE = 0.99
-"""An interval where no limit is used to this share could be done faster on a finer grid,"""
+"""Intervals that use no limit to this fraction are divided,"""
 BRIEF = 3e-4
-"""unless it takes only this share of the motion."""
+"""unless they take less than this fraction of the motion."""
 SUBDIVISIONS = 8
-"""Into which idle intervals are divided."""
+"""Number of intervals that replace an idle one."""
 REFINEMENTS = 2
 END_REFINEMENTS = 3
-"""How often the first and the last interval are, where damping rises from rest."""
+"""Refinements of the first and the last interval, since damping rises steeply from rest."""
 STEEP = 1.0
-"""Change of speed, in Stribeck's velocities, over an interval that is divided, below"""
+"""Intervals with a larger change of speed, in Stribeck velocities, are divided below"""
 STEEP_RANGE = 3.0
-"""where friction has fallen."""
+"""this speed, in Stribeck velocities. Above it friction is nearly constant."""
 MARGIN = 1e-7
-"""Share of every limit that is left for rounding."""
+"""Fraction of every limit that is reserved for rounding."""
 TIGHTENINGS = 40
 GROWTH = 1.2
-"""By which margins grow faster, round after round."""
+"""Growth factor of the margins per pass."""
 CHECK_FRACTIONS = np.array([0.07, 0.37, 0.63, 0.93])
-"""Places at which the result is read once more."""
+"""Additional points at which the result is checked."""
 END_FRACTIONS = np.linspace(0.0, 1.0, 33) ** 2
-"""Roots of shares of the first interval, from rest: dense where damping rises."""
+"""Roots of fractions of the first interval from rest: dense where damping rises steeply."""
 SPEED_BOUND = 1e12
-"""Square of a speed that no path reaches, in lengths of the path, 1/s^2."""
+"""Square of a speed beyond any path, in path lengths, 1/s^2."""
 
 
 class Profile(NamedTuple):
-    """Squares of speed on a grid.
+    """Squared speeds on a grid.
 
     Attributes:
         grid: Parameters s (k + 1,).
         squares: Control points (2 k + 1,) of the squared speed.
-        relaxed: How long the motion would take with the limits held at grid points alone, s.
-        load: Greatest share of a limit that was read, between grid points and at them.
-        reads: At how many places.
+        relaxed: Duration with limits at grid points only, s.
+        load: Largest fraction of a limit at all evaluated points.
+        reads: Number of evaluated points.
     """
 
     grid: Vector
@@ -347,7 +349,7 @@ class Profile(NamedTuple):
 
 
 class PathProblem(NamedTuple):
-    """An arm on a path: its limits, and the path's speeds at both ends."""
+    """Arm on a path: its limits, and the path speeds at both ends."""
 
     robot: Robot
     path: JointPath
@@ -355,31 +357,31 @@ class PathProblem(NamedTuple):
     ends: tuple[float, float]
 
     def rows(
-        self, begins: Vector, widths: Vector, shares: Vector = SAMPLE_FRACTIONS
+        self, begins: Vector, widths: Vector, fractions: Vector = SAMPLE_FRACTIONS
     ) -> ConstraintRows:
-        """Return the rows of intervals (k,)."""
+        """Return the rows of intervals (k,) at fractions (p,)."""
         return constraint_rows(
-            self.robot, self.limits, geometry(self.path, begins, widths, shares)
+            self.robot, self.limits, geometry(self.path, begins, widths, fractions)
         )
 
 
-def fastest_profile(problem: PathProblem, grid: Vector, known: ConstraintRows) -> Profile:
-    """Return the fastest profile on a grid, whose rows are known, or on a finer one.
+def fastest_profile(problem: PathProblem, grid: Vector, rows: ConstraintRows) -> Profile:
+    """Return the fastest profile on a grid with its rows, or on a refinement of it.
 
     Raises:
         NoTimingError: If there is none.
     """
-    passes = _Passes(problem, grid, known)
-    for _ in range(END_REFINEMENTS if known.rough else 0):
+    passes = _Passes(problem, grid, rows)
+    for _ in range(END_REFINEMENTS if rows.rough else 0):
         ends = np.ones(len(passes.widths), dtype=int)
         ends[[0, -1]] = SUBDIVISIONS
         passes = passes.refined(ends)
     passes.run()
     for _ in range(REFINEMENTS):
-        parts = passes.parts()
-        if np.all(parts == 1):
+        counts = passes.parts()
+        if np.all(counts == 1):
             break
-        passes = passes.refined(parts)
+        passes = passes.refined(counts)
         passes.run()
     relaxed = float(interval_durations(passes.widths, passes.squares).sum())
     reads, load = passes.tighten()
@@ -387,7 +389,7 @@ def fastest_profile(problem: PathProblem, grid: Vector, known: ConstraintRows) -
 
 
 def stiff_intervals(rows: ConstraintRows, widths: Vector) -> Vector:
-    """Return in which intervals (k,) a row depends too little on u for the trapezoidal rule."""
+    """Return whether rows depend too little on u for the trapezoidal rule, per interval (k,)."""
     a, c = rows.a[:, [0, -1], :-1], rows.c[:, [0, -1], :-1]
     weak = np.any(2.0 * widths[:, None, None] * np.abs(c) > np.abs(a), axis=(1, 2))
     stiff = weak | np.any(a[:, 0] * a[:, 1] < 0.0, axis=1)
@@ -397,31 +399,31 @@ def stiff_intervals(rows: ConstraintRows, widths: Vector) -> Vector:
 
 
 class _Passes:
-    """Passes over one grid, and the margins that they leave."""
+    """Backward and forward pass on one grid, and the margins of its limits."""
 
     squares: Vector
 
-    def __init__(self, problem: PathProblem, grid: Vector, known: ConstraintRows):
-        """Take the grid (k + 1,) and its rows."""
-        self._problem, self._rows, self._rough = problem, known, known.rough
+    def __init__(self, problem: PathProblem, grid: Vector, rows: ConstraintRows):
+        """Store the grid (k + 1,) and its rows."""
+        self._problem, self._rows, self._rough = problem, rows, rows.rough
         self.grid, self.widths = grid, np.diff(grid)
-        self._stiff = stiff_intervals(known, self.widths)
-        self._margins = np.full((len(self.widths), known.a.shape[2]), MARGIN)
+        self._stiff = stiff_intervals(rows, self.widths)
+        self._margins = np.full((len(self.widths), rows.a.shape[2]), MARGIN)
         self._ends: dict[int, ConstraintRows] = {}
         self._reach = np.zeros((2 * len(grid) - 1, 2))
 
-    def refined(self, parts: Counts) -> _Passes:
-        """Return the passes over a grid with intervals divided into parts (k,)."""
-        grid, fresh = split_intervals(self.grid, parts), np.repeat(parts > 1, parts)
-        taken = ConstraintRows(*(np.repeat(each, parts, axis=0) for each in self._rows))
-        made = self._problem.rows(grid[:-1][fresh], np.diff(grid)[fresh])
-        for each, new in zip(taken, made, strict=True):
-            each[fresh] = new
-        return _Passes(self._problem, grid, taken)
+    def refined(self, counts: Counts) -> _Passes:
+        """Return passes on a grid with each interval divided into `counts` (k,) ones."""
+        grid, fresh = split_intervals(self.grid, counts), np.repeat(counts > 1, counts)
+        rows = ConstraintRows(*(np.repeat(x, counts, axis=0) for x in self._rows))
+        new_rows = self._problem.rows(grid[:-1][fresh], np.diff(grid)[fresh])
+        for values, new in zip(rows, new_rows, strict=True):
+            values[fresh] = new
+        return _Passes(self._problem, grid, rows)
 
     def run(self) -> None:
         """Run both passes."""
-        begin, end = (each * each for each in self._problem.ends)
+        begin, end = (speed * speed for speed in self._problem.ends)
         fastest = SPEED_BOUND * (self.grid[-1] - self.grid[0]) ** 2
         most = 1.0 - self._margins
         shared = self._rows, most, self._rough, self._stiff, self.widths
@@ -439,7 +441,7 @@ class _Passes:
             raise NoTimingError("still", self.grid[still])
 
     def parts(self) -> Counts:
-        """Return into how many parts each interval (k,) should be divided."""
+        """Return into how many intervals each interval (k,) should be divided."""
         beyond, used = self._loads(self._rows, SAMPLE_FRACTIONS, True)
         times = interval_durations(self.widths, self.squares)
         idle = (used < IDLE) & (times > BRIEF * times.sum())
@@ -448,52 +450,59 @@ class _Passes:
         return np.where(idle, SUBDIVISIONS, np.where(np.any(beyond > COARSE_LOSS, axis=1), 2, 1))
 
     def _friction_falls(self) -> Vector:
-        """Return in which intervals (k,) friction changes too fast to be read well."""
+        """Return whether friction changes too fast for the grid, per interval (k,)."""
         speed = np.sqrt(self.squares[::2])
-        found = self._rows.m[:, [0, -1]] * np.stack([speed[:-1], speed[1:]], axis=1)[..., None]
-        near = (found[:, 0] * found[:, 1] < 0.0) | (np.abs(found).min(axis=1) < STEEP_RANGE)
-        steep = near & (np.abs(found[:, 1] - found[:, 0]) > STEEP)
+        velocities = (
+            self._rows.m[:, [0, -1]] * np.stack([speed[:-1], speed[1:]], axis=1)[..., None]
+        )
+        near = (velocities[:, 0] * velocities[:, 1] < 0.0) | (
+            np.abs(velocities).min(axis=1) < STEEP_RANGE
+        )
+        steep = near & (np.abs(velocities[:, 1] - velocities[:, 0]) > STEEP)
         return np.any(steep & (self._rows.f[:, 0] != 0.0), axis=1)
 
     def tighten(self) -> tuple[int, float]:
-        """Run the passes with margins until all holds inside, too.
+        """Repeat the passes with growing margins until all rows satisfy their limits inside.
 
         Returns:
-            At how many places that was read, and the greatest share of a limit.
+            Number of evaluated points, and the largest fraction of a limit.
         """
-        others = self._problem.rows(self.grid[:-1], self.widths, CHECK_FRACTIONS)
+        check_rows = self._problem.rows(self.grid[:-1], self.widths, CHECK_FRACTIONS)
         for count in range(TIGHTENINGS):
             bound, _ = self._loads(self._rows, SAMPLE_FRACTIONS, True)
-            read, _ = self._loads(others, CHECK_FRACTIONS, False)
-            beyond = np.maximum(bound, read)
+            values, _ = self._loads(check_rows, CHECK_FRACTIONS, False)
+            beyond = np.maximum(bound, values)
             if self._rough:
                 self._at_rest(beyond)
             if not np.any(beyond > 0.0):
                 reads = len(self.widths) * (len(SAMPLE_FRACTIONS) + len(CHECK_FRACTIONS))
                 at_places, _ = self._loads(self._rows, SAMPLE_FRACTIONS, False)
-                return reads, 1.0 + float(max(at_places.max(), read.max()))
-            # Where a margin holds back one end of an interval alone, it takes more than what is
-            # missing.
+                return reads, 1.0 + float(max(at_places.max(), values.max()))
+            # If a margin acts on one end of an interval only, the excess alone is too little.
             step = 1.02 * GROWTH**count * beyond + MARGIN
             self._margins += np.where(beyond > 0.0, step, 0.0)
             self.run()
         raise NoTimingError("rough", self.grid[np.argmax(beyond.max(axis=1))])
 
     def _at_rest(self, beyond: Matrix) -> None:
-        """Raise what rows come to (k, r) where damping rises with the root of s."""
-        for k, shares in ((0, END_FRACTIONS**2), (-1, (1.0 - (1.0 - END_FRACTIONS) ** 2))):
+        """Raise the row values (k, r) of end intervals, where damping rises with the root of s."""
+        for k, fractions in ((0, END_FRACTIONS**2), (-1, (1.0 - (1.0 - END_FRACTIONS) ** 2))):
             if self.squares[k] > 0.0:
                 continue
             if k not in self._ends:
                 begin, width = self.grid[:-1][k], self.widths[k]
-                self._ends[k] = self._problem.rows(np.array([begin]), np.array([width]), shares)
+                self._ends[k] = self._problem.rows(np.array([begin]), np.array([width]), fractions)
             here = self.squares[:3] if k == 0 else self.squares[-3:]
-            found, used = np.empty((1, beyond.shape[1])), np.empty(1)
+            values, used = np.empty((1, beyond.shape[1])), np.empty(1)
             width = self.widths[[k]]
-            evaluate_rows(self._ends[k], True, width, here, shares, True, found, used)
-            beyond[k] = np.maximum(beyond[k], found[0])
+            evaluate_rows(self._ends[k], True, width, here, fractions, True, values, used)
+            beyond[k] = np.maximum(beyond[k], values[0])
 
-    def _loads(self, rows: ConstraintRows, shares: Vector, bulges: bool) -> tuple[Matrix, Vector]:
+    def _loads(
+        self, rows: ConstraintRows, fractions: Vector, bulges: bool
+    ) -> tuple[Matrix, Vector]:
         beyond, used = np.empty_like(self._margins), np.empty_like(self.widths)
-        evaluate_rows(rows, self._rough, self.widths, self.squares, shares, bulges, beyond, used)
+        evaluate_rows(
+            rows, self._rough, self.widths, self.squares, fractions, bulges, beyond, used
+        )
         return beyond, used

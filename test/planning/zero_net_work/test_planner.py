@@ -119,8 +119,16 @@ def test_the_extension_is_held_by_the_effort_of_eq_5_70():
 @pytest.mark.parametrize(
     ("q0", "qf", "words"),
     [
-        ([0.0, 0.0], [4.0, 0.0], "goal of joint 'shoulder' is 4 rad"),
-        ([-4.0, 0.0], [1.0, 0.0], "start of joint 'shoulder' is -4 rad"),
+        (
+            [0.0, 0.0],
+            [4.0, 0.0],
+            "goal of joint 'shoulder' must be from -3.14159 to 3.14159 rad, got 4 rad",
+        ),
+        (
+            [-4.0, 0.0],
+            [1.0, 0.0],
+            "start of joint 'shoulder' must be from -3.14159 to 3.14159 rad, got -4 rad",
+        ),
         ([0.0, 0.0], [np.nan, 0.0], "goal is [nan, 0.0]"),
         ([np.inf, 0.0], [0.0, 0.0], "start is [inf, 0.0]"),
         ([0.0, 0.0], [1.0], "goal has shape (1,)"),
@@ -137,7 +145,10 @@ def test_bad_arguments_are_refused(q0, qf, words):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (('effort="50"', 'effort="0"'), "'shoulder' has the effort limit 0"),
+        (
+            ('effort="50"', 'effort="0"'),
+            "effort limit of joint 'shoulder' must be finite and above 0",
+        ),
         (('effort="20"', 'effort="1e-3"'), "'elbow' needs the effort"),
         (('effort="50"', 'effort="5"'), "'shoulder' needs the effort"),
     ],
