@@ -1,9 +1,9 @@
-"""Processes that need not load numba first: copies of one that has loaded what is not ours.
+"""Processes for tests: forks of a server that has loaded the dependencies of this package.
 
-A process that a test starts spends a second or two on loading numpy, numba, pinocchio and rclpy.
-Here a server (`fresh_server`) loads them once. Each process is a fork of it that runs a program as
-Python's command line says, in a folder, with an environment and files of its own, and loads this
-package anew; so does each that it starts in turn.
+A new process spends a second or two on importing numpy, numba, pinocchio and rclpy. The server
+(`fresh_server`) imports them once. Each process is a fork of it, with its working directory,
+environment and files, which imports this package and runs a program like the command line of
+Python. Processes that it starts are forks as well.
 """
 
 from __future__ import annotations
@@ -21,29 +21,34 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 SERVER = Path(__file__).with_name("fresh_server.py")
-MOST = 1 << 20
-"""Bytes of an order."""
+MAX_REQUEST = 1 << 20
+"""Largest size of a request, bytes."""
 _real = subprocess.Popen
 _addresses: list[str] = []
-"""Where the server listens, once it is known."""
+"""Address of the server after its start."""
 NODES = "_nodes"
-"""What stands behind it in the address of the server for nodes."""
+"""Suffix of the address of the server for nodes."""
 ENVIRONMENT = {**os.environ}
-"""What the servers begin with."""
+"""Environment of the servers."""
 PROGRAMS = ("manip_dyn.ros.start", "manip_dyn.ros.planner.planning_process.worker")
-"""What nodes are started by."""
+"""Modules that run nodes."""
 
 
 class Popen(_real):
-    """What `subprocess.Popen` is, for a program in Python; anything else it starts as ever."""
+    """Replacement of `subprocess.Popen` that forks the server for Python programs."""
 
     _forked = _node = False
 
     def _execute_child(self, args, executable, preexec_fn, close_fds, pass_fds, cwd, env, *rest):
         """Start the program in a fork of the server."""
-        pipes, own = rest[3:9], rest[10:]
-        usual = close_fds and not (executable or preexec_fn or rest[2] or any(map(_is_set, own)))
-        if not usual or isinstance(args, (str, bytes)) or args[0] != sys.executable:
+        pipes, user_options = rest[3:9], rest[10:]
+        is_special = executable or preexec_fn or rest[2] or any(map(_is_set, user_options))
+        if (
+            not close_fds
+            or is_special
+            or isinstance(args, (str, bytes))
+            or args[0] != sys.executable
+        ):
             super()._execute_child(
                 args, executable, preexec_fn, close_fds, pass_fds, cwd, env, *rest
             )
@@ -51,10 +56,10 @@ class Popen(_real):
         p2cread, _, _, c2pwrite, _, errwrite = pipes
         ends = {0: p2cread, 1: c2pwrite, 2: errwrite}
         files = {k: k if end == -1 else end for k, end in ends.items()} | {k: k for k in pass_fds}
-        arguments = [os.fsdecode(each) for each in args[1:]]
+        arguments = [os.fsdecode(word) for word in args[1:]]
         environment = {**(os.environ if env is None else env)}
         self._node = cwd is None and _is_node(arguments, environment)
-        self.pid = _ask(
+        self.pid = _request(
             self._node,
             *files.values(),
             arguments=arguments,
@@ -66,17 +71,17 @@ class Popen(_real):
         self._close_pipe_fds(*pipes)
 
     def _try_wait(self, wait_flags):
-        """Return the process's number and status if it ended, or (0, 0)."""
+        """Return PID and status of an ended process, or (0, 0)."""
         if not self._forked:
             return super()._try_wait(wait_flags)
         if not wait_flags & os.WNOHANG:
             end = os.pidfd_open(self.pid)
             select.select([end], [], [])
             os.close(end)
-        return _ask(self._node, pid=self.pid)
+        return _request(self._node, pid=self.pid)
 
     def _internal_poll(self, *arguments, **options):
-        """Return the exit code if it ended."""
+        """Return the exit code of an ended process."""
         if not self._forked:
             return super()._internal_poll(*arguments, **options)
         if self.returncode is None and self._waitpid_lock.acquire(False):
@@ -90,13 +95,13 @@ class Popen(_real):
 
 
 def _is_node(arguments: list[str], environment: Mapping[str, str]) -> bool:
-    """Return whether a program is a node, of modules that are as those that are loaded."""
-    known = any(arguments[:2] == ["-m", program] for program in PROGRAMS)
-    return known and _seen_by_modules(environment) == _seen_by_modules(ENVIRONMENT)
+    """Return whether a program is a node that can use the modules loaded by the server."""
+    is_program = any(arguments[:2] == ["-m", program] for program in PROGRAMS)
+    return is_program and _import_variables(environment) == _import_variables(ENVIRONMENT)
 
 
-def _seen_by_modules(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that modules may depend on when they are loaded."""
+def _import_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that modules may read at import."""
     prefixes = ("MANIP_DYN_", "NUMBA_", "PYTHON", "XDG_")
     return {name: value for name, value in environment.items() if name.startswith(prefixes)}
 
@@ -106,7 +111,7 @@ def _is_set(option: Any) -> bool:
 
 
 class Ended(NamedTuple):
-    """How a process ended: its exit code, and what it printed."""
+    """Exit code and output of a process."""
 
     returncode: int
     stdout: str
@@ -114,10 +119,10 @@ class Ended(NamedTuple):
 
 
 class Fresh:
-    """A process that runs a script."""
+    """A new process that runs a script."""
 
     def __init__(self, script: str, *arguments: object, cwd: object = None, **environment: str):
-        """Start it with arguments, and an environment that differs in these variables."""
+        """Start the process with arguments and additional environment variables."""
         self._folder = tempfile.TemporaryDirectory()
         out, err = (self._file(name).open("w") for name in ("out", "err"))
         with out, err:
@@ -133,7 +138,7 @@ class Fresh:
         self.poll, self.kill = self._process.poll, self._process.kill
 
     def wait(self) -> Ended:
-        """Return how it ended."""
+        """Wait for the process and return its result."""
         code = self._process.wait()
         out, err = (self._file(name).read_text() for name in ("out", "err"))
         self._folder.cleanup()
@@ -144,14 +149,14 @@ class Fresh:
 
 
 def output_of(script: str, *arguments: object, cwd: object = None, **environment: str) -> str:
-    """Return what a script prints in a fresh process; fail with its errors."""
+    """Return the output of a script in a new process; fail with its errors."""
     ended = Fresh(script, *arguments, cwd=cwd, **environment).wait()
     assert ended.returncode == 0, ended.stderr
     return ended.stdout
 
 
 def _address() -> str:
-    """Return where the server listens; the first call starts it, it ends with this process."""
+    """Return the address of the server, which the first call starts."""
     if not _addresses:
         pipe = subprocess.PIPE
         server = _real(
@@ -163,8 +168,8 @@ def _address() -> str:
     return _addresses[0]
 
 
-def _ask(node: bool, *files: int, **order: object) -> Any:
+def _request(node: bool, *files: int, **request: object) -> Any:
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
         connection.connect(_address() + (NODES if node else ""))
-        socket.send_fds(connection, [json.dumps(order).encode()], files)
-        return json.loads(connection.recv(MOST))
+        socket.send_fds(connection, [json.dumps(request).encode()], files)
+        return json.loads(connection.recv(MAX_REQUEST))

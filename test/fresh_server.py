@@ -1,6 +1,7 @@
-"""The servers of `fresh`: one loads what is not ours, once, and forks for each program to be run.
+"""Servers of `fresh`: processes that import the dependencies once and fork for each program.
 
-The one for nodes is a fork of it, too, when the first is asked for; it loads the modules of nodes.
+The server for nodes is a fork of the first server that also imports the modules of the nodes. It
+starts with the first node.
 """
 
 from __future__ import annotations
@@ -24,31 +25,31 @@ from typing import NoReturn
 
 import fresh
 
-OTHERS = (
+DEPENDENCIES = (
     *("lark", "scipy.interpolate", "scipy.optimize", "scipy.spatial.transform", "yaml"),
     *("rclpy.action", "rclpy.executors", "rclpy.type_description_service"),
     *("diagnostic_msgs.msg", "geometry_msgs.msg", "nav_msgs.msg", "rosgraph_msgs.msg"),
     *("sensor_msgs.msg", "std_msgs.msg", "std_srvs.srv", "trajectory_msgs.msg"),
     "visualization_msgs.msg",
 )
-"""What most processes load besides numba, pinocchio and this package, where it is installed."""
+"""Modules that most processes import in addition to numba and pinocchio, if installed."""
 NODES = (
     *("simulator", "bang_bang_planner", "clik_tracker", "monitor"),
     *("mechanism", "mechanism_monitor"),
 )
-"""Nodes that are started often."""
+"""Nodes that tests start often."""
 OWNED = "--owned"
-"""What nodes are told that a demo has started."""
-_own, *_others = sys.path
+"""Argument of nodes that a demo has started."""
+_test_folder, *_python_path = sys.path
 
 
 def _load() -> None:
-    """Load what processes need, but for this package."""
+    """Import the dependencies of this package."""
     import numba
     import pinocchio  # noqa: F401
 
-    numba.njit(lambda x: x + 1.0)(1.0)  # loads what compiling takes
-    for name in OTHERS:
+    numba.njit(lambda x: x + 1.0)(1.0)  # imports the compiler
+    for name in DEPENDENCIES:
         with suppress(ImportError):
             import_module(name)
     gc.freeze()
@@ -78,7 +79,7 @@ def _main() -> None:
 
 
 def _serve(listener: socket.socket, for_nodes: socket.socket | None = None) -> None:
-    """Run programs, until standard input ends; for nodes, by a server of their own."""
+    """Run programs until standard input ends; a second server runs the nodes."""
     while True:
         awaited = [sys.stdin, listener, *([for_nodes] if for_nodes else [])]
         ready = select.select(awaited, [], [])[0]
@@ -96,51 +97,51 @@ def _serve(listener: socket.socket, for_nodes: socket.socket | None = None) -> N
             continue
         connection, _ = listener.accept()
         with connection:
-            data, files, *_ = socket.recv_fds(connection, fresh.MOST, 100)
-            order = json.loads(data)
-            answer = _ended(order["pid"]) if "pid" in order else os.fork()
+            data, files, *_ = socket.recv_fds(connection, fresh.MAX_REQUEST, 100)
+            request = json.loads(data)
+            answer = _ended(request["pid"]) if "pid" in request else os.fork()
             if answer:
                 connection.send(json.dumps(answer).encode())
-        for each in files if answer else ():
-            os.close(each)
+        for file in files if answer else ():
+            os.close(file)
         if not answer:
             listener.close()
             if for_nodes is not None:
                 for_nodes.close()
             code = 0
             try:
-                _become(files, **order)
+                _run_program(files, **request)
             except SystemExit as end:
                 if not isinstance(end.code, int | None):
                     raise
                 code = end.code or 0
-            if "manip_dyn.ros" not in sys.modules or OWNED in order["arguments"]:
+            if "manip_dyn.ros" not in sys.modules or OWNED in request["arguments"]:
                 _end(code)
             sys.exit(code)
 
 
 def _ended(pid: int) -> tuple[int, int]:
-    """Return a process's number and status if it ended, or (0, 0)."""
+    """Return PID and status of an ended process, or (0, 0)."""
     try:
         return os.waitpid(pid, os.WNOHANG)
-    except ChildProcessError:  # another thread of who asks was told
+    except ChildProcessError:  # another thread of the client has its status
         return pid, 0
 
 
-def _become(
+def _run_program(
     files: list[int],
     arguments: list[str],
     cwd: str,
     environment: dict[str, str],
     numbers: list[int],
 ) -> None:
-    """Run a program as the main one; what it raises ends this process as it would any."""
-    above = [fcntl.fcntl(each, fcntl.F_DUPFD_CLOEXEC, 200) for each in files]
-    for each in files:
-        os.close(each)
-    for each, number in zip(above, numbers, strict=True):
-        os.dup2(each, number)
-        os.close(each)
+    """Run a program as the main program; its exceptions end this process."""
+    copies = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, 200) for file in files]
+    for file in files:
+        os.close(file)
+    for copy, number in zip(copies, numbers, strict=True):
+        os.dup2(copy, number)
+        os.close(copy)
     os.chdir(cwd)
     kind, *rest = arguments
     _enter({"-c": "", "-m": cwd}.get(kind, os.path.dirname(kind)), environment)
@@ -158,23 +159,28 @@ def _become(
         runpy.run_path(kind, run_name="__main__")
 
 
-def _enter(here: str, environment: Mapping[str, str]) -> None:
-    """Take an environment on, and look for modules first where a program lies."""
+def _enter(folder: str, environment: Mapping[str, str]) -> None:
+    """Set the environment, and search modules in the folder of the program first."""
     from numba import config
 
     os.environ.clear()
     os.environ.update(environment)
     config.reload_config()
     sys.dont_write_bytecode = bool(environment.get("PYTHONDONTWRITEBYTECODE"))
-    folders = [each for each in environment.get("PYTHONPATH", "").split(os.pathsep) if each]
-    sys.path[:] = [here, *folders, *(each for each in _others if each not in folders), _own]
+    folders = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path]
+    sys.path[:] = [
+        folder,
+        *folders,
+        *(path for path in _python_path if path not in folders),
+        _test_folder,
+    ]
 
 
 def _end(code: int) -> NoReturn:
-    """End as any program does, but for freeing all that the server has loaded, one by one.
+    """Exit without freeing the objects that the server has loaded.
 
-    That takes most of a short script's time: each page of it would be copied first. Nodes that a
-    test itself has started do free it, since that they end without a complaint is tested.
+    Freeing them would copy each page of memory, which takes most of the time of a short script.
+    Nodes started by tests do free them, because tests check that they exit without errors.
     """
     threading._shutdown()
     atexit._run_exitfuncs()

@@ -1,4 +1,4 @@
-"""Initial value problems with known solutions, as global functions that the disk cache knows."""
+"""Initial value problems with known solutions, as global functions that can be cached."""
 
 import numpy as np
 from numba import njit

@@ -1,4 +1,4 @@
-"""ROS's linters find nothing, told by setup.cfg what our style is."""
+"""The linters of ROS, configured in setup.cfg, report nothing."""
 
 from pathlib import Path
 

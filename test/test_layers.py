@@ -191,7 +191,7 @@ def test_a_chain_that_is_too_long_is_detected(tmp_path):
 
 
 def test_few_lines_are_exempt_from_the_formatter():
-    """Only tables of numbers have a layout of their own."""
+    """Only tables of numbers are aligned by hand."""
     assert sum(file.read_text().count("# fmt: skip") for file in MODULES.values()) < 20
 
 

@@ -82,7 +82,7 @@ class Example(report.Findings):
     paper = "nobody1900"
     published = MappingProxyType(
         {
-            "source": "Nobody (1900)",
+            "source": "Anonymous (1900)",
             "claims": {"rises": "it <rises>", "falls": "it falls", "open": "it depends"},
             "not_reproducible": {"open": "on what is not printed"},
         }

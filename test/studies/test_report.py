@@ -105,7 +105,7 @@ def test_a_chart_is_drawn_and_converted_to_a_table(tmp_path):
 @dataclass(frozen=True)
 class Example(report.Findings):
     paper = "nobody1900"
-    published = MappingProxyType({"source": "Nobody (1900)"})
+    published = MappingProxyType({"source": "Anonymous (1900)"})
 
     number: float = math.nan
 
@@ -124,7 +124,7 @@ def test_findings_have_text_json_and_files(tmp_path):
     assert str(findings) == "commit abc\n\nnumber 2.5"
     assert findings.content() == {
         "paper": "nobody1900",
-        "source": "Nobody (1900)",
+        "source": "Anonymous (1900)",
         "setting": {"commit": "abc"},
         "number": 2.5,
         "array": [1.0, None],
