@@ -29,7 +29,7 @@ from manip_dyn.bench.timing import repetitions, seconds
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
 from manip_dyn.integration import METHODS, Options, compile_engine
-from manip_dyn.integration.methods.taylor import order_for
+from manip_dyn.integration.methods.method import order_for
 from manip_dyn.robot import Robot, load_robot
 
 TOLERANCES = tuple(10.0 ** (-k / 2) for k in range(6, 32))

@@ -21,6 +21,9 @@ from manip_dyn.integration.methods.method import (
 from manip_dyn.integration.methods.method import (
     Options as Options,
 )
+from manip_dyn.integration.methods.method import (
+    order_for as order_for,
+)
 from manip_dyn.integration.methods.registry import (
     ALIASES as ALIASES,
 )
@@ -65,9 +68,6 @@ from manip_dyn.integration.methods.taylor import (
 )
 from manip_dyn.integration.methods.taylor import (
     Taylor as Taylor,
-)
-from manip_dyn.integration.methods.taylor import (
-    order_for as order_for,
 )
 from manip_dyn.integration.settings import (
     Events as Events,

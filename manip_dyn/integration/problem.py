@@ -13,16 +13,16 @@ from numba.core.dispatcher import Dispatcher
 from manip_dyn.core.checks import Matrix, Vector, finite_vector, not_negative, positive
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.integration.loop_arrays import planned_stops
-from manip_dyn.integration.methods.method import Method, Options
-from manip_dyn.integration.methods.registry import METHODS
-from manip_dyn.integration.methods.rosenbrock import Rosenbrock
-from manip_dyn.integration.methods.taylor import (
+from manip_dyn.integration.methods.method import (
     HIGHEST_ORDER,
     LOWEST_ORDER,
-    Series,
-    Taylor,
+    Method,
+    Options,
     order_for,
 )
+from manip_dyn.integration.methods.registry import METHODS
+from manip_dyn.integration.methods.rosenbrock import Rosenbrock
+from manip_dyn.integration.methods.taylor import Series, Taylor
 from manip_dyn.integration.settings import Events, Jacobian, Sampling, StepControl
 from manip_dyn.integration.user_functions import checked_function, first_trial, right_hand_side
 

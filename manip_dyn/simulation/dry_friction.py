@@ -25,7 +25,6 @@ from manip_dyn.core.compiled import compiled
 from manip_dyn.core.linear_algebra import factorize, solve
 from manip_dyn.core.specialized import specialized
 from manip_dyn.integration import Events
-from manip_dyn.robot import Robot
 from manip_dyn.simulation import with_friction
 
 
@@ -104,12 +103,6 @@ def hold(y, now, tau):
 
 
 KERNELS = "mass_matrix", "inverse_dynamics", "motion_and_work"
-
-
-def law_parameters(robot: Robot, own: Vector | None = None) -> tuple[Any, ...]:
-    """Return the parameters of compiled efforts, see `saturated`, with those of a law (k,)."""
-    scratch = (np.zeros(robot.n) for _ in range(3))
-    return np.array(robot.tau_max), *scratch, np.zeros(0) if own is None else own
 
 
 class StickSlip:

@@ -46,6 +46,12 @@ def check_size(law: Any, start: tuple[Any, ...], n: int) -> None:
         )
 
 
+def law_parameters(robot: Robot, own: Vector | None = None) -> tuple[Any, ...]:
+    """Return the parameters of compiled efforts, see `saturated`, with those of a law (k,)."""
+    scratch = (np.zeros(robot.n) for _ in range(3))
+    return np.array(robot.tau_max), *scratch, np.zeros(0) if own is None else own
+
+
 class LawError(ManipDynError):
     """An effort law raised an exception, which ends the motion."""
 

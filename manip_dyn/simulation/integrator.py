@@ -9,8 +9,7 @@ from typing import Any
 from manip_dyn.core.checks import nanoseconds, not_negative, truth
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.integration import METHODS, Method, StepControl
-from manip_dyn.integration.methods.rosenbrock import Rosenbrock
-from manip_dyn.integration.methods.taylor import HIGHEST_ORDER, LOWEST_ORDER, Taylor, order_for
+from manip_dyn.integration.methods.method import HIGHEST_ORDER, LOWEST_ORDER, order_for
 from manip_dyn.integration.settings import checked_control
 
 SMALLEST_TOLERANCE = 1e-20
@@ -101,12 +100,12 @@ class Integrator:
     @property
     def implicit(self) -> bool:
         """Whether the method uses derivatives of the motion."""
-        return isinstance(self.solver, Rosenbrock)
+        return self.solver.implicit
 
     @property
     def series(self) -> bool:
         """Whether the method uses the Taylor series of the motion."""
-        return isinstance(self.solver, Taylor)
+        return self.solver.series
 
     @property
     def tolerances(self) -> tuple[float, float]:

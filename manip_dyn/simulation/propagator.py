@@ -6,7 +6,7 @@ Joint limits are events: the time at which a joint reaches its limit is exact to
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import typeof
@@ -32,8 +32,7 @@ from manip_dyn.integration import (
 from manip_dyn.integration.user_functions import COMPILING, jitted, not_compilable
 from manip_dyn.robot import Robot
 from manip_dyn.simulation import feedback, limit_distances, saturated
-from manip_dyn.simulation.dry_friction import StickSlip, law_parameters
-from manip_dyn.simulation.function_law import Feedback, LawError
+from manip_dyn.simulation.function_law import Feedback, LawError, law_parameters
 from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.pd_control import PDLaw
 
@@ -76,6 +75,9 @@ def joint_limits(robot: Robot) -> JointLimits | None:
     finite = np.isfinite(robot.q_min) | np.isfinite(robot.q_max)
     return JointLimits(robot) if finite.any() else None
 
+
+if TYPE_CHECKING:
+    from manip_dyn.simulation.dry_friction import StickSlip
 
 EXPECTED = "numpy functions of t, q and v"
 MAX_TRANSITIONS = 100_000
@@ -293,6 +295,8 @@ def _stick_slip(
     kernels: Kernels, integrator: Integrator, efforts: Any = None, law: Any = None
 ) -> StickSlip:
     """Return the motion with friction; `efforts` are compiled, None for constant ones."""
+    from manip_dyn.simulation.dry_friction import StickSlip  # only for robots with friction
+
     limits = limits_of(kernels, integrator)
     ends = limits.events if limits else None
     return StickSlip(kernels, efforts, ends, integrator.implicit, law)

@@ -13,7 +13,6 @@ from manip_dyn.core.checks import Matrix, Vector, nanoseconds
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.results import Result, Statistics
 from manip_dyn.integration import Method, Status, StepControl
-from manip_dyn.integration.methods.adams import Adams
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.effort_laws import EffortLaw, Planned, Schedule, held, schedule_of
 from manip_dyn.simulation.function_law import Feedback, LawError, check_size
@@ -139,7 +138,7 @@ def _sample_period(integrator: Integrator, duration: float) -> float:
     if integrator.adaptive:
         return max(duration / 100, 1e-9)
     every = round(duration / (100 * integrator.step))
-    return integrator.step * (max(every, 1) if isinstance(integrator.solver, Adams) else 1)
+    return integrator.step * (max(every, 1) if integrator.solver.multistep else 1)
 
 
 def _as_law(simulation: Simulation, effort: Any, step: float, parameters: Any) -> EffortLaw:

@@ -62,6 +62,11 @@ class Adams(Method):
         return 4
 
     @property
+    def multistep(self) -> bool:
+        """True."""
+        return True
+
+    @property
     def stages(self) -> int:
         """Evaluations per step."""
         return 2 if self.corrected else 1

@@ -60,6 +60,11 @@ class Rosenbrock(Method):
         return self.tableau.embedded_order
 
     @property
+    def implicit(self) -> bool:
+        """True."""
+        return True
+
+    @property
     def stages(self) -> int:
         """Evaluations of the right-hand side, without the Jacobian."""
         return sum(not self.tableau.repeats(i) for i in range(self.tableau.stages))

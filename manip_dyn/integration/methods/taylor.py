@@ -11,7 +11,6 @@ between.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -21,10 +20,6 @@ from manip_dyn.core.specialized import specialized
 from manip_dyn.integration.methods import series_step, template_parameters
 from manip_dyn.integration.methods.linear_combinations import power_sum
 from manip_dyn.integration.methods.method import Method, Options, Step
-
-LOWEST_ORDER, HIGHEST_ORDER = 2, 60
-ORDER_FACTOR = 0.65
-"""Order per -ln(eps), measured on arms of 2 and 7 joints, where 0.55 to 0.75 cost the same."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +47,6 @@ class Series:
             )
 
 
-def order_for(tolerance: float) -> int:
-    """Return the order of least cost for a tolerance."""
-    order = math.ceil(1.0 - ORDER_FACTOR * math.log(max(tolerance, 1e-18)))
-    return min(max(order, LOWEST_ORDER), HIGHEST_ORDER)
-
-
 @dataclass(frozen=True)
 class Taylor(Method):
     """The Taylor series method, whose order is an argument or follows from the tolerance."""
@@ -76,6 +65,11 @@ class Taylor(Method):
     def order(self) -> None:
         """None: variable."""
         return
+
+    @property
+    def series(self) -> bool:
+        """True."""
+        return True
 
     @property
     def stages(self) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 
 from manip_dyn.control import Brake, JointDrive
 from manip_dyn.integration import METHODS
-from manip_dyn.integration.methods.taylor import HIGHEST_ORDER
+from manip_dyn.integration.methods.method import HIGHEST_ORDER
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.ros.parameters.common import (
     RecordedParameters,
