@@ -7,7 +7,7 @@ from closed_loop import execute
 import manip_dyn as md
 
 START, GOAL = [0.2, -0.8], [-0.9, 1.2]
-REFUSED = "friction of joint 'joint_1' must be 0 for a minimum-time plan, got 20"
+REFUSED = "friction of joint 'joint_1' must be 0 for a .* plan.*, got 20"
 
 
 @pytest.fixture(scope="module")
