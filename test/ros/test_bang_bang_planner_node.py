@@ -14,15 +14,20 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 import manip_dyn as md
-from manip_dyn.control.continuity import MeasuredState
+from manip_dyn.control import MeasuredState
 from manip_dyn.core.files import share_directory
-from manip_dyn.ros.diagnostics import clipped_to_limits
-from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
-from manip_dyn.ros.nodes.simulator import SimulatorNode
-from manip_dyn.ros.parameters.bang_bang_planner import PLANNERS, BangBangPlannerParameters
-from manip_dyn.ros.planner.planned_motion import PlannedMotion
-from manip_dyn.ros.planner.planning_process.task import PreparedPlan
+from manip_dyn.ros import (
+    PLANNERS,
+    BangBangPlannerNode,
+    BangBangPlannerParameters,
+    PlannedMotion,
+    PreparedPlan,
+    SimulatorNode,
+    clipped_to_limits,
+)
 
+REJECTED = "refused"
+"""Value of the key `state` after a rejection."""
 FINAL_TIME = 2.0 * math.sqrt(0.975 * 8.474939 / 25.0)
 """Fan (2003), eqs. 6.21-6.23 with the elbow held: the shoulder is a double integrator."""
 
@@ -35,12 +40,12 @@ def arm(ros):
     ros.plans = ros.listen(JointTrajectory, "bang_bang_planner/plan", LATCHED)
     common = {"robot": "ibm7535", "control_period": 0.01}
     ros.start(SimulatorNode, mode="lockstep", initial_position=[0.975, 0.0], **common)
-    # A busy machine is not a silent arm.
+    # On a busy machine late states are no silence of the arm.
     options = {"hold_duration": 0.02, "state_timeout": 0.0}
     ros.planner = ros.start(BangBangPlannerNode, **options, **common)
     ros.goals = ros.publisher(JointState, "bang_bang_planner/goal")
-    at_hand(ros)
-    ros.until(lambda: state(ros) == "idle", "the planner does not hear the arm")
+    connect_services(ros)
+    ros.until(lambda: state(ros) == "idle", "the planner receives no joint states")
     ros.spin(0.3)
     return ros
 
@@ -54,18 +59,18 @@ def send(ros, names, positions):
     ros.goals.publish(JointState(name=names, position=positions))
 
 
-def at_hand(ros):
-    """Have the services there that are called while the arm moves: they are not to take time."""
+def connect_services(ros):
+    """Connect to services in advance, because connecting takes time while the arm moves."""
     ros.service(SetBool, "simulator/pause")
     ros.service(Trigger, "simulator/reset")
     ros.service(Trigger, "bang_bang_planner/abort")
 
 
-def comes_to(ros, shoulder, near):
-    """Wait until the arm rests at a goal; its last states may come after it is told."""
+def wait_for_arrival(ros, shoulder, near):
+    """Wait until the arm rests at a goal; its last states may follow the status."""
     ros.until(
         lambda: state(ros) == "reached" and abs(ros.states[-1].position[0] - shoulder) < near,
-        f"it does not come to {shoulder}",
+        f"the arm does not reach {shoulder}",
     )
 
 
@@ -74,7 +79,7 @@ def pause(ros, paused):
 
 
 @pytest.mark.parametrize("switching", ["exact", "sampled"])
-def test_arrives_at_rest_on_time(ros, switching):
+def test_the_arm_arrives_at_rest_on_time(ros, switching):
     states = ros.listen(JointState, "joint_states")
     statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
     common = {"robot": "ibm7535", "control_period": 0.005 if switching == "exact" else 0.002}
@@ -87,13 +92,13 @@ def test_arrives_at_rest_on_time(ros, switching):
         state_timeout=0.0,
         **common,
     )
-    ros.until(lambda: any("reached" in s.message for s in statuses), "it does not arrive")
+    ros.until(lambda: any("reached" in s.message for s in statuses), "the arm does not arrive")
     arrival = (FINAL_TIME + 0.1) * 1e9
     ros.until(
         lambda: (
             states[-1].header.stamp.sec * 1e9 + states[-1].header.stamp.nanosec >= arrival - 2e6
         ),
-        "it does not hold",
+        "the arm does not hold its goal",
     )
     assert np.abs(states[-1].position).max() < 1e-6
     assert np.abs(states[-1].velocity).max() < 1e-5
@@ -102,9 +107,9 @@ def test_arrives_at_rest_on_time(ros, switching):
     assert took == pytest.approx(FINAL_TIME, abs=1e-4 if switching == "exact" else 2e-3)
 
 
-def test_plan_is_latched_with_held_efforts(arm):
+def test_the_plan_is_latched_with_held_efforts(arm):
     send(arm, ["shoulder", "elbow"], [0.0, 0.0])
-    arm.until(lambda: state(arm) == "reached", "it does not arrive")
+    arm.until(lambda: state(arm) == "reached", "the arm does not arrive")
     late = arm.listen(JointTrajectory, "bang_bang_planner/plan", LATCHED)
     arm.until(lambda: late, "the plan is not latched")
     times = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in late[0].points]
@@ -112,12 +117,12 @@ def test_plan_is_latched_with_held_efforts(arm):
     assert [p.effort[0] for p in late[0].points] == [-25.0, 25.0, 0.0]
 
 
-def test_a_second_goal_moves_it_back(arm):
+def test_a_second_goal_starts_a_second_plan(arm):
     send(arm, ["shoulder"], [0.0])
-    arm.until(lambda: state(arm) == "reached", "it does not arrive")
+    arm.until(lambda: state(arm) == "reached", "the arm does not arrive")
     send(arm, ["shoulder"], [0.5])
     arm.until(lambda: len(arm.plans) == 2, "no second plan")
-    comes_to(arm, 0.5, near=1e-5)
+    wait_for_arrival(arm, 0.5, near=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -131,46 +136,48 @@ def test_a_second_goal_moves_it_back(arm):
         (["shoulder"], [4.0], ["'shoulder' must be from -3.14159 to 3.14159", "got 4"]),
     ],
 )
-def test_bad_goal_is_refused_and_nothing_moves(arm, names, positions, words):
+def test_an_invalid_goal_is_rejected_without_motion(arm, names, positions, words):
     before = len({s.header.stamp.nanosec for s in arm.states})
     send(arm, names, positions)
     arm.expect_warning("rejected", *words)
-    arm.until(lambda: state(arm) == "refused", "the status does not tell")
+    arm.until(lambda: state(arm) == REJECTED, "the status does not change")
     assert len({s.header.stamp.nanosec for s in arm.states}) == before
     send(arm, ["shoulder"], [0.9])
-    arm.until(lambda: state(arm) == "reached", "it takes no good goal any more")
+    arm.until(lambda: state(arm) == "reached", "the planner accepts no valid goal")
 
 
-def test_goal_before_any_joint_state_is_refused(ros):
+def test_a_goal_before_the_first_joint_state_is_rejected(ros):
     ros.start(BangBangPlannerNode, robot="ibm7535")
     ros.goals = ros.publisher(JointState, "bang_bang_planner/goal")
     send(ros, ["shoulder"], [0.0])
     ros.statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
     ros.expect_warning("rejected", "before the first joint state")
-    ros.until(lambda: ros.statuses and told(ros, "code") == "no_joint_states", "no code")
+    ros.until(lambda: ros.statuses and value(ros, "code") == "no_joint_states", "no code")
 
 
 def test_the_arm_is_stopped_for_a_new_goal_of_a_method_from_rest(arm):
-    """And the last goal counts that comes until it rests."""
+    """The last goal that arrives before the arm rests is reached."""
     send(arm, ["shoulder"], [0.0])
-    arm.until(lambda: abs(arm.states[-1].velocity[0]) > 0.1, "it does not move")
-    pause(arm, True)  # both come before it rests
+    arm.until(lambda: abs(arm.states[-1].velocity[0]) > 0.1, "the arm does not move")
+    pause(arm, True)  # both goals arrive before the arm rests
     for goal in (0.7, 0.5):
         send(arm, ["shoulder"], [goal])
     braking = "braking before planning"
-    arm.until(lambda: sum(braking in text for text in arm.messages()) == 2, "it does not brake")
+    arm.until(
+        lambda: sum(braking in text for text in arm.messages()) == 2, "the planner does not brake"
+    )
     pause(arm, False)
-    comes_to(arm, 0.5, near=1e-5)
+    wait_for_arrival(arm, 0.5, near=1e-5)
     assert len(arm.plans) == 2
 
 
-def test_feedback_alone_takes_a_new_goal_at_any_speed(arm):
+def test_method_pd_accepts_a_new_goal_at_any_speed(arm):
     values = [Parameter("method", value="pd")]
-    assert all(each.successful for each in arm.planner.node.set_parameters(values))
+    assert all(result.successful for result in arm.planner.node.set_parameters(values))
     send(arm, ["shoulder"], [0.9])
-    arm.until(lambda: abs(arm.states[-1].velocity[0]) > 0.1, "it does not move")
+    arm.until(lambda: abs(arm.states[-1].velocity[0]) > 0.1, "the arm does not move")
     send(arm, ["shoulder"], [0.95])
-    comes_to(arm, 0.95, near=1e-3)
+    wait_for_arrival(arm, 0.95, near=1e-3)
     assert not any("braking" in text for text in arm.messages())
 
 
@@ -178,59 +185,59 @@ def test_abort_stops_the_arm(arm):
     nothing = arm.call(Trigger, "bang_bang_planner/abort")
     assert not nothing.success
     send(arm, ["shoulder"], [0.0])
-    arm.until(lambda: abs(arm.states[-1].velocity[0]) > 0.1, "it does not move")
+    arm.until(lambda: abs(arm.states[-1].velocity[0]) > 0.1, "the arm does not move")
     assert arm.call(Trigger, "bang_bang_planner/abort").success
     assert state(arm) == "aborted" or any("aborted" in s.message for s in arm.statuses)
-    arm.until(lambda: abs(arm.states[-1].velocity[0]) < 1e-3, "it does not stop")
+    arm.until(lambda: abs(arm.states[-1].velocity[0]) < 1e-3, "the arm does not stop")
     assert arm.states[-1].position[0] > 0.5
 
 
 @pytest.mark.parametrize("speed", [1e-5, -1e-5])
-def test_a_start_that_does_not_quite_rest_is_no_arrival(ros, speed):
+def test_a_small_initial_velocity_is_no_arrival(ros, speed):
     states = ros.listen(JointState, "joint_states")
     statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
     start = {"initial_position": [0.975, 0.0], "initial_velocity": [speed, 0.0]}
     common = {"robot": "ibm7535", "control_period": 0.01}
     ros.start(SimulatorNode, mode="lockstep", **common, **start)
-    given = {"goal": [0.0, 0.0], "hold_duration": 0.01, "state_timeout": 0.0}
-    ros.start(BangBangPlannerNode, **common, **given)
-    ros.until(lambda: any("reached" in s.message for s in statuses), "it does not arrive")
+    options = {"goal": [0.0, 0.0], "hold_duration": 0.01, "state_timeout": 0.0}
+    ros.start(BangBangPlannerNode, **common, **options)
+    ros.until(lambda: any("reached" in s.message for s in statuses), "the arm does not arrive")
     assert np.abs(states[-1].position).max() < 1e-5
     assert min(s.position[0] for s in states) > -1e-5
 
 
-def test_a_reset_arm_is_given_up(arm):
+def test_a_reset_of_the_arm_is_reported_as_lost(arm):
     send(arm, ["shoulder"], [0.0])
-    arm.until(lambda: abs(arm.states[-1].velocity[0]) > 0.1, "it does not move")
+    arm.until(lambda: abs(arm.states[-1].velocity[0]) > 0.1, "the arm does not move")
     assert arm.call(Trigger, "simulator/reset").success
     arm.expect_warning("gave up", "time went back")
-    arm.until(lambda: state(arm) == "lost", "the status does not tell")
+    arm.until(lambda: state(arm) == "lost", "the status does not change")
     send(arm, ["shoulder"], [0.9])
-    arm.until(lambda: state(arm) == "reached", "it takes no goal any more")
+    arm.until(lambda: state(arm) == "reached", "the planner accepts no goal")
 
 
-def test_a_silent_arm_is_given_up(ros):
+def test_silence_of_the_arm_is_reported_as_lost(ros):
     statuses = ros.statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
     simulator = ros.start(
         SimulatorNode, robot="ibm7535", mode="lockstep", initial_position=[0.975, 0.0]
     )
     ros.start(BangBangPlannerNode, robot="ibm7535", goal=[0.0, 0.0], state_timeout=0.3)
-    ros.until(lambda: state(ros) == "executing", "it does not start")
+    ros.until(lambda: state(ros) == "executing", "the motion does not start")
     ros.executor.remove_node(simulator.node)
     simulator.close()
     ros.until(lambda: state(ros) == "lost", "the silence goes unnoticed")
     assert "no joint states" in statuses[-1].message
 
 
-def test_bad_joint_states_are_dropped_with_a_reason(ros):
+def test_invalid_joint_states_are_dropped_with_a_reason(ros):
     ros.start(BangBangPlannerNode, robot="ibm7535")
     states = ros.publisher(JointState, "joint_states")
     states.publish(JointState(name=["shoulder"], position=[0.0], velocity=[0.0]))
     ros.expect_warning("dropped", "lacks joint 'elbow'")
     short = JointState(name=["shoulder", "elbow"], position=[0.0], velocity=[0.0, 0.0])
-    # Again and again: warnings are throttled to one a second.
-    told = lambda: ros.warned("dropped", "2 names and 1 of position")  # noqa: E731
-    ros.insist(lambda: states.publish(short), told, "it is not dropped")
+    # Repeated, because warnings are throttled to one per second.
+    dropped = lambda: ros.warned("dropped", "2 names and 1 of position")  # noqa: E731
+    ros.insist(lambda: states.publish(short), dropped, "the state is not dropped")
 
 
 MOTIONS = {
@@ -241,16 +248,16 @@ MOTIONS = {
 }
 
 
-def told(ros, key):
-    return told_in(ros.statuses[-1], key)
+def value(ros, key):
+    return value_in(ros.statuses[-1], key)
 
 
-def told_in(status, key):
+def value_in(status, key):
     return {v.key: v.value for v in status.values}.get(key, "")
 
 
 def moved(ros, name, simulator=None, **planner):
-    """Start simulator and planner in lockstep and wait for the arrival; return its states."""
+    """Start simulator and planner in lockstep and wait for the arrival; return the states."""
     robot, start, goal = MOTIONS[name]
     method = name if name in PLANNERS else "zero_net_work"
     states = ros.listen(JointState, "joint_states")
@@ -262,9 +269,9 @@ def moved(ros, name, simulator=None, **planner):
     options = {"method": method, "goal": goal, "hold_duration": 0.02, "switching": "exact"}
     options |= {"state_timeout": 0.0}
     ros.start(BangBangPlannerNode, **common, **options | planner)
-    ros.until(lambda: state(ros) == "reached", "it does not arrive")
+    ros.until(lambda: state(ros) == "reached", "the arm does not arrive")
     still, enough = -1, len(states) + 30
-    while still != len(states) < enough:  # until it is silent, or goes on holding the arm
+    while still != len(states) < enough:  # until the planner is silent or holds the arm
         still = len(states)
         ros.spin(0.05)
     return states
@@ -275,28 +282,28 @@ def test_every_method_ends_within_a_millionth(ros, name):
     tight = {"arrival_tolerance": 5e-7} if name == "pd" else {}
     states = moved(ros, name, **tight)
     np.testing.assert_allclose(states[-1].position, MOTIONS[name][2], atol=1e-6)
-    assert told(ros, "returns") == "0"
+    assert value(ros, "returns") == "0"
     if name != "pd":
-        assert float(told(ros, "extra time [s]")) == pytest.approx(0.0, abs=1e-9)
+        assert float(value(ros, "extra time [s]")) == pytest.approx(0.0, abs=1e-9)
 
 
-def test_later_motions_of_a_held_arm_are_as_exact_as_the_first(ros):
+def test_motions_of_a_held_arm_are_exact(ros):
     ros.states = ros.listen(JointState, "joint_states")
     ros.statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
     common = {"robot": "ibm7535", "control_period": 0.01}
     ros.start(SimulatorNode, mode="lockstep", initial_position=[0.2, 0.7], **common)
     ros.start(BangBangPlannerNode, state_timeout=0.0, **common)
     ros.goals = ros.publisher(JointState, "bang_bang_planner/goal")
-    ros.until(lambda: state(ros) == "idle", "the planner does not hear the arm")
+    ros.until(lambda: state(ros) == "idle", "the planner receives no joint states")
     for goal in ([-0.4, -0.2], [0.2, 0.7], [-0.4, -0.2]):
         seen = len(ros.statuses)
         send(ros, ["shoulder", "elbow"], goal)
         ros.until(
             lambda seen=seen: any("reached" in s.message for s in ros.statuses[seen:]),
-            "it does not arrive",
+            "the arm does not arrive",
         )
-        assert float(told(ros, "extra time [s]")) == pytest.approx(0.0, abs=1e-9)
-        assert told(ros, "returns") == "0"
+        assert float(value(ros, "extra time [s]")) == pytest.approx(0.0, abs=1e-9)
+        assert value(ros, "returns") == "0"
         reach(ros, goal)
 
 
@@ -307,17 +314,17 @@ def test_later_motions_of_a_held_arm_are_as_exact_as_the_first(ros):
         {"disturbance": [15.0, 3.0], "disturbance_start": 0.1, "disturbance_duration": 0.1},
     ],
 )
-def test_a_plan_that_does_not_fit_still_arrives_and_tells_the_cost(ros, simulator):
+def test_an_arm_with_a_wrong_model_arrives_and_reports_the_delay(ros, simulator):
     states = moved(ros, "minimum_time", simulator)
     np.testing.assert_allclose(states[-1].position, [0.0, 0.0], atol=1e-3)
-    assert 0.0 < float(told(ros, "extra time [s]")) < 3.0
-    # Seen: twenty times within 0.2 s.
+    assert 0.0 < float(value(ros, "extra time [s]")) < 3.0
+    # Regression: twenty warnings within 0.2 s.
     assert sum("the plan no longer fits" in text for text in ros.messages()) <= 1
 
 
 @pytest.fixture
 def fast(ros):
-    """The IBM 7535 in lockstep, on its fastest way from 0.975 to 0 rad of the shoulder."""
+    """The IBM 7535 in lockstep, during a minimum-time motion of the shoulder to 0 rad."""
     ros.states = ros.listen(JointState, "joint_states")
     ros.statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
     common = {"robot": "ibm7535", "control_period": 0.01}
@@ -325,16 +332,16 @@ def fast(ros):
     planner = {"method": "minimum_time", "hold_duration": 0.02, "state_timeout": 0.0}
     ros.planner = ros.start(BangBangPlannerNode, **planner, **common)
     ros.goals = ros.publisher(JointState, "bang_bang_planner/goal")
-    ros.until(lambda: state(ros) == "idle", "the planner does not hear the arm")
-    at_hand(ros)
+    ros.until(lambda: state(ros) == "idle", "the planner receives no joint states")
+    connect_services(ros)
     send(ros, ["shoulder", "elbow"], [0.0, 0.0])
-    ros.until(lambda: abs(ros.states[-1].velocity[0]) > 0.5, "it does not move")
+    ros.until(lambda: abs(ros.states[-1].velocity[0]) > 0.5, "the arm does not move")
     return ros
 
 
 def lead(ros, seconds):
     values = [Parameter("replanning_lead", value=seconds)]
-    assert all(each.successful for each in ros.planner.node.set_parameters(values))
+    assert all(result.successful for result in ros.planner.node.set_parameters(values))
 
 
 def reach(ros, goal, near=1e-6):
@@ -345,12 +352,12 @@ def reach(ros, goal, near=1e-6):
     )
 
 
-def test_a_new_goal_on_the_way_is_gone_to_without_a_stop(fast):
-    """The second motion begins with the speed of the first, where the first would have been."""
-    pause(fast, True)  # planning takes its time
+def test_a_new_goal_during_a_motion_is_reached_without_a_stop(fast):
+    """The second motion begins at a state of the first one, with its velocity."""
+    pause(fast, True)  # planning may be slow
     send(fast, ["shoulder", "elbow"], [-0.6, 0.5])
-    fast.until(lambda: told(fast, "code") == "new_goal", "it does not tell of the new goal")
-    fast.until(lambda: fast.planner.commands.motions[1] is not None, "it has no plan")
+    fast.until(lambda: value(fast, "code") == "new_goal", "the new goal is not reported")
+    fast.until(lambda: fast.planner.commands.motions[1] is not None, "there is no plan")
     departure = fast.planner.commands.motions[1].departure
     pause(fast, False)
     reach(fast, [-0.6, 0.5])
@@ -361,57 +368,62 @@ def test_a_new_goal_on_the_way_is_gone_to_without_a_stop(fast):
     np.testing.assert_allclose(fast.states[at].velocity, departure.v, atol=1e-5)
     speeds = np.abs([s.velocity for s in fast.states[at - 30 : at + 5]]).max(axis=1)
     assert speeds.min() > 0.3
-    assert float(told(fast, "extra time [s]")) == pytest.approx(0.0, abs=1e-9)
-    assert told(fast, "returns") == "0"
+    assert float(value(fast, "extra time [s]")) == pytest.approx(0.0, abs=1e-9)
+    assert value(fast, "returns") == "0"
     assert not any("braking" in text for text in fast.messages())
 
 
 @pytest.mark.parametrize("seconds", [0.001, 9.0], ids=["too late at first", "after the arrival"])
-def test_a_new_goal_is_reached_however_long_its_plan_takes(fast, seconds):
+def test_a_new_goal_is_reached_after_slow_planning(fast, seconds):
     lead(fast, seconds)
     send(fast, ["shoulder", "elbow"], [-0.6, 0.5])
     reach(fast, [-0.6, 0.5])
 
 
-def test_a_lead_beyond_the_arrival_leads_from_there_on(fast):
-    """The plan is made meanwhile; of the first goal no arrival is told."""
+def test_a_lead_beyond_the_arrival_departs_from_the_goal(fast):
+    """Planning runs during the first motion, whose arrival is not reported."""
     lead(fast, 9.0)
     pause(fast, True)
     send(fast, ["shoulder", "elbow"], [-0.6, 0.5])
-    fast.until(lambda: fast.planner.commands.motions[1] is not None, "it has no plan")
-    assert told(fast, "code") == "next_goal"
+    fast.until(lambda: fast.planner.commands.motions[1] is not None, "there is no plan")
+    assert value(fast, "code") == "next_goal"
     before = len(fast.statuses)
     pause(fast, False)
     reach(fast, [-0.6, 0.5])
-    assert [told_in(s, "state") for s in fast.statuses[before:]] == ["executing", "reached"]
-    assert float(told(fast, "extra time [s]")) == pytest.approx(0.0, abs=1e-9)
+    assert [value_in(s, "state") for s in fast.statuses[before:]] == ["executing", "reached"]
+    assert float(value(fast, "extra time [s]")) == pytest.approx(0.0, abs=1e-9)
 
 
-def test_a_goal_that_is_not_reached_is_told_with_the_reason(fast, monkeypatch):
+def test_a_missed_goal_is_reported_with_the_reason(fast, monkeypatch):
     monkeypatch.setattr(PlannedMotion, "missed", "30 return motions did not reach the goal")
     fast.expect_warning("the goal is not reached", "30 return motions")
-    fast.until(lambda: told(fast, "code") == "not_reached", "no code")
-    assert told(fast, "state") == "aborted"
+    fast.until(lambda: value(fast, "code") == "not_reached", "no code")
+    assert value(fast, "state") == "aborted"
     assert fast.planner.commands.active_goal is None
 
 
-def test_of_new_goals_on_the_way_the_last_counts(fast):
+def test_the_last_of_several_new_goals_is_reached(fast):
     pause(fast, True)
     for goal in ([-0.6, 0.5], [0.3, -0.2], [-0.4, 0.1]):
         send(fast, ["shoulder", "elbow"], goal)
-    fast.until(lambda: sum("a new goal" in text for text in fast.messages()) == 3, "not heard")
+    fast.until(
+        lambda: sum("a new goal" in text for text in fast.messages()) == 3,
+        "a goal is missing",
+    )
     pause(fast, False)
     reach(fast, [-0.4, 0.1])
 
 
-def test_a_new_goal_without_a_plan_leaves_the_motion_as_it_is(fast):
-    """Its reason comes from the process that plans."""
-    pause(fast, True)  # which takes its time
+def test_a_new_goal_without_a_plan_does_not_change_the_motion(fast):
+    """The reason comes from the planning process."""
+    pause(fast, True)  # planning may be slow
     far = PoseStamped()
     far.pose.position.x, far.pose.orientation.w = 9.0, 1.0
     fast.publisher(PoseStamped, "bang_bang_planner/goal_pose").publish(far)
-    fast.expect_warning("rejected", "the motion goes on")
-    fast.until(lambda: any(told_in(s, "code") == "out_of_reach" for s in fast.statuses), "no code")
+    fast.expect_warning("rejected", "the motion continues")
+    fast.until(
+        lambda: any(value_in(s, "code") == "out_of_reach" for s in fast.statuses), "no code"
+    )
     pause(fast, False)
     reach(fast, [0.0, 0.0])
 
@@ -420,50 +432,52 @@ def test_without_a_lead_the_arm_is_stopped_for_a_new_goal(fast):
     lead(fast, 0.0)
     send(fast, ["shoulder", "elbow"], [-0.6, 0.5])
     fast.expect_warning("the arm moves", "braking before planning")
-    reach(fast, [-0.6, 0.5], near=1e-3)  # it was nearly at rest when the second plan began
+    reach(fast, [-0.6, 0.5], near=1e-3)  # the second plan begins nearly at rest
 
 
-def test_planning_keeps_nobody_waiting(arm, monkeypatch):
-    """While a plan is made the node answers, takes a goal instead, and can be aborted."""
-    go_on, begun, asked = threading.Event(), threading.Event(), []
+def test_the_node_responds_during_planning(arm, monkeypatch):
+    """During planning the node answers, accepts other goals, and can be aborted."""
+    resume, begun, goals = threading.Event(), threading.Event(), []
     plan = PLANNERS["zero_net_work"]
 
     def slowly(*arguments):
-        asked.append(arguments[2][0])
+        goals.append(arguments[2][0])
         begun.set()
-        assert go_on.wait(TIMEOUT)
+        assert resume.wait(TIMEOUT)
         return plan(*arguments)
 
     monkeypatch.setitem(PLANNERS, "zero_net_work", slowly)
     send(arm, ["shoulder"], [0.5])
     arm.until(begun.is_set, "no planning")
-    arm.until(lambda: state(arm) == "planning", "the status does not tell")
+    arm.until(lambda: state(arm) == "planning", "the status does not change")
     for goal in (0.4, 0.6):
         send(arm, ["shoulder"], [goal])
     instead = "planning for the new goal instead"
-    arm.until(lambda: sum(instead in text for text in arm.messages()) == 2, "it does not tell")
+    arm.until(
+        lambda: sum(instead in text for text in arm.messages()) == 2, "the status does not change"
+    )
     assert state(arm) == "planning"
     assert arm.call(Trigger, "bang_bang_planner/abort").success
-    arm.until(lambda: state(arm) == "aborted", "it is not aborted")
-    go_on.set()
+    arm.until(lambda: state(arm) == "aborted", "the plan is not aborted")
+    resume.set()
     arm.spin(0.3)
     assert not arm.plans
     assert state(arm) == "aborted"
     send(arm, ["shoulder"], [0.9])
-    arm.until(lambda: state(arm) == "reached", "it takes no goal any more")
-    assert asked == [0.5, 0.9]  # what is not wanted any more is not begun
+    arm.until(lambda: state(arm) == "reached", "the planner accepts no goal")
+    assert goals == [0.5, 0.9]  # cancelled goals are not planned
 
 
-def test_a_goal_that_is_here_is_reached_at_once(arm):
+def test_a_goal_at_the_present_position_is_reached_at_once(arm):
     send(arm, ["shoulder"], [0.975])
-    arm.until(lambda: state(arm) == "reached", "it does not tell")
-    assert float(told(arm, "arrival time [s]")) == 0.0
+    arm.until(lambda: state(arm) == "reached", "the status does not change")
+    assert float(value(arm, "arrival time [s]")) == 0.0
     assert arm.statuses[-1].message == "the arm is at the goal already; holding it"
     assert np.abs(arm.states[-1].effort).max() < 1e-6
 
 
 def test_a_goal_without_a_plan_has_a_code_and_a_reason(ros, tmp_path):
-    """An arm that hangs, too weak to be held straight out."""
+    """The hanging arm is too weak to be held horizontally."""
     urdf = (share_directory() / "urdf" / "rr.urdf").read_text()
     (tmp_path / "weak.urdf").write_text(urdf.replace('effort="300"', 'effort="50"'))
     yaml = share_directory() / "urdf" / "rr.yaml"
@@ -473,13 +487,13 @@ def test_a_goal_without_a_plan_has_a_code_and_a_reason(ros, tmp_path):
     ros.start(SimulatorNode, mode="lockstep", robot=weak, initial_position=[-0.5 * math.pi, 0.0])
     ros.start(BangBangPlannerNode, robot=weak, state_timeout=0.0)
     ros.goals = ros.publisher(JointState, "bang_bang_planner/goal")
-    ros.until(lambda: state(ros) == "idle", "the planner does not hear the arm")
+    ros.until(lambda: state(ros) == "idle", "the planner receives no joint states")
     ros.spin(0.3)
     states = ros.listen(JointState, "joint_states")
     send(ros, ["joint_1"], [0.0])
-    ros.until(lambda: state(ros) == "refused", "it is not refused")
-    assert told(ros, "code") == "no_plan"
-    assert "to be held at the goal; its limit is 50" in ros.statuses[-1].message
+    ros.until(lambda: state(ros) == REJECTED, "the goal is not rejected")
+    assert value(ros, "code") == "no_plan"
+    assert "to hold the goal; its limit is 50" in ros.statuses[-1].message
     assert len({s.header.stamp.nanosec for s in states}) <= 1
 
 
@@ -487,19 +501,19 @@ def test_a_goal_without_a_plan_has_a_code_and_a_reason(ros, tmp_path):
     ("names", "position", "code"),
     [(["elbo"], 0.0, "bad_goal"), (["elbow"], math.inf, "bad_goal"), (["elbow"], 9.0, "bad_goal")],
 )
-def test_a_refusal_while_moving_costs_nothing(arm, names, position, code):
+def test_a_rejection_during_a_motion_does_not_delay_it(arm, names, position, code):
     send(arm, ["shoulder"], [0.875])
-    arm.until(lambda: abs(arm.states[-1].velocity[0]) > 0.1, "it does not move")
-    pause(arm, True)  # it moves for as long as nothing is said
+    arm.until(lambda: abs(arm.states[-1].velocity[0]) > 0.1, "the arm does not move")
+    pause(arm, True)  # the arm keeps moving until the rejection
     send(arm, names, [position])
     arm.until(lambda: any(code in [v.value for v in s.values] for s in arm.statuses), "no code")
     pause(arm, False)
-    arm.until(lambda: state(arm) == "reached", "it does not arrive")
-    assert float(told(arm, "extra time [s]")) == pytest.approx(0.0, abs=1e-6)
+    arm.until(lambda: state(arm) == "reached", "the arm does not arrive")
+    assert float(value(arm, "extra time [s]")) == pytest.approx(0.0, abs=1e-6)
 
 
-def test_an_arm_just_beyond_its_stop_is_led_away_from_it(ros):
-    """Seen: 2e-14 rad beyond the limit, where the brake had left it, every goal was refused."""
+def test_a_start_just_beyond_a_limit_is_moved_onto_it(ros):
+    """Regression: every goal was rejected with the arm 2e-14 rad beyond a limit."""
     robot = md.load_robot("ibm7535")
     beyond = [0.5, float(robot.q_max[1]) + 1e-9]
     np.testing.assert_array_equal(
@@ -509,8 +523,8 @@ def test_an_arm_just_beyond_its_stop_is_led_away_from_it(ros):
     np.testing.assert_array_equal(clipped_to_limits(robot, far), far)
 
 
-def test_with_a_delay_the_motion_before_goes_on_until_the_next_begins():
-    """Seen: efforts that hold the arm acted instead, and it left its plan."""
+def test_with_a_delay_the_previous_motion_continues_until_the_next_begins():
+    """Regression: holding efforts acted instead, and the arm left its plan."""
     robot = md.load_robot("ibm7535")
     parameters = BangBangPlannerParameters(
         method="minimum_time", control_period=0.01, transport_delay=0.02
@@ -528,8 +542,8 @@ def test_with_a_delay_the_motion_before_goes_on_until_the_next_begins():
     assert motion.begin(measured) == 420_000_000
     rows = motion.segments(measured)
     np.testing.assert_array_equal(rows[0].effort, before.segments(measured)[0].effort)
-    beginning = next(each for each in rows if each.offset >= 0.02 - 1e-9)
+    beginning = next(row for row in rows if row.offset >= 0.02 - 1e-9)
     assert beginning.offset == pytest.approx(0.02)
     np.testing.assert_allclose(beginning.effort, second.effort(0.005), atol=2.0)
-    offsets = [each.offset for each in rows]
+    offsets = [row.offset for row in rows]
     assert offsets == sorted(offsets)

@@ -1,4 +1,4 @@
-"""A planner and an arm that moves without it, is reset, falls silent; goals as poses."""
+"""Planner and arm: external motion, resets, silence, and goals as poses."""
 
 import numpy as np
 import pytest
@@ -12,16 +12,16 @@ from std_srvs.srv import Trigger
 from targets import pose
 
 import manip_dyn as md
-from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
-from manip_dyn.ros.nodes.simulator import SimulatorNode
-from manip_dyn.ros.planner.planning_process.goal_postures import controllable
+from manip_dyn.ros import BangBangPlannerNode, SimulatorNode, controllable
 
 PERIOD = 0.005
+REJECTED = "refused"
+"""Value of the key `state` after a rejection."""
 
 
-def told(ros, key):
+def value(ros, key):
     newest = ros.statuses[-1] if ros.statuses else DiagnosticStatus()
-    return {each.key: each.value for each in newest.values}.get(key, "")
+    return {row.key: row.value for row in newest.values}.get(key, "")
 
 
 def start(ros, simulator=None, period=PERIOD, **planner):
@@ -41,10 +41,10 @@ def level(ros):
     return (mine[-1].level, mine[-1].message) if mine else (None, "")
 
 
-def test_an_arm_that_moves_is_braked_then_led_to_the_goal(ros):
-    """As a planner that is started again in the middle of a motion finds it; it was refused."""
+def test_a_moving_arm_is_braked_before_its_motion_to_the_goal(ros):
+    """A planner that restarts during a motion is in this situation. Regression: rejection."""
     start(ros, {"initial_velocity": [1.5, -2.0]}, goal=[0.0, 0.0], hold_duration=0.02)
-    ros.until(lambda: any("reached" in s.message for s in ros.statuses), "it does not arrive")
+    ros.until(lambda: any("reached" in s.message for s in ros.statuses), "the arm does not arrive")
     names = [{v.key: v.value for v in s.values}["state"] for s in ros.statuses]
     assert [n for n in names if n in ("braking", "planning", "executing", "reached")] == [
         "braking",
@@ -58,8 +58,8 @@ def test_an_arm_that_moves_is_braked_then_led_to_the_goal(ros):
 def test_two_planners_do_not_both_brake(ros):
     others = ros.probe.create_publisher(Float64MultiArray, "simulator/commands", 10)
     start(ros, {"initial_velocity": [0.5, 0.0]}, goal=[0.0, 0.0])
-    ros.until(lambda: told(ros, "state") == "refused", "it is not refused")
-    assert told(ros, "code") == "arm_moves"
+    ros.until(lambda: value(ros, "state") == REJECTED, "the goal is not rejected")
+    assert value(ros, "code") == "arm_moves"
     ros.until(
         lambda: (
             level(ros) == (DiagnosticStatus.WARN, ros.statuses[-1].message)
@@ -70,41 +70,41 @@ def test_two_planners_do_not_both_brake(ros):
     assert others.topic_name == "/simulator/commands"
 
 
-def test_a_resting_arm_that_another_node_commands_is_not_taken_over(ros):
-    """Seen: the planner took the goal and both drove the arm."""
+def test_a_goal_is_rejected_while_another_node_commands_the_arm(ros):
+    """Regression: the planner accepted the goal, and both nodes drove the arm."""
     ros.probe.create_publisher(Float64MultiArray, "simulator/commands", 10)
     start(ros)
-    ros.until(lambda: told(ros, "state") == "idle", "the planner does not hear the arm")
+    ros.until(lambda: value(ros, "state") == "idle", "the planner receives no joint states")
     goals = ros.publisher(JointState, "bang_bang_planner/goal")
     goals.publish(JointState(name=["shoulder"], position=[0.1]))
-    ros.until(lambda: told(ros, "code") == "not_alone", "it is not refused")
+    ros.until(lambda: value(ros, "code") == "not_alone", "the goal is not rejected")
     assert "other publishers on /simulator/commands: /probe" in ros.statuses[-1].message
-    assert {tuple(each.position) for each in ros.states} == {(0.975, 0.3)}
+    assert {tuple(message.position) for message in ros.states} == {(0.975, 0.3)}
 
 
-def test_a_reset_without_a_clock_is_noticed_and_a_held_goal_given_up(ros):
-    """In real time stamps are wall-clock time: only the joints tell."""
+def test_a_reset_without_a_clock_ends_the_holding_of_a_goal(ros):
+    """In real time stamps are wall-clock time: only the joint positions reveal a reset."""
     start(ros, {"mode": "real_time"}, 0.01, goal=[0.9, 0.2], transport_delay=0.05)
-    ros.until(lambda: told(ros, "state") == "reached", "it does not arrive")
-    assert told(ros, "arrival time [s]")
+    ros.until(lambda: value(ros, "state") == "reached", "the arm does not arrive")
+    assert value(ros, "arrival time [s]")
     client = ros.service(Trigger, "simulator/reset")
     reset = lambda: client.call_async(Trigger.Request())  # noqa: E731
     reset()
-    # After half a second without states, on a machine that stood still, a jump may be a motion.
-    gone = lambda: told(ros, "code") == "reset"  # noqa: E731
-    ros.insist(reset, gone, "the reset goes unnoticed", period=3.0)
-    assert not told(ros, "arrival time [s]")  # of a motion before the reset
-    assert told(ros, "state") == "idle"
+    # After half a second without states a jump may be a motion, so the reset is repeated.
+    noticed = lambda: value(ros, "code") == "reset"  # noqa: E731
+    ros.insist(reset, noticed, "the reset goes unnoticed", period=3.0)
+    assert not value(ros, "arrival time [s]")  # no value of the motion before the reset
+    assert value(ros, "state") == "idle"
     assert "the arm was reset" in ros.statuses[-1].message
 
 
-def test_silence_while_idle_is_told_and_a_goal_then_refused(ros):
+def test_silence_while_idle_is_reported_and_goals_are_rejected(ros):
     start(ros, state_timeout=0.3)
-    ros.until(lambda: told(ros, "state") == "idle", "the planner does not hear the arm")
+    ros.until(lambda: value(ros, "state") == "idle", "the planner receives no joint states")
     ros.executor.remove_node(ros.simulator.node)
     ros.simulator.close()
-    ros.until(lambda: told(ros, "code") == "silence", "the silence goes unnoticed")
-    assert told(ros, "state") == "waiting"
+    ros.until(lambda: value(ros, "code") == "silence", "the silence goes unnoticed")
+    assert value(ros, "state") == "waiting"
     goals = ros.publisher(JointState, "bang_bang_planner/goal")
     goals.publish(JointState(name=["shoulder"], position=[0.1]))
     ros.expect_warning("rejected: a goal arrived before the first joint state")
@@ -114,14 +114,14 @@ def test_silence_while_idle_is_told_and_a_goal_then_refused(ros):
     ("robot", "rows"),
     [("ibm7535", "110000"), ("rr", "101000"), ("cylindrical", "110000"), ("pa10", "111111")],
 )
-def test_which_way_the_tool_can_move(robot, rows):
-    found = controllable(md.load_robot(robot))
-    assert "".join(str(int(each)) for each in found) == rows
+def test_a_goal_pose_prescribes_the_directions_of_tool_motion(robot, rows):
+    directions = controllable(md.load_robot(robot))
+    assert "".join(str(int(direction)) for direction in directions) == rows
 
 
-def test_the_goal_is_dragged_in_rviz_or_comes_as_a_pose(ros):
+def test_goals_from_a_marker_in_rviz_and_as_poses_are_reached(ros):
     start(ros, hold_duration=0.02)
-    ros.until(lambda: told(ros, "state") == "idle", "the planner does not hear the arm")
+    ros.until(lambda: value(ros, "state") == "idle", "the planner receives no joint states")
     kernels = md.customize(md.load_robot("ibm7535"))
     rviz = FakeRviz(ros, "bang_bang_planner/goal_marker")
     here = rviz.look()["goal_marker"].pose.position
@@ -130,23 +130,23 @@ def test_the_goal_is_dragged_in_rviz_or_comes_as_a_pose(ros):
     there = kernels.forward_kinematics([0.7, 0.5])[:3, 3]
     rviz.drag("goal_marker", pose(there).pose)
     ros.spin(0.2)
-    assert told(ros, "state") == "idle"  # dragging alone moves nothing
+    assert value(ros, "state") == "idle"  # dragging alone moves nothing
     rviz.select("goal_marker", "Go here", pose(there).pose)
-    ros.until(lambda: told(ros, "state") == "reached", "it does not arrive")
+    ros.until(lambda: value(ros, "state") == "reached", "the arm does not arrive")
     last = np.array(ros.states[-1].position)
     np.testing.assert_allclose(kernels.forward_kinematics(last)[:2, 3], there[:2], atol=1e-4)
-    # In the frame of a link; and from RViz's 2D tool, which knows no z.
+    # In the frame of a link; and from RViz's 2D tool, whose z is 0.
     poses = ros.publisher(PoseStamped, "bang_bang_planner/goal_pose")
     poses.publish(pose([0.5, 0.0, 0.0], frame="nowhere"))
-    ros.until(lambda: told(ros, "code") == "bad_goal", "it is not refused")
+    ros.until(lambda: value(ros, "code") == "bad_goal", "the goal is not rejected")
     assert "frame_id 'nowhere'" in ros.statuses[-1].message
     poses.publish(pose([5.0, 0.0, 0.0], (0.0, 0.0, 0.0, 1.0)))
-    ros.until(lambda: told(ros, "code") == "out_of_reach", "it is not refused")
+    ros.until(lambda: value(ros, "code") == "out_of_reach", "the goal is not rejected")
     seen = len(ros.statuses)
     second = kernels.forward_kinematics([0.8, 0.3])[:3, 3]
     poses.publish(pose([second[0], second[1], 0.0], (0.0, 0.0, 0.0, 1.0)))
     ros.until(
-        lambda: any("reached" in s.message for s in ros.statuses[seen:]), "it does not arrive"
+        lambda: any("reached" in s.message for s in ros.statuses[seen:]), "the arm does not arrive"
     )
     last = np.array(ros.states[-1].position)
     np.testing.assert_allclose(kernels.forward_kinematics(last)[:2, 3], second[:2], atol=1e-4)

@@ -11,8 +11,7 @@ from std_srvs.srv import Trigger
 from trajectory_goals import Client, trajectory
 from trajectory_msgs.msg import JointTrajectory
 
-from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
-from manip_dyn.ros.nodes.simulator import SimulatorNode
+from manip_dyn.ros import BangBangPlannerNode, SimulatorNode
 
 BOTH, ZERO = ["shoulder", "elbow"], [0.0, 0.0]
 START = [0.975, 0.0]
@@ -29,7 +28,7 @@ def start(ros):
     ros.statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
     where = {"mode": "lockstep", "initial_position": START, "control_period": 0.005}
     ros.start(SimulatorNode, robot="ibm7535", **where)
-    # A busy machine is not a silent arm. What is held for good keeps the lockstep going.
+    # On a busy machine late states are no silence. Permanent holding keeps the lockstep running.
     ros.planner = ros.start(
         BangBangPlannerNode,
         robot="ibm7535",
@@ -38,7 +37,7 @@ def start(ros):
         state_timeout=0.0,
     )
     ros.trajectories = ros.publisher(JointTrajectory, "bang_bang_planner/joint_trajectory")
-    ros.until(lambda: state(ros) == "idle", "the planner does not hear the arm")
+    ros.until(lambda: state(ros) == "idle", "the planner receives no joint states")
     return ros
 
 
@@ -60,9 +59,9 @@ def client(arm):
 
 def reset(ros):
     assert ros.call(Trigger, "simulator/reset").success
-    ros.until(lambda: list(ros.states[-1].position) == START, "it is not reset")
-    heard = lambda: ros.planner.commands.measured  # noqa: E731
-    ros.until(lambda: heard() and heard().stamp_ns == 0, "the planner does not hear of it")
+    ros.until(lambda: list(ros.states[-1].position) == START, "the arm is not reset")
+    measured = lambda: ros.planner.commands.measured  # noqa: E731
+    ros.until(lambda: measured() and measured().stamp_ns == 0, "the planner misses the reset")
     ros.spin(0.3)
 
 
@@ -72,7 +71,7 @@ def state(ros):
 
 
 def moves(ros):
-    ros.until(lambda: np.abs(ros.states[-1].velocity).max() > 1e-3, "it does not move")
+    ros.until(lambda: np.abs(ros.states[-1].velocity).max() > 1e-3, "the arm does not move")
 
 
 def smooth(*goal, seconds=1.0):
@@ -81,27 +80,27 @@ def smooth(*goal, seconds=1.0):
 
 def test_a_trajectory_by_topic_is_followed(arm):
     arm.trajectories.publish(smooth(0.8, 0.1))
-    arm.until(lambda: state(arm) == "executing", "it does not begin")
-    arm.until(lambda: state(arm) == "reached", "it does not arrive")
+    arm.until(lambda: state(arm) == "executing", "the trajectory does not begin")
+    arm.until(lambda: state(arm) == "reached", "the arm does not arrive")
     np.testing.assert_allclose(arm.states[-1].position, [0.8, 0.1], atol=1e-3)
-    assert "a trajectory of 2 points" in " ".join(each.message for each in arm.statuses)
+    assert "a trajectory of 2 points" in " ".join(status.message for status in arm.statuses)
 
 
-def test_a_bad_trajectory_by_topic_is_refused(arm):
+def test_an_invalid_trajectory_by_topic_is_rejected(arm):
     arm.trajectories.publish(trajectory(["shoulder"], (1.0, [0.0])))
-    arm.expect_warning("refused: INVALID_JOINTS")
+    arm.expect_warning("INVALID_JOINTS")
 
 
 def test_a_trajectory_is_followed_closely_to_its_end(arm, client):
     client.send(smooth(0.5, 0.3))
     assert client.ended() == (SUCCEEDED, 0, "the arm is at the goal")
     assert client.feedback
-    for each in client.feedback:
-        assert np.abs(each.error.positions).max() < 2e-3
+    for feedback in client.feedback:
+        assert np.abs(feedback.error.positions).max() < 2e-3
 
 
-def test_one_point_is_a_goal_of_the_method(arm, client):
-    """It takes the time of its plan, bang-bang, whatever the point's own time is."""
+def test_a_trajectory_of_one_point_is_planned_for(arm, client):
+    """The motion takes the time of its bang-bang plan, for any time of the point."""
     client.send(trajectory(BOTH, (1e-3, [0.5, 0.0])))
     begun = stamp(arm)
     assert client.ended() == (SUCCEEDED, 0, "the arm is at the goal")
@@ -110,7 +109,7 @@ def test_one_point_is_a_goal_of_the_method(arm, client):
         [s.effort[0] for s in arm.states if s.position[0] < 0.97 and stamp_of(s) > begun]
     )
     assert acted.max() > 24.9
-    assert any("zero_net_work" in each.message for each in arm.statuses)
+    assert any("zero_net_work" in status.message for status in arm.statuses)
 
 
 def stamp_of(message):
@@ -121,21 +120,21 @@ def stamp(ros):
     return stamp_of(ros.states[-1])
 
 
-def test_a_point_that_cannot_be_planned_for_aborts_with_the_reason(arm, client):
+def test_a_point_without_a_plan_is_rejected_with_the_reason(arm, client):
     assert not client.send(trajectory(BOTH, (1.0, [9.0, 0.0]))).accepted
-    arm.expect_warning("refused: INVALID_GOAL", "'shoulder' must be")
+    arm.expect_warning("INVALID_GOAL", "'shoulder' must be")
 
 
-def test_cancel_stops_and_holds(arm, client):
+def test_a_cancelled_trajectory_stops_and_holds(arm, client):
     handle = client.send(SLOWLY)
     moves(arm)
-    arm.until(handle.cancel_goal_async().done, "no answer to a cancel")
+    arm.until(handle.cancel_goal_async().done, "no answer to the cancel request")
     assert client.ended()[:2] == (CANCELED, 0)
-    arm.until(lambda: state(arm) == "aborted", "the status does not tell")
-    arm.until(lambda: np.abs(arm.states[-1].velocity).max() < 1e-5, "it does not rest")
+    arm.until(lambda: state(arm) == "aborted", "the status does not change")
+    arm.until(lambda: np.abs(arm.states[-1].velocity).max() < 1e-5, "the arm does not rest")
 
 
-def test_a_new_trajectory_takes_over_on_the_way(arm, client):
+def test_a_new_trajectory_replaces_the_present_one(arm, client):
     client.send(SLOWLY)
     first = client.result
     moves(arm)
@@ -145,18 +144,18 @@ def test_a_new_trajectory_takes_over_on_the_way(arm, client):
     np.testing.assert_allclose(arm.states[-1].position, [0.8, 0.2], atol=2e-3)
 
 
-def test_one_point_takes_over_after_braking(arm, client):
+def test_a_single_point_replaces_a_trajectory_after_braking(arm, client):
     client.send(trajectory(BOTH, (0.0, START, ZERO), (4.0, [-1.0, 0.5], ZERO)))
     first = client.result
-    arm.until(lambda: abs(arm.states[-1].velocity[0]) > 0.2, "it does not move")
+    arm.until(lambda: abs(arm.states[-1].velocity[0]) > 0.2, "the arm does not move")
     client.send(trajectory(BOTH, (1.0, [0.9, 0.0])))
     assert client.ended(first)[:2] == (ABORTED, -1)
     assert client.ended()[:2] == (SUCCEEDED, 0)
-    assert any("braking" in each.message for each in arm.statuses)
+    assert any("braking" in status.message for status in arm.statuses)
     np.testing.assert_allclose(arm.states[-1].position, [0.9, 0.0], atol=1e-3)
 
 
-def test_abort_and_reset_end_it_with_a_reason(arm, client):
+def test_abort_and_reset_end_a_trajectory_with_a_reason(arm, client):
     client.send(SLOWLY)
     moves(arm)
     assert arm.call(Trigger, "bang_bang_planner/abort").success
@@ -170,7 +169,7 @@ def test_abort_and_reset_end_it_with_a_reason(arm, client):
     assert "gave up: the arm was reset" in sentence
 
 
-def test_tolerances_decide(arm, client):
+def test_violated_tolerances_abort_a_trajectory(arm, client):
     messages = pytest.importorskip("control_msgs.msg")
     jump = trajectory(BOTH, (0.0, [0.5, 0.0]), (0.1, [0.5, 0.0]))
     near = messages.JointTolerance(name="shoulder", position=0.1)

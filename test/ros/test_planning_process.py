@@ -1,4 +1,4 @@
-"""The process that plans: what it sends back, and who survives whom."""
+"""The planning process: results, restarts and cancellation."""
 
 import os
 import signal
@@ -44,10 +44,10 @@ def robot():
 
 @pytest.fixture(scope="module")
 def process(robot):
-    made = PlanningProcess(PARAMETERS, robot, lambda sentence: made.told.append(sentence))
-    made.told = []
-    yield made
-    made.close()
+    process = PlanningProcess(PARAMETERS, robot, lambda sentence: process.log.append(sentence))
+    process.log = []
+    yield process
+    process.close()
 
 
 def always():
@@ -58,43 +58,43 @@ def always():
 def test_a_plan_is_the_same_from_another_process(process, robot, v):
     task = PlanningTask(PARAMETERS, TASK.aim, TASK.q, v)
     there, here = process.solved(task, always), task.solved(robot)
-    for mine, own in zip(there.reference, here.reference, strict=True):
-        np.testing.assert_array_equal(mine, own)
+    for remote, local in zip(there.reference, here.reference, strict=True):
+        np.testing.assert_array_equal(remote, local)
     assert there.plan.robot is robot
     assert (there.plan.status, there.plan.t_final) == (here.plan.status, here.plan.t_final)
     assert there.plan.switch_times == here.plan.switch_times
     assert there.net_work == here.net_work
-    for (t, effort), (other, own) in zip(there.rows, here.rows, strict=True):
-        assert t == other
-        np.testing.assert_array_equal(effort, own)
+    for (t, effort), (local_t, local_effort) in zip(there.rows, here.rows, strict=True):
+        assert t == local_t
+        np.testing.assert_array_equal(effort, local_effort)
     for t in (0.0, 0.3, 0.5 * here.plan.t_final):
         np.testing.assert_allclose(there.plan.state(t)[0], here.plan.state(t)[0], atol=1e-10)
 
 
-def test_why_there_is_no_plan_is_the_same_too(process):
+def test_errors_are_the_same_from_another_process(process):
     far = PoseGoal(clik.Pose(np.array([9.0, 0.0, 0.0]), np.eye(3)))
     with pytest.raises(OutOfReachError, match="9"):
         process.solved(PlanningTask(PARAMETERS, far, TASK.q), always)
 
 
-def test_it_is_started_again_when_it_dies(process):
-    """Idle: nothing is lost. While it plans: the goal is, and its sender is told."""
+def test_the_process_is_restarted_when_it_dies(process):
+    """Between tasks nothing is lost. During planning the error advises to send the goal again."""
     assert process.wait_until_ready(TIMEOUT)
     first = process.pid
     os.kill(first, signal.SIGKILL)
-    wait_until(lambda: process.watch() or process.told)
+    wait_until(lambda: process.watch() or process.log)
     killed = "the planning process was killed by signal 9"
-    assert process.told == [f"{killed}; restarting it"]
+    assert process.log == [f"{killed}; restarting it"]
     assert process.solved(TASK, always).plan.success
     second = process.pid
-    os.kill(second, signal.SIGSTOP)  # it does not answer meanwhile
+    os.kill(second, signal.SIGSTOP)  # a stopped process does not answer
     threading.Timer(0.2, os.kill, (second, signal.SIGKILL)).start()
     with pytest.raises(ManipDynError, match=f"^{killed} during planning; send the goal again$"):
         process.solved(TASK, always)
     assert len({first, second, process.pid}) == 3
 
 
-def test_what_is_not_wanted_any_more_keeps_nobody_waiting(process, monkeypatch):
+def test_a_cancelled_plan_returns_without_delay(process, monkeypatch):
     monkeypatch.setattr(planning_process, "GRACE", 0.0)
     busy = process.pid
     os.kill(busy, signal.SIGSTOP)
@@ -104,15 +104,15 @@ def test_what_is_not_wanted_any_more_keeps_nobody_waiting(process, monkeypatch):
     assert process.solved(TASK, always).plan.success
 
 
-def test_one_that_cannot_begin_is_not_started_again_and_again(robot, monkeypatch):
+def test_a_process_that_cannot_start_is_not_restarted(robot, monkeypatch):
     monkeypatch.setattr(planning_process, "PROGRAM", "manip_dyn.no_such_program")
-    told = []
-    process = PlanningProcess(PARAMETERS, robot, told.append)
-    wait_until(lambda: process.watch() or told)
+    log = []
+    process = PlanningProcess(PARAMETERS, robot, log.append)
+    wait_until(lambda: process.watch() or log)
     for _ in range(3):
         process.watch()
     ended = "the planning process ended with exit code 1 before its first task"
-    assert told == [f"{ended}; the next goal restarts it"]
+    assert log == [f"{ended}; the next goal restarts it"]
     with pytest.raises(
         ManipDynError, match=f"^{ended} during planning; see its output in the log$"
     ):
@@ -126,31 +126,31 @@ time.sleep(600.0)
 """
 
 
-def test_one_that_is_killed_twice_is_started_again_and_always_says_so(
+def test_a_process_that_is_killed_repeatedly_is_restarted_with_warnings(
     robot, monkeypatch, tmp_path
 ):
-    """Seen: "the planning process could not begin", of one that was killed when it had begun."""
+    """Regression: "the planning process could not begin", for a process that had begun."""
     (tmp_path / "stands_still.py").write_text(STANDS_STILL)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(planning_process, "PROGRAM", "stands_still")
-    told, tries = [], planning_process.TRIES
-    process = PlanningProcess(PARAMETERS, robot, told.append)
+    log, tries = [], planning_process.TRIES
+    process = PlanningProcess(PARAMETERS, robot, log.append)
     for _ in range(tries - 1):
         os.kill(process.pid, signal.SIGKILL)
-        count = len(told)
-        wait_until(lambda: process.watch() or len(told) > count)  # noqa: B023
+        count = len(log)
+        wait_until(lambda: process.watch() or len(log) > count)  # noqa: B023
     killed = "the planning process was killed by signal 9 before its first task"
-    assert told == [f"{killed}; restarting it"] * (tries - 1)
+    assert log == [f"{killed}; restarting it"] * (tries - 1)
     os.kill(process.pid, signal.SIGKILL)
     with pytest.raises(
         ManipDynError, match=f"^{killed} during planning; see its output in the log$"
     ):
         process.solved(TASK, always)
-    assert told[tries - 1 :] == [f"{killed}, like the 2 before it; the next goal restarts it"]
+    assert log[tries - 1 :] == [f"{killed}, like the 2 before it; the next goal restarts it"]
     process.close()
 
 
-def test_it_ends_with_its_owner_however_that_ends():
+def test_the_process_ends_when_its_owner_is_killed():
     owner = subprocess.run([sys.executable, "-c", OWNER], capture_output=True, text=True)
     assert owner.returncode == -signal.SIGKILL
     wait_until(lambda: not alive(int(owner.stdout)))

@@ -167,7 +167,7 @@ def test_a_planner_tells_each_of_its_states_on_status(ros):
         assert (told.level, values["state"], values["code"]) == (row.level, row.name, row.code)
         assert told.message == row.sentence.format(**WORDS)
         assert told.hardware_id == "pa10"
-    status.enter("refused", "not_alone", "executing", reason="because; the motion goes on")
+    status.enter("refused", "not_alone", "executing", reason="because; the motion continues")
     assert (status.state, status.report.level) == ("executing", WARN)
 
 

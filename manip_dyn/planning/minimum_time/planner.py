@@ -122,16 +122,16 @@ def plan_minimum_time(
     return fallback
 
 
-def _velocities(robot: Robot, place: str, velocities: ArrayLike | None) -> Vector:
+def _velocities(robot: Robot, end: str, velocities: ArrayLike | None) -> Vector:
     """Return the velocities (n,) at start or goal; raise if they exceed the limits of speed."""
     if velocities is None:
         return np.zeros(robot.n)
-    speeds = finite_vector(f"velocity of the {place}", velocities, robot.n)
+    speeds = finite_vector(f"velocity of the {end}", velocities, robot.n)
     for i in np.flatnonzero(np.abs(speeds) > robot.v_max).tolist():
         speed, most = distinct_digits(speeds[i], robot.v_max[i], digits=4)
         raise ManipDynError(
             f"joint '{robot.joint_names[i]}' moves at {speed} {robot.unit(i)}/s at the "
-            f"{place}; its limit is {most}"
+            f"{end}; its limit is {most}"
         )
     return speeds
 
@@ -160,7 +160,7 @@ def _on_grids(robot: Robot, ends: Ends, hold: Vector, exhaustive: float) -> Plan
         )
     arrive = stopping_obstacle(robot, ends.qf, -ends.vf) if np.any(ends.vf) else ""
     raise ManipDynError(
-        f"the goal cannot be reached at its velocities: on the way there {arrive}"
+        f"the goal cannot be reached at its velocities: before it {arrive}"
         if arrive
         else "no motion within the limits was found, neither straight nor by detours; "
         "exhaustive=10.0 tries more of them"

@@ -159,7 +159,7 @@ class BangBangPlannerNode:
         """Tell why; what goes on, goes on."""
         state, rest, motion = "", "", self._execution.motion
         if motion is not None and not motion.arrived:
-            state, rest = self._status.state, "; the motion goes on"
+            state, rest = self._status.state, "; the motion continues"
         elif self._planning.busy:
             state = "planning"
         self._status.enter("refused", code, state, reason=f"{reason}{rest}")

@@ -200,7 +200,10 @@ def test_exhaustive_must_be_a_number(budget):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ([('effort="50"', 'effort="0"')], "'shoulder' has the effort limit 0"),
+        (
+            [('effort="50"', 'effort="0"')],
+            "effort limit of joint 'shoulder' must be finite and above 0",
+        ),
         ([('effort="20"', 'effort="1e-3"')], "'elbow' needs the effort"),
         ([('effort="50"', 'effort="5"')], "'shoulder' needs the effort"),
     ],
@@ -217,7 +220,7 @@ def test_a_speed_limit_of_zero_raises():
     robot = replace(md.load_robot("ibm7535"), v_max=np.array([20.0, 0.0]))
     for plan in (md.plan_minimum_time, md.plan_zero_net_work):
         with pytest.raises(
-            md.ManipDynError, match="'elbow' has the speed limit 0; expected one above"
+            md.ManipDynError, match="speed limit of joint 'elbow' must be above 0, got 0"
         ):
             plan(robot, [0.5, 0.3], [0.0, 0.2])
     assert md.plan_zero_net_work(robot, [0.5, 0.3], [0.0, 0.3]).success

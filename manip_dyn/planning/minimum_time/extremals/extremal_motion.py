@@ -75,8 +75,8 @@ class ExtremalMotion:
         jumping = list(zip(self.switching.jumps(), self._extremal.jumps, strict=True))
         for arc, end in enumerate(self._begins[1:]):
             node = self._canonical(arc, end, nodes[arc]).copy()
-            for (place, component), jump in jumping:
-                node[component] += jump if place == arc else 0.0
+            for (switch, component), jump in jumping:
+                node[component] += jump if switch == arc else 0.0
             nodes.append(node)
         return nodes
 

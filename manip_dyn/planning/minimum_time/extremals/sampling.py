@@ -17,7 +17,7 @@ def trajectory_of(flows: Flow, start: Vector, extremal: Extremal) -> Trajectory 
     after = {arc + 1: (component, jump) for (arc, component), jump in jumping}
     count = SAMPLES * len(arcs)
     states, rates = np.empty((2, count, 4 * n))
-    shares, forces = np.empty((2, count, n))
+    normalized, forces = np.empty((2, count, n))
     times, strengths = np.empty((2, count))
     y, row = np.concatenate([start, np.zeros(n), extremal.costate]), 0
     for arc, (begin, end, controls) in enumerate(arcs):
@@ -34,7 +34,7 @@ def trajectory_of(flows: Flow, start: Vector, extremal: Extremal) -> Trajectory 
             states[row] = y = state
             rates[row] = flow.rates(y)
             times[row] = begin + k / (SAMPLES - 1) * (end - begin)
-            shares[row], forces[row] = flow.normalized_efforts, flow.forces
+            normalized[row], forces[row] = flow.normalized_efforts, flow.forces
             strengths[row] = flow.legendre_clebsch
             row += 1
     switching, slopes = flows.switching_functions(states, rates)
@@ -42,5 +42,5 @@ def trajectory_of(flows: Flow, start: Vector, extremal: Extremal) -> Trajectory 
     hamiltonians = 1.0 + (x_rates @ p)[:, 0, 0]
     sample_arcs: Vector = np.repeat(np.arange(len(arcs)), SAMPLES)
     return Trajectory(
-        times, sample_arcs, states, switching, slopes, hamiltonians, shares, forces, strengths
+        times, sample_arcs, states, switching, slopes, hamiltonians, normalized, forces, strengths
     )

@@ -161,9 +161,9 @@ class Shooter:
     def _jumps(self, switching: Switching) -> Vector:
         """Return the jumps of H over S at switches of full efforts, and 1 for the end."""
         jumps = np.ones(len(switching.joints) + 1)
-        for place, (_, _, controls) in enumerate(switching.arcs()[:-1]):
-            joint = switching.joints[place]
-            jumps[place] = 2.0 * controls[joint].direction * self.limits[joint]
+        for arc, (_, _, controls) in enumerate(switching.arcs()[:-1]):
+            joint = switching.joints[arc]
+            jumps[arc] = 2.0 * controls[joint].direction * self.limits[joint]
         return jumps
 
     def shoot(

@@ -44,30 +44,30 @@ def detected_structure(
             [0, *(arc.last for arc in own_arcs)],
             [*(arc.first for arc in own_arcs), cells],
         )
-        for place, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+        for interval, (begin, end) in enumerate(zip(begins, ends, strict=True)):
             if begin >= end:  # a boundary arc at the start, at the end, or after another one
-                if place == 0:
+                if interval == 0:
                     initial[joint] = full(own_arcs[0].control.direction)
-                if place < len(own_arcs):
-                    rows.append((begin * h, joint, own_arcs[place].control))
+                if interval < len(own_arcs):
+                    rows.append((begin * h, joint, own_arcs[interval].control))
                 continue
             first, times = _switches(controls[begin:end, joint])
             times = _cleared([begin + t for t in times], contacts)
             departure, arrival = begin + 0.1, end - 0.1
             # The remainder of a boundary arc in the adjacent cells is no switch.
-            while place > 0 and times and times[0] < begin + NEAR:
+            while interval > 0 and times and times[0] < begin + NEAR:
                 departure, first = times.pop(0), -first
-            while place < len(own_arcs) and times and times[-1] > end - NEAR:
+            while interval < len(own_arcs) and times and times[-1] > end - NEAR:
                 arrival = times.pop()
-            if place == 0:
+            if interval == 0:
                 initial[joint] = full(first)
-            elif first * own_arcs[place - 1].control.direction < 0.0 or not _relieved(
-                own_arcs[place - 1], boundary_arcs
+            elif first * own_arcs[interval - 1].control.direction < 0.0 or not _relieved(
+                own_arcs[interval - 1], boundary_arcs
             ):
                 rows.append((departure * h, joint, full(first)))
             rows += [(t * h, joint, value) for t, value in alternating(first, times)]
-            if place < len(own_arcs):
-                rows.append((arrival * h, joint, own_arcs[place].control))
+            if interval < len(own_arcs):
+                rows.append((arrival * h, joint, own_arcs[interval].control))
     return assembled(initial, rows, duration)
 
 

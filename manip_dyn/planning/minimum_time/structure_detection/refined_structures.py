@@ -87,8 +87,8 @@ def structures_of(robot: Robot, solved: GridSolution) -> Iterator[Switching]:
     """Yield the possible structures of a refined motion, the likeliest first."""
     normalized = efforts_of(robot, solved.spline, solved.spline.cells) / robot.tau_max
     structures = list[Switching]()
-    for how in SETTINGS:
-        switching = _Detector(robot, solved, normalized, DetectionSettings(*how)).switching()
+    for settings in SETTINGS:
+        switching = _Detector(robot, solved, normalized, DetectionSettings(*settings)).switching()
         if not any(_are_alike(switching, previous) for previous in structures):
             structures.append(switching)
             yield switching
@@ -105,11 +105,16 @@ class _Detector:
     """Detects one structure in the normalized efforts at the nodes (nodes, n)."""
 
     def __init__(
-        self, robot: Robot, solved: GridSolution, normalized: Matrix, how: DetectionSettings
+        self, robot: Robot, solved: GridSolution, normalized: Matrix, settings: DetectionSettings
     ):
         """Store the motion, its normalized efforts and the settings."""
-        self._robot, self._solved, self._normalized, self._how = robot, solved, normalized, how
-        self._inside = np.abs(normalized) < how.between
+        self._robot, self._solved, self._normalized, self._settings = (
+            robot,
+            solved,
+            normalized,
+            settings,
+        )
+        self._inside = np.abs(normalized) < settings.between
         self._indirect_efforts = set[int]()
         self._h = solved.spline.duration / solved.spline.cells
         self._controls: list[EffortControls] = [
@@ -120,9 +125,9 @@ class _Detector:
     def switching(self) -> Switching:
         """Return the structure."""
         rows = list[Row]()
-        for at in at_limits(self._solved, self._how.near):
-            holders = holding_efforts(at, self._inside, self._how.brief)
-            if self._how.pattern != ContactPattern.ARC and self._is_indirect(at, holders):
+        for at in at_limits(self._solved, self._settings.near):
+            holders = holding_efforts(at, self._inside, self._settings.brief)
+            if self._settings.pattern != ContactPattern.ARC and self._is_indirect(at, holders):
                 rows += self._touch(at, holders[0].effort)
             elif holders:
                 self._hold(at, holders)
@@ -144,7 +149,7 @@ class _Detector:
         """Write a boundary arc at a limit that is held indirectly; return the contact points."""
         force = self._solved.place[:, at.joint]
         self._indirect_efforts.add(effort)
-        contacts = contacts_of(at.side * force, at.first, at.last, self._how.pattern)
+        contacts = contacts_of(at.side * force, at.first, at.last, self._settings.pattern)
         if contacts.arc is not None:
             begin, end = contacts.arc
             control = self._control(at, Holder(effort, begin, end))
@@ -172,8 +177,10 @@ class _Detector:
     def _add_switches(self, joint: int, nodes: EffortControls, rows: list[Row]) -> Control:
         """Add the switches of one effort; return its initial control."""
         edges = [0, *(k for k in range(1, len(nodes)) if nodes[k] != nodes[k - 1]), len(nodes)]
-        is_apart = self._how.apart and any(control and control.is_at_limit for control in nodes)
-        long = len(nodes) + 1 if is_apart else self._how.long
+        is_apart = self._settings.apart and any(
+            control and control.is_at_limit for control in nodes
+        )
+        long = len(nodes) + 1 if is_apart else self._settings.long
         long = LONG[0] if joint in self._indirect_efforts else long
         arcs = [
             (nodes[a] or SINGULAR, a, b)

@@ -51,19 +51,19 @@ def with_handovers(robot: Robot, along: Trajectory, switching: Switching) -> Ite
 class _Ends:
     """Changes a structure where a joint reaches or leaves its limit of speed."""
 
-    def __init__(self, switching: Switching, place: int):
+    def __init__(self, switching: Switching, index: int):
         """Store the structure and the index of that switch."""
         edges = [0.0, *switching.times.tolist(), switching.t_final]
-        self._switching, self._place, self._time = switching, place, edges[place + 1]
-        self._controls = switching.arcs()[place][2]
-        self._mine, self._value = switching.joints[place], switching.values[place]
-        self._before = FRACTION * (edges[place + 1] - edges[place])
-        self._after = FRACTION * (edges[place + 2] - edges[place + 1])
+        self._switching, self._index, self._time = switching, index, edges[index + 1]
+        self._controls = switching.arcs()[index][2]
+        self._mine, self._value = switching.joints[index], switching.values[index]
+        self._before = FRACTION * (edges[index + 1] - edges[index])
+        self._after = FRACTION * (edges[index + 2] - edges[index + 1])
 
     def _with(self, *rows: tuple[float, int, Control], without: int | None = None) -> Switching:
         """Return the structure with `rows` in place of the switch, and without row `without`."""
         remaining = [
-            row for k, row in enumerate(self._switching.rows()) if k not in (self._place, without)
+            row for k, row in enumerate(self._switching.rows()) if k not in (self._index, without)
         ]
         return assembled(self._switching.controls, remaining + list(rows), self._switching.t_final)
 
@@ -100,7 +100,7 @@ class _Ends:
             rows.append((t + self._after, self._mine, self._value))
         without = None
         if full(sign) != usual:
-            later = range(self._place + 1, len(self._switching.joints))
+            later = range(self._index + 1, len(self._switching.joints))
             mine = [k for k in later if self._switching.joints[k] == second]
             if mine and self._switching.values[mine[0]] == full(sign):
                 without = mine[0]

@@ -27,19 +27,19 @@ singular effort grows linearly, S is zero again after three times the time to th
 def with_saturated_ends(along: Trajectory, switching: Switching) -> Iterator[Switching]:
     """Yield structures in which efforts that exceed their limits at ends of arcs are full."""
     rows = switching.rows()
-    for place, (_, effort, control) in enumerate(rows):
+    for index, (_, effort, control) in enumerate(rows):
         if not (control.is_singular or control.is_boundary_arc_of_speed):
             continue
-        last = _last(switching, place)
-        here = np.flatnonzero((along.arcs > place) & (along.arcs <= last))
+        last = _last(switching, index)
+        here = np.flatnonzero((along.arcs > index) & (along.arcs <= last))
         loads, times = along.normalized_efforts[here, effort], along.times[here]
         weak = np.abs(loads) > FULL_EFFORT
         if not weak.any() or weak.all():
             continue
         changed = list(rows)
-        if weak[0] and (control.is_singular or _hands_over(switching, place)):
+        if weak[0] and (control.is_singular or _hands_over(switching, index)):
             begin, room = float(times[0]), _passing(times, loads)
-            changed[place] = (begin + (1.0 + INSIDE) * room, effort, control)
+            changed[index] = (begin + (1.0 + INSIDE) * room, effort, control)
             changed.append((begin - OUTSIDE * room, effort, full(loads[0])))
         if weak[-1] and last < len(rows):
             t, joint, after = rows[last]

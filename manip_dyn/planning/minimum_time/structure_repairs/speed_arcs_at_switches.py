@@ -1,7 +1,7 @@
 """Boundary arcs of speed at switches of another joint's effort.
 
 If a joint exceeds its limit of speed around a switch of another joint's effort, that effort holds
-the joint at its limit for a while instead, on its way from one of its limits to the other.
+the joint at its limit for a while instead, during its transition between its limits.
 """
 
 from __future__ import annotations
