@@ -1,4 +1,4 @@
-"""The launch files: every scenario has one, and it starts what the demo starts."""
+"""The launch files: every scenario has one, which starts the same nodes as the demo."""
 
 import sys
 from itertools import pairwise
@@ -26,58 +26,62 @@ INSTALLED = (
 FILES = [path.name for path in LAUNCH.glob("*.launch.py")]
 
 
-def test_every_scenario_has_a_launch_file_parameters_and_a_view():
-    for each in SCENARIOS:
-        text = (LAUNCH / f"{each.name}.launch.py").read_text()
-        assert f'("scenario", "{each.name}")' in text
-        assert each.params_file.is_file()
-        assert (CONFIG / f"{each.view}.rviz").is_file()
+def test_every_scenario_has_a_launch_file_a_parameters_file_and_a_view():
+    for item in SCENARIOS:
+        text = (LAUNCH / f"{item.name}.launch.py").read_text()
+        assert f'("scenario", "{item.name}")' in text
+        assert item.params_file.is_file()
+        assert (CONFIG / f"{item.view}.rviz").is_file()
 
 
 # ------------------------------------------------------------------ arguments
-def values(name, **given):
-    """What the launch arguments of a scenario are."""
+def values(name, **arguments):
+    """Return the launch arguments of a scenario."""
     names = ("urdf", "tip", "xacro_arguments", "mass_scale", "disturbance_duration")
     file = str(scenario(name).params_file)
     return (
-        dict.fromkeys(names, "") | {"scenario": name, "rviz": "false", "params_file": file} | given
+        dict.fromkeys(names, "")
+        | {"scenario": name, "rviz": "false", "params_file": file}
+        | arguments
     )
 
 
-def check(name, *argv, command="ros2 launch manip_dyn scenario.launch.py", **given):
-    present = values(name, **given)
+def check(name, *argv, command="ros2 launch manip_dyn scenario.launch.py", **arguments):
+    present = values(name, **arguments)
     check_arguments(scenario(name), present, argv, command.split(), FILES)
 
 
-def refusal(name, *argv, **given):
+def error_of(name, *argv, **arguments):
     with pytest.raises(ManipDynError) as caught:
-        check(name, *argv, **given)
+        check(name, *argv, **arguments)
     return str(caught.value)
 
 
-def test_arguments_that_nobody_knows_are_refused():
+def test_unknown_arguments_are_rejected():
     check("pa10_circle", "urdf:=pa10", "rviz:=false", urdf="pa10")
-    assert refusal("pa10_circle", "udrf:=x") == (
+    assert error_of("pa10_circle", "udrf:=x") == (
         "launch argument 'udrf' is unknown; did you mean 'urdf'?"
     )
-    # They may be those of another package's launch file, which includes ours.
+    # They may belong to a launch file of another package that includes this one.
     check("pa10_circle", "camera:=yes", command="ros2 launch cell bringup.launch.py camera:=yes")
 
 
-def test_arguments_that_would_change_nothing_are_refused():
-    told = refusal("pa10_circle", "scenario:=hmmwv", command="ros2 launch x/pa10_circle.launch.py")
-    assert "'scenario' is 'hmmwv', but this launch file sets it to 'pa10_circle'" in told
-    assert "'mass_scale' is '1.1', but scenario 'pa10_circle' has no simulator" in refusal(
+def test_arguments_without_effect_are_rejected():
+    error = error_of(
+        "pa10_circle", "scenario:=hmmwv", command="ros2 launch x/pa10_circle.launch.py"
+    )
+    assert "'scenario' is 'hmmwv', but this launch file sets it to 'pa10_circle'" in error
+    assert "'mass_scale' is '1.1', but scenario 'pa10_circle' has no simulator" in error_of(
         "pa10_circle", mass_scale="1.1"
     )
     check("pa10_bang_bang", mass_scale="1.1", disturbance_duration="0.1", tip="tool0")
-    assert "'tip' is 'x', but scenario 'hmmwv' has no arm" in refusal("hmmwv", tip="x")
-    assert "params_file is '/nowhere': no such file" in refusal(
+    assert "'tip' is 'x', but scenario 'hmmwv' has no arm" in error_of("hmmwv", tip="x")
+    assert "params_file is '/nowhere': no such file" in error_of(
         "pa10_circle", params_file="/nowhere"
     )
 
 
-def test_what_rviz_needs_is_looked_for_before_anything_starts(tmp_path, monkeypatch):
+def test_packages_for_rviz_are_checked_before_the_start(tmp_path, monkeypatch):
     (tmp_path / "share" / "rviz2").mkdir(parents=True)
     monkeypatch.setenv("AMENT_PREFIX_PATH", f"/nowhere:{tmp_path}")
     check_installed("rviz:=true", "rviz2")
@@ -85,7 +89,7 @@ def test_what_rviz_needs_is_looked_for_before_anything_starts(tmp_path, monkeypa
         check_installed("rviz:=true", "rviz2", "robot_state_publisher")
 
 
-def test_the_robot_that_is_shown_is_the_one_that_moves():
+def test_the_displayed_robot_is_that_of_the_nodes():
     urdf, base = description_of(values("pa10_circle"))
     assert ('name="pa10"' in urdf, base) == (True, "base_link")
     urdf, base = description_of(values("pa10_circle", urdf="panda", tip="panda_link4"))
@@ -93,10 +97,10 @@ def test_the_robot_that_is_shown_is_the_one_that_moves():
     assert description_of(values("panda_lissajous"))[1] == "panda_link0"
 
 
-# ------------------------------------------------------------------ what is started
+# ------------------------------------------------------------------ started nodes
 @pytest.fixture
 def launched(monkeypatch, tmp_path):
-    """What a launch file would start: its nodes, in order."""
+    """Return a function that lists the nodes that a launch file starts, in order."""
     pytest.importorskip("launch_ros", reason="the launch system is not installed")
     from launch.actions import IncludeLaunchDescription
     from launch.launch_description_sources import PythonLaunchDescriptionSource
@@ -118,12 +122,12 @@ def launched(monkeypatch, tmp_path):
         if isinstance(entity, Node):
             yield entity
             return
-        for each in entity.visit(context) or ():
-            yield from visit(each, context)
+        for child in entity.visit(context) or ():
+            yield from visit(child, context)
 
     def start(name, **arguments):
         file = f"{name}.launch.py"
-        argv = [f"{each}:={value}" for each, value in arguments.items()]
+        argv = [f"{key}:={value}" for key, value in arguments.items()]
         monkeypatch.setattr(sys, "argv", ["ros2", "launch", "manip_dyn", file, *argv])
         source = PythonLaunchDescriptionSource(str(Path(LAUNCH) / file))
         included = IncludeLaunchDescription(source, launch_arguments=arguments.items())
@@ -140,37 +144,37 @@ def executables(nodes):
 
 
 def parameters(node):
-    """Return the texts of the parameters files of a node, in their order."""
-    words = [part.perform(None) for word in node.cmd for part in word if hasattr(part, "text")]
+    """Return the contents of the parameters files of a node, in their order."""
+    words = [item.perform(None) for word in node.cmd for item in word if hasattr(item, "text")]
     files = [after for word, after in pairwise(words) if word == "--params-file"]
     return [Path(file).read_text(encoding="utf-8") for file in files]
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name)
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda item: item.name)
 def test_a_launch_file_starts_the_nodes_of_its_scenario(launched, scenario):
     nodes = [f"{name}_node" for name in scenario.nodes]
     assert executables(launched(scenario.name)) == nodes
     states = [] if "mechanism" in scenario.nodes else ["robot_state_publisher"]
-    # What may be missing comes first: nothing runs yet when it is.
+    # Optional packages come first: if one is missing, nothing has started yet.
     assert executables(launched(scenario.name, rviz="true")) == [*states, "rviz2", *nodes]
     assert executables(launched("scenario", scenario=scenario.name)) == nodes
     with pytest.raises(ManipDynError, match=f"this launch file sets it to '{scenario.name}'"):
         launched(scenario.name, scenario="nope")
 
 
-def test_another_robot_is_that_of_the_nodes(launched):
+def test_the_urdf_argument_applies_to_all_nodes(launched):
     nodes = launched("pa10_dynamic_circle", urdf="ur5", mass_scale="1.1")
     for node in nodes:
-        scenario, *others = parameters(node)
-        # In front of it a file for /** would be overruled by it, wherever later ones stand.
+        scenario, *overrides = parameters(node)
+        # A file for /** in front of it would be overridden by it.
         assert scenario == (CONFIG / "pa10_dynamic_circle.yaml").read_text(encoding="utf-8")
-        assert any("robot: ur5" in text for text in others)
+        assert any("robot: ur5" in text for text in overrides)
     assert any("mass_scale: 1.1" in text for text in parameters(nodes[0]))
     assert not any("publish_clock" in text for text in parameters(nodes[0])[1:])
 
 
 @pytest.mark.parametrize("robot", ["ur5", "pa10"])
-def test_ros2_control_is_started_around_the_simulator(launched, robot):
+def test_ros2_control_starts_with_the_simulator(launched, robot):
     pytest.importorskip("xacro", reason="xacro is not installed; pip install '.[test]'")
     nodes = launched("ros2_control", robot=robot, command="effort")
     assert executables(nodes) == [
@@ -189,8 +193,10 @@ def test_ros2_control_is_started_around_the_simulator(launched, robot):
 @pytest.mark.parametrize("robot", ["ur5", "pa10"])
 @pytest.mark.parametrize("command", ["position", "velocity", "effort", "position velocity"])
 def test_the_simulator_is_hardware_of_ros2_control(robot, command, tmp_path, monkeypatch):
-    """As JointStateTopicSystem 1.1.0 reads it: topics, threshold, an interface in state for each
-    in command, in the order of the robot's joints."""
+    """JointStateTopicSystem 1.1.0 reads topics, a threshold, and interfaces in joint order.
+
+    Each command interface requires a state interface.
+    """
     pytest.importorskip("xacro", reason="xacro is not installed; pip install '.[test]'")
     index = tmp_path / "share" / "ament_index" / "resource_index" / "packages"
     index.mkdir(parents=True)
@@ -201,8 +207,8 @@ def test_the_simulator_is_hardware_of_ros2_control(robot, command, tmp_path, mon
     arm = load_robot(path, xacro_args={"command": command})
     assert arm.joint_names == load_robot(robot).joint_names
     system = ElementTree.fromstring(arm.urdf).find("ros2_control")
-    given = {each.get("name"): each.text for each in system.iter("param")}
-    assert given == {
+    parameters = {item.get("name"): item.text for item in system.iter("param")}
+    assert parameters == {
         "joint_commands_topic": "/simulator/joint_commands",
         "joint_states_topic": "/simulator/joint_states",
         "trigger_joint_command_threshold": "-1",
@@ -212,9 +218,9 @@ def test_the_simulator_is_hardware_of_ros2_control(robot, command, tmp_path, mon
     )
     assert tuple(joint.get("name") for joint in system.findall("joint")) == arm.joint_names
     for joint in system.findall("joint"):
-        found = [each.get("name") for each in joint.findall("command_interface")]
-        assert found == command.split()
-        assert {*found} < {each.get("name") for each in joint.findall("state_interface")}
+        interfaces = [item.get("name") for item in joint.findall("command_interface")]
+        assert interfaces == command.split()
+        assert {*interfaces} < {item.get("name") for item in joint.findall("state_interface")}
 
 
 @pytest.mark.parametrize("robot", ["ur5", "pa10"])
