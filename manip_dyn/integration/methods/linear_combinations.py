@@ -30,12 +30,12 @@ U, K = 0, 1
 def explicit_stages(table: Tableau, live: Sequence[int], rhs: Any, size: int) -> Any:
     """Return ``stages(t, h, first, last, y, p, work)`` for a tableau.
 
-    For compiled code: needs the first stage in row `K` of `work`; writes the other ones into the
-    rows behind it, and the state at the end of the step into row `U`.
+    For compiled code: reads the first stage from row `K` of `work`, writes the other stages to the
+    rows after it, and the state at the end of the step to row `U`.
 
     Args:
         table: The coefficients.
-        live: The stages that are wanted, the first one included.
+        live: The required stages, including the first.
         rhs: Compiled ``rhs(t, y, p, out)``.
         size: Length of the state.
     """
@@ -133,7 +133,7 @@ def _emit_sum(builder, length, start, factor, weighted, end) -> None:
 
 
 def _emit_time(builder, t, h, first, last, c: Fraction) -> Any:
-    """Return t + c h; at the ends of the step on the inner side of a switch."""
+    """Return t + c h, on the inner side of a switch at the ends of the step."""
     if c in (0, 1):
         return last if c else first
     moved = builder.fmul(ir.Constant(_NUMBER, float(c)), h, flags=FLAGS)
