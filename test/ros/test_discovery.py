@@ -12,8 +12,8 @@ from manip_dyn.ros import PROFILES, RANGE, local_discovery
 
 LISTENING = """
 import os, re
-import manip_dyn.ros.runtime.execution as run
-from manip_dyn.core.errors import ManipDynError
+from manip_dyn import ManipDynError
+from manip_dyn.ros import run
 from pathlib import Path
 
 class Look:
@@ -27,7 +27,7 @@ class Look:
                     print(protocol, words[1])
         raise ManipDynError("seen enough")
 
-run.run(Look)
+run(Look)
 """
 
 

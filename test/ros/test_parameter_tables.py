@@ -15,23 +15,33 @@ from manip_dyn.ros import (
     ClikTrackerParameters,
     LawParameters,
     MechanismMonitorParameters,
+    MechanismParameters,
     MonitorParameters,
     Numbers,
     PathParameters,
     SimulatorParameters,
+    ViewerParameters,
     default_of,
     group,
     integrator_from,
     parameter,
+    parameter_section,
     rows,
     settings_from,
     tuning_from,
     with_values,
 )
-from manip_dyn.ros.nodes.parameter_tables import NODES, section
 from manip_dyn.simulation import Integrator
 
-ALL = [*NODES.values(), MonitorParameters, MechanismMonitorParameters]
+ALL = [
+    SimulatorParameters,
+    ClikTrackerParameters,
+    BangBangPlannerParameters,
+    MechanismParameters,
+    ViewerParameters,
+    MonitorParameters,
+    MechanismMonitorParameters,
+]
 DOCS = Path(md.__file__).parents[1] / "docs"
 
 
@@ -111,7 +121,7 @@ def test_every_kind_of_path_has_a_group_of_its_name():
 @pytest.mark.skipif(not DOCS.is_dir(), reason="not a checkout")
 def test_the_page_of_the_nodes_is_up_to_date():
     page = (DOCS / "nodes.md").read_text()
-    assert page.endswith(section()), (
+    assert page.endswith(parameter_section()), (
         "run python -m manip_dyn.ros.nodes.parameter_tables docs/nodes.md"
     )
 

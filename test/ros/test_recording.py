@@ -20,10 +20,7 @@ from manip_dyn.ros import EXPECTED_TOPICS, SimulatorNode, recorded_name
 pytest.importorskip("mcap", reason="pip install 'manip_dyn[record]'")
 pytest.importorskip("rosbags", reason="pip install 'manip_dyn[record]'")
 
-from manip_dyn.recording import Recorder, read
-from manip_dyn.recording import messages as make
-from manip_dyn.recording.messages import definition, deserialize, serialize
-from manip_dyn.recording.reader import PARAMETERS, MessageReader
+from manip_dyn.recording import MessageReader, Recorder, messages, read, reader
 from manip_dyn.ros import ReplayerNode, check_recording
 
 PERIODS = 250
@@ -73,9 +70,9 @@ def stamp(state):
 
 
 def has_parameters(file):
-    reader = MessageReader(file)
-    assert all(reader)
-    return f"{PARAMETERS}simulator" in reader.notes
+    source = MessageReader(file)
+    assert all(source)
+    return f"{reader.PARAMETERS}simulator" in source.notes
 
 
 def on_disk(file):
@@ -173,11 +170,11 @@ def test_a_changed_command_is_detected(file, bit, tmp_path):
 
 def test_a_recording_that_cannot_be_checked_is_rejected(tmp_path):
     with Recorder(tmp_path / "a.mcap") as recorder:
-        recorder.add("/joint_states", make.joint_state("ab", 0, np.ones(2), np.ones(2)), 0)
+        recorder.add("/joint_states", messages.joint_state("ab", 0, np.ones(2), np.ones(2)), 0)
     with pytest.raises(ManipDynError, match="has no parameters of a simulator"):
         check_recording(tmp_path / "a.mcap")
     with Recorder(tmp_path / "b.mcap") as recorder:
-        recorder.add_note(f"{PARAMETERS}simulator", {"mode": '"real_time"'})
+        recorder.add_note(f"{reader.PARAMETERS}simulator", {"mode": '"real_time"'})
     with pytest.raises(ManipDynError, match="is of mode real_time; expected one in lockstep"):
         check_recording(tmp_path / "b.mcap")
 
@@ -201,17 +198,17 @@ def test_a_replay_publishes_the_recorded_messages(file):
 
 
 def test_serialization_is_compatible_with_ros():
-    ours = make.joint_state(("a", "bc"), 5_000_000_007, np.array([1.5, 2.0]), np.zeros(2))
+    ours = messages.joint_state(("a", "bc"), 5_000_000_007, np.array([1.5, 2.0]), np.zeros(2))
     theirs = JointState(name=["a", "bc"], position=[1.5, 2.0], velocity=[0.0, 0.0])
     theirs.header.stamp.sec, theirs.header.stamp.nanosec = 5, 7
-    assert deserialize_message(serialize(ours), JointState) == theirs
-    again = deserialize(serialize_message(theirs), "sensor_msgs/msg/JointState")
-    assert serialize(again) == serialize(ours)
+    assert deserialize_message(messages.serialize(ours), JointState) == theirs
+    again = messages.deserialize(serialize_message(theirs), "sensor_msgs/msg/JointState")
+    assert messages.serialize(again) == messages.serialize(ours)
 
 
 def test_expected_topics_have_definitions_and_names():
     for topic in EXPECTED_TOPICS:
-        assert definition(topic.kind)
+        assert messages.definition(topic.kind)
         full = topic.name if topic.name.startswith("/") else f"/left/{topic.name}"
         assert recorded_name(full, "/left", ()) == f"/{topic.name.lstrip('/')}"
     assert recorded_name("/right/joint_states", "/left", ()) == ""

@@ -9,9 +9,7 @@ import fresh
 import pytest
 from harness import TIMEOUT
 
-from manip_dyn.core import cache as first_time
-from manip_dyn.core.cache import generated_module
-from manip_dyn.core.compiled import compiled
+from manip_dyn.core import cache, compiled
 from manip_dyn.ros import rate_summary
 
 FRESH = True  # the first import is interrupted
@@ -73,8 +71,8 @@ def first_uses(monkeypatch, tmp_path):
     """Names of modules and functions that are compiled for the first time, in an empty cache."""
     names = []
     monkeypatch.setenv("MANIP_DYN_CACHE", str(tmp_path))
-    monkeypatch.setattr(first_time, "_tellers", [])
-    first_time.on_first_use(names.append)
+    monkeypatch.setattr(cache, "_tellers", [])
+    cache.on_first_use(names.append)
     return names
 
 
@@ -83,12 +81,12 @@ def test_a_generated_module_is_reported_once_before_its_creation(first_uses):
         assert first_uses == ["new_thing"]
         return "x = 1\n"
 
-    assert generated_module("new_thing", b"", text).x == 1
-    assert generated_module("new_thing", b"", text).x == 1
+    assert cache.generated_module("new_thing", b"", text).x == 1
+    assert cache.generated_module("new_thing", b"", text).x == 1
     assert first_uses == ["new_thing"]
 
 
-@compiled
+@compiled.compiled
 def twice(x):
     return 2.0 * x
 
