@@ -39,19 +39,19 @@ def check_arguments(
     for name, value in check_known(values, argv, command, files).items():
         if values[name] != value:
             raise ManipDynError(
-                f"launch argument '{name}' is '{value}', but this launch file sets it to "
-                f"'{values[name]}'; expected it to be left out, or scenario.launch.py"
+                f"launch argument '{name}' must be '{values[name]}' in this launch file, "
+                f"got '{value}'; use scenario.launch.py"
             )
     for names, node in ((OF_ROBOTS, "arm"), (OF_SIMULATORS, "simulator")):
         has = node in scenario.nodes or (node == "arm" and "mechanism" not in scenario.nodes)
         useless = next((name for name in names if values[name]), None)
         if useless and not has:
             raise ManipDynError(
-                f"launch argument '{useless}' is '{values[useless]}', but scenario "
-                f"'{scenario.name}' has no {node}; expected it to be left out"
+                f"launch argument '{useless}' must be omitted for scenario '{scenario.name}', "
+                f"which has no {node}, got '{values[useless]}'"
             )
     if not Path(values["params_file"]).is_file():
-        raise ManipDynError(f"params_file is '{values['params_file']}': no such file")
+        raise ManipDynError(f"params_file must be an existing file, got '{values['params_file']}'")
 
 
 def check_known(
@@ -88,14 +88,14 @@ def description_of(values: Mapping[str, str]) -> tuple[str, str]:
     return robot.urdf, robot.base
 
 
-def check_installed(what: str, *packages: str) -> None:
+def check_installed(argument: str, *packages: str) -> None:
     """Raise if a package is missing that only a ROS installation provides."""
     prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
     for package in packages:
         if not any(Path(prefix, "share", package).is_dir() for prefix in prefixes if prefix):
             raise ManipDynError(
-                f"{what} needs package '{package}', which is not installed; expected it from a "
-                f"ROS installation: apt install ros-jazzy-{package.replace('_', '-')}"
+                f"{argument} requires package '{package}', which is not installed: "
+                f"apt install ros-jazzy-{package.replace('_', '-')}"
             )
 
 

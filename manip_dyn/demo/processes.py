@@ -135,7 +135,7 @@ def wait_for_interrupt(
     summary: dict[str, Any], processes: Sequence[subprocess.Popen[bytes]]
 ) -> None:
     """Wait until Ctrl-C or until all nodes have ended."""
-    print(f"  measured: {len(summary)} values; the page stays until Ctrl-C", flush=True)
+    print(f"  measured: {len(summary)} values; the page is open until Ctrl-C", flush=True)
     try:
         while any(process.poll() is None for process in processes):
             time.sleep(0.2)
@@ -239,8 +239,8 @@ def perform_run(
         try:
             if view:
                 opens = (("viewer", "open_browser", "true"),)
-                shown = run._replace(overrides=run.overrides + opens)
-                nodes["viewer"] = ScenarioNode("viewer", scenario, shown, Path(folder))
+                viewed_run = run._replace(overrides=run.overrides + opens)
+                nodes["viewer"] = ScenarioNode("viewer", scenario, viewed_run, Path(folder))
                 await_watcher(nodes["viewer"].output)
             monitor = nodes["monitor"] = ScenarioNode(
                 scenario.monitor, scenario, run, Path(folder)

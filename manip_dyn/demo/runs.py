@@ -56,8 +56,8 @@ def demo(
         tip: Its tool link.
         everything: Whether to perform all runs of all scenarios if none is named.
         view: Show one run on a page in the browser, until Ctrl-C.
-        record: MCAP file for all messages of a run; with several runs, one for each, whose names
-            end in scenario and run.
+        record: MCAP file for all messages of a run; with several runs, one file per run with
+            the names of scenario and run at its end.
         progress: Returns the progress display of a run with this title; None: `ProgressLines`.
     """
     if urdf is not None and name is None:
@@ -116,9 +116,9 @@ def _file_of(record: str, selected: Scenario, run: Run) -> str:
     return str(file.with_name(f"{file.stem}-{selected.name}-{run.label}{file.suffix}"))
 
 
-def _hint(shown: Collection[str]) -> str:
+def _hint(scenarios: Collection[str]) -> str:
     """Return a hint with the scenarios that were not shown."""
-    names = ", ".join(item.name for item in SCENARIOS if item.name not in shown)
+    names = ", ".join(item.name for item in SCENARIOS if item.name not in scenarios)
     return (
         f"\nOther scenarios: {names}.\nTo run one: manip_dyn demo NAME (make demo ARGS=NAME); "
         "to run all: manip_dyn demo --all (make demo ARGS=--all)"
@@ -183,9 +183,9 @@ class NoProgress:
 
 def _print_table(summary: dict[str, Any], bounds: dict[str, float]) -> None:
     for key, value in summary.items():
-        shown = f"{value:.6g}" if isinstance(value, float) else str(value)
+        text = f"{value:.6g}" if isinstance(value, float) else str(value)
         bound = f"   (at most {bounds[key]:g})" if key in bounds else ""
-        print(f"  {key:<30} {shown}{bound}")
+        print(f"  {key:<30} {text}{bound}")
 
 
 SOAK_SCENARIO = "pa10_dynamic_circle"
@@ -323,7 +323,7 @@ def soak_command(
         print(json.dumps(result, indent=2))
     else:
         for key, value in result.items():
-            shown = f"{value:.6g}" if isinstance(value, float) else str(value)
+            text = f"{value:.6g}" if isinstance(value, float) else str(value)
             bound = f"   (at most {SOAK_BOUNDS[key]:g})" if key in SOAK_BOUNDS else ""
-            print(f"  {key:<42} {shown}{bound}")
+            print(f"  {key:<42} {text}{bound}")
     return 0 if result["success"] else 1

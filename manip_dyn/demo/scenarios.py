@@ -93,7 +93,7 @@ RUBBED_IN_LOCKSTEP = {
 ARRIVES = {"final_position_error": 1e-3, "final_velocity": 1e-2}
 
 
-def _motion(name: str, what: str, headline: bool = False) -> Scenario:
+def _motion(name: str, title: str, headline: bool = False) -> Scenario:
     """Return a scenario of planner and simulator: as planned, disturbed, with wrong masses.
 
     The run in lockstep without errors is the headline if `headline` is set.
@@ -101,26 +101,26 @@ def _motion(name: str, what: str, headline: bool = False) -> Scenario:
     runs = (
         Run(
             "lockstep",
-            f"{what}, planner and simulator in lockstep",
+            f"{title}, planner and simulator in lockstep",
             LOCKSTEP,
             {"final_position_error": 1e-6, "final_velocity": 1e-5, "missed_samples": 0},
             headline=headline,
         ),
         Run(
             "real_time",
-            f"{what}, in real time, simulator at 1 kHz",
+            f"{title}, in real time, simulator at 1 kHz",
             (("bang_bang_planner", "autostart", "false"),),
             ARRIVES,
         ),
         Run(
             "disturbed",
-            f"{what}, pushed for 0.1 s while it moves, in lockstep",
+            f"{title}, pushed for 0.1 s while it moves, in lockstep",
             (*LOCKSTEP, ("simulator", "disturbance_duration", "0.1")),
             ARRIVES,
         ),
         Run(
             "wrong_masses",
-            f"{what}, 10 % heavier than the planner's model, in lockstep",
+            f"{title}, 10 % heavier than the planner's model, in lockstep",
             (*LOCKSTEP, ("simulator", "mass_scale", "1.1")),
             ARRIVES,
         ),
@@ -245,7 +245,7 @@ SCENARIOS = (
             ),
             Run(
                 "unknown_friction",
-                "UR5 whose Coulomb friction the tracker does not know, in lockstep",
+                "UR5 with Coulomb friction that the tracker's model lacks, in lockstep",
                 (
                     ("simulator", "mode", "lockstep"),
                     ("clik_tracker", "coulomb_friction", "[0.0, 0.0, 0.0, 0.0, 0.0, 0.0]"),

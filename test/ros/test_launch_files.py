@@ -70,13 +70,16 @@ def test_arguments_without_effect_are_rejected():
     error = error_of(
         "pa10_circle", "scenario:=hmmwv", command="ros2 launch x/pa10_circle.launch.py"
     )
-    assert "'scenario' is 'hmmwv', but this launch file sets it to 'pa10_circle'" in error
-    assert "'mass_scale' is '1.1', but scenario 'pa10_circle' has no simulator" in error_of(
-        "pa10_circle", mass_scale="1.1"
+    assert "'scenario' must be 'pa10_circle' in this launch file, got 'hmmwv'" in error
+    assert (
+        "'mass_scale' must be omitted for scenario 'pa10_circle', which has no simulator"
+        in error_of("pa10_circle", mass_scale="1.1")
     )
     check("pa10_bang_bang", mass_scale="1.1", disturbance_duration="0.1", tip="tool0")
-    assert "'tip' is 'x', but scenario 'hmmwv' has no arm" in error_of("hmmwv", tip="x")
-    assert "params_file is '/nowhere': no such file" in error_of(
+    assert "'tip' must be omitted for scenario 'hmmwv', which has no arm" in error_of(
+        "hmmwv", tip="x"
+    )
+    assert "params_file must be an existing file, got '/nowhere'" in error_of(
         "pa10_circle", params_file="/nowhere"
     )
 
@@ -158,7 +161,7 @@ def test_a_launch_file_starts_the_nodes_of_its_scenario(launched, scenario):
     # Optional packages come first: if one is missing, nothing has started yet.
     assert executables(launched(scenario.name, rviz="true")) == [*states, "rviz2", *nodes]
     assert executables(launched("scenario", scenario=scenario.name)) == nodes
-    with pytest.raises(ManipDynError, match=f"this launch file sets it to '{scenario.name}'"):
+    with pytest.raises(ManipDynError, match=f"must be '{scenario.name}' in this launch file"):
         launched(scenario.name, scenario="nope")
 
 
