@@ -16,7 +16,7 @@ from manip_dyn.robot import Robot
 
 
 class References(NamedTuple):
-    """References of the joints, NaN where there is none.
+    """References of the joints, NaN for no reference.
 
     A joint has a reference position, a reference velocity, both, a reference effort, or none.
 

@@ -73,9 +73,9 @@ def _linked(
     part = {getattr(template, name): getattr(step.module, name) for name in STEP}
     if not options.dense:
         part[template.interpolate] = template.interpolate
-    known = {getattr(template, name): value for name, value in _numbers(options, step).items()}
+    numbers = {getattr(template, name): value for name, value in _numbers(options, step).items()}
     loop = specialized(time_loop, EVENTS=options.events > 0)
-    whole = instantiate(loop.advance, part | dict(step.fills) | known)
+    whole = instantiate(loop.advance, part | dict(step.fills) | numbers)
     slots = {name: getattr(template, name) for name in functions} | {"rhs": method.stand_in}
     advance = instantiate(whole, {slot: functions[name] or slot for name, slot in slots.items()})
     return advance, instantiate(whole_run.run, {template.advance: advance}), step
@@ -87,8 +87,8 @@ def _plain(
     step = method.step(options, functions["rhs"], functions["jacobian"])
     bound = {name: functions[name] for name in ("signal", "act") if functions[name]}
     bound |= {name: getattr(step.module, name) for name in STEP}
-    known = _numbers(options, step).items()
-    bound |= {name: lambda value=value: value for name, value in known}
+    numbers = _numbers(options, step).items()
+    bound |= {name: lambda value=value: value for name, value in numbers}
     bound["EVENTS"] = options.events > 0
     advance = specialized(time_loop, **bound).advance
     return advance, specialized(whole_run, advance=advance).run, step

@@ -204,7 +204,7 @@ def _run_loop(
 def _solution(problem: Problem, status: Status, y: np.ndarray, space: Space) -> Solution:
     """Return the solution from the arrays of the loop."""
     now, record = space.state, space.record
-    rows, pieces, found = int(now.rows), int(now.pieces), int(now.found)
+    rows, pieces, events = int(now.rows), int(now.pieces), int(now.found)
     dense = DenseOutput(record.spans[:pieces], record.polynomials[:pieces]) if pieces else None
     t, states = record.times[:rows], record.states[:rows]
     if problem.t_eval is not None and not problem.land:
@@ -220,7 +220,9 @@ def _solution(problem: Problem, status: Status, y: np.ndarray, space: Space) -> 
         y_last=y,
         statistics=Statistics(int(now.steps), int(now.failures), int(now.evaluations)),
         events=LocatedEvents(
-            record.event_times[:found], record.event_states[:found], record.event_indices[:found]
+            record.event_times[:events],
+            record.event_states[:events],
+            record.event_indices[:events],
         ),
         method=problem.method.name,
         dense=dense if problem.dense else None,

@@ -141,7 +141,7 @@ class StickSlip:
             bound |= {"distances": limits.function, "LIMITED": True}
         self._kernels, self._n = kernels.unchecked, n
         self.module: Any = specialized(with_friction, **bound)
-        coulomb, static, stribeck = (np.array(each) for each in robot.friction)
+        coulomb, static, stribeck = (np.array(values) for values in robot.friction)
         mass_matrix, inverse_dynamics, motion = addresses(robot, *KERNELS)
         linear_motion = addresses(robot, "linear_motion_and_work")[0] if implicit else 0
         self._now = Sliding(

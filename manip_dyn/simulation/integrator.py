@@ -41,8 +41,8 @@ class Integrator:
     def __post_init__(self) -> None:
         """Check the values and their combination."""
         method: Any = self.method
-        known = isinstance(method, Method) or (isinstance(method, str) and method in METHODS)
-        if not known:
+        valid = isinstance(method, Method) or (isinstance(method, str) and method in METHODS)
+        if not valid:
             hint = closest(str(method), METHODS)
             raise ManipDynError(f"method must be one of md.METHODS, got {method!r}{hint}")
         nanoseconds("step", self.step)

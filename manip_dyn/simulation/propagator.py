@@ -363,7 +363,7 @@ def _compiled(kernels: Kernels, law: Feedback) -> tuple[Any, tuple[Any, ...]]:
     efforts: Any = specialized(saturated, law=compiled, N=n).of_law
     arguments = (0.0, np.zeros(2 * n + 1), parameters, np.zeros(n))
     if not PLAIN:
-        efforts.compile(tuple(typeof(each) for each in arguments))
+        efforts.compile(tuple(typeof(argument) for argument in arguments))
     return efforts, parameters
 
 

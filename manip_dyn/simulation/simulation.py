@@ -126,7 +126,7 @@ class Simulation:
         self._law = law
 
     def continue_from(self, before: Simulation) -> None:
-        """Take over state, law and disturbance of an arm with the same joints but other masses.
+        """Copy state, law and disturbance of an arm with the same joints but other masses.
 
         The residual of its energy balance is retained. Kinetic and potential energy are those of
         this arm from now on; the work continues.

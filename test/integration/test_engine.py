@@ -46,7 +46,7 @@ def test_numba_code_calls_an_engine_in_place():
 
     @njit
     def turns(count, p, y, space):
-        """Go round `count` times; the time step of a sampled controller, say."""
+        """Advance `count` times, for example the period of a sampled controller."""
         y[0], y[1] = 1.0, 0.0
         worst, steps = 0, 0
         for _ in range(count):

@@ -169,10 +169,10 @@ def test_vanishing_last_terms_do_not_make_the_step_too_long():
         md.integrate(series, (0.0, 2.0), start, method="taylor", rtol=rtol, p=free)
         for rtol in (1e-16, 1e-10)
     ]
-    other = md.integrate(kernels.right_hand_side, (0.0, 2.0), start, rtol=1e-13, p=free)
+    by_stages = md.integrate(kernels.right_hand_side, (0.0, 2.0), start, rtol=1e-13, p=free)
     assert solution[0].statistics.steps > 10
-    np.testing.assert_allclose(solution[0].y_last, other.y_last, atol=1e-10)
-    np.testing.assert_allclose(solution[1].y_last, other.y_last, atol=1e-7)
+    np.testing.assert_allclose(solution[0].y_last, by_stages.y_last, atol=1e-10)
+    np.testing.assert_allclose(solution[1].y_last, by_stages.y_last, atol=1e-7)
 
 
 def test_a_robots_series_without_room_ends_with_a_status():

@@ -141,7 +141,7 @@ def _emit_time(builder, t, h, first, last, c: Fraction) -> Any:
 
 
 def _plain_stages(table: Tableau, live: Sequence[int], rhs: Callable[..., None]) -> Any:
-    a, b, c = (np.array(each, dtype=np.float64) for each in (table.a, table.b, table.c))
+    a, b, c = (np.array(rows, dtype=np.float64) for rows in (table.a, table.b, table.c))
 
     def stages(t, h, first, last, y, p, work):
         u, k = work[U], work[K : K + table.stages]

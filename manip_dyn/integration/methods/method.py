@@ -70,7 +70,7 @@ class Step(NamedTuple):
             step, without those of a Taylor series.
         degree: Degree of the polynomials of dense output; 0 for that of the Taylor series.
         scratch: Shape of the array `scratch`, if it depends on the method.
-        fills: What the module leaves open besides the motion: slots and what fills them.
+        fills: Template parameters of the module and their arguments, without the motion.
     """
 
     module: ModuleType
@@ -105,12 +105,14 @@ def open_step(
         module: Where it stands; it plans its first step by `plan_first`.
         motion: ``rhs`` and what else it calls of the motion; bound with the compiler off.
         numbers: Numbers and tables (r, c) by their names in `template_parameters`.
-        emitted: Functions of the method by their names, None for what it has not.
+        emitted: Functions of the method by their names, or None.
         constants: What the module is bound to before it is compiled.
     """
     if not PLAIN:
-        open_there = {getattr(module, name): each for name, each in {**numbers, **emitted}.items()}
-        fills = {slot: slot if each is None else each for slot, each in open_there.items()}
+        arguments = {
+            getattr(module, name): value for name, value in {**numbers, **emitted}.items()
+        }
+        fills = {slot: slot if value is None else value for slot, value in arguments.items()}
         return specialized(module, **constants) if constants else module, fills
     bound = {name: partial(_element, value) for name, value in numbers.items()}
     plan_first = specialized(step_control, rhs=motion["rhs"]).plan_first
@@ -195,7 +197,7 @@ class Method(ABC):
 
     @property
     def stand_in(self) -> Any:
-        """What its step calls until a right-hand side is given."""
+        """The template parameter for the right-hand side."""
         return template_parameters.rhs
 
     @abstractmethod

@@ -261,8 +261,8 @@ def _product(left: Matrix, right: Matrix) -> Matrix:
 
 def _sum(left: Matrix, right: Matrix) -> Matrix:
     return tuple(
-        tuple(a + b for a, b in zip(row, other, strict=True))
-        for row, other in zip(left, right, strict=True)
+        tuple(a + b for a, b in zip(first, second, strict=True))
+        for first, second in zip(left, right, strict=True)
     )
 
 
@@ -272,7 +272,7 @@ def _inverse(lower: Matrix) -> Matrix:
     for i, row in enumerate(lower):
         unit = [Fraction(int(i == j)) for j in range(len(lower))]
         for k, above in enumerate(rows):
-            unit = [value - row[k] * other for value, other in zip(unit, above, strict=True)]
+            unit = [value - row[k] * x for value, x in zip(unit, above, strict=True)]
         rows.append(tuple(value / row[i] for value in unit))
     return tuple(rows)
 

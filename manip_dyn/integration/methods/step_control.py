@@ -96,7 +96,7 @@ def error_norm(y, u, wrong, tolerances, size, rms):
         ratio = abs(wrong[i]) / scale + 0.0 * u[i]
         if rms:
             error += ratio * ratio
-        elif ratio > error or ratio != ratio:  # a NaN is kept
+        elif ratio > error or ratio != ratio:  # a NaN persists
             error = ratio
     if rms:
         error = sqrt(error / size)
