@@ -155,11 +155,11 @@ def solve_by_articulated_bodies(
         moment, force = articulated[i].column(body.prismatic)
         inertia = force[2] if body.prismatic else moment[2]
         inverse = 1.0 / (inertia + armature[i])
-        left = efforts[i] - (bias[i][1][2] if body.prismatic else bias[i][0][2])
-        steps[i] = (moment, force, inverse, left)
+        resultant = efforts[i] - (bias[i][1][2] if body.prismatic else bias[i][0][2])
+        steps[i] = (moment, force, inverse, resultant)
         if body.parent < 0:
             continue
-        push = left * inverse
+        push = resultant * inverse
         rest = articulated[i].without(moment, force, inverse, body.prismatic, armature[i])
         moved = to_parent(
             pose,
@@ -218,7 +218,7 @@ def _outward(bodies, poses, steps, zero) -> list[Any]:
     accelerations: list[Any] = []
     states: list[tuple] = []
     for i, body in enumerate(bodies):
-        moment, force, inverse, left = steps[i]
+        moment, force, inverse, resultant = steps[i]
         alpha, linear = [zero] * 3, [zero] * 3
         carried = 0.0
         if body.parent >= 0:
@@ -227,7 +227,7 @@ def _outward(bodies, poses, steps, zero) -> list[Any]:
             linear = pose.to_body(vec.add(linear, vec.cross(alpha, pose.origin)))
             alpha = pose.to_body(alpha)
             carried = vec.dot(moment, alpha) + vec.dot(force, linear)
-        acceleration = (left - carried) * inverse
+        acceleration = (resultant - carried) * inverse
         accelerations.append(acceleration)
         turned, moved = list(alpha), list(linear)
         (moved if body.prismatic else turned)[2] += acceleration
@@ -290,19 +290,19 @@ def inverted(factors: Factors) -> Matrix:
     """Return M^-1 = L^-1 D^-1 L^-T, (n, n)."""
     lower, inverse, ancestors = factors
     n = len(inverse)
-    left: Matrix = [[0.0] * n for _ in range(n)]
+    lower_inverse: Matrix = [[0.0] * n for _ in range(n)]
     for k in range(n):
-        left[k][k] = 1.0
+        lower_inverse[k][k] = 1.0
         for i in ancestors[k]:
             for j in [i, *ancestors[i]]:
-                left[k][j] = left[k][j] - lower[k][i] * left[i][j]
+                lower_inverse[k][j] = lower_inverse[k][j] - lower[k][i] * lower_inverse[i][j]
     result: Matrix = [[0.0] * n for _ in range(n)]
     for i in range(n):
         for j in range(i + 1):
             common = [k for k in [j, *ancestors[j]] if k in [i, *ancestors[i]]]
             for k in common:
-                scaled = left[j][k] * inverse[k]
-                result[i][j] = result[i][j] + left[i][k] * scaled
+                scaled = lower_inverse[j][k] * inverse[k]
+                result[i][j] = result[i][j] + lower_inverse[i][k] * scaled
             result[j][i] = result[i][j]
     return result
 

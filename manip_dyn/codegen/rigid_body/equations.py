@@ -51,7 +51,7 @@ class Equations:
     def forward_kinematics(self, q: Sequence[Any]) -> Matrix:
         """Return the frame's pose in the base frame, homogeneous (4, 4), m."""
         rotation, origin = bodies.frame_pose(self.frame, self._world(q))
-        rows = [[*row, place] for row, place in zip(rotation, origin, strict=True)]
+        rows = [[*row, coordinate] for row, coordinate in zip(rotation, origin, strict=True)]
         return [*rows, [0.0, 0.0, 0.0, 1.0]]
 
     def jacobian(self, q: Sequence[Any]) -> Matrix:
@@ -268,13 +268,13 @@ class Equations:
         """
         resting = [0.0 * velocity for velocity in v]
         bias = self._efforts(q, v, resting, rigid)
-        left = vectors.subtract(tau, bias)
-        factored = solved(self._factors(q, rigid), left)
+        resultant = vectors.subtract(tau, bias)
+        factored = solved(self._factors(q, rigid), resultant)
         if not isinstance(q[0], Scalar):
             return factored
         poses = bodies.joint_poses(self.bodies, q)
         articulated = dynamics.solve_by_articulated_bodies(
-            self.bodies, rigid, poses, self.armature, left
+            self.bodies, rigid, poses, self.armature, resultant
         )
         graph = q[0].graph
         return min(factored, articulated, key=lambda values: graph.count(values).total())
@@ -290,8 +290,8 @@ class Equations:
             for j in range(self.n):
                 mass[i][j] = driven[i] * mass[i][j] * driven[j]
             mass[i][i] = mass[i][i] + (1.0 - driven[i])
-        left = [driven[i] * (tau[i] - bias[i]) for i in range(self.n)]
-        return solved(factorized(mass, self.parents), left)
+        resultant = [driven[i] * (tau[i] - bias[i]) for i in range(self.n)]
+        return solved(factorized(mass, self.parents), resultant)
 
     def _mass_matrix(self, q, rigid: Sequence[Rigid]) -> Matrix:
         poses = bodies.joint_poses(self.bodies, q)
