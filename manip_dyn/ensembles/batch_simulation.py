@@ -50,11 +50,11 @@ from manip_dyn.simulation.integrator import Integrator, checked_order
 from manip_dyn.simulation.pd_control import PDControl
 
 CHUNKS_PER_THREAD = 8
-"""Chunks of each thread, so that none waits long for another at the end."""
+"""Chunks per thread, which balances the load at the end."""
 
 
 def checked_threads(threads: Any) -> int:
-    """Return a number of threads; None is one for each core that this process may use."""
+    """Return the number of threads; None is one per available core."""
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
@@ -63,54 +63,56 @@ def checked_threads(threads: Any) -> int:
 
 
 def run_batch(
-    cases: Motions,
-    rules: LoopOptions,
+    motions: Motions,
+    options: LoopOptions,
     method: MethodArrays,
     samples: int,
     threads: int,
     fixed: int,
 ) -> BatchArrays:
-    """Run all motions, and return what is kept of them.
+    """Simulate all motions and return their samples, statistics and ends.
 
     Args:
-        cases: The motions.
-        rules: What rules the loop.
-        method: The method's numbers.
-        samples: Samples of each motion.
-        threads: Threads.
-        fixed: Rows that a Taylor series needs once.
+        motions: The motions.
+        options: Options of the loop.
+        method: Arrays of the method.
+        samples: Samples per motion.
+        threads: Number of threads.
+        fixed: Rows of the constant part of a Taylor series.
     """
-    motions = len(cases.starts)
+    count = len(motions.starts)
     try:
-        kept = batch_arrays(motions, samples, rules.joints)
+        arrays = batch_arrays(count, samples, options.joints)
     except MemoryError as error:
         raise ManipDynError(
-            f"{motions} times {samples} samples do not fit into memory; expected a longer "
-            "sample_period, or fewer motions"
+            f"{count} times {samples} samples do not fit into memory; increase sample_period, or "
+            "simulate fewer motions."
         ) from error
 
-    def some(first: int, last: int) -> None:
-        room = rooms.pop() if rooms else by_reference(lane_memory(cases, rules, top, fixed))
-        loop(*problem, room, results, first, last)
-        rooms.append(room)
+    def run_chunk(first: int, last: int) -> None:
+        memory = (
+            memories.pop() if memories else by_reference(lane_memory(motions, options, top, fixed))
+        )
+        loop(*problem, memory, results, first, last)
+        memories.append(memory)
 
     limits = method.limits[0]
     top = int(max(limits["order"], limits["absolute_order"]))
-    loop: Any = run_series if rules.width else run_lanes
-    problem = [by_reference(each) for each in (cases, rules, method)]
-    results, rooms = by_reference(kept), list[LaneMemory]()  # rooms that no thread is in
+    loop: Any = run_series if options.width else run_lanes
+    problem = [by_reference(part) for part in (motions, options, method)]
+    results, memories = by_reference(arrays), list[LaneMemory]()  # not in use
 
-    chunk = max(-(-motions // (threads * CHUNKS_PER_THREAD)), LANES) if threads > 1 else motions
-    firsts = range(0, motions, chunk)
-    lasts = [min(first + chunk, motions) for first in firsts]
+    chunk = max(-(-count // (threads * CHUNKS_PER_THREAD)), LANES) if threads > 1 else count
+    firsts = range(0, count, chunk)
+    lasts = [min(first + chunk, count) for first in firsts]
     if threads == 1 or len(firsts) == 1:
         for first, last in zip(firsts, lasts, strict=True):
-            some(first, last)
-        return kept
-    some(0, 0)  # this thread compiles the loop, where Ctrl-C is heard meanwhile
+            run_chunk(first, last)
+        return arrays
+    run_chunk(0, 0)  # compile in this thread, which Ctrl-C can interrupt
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(some, firsts, lasts))
-    return kept
+        list(pool.map(run_chunk, firsts, lasts))
+    return arrays
 
 
 Law = ArrayLike | Schedule | Plan | PDControl | Feedback | Callable[..., Vector] | Sequence[Any]
@@ -138,49 +140,49 @@ def simulate_many(
     threads: int | None = None,
     taylor_order: int | None = None,
 ) -> Ensemble:
-    """Simulate N motions of `robot`, eight side by side in SIMD lanes, on all cores.
+    """Simulate N motions of `robot` in parallel, eight per SIMD vector, on all cores.
 
-    As `md.simulate` of each motion, to rounding: the same steps, with the same control, ended at
-    the same switches. A motion is the same, bit for bit, whatever runs beside it, in any number of
-    threads. One that fails is a row with a status and a reason, and disturbs no other.
+    Each motion agrees with `md.simulate` to rounding: the same steps, step control and switches.
+    It is bit-identical for any other motions and any number of threads. A motion that fails
+    reports a status and a reason and affects no other motion.
 
-    What is given once is for all motions; what is given with N rows differs from one to the next.
+    Arguments with one value apply to all motions; arguments with N rows have one row per motion.
 
     Args:
         robot: The arm, without dry friction.
         q0: Initial positions (n,) or (N, n), rad or m.
         v0: Initial velocities (n,) or (N, n), rad/s or m/s.
         effort: Constant efforts (n,) or (N, n); a `Schedule`, a `Plan` (its efforts played back,
-            held for a `step` where they change smoothly), or N of either; a `PDControl`; a
+            constant over a `step` where they change smoothly), or N of either; a `PDControl`; a
             function (t, q, v), or (t, q, v, p) with `parameters`, that numba compiles. Saturated
             at the effort limits.
         duration: s.
         step: Integration step, s, without tolerances.
-        sample_period: Time between samples, s, on which steps end. Default: the duration, so that
-            start and end are kept, and `over_time` of what is between.
+        sample_period: Time between samples, s; steps end on samples. Default: the duration, for
+            samples at start and end only; `over_time` contains statistics of the whole motion.
         method: An explicit Runge-Kutta method of `md.METHODS`; or ``taylor`` with tolerances or an
-            order, under efforts that are held from switch to switch and the robot's own damping.
+            order, under efforts that are constant between switches, and the robot's damping.
         rtol: Relative tolerance, for methods with an error estimate; 0 with `atol` 0: fixed step.
-        atol: Absolute tolerance, rad or m (and per s); 0 beside an rtol: the same number.
+        atol: Absolute tolerance, rad or m (and per s); 0 with `rtol` above 0: equal to `rtol`.
         order: Order of the method ``taylor``. Default: determined by the tolerances.
         control: Step control, with the default controller and norm.
         stop_at_limits: Whether a motion ends where a joint reaches a position limit.
-        damping: Of the joints (n,) or (N, n), N m s/rad or N s/m, instead of the robot's.
+        damping: Damping of the joints (n,) or (N, n), N m s/rad or N s/m, instead of the robot's.
         mass_scale: Factor of the masses and inertias of the links: a number for all, (n,) for
             the bodies that the joints move, or (N, n).
-        payload: At the tool, (10,) or (N, 10), see `md.Kernels`.
-        parameters: (k,) or (N, k), of a function (t, q, v, p).
-        threads: Default: one for each core.
+        payload: Payload of the tool, (10,) or (N, 10), see `md.Kernels`.
+        parameters: Parameters (k,) or (N, k) of a function (t, q, v, p).
+        threads: Number of threads. Default: one per core.
         taylor_order: Deprecated name of `order`.
 
     Raises:
-        ManipDynError: If an argument is wrong; motions that fail raise nothing.
+        ManipDynError: If an argument is invalid; motions that fail do not raise.
     """
     checked_robot(robot)
     if robot.has_dry_friction:
         raise ManipDynError(
-            f"robot '{robot.name}' has dry friction, which many motions at once do not follow; "
-            "expected a robot without it, or md.simulate"
+            f"robot must have no dry friction for many motions, got '{robot.name}'; use "
+            "md.simulate."
         )
     order = checked_order(order, taylor_order)
     integrator = Integrator(method, step, rtol, atol, order, stop_at_limits, control)
@@ -195,15 +197,15 @@ def simulate_many(
     motions = number_of_motions(counts)
     _check_starts(robot, q)
     starts = np.concatenate([np.broadcast_to(x, (motions, robot.n)) for x in (q, v)], axis=1)
-    cases = _motions(robot, starts, law, arm, stop_at_limits)
+    motion_arrays = _motions(robot, starts, law, arm, stop_at_limits)
     numbers = lane_method(integrator, 2 * robot.n + 1)
-    rules, fixed = _loop_options(robot, law, arm, numbers, duration_ns, period_ns), 0
+    options, fixed = _loop_options(robot, law, arm, numbers, duration_ns, period_ns), 0
     if integrator.series:
-        rules, fixed = _series_options(robot, rules, arm)
+        options, fixed = _series_options(robot, options, arm)
     samples = -(-duration_ns // period_ns) + 1
-    kept = run_batch(cases, rules, numbers.method, samples, threads, fixed)
+    arrays = run_batch(motion_arrays, options, numbers.method, samples, threads, fixed)
     t = np.minimum(np.arange(samples) * period_ns, duration_ns) * 1e-9
-    return _ensemble(robot, t, kept, arm, law.cut_off)
+    return _ensemble(robot, t, arrays, arm, law.cut_off)
 
 
 def _check_starts(robot: Robot, q: Matrix) -> None:
@@ -221,8 +223,8 @@ def _motions(
     bounds = np.stack([robot.q_min, robot.q_max], axis=1)
     joints, sides = np.nonzero(np.isfinite(bounds) & stop_at_limits)
     signs = np.where(sides == 0, 1, -1)
-    # Arrays of one kind, so that the time loop is compiled once, whatever was given.
-    given = Motions(
+    # Contiguous, writable arrays: the time loop has one signature for all arguments.
+    arrays = Motions(
         starts=starts,
         times_ns=law.times_ns,
         efforts=law.efforts,
@@ -239,7 +241,7 @@ def _motions(
         bounds=np.stack([joints, signs], axis=1),
         places=bounds[joints, sides],
     )
-    return Motions(*(np.require(each, requirements=["C", "W"]) for each in given))
+    return Motions(*(np.require(array, requirements=["C", "W"]) for array in arrays))
 
 
 def _loop_options(
@@ -271,41 +273,40 @@ def _loop_options(
 
 
 def _series_options(
-    robot: Robot, rules: LoopOptions, arm: ArmParameters
+    robot: Robot, options: LoopOptions, arm: ArmParameters
 ) -> tuple[LoopOptions, int]:
-    """Return the rules of Taylor series, and the rows that these need once."""
-    if rules.law != SCHEDULE:
+    """Return the options of Taylor series, and the rows of their constant part."""
+    if options.law != SCHEDULE:
         raise ManipDynError(
-            "method is 'taylor' with efforts that depend on the state; expected efforts, "
-            "schedules or plans, or a Runge-Kutta method such as rkdp87"
+            "effort must not depend on the state with method 'taylor'; use efforts, schedules or "
+            "plans, or a Runge-Kutta method such as rkdp87."
         )
-    if rules.damped:
+    if options.damped:
         raise ManipDynError(
-            "method is 'taylor' with damping of each motion; expected a Runge-Kutta method such "
-            "as rkdp87"
+            "damping must be None with method 'taylor'; use a Runge-Kutta method such as rkdp87."
         )
-    motion, series = motion_series(robot, bool(rules.loaded))
-    return rules._replace(motion=motion, width=series.width), series.fixed
+    motion, series = motion_series(robot, bool(options.loaded))
+    return options._replace(motion=motion, width=series.width), series.fixed
 
 
 def _ensemble(
-    robot: Robot, t: Vector, kept: BatchArrays, arm: ArmParameters, cut_off: Any
+    robot: Robot, t: Vector, arrays: BatchArrays, arm: ArmParameters, cut_off: Any
 ) -> Ensemble:
-    n, ends = robot.n, kept.ends
-    q, v = kept.states[:, :, :n], kept.states[:, :, n : 2 * n]
-    sampled = arm.energy(kept.states)
+    n, ends = robot.n, arrays.ends
+    q, v = arrays.states[:, :, :n], arrays.states[:, :, n : 2 * n]
+    sampled = arm.energy(arrays.states)
     with np.errstate(all="ignore"):
         start = sampled[:, :1, 0] + sampled[:, :1, 1]
-    energy = _energy_balance(sampled, kept.states[:, :, -1], start)
+    energy = _energy_balance(sampled, arrays.states[:, :, -1], start)
     energy_end = energy[:, -1]
-    if np.any(ends[:, space.STATUS] != SUCCESS):  # whose last samples are missing
-        final = arm.energy(kept.final[:, None])
-        energy_end = _energy_balance(final, kept.final[:, None, -1], start)[:, 0]
+    if np.any(ends[:, space.STATUS] != SUCCESS):  # their last samples are missing
+        final = arm.energy(arrays.final[:, None])
+        energy_end = _energy_balance(final, arrays.final[:, None, -1], start)[:, 0]
     finite = np.argwhere(np.isfinite(np.stack([robot.q_min, robot.q_max], axis=1)))
-    met = np.full(len(ends), -1)
+    reached = np.full(len(ends), -1)
     stopped = ends[:, space.STATUS] == 1
-    met[stopped] = (finite @ [2, 1])[ends[stopped, space.MET]]
-    mean, low, high = kept.mean, kept.low, kept.high
+    reached[stopped] = (finite @ [2, 1])[ends[stopped, space.MET]]
+    mean, low, high = arrays.mean, arrays.low, arrays.high
     positions, speeds = slice(0, n), slice(n, 2 * n)
     over_time = OverTime(
         q_mean=mean[:, positions],
@@ -314,32 +315,32 @@ def _ensemble(
         v_mean=mean[:, speeds],
         v_min=low[:, speeds],
         v_max=high[:, speeds],
-        tau_peak=kept.peak,
+        tau_peak=arrays.peak,
     )
     return Ensemble(
         robot=robot,
         t=t,
         q=q,
         v=v,
-        tau=kept.tau,
+        tau=arrays.tau,
         energy=energy,
         status=ends[:, space.STATUS],
         t_end=ends[:, space.TIME_NS] * 1e-9,
-        q_end=kept.final[:, positions],
-        v_end=kept.final[:, speeds],
-        tau_end=kept.final_tau,
+        q_end=arrays.final[:, positions],
+        v_end=arrays.final[:, speeds],
+        tau_end=arrays.final_tau,
         energy_end=energy_end,
         over_time=over_time,
         steps=ends[:, space.STEPS],
         failures=ends[:, space.FAILURES],
         evaluations=ends[:, space.EVALUATIONS],
-        limits_met=met,
-        saturated=cut_off & (kept.peak >= robot.tau_max),
+        limits_met=reached,
+        saturated=cut_off & (arrays.peak >= robot.tau_max),
     )
 
 
 def _energy_balance(energies: Any, work: Any, start: Any) -> Any:
-    """Return kinetic, potential, work and residual, (N, s, 4)."""
+    """Return kinetic and potential energy, work and residual, (N, s, 4)."""
     with np.errstate(all="ignore"):  # of motions that diverged
         residual = energies[..., 0] + energies[..., 1] - start - work
     return np.stack([energies[..., 0], energies[..., 1], work, residual], axis=2)

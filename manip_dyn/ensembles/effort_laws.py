@@ -40,9 +40,9 @@ EXPECTED = (
 
 
 class LaneLaw(NamedTuple):
-    """An effort law; see `lanes.space.Cases` and `Rules` for its parts.
+    """Arrays of an effort law; see `lanes.memory.Motions` and `LoopOptions` for the fields.
 
-    `cut_off` says of which joints (n,) or (N, n) it may want more than their limits.
+    `cut_off` marks joints (n,) or (N, n) that may request more than their limits.
     """
 
     law: int
@@ -70,16 +70,16 @@ class LaneLaw(NamedTuple):
 
 
 def lane_law(robot: Robot, effort: Any, period: float, parameters: Any = None) -> LaneLaw:
-    """Return what was given as efforts of an arm, see `simulate_many`.
+    """Return an effort law from the `effort` of `simulate_many`.
 
     Args:
         robot: The arm.
         effort: The law.
-        period: For how long efforts of a plan are held, where they change smoothly, s.
-        parameters: Of a function.
+        period: Hold time of the efforts of a plan where they change smoothly, s.
+        parameters: Parameters of a function.
     """
     if parameters is not None and not callable(effort):
-        raise ManipDynError("parameters are given, but effort is no function that takes them")
+        raise ManipDynError(f"parameters require a callable effort, got {type(effort).__name__}.")
     if isinstance(effort, PDControl):
         return _feedback_law(robot, effort, period)
     if isinstance(effort, Feedback):
@@ -90,7 +90,7 @@ def lane_law(robot: Robot, effort: Any, period: float, parameters: Any = None) -
         return _function_law(robot, effort.function, effort.parameters)
     plans = as_sequence(effort, Plan)
     if plans is not None:
-        return _schedule_law(robot, [schedule_of(robot, each, period) for each in plans])
+        return _schedule_law(robot, [schedule_of(robot, plan, period) for plan in plans])
     schedules = as_sequence(effort, Schedule)
     if schedules is not None:
         return _schedule_law(robot, schedules)
@@ -100,26 +100,26 @@ def lane_law(robot: Robot, effort: Any, period: float, parameters: Any = None) -
         raise ManipDynError(f"effort is a {type(effort).__name__}; {EXPECTED}")
     wanted = per_motion_rows("effort", effort, robot.n)
     efforts = np.clip(wanted, -robot.tau_max, robot.tau_max)
-    cut_off = np.array([exceeds_limits(robot, each[None]) for each in wanted])
+    cut_off = np.array([exceeds_limits(robot, row[None]) for row in wanted])
     times_ns = np.zeros(len(efforts), np.int64)
     return _table_law(robot, times_ns, efforts, _single_rows(len(efforts)), cut_off)
 
 
 def _schedule_law(robot: Robot, schedules: Sequence[Schedule]) -> LaneLaw:
-    for each in schedules:
-        each.check_for(robot)
-    times = np.concatenate([np.array(each.times_ns, np.int64) for each in schedules])
-    efforts = np.concatenate([np.array(each.efforts) for each in schedules])
-    ends = np.cumsum([len(each.times_ns) for each in schedules])
+    for schedule in schedules:
+        schedule.check_for(robot)
+    times = np.concatenate([np.array(schedule.times_ns, np.int64) for schedule in schedules])
+    efforts = np.concatenate([np.array(schedule.efforts) for schedule in schedules])
+    ends = np.cumsum([len(schedule.times_ns) for schedule in schedules])
     begins = np.concatenate([[0], ends[:-1]])
-    cut_off = np.array([each.cut_off for each in schedules])
+    cut_off = np.array([schedule.cut_off for schedule in schedules])
     return _table_law(robot, times, efforts, np.stack([begins, ends], axis=1), cut_off)
 
 
 def _state_law(robot: Robot, law: int, schedules: Sequence[Schedule] = ()) -> LaneLaw:
-    """Return a law beside schedules; default: none of them acts."""
-    beside = _schedule_law(robot, schedules or [Schedule(robot, [0], [np.zeros(robot.n)])])
-    return beside._replace(law=law, cut_off=(robot.tau_max > 0.0)[None])
+    """Return a state-dependent law with additional schedules; default: zero efforts."""
+    schedule_law = _schedule_law(robot, schedules or [Schedule(robot, [0], [np.zeros(robot.n)])])
+    return schedule_law._replace(law=law, cut_off=(robot.tau_max > 0.0)[None])
 
 
 def _table_law(
@@ -155,9 +155,9 @@ def _feedback_law(robot: Robot, control: PDControl, period: float) -> LaneLaw:
         references = references_of(robot, plans, period)
     schedules: list[Schedule] = []
     if plans is not None and law == PD:
-        schedules = [schedule_of(robot, each, period) for each in plans]
+        schedules = [schedule_of(robot, plan, period) for plan in plans]
     elif plans is not None:
-        schedules = [stops_of(robot, each) for each in plans]
+        schedules = [stops_of(robot, plan) for plan in plans]
     return _state_law(robot, law, schedules)._replace(
         timed=plans is not None,
         stiffness=per_motion_rows("stiffness", control.stiffness, robot.n),
@@ -170,15 +170,15 @@ def _function_law(robot: Robot, law: Any, parameters: Any) -> LaneLaw:
     plain = getattr(law, "py_func", law)
     count = len(inspect.signature(plain).parameters)
     if count not in (3, 4) or (count == 4) != (parameters is not None):
-        given = "no parameters" if parameters is None else "parameters"
+        description = "no parameters" if parameters is None else "parameters"
         raise ManipDynError(
-            f"effort is a function {inspect.signature(plain)} with {given}; expected (t, q, v), "
-            "or (t, q, v, p) and parameters (N, k)"
+            f"effort must be a function (t, q, v), or (t, q, v, p) with parameters (N, k), got "
+            f"{inspect.signature(plain)} with {description}."
         )
     values = np.zeros((1, 0))
     if count == 4:
         values = per_motion_rows(
-            "parameters", parameters, parameter_count(parameters), alike=False
+            "parameters", parameters, parameter_count(parameters), scalars=False
         )
     own = [values[0]] if count == 4 else []
     start = (np.float64(0.0), np.zeros(robot.n), np.zeros(robot.n), *own)
@@ -194,5 +194,5 @@ def _function_law(robot: Robot, law: Any, parameters: Any) -> LaneLaw:
     except COMPILING as error:
         expected = "numpy functions of t, q and v that return efforts (n,)"
         raise not_compilable("the effort law", law, error, expected, start) from error
-    made = _state_law(robot, FUNCTION)
-    return made._replace(timed=True, parameters=values, function=address)
+    state_law = _state_law(robot, FUNCTION)
+    return state_law._replace(timed=True, parameters=values, function=address)

@@ -1,4 +1,4 @@
-"""`Ensemble`: what became of many motions, as arrays with named axes."""
+"""`Ensemble`: the result of many simulations, as arrays with named axes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class OverTime:
     Attributes:
         q_mean, q_min, q_max: Positions, rad or m; the mean by the trapezoidal rule.
         v_mean, v_min, v_max: Velocities, rad/s or m/s.
-        tau_peak: Largest efforts, without sign, N m or N.
+        tau_peak: Largest absolute efforts, N m or N.
     """
 
     q_mean: Matrix
@@ -42,8 +42,7 @@ class OverTime:
 class Ensemble:
     """N motions of an arm with n joints, sampled at s times.
 
-    Axes are motion, time, joint, in this order. What a motion that ended early did not reach is
-    NaN.
+    Axes are motion, time, joint, in this order. Samples after the end of a motion are NaN.
 
     Attributes:
         robot: The arm.
@@ -52,19 +51,20 @@ class Ensemble:
         v: Velocities (N, s, n), rad/s or m/s.
         tau: Efforts (N, s, n) from each sample on, N m or N.
         energy: Kinetic, potential, work and balance residual (N, s, 4), J.
-        status: How each ended (N,), numbers of `md.Status`.
-        t_end: When each ended (N,), s.
-        q_end: Positions then (N, n).
-        v_end: Velocities then (N, n).
-        tau_end: Efforts then (N, n).
-        energy_end: Energies then (N, 4).
-        over_time: Mean, least and most of each motion.
-        steps: Steps of each (N,).
-        failures: Steps that the error control threw away (N,).
+        status: Final status of each motion (N,), numbers of `md.Status`.
+        t_end: Final times (N,), s.
+        q_end: Final positions (N, n).
+        v_end: Final velocities (N, n).
+        tau_end: Final efforts (N, n).
+        energy_end: Final energies (N, 4).
+        over_time: Mean, minimum and maximum of each motion.
+        steps: Steps of each motion (N,).
+        failures: Steps rejected by the error control (N,).
         evaluations: Evaluations of the dynamics (N,).
-        limits_met: Which position limit ended each (N,), -1: none; see `reason`.
-        saturated: Which joints' efforts were at their limits after any step, where the law may
-            have wanted more (N, n).
+        limits_met: Index of the position limit that ended each motion (N,), -1: none; see
+            `reason`.
+        saturated: Joints with an effort at its limit after any step, where the law may have
+            requested more (N, n).
     """
 
     robot: Robot
@@ -91,14 +91,14 @@ class Ensemble:
         return len(self.status)
 
     def __repr__(self) -> str:
-        """Return how many motions ended how."""
-        ends = Counter(Status(each).name for each in self.status)
-        told = ", ".join(f"{count} {name}" for name, count in ends.items())
-        return f"Ensemble({len(self)} motions of '{self.robot.name}': {told})"
+        """Return the number of motions with each status."""
+        statuses = Counter(Status(status).name for status in self.status)
+        counts = ", ".join(f"{count} {name}" for name, count in statuses.items())
+        return f"Ensemble({len(self)} motions of '{self.robot.name}': {counts})"
 
     @property
     def success(self) -> np.ndarray:
-        """Whether each motion took the whole duration (N,)."""
+        """Whether each motion lasted the whole duration (N,)."""
         return self.status == Status.SUCCESS
 
     @property
@@ -108,15 +108,15 @@ class Ensemble:
 
     @cached_property
     def reason(self) -> tuple[str, ...]:
-        """How each motion ended, a sentence each (N)."""
+        """End of each motion, one sentence each (N)."""
         return tuple(self._reason(i) for i in range(len(self)))
 
     def trajectory(self, motion: int) -> Trajectory:
-        """Return the samples of one motion as `md.simulate` does, up to its end."""
+        """Return the samples of one motion up to its end, as `md.simulate` does."""
         if isinstance(motion, bool) or not isinstance(motion, (int, np.integer)):
-            raise ManipDynError(f"motion is {motion!r}; expected a whole number")
+            raise ManipDynError(f"motion must be a whole number, got {motion!r}.")
         if not 0 <= motion < len(self):
-            raise ManipDynError(f"motion is {motion}; expected 0 to {len(self) - 1}")
+            raise ManipDynError(f"motion must be 0 to {len(self) - 1}, got {motion}.")
         i, reached = motion, np.isfinite(self.q[motion, :, 0])
         counts = int(self.steps[i]), int(self.failures[i]), int(self.evaluations[i])
         return Trajectory(

@@ -19,27 +19,28 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 
 
-def per_motion_rows(name: str, value: Any, size: int, alike: bool = True) -> Matrix:
-    """Return a value as rows (1, size), or (N, size) where it has a row per motion.
+def per_motion_rows(name: str, value: Any, size: int, scalars: bool = True) -> Matrix:
+    """Return a value as rows (1, size), or (N, size) for one row per motion.
 
     Args:
-        name: For messages.
+        name: Name of the argument, for messages.
         value: A row (size,), or rows (N, size).
-        size: Of a row.
-        alike: Whether a number stands for `size` equal ones, and (N, 1) for a number per motion.
+        size: Length of a row.
+        scalars: Whether a number stands for `size` equal ones, and (N, 1) for one number per
+            motion.
 
     Raises:
-        ManipDynError: If it is none of these, or not finite.
+        ManipDynError: If the shape is invalid, or a number is not finite.
     """
     try:
         shape = np.shape(value)
     except ValueError:
         shape = (-1,)
-    if alike and shape == () and np.asarray(value).dtype.kind in "iuf":
+    if scalars and shape == () and np.asarray(value).dtype.kind in "iuf":
         return np.full((1, size), finite_array(name, value, ()))
     if shape == (size,):
         return finite_array(name, value, shape)[None]
-    if len(shape) == 2 and shape[0] > 0 and (shape[1] == size or (alike and shape[1] == 1)):
+    if len(shape) == 2 and shape[0] > 0 and (shape[1] == size or (scalars and shape[1] == 1)):
         numbers = np.asarray(value)
         if numbers.dtype.kind == "f":
             finite = np.isfinite(numbers)
@@ -47,49 +48,51 @@ def per_motion_rows(name: str, value: Any, size: int, alike: bool = True) -> Mat
                 wrong = np.flatnonzero(~finite.all(axis=1))
                 row = numbers[wrong[0]].tolist()
                 raise ManipDynError(
-                    f"{name} of motion {wrong[0]} is {row}; expected finite numbers"
+                    f"{name} of motion {wrong[0]} must be finite numbers, got {row}."
                 )
         rows = finite_array(name, value, shape)
         return np.ascontiguousarray(np.broadcast_to(rows, (shape[0], size)))
-    shown = f"has shape {shape}" if shape else f"is {value!r}"
+    description = f"shape {shape}" if shape else repr(value)
     if -1 in shape:
-        shown = "has rows of different lengths"
-    few = "a number, " if alike else ""
-    each = "(N, 1) or " if alike and size > 1 else ""
+        description = "rows of different lengths"
+    single = "a number, " if scalars else ""
+    columns = "(N, 1) or " if scalars and size > 1 else ""
     raise ManipDynError(
-        f"{name} {shown}; expected {few}({size},), or {each}(N, {size}) for N motions"
+        f"{name} must be {single}({size},), or {columns}(N, {size}) for N motions, got "
+        f"{description}."
     )
 
 
 def parameter_count(parameters: Any) -> int:
-    """Return how many parameters there are for each motion."""
+    """Return the number of parameters per motion."""
     try:
         shape = np.shape(parameters)
     except ValueError:
         shape = (-1,) * 3
     if len(shape) not in (1, 2):
-        shown = f"has shape {shape}" if shape else f"is {parameters!r}"
-        shown = "has rows of different lengths" if -1 in shape else shown
-        raise ManipDynError(f"parameters {shown}; expected numbers (k,), or (N, k) for N motions")
+        description = f"shape {shape}" if shape else repr(parameters)
+        description = "rows of different lengths" if -1 in shape else description
+        raise ManipDynError(
+            f"parameters must be numbers (k,), or (N, k) for N motions, got {description}."
+        )
     return int(shape[-1])
 
 
 def number_of_motions(counts: dict[str, int]) -> int:
-    """Return how many motions there are, where each argument has 1 row or as many as motions."""
+    """Return the number of motions; each argument has either one row or one row per motion."""
     first: tuple[str, int] | None = None
     for name, count in counts.items():
         if count > 1 and first is None:
             first = (name, count)
         if first and count not in (1, first[1]):
             raise ManipDynError(
-                f"{name} has {count} rows and {first[0]} {first[1]}; expected as many in both, "
-                "one for each motion, or a single one for all"
+                f"{name} must have one row, or {first[1]} rows like {first[0]}, got {count}."
             )
     return first[1] if first else 1
 
 
 def as_sequence(value: Any, kind: type) -> Sequence[Any] | None:
-    """Return what is one `kind`, or a sequence of that kind, as a sequence; else None."""
+    """Return a sequence of one kind, or a single value as a sequence; None for anything else."""
     if isinstance(value, kind):
         return [value]
     if isinstance(value, (list, tuple)) and value and all(isinstance(e, kind) for e in value):
@@ -98,20 +101,20 @@ def as_sequence(value: Any, kind: type) -> Sequence[Any] | None:
 
 
 ENERGY_BLOCK = 1 << 16
-"""States whose energy is computed in one go."""
+"""Number of states per evaluation of the energy."""
 
 
 class ArmParameters(NamedTuple):
     """The arms of an ensemble.
 
     Attributes:
-        robot: What they have in common.
-        counts: How many rows each argument has.
-        friction: Damping beside the robot's (1, n) or (N, n).
+        robot: The common robot.
+        counts: Number of rows of each argument.
+        friction: Damping in addition to the robot's (1, n) or (N, n).
         bodies: `Rigid.numbers` of all bodies (1, 10 n) or (N, 10 n); (1, 0): the robot's.
         inertias: The base parameters of these bodies.
         motion: Address of the batched motion with work.
-        inverse_dynamics: Address of the robot's own batched inverse dynamics.
+        inverse_dynamics: Address of the robot's batched inverse dynamics.
     """
 
     robot: Robot
@@ -154,9 +157,9 @@ def arm_parameters(
     n, counts = robot.n, dict[str, int]()
     friction, bodies = np.zeros((1, n)), np.zeros((1, 0))
     if damping is not None:
-        given = per_motion_rows("damping", damping, n)
-        _check_not_negative("damping", given)
-        friction, counts["damping"] = given - robot.damping, len(given)
+        rows = per_motion_rows("damping", damping, n)
+        _check_not_negative("damping", rows)
+        friction, counts["damping"] = rows - robot.damping, len(rows)
     loaded = mass_scale is not None or payload is not None
     if loaded:
         bodies = _body_parameters(robot, mass_scale, payload, counts)
@@ -172,15 +175,15 @@ def arm_parameters(
 
 @lru_cache(maxsize=64)
 def motion_series(robot: Robot, loaded: bool) -> tuple[Any, LaneSeries]:
-    """Return where the series of the motion is, with inertial parameters or not, and its sizes."""
-    found = lane_series(robot, "motion_with_inertias" if loaded else "motion_and_work")
+    """Return the address of the motion's Taylor series and its sizes."""
+    series = lane_series(robot, "motion_with_inertias" if loaded else "motion_and_work")
     signature = (types.int64, *(MATRIX,) * (5 if loaded else 4))
-    return address_for(found.fill, signature), found
+    return address_for(series.fill, signature), series
 
 
 @lru_cache(maxsize=64)
 def _kernel_addresses(robot: Robot, loaded: bool) -> tuple[Any, Any]:
-    """Return where the batched motion, with inertial parameters or not, and the efforts are."""
+    """Return the addresses of the batched motion and of inverse dynamics."""
     kernels, columns = customize(robot).in_place, (types.int64,) * 2
     kernel = kernels.motion_with_inertias_batch if loaded else kernels.motion_and_work_batch
     return (
@@ -198,10 +201,10 @@ def _body_parameters(
         scale = per_motion_rows("mass_scale", mass_scale, robot.n)
         _check_not_negative("mass_scale", scale)
         counts["mass_scale"] = len(scale)
-    own = np.array([each.numbers for each in rigid_bodies(robot.bodies)])
+    own = np.array([body.numbers for body in rigid_bodies(robot.bodies)])
     bodies = scale[:, :, None] * own
     if payload is not None:
-        rows = per_motion_rows("payload", payload, 10, alike=False)
+        rows = per_motion_rows("payload", payload, 10, scalars=False)
         for row in rows:
             checked_payload(row)
         counts["payload"] = len(rows)
@@ -217,13 +220,13 @@ def _body_parameters(
 
 def _base_parameters(robot: Robot, bodies: Matrix) -> Matrix:
     """Return base parameters (N, 10 n) of bodies (N, 10 n)."""
-    each = bodies.reshape(len(bodies), robot.n, 10)
-    rigid = [Rigid.of_numbers(list(each[:, i].T)) for i in range(robot.n)]
+    parameters = bodies.reshape(len(bodies), robot.n, 10)
+    rigid = [Rigid.of_numbers(list(parameters[:, i].T)) for i in range(robot.n)]
     zero = np.zeros(len(bodies))
-    numbers = [zero + x for body in base_parameters(robot.bodies, rigid) for x in body.numbers]
-    return np.ascontiguousarray(np.stack(numbers, axis=1))
+    columns = [zero + x for body in base_parameters(robot.bodies, rigid) for x in body.numbers]
+    return np.ascontiguousarray(np.stack(columns, axis=1))
 
 
 def _check_not_negative(name: str, rows: Matrix) -> None:
     if rows.min() < 0.0:
-        raise ManipDynError(f"{name} has {rows.min():g}; expected 0 or more")
+        raise ManipDynError(f"{name} must be at least 0, got {rows.min():g}.")

@@ -142,10 +142,10 @@ def test_a_miss_says_how_far_and_an_arrival_when(plans):
         ({"control_period": 0.0}, "control_period is 0 s"),
         ({"seed": 0.5}, "seed is 0.5; expected a whole number"),
         ({"disturbance": np.nan}, "disturbance is nan; expected finite numbers"),
-        ({"disturbance": [[1.0], [1.0, 2.0]]}, "expected numbers"),
+        ({"disturbance": [[1.0], [1.0, 2.0]]}, "disturbance must be numbers"),
         ({"payload": np.inf}, "payload is inf kg; expected a finite number"),
         ({"mass_scale": True}, "mass_scale is True; expected a number"),
-        ({"duration": 1e30}, "duration and delay are 1e.30 s and 0 s"),
+        ({"duration": 1e30}, "duration and delay must be .* got 1e.30 s and 0 s"),
         ({"disturbance": [1.0, 2.0, 3.0]}, r"disturbance has shape \(3,\); expected \(2,\)"),
     ],
 )
@@ -156,7 +156,7 @@ def test_bad_conditions_are_refused(plans, wrong, said):
 
 def test_dry_friction_and_plans_that_move_on_are_refused(plans):
     robot = md.load_robot("ibm7535", coulomb_friction=[1.0, 1.0])
-    with pytest.raises(md.ManipDynError, match="has dry friction"):
+    with pytest.raises(md.ManipDynError, match="must have no dry friction"):
         execute(dataclasses.replace(plans["both"], robot=robot))
-    with pytest.raises(md.ManipDynError, match="ends with velocities"):
+    with pytest.raises(md.ManipDynError, match="must end at rest"):
         execute(dataclasses.replace(plans["both"], vf=np.array([0.1, 0.0])))

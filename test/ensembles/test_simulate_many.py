@@ -474,23 +474,25 @@ def beyond_parameters(t, q, v, p):
 
 
 BAD = {
-    "v0 has 3 rows and q0 11": {"v0": V0[:3]},
-    "q0 has shape (11, 3); expected a number, (2,), or (N, 1) or (N, 2) for N motions": {
+    "v0 must have one row, or 11 rows like q0, got 3": {"v0": V0[:3]},
+    "q0 must be a number, (2,), or (N, 1) or (N, 2) for N motions, got shape (11, 3)": {
         "q0": np.zeros((N, 3))
     },
-    "mass_scale has shape (11, 3); expected a number, (2,), or (N, 1) or": {
-        "mass_scale": np.ones((N, 3))
+    "mass_scale must be a number, (2,), or (N, 1) or": {"mass_scale": np.ones((N, 3))},
+    "v0 must be a number, (2,), or": {"v0": np.zeros(3)},
+    "payload must be (10,), or (N, 10) for": {"payload": 1.0},
+    "target must have one row, or 11 rows like q0, got 3": {
+        "effort": md.PDControl(Q0[:3], 1.0, 1.0)
     },
-    "v0 has shape (3,); expected a number, (2,), or": {"v0": np.zeros(3)},
-    "payload is 1.0; expected (10,), or (N, 10) for": {"payload": 1.0},
-    "target has 3 rows and q0 11; expected": {"effort": md.PDControl(Q0[:3], 1.0, 1.0)},
-    "stiffness has 11 rows and target 3; expected": {
+    "stiffness must have one row, or 3 rows like target, got 11": {
         "q0": Q0[0],
         "v0": 0.0,
         "effort": md.PDControl(Q0[:3], GAINS, 1.0),
     },
-    "damping of the PDControl has 3 rows and q0 11": {"effort": md.PDControl(0.0, 1.0, GAINS[:3])},
-    "parameters has 3 rows and q0 11; expected": {
+    "damping of the PDControl must have one row, or 11 rows": {
+        "effort": md.PDControl(0.0, 1.0, GAINS[:3])
+    },
+    "parameters must have one row, or 11 rows like q0, got 3": {
         "parameters": np.ones((3, 4)),
         "effort": swinging,
     },
@@ -502,12 +504,14 @@ BAD = {
         "parameters": np.ones((N, 3)),
         "effort": beyond_parameters,
     },
-    "v0 of motion 4 is [nan, nan]; expected finite": {"v0": np.where(ROW == 4, np.nan, V0)},
+    "v0 of motion 4 must be finite numbers, got [nan, nan]": {
+        "v0": np.where(ROW == 4, np.nan, V0)
+    },
     "got 'rodas5p' of the family Rosenbrock-Nystrom": {"method": "rodas5p"},
-    "effort is 'brake'; expected a number, (2,), or (N, 1) or (N, 2)": {"effort": "brake"},
-    "expected (t, q, v), or (t, q, v, p)": {"effort": lambda t: t},
-    "parameters are given, but": {"parameters": [1.0]},
-    "parameters is 3.0; expected numbers (k,), or (N, k)": {
+    "effort must be a number, (2,), or (N, 1) or (N, 2)": {"effort": "brake"},
+    "must be a function (t, q, v), or (t, q, v, p)": {"effort": lambda t: t},
+    "parameters require a callable effort": {"parameters": [1.0]},
+    "parameters must be numbers (k,), or (N, k)": {
         "parameters": 3.0,
         "effort": lambda t, q, v, p: q,
     },
@@ -520,17 +524,17 @@ BAD = {
     "stop_at_limits is 'no'; expected true or false": {"stop_at_limits": "no"},
     "method must be one of md.METHODS, got ['rk4']": {"method": ["rk4"]},
     "for method 'taylor' without tolerances, got None": {"method": "taylor"},
-    "'taylor' with efforts that depend on the state": {"effort": md.PDControl(Q0, 1, 1)} | TIGHT,
-    "'taylor' with damping of each motion": {"damping": 1.0} | TIGHT,
+    "effort must not depend on the state": {"effort": md.PDControl(Q0, 1, 1)} | TIGHT,
+    "damping must be None with method 'taylor'": {"damping": 1.0} | TIGHT,
     "sample_period is 0 s; expected": {"sample_period": 0.0},
-    "q0 has shape (0, 2)": {"q0": np.zeros((0, 2))},
+    "got shape (0, 2)": {"q0": np.zeros((0, 2))},
     "must have the joints of 'pa10'": {
         "robot": md.load_robot("pa10"),
         "effort": PLAN,
         "q0": 0,
         "v0": 0,
     },
-    "mass_scale has -1; expected 0 or more": {"mass_scale": -1.0},
+    "mass_scale must be at least 0, got -1": {"mass_scale": -1.0},
     "robot must be a Robot": {"robot": "rr"},
 }
 

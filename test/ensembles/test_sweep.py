@@ -102,7 +102,7 @@ def test_results_of_another_sweep_are_left_alone(tmp_path):
             md.sweep(function, cases, tmp_path, workers=1)
     assert md.read_sweep(tmp_path).rows == before
     (tmp_path / "part-000000.parquet").write_text("no table")
-    with pytest.raises(md.ManipDynError, match="is no part of a sweep"):
+    with pytest.raises(md.ManipDynError, match="is not a result file of a sweep"):
         md.sweep(swept.rotated, swept.cases(), tmp_path, workers=1)
 
 
@@ -111,7 +111,7 @@ def test_two_sweeps_that_run_do_not_write_into_one_folder(tmp_path):
     refused = []
 
     def another(done, count):
-        with pytest.raises(md.ManipDynError, match="a sweep that runs writes into") as told:
+        with pytest.raises(md.ManipDynError, match="another sweep is writing to") as told:
             md.sweep(swept.rotated, swept.cases(), tmp_path, workers=1)
         refused.append(told)
 
@@ -136,13 +136,13 @@ class Returned:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ([1.0], "returns a list; expected a dictionary"),
-        (object(), "the result 'a' is <object object at"),
-        ("x", "the result 'a' is 'x'; expected a number"),
-        ([[1.0]], "returns a list; expected a dictionary"),
-        (1j, "the result 'a' is 1j; expected a number"),
-        (10**30, f"the result 'a' is {10**30}; expected a number"),
-        ({"b": 1}, "the result 'a' is {'b': 1}; expected a number"),
+        ([1.0], "must return a dictionary of results, got list"),
+        (object(), "the result 'a' must be a number, got <object object at"),
+        ("x", "the result 'a' must be a number, got 'x'"),
+        ([[1.0]], "must return a dictionary of results, got list"),
+        (1j, "the result 'a' must be a number, got 1j"),
+        (10**30, f"the result 'a' must be a number, got {10**30}"),
+        ({"b": 1}, "the result 'a' must be a number, got {'b': 1}"),
     ],
 )
 def test_what_is_no_result_is_a_row_that_says_so(wrong, said, tmp_path):
@@ -157,10 +157,10 @@ def test_what_is_no_result_is_a_row_that_says_so(wrong, said, tmp_path):
 @pytest.mark.parametrize(
     ("returned", "said"),
     [
-        ({"case": 7}, "the function returns 'case', which is the case's own name"),
-        ({"x": 7}, "the function returns 'x', which is the case's own name"),
+        ({"case": 7}, "results must not have names of the case, got 'case'"),
+        ({"x": 7}, "results must not have names of the case, got 'x'"),
         ({"success": "no"}, "the result 'success' is 'no'; expected true or false"),
-        ({"a": "\ud800"}, "the result 'a' is '\\ud800'; expected"),
+        ({"a": "\ud800"}, "the result 'a' must be a number, a string or a list of numbers, got"),
     ],
 )
 def test_results_that_would_hide_others_are_rows_that_say_so(returned, said, tmp_path):
@@ -184,8 +184,8 @@ def test_a_case_with_a_wrong_value_is_a_row_and_not_called(tmp_path):
         assert [row["status"] for row in rows] == ["done", "refused", "refused", "done"]
         assert [row["twice"] for row in rows] == [2, None, None, 4]
         assert [row["x"] for row in rows] == [1, None, None, 2]
-        assert rows[1]["reason"] == "x is 'one'; expected a number, as in other cases"
-        assert rows[2]["reason"] == "the case has y; expected x"
+        assert rows[1]["reason"] == "x must be a number, as in other cases, got 'one'."
+        assert rows[2]["reason"] == "the case must have x, got y."
 
 
 def test_a_folder_that_is_refused_is_left_to_others_and_an_empty_one_goes(tmp_path):
@@ -213,9 +213,9 @@ def test_a_folder_that_is_refused_is_left_to_others_and_an_empty_one_goes(tmp_pa
         ({"chunk": 0}, "chunk is 0; expected a whole number"),
         ({"chunk": 0.5}, "chunk is 0.5; expected a whole number"),
         ({"workers": 2}, "cannot be sent to other processes"),
-        ({"progress": 3}, "progress is 3; expected a function"),
-        ({"workers": 1, "out": ""}, "the folder of the results is ''; expected a path"),
-        ({"workers": 1, "out": 3}, "the folder of the results is 3; expected a path"),
+        ({"progress": 3}, "progress must be callable, got 3"),
+        ({"workers": 1, "out": ""}, "the folder of results must be a path, got ''"),
+        ({"workers": 1, "out": 3}, "the folder of results must be a path, got 3"),
     ],
 )
 def test_bad_numbers_and_functions_are_refused(wrong, said):
@@ -225,9 +225,9 @@ def test_bad_numbers_and_functions_are_refused(wrong, said):
 
 def test_a_folder_without_results_is_told(tmp_path):
     pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
-    with pytest.raises(md.ManipDynError, match="has no results of a sweep"):
+    with pytest.raises(md.ManipDynError, match="must contain results of a sweep"):
         md.read_sweep(tmp_path)
     file = tmp_path / "file"
     file.write_text("")
-    with pytest.raises(md.ManipDynError, match="is a file; expected a folder"):
+    with pytest.raises(md.ManipDynError, match="must be a folder, got the file"):
         md.sweep(swept.rotated, swept.cases(), file, workers=1)

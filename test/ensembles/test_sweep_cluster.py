@@ -88,7 +88,7 @@ def test_a_sweep_that_was_killed_goes_on_with_its_scheduler(cluster, tmp_path):
         assert time.monotonic() < end
         time.sleep(0.01)
     cases, function = md.Cases.grid(x=list(range(40))), swept.Marked(marks)
-    with pytest.raises(md.ManipDynError, match="a sweep that runs writes into"):
+    with pytest.raises(md.ManipDynError, match="another sweep is writing to"):
         md.sweep(function, cases, out, scheduler=address, chunk=2)
     begun.kill()
     assert begun.wait().returncode == -signal.SIGKILL

@@ -41,7 +41,7 @@ def test_a_case_that_kills_every_process_is_a_row_and_costs_no_other(tmp_path):
     result = md.sweep(swept.Marked(tmp_path, die_always=[2]), cases, workers=2, chunk=3)
     assert [row["success"] for row in result.rows] == [x != 2 for x in range(6)]
     assert result.rows[2]["status"] == "lost"
-    assert "died on this case" in result.rows[2]["reason"]
+    assert "died repeatedly on this case" in result.rows[2]["reason"]
 
 
 HERE = """
@@ -61,7 +61,7 @@ def here(x):
 def test_a_function_that_no_other_process_can_load_is_told():
     said = output_of(HERE.format(guard="if True:"))
     assert said.count("\n") == 1
-    assert "cannot be loaded by another process (AttributeError:" in said
+    assert "another process cannot load the function (AttributeError:" in said
 
 
 def test_a_script_that_would_start_its_sweep_again_is_told(tmp_path):

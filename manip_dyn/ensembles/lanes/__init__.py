@@ -1,1 +1,1 @@
-"""The time loop over many motions side by side, a motion in each SIMD lane."""
+"""The time loops over many motions, one motion per SIMD lane."""

@@ -55,26 +55,26 @@ def load_motion(cases, rules, method, room, lane, motion):
         block[LOW * m + i, lane] = block[HIGH * m + i, lane] = start
         block[MEAN * m + i, lane] = 0.0
     stiffness, damping = cases.stiffness, cases.damping
-    alike, friction = motion if stiffness.shape[0] > 1 else 0, cases.friction
-    some = motion if damping.shape[0] > 1 else 0
-    rubbed = motion if friction.shape[0] > 1 else 0
-    followed = motion if cases.followed.shape[0] > 1 else 0
-    where[KNOT, lane] = cases.followed[followed, 0]
+    stiffness_row, friction = motion if stiffness.shape[0] > 1 else 0, cases.friction
+    damping_row = motion if damping.shape[0] > 1 else 0
+    friction_row = motion if friction.shape[0] > 1 else 0
+    reference_row = motion if cases.followed.shape[0] > 1 else 0
+    where[KNOT, lane] = cases.followed[reference_row, 0]
     for i in range(n):
-        room.stiffness[i, lane] = stiffness[alike, i]
-        room.damping[i, lane] = damping[some, i]
-        room.friction[i, lane] = friction[rubbed, i]
+        room.stiffness[i, lane] = stiffness[stiffness_row, i]
+        room.damping[i, lane] = damping[damping_row, i]
+        room.friction[i, lane] = friction[friction_row, i]
         room.q[i, lane] = cases.references[where[KNOT, lane], i]
         room.v[i, lane] = cases.references[where[KNOT, lane], n + i]
         room.peak[i, lane] = 0.0
-    given = motion if cases.parameters.shape[0] > 1 else 0
+    parameter_row = motion if cases.parameters.shape[0] > 1 else 0
     for i in range(cases.parameters.shape[1]):
-        room.parameters[i, lane] = cases.parameters[given, i]
-    heavy = motion if cases.inertias.shape[0] > 1 else 0
+        room.parameters[i, lane] = cases.parameters[parameter_row, i]
+    inertia_row = motion if cases.inertias.shape[0] > 1 else 0
     for i in range(cases.inertias.shape[1]):
-        room.inertias[i, lane] = cases.inertias[heavy, i]
-    scheduled = motion if cases.schedules.shape[0] > 1 else 0
-    where[SCHEDULE_ROW, lane] = cases.schedules[scheduled, 0]
+        room.inertias[i, lane] = cases.inertias[inertia_row, i]
+    schedule_row = motion if cases.schedules.shape[0] > 1 else 0
+    where[SCHEDULE_ROW, lane] = cases.schedules[schedule_row, 0]
     where[MOTION, lane], where[BEGIN_NS, lane], where[END_NS, lane] = motion, 0, 0
     where[SAMPLE, lane], where[PENDING, lane], where[SEARCHING, lane] = 0, SAMPLE_DUE, 0
     now.sign = 1.0
@@ -86,7 +86,7 @@ def load_motion(cases, rules, method, room, lane, motion):
 
 @inlined(counted=False)
 def set_next_stop(cases, rules, room, lane, time_ns):
-    """Set a lane on the way to its next stop: a sample, a switch of its efforts, its end."""
+    """Set the next stop of a lane: a sample, a switch of its efforts, or its end."""
     where, now, n = room.where, room.clock[lane], rules.joints
     motion, place = where[MOTION, lane], where[SCHEDULE_ROW, lane]
     last = cases.schedules[motion if cases.schedules.shape[0] > 1 else 0, 1]
@@ -107,7 +107,7 @@ def set_next_stop(cases, rules, room, lane, time_ns):
 
 @inlined(counted=False)
 def write_samples(cases, rules, room, kept, sampled):
-    """Write the samples that are due; end the motions whose time is over."""
+    """Write the samples that are due, and end the motions at their final time."""
     n, m = rules.joints, 2 * rules.joints + 1
     where = room.where
     efforts(cases, rules, room, Y, 0.0)
@@ -133,7 +133,7 @@ def write_samples(cases, rules, room, kept, sampled):
 
 @inlined(counted=False)
 def update_peak_efforts(rules, room, lane):
-    """Keep a lane's largest efforts so far."""
+    """Update the largest absolute efforts of a lane."""
     for i in range(rules.joints):
         tau = room.held[i, lane] if rules.law == SCHEDULE else room.tau[i, lane]
         room.peak[i, lane] = max(room.peak[i, lane], abs(tau))
@@ -141,7 +141,7 @@ def update_peak_efforts(rules, room, lane):
 
 @inlined(counted=False)
 def finish_motion(cases, rules, room, kept, lane, status):
-    """Keep how a lane's motion ended, and leave the lane idle at a harmless state."""
+    """Write the end of a lane's motion, and leave the lane idle at a valid state."""
     n, m = rules.joints, 2 * rules.joints + 1
     block, now, motion = room.block, room.clock[lane], room.where[MOTION, lane]
     time_ns = room.where[BEGIN_NS, lane] + round(1e9 * now.t)
@@ -169,7 +169,7 @@ def finish_motion(cases, rules, room, kept, lane, status):
 
 @inlined(counted=False)
 def write_signals(rules, room, row, lane, signals, cases):
-    """Write how far a lane's state is from the position limits into a row of its signals."""
+    """Write the distances from the position limits to a row of a lane's signals."""
     m = 2 * rules.joints + 1
     state = rows(room.block, row * m, rules.joints)
     for k in range(cases.places.size):
@@ -179,10 +179,7 @@ def write_signals(rules, room, row, lane, signals, cases):
 
 @inlined(always=True, counted=False)
 def refill_lanes(cases, rules, method, room, kept, waiting, last):
-    """Bring all lanes to the start of a step; return the motion that is the next to begin.
-
-    -1 when all motions up to `last` are over.
-    """
+    """Bring all lanes to the start of a step; return the next motion, or -1 at the end."""
     where = room.where
     while True:
         due = busy = False
@@ -202,7 +199,7 @@ def refill_lanes(cases, rules, method, room, kept, waiting, last):
 
 @inlined(always=True, counted=False)
 def judge_step(cases, rules, method, room, lane):
-    """Judge the step of a lane; have it tried again, or the motion ended, if it does not pass."""
+    """Accept or repeat the step of a lane, or end its motion."""
     m, block, where, now = 2 * rules.joints + 1, room.block, room.where, room.clock[lane]
     limits, limited = method.limits[0], cases.places.size > 0
     now.evaluations += rules.evaluations
@@ -233,7 +230,7 @@ def judge_step(cases, rules, method, room, lane):
 
 @inlined(always=True, counted=False)
 def accept_step(cases, rules, method, room, lane):
-    """Go to the end of a lane's step that passed; plan the next."""
+    """Move a lane to the end of its accepted step, and plan the next one."""
     where, now, limits = room.where, room.clock[lane], method.limits[0]
     now.steps += 1
     now.since += 1
@@ -266,7 +263,7 @@ def accept_step(cases, rules, method, room, lane):
 
 @inlined(always=True, counted=False)
 def copy_last_stage(rules, room, lane):
-    """Make the last stage of a step the first of the next."""
+    """Copy the last stage of a step to the first stage of the next (FSAL)."""
     m, block = 2 * rules.joints + 1, room.block
     last = K + rules.stages - 1
     for i in range(m):

@@ -19,14 +19,14 @@ from manip_dyn.core.compiled import inlined
 from manip_dyn.ensembles.lanes.memory import BEGIN_NS, IDLE, KNOT, MOTION
 
 SCHEDULE, PD, GRAVITY, COMPUTED, FUNCTION = range(5)
-"""How efforts follow from the state."""
+"""Effort laws."""
 KNOT_OFFSET = 1e-12
-"""How far inside a step its ends are counted, s, where a reference jumps."""
+"""Distance from the ends of a step at which a discontinuous reference is evaluated, s."""
 
 
 @inlined(always=True, counted=False)
 def efforts(cases, rules, room, row, c):
-    """Write the efforts at the states of a block's `row`, a share `c` of the step later."""
+    """Write the efforts at the states in a block's `row`, a fraction `c` of the step later."""
     n, law, block, tau = rules.joints, rules.law, room.block, room.tau
     first = row * (2 * n + 1)
     if rules.timed:
@@ -64,7 +64,7 @@ def efforts(cases, rules, room, row, c):
 
 @inlined(always=True, counted=False)
 def add_dynamics(rules, room, first):
-    """Write efforts with the arm's weight, or its inverse dynamics, from the feedback."""
+    """Write efforts from the feedback with gravity compensation or inverse dynamics."""
     n, block, tau = rules.joints, room.block, room.tau
     q, v, a, none = rows(block, first, n), rows(block, first + n, n), room.applied, 0
     if rules.law == GRAVITY:
@@ -85,9 +85,9 @@ def add_dynamics(rules, room, first):
 
 @inlined(always=True, counted=False)
 def update_references(cases, rules, room, c):
-    """Write the references (n, LANES) at the times (LANES,), s, a share `c` of the step on.
+    """Write the references (n, LANES) at the times (LANES,), s, a fraction `c` of the step later.
 
-    At the ends of a step, which knots are, on the inner side.
+    At the ends of a step, which are knots, the reference is evaluated inside the step.
     """
     n, inwards = rules.joints, KNOT_OFFSET * (1.0 - 2.0 * c)
     for lane in range(LANES):
@@ -121,7 +121,7 @@ def update_references(cases, rules, room, c):
 
 @inlined(always=True, counted=False)
 def evaluate_rates(cases, rules, room, source, target, c):
-    """Write the rates at the states of row `source` into row `target`, and note the efforts."""
+    """Write the rates at the states in row `source` to row `target`."""
     n, none = rules.joints, 0
     m = 2 * n + 1
     block, acting = room.block, room.held

@@ -17,33 +17,34 @@ from manip_dyn.integration.event_search import KINDS, SIGNAL_ROWS
 from manip_dyn.integration.loop_arrays import STATE, cleared
 
 U, Y, SCRATCH, ZERO, MEAN, LOW, HIGH, K = range(8)
-"""Rows of a block: end of the step, its start, scratch, zeros; integral, least and most of the
-state; the first stage."""
+"""Rows of a block: end of the step, its start, scratch, zeros; integral, minimum and maximum of
+the state; the first stage.
+"""
 STATUS, TIME_NS, STEPS, FAILURES, EVALUATIONS, MET = range(6)
-"""Columns of how motions ended."""
+"""Columns of the ends of motions."""
 IDLE = -1
-"""The motion of a lane that has none."""
+"""Motion index of an idle lane."""
 
 
 class Motions(NamedTuple):
-    """The motions.
+    """Arrays of the motions.
 
     Attributes:
         starts: Positions and velocities (N, 2 n).
-        times_ns: When efforts of the schedules begin (k,), ns.
+        times_ns: Start times of the efforts of the schedules (k,), ns.
         efforts: These efforts (k, n).
-        schedules: First row of each motion's schedule, and the one after its last (N, 2).
+        schedules: First and one past the last row of each motion's schedule (N, 2).
         stiffness: Feedback of positions (N, n).
         damping: Feedback of velocities (N, n).
         knots: Times (g,) of the reference motions, s.
-        references: Positions and velocities at them (g, 2 n).
-        followed: First row of each motion's reference, and the one after its last (N, 2).
-        friction: Damping of the joints beside the arm's own (N, n).
-        parameters: Of a law that is a function (N, k).
+        references: Positions and velocities at these times (g, 2 n).
+        followed: First and one past the last row of each motion's reference (N, 2).
+        friction: Damping of the joints in addition to the arm's (N, n).
+        parameters: Parameters of a function law (N, k).
         inertias: Inertial parameters (N, p), or none (N, 0).
         limits: Effort limits (n,).
         bounds: Position limits at which motions end: joint, 1 for lower and -1 for upper (k, 2).
-        places: Where these limits are (k,).
+        places: Values of these limits (k,).
     """
 
     starts: Any
@@ -64,25 +65,25 @@ class Motions(NamedTuple):
 
 
 class LoopOptions(NamedTuple):
-    """What rules the loop.
+    """Options of the time loop.
 
     Attributes:
-        joints: Their number n.
-        law: How efforts follow from the state, see `lanes.law`.
-        timed: Whether they depend on time, too, between switches.
-        damped: Whether `Cases.friction` is not zero.
-        adaptive: Whether tolerances rule the steps.
-        fsal: Whether the last stage is the next step's first.
+        joints: Number of joints n.
+        law: Effort law, see `lanes.laws`.
+        timed: Whether the efforts depend on time between switches.
+        damped: Whether `Motions.friction` is not zero.
+        adaptive: Whether tolerances control the steps.
+        fsal: Whether the last stage is the first stage of the next step.
         stages: Number of stages.
-        evaluations: Of a step besides the first stage.
-        power: Power of the step that its error goes with.
-        duration_ns: How long motions are, ns.
+        evaluations: Evaluations per step except the first stage.
+        power: Power of the step size in the error estimate.
+        duration_ns: Duration of the motions, ns.
         period_ns: Time between samples, ns.
-        loaded: Whether motions have inertial parameters of their own.
-        width: Of a row of a Taylor series, in vectors; 0: no series.
+        loaded: Whether motions have individual inertial parameters.
+        width: Row width of a Taylor series, in vectors; 0: no series.
         motion: Address of the batched motion with work, or of its series.
         inverse_dynamics: Address of the batched inverse dynamics.
-        function: Address of a law that is a function.
+        function: Address of a function law.
     """
 
     joints: int
@@ -104,9 +105,9 @@ class LoopOptions(NamedTuple):
 
 
 class MethodArrays(NamedTuple):
-    """A method's numbers: the stages that are wanted (k,), their times (s,), limits, tolerances.
+    """Arrays of a method: required stages (k,), their times (s,), terms, limits and tolerances.
 
-    `terms` has the sums: before each stage, at the end, of the error, and of the mean.
+    `terms` contains the sums before each stage, at the end, of the error, and of the mean.
     """
 
     live: Any
@@ -117,29 +118,30 @@ class MethodArrays(NamedTuple):
 
 
 class LaneMemory(NamedTuple):
-    """The memory of one thread; arrays (.., LANES) unless it says otherwise.
+    """Working memory of one thread; arrays (.., LANES) unless stated otherwise.
 
     Attributes:
-        block: Rows of states, see `U` and the others (rows m, LANES).
-        clock: Where each lane is, records of `STATE` (LANES,).
-        h: The steps (LANES,), s.
+        block: Rows of states, see `U` and the following constants (rows m, LANES).
+        clock: Time state of each lane, records of `STATE` (LANES,).
+        h: Step sizes (LANES,), s.
         times: Times of a stage (LANES,), s; also norms of errors.
-        passed: Whether the step passed, 1 or 0 (LANES,).
+        passed: 1 for accepted steps, else 0 (LANES,).
         tau: Efforts of the law (n, LANES).
-        applied: The same less damping (n, LANES).
+        applied: Efforts minus damping (n, LANES).
         held: Efforts of the schedule (n, LANES).
         stiffness, damping, q, v, a: Feedback and reference (n, LANES).
-        friction: More damping of the joints (n, LANES).
+        friction: Additional damping of the joints (n, LANES).
         zero: Zeros (n, LANES).
-        peak: Largest efforts so far (n, LANES).
-        parameters: Of a law that is a function (k, LANES).
+        peak: Largest absolute efforts (n, LANES).
+        parameters: Parameters of a function law (k, LANES).
         inertias: Inertial parameters (p, LANES).
         single: Positions, velocities and parameters of one lane (3, ..).
-        signals: Of the position limits, see `integrate.loop.search` (LANES, 7, k).
-        where: Integers of each lane, see `MOTION` and the others (rows, LANES).
+        signals: Signals of the position limits, see the event search of `integration`
+            (LANES, 7, k).
+        where: Integers of each lane, see `MOTION` and the following constants (rows, LANES).
         series: Coefficients of a Taylor series (order + 1, width * LANES).
-        fixed: What belongs to all of them (.., LANES).
-        orders, lengths: Of a step (LANES,).
+        fixed: Constant part of the series (.., LANES).
+        orders, lengths: Orders and lengths of steps (LANES,).
     """
 
     block: Any
@@ -170,27 +172,27 @@ class LaneMemory(NamedTuple):
 
 
 MOTION, SCHEDULE_ROW, KNOT, BEGIN_NS, END_NS, SAMPLE, PENDING, SEARCHING, REACHED = range(9)
-"""Rows of `Room.where`: the motion; the row of its schedule; that of its reference; begin and end
-of the time to the next stop, ns; the next sample; whether one is due, see `DUE`; whether a limit
-is being searched for, and which was found."""
+"""Rows of `LaneMemory.where`: index of the motion; row of its schedule; row of its reference;
+start and end of the time to the next stop, ns; next sample; pending action, see `SAMPLE_DUE`;
+whether a limit is being located; index of the limit that was reached."""
 BY_JOINT: tuple[str, ...] = ("tau", "applied", "held", "stiffness", "damping", "q", "v", "a")
 BY_JOINT += ("friction", "zero", "peak")
-"""The arrays (n, LANES) of a room."""
+"""Fields of `LaneMemory` with shape (n, LANES)."""
 SAMPLE_DUE, ENDED = 1, 2
-"""A sample is due; the motion ended with the status that this number is less."""
+"""Pending actions: a sample, or the end of the motion with a status (`ENDED` + status)."""
 
 
 class BatchArrays(NamedTuple):
-    """What is kept: samples, statistics, ends; rows are motions.
+    """Samples, statistics and ends of the motions; rows are motions.
 
     Attributes:
         states: States at the samples (N, s, m).
-        tau: Efforts from them on (N, s, n).
-        mean, low, high: Mean, least and most of the state over time (N, m).
-        peak: Largest efforts, without sign (N, n).
-        final: State at the end (N, m).
-        final_tau: Efforts at the end (N, n).
-        ends: How motions ended, see `STATUS` and the others (N, 6).
+        tau: Efforts from the samples on (N, s, n).
+        mean, low, high: Mean, minimum and maximum of the state over time (N, m).
+        peak: Largest absolute efforts (N, n).
+        final: Final states (N, m).
+        final_tau: Final efforts (N, n).
+        ends: Ends of the motions, see `STATUS` (N, 6).
     """
 
     states: Any
@@ -204,16 +206,18 @@ class BatchArrays(NamedTuple):
     ends: Any
 
 
-def lane_memory(cases: Motions, rules: LoopOptions, top: int = 0, fixed: int = 0) -> LaneMemory:
-    """Return the memory of a thread.
+def lane_memory(
+    motions: Motions, options: LoopOptions, top: int = 0, fixed: int = 0
+) -> LaneMemory:
+    """Return the working memory of a thread.
 
     Args:
-        cases: The motions.
-        rules: The rules.
+        motions: The motions.
+        options: The options.
         top: Highest order of a Taylor series.
-        fixed: Rows of its `Room.fixed`.
+        fixed: Rows of `LaneMemory.fixed`.
     """
-    n, limits = rules.joints, len(cases.places)
+    n, limits = options.joints, len(motions.places)
 
     def lanes(rows: int) -> Vector:
         return cleared(rows, LANES)
@@ -224,18 +228,18 @@ def lane_memory(cases: Motions, rules: LoopOptions, top: int = 0, fixed: int = 0
     where[MOTION] = IDLE
     clock: Any = np.zeros(LANES, STATE)
     return LaneMemory(
-        block=lanes((K + rules.stages) * (2 * n + 1)),
+        block=lanes((K + options.stages) * (2 * n + 1)),
         clock=clock.view(np.recarray) if PLAIN else clock,
         h=lanes(1)[0],
         times=lanes(1)[0],
         passed=lanes(1)[0],
         **{name: lanes(n) for name in BY_JOINT},
-        parameters=lanes(max(cases.parameters.shape[1], 1)),
-        inertias=lanes(max(cases.inertias.shape[1], 1)),
-        single=np.zeros((3, max(n, cases.parameters.shape[1]))),
+        parameters=lanes(max(motions.parameters.shape[1], 1)),
+        inertias=lanes(max(motions.inertias.shape[1], 1)),
+        single=np.zeros((3, max(n, motions.parameters.shape[1]))),
         signals=signals,
         where=where,
-        series=lanes(max(top + 1, 1) * max(rules.width, 1)).reshape(top + 1, -1),
+        series=lanes(max(top + 1, 1) * max(options.width, 1)).reshape(top + 1, -1),
         fixed=lanes(max(fixed, 1)),
         orders=lanes(1)[0],
         lengths=lanes(1)[0],
@@ -243,7 +247,7 @@ def lane_memory(cases: Motions, rules: LoopOptions, top: int = 0, fixed: int = 0
 
 
 def batch_arrays(motions: int, samples: int, n: int) -> BatchArrays:
-    """Return arrays for what is kept; what is never written is NaN."""
+    """Return arrays of NaN for samples, statistics and ends."""
     m = 2 * n + 1
 
     def empty(*shape: int) -> Vector:

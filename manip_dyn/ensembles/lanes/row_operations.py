@@ -30,12 +30,12 @@ from manip_dyn.core.compiled import PLAIN
 from manip_dyn.ensembles.lanes.memory import HIGH, LOW, MEAN, SCRATCH, U, Y
 
 VECTORS_TOGETHER = 4
-"""Vectors summed in one loop: as many chains of additions hide their latency."""
+"""Vectors summed per loop; the independent chains of additions hide their latency."""
 _INDEX = ir.IntType(64)
 
 
 class Terms(NamedTuple):
-    """Sums of rows: their weights (k, s), the rows (k, s), and how many there are of each (k,)."""
+    """Sums of rows: weights (k, s), row indices (k, s), and the number of terms (k,)."""
 
     weights: Any
     rows: Any
@@ -43,14 +43,14 @@ class Terms(NamedTuple):
 
 
 def terms_of(sums: list[list[tuple[float, int]]]) -> Terms:
-    """Return sums that are given as weights and rows; those with weight 0 are left out."""
-    wanted = [[(weight, row) for weight, row in each if weight] for each in sums]
-    longest = max(map(len, wanted))
-    weights, rows = np.zeros((len(wanted), longest)), np.zeros((len(wanted), longest), np.int64)
-    for i, each in enumerate(wanted):
-        for j, (weight, row) in enumerate(each):
+    """Return sums from lists of weights and rows, without zero weights."""
+    nonzero = [[(weight, row) for weight, row in terms if weight] for terms in sums]
+    longest = max(map(len, nonzero))
+    weights, rows = np.zeros((len(nonzero), longest)), np.zeros((len(nonzero), longest), np.int64)
+    for i, terms in enumerate(nonzero):
+        for j, (weight, row) in enumerate(terms):
             weights[i, j], rows[i, j] = weight, row
-    return Terms(weights, rows, np.array([len(each) for each in wanted]))
+    return Terms(weights, rows, np.array([len(terms) for terms in nonzero]))
 
 
 def _combine(_typing, block, size, target, base, h, terms, number):
@@ -86,19 +86,19 @@ def _combine(_typing, block, size, target, base, h, terms, number):
     return types.void(block, size, target, base, h, terms, number), generate
 
 
-def _emit(builder, given) -> None:
+def _emit(builder, arguments) -> None:
     """Emit the function: its loops over the vectors of a row."""
     for_blocks(
         builder,
-        given[1],
+        arguments[1],
         VECTORS_TOGETHER,
-        lambda first, count: _emit_block(builder, given, first, count),
+        lambda first, count: _emit_block(builder, arguments, first, count),
     )
 
 
-def _emit_block(builder, given, first, count: int) -> None:
+def _emit_block(builder, arguments, first, count: int) -> None:
     """Emit the sums of `count` vectors of a row from its number `first` on."""
-    data, size, target, base, h, weights, rows, terms = given
+    data, size, target, base, h, weights, rows, terms = arguments
 
     def vectors(row) -> list[Any]:
         place = builder.add(builder.mul(row, size), first)
@@ -161,7 +161,7 @@ _TINY = 1e-300
 
 
 def _accept_states(_typing, block, size, h, passed):
-    """Go to the ends of steps that passed: the state, its integral, its least and most."""
+    """Move to the ends of accepted steps: the state, its integral, its minimum and maximum."""
 
     def generate(context, builder, signature, values):
         kinds = signature.args
@@ -178,8 +178,8 @@ def _accept_states(_typing, block, size, h, passed):
 
             def place(row) -> Any:
                 vector = builder.add(builder.mul(_ROW_INDEX(row), size), loop.index)
-                (found,) = vectors_at(builder, data, builder.mul(vector, _ROW_INDEX(LANES)))
-                return found
+                (pointer,) = vectors_at(builder, data, builder.mul(vector, _ROW_INDEX(LANES)))
+                return pointer
 
             start, end, mean, low, high = (
                 builder.load(place(row), align=8) for row in (Y, U, MEAN, LOW, HIGH)
@@ -206,7 +206,7 @@ def _plain_accept_states(block, size, h, passed):
 
 
 def _error_norms(_typing, block, size, tolerances, out):
-    """Write the largest error of each lane over the tolerances; NaN as the state at the end."""
+    """Write the largest error of each lane over the tolerances; NaN if the state is."""
 
     def generate(context, builder, signature, values):
         kinds = signature.args
@@ -220,15 +220,15 @@ def _error_norms(_typing, block, size, tolerances, out):
 
             def vector(row) -> Any:
                 place = builder.add(builder.mul(_ROW_INDEX(row), size), loop.index)
-                (found,) = vectors_at(builder, data, builder.mul(place, _ROW_INDEX(LANES)))
-                return builder.load(found, align=8)
+                (pointer,) = vectors_at(builder, data, builder.mul(place, _ROW_INDEX(LANES)))
+                return builder.load(pointer, align=8)
 
             def bound(row) -> Any:
                 place = builder.add(builder.mul(_ROW_INDEX(row), size), loop.index)
                 return broadcast_to_lanes(builder, builder.load(builder.gep(bounds, [place])))
 
             last = vector(U)
-            sizes = [magnitude(builder, each) for each in (vector(Y), last)]
+            sizes = [magnitude(builder, state) for state in (vector(Y), last)]
             larger = builder.select(builder.fcmp_ordered(">", *sizes), *sizes)
             relative = builder.fmul(bound(0), larger, flags=FLAGS)
             scale = builder.fadd(bound(1), relative, flags=FLAGS)
@@ -255,7 +255,8 @@ def _plain_error_norms(block, size, tolerances, out):
 
 
 accept_states: Any = _plain_accept_states if PLAIN else intrinsic(_accept_states)
-"""``pass_on(block, m, h, passed)``: row `Y` becomes row `U`, and the state's statistics go on with
-it, in lanes whose `passed` (LANES,) is not 0."""
+"""``accept_states(block, m, h, passed)``: row `Y` becomes row `U`, with statistics of the state,
+in lanes with nonzero `passed` (LANES,).
+"""
 error_norms: Any = _plain_error_norms if PLAIN else intrinsic(_error_norms)
 """``error_norms(block, m, tolerances, out)``: norms (LANES,) of the estimate in row `SCRATCH`."""

@@ -64,11 +64,11 @@ from manip_dyn.integration.settings import StepControl
 from manip_dyn.simulation.integrator import Integrator
 
 EVENT_TOLERANCE = 1e-12
-"""How well the time is found at which a joint reaches a limit, s; as in `md.simulate`."""
+"""Tolerance of the time at which a joint reaches a limit, s; as in `md.simulate`."""
 
 
 class LaneMethod(NamedTuple):
-    """The numbers of a method, and what `lanes.space.Rules` says of it."""
+    """Arrays of a method, and its values for `LoopOptions`."""
 
     method: MethodArrays
     adaptive: bool
@@ -78,25 +78,25 @@ class LaneMethod(NamedTuple):
 
 
 def lane_method(integrator: Integrator, size: int) -> LaneMethod:
-    """Return the numbers of an explicit Runge-Kutta method, or of a series, for states of `size`.
+    """Return an explicit Runge-Kutta method or Taylor series for states of length `size`.
 
     Raises:
-        ManipDynError: If it is of another family.
+        ManipDynError: If the method is of another family.
     """
-    found = integrator.solver
-    if isinstance(found, Taylor):
+    solver = integrator.solver
+    if isinstance(solver, Taylor):
         return _taylor_method(integrator, size)
-    if not isinstance(found, RungeKutta):
+    if not isinstance(solver, RungeKutta):
         raise ManipDynError(
             "method must be an explicit Runge-Kutta method or 'taylor' for many motions, got "
-            f"'{found.name}' of the family {found.family}."
+            f"'{solver.name}' of the family {solver.family}."
         )
-    return _runge_kutta_method(found, integrator, size)
+    return _runge_kutta_method(solver, integrator, size)
 
 
 @lru_cache(maxsize=64)
-def _runge_kutta_method(found: RungeKutta, integrator: Integrator, size: int) -> LaneMethod:
-    table, adaptive = found.tableau, integrator.adaptive
+def _runge_kutta_method(solver: RungeKutta, integrator: Integrator, size: int) -> LaneMethod:
+    table, adaptive = solver.tableau, integrator.adaptive
     wrong = table.error_weights if adaptive else None
     live = table.needed(table.b, wrong)
     if table.fsal and table.stages - 1 not in live:
@@ -107,7 +107,7 @@ def _runge_kutta_method(found: RungeKutta, integrator: Integrator, size: int) ->
     method = MethodArrays(
         np.array(live), abscissas, terms_of(sums), *_step_limits(integrator, size)
     )
-    power = min(found.order, found.embedded_order or 0) + 1
+    power = min(solver.order, solver.embedded_order or 0) + 1
     return LaneMethod(method, adaptive, table.fsal, table.stages, float(power))
 
 
@@ -146,7 +146,7 @@ ENDLESS = 1 << 40
 
 @inlined(always=True, counted=False)
 def count_steps(rules, method, room, passed, quiet):
-    """Count steps that passed without a look at single lanes, of `quiet` that were tried."""
+    """Count the accepted steps of `take_fixed_steps`, out of `quiet` attempts."""
     if passed == 0:
         return
     for lane in range(LANES):
@@ -163,7 +163,7 @@ def count_steps(rules, method, room, passed, quiet):
 
 @inlined(always=True, counted=False)
 def compute_rates(cases, rules, room):
-    """Write the derivatives at the starts of the steps where they are not known."""
+    """Write the rates at the starts of the steps where they are unknown."""
     m, block = 2 * rules.joints + 1, room.block
     some, every = False, True
     for lane in range(LANES):
@@ -187,9 +187,9 @@ def compute_rates(cases, rules, room):
 
 @inlined(always=True, counted=False)
 def choose_steps(cases, rules, method, room):
-    """Choose the steps; return how many can follow without a look at single lanes.
+    """Choose the step sizes; return the number of steps that need no look at single lanes.
 
-    -1 where a motion cannot go on; it then is to be ended.
+    -1 if a motion cannot continue and must end.
     """
     limits, step = method.limits[0], method.limits[0].step
     quiet, failed = ENDLESS, False
@@ -230,7 +230,7 @@ def choose_steps(cases, rules, method, room):
 
 @inlined(always=True, counted=False)
 def plan_first_steps(cases, rules, method, room):
-    """Plan the first steps of all lanes that have none yet, from the rates at their starts."""
+    """Plan the first steps of all new lanes from the rates at their starts."""
     m, block, where = 2 * rules.joints + 1, room.block, room.where
     tolerances, limits = method.tolerances, method.limits[0]
     new = 0
@@ -279,7 +279,7 @@ def plan_first_steps(cases, rules, method, room):
 
 @inlined(always=True, counted=False)
 def try_step(cases, rules, method, room):
-    """Try a step of length `room.h` in each lane, from rates that are known."""
+    """Try a step of length `room.h` in each lane, from known rates."""
     m, live = 2 * rules.joints + 1, method.live
     for stage in range(1, live.size):
         combine(room.block, m, U, Y, room.h, value_of(method.terms), stage)
@@ -290,9 +290,9 @@ def try_step(cases, rules, method, room):
 
 @compiled(python=False, counted=False)
 def take_fixed_steps(cases, rules, method, room, count):
-    """Take `count` fixed steps in all lanes; return how many passed.
+    """Take `count` fixed steps in all lanes; return the number of accepted ones.
 
-    Fewer where numbers became infinite or NaN in some lane: that step has been tried, no more.
+    It is smaller if a state becomes infinite or NaN in any lane: that step is tried, no more.
     """
     m, block, step = 2 * rules.joints + 1, room.block, method.limits[0].step
     for lane in range(LANES):
@@ -320,17 +320,17 @@ def take_fixed_steps(cases, rules, method, room, count):
 
 @inlined(always=True, counted=False)
 def update_all_peak_efforts(rules, room):
-    """Keep the largest efforts so far."""
+    """Update the largest absolute efforts of all lanes."""
     for lane in range(LANES):
         update_peak_efforts(rules, room, lane)
 
 
 @compiled(short=True, counted=False)
 def run_lanes(cases, rules, method, room, kept, first, last):
-    """Simulate the motions from `first` up to `last`."""
+    """Simulate the motions from index `first` up to `last`."""
     m, block, where, live = 2 * rules.joints + 1, room.block, room.where, method.live
     waiting = first
-    for lane in range(LANES):  # idle lanes do harmless arithmetic
+    for lane in range(LANES):  # idle lanes compute on valid numbers
         load_motion(cases, rules, method, room, lane, first)
         where[MOTION, lane] = IDLE
     while True:
@@ -341,7 +341,7 @@ def run_lanes(cases, rules, method, room, kept, first, last):
         if rules.adaptive:
             plan_first_steps(cases, rules, method, room)
         quiet = choose_steps(cases, rules, method, room)
-        if quiet < 0:  # a motion cannot go on
+        if quiet < 0:  # a motion has to end
             continue
         if quiet > 0:
             passed = take_fixed_steps(cases, rules, method, room, quiet)

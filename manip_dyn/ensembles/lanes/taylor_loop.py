@@ -59,8 +59,10 @@ def _bits(value: float) -> int:
 
 def _polynomial(builder: ir.IRBuilder, x: ir.Value, coefficients: tuple[float, ...]) -> ir.Value:
     total = constant(coefficients[-1])
-    for each in reversed(coefficients[:-1]):
-        total = builder.fadd(builder.fmul(total, x, flags=FLAGS), constant(each), flags=FLAGS)
+    for coefficient in reversed(coefficients[:-1]):
+        total = builder.fadd(
+            builder.fmul(total, x, flags=FLAGS), constant(coefficient), flags=FLAGS
+        )
     return total
 
 
@@ -91,13 +93,13 @@ SHORTER = 0.7 * log2(e)
 """A step is divided by 2 to the power of this over (order - 1)."""
 TINY = 1e-300
 SUMMED_TOGETHER = 5
-"""Components summed side by side: an arm of two links and its work, two groups of seven links."""
+"""Components per loop: an arm of two links and its work, or two groups for seven links."""
 _INDEX, _BITS = ir.IntType(64), ir.IntType(LANES)
 _ZERO, _FIRST = ir.Constant(NUMBERS, None), _INDEX(0)
 
 
 class _Vectors(NamedTuple):
-    """Reads vectors: of row k of the series (width vectors each), and of the block's rows."""
+    """Vectors of the series' rows (width vectors each) and of the block's rows."""
 
     builder: ir.IRBuilder
     series: Any
@@ -106,8 +108,8 @@ class _Vectors(NamedTuple):
     size: Any
 
     def at(self, data, place) -> Any:
-        (found,) = vectors_at(self.builder, data, self.builder.mul(place, _INDEX(LANES)))
-        return found
+        (pointer,) = vectors_at(self.builder, data, self.builder.mul(place, _INDEX(LANES)))
+        return pointer
 
     def read(self, data, place=_FIRST) -> Any:
         return self.builder.load(self.at(data, place), align=8)
@@ -125,7 +127,7 @@ def _larger(builder, a, b) -> Any:
 
 
 def _largest(places: _Vectors, *reads: Any) -> list[Any]:
-    """Return the largest of all components, without signs, of what each of `reads` emits."""
+    """Return the largest absolute values over all components, for each of `reads`."""
     builder = places.builder
     totals = [cgutils.alloca_once_value(builder, _ZERO) for _ in reads]
     with cgutils.for_range(builder, places.size) as loop:
@@ -136,12 +138,12 @@ def _largest(places: _Vectors, *reads: Any) -> list[Any]:
 
 
 def _number(builder, value) -> Any:
-    """Return an integer as a number in all lanes."""
+    """Return an integer as a floating-point number in all lanes."""
     return broadcast_to_lanes(builder, builder.sitofp(value, NUMBERS.element))
 
 
 def _vectors_of(context, builder, kinds, values) -> _Vectors:
-    """Return the places of the first four arguments: series, width, block, size."""
+    """Return the vectors of the first four arguments: series, width, block, size."""
     series, block = (
         arrayobj.make_array(kinds[k])(context, builder, values[k]).data for k in (0, 2)
     )
@@ -198,30 +200,30 @@ def _plan(_typing, series, width, block, size, tolerances, relative, absolute, o
             more = builder.icmp_unsigned("!=", builder.bitcast(more, _BITS), _BITS(0))
             return level, looked, builder.and_(more, builder.icmp_signed(">", next_one, _INDEX(0)))
 
-        found, count, _ = look(top, ends[0], constant(1000.0), _ZERO)
-        found, count, more = look(below, ends[1], found, count)
-        level, looked = (cgutils.alloca_once_value(builder, each) for each in (found, count))
+        length, count, _ = look(top, ends[0], constant(1000.0), _ZERO)
+        length, count, more = look(below, ends[1], length, count)
+        level, looked = (cgutils.alloca_once_value(builder, value) for value in (length, count))
         last = cgutils.alloca_once_value(builder, builder.sub(below, _INDEX(1)))
         looking, after = builder.append_basic_block("look"), builder.append_basic_block("after")
         builder.cbranch(more, looking, after)
         builder.position_at_end(looking)  # where terms vanish, or another lane's order is less
         k = builder.load(last)
         (term,) = _largest(places, lambda i: places.term(k, i))
-        found, count, more = look(k, term, builder.load(level), builder.load(looked))
-        for value, place in ((found, level), (count, looked), (builder.sub(k, _INDEX(1)), last)):
+        length, count, more = look(k, term, builder.load(level), builder.load(looked))
+        for value, place in ((length, level), (count, looked), (builder.sub(k, _INDEX(1)), last)):
             builder.store(value, place)
         builder.cbranch(more, looking, after)
         builder.position_at_end(after)
         shorter = builder.fdiv(constant(SHORTER), builder.fsub(order, constant(1.0)))
         exponent = builder.fsub(builder.load(level), shorter)
         low = constant(-1000.0)
-        made = power(builder, _larger(builder, exponent, low))
+        step = power(builder, _larger(builder, exponent, low))
         builder.store(order, places.at(orders, _INDEX(0)), align=8)
-        builder.store(made, places.at(lengths, _INDEX(0)), align=8)
+        builder.store(step, places.at(lengths, _INDEX(0)), align=8)
         return context.get_dummy_value()
 
-    given = (series, width, block, size, tolerances, relative, absolute, orders, lengths)
-    return types.void(*given), generate
+    arguments = (series, width, block, size, tolerances, relative, absolute, orders, lengths)
+    return types.void(*arguments), generate
 
 
 def _sum(_typing, series, width, block, size, top, orders, h):
@@ -299,12 +301,12 @@ sum_series: Any = _plain_sum if PLAIN else intrinsic(_sum)
 
 @compiled(short=True, counted=False)
 def run_series(cases, rules, method, room, kept, first, last):
-    """Simulate the motions from `first` up to `last`."""
+    """Simulate the motions from index `first` up to `last`."""
     m, block, limits = 2 * rules.joints + 1, room.block, method.limits[0]
     relative, absolute = limits.order, limits.absolute_order
     top = max(relative, absolute)
     waiting = first
-    for lane in range(LANES):  # idle lanes do harmless arithmetic
+    for lane in range(LANES):  # idle lanes compute on valid numbers
         load_motion(cases, rules, method, room, lane, first)
         room.where[MOTION, lane] = IDLE
         room.orders[lane] = top
@@ -335,7 +337,7 @@ def run_series(cases, rules, method, room, kept, first, last):
 
 @inlined(always=True, counted=False)
 def expand_series(rules, room, top):
-    """Write the series about the starts of the steps of all lanes."""
+    """Write the series at the starts of the steps of all lanes."""
     m = 2 * rules.joints + 1
     y = rows(room.block, Y * m, m - 1)
     if rules.loaded:
@@ -347,7 +349,7 @@ def expand_series(rules, room, top):
 
 @inlined(always=True, counted=False)
 def choose_series_step(rules, method, room, lane):
-    """Choose a lane's step."""
+    """Choose the step size of a lane."""
     now, where = room.clock[lane], room.where
     room.h[lane] = room.passed[lane] = 0.0
     if where[MOTION, lane] == IDLE:
@@ -371,7 +373,7 @@ def choose_series_step(rules, method, room, lane):
 
 @inlined(always=True, counted=False)
 def search_limit(cases, rules, method, room, lane, top):
-    """Shorten a lane's step to where it reaches a limit, if it does."""
+    """Shorten a lane's step to the position limit that it crosses."""
     now, m = room.clock[lane], 2 * rules.joints + 1
     if now.armed == 0:
         write_signals(rules, room, Y, lane, BEFORE, cases)
@@ -385,11 +387,11 @@ def search_limit(cases, rules, method, room, lane, top):
 
 @inlined(always=True, counted=False)
 def judge_series(rules, room, lane, every):
-    """End a lane's motion if its step leaves the numbers, or is none.
+    """End a lane's motion if its step is not finite or too short.
 
     Args:
-        rules: Rules.
-        room: Memory.
+        rules: Options.
+        room: Working memory.
         lane: The lane.
         every: Whether the ends of all steps are finite.
     """

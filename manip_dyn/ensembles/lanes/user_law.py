@@ -20,7 +20,7 @@ law = no_law
 def of_lanes(t, y, p, state, tau):
     """Write the law's efforts (n, LANES) at times t (LANES,) and states y (2 n, LANES).
 
-    A law that raises has no number to give: its motion ends as one of numbers that are none.
+    The efforts of a law that raises are NaN, which ends its motion.
     """
     q, v = part(row(state, 0), 0, N), part(row(state, 1), 0, N)
     parameters = part(row(state, 2), 0, COUNT)

@@ -24,66 +24,68 @@ from manip_dyn.core.errors import ManipDynError
 KIND_NAMES = {
     "number": "a number",
     "numbers": "a list of numbers",
-    "text": "a text",
+    "text": "a string",
     "yes": "true or false",
 }
-"""Kinds of values; of kinds that are as frequent the first is taken for meant."""
+"""Kinds of values; among equally frequent kinds the first one is expected."""
 KIND_OF_TYPE = {bool: "yes", int: "number", float: "number", str: "text", list: "numbers"}
 LARGEST = 2**63
 
 
 class InvalidValue(NamedTuple):
-    """A value that a case cannot have, and why."""
+    """Invalid value of a case, with the reason."""
 
     reason: str
 
 
 class Column(NamedTuple):
-    """Plain values, None where there is none, and why: a sentence by place."""
+    """Plain values, None where invalid, and reasons by index."""
 
     values: list[Any]
     faults: dict[int, str]
 
 
-def column(name: str, given: Sequence[Any]) -> Column:
-    """Return values of one kind, that of most of them; numbers are floats if one of them is."""
+def column(name: str, raw: Sequence[Any]) -> Column:
+    """Return values of their most frequent kind; floats if any number is a float."""
     values: list[Any] = []
     faults: dict[int, str] = {}
-    for place, value in enumerate(given):
+    for index, value in enumerate(raw):
         try:
             values.append(_plain(name, value))
         except ManipDynError as error:
             values.append(None)
-            faults[place] = str(error)
+            faults[index] = str(error)
     usual = _most_frequent_kind(values)
-    for place, value in enumerate(values):
+    for index, value in enumerate(values):
         if value is not None and KIND_OF_TYPE[type(value)] != usual:
-            values[place] = None
-            faults[place] = f"{name} is {value!r}; expected {KIND_NAMES[usual]}, as in other cases"
+            values[index] = None
+            faults[index] = (
+                f"{name} must be {KIND_NAMES[usual]}, as in other cases, got {value!r}."
+            )
     if any(type(value) is float for value in values):
         values = [float(value) if type(value) is int else value for value in values]
     return Column(values, faults)
 
 
-def invalid_results(rows: Sequence[Mapping[str, Any]], known: Mapping[str, str]) -> dict[int, str]:
-    """Return which rows of results a table cannot keep beside the others, and why.
+def invalid_results(rows: Sequence[Mapping[str, Any]], kinds: Mapping[str, str]) -> dict[int, str]:
+    """Return the rows of results that do not fit a table, with reasons by index.
 
     Args:
         rows: Values by name.
-        known: Kinds of names that are known before: those of `WORDS`, or ``whole``.
+        kinds: Predefined kinds of names: those of `KIND_NAMES`, or ``whole``.
     """
-    found: dict[int, str] = {}
+    reasons: dict[int, str] = {}
     for name in dict.fromkeys(name for row in rows for name in row):
-        kinds = [_kind_of(row.get(name)) for row in rows]
-        usual = {"whole": "number"}.get(known.get(name, ""), known.get(name)) or _frequent_kind(
-            kinds
+        row_kinds = [_kind_of(row.get(name)) for row in rows]
+        usual = {"whole": "number"}.get(kinds.get(name, ""), kinds.get(name)) or _frequent_kind(
+            row_kinds
         )
-        for place, kind in enumerate(kinds):
+        for index, kind in enumerate(row_kinds):
             if kind not in (usual, None):
-                shown = " ".join(repr(rows[place][name]).split())[:60]
-                wanted = KIND_NAMES.get(usual, "a number, a text or a list of numbers")
-                found[place] = f"the result '{name}' is {shown}; expected {wanted}"
-    return found
+                text = " ".join(repr(rows[index][name]).split())[:60]
+                expected = KIND_NAMES.get(usual, "a number, a string or a list of numbers")
+                reasons[index] = f"the result '{name}' must be {expected}, got {text}."
+    return reasons
 
 
 def _most_frequent_kind(values: Sequence[Any]) -> str:
@@ -98,21 +100,21 @@ def _frequent_kind(kinds: Sequence[str | None]) -> str:
 
 
 def _kind_of(value: Any) -> str | None:
-    """Return the kind of a result, None if there is none, or a text that is no kind."""
+    """Return the kind of a result, None without a value, or a phrase for an invalid value."""
     if value is None:
         return None
     if isinstance(value, (list, tuple)):
-        inside = {_kind_of(each) for each in value} - {None}
+        inside = {_kind_of(item) for item in value} - {None}
         return "numbers" if inside <= {"number", "numbers"} else "mixed"
     if isinstance(value, int) and not -LARGEST <= value < LARGEST:
         return "too large"
     if isinstance(value, str) and not value.isascii() and _has_surrogates(value):
-        return "no text"
+        return "an invalid string"
     return KIND_OF_TYPE.get(type(value), type(value).__name__)
 
 
 def _has_surrogates(text: str) -> bool:
-    """Whether a text has halves of characters, which no file can keep."""
+    """Return whether a string has lone surrogates, which no file can store."""
     return any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
@@ -122,7 +124,7 @@ def _plain(name: str, value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, (np.ndarray, list, tuple)):
-        return [float(_number(name, each)) for each in value]
+        return [float(_number(name, item)) for item in value]
     return value if isinstance(value, (str, bool)) else _number(name, value)
 
 
@@ -131,41 +133,41 @@ def _number(name: str, value: Any) -> int | float:
         value = value.item()
     whole = isinstance(value, int) and not isinstance(value, bool)
     if whole and not -LARGEST <= value < LARGEST:
-        raise ManipDynError(f"{name} is a number beyond 2^63; expected a smaller one")
+        raise ManipDynError(f"{name} must be below 2^63, got a larger number.")
     if not whole and not (isinstance(value, float) and math.isfinite(value)):
         shown = " ".join(repr(value).split())[:80]
-        raise ManipDynError(f"{name} is {shown}; expected a finite number, a text or numbers")
+        raise ManipDynError(f"{name} must be a finite number, a string or numbers, got {shown}.")
     return value
 
 
 SAMPLINGS = ("random", "sobol", "latin_hypercube")
 MOST_CASES = 10_000_000
-"""Cases of a sweep; each takes some 100 bytes before anything is done."""
+"""Largest number of cases of a sweep; each takes about 100 bytes."""
 
 
 def sampled_cases(
     kind: str, count: int, seed: int, ranges: Mapping[str, Any]
 ) -> Iterator[dict[str, float | list[float]]]:
-    """Yield `count` cases between the ends (low, high) of each name, numbers or vectors of them.
+    """Yield `count` cases between the ends (low, high) of each name, numbers or vectors.
 
     Raises:
-        ManipDynError: If a number or a range is none.
+        ManipDynError: If a number or a range is invalid.
     """
     for name, value, least in (("count", count, 1), ("seed", seed, 0)):
         whole_number(f"{kind}: {name}", value, least)
     if count > MOST_CASES:
-        raise ManipDynError(f"{kind}: count is {count}; expected {MOST_CASES} at most")
+        raise ManipDynError(f"{kind}: count must be at most {MOST_CASES}, got {count}.")
     if not ranges:
-        raise ManipDynError(f"{kind}: nothing varies; expected names with [low, high]")
-    boxes = {name: _range(f"{kind}: {name}", given) for name, given in ranges.items()}
+        raise ManipDynError(f"{kind} must have names with ranges [low, high], got none.")
+    boxes = {name: _range(f"{kind}: {name}", ends) for name, ends in ranges.items()}
     low = np.concatenate([np.atleast_1d(box[0]) for box in boxes.values()])
     high = np.concatenate([np.atleast_1d(box[1]) for box in boxes.values()])
     for point in low + (high - low) * _unit(kind, count, seed, len(low)):
-        place, case = 0, {}
+        offset, case = 0, {}
         for name, (begin, _) in boxes.items():
             size = np.size(begin)
-            part = point[place : place + size].tolist()
-            case[name], place = part if np.ndim(begin) else part[0], place + size
+            values = point[offset : offset + size].tolist()
+            case[name], offset = values if np.ndim(begin) else values[0], offset + size
         yield case
 
 
@@ -182,84 +184,81 @@ def _unit(kind: str, count: int, seed: int, dimensions: int) -> Matrix:
         return kinds[kind](dimensions, seed=generator).random(count)
 
 
-def _range(what: str, given: Any) -> tuple[Vector, Vector]:
+def _range(name: str, ends: Any) -> tuple[Vector, Vector]:
     try:
-        low, high = (np.array(each, dtype=np.float64) for each in given)
+        low, high = (np.array(end, dtype=np.float64) for end in ends)
     except (TypeError, ValueError) as error:
-        raise ManipDynError(f"{what} is {given!r}; expected [low, high]") from error
+        raise ManipDynError(f"{name} must be [low, high], got {ends!r}.") from error
     if low.shape != high.shape or low.ndim > 1 or not np.all(np.isfinite(high - low)):
-        raise ManipDynError(f"{what} is {given!r}; expected two finite numbers, or two lists")
+        raise ManipDynError(f"{name} must be two finite numbers, or two lists, got {ends!r}.")
     if np.any(high < low):
-        raise ManipDynError(f"{what} is {given!r}; expected low before high")
+        raise ManipDynError(f"{name} must be low before high, got {ends!r}.")
     return low, high
 
 
 RESERVED = ("case", "success", "status", "reason")
-"""Columns that every sweep has of its own."""
+"""Reserved columns of every sweep."""
 
 
 class Cases(Sequence[dict[str, Any]]):
-    """Cases by number, each a dictionary with the same names.
+    """Numbered cases, each a dictionary with the same names.
 
-    Values are numbers, booleans, texts, or lists of numbers. ``a * b`` is every case of `a` with
-    every one of `b`. Cases that are sampled are the same for the same seed.
+    Values are numbers, booleans, strings, or lists of numbers. ``a * b`` is the product of all
+    cases of `a` with all cases of `b`. Sampled cases are reproducible by their seed.
 
     Attributes:
-        names: What varies.
-        faults: Why a case cannot be done, a sentence by its number: other names than most have, a
-            value of another kind or none at all. Its row says so; what it has not is None.
+        names: Names of the varied values.
+        faults: Reasons why cases are invalid, by number: other names than most cases, or a value
+            of another kind. Such a case has a row with this reason, and None for missing values.
     """
 
     def __init__(self, cases: Iterable[Mapping[str, Any]]):
-        """Take cases one by one, all with the same names.
+        """Initialize from dictionaries with the same names.
 
         Raises:
-            ManipDynError: If there are none, or a name is reserved.
+            ManipDynError: If there are no cases, or a name is reserved.
         """
-        given = list(cases) if isinstance(cases, Iterable) else [cases]
-        rows = [dict(each) if isinstance(each, Mapping) else None for each in given]
-        shared = [tuple(row) for row in rows if row is not None]
-        if not given:
-            raise ManipDynError("there are no cases; expected at least one")
-        if not shared:
-            shown = " ".join(repr(given[0]).split())[:60]
-            raise ManipDynError(f"a case is {shown}; expected a dictionary of names and values")
-        usual = Counter(map(frozenset, shared)).most_common(1)[0][0]
-        names = next(each for each in shared if frozenset(each) == usual)
+        items = list(cases) if isinstance(cases, Iterable) else [cases]
+        rows = [dict(item) if isinstance(item, Mapping) else None for item in items]
+        row_names = [tuple(row) for row in rows if row is not None]
+        if not items:
+            raise ManipDynError("cases must have at least one case, got none.")
+        if not row_names:
+            text = " ".join(repr(items[0]).split())[:60]
+            raise ManipDynError(f"a case must be a dictionary of names and values, got {text}.")
+        usual = Counter(map(frozenset, row_names)).most_common(1)[0][0]
+        names = next(candidate for candidate in row_names if frozenset(candidate) == usual)
         for name in names:
             if name in RESERVED:
-                raise ManipDynError(f"cases have the name '{name}', which every sweep has itself")
+                raise ManipDynError(f"names of cases must not be reserved, got '{name}'.")
         self.names = tuple(str(name) for name in names)
         self.faults: dict[int, str] = {}
         columns = [column(str(name), [_of(row, name) for row in rows]) for name in names]
-        for each in columns:
-            for number, reason in each.faults.items():
+        for values in columns:
+            for number, reason in values.faults.items():
                 self.faults.setdefault(number, reason)
         for number, row in enumerate(rows):
             if row is None or frozenset(row) != usual:
-                shown = ", ".join(map(str, row)) if row else f"{given[number]!r}"[:60]
-                wanted = ", ".join(self.names) or "no names"
-                self.faults[number] = f"the case has {shown}; expected {wanted}"
-        values = [each.values for each in columns]
-        self._rows = list(zip(*values, strict=True)) if values else [() for _ in rows]
+                text = ", ".join(map(str, row)) if row else f"{items[number]!r}"[:60]
+                expected = ", ".join(self.names) or "no names"
+                self.faults[number] = f"the case must have {expected}, got {text}."
+        plain = [values.values for values in columns]
+        self._rows = list(zip(*plain, strict=True)) if plain else [() for _ in rows]
 
     @classmethod
     def grid(cls, **axes: Sequence[Any]) -> Cases:
-        """Return every combination of the values of each name; the last one varies fastest."""
+        """Return every combination of the values of each name; the last name varies fastest."""
         for name, values in axes.items():
             if isinstance(values, str) or not _is_list(values):
-                raise ManipDynError(f"grid: {name} is {values!r}; expected a list of values")
+                raise ManipDynError(f"grid: {name} must be a list of values, got {values!r}.")
         if not axes:
-            raise ManipDynError("grid: nothing varies; expected names with lists of values")
+            raise ManipDynError("grid must have names with lists of values, got none.")
         _check_count(prod(len(values) for values in axes.values()))
         return cls(dict(zip(axes, row, strict=True)) for row in itertools.product(*axes.values()))
 
     @classmethod
     def random(cls, count: int, seed: int = 0, **ranges: Any) -> Cases:
-        """Return `count` cases, uniform between (low, high) of each name.
-
-        Both may be lists, for vectors.
-        """
+        """Return `count` cases, uniform between (low, high) of each name; lists for vectors."""
         return cls(sampled_cases("random", count, seed, ranges))
 
     @classmethod
@@ -269,27 +268,27 @@ class Cases(Sequence[dict[str, Any]]):
 
     @classmethod
     def latin_hypercube(cls, count: int, seed: int = 0, **ranges: Any) -> Cases:
-        """Return a Latin hypercube: `count` even layers of each name, one case in each."""
+        """Return a Latin hypercube: one case in each of `count` even layers of each name."""
         return cls(sampled_cases("latin_hypercube", count, seed, ranges))
 
     def __mul__(self, other: Cases) -> Cases:
-        """Return every case of this with every one of another; those of the other vary faster."""
+        """Return the product with other cases, which vary faster."""
         if not isinstance(other, Cases):
-            raise ManipDynError(f"cases are multiplied with {other!r}; expected other cases")
+            raise ManipDynError(f"cases can only be multiplied by Cases, got {other!r}.")
         for name in other.names:
             if name in self.names:
-                raise ManipDynError(f"'{name}' is varied twice; expected it once")
+                raise ManipDynError(f"each name must vary once, got '{name}' twice.")
         _check_count(len(self) * len(other))
-        made = copy(self)
-        made.names = self.names + other.names
-        made._rows = [a + b for a, b in itertools.product(self._rows, other._rows)]
+        product = copy(self)
+        product.names = self.names + other.names
+        product._rows = [a + b for a, b in itertools.product(self._rows, other._rows)]
         pairs = enumerate(itertools.product(range(len(self)), range(len(other))))
         reasons = {number: self.faults.get(i) or other.faults.get(j) for number, (i, j) in pairs}
-        made.faults = {number: reason for number, reason in reasons.items() if reason}
-        return made
+        product.faults = {number: reason for number, reason in reasons.items() if reason}
+        return product
 
     def __len__(self) -> int:
-        """Return how many cases there are."""
+        """Return the number of cases."""
         return len(self._rows)
 
     def __getitem__(self, number: Any) -> Any:
@@ -299,11 +298,11 @@ class Cases(Sequence[dict[str, Any]]):
         return dict(zip(self.names, self._rows[number], strict=True))
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Go through the cases."""
+        """Iterate over the cases."""
         return (dict(zip(self.names, row, strict=True)) for row in self._rows)
 
     def identity(self, task: str) -> str:
-        """Return a hash of these cases, every digit of them, and of what is done with them."""
+        """Return a hash of these cases and of the task."""
         faults = [self.faults] if self.faults else []
         content = json.dumps([task, self.names, self._rows, *faults], separators=(",", ":"))
         return hashlib.sha256(content.encode()).hexdigest()
@@ -322,4 +321,4 @@ def _is_list(values: Any) -> bool:
 
 def _check_count(count: int) -> None:
     if count > MOST_CASES:
-        raise ManipDynError(f"there are {count} cases; expected {MOST_CASES} at most")
+        raise ManipDynError(f"a sweep must have at most {MOST_CASES} cases, got {count}.")

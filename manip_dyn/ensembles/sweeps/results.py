@@ -30,36 +30,34 @@ except ImportError:  # not a Unix
 LOCK = ".lock"
 
 
-def checked_folder(given: str | Path) -> Path:
-    """Return a path that is given for a folder."""
-    if not isinstance(given, (str, Path)) or not str(given):
-        raise ManipDynError(f"the folder of the results is {given!r}; expected a path")
-    return Path(given)
+def checked_folder(folder: str | Path) -> Path:
+    """Return the folder of results as a path."""
+    if not isinstance(folder, (str, Path)) or not str(folder):
+        raise ManipDynError(f"the folder of results must be a path, got {folder!r}.")
+    return Path(folder)
 
 
 def lock_folder(folder: Path) -> IO[bytes]:
-    """Return a file that only this sweep holds; the system takes it from one that is killed."""
+    """Return a lock file held by this sweep; the system releases it if the process is killed."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         held = (folder / LOCK).open("wb")
     except OSError as error:
-        raise ManipDynError(
-            f"'{folder}' cannot be written: {error.strerror or error}; expected a folder that can"
-        ) from error
+        raise ManipDynError(f"cannot write to '{folder}': {error.strerror or error}.") from error
     try:
         if fcntl:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         held.close()
         raise ManipDynError(
-            f"a sweep that runs writes into '{folder}'; expected another folder, or its end"
+            f"another sweep is writing to '{folder}'; wait for its end, or use another folder."
         ) from error
     except OSError:  # a file system without locks
         return held
     if _is_there(held, folder / LOCK):
         return held
     held.close()
-    return lock_folder(folder)  # one that ended without results took the file away
+    return lock_folder(folder)  # a sweep without results has deleted the file
 
 
 def _is_there(held: IO[bytes], path: Path) -> bool:
@@ -70,62 +68,65 @@ def _is_there(held: IO[bytes], path: Path) -> bool:
 
 
 IDENTITY, CHUNK = b"manip_dyn.sweep", b"manip_dyn.chunk"
-"""Keys of the metadata: the sweep's hash, and how many cases a part has."""
+"""Keys of the metadata: the sweep's hash, and the number of cases per file."""
 PURPOSE = "storing a sweep requires"
 
 
 class ResultParts:
-    """The folder of a sweep.
+    """Folder with the results of a sweep.
 
     Attributes:
-        folder: Where it is.
-        chunk: How many cases a part has.
-        done: Numbers of the parts that are there.
+        folder: Path of the folder.
+        chunk: Number of cases per file.
+        done: Numbers of the existing files.
     """
 
     def __init__(self, folder: Path, identity: str, chunk: int, columns: Mapping[str, str]):
-        """Find what is there; the size of chunks is that of parts that are there.
+        """Lock the folder and read existing files, which determine the chunk size.
 
         Args:
-            folder: Made at the first part.
-            identity: The sweep's hash.
-            chunk: How many cases a new sweep's part is to have.
-            columns: Kinds of columns that are known, see `KINDS`.
+            folder: Path, created with the first file.
+            identity: Hash of the sweep.
+            chunk: Number of cases per file of a new sweep.
+            columns: Predefined kinds of columns.
 
         Raises:
-            ManipDynError: If another sweep's results are there, one that runs writes there, or
-                pyarrow is not installed.
+            ManipDynError: If the folder has results of another sweep, another sweep is writing to
+            it,
+                or pyarrow is not installed.
         """
         self._arrow = required_module("pyarrow", PURPOSE, "sweep")
         self._parquet = required_module("pyarrow.parquet", PURPOSE, "sweep")
         self.folder, self.chunk = folder, chunk
         self._identity, self._columns = identity, columns
         if folder.exists() and not folder.is_dir():
-            raise ManipDynError(f"'{folder}' is a file; expected a folder for the results")
+            raise ManipDynError(
+                f"the folder of results must be a folder, got the file '{folder}'."
+            )
         self._new = not folder.exists()
         self._lock = lock_folder(folder)
         try:
-            self.done = self._found()
+            self.done = self._read_existing()
         except BaseException:
             self.close()
             raise
 
-    def _found(self) -> set[int]:
-        found = part_files(self.folder)
-        for file in found.values():
-            known = _metadata(self._parquet, file)
-            if known.get(IDENTITY, b"").decode() != self._identity:
+    def _read_existing(self) -> set[int]:
+        files = part_files(self.folder)
+        for file in files.values():
+            metadata = _metadata(self._parquet, file)
+            if metadata.get(IDENTITY, b"").decode() != self._identity:
                 raise ManipDynError(
                     f"'{self.folder}' has results of another sweep: other cases, another task or "
-                    "another version; expected a new folder, or the file it was begun with"
+                    "another version. Use a new folder, or the original sweep file."
                 )
-            self.chunk = int(known[CHUNK])
-        for left in self.folder.glob(".*.tmp"):  # of a sweep that was killed while it wrote
+            self.chunk = int(metadata[CHUNK])
+        for left in self.folder.glob(".*.tmp"):  # of a killed sweep
             left.unlink(missing_ok=True)
-        return set(found)
+        return set(files)
 
     def close(self) -> None:
-        """Let others write into the folder; without results it goes, if it was made here."""
+        """Release the folder; delete it if it is new and without results."""
         if not part_files(self.folder):
             with contextlib.suppress(OSError):
                 (self.folder / LOCK).unlink()
@@ -134,7 +135,7 @@ class ResultParts:
         self._lock.close()
 
     def write(self, number: int, rows: Sequence[Row]) -> None:
-        """Write a part."""
+        """Write the rows of one chunk."""
         arrow = self._arrow
         names = list(dict.fromkeys([*self._columns, *(name for row in rows for name in row)]))
         ending = ["success", "status", "reason"]
@@ -147,8 +148,8 @@ class ResultParts:
                 columns.append(arrow.array(values, kinds.get(self._columns.get(name, ""))))
             except (arrow.ArrowInvalid, arrow.ArrowTypeError) as error:
                 raise ManipDynError(
-                    f"'{name}' cannot be kept: {str(error).splitlines()[0]}; expected numbers, "
-                    "texts or lists of numbers, of one kind in all cases"
+                    f"'{name}' must be numbers, strings or lists of numbers, of one kind in all "
+                    f"cases: {str(error).splitlines()[0]}"
                 ) from error
         about = {IDENTITY: self._identity.encode(), CHUNK: str(self.chunk).encode()}
         table = arrow.table(columns, names).replace_schema_metadata(about)
@@ -159,13 +160,13 @@ class ResultParts:
             write_atomically(file, stream.getvalue().to_pybytes())
         except OSError as error:
             raise ManipDynError(
-                f"'{file}' cannot be written: {error.strerror or error}; what is there is kept"
+                f"cannot write '{file}': {error.strerror or error}. Existing results remain."
             ) from error
         self.done.add(number)
 
 
 def read_rows(folder: str | Path) -> list[Row]:
-    """Return the rows that a sweep has written so far, by case.
+    """Return the rows written so far, sorted by case.
 
     Raises:
         ManipDynError: If there are none.
@@ -174,16 +175,18 @@ def read_rows(folder: str | Path) -> list[Row]:
         required_module("pyarrow", PURPOSE, "sweep"),
         required_module("pyarrow.parquet", PURPOSE, "sweep"),
     )
-    found = part_files(checked_folder(folder))
-    if not found:
-        raise ManipDynError(f"'{folder}' has no results of a sweep; expected part-*.parquet")
+    files = part_files(checked_folder(folder))
+    if not files:
+        raise ManipDynError(
+            f"'{folder}' must contain results of a sweep (part-*.parquet), got none."
+        )
     try:
-        tables = [parquet.ParquetFile(found[number]).read() for number in sorted(found)]
+        tables = [parquet.ParquetFile(files[number]).read() for number in sorted(files)]
     except (OSError, arrow.ArrowInvalid) as error:
-        raise ManipDynError(f"'{folder}' cannot be read: {error}") from error
+        raise ManipDynError(f"cannot read '{folder}': {error}") from error
     try:
         rows = arrow.concat_tables(tables, promote_options="permissive").to_pylist()
-    except (arrow.ArrowInvalid, arrow.ArrowTypeError):  # a name of other kinds in other parts
+    except (arrow.ArrowInvalid, arrow.ArrowTypeError):  # kinds of a name differ between files
         rows = [row for table in tables for row in table.to_pylist()]
         names = dict.fromkeys(name for row in rows for name in row)
         rows = [{name: row.get(name) for name in names} for row in rows]
@@ -191,23 +194,23 @@ def read_rows(folder: str | Path) -> list[Row]:
 
 
 def part_files(folder: Path) -> dict[int, Path]:
-    """Return the parts that are there, by number."""
-    found = {}
+    """Return the existing files by number."""
+    files = {}
     for file in folder.glob("part-*.parquet"):
         with contextlib.suppress(ValueError):
-            found[int(file.stem.removeprefix("part-"))] = file
-    return found
+            files[int(file.stem.removeprefix("part-"))] = file
+    return files
 
 
 def _metadata(parquet: Any, file: Path) -> Mapping[bytes, bytes]:
     try:
         return parquet.read_schema(file).metadata or {}
     except Exception as error:  # pyarrow has several
-        raise ManipDynError(f"'{file}' is no part of a sweep: {error}") from error
+        raise ManipDynError(f"'{file}' is not a result file of a sweep: {error}") from error
 
 
 def _kinds(arrow: Any) -> dict[str, Any]:
-    """Return arrow's types of the kinds of columns."""
+    """Return Arrow types by kind of column."""
     return {
         "whole": arrow.int64(),
         "number": arrow.float64(),
@@ -219,13 +222,12 @@ def _kinds(arrow: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SweepResult(Result):
-    """The rows of a sweep, by case.
+    """Rows of a sweep, sorted by case.
 
     Attributes:
-        rows: For each case its number, its values, the results, ``success``, ``status`` and
-            ``reason``.
-        folder: Where they are kept; None if they are not.
-        repeated: How many cases were done before, by a sweep that this one resumed.
+        rows: Number, values, results, ``success``, ``status`` and ``reason`` of each case.
+        folder: Folder of the stored results; None without one.
+        repeated: Number of cases that were finished before this call.
     """
 
     rows: list[Row] = field(repr=False)
@@ -244,35 +246,35 @@ class SweepResult(Result):
 
     @property
     def reason(self) -> str:  # type: ignore[override]
-        """The same in one sentence."""
+        """Number of successful cases, one sentence."""
         count = sum(row["success"] for row in self.rows)
         return f"{count} of {len(self.rows)} cases succeeded"
 
     @property
     def statuses(self) -> Counter[str]:
-        """How many cases have each status."""
+        """Number of cases with each status."""
         return Counter(row["status"] for row in self.rows)
 
     def column(self, name: str) -> np.ndarray:
-        """Return a column, (cases,), or (cases, k) for vectors; NaN where a number is missing."""
-        known = list(dict.fromkeys(each for row in self.rows for each in row))
-        if name not in known:
-            raise ManipDynError(f"the sweep has no column '{name}'{closest(name, known)}")
+        """Return a column (cases,), or (cases, k) for vectors; NaN for missing numbers."""
+        names = list(dict.fromkeys(key for row in self.rows for key in row))
+        if name not in names:
+            raise ManipDynError(f"the sweep has no column '{name}'{closest(name, names)}")
         values: list[Any] = [row.get(name) for row in self.rows]
-        kept = [value for value in values if value is not None]
-        if kept and isinstance(kept[0], list):
-            none = [np.nan] * len(kept[0])
-            return np.array([none if value is None else value for value in values])
-        if kept and not isinstance(kept[0], str) and len(kept) < len(values):
+        present = [value for value in values if value is not None]
+        if present and isinstance(present[0], list):
+            missing = [np.nan] * len(present[0])
+            return np.array([missing if value is None else value for value in values])
+        if present and not isinstance(present[0], str) and len(present) < len(values):
             return np.array([np.nan if value is None else value for value in values], float)
         return np.array(values)
 
 
 def read_sweep(folder: str | Path) -> SweepResult:
-    """Return what a sweep has written so far.
+    """Return the results that a sweep has written so far.
 
     Args:
-        folder: Its parts, ``part-*.parquet``.
+        folder: Folder with ``part-*.parquet``.
 
     Raises:
         ManipDynError: If there are none, or pyarrow is not installed.

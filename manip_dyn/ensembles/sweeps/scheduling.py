@@ -26,7 +26,7 @@ from manip_dyn.ensembles.sweeps.workers import (
 )
 
 MOST_IN_A_CHUNK, CHUNKS = 64, 256
-"""Cases that are sent and written together at most, and chunks that there are at least."""
+"""Largest number of cases per chunk, and least number of chunks."""
 KINDS: dict[Any, str] = {bool: "yes", int: "whole", float: "number", str: "text", list: "numbers"}
 
 
@@ -42,30 +42,30 @@ def sweep(
 ) -> SweepResult:
     """Call a function for many cases, on all cores or on a Dask cluster.
 
-    A case that fails is a row that says why. With `out`, results are written piece by piece, and
-    the same call goes on where it was interrupted, however it was.
+    A case that fails is a row with the reason. With `out`, results are written chunk by chunk, and
+    the same call continues after any interruption.
 
     Args:
-        function: Takes the values of a case by name; returns a dictionary of numbers, texts or
-            lists of numbers, with ``success``, ``status`` and ``reason`` if it has them.
-        cases: What varies.
-        out: Folder of the results, as Parquet files; default: they are only returned.
-        workers: Processes on this machine; default: one for each core; 1: this process itself.
-        scheduler: Address of a Dask scheduler whose workers are to do it instead.
-        chunk: Cases that are sent and written together; default: what suits their number.
-        progress: Called with the number of cases that are done, and of all.
+        function: Function of the values of a case by name. It returns a dictionary of numbers,
+            strings or lists of numbers, optionally with ``success``, ``status`` and ``reason``.
+        cases: The cases.
+        out: Folder of the results, as Parquet files; default: results are only returned.
+        workers: Processes on this machine; default: one per core; 1: the calling process.
+        scheduler: Address of a Dask scheduler, instead of local processes.
+        chunk: Cases per task and file; default: automatic.
+        progress: Callback with the number of finished cases and of all cases.
 
     Returns:
-        A row for every case, in order; the same for any number of workers.
+        A row for every case, in order; identical for any number of workers.
 
     Raises:
-        ManipDynError: If cases or numbers are none, `out` has the results of another sweep, the
-            scheduler cannot be reached, or a library is missing.
+        ManipDynError: If an argument is invalid, `out` has the results of another sweep, the
+            scheduler is not reachable, or a library is missing.
     """
     cases = cases if isinstance(cases, Cases) else Cases(cases)
-    for name, given in (("function", function), ("progress", progress)):
-        if not callable(given) and (given is not None or name == "function"):
-            raise ManipDynError(f"{name} is {given!r}; expected a function")
+    for name, callback in (("function", function), ("progress", progress)):
+        if not callable(callback) and (callback is not None or name == "function"):
+            raise ManipDynError(f"{name} must be callable, got {callback!r}.")
     for name, number in (("workers", workers), ("chunk", chunk)):
         if number is not None:
             whole_number(name, number, 1)
@@ -74,16 +74,16 @@ def sweep(
     identity = cases.identity(f"{task_identity(function)} {VERSION}")
     run = _Run(function, cases, count, scheduler, identity, progress)
     if out is None:
-        found: list[Row] = []
-        run.through(size, set(), lambda _, rows: found.extend(rows))
-        names = dict.fromkeys([*found[0], *(name for row in found for name in row)])
-        rows = [{name: row.get(name) for name in names} for row in found]
+        rows_: list[Row] = []
+        run.through(size, set(), lambda _, rows: rows_.extend(rows))
+        names = dict.fromkeys([*rows_[0], *(name for row in rows_ for name in row)])
+        rows = [{name: row.get(name) for name in names} for row in rows_]
         return SweepResult(sorted(rows, key=lambda row: row["case"]))
     kinds = _column_kinds(cases, function)
     parts = ResultParts(checked_folder(out), identity, size, kinds)
 
-    def keep(number: int, found: list[Row]) -> None:
-        parts.write(number, _valid_rows(found, cases, kinds))
+    def keep(number: int, rows: list[Row]) -> None:
+        parts.write(number, _valid_rows(rows, cases, kinds))
 
     with closing(parts):
         repeated = run.through(parts.chunk, set(parts.done), keep)
@@ -91,7 +91,7 @@ def sweep(
 
 
 class _Run(NamedTuple):
-    """What is done, and where."""
+    """Function, cases and workers of a sweep."""
 
     function: Function
     cases: Cases
@@ -101,9 +101,9 @@ class _Run(NamedTuple):
     progress: Callable[[int, int], None] | None
 
     def through(self, size: int, done: set[int], keep: Callable[[int, list[Row]], None]) -> int:
-        """Do the chunks of `size` cases that are not `done`; return how many cases those had."""
-        chunks = [each for each in _chunks(self.cases, size) if each.number not in done]
-        repeated = finished = len(self.cases) - sum(len(each.cases) for each in chunks)
+        """Run chunks of `size` cases that are not `done`; return the number of done cases."""
+        chunks = [chunk for chunk in _chunks(self.cases, size) if chunk.number not in done]
+        repeated = finished = len(self.cases) - sum(len(chunk.cases) for chunk in chunks)
         self._tell(finished)
         for number, rows in _complete_chunks(chunks, self._solved(chunks)):
             keep(number, rows)
@@ -124,15 +124,15 @@ class _Run(NamedTuple):
 
 
 def task_identity(function: Function) -> str:
-    """Return what is done with the cases, as a text that another process would find the same.
+    """Return a string that identifies the function across processes.
 
-    Of a function that is its name, of other objects an attribute ``identity`` or their content.
+    It is the name of a function, or the attribute ``identity`` or a hash of another object.
     """
     own = getattr(function, "identity", None)
     if own is None and not hasattr(function, "__qualname__"):
         try:
             own = hashlib.sha256(pickle.dumps(function)).hexdigest()
-        except (pickle.PicklingError, AttributeError, TypeError):  # it stays in this process
+        except (pickle.PicklingError, AttributeError, TypeError):  # runs in this process only
             own = type(function).__qualname__
     return str(own or f"{function.__module__}.{function.__qualname__}")
 
@@ -140,8 +140,8 @@ def task_identity(function: Function) -> str:
 def _complete_chunks(
     chunks: list[Chunk], done: Iterator[tuple[Chunk, list[Row]]]
 ) -> Iterator[tuple[int, list[Row]]]:
-    """Yield the rows of each chunk once all of them are there, in order."""
-    sizes = {each.number: len(each.cases) for each in chunks}
+    """Yield the rows of each complete chunk, in order."""
+    sizes = {item.number: len(item.cases) for item in chunks}
     partly: dict[int, list[Row]] = {}
     for chunk, rows in done:
         partly.setdefault(chunk.number, []).extend(rows)
@@ -157,7 +157,7 @@ def _chunks(cases: Cases, size: int) -> Iterator[Chunk]:
 
 
 def _column_kinds(cases: Cases, function: Function) -> dict[str, str]:
-    """Return the kinds of the columns that are known before."""
+    """Return the predefined kinds of columns."""
     varied = {}
     for name in cases.names:
         kind = next((type(case[name]) for case in cases if case[name] is not None), None)
@@ -170,7 +170,7 @@ def _column_kinds(cases: Cases, function: Function) -> dict[str, str]:
 
 
 def _valid_rows(rows: list[Row], cases: Cases, kinds: dict[str, str]) -> list[Row]:
-    """Return rows of results that a table can keep; where one cannot, the row says so."""
+    """Return rows that fit a table; invalid rows are replaced by rows with the reason."""
     wrong = invalid_results(rows, kinds)
     return [
         failed_row(row["case"], cases[row["case"]], "refused", wrong[i]) if i in wrong else row
@@ -179,5 +179,5 @@ def _valid_rows(rows: list[Row], cases: Cases, kinds: dict[str, str]) -> list[Ro
 
 
 def _cores() -> int:
-    known = getattr(os, "sched_getaffinity", None)
-    return len(known(0)) if known else os.cpu_count() or 1
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""A sweep as a file: task, robot, what is fixed, and what varies.
+"""Sweep files: task, robot, fixed settings, and cases.
 
 ::
 
@@ -9,9 +9,9 @@
       grid: {method: [zero_net_work, minimum_time]}
       sobol: {count: 1024, seed: 1, mass_scale: [0.8, 1.2]}
 
-A ``list`` has cases one by one. A ``grid`` has lists of values, or ``{from: 0.5, to: 1.5, count:
-11}``. ``random``, ``sobol`` and ``latin_hypercube`` have ranges [low, high]. Every case of one
-kind meets every one of the others.
+A ``list`` contains single cases. A ``grid`` has lists of values, or ``{from: 0.5, to: 1.5, count:
+11}``. ``random``, ``sobol`` and ``latin_hypercube`` have ranges [low, high]. The sweep is the
+product of the cases of all kinds.
 """
 
 from __future__ import annotations
@@ -32,34 +32,36 @@ KEYS, REQUIRED = ("task", "robot", "fixed", "cases"), ("task", "robot", "cases")
 
 
 class SweepDescription(NamedTuple):
-    """What a file says."""
+    """Task and cases of a sweep file."""
 
     task: Task
     cases: Cases
 
 
 def read_sweep_file(source: str | Path) -> SweepDescription:
-    """Return the sweep of a file, or of the name of a shipped one.
+    """Return the sweep of a file, or of a bundled sweep by name.
 
     Raises:
-        ManipDynError: If there is none, or it cannot be used.
+        ManipDynError: If the file is missing or invalid.
     """
     return read_yaml(sweep_file(source), _description)
 
 
 def sweep_file(source: str | Path) -> Path:
-    """Return the path of a sweep's file, which may be the name of a shipped one."""
+    """Return the path of a sweep file, or of a bundled sweep by name."""
     path = Path(source)
     if path.is_file():
         return path
     if str(source) in shipped_sweeps():
         return share_directory() / "config" / "sweeps" / f"{source}.yaml"
     hint = closest(str(source), shipped_sweeps())
-    raise ManipDynError(f"there is no sweep '{source}'{hint}; expected a YAML file, or its name")
+    raise ManipDynError(
+        f"there is no sweep '{source}'{hint}; use a YAML file, or the name of a bundled sweep"
+    )
 
 
 def shipped_sweeps() -> list[str]:
-    """Return the names of the sweeps that come with the package."""
+    """Return the names of the bundled sweeps."""
     return sorted(path.stem for path in (share_directory() / "config" / "sweeps").glob("*.yaml"))
 
 
@@ -67,36 +69,36 @@ def _description(content: Any) -> SweepDescription:
     content = mapping("the file", content, KEYS, REQUIRED)
     robot = content["robot"]
     if not isinstance(robot, (str, dict)):
-        raise ManipDynError(f"robot is {robot!r}; expected a name, or keywords of md.load_robot")
+        raise ManipDynError(f"robot must be a name, or keywords of md.load_robot, got {robot!r}.")
     fixed = content.get("fixed", {})
     fixed = mapping("fixed", fixed, fixed if isinstance(fixed, dict) else ())
     task = Task(content["task"], {"source": robot} if isinstance(robot, str) else robot, fixed)
     kinds = mapping("cases", content["cases"], ("list", "grid", *SAMPLINGS))
     if not kinds:
-        raise ManipDynError(f"cases has nothing; expected list, grid, {', '.join(SAMPLINGS)}")
-    cases = reduce(Cases.__mul__, (_cases(kind, given, task) for kind, given in kinds.items()))
+        raise ManipDynError(f"cases must have list, grid, {', '.join(SAMPLINGS)}, got nothing.")
+    cases = reduce(Cases.__mul__, (_cases(kind, content, task) for kind, content in kinds.items()))
     task.check(cases.names)
     return SweepDescription(task, cases)
 
 
-def _cases(kind: str, given: Any, task: Task) -> Cases:
+def _cases(kind: str, content: Any, task: Task) -> Cases:
     if kind == "list":
-        if not isinstance(given, list) or not any(isinstance(each, dict) for each in given):
-            raise ManipDynError(f"list is {given!r}; expected cases, each with the same keys")
-        return Cases(_usable(each, task) if isinstance(each, dict) else each for each in given)
-    given = mapping(kind, given, given if isinstance(given, dict) else ("names",))
+        if not isinstance(content, list) or not any(isinstance(case, dict) for case in content):
+            raise ManipDynError(f"list must contain cases with the same keys, got {content!r}.")
+        return Cases(_usable(case, task) if isinstance(case, dict) else case for case in content)
+    content = mapping(kind, content, content if isinstance(content, dict) else ("names",))
     if kind == "grid":
-        axes = {str(name): _values(name, axis) for name, axis in given.items()}
+        axes = {str(name): _values(name, axis) for name, axis in content.items()}
         return Cases.grid(
             **{
-                name: [_value(name, each, task) for each in axis]
+                name: [_value(name, value, task) for value in axis]
                 if isinstance(axis, list)
                 else axis
                 for name, axis in axes.items()
             }
         )
-    known = mapping(kind, given, given, ("count",))
-    return getattr(Cases, kind)(**{str(name): value for name, value in known.items()})
+    arguments = mapping(kind, content, content, ("count",))
+    return getattr(Cases, kind)(**{str(name): value for name, value in arguments.items()})
 
 
 def _usable(case: dict[Any, Any], task: Task) -> dict[str, Any]:
@@ -104,11 +106,11 @@ def _usable(case: dict[Any, Any], task: Task) -> dict[str, Any]:
 
 
 def _value(name: str, value: Any, task: Task) -> Any:
-    """Return a value, or why the task can have none of its kind: other cases are done still."""
+    """Return a value, or an `InvalidValue` if the task does not support its kind."""
     if isinstance(value, str) and name not in task.strings:
-        return InvalidValue(f"{name} is {value!r}; expected numbers")
+        return InvalidValue(f"{name} must be numbers, got {value!r}.")
     if not isinstance(value, str) and name in task.strings:
-        return InvalidValue(f"{name} is {value!r}; expected a text")
+        return InvalidValue(f"{name} must be a string, got {value!r}.")
     return value
 
 
@@ -119,5 +121,5 @@ def _values(name: str, axis: Any) -> Any:
     begin, end = (finite(f"grid: {name}", ends[key]) for key in ("from", "to"))
     count = ends["count"]
     if isinstance(count, bool) or not isinstance(count, int) or count < 2:
-        raise ManipDynError(f"grid: {name} has the count {count!r}; expected 2 or more")
+        raise ManipDynError(f"grid: count of {name} must be at least 2, got {count!r}.")
     return np.linspace(begin, end, count).tolist()

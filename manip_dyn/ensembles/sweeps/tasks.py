@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Settings = Mapping[str, Any]
 PLANNERS = ("zero_net_work", "minimum_time")
 FEEDBACK_ALONE = "pd"
-CONDITIONS = tuple(each.name for each in fields(Conditions))
+CONDITIONS = tuple(item.name for item in fields(Conditions))
 GAINS = ("stiffness", "damping", "integral", "off_plan")
 INTEGRATION = ("step", "method", "rtol", "atol", "order", "taylor_order", "stop_at_limits")
 CIRCLE, CLIK = ("ramp", "follow_tangent"), ("gain", "inverse", "orientation_error")

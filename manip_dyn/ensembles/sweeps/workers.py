@@ -34,17 +34,17 @@ Function = Callable[..., Mapping[str, Any]]
 
 
 class Chunk(NamedTuple):
-    """Cases that are sent to a worker together, by the number of the first of them."""
+    """Cases that are sent to a worker together, with the number of the first one."""
 
     number: int
     first: int
     cases: list[dict[str, Any]]
     faults: Mapping[int, str] = {}
-    """Why cases of it cannot be done, by their numbers, see `Cases.faults`."""
+    """Reasons why cases are invalid, by number, see `Cases.faults`."""
 
 
 def solve_chunk(function: Function, chunk: Chunk) -> list[Row]:
-    """Return the rows of a chunk, each case by itself."""
+    """Return the rows of a chunk, case by case."""
     rows = []
     for number, case in enumerate(chunk.cases, chunk.first):
         fault = chunk.faults.get(number)
@@ -54,25 +54,25 @@ def solve_chunk(function: Function, chunk: Chunk) -> list[Row]:
 
 
 def solve_case(function: Function, number: int, case: Mapping[str, Any]) -> Row:
-    """Return the row of a case: its number, its values, the results, and how it ended.
+    """Return the row of a case: number, values, results, and outcome.
 
-    What the function returns under ``success``, ``status`` and ``reason`` says how it ended. An
-    exception is a row with the status ``refused`` for a `ManipDynError`, else ``error``.
+    The outcome is ``success``, ``status`` and ``reason`` of the returned dictionary. After an
+    exception the status is `refused` for a `ManipDynError`, else ``error``.
     """
     try:
-        found = _plain(function(**case))
-        success = truth("the result 'success'", found.pop("success", True))
-        for name in found:
+        results = _plain(function(**case))
+        success = truth("the result 'success'", results.pop("success", True))
+        for name in results:
             if name in ("case", *case):
-                raise ManipDynError(f"the function returns '{name}', which is the case's own name")
+                raise ManipDynError(f"results must not have names of the case, got '{name}'.")
     except ManipDynError as error:
         return failed_row(number, case, "refused", str(error))
     except (Exception, SystemExit) as error:
         return failed_row(number, case, "error", f"{type(error).__name__}: {error}")
-    status = str(found.pop("status", "done" if success else "failed"))
-    reason = _one_line(found.pop("reason", ""))
+    status = str(results.pop("status", "done" if success else "failed"))
+    reason = _one_line(results.pop("reason", ""))
     ending = {"success": success, "status": status, "reason": reason}
-    return {"case": number, **case, **found, **ending}
+    return {"case": number, **case, **results, **ending}
 
 
 def failed_row(number: int, case: Mapping[str, Any], status: str, reason: str) -> Row:
@@ -82,14 +82,14 @@ def failed_row(number: int, case: Mapping[str, Any], status: str, reason: str) -
 
 
 def _one_line(reason: Any) -> str:
-    """Return a reason on one line, as any file can keep it."""
+    """Return a reason as one line of valid UTF-8."""
     text = " ".join(str(reason or "").split())
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def lost_rows(chunk: Chunk) -> list[Row]:
-    """Return the rows of a chunk on which every worker died."""
-    reason = "the worker process died on this case, again and again"
+    """Return the rows of a chunk that killed every worker."""
+    reason = "the worker process died repeatedly on this case"
     return [
         failed_row(chunk.first + i, case, "lost", reason) for i, case in enumerate(chunk.cases)
     ]
@@ -102,17 +102,17 @@ def split_chunk(chunk: Chunk) -> list[Chunk]:
 
 
 def _plain(result: Any) -> Row:
-    """Return results as a table keeps them: plain numbers, texts, lists of numbers."""
+    """Return results as plain numbers, strings and lists of numbers."""
     if result is None:
         return {}
     if isinstance(result, Result):
         raise ManipDynError(
-            f"the function returns a {type(result).__name__}; expected a dictionary with the "
-            "numbers of it that are to be kept"
+            f"the function must return a dictionary with the numbers to store, got "
+            f"{type(result).__name__}."
         )
     if not isinstance(result, Mapping):
         raise ManipDynError(
-            f"the function returns a {type(result).__name__}; expected a dictionary of results"
+            f"the function must return a dictionary of results, got {type(result).__name__}."
         )
     return {str(name): _value(value) for name, value in result.items()}
 
@@ -124,7 +124,7 @@ def _value(value: Any) -> Any:
 
 
 ATTEMPTS = 3
-"""How many processes a case may lose before it is given up."""
+"""Number of worker processes that a case may kill."""
 
 _packed = b""
 
@@ -132,17 +132,17 @@ _packed = b""
 def by_processes(
     function: Function, chunks: Iterable[Chunk], count: int
 ) -> Iterator[tuple[Chunk, list[Row]]]:
-    """Yield each chunk with its rows, as they get done, in `count` processes.
+    """Yield each chunk with its rows on completion, from `count` processes.
 
     Raises:
-        ManipDynError: If processes cannot be started, or the function cannot be sent to them.
+        ManipDynError: If processes cannot start, or the function cannot be pickled.
     """
     try:
         packed = pickle.dumps(function)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ManipDynError(
-            f"the function cannot be sent to other processes ({error}); expected one that a "
-            "module defines, or workers=1"
+            f"the function cannot be sent to other processes ({error}); define it in a module, "
+            "or set workers=1."
         ) from error
     waiting, check = deque(chunks), True
     while waiting:
@@ -155,18 +155,18 @@ def by_processes(
 def _run_pool(
     packed: bytes, waiting: deque[Chunk], count: int, check: bool
 ) -> Generator[tuple[Chunk, list[Row]], None, list[Chunk]]:
-    """Yield what gets done; return, once a process died, what was under way then."""
+    """Yield finished chunks; after the death of a process, return the chunks that were running."""
     running: dict[Future[list[Row]], Chunk] = {}
     pool = _pool(packed, min(count, len(waiting)))
     try:
         if check:
             _check_pool(pool)
         while waiting or running:
-            while waiting and len(running) <= count:  # one more, so that none has to wait
+            while waiting and len(running) <= count:  # one more keeps all processes busy
                 running[pool.submit(_solve_in_process, waiting[0])] = waiting[0]
                 waiting.popleft()
             done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in sorted(done, key=lambda each: running[each].number):
+            for future in sorted(done, key=lambda future: running[future].number):
                 rows = future.result()
                 yield running.pop(future), rows
     except BrokenProcessPool:
@@ -181,18 +181,18 @@ def _run_pool(
 
 
 def _check_pool(pool: ProcessPoolExecutor) -> None:
-    """Raise `ManipDynError` if processes cannot be started, or cannot load the function."""
+    """Raise `ManipDynError` if processes cannot start, or cannot load the function."""
     try:
         pool.submit(_load_function).result()
     except BrokenProcessPool as error:
         raise ManipDynError(
-            "another process cannot be started; expected a script that starts its sweep under "
-            'if __name__ == "__main__":, or workers=1'
+            "another process cannot start; run the sweep under "
+            'if __name__ == "__main__":, or set workers=1.'
         ) from error
 
 
 def _run_alone(packed: bytes, chunk: Chunk) -> list[Row]:
-    """Return the rows of a chunk by a process of its own; then case by case."""
+    """Return the rows of a chunk from a separate process, finally case by case."""
     for _ in range(ATTEMPTS if len(chunk.cases) == 1 else 1):
         pool = _pool(packed, 1)
         try:
@@ -212,7 +212,7 @@ def _pool(packed: bytes, count: int) -> ProcessPoolExecutor:
 
 
 def _shut_down(pool: ProcessPoolExecutor, under_way: bool) -> None:
-    """End the processes, at once if what they do is not wanted any more."""
+    """End the processes, immediately if their results are not needed."""
     processes = list((getattr(pool, "_processes", None) or {}).values()) if under_way else []
     pool.shutdown(wait=not under_way, cancel_futures=True)
     for process in processes:
@@ -220,7 +220,7 @@ def _shut_down(pool: ProcessPoolExecutor, under_way: bool) -> None:
 
 
 def _start_worker(packed: bytes) -> None:
-    """Keep the function; Ctrl-C is the parent's, and without it there is nothing to do."""
+    """Store the function, ignore Ctrl-C, and exit with the parent process."""
     global _packed
     _packed = packed
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -246,25 +246,25 @@ def _load_function() -> None:
 def _function() -> Function:
     try:
         return pickle.loads(_packed)
-    except Exception as error:  # whatever a module raises that is imported
+    except Exception as error:  # imports may raise anything
         raise ManipDynError(
-            f"the function cannot be loaded by another process ({type(error).__name__}: {error}); "
-            "expected one of a module that it can import, or workers=1"
+            f"another process cannot load the function ({type(error).__name__}: {error}); define "
+            "it in an importable module, or set workers=1."
         ) from error
 
 
 CONNECT_TIMEOUT = 10.0
-"""How long a scheduler may take to answer, s."""
+"""Longest wait for a scheduler, s."""
 _one_at_a_time = threading.Lock()
 
 
 def by_cluster(
     function: Function, chunks: Iterable[Chunk], address: str, identity: str
 ) -> Iterator[tuple[Chunk, list[Row]]]:
-    """Yield each chunk with its rows, as they get done; Dask repeats what lost its worker.
+    """Yield each chunk with its rows on completion; Dask repeats chunks of lost workers.
 
     Raises:
-        ManipDynError: If there is no scheduler, it goes away, or its workers cannot run this.
+        ManipDynError: If the scheduler is not reachable or fails, or a worker cannot run the task.
     """
     distributed = required_module("distributed", "a cluster needs", "sweep")
     client = _connect(distributed, address)
@@ -290,7 +290,7 @@ def _error_message(error: Exception) -> str:
 
 
 def _connect(distributed: Any, address: str) -> Any:
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it tells it all again
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # repeats the error
     try:
         _check_address(address)
         return distributed.Client(address, timeout=CONNECT_TIMEOUT, set_as_default=False)
@@ -302,7 +302,7 @@ def _connect(distributed: Any, address: str) -> Any:
 
 
 def _check_address(address: str) -> None:
-    """Raise what keeps a TCP address from being connected: clients say it at length, and late."""
+    """Raise an error if a TCP address cannot be connected; clients report it late."""
     parts = urlsplit(address if "://" in address else f"tcp://{address}")
     if parts.port is None:
         raise ValueError("an address without a port")
@@ -318,7 +318,7 @@ def _submit(client: Any, function: Function, chunk: Chunk, identity: str) -> Any
 
 
 def _wait_for(distributed: Any, future: Any, address: str) -> tuple[Chunk, list[Row] | None]:
-    """Return a chunk with its rows; without them if one worker after another died on it."""
+    """Return a chunk with its rows, or None if it killed its workers."""
     try:
         return future.chunk, future.result()
     except distributed.KilledWorker:
@@ -327,17 +327,17 @@ def _wait_for(distributed: Any, future: Any, address: str) -> tuple[Chunk, list[
         raise
     except Exception as error:
         raise ManipDynError(
-            f"the cluster at '{address}' does not go on ({type(error).__name__}: {error}); "
-            f"expected workers with manip_dyn {VERSION}. What is written is kept: the same "
-            "command goes on from there"
+            f"the cluster at '{address}' failed ({type(error).__name__}: {error}); its workers "
+            f"must have manip_dyn {VERSION}. Finished chunks are stored; repeat the command to "
+            "continue."
         ) from error
 
 
 def _solve_on_cluster(function: Function, chunk: Chunk, version: str) -> list[Row]:
-    """Return the rows of a chunk, in a worker; its threads take turns."""
+    """Return the rows of a chunk in a worker; its threads take turns."""
     if version != VERSION:
         raise ManipDynError(
-            f"a worker has manip_dyn {VERSION}; expected {version}, which the sweep has"
+            f"workers must have manip_dyn {version} like the sweep, got {VERSION}."
         )
     with _one_at_a_time:
         return solve_chunk(function, chunk)

@@ -1,1 +1,1 @@
-"""A plan executed in closed loop on an arm that is not quite the one that it was made for."""
+"""Closed-loop execution of a plan on an arm that differs from its model."""

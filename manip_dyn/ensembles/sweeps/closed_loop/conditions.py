@@ -1,4 +1,4 @@
-"""In which ways an arm and what is heard of it may differ from what a plan takes them for."""
+"""Deviations of an arm, its measurements and its commands from the assumptions of a plan."""
 
 from __future__ import annotations
 
@@ -20,24 +20,23 @@ from manip_dyn.core.errors import ManipDynError
 
 @dataclass(frozen=True)
 class Conditions:
-    """What is wrong with the model, the measurements and the time of commands.
+    """Deviations of the model, the measurements and the timing of commands.
 
     Attributes:
-        mass_scale: Factor of the masses and inertias of all bodies of the arm; rotors stay.
-        payload: Mass at the tool beside what the plan knows, kg; less than nothing for a lighter
-            one.
-        disturbance: Efforts that act beside the commands, N m or N: one for all joints, or (n,).
-        disturbance_start: From when on, s after the first measurement.
-        disturbance_duration: For how long, s.
-        delay: From a measurement until the command that answers it acts, s.
-        assumed_delay: What the executor takes for the delay, s; None: the right one.
+        mass_scale: Factor of the masses and inertias of all bodies of the arm, without rotors.
+        payload: Mass at the tool in addition to the plan's, kg; negative for a lighter one.
+        disturbance: Efforts in addition to the commands, N m or N: one for all joints, or (n,).
+        disturbance_start: Start of the disturbance after the first measurement, s.
+        disturbance_duration: Duration of the disturbance, s.
+        delay: Time from a measurement to the effect of its command, s.
+        assumed_delay: Delay assumed by the executor, s; None: the actual one.
         position_noise: Standard deviation of measured positions, rad or m.
-        velocity_noise: The same of velocities, rad/s or m/s.
-        seed: Of the noise.
-        control_period: Between measurements, s.
-        step: The longest step of the integration, s.
-        duration: For how long the arm is watched, s; 0: for a second beyond the plan's end.
-        tolerance: How near to the goal the arm has to be at last, rad or m.
+        velocity_noise: Standard deviation of measured velocities.
+        seed: Seed of the noise.
+        control_period: Time between measurements, s.
+        step: Longest integration step, s.
+        duration: Simulated time, s; 0: one second beyond the plan's end.
+        tolerance: Largest final distance from the goal, rad or m.
     """
 
     mass_scale: float = 1.0
@@ -72,5 +71,5 @@ class Conditions:
         try:
             shape = np.shape(self.disturbance)
         except ValueError as error:  # rows of several lengths
-            raise ManipDynError(f"disturbance is {self.disturbance}; expected numbers") from error
+            raise ManipDynError(f"disturbance must be numbers, got {self.disturbance}.") from error
         finite_array("disturbance", self.disturbance, shape)

@@ -35,23 +35,23 @@ from manip_dyn.planning.execution.sampled_motion import SampledMotion
 from manip_dyn.robot import Robot
 
 CURVE_CELLS = 1000
-"""Cells of a braking curve; between them it is cubic, which is exact for constant efforts."""
+"""Cells of a braking curve; cubic interpolation is exact for constant efforts."""
 
 
 @lru_cache(maxsize=64)
 def kernels_of(robot: Robot) -> Kernels:
-    """Return the addresses of a robot's kernels; compiled at need."""
+    """Return the addresses of a robot's kernels."""
     return Kernels(*addresses(robot, *Kernels._fields))
 
 
-def arm_of(robot: Robot, about: Conditions) -> Arm:
-    """Return the arm that is really there."""
-    given, n = about.disturbance, robot.n
-    push = np.full(n, given) if np.ndim(given) == 0 else given
+def arm_of(robot: Robot, conditions: Conditions) -> Arm:
+    """Return the actual arm under some conditions."""
+    disturbance, n = conditions.disturbance, robot.n
+    push = np.full(n, disturbance) if np.ndim(disturbance) == 0 else disturbance
     payload = np.zeros(10)
-    payload[0] = about.payload / about.mass_scale
+    payload[0] = conditions.payload / conditions.mass_scale
     return Arm(
-        mass_scale=float(about.mass_scale),
+        mass_scale=float(conditions.mass_scale),
         payload=payload,
         wrench=np.zeros(6),
         damping=np.array(robot.damping),
@@ -59,14 +59,14 @@ def arm_of(robot: Robot, about: Conditions) -> Arm:
         rest=np.array(robot.rest),
         armature=np.array(robot.armature),
         push=finite_vector("disturbance", push, n),
-        push_begin=float(about.disturbance_start),
-        push_end=float(about.disturbance_start + about.disturbance_duration),
-        step=float(about.step),
+        push_begin=float(conditions.disturbance_start),
+        push_end=float(conditions.disturbance_start + conditions.disturbance_duration),
+        step=float(conditions.step),
     )
 
 
 def scratch_of(n: int) -> Scratch:
-    """Return memory for an arm of n joints."""
+    """Return working memory for an arm of n joints."""
     return Scratch(
         **{name: np.zeros(n) for name in ("q", "v", "zero", "bias", "pivots", "tau")},
         mass=np.zeros((n, n)),
@@ -76,9 +76,9 @@ def scratch_of(n: int) -> Scratch:
 
 
 def law_of(robot: Robot, tuning: Tuning) -> Law:
-    """Return the feedback, with an integral of zero."""
+    """Return the feedback with an integral of zero."""
     n = robot.n
-    arrays = ("sum", "wanted", "asked", "there", "zero", "lack", "pivots")
+    arrays = ("sum", "requested", "asked", "there", "zero", "lack", "pivots")
     return Law(
         stiffness=float(tuning.stiffness),
         damping=float(tuning.damping),
@@ -93,14 +93,14 @@ def law_of(robot: Robot, tuning: Tuning) -> Law:
 
 
 def empty_tracking(n: int) -> Tracking:
-    """Return what stands for a reference while a joint is switched."""
+    """Return a placeholder for the reference during online switching."""
     standing = SampledMotion.standing(np.zeros(n), np.zeros(n))
     return Tracking(standing, 0.0, np.zeros(n), 0.0, False, None, np.zeros(n), False, None)
 
 
 def reference_of(tracking: Tracking, returns: int, n: int) -> Reference:
-    """Return the reference of an executor that has needed so many other motions."""
-    heard = np.nan if tracking.updated_at is None else tracking.updated_at
+    """Return the reference of an executor after a number of return motions."""
+    updated_at = np.nan if tracking.updated_at is None else tracking.updated_at
     reference = tracking.reference._asdict()
     return Reference(
         **{name: np.array(value, dtype=np.float64) for name, value in reference.items()},
@@ -109,7 +109,7 @@ def reference_of(tracking: Tracking, returns: int, n: int) -> Reference:
         off_plan=float(tracking.off_plan),
         stopping=bool(tracking.stopping),
         integrates=returns > 0,
-        heard=np.array([heard, np.nan]),
+        updated_at=np.array([updated_at, np.nan]),
         q_ref=np.zeros(n),
         v_ref=np.zeros(n),
         correction=np.zeros(n),
@@ -117,7 +117,7 @@ def reference_of(tracking: Tracking, returns: int, n: int) -> Reference:
 
 
 def switched_joint_of(switching: OnlineSwitching, tracking: Tracking) -> SwitchedJoint:
-    """Return the joint that is switched, with its braking curve."""
+    """Return the switched joint with its braking curve."""
     curve, (rows, spacing) = switching.curve, _curve_rows(switching.curve)
     n = len(tracking.goal)
     return empty_switched_joint(n)._replace(
@@ -136,7 +136,7 @@ def switched_joint_of(switching: OnlineSwitching, tracking: Tracking) -> Switche
 
 @lru_cache(maxsize=8)
 def _curve_rows(curve: BrakingCurve) -> tuple[Matrix, float]:
-    """Return a curve as `Switched` has it."""
+    """Return the rows of a braking curve and their spacing."""
     times = np.linspace(0.0, curve.duration, CURVE_CELLS + 1)
     states = [curve.state(t) for t in times]
     rows = [(q, v, curve.motion.acceleration(q, v, curve.brake)) for q, v in states]
@@ -144,7 +144,7 @@ def _curve_rows(curve: BrakingCurve) -> tuple[Matrix, float]:
 
 
 def empty_switched_joint(n: int) -> SwitchedJoint:
-    """Return what stands for a joint that is switched where none is."""
+    """Return a placeholder for the switched joint during tracking."""
     numbers: dict[str, Any] = dict.fromkeys(SwitchedJoint._fields, 0.0)
     numbers |= {name: np.zeros(n) for name in ("goal", "posture", "load", "q", "v", "bias")}
     numbers |= {"joint": 0, "curve": np.zeros((1, 3)), "mass": np.zeros((n, n))}
@@ -154,35 +154,42 @@ def empty_switched_joint(n: int) -> SwitchedJoint:
 MOST_SEGMENTS = 32
 MOST_PERIODS = 10_000_000
 WATCH_TIME = 1.0
-"""For how long an arm is watched beyond the plan's end, where nothing is said, s."""
+"""Default simulated time beyond the plan's end, s."""
 
 
 class ClosedLoop:
-    """One run: the compiled loop, and the executor where that has to be asked."""
+    """One execution: the compiled loop, and the executor where it is needed."""
 
-    def __init__(self, plan: Plan, about: Conditions, tuning: Tuning):
-        """Lay out the memory."""
-        robot, n, period = plan.robot, plan.robot.n, about.control_period
-        assumed = about.delay if about.assumed_delay is None else about.assumed_delay
+    def __init__(self, plan: Plan, conditions: Conditions, tuning: Tuning):
+        """Allocate the arrays."""
+        robot, n, period = plan.robot, plan.robot.n, conditions.control_period
+        assumed = (
+            conditions.delay if conditions.assumed_delay is None else conditions.assumed_delay
+        )
         self.executor = PlanExecutor(robot, plan, period + assumed, tuning, period)
-        duration = about.duration or plan.t_final + about.delay + WATCH_TIME
-        self.last, ring = max(round(duration / period), 1), int(about.delay / period + 1e-9) + 3
+        duration = conditions.duration or plan.t_final + conditions.delay + WATCH_TIME
+        self.last, ring = (
+            max(round(duration / period), 1),
+            int(conditions.delay / period + 1e-9) + 3,
+        )
         if self.last + ring > MOST_PERIODS:
             raise ManipDynError(
-                f"duration and delay are {duration:g} s and {about.delay:g} s, with a control "
-                f"period of {period:g} s; expected {MOST_PERIODS} periods at most"
+                f"duration and delay must be at most {MOST_PERIODS} control periods of "
+                f"{period:g} s, got {duration:g} s and {conditions.delay:g} s."
             )
         self._kernels = kernels_of(robot)
-        self._arm = arm_of(robot, about)
+        self._arm = arm_of(robot, conditions)
         self._scratch = scratch_of(n)
         self._law = law_of(robot, tuning)
         noise = np.zeros((self.last, 2 * n))
-        if about.position_noise or about.velocity_noise:
-            deviations = np.repeat([about.position_noise, about.velocity_noise], n)
-            noise += deviations * np.random.default_rng(about.seed).standard_normal(noise.shape)
+        if conditions.position_noise or conditions.velocity_noise:
+            deviations = np.repeat([conditions.position_noise, conditions.velocity_noise], n)
+            noise += deviations * np.random.default_rng(conditions.seed).standard_normal(
+                noise.shape
+            )
         self.loop = Loop(
             period=period,
-            delay=about.delay,
+            delay=conditions.delay,
             lead=assumed if self.executor.timed else 0.0,
             horizon=period + assumed,
             offsets=np.zeros((ring, MOST_SEGMENTS)),
@@ -202,7 +209,7 @@ class ClosedLoop:
         )
 
     def go(self, compiled: bool) -> int:
-        """Run; return at which measurement it ended."""
+        """Run; return the number of the last measurement."""
         number = 0
         while True:
             tracking = self.executor.tracking if compiled else None
@@ -213,16 +220,16 @@ class ClosedLoop:
             elif number == self.last:
                 self.loop.states[number] = self._y
                 return number
-            number = self._asked(number, tracking is None)
+            number = self._by_executor(number, tracking is None)
 
     def _compiled(self, tracking: Tracking, number: int) -> tuple[int, int]:
-        """Go on until something happens that is not usual."""
+        """Run compiled code until the executor is needed."""
         law, switching = self._law, tracking.switching
         law.sum[:], law.saturated[0] = tracking.sum, tracking.saturated
         if switching is None:
             self._followed = reference_of(tracking, self.executor.returns, len(law.sum))
             arrival = self.executor.arrival_time
-            self._followed.heard[1] = np.nan if arrival is None else arrival
+            self._followed.updated_at[1] = np.nan if arrival is None else arrival
         elif self._switched.curve.shape[0] == 1:
             self._switched = switched_joint_of(switching, tracking)
         code, number = run_loop(
@@ -237,16 +244,16 @@ class ClosedLoop:
             number,
             self._y,
         )
-        heard = self._followed.heard
+        updated_at = self._followed.updated_at
         if switching is None:
-            last, arrival = (None if np.isnan(each) else float(each) for each in heard)
+            last, arrival = (None if np.isnan(t) else float(t) for t in updated_at)
         else:
             last, arrival = tracking.updated_at, None
         self.executor.tracked(last, arrival, law.sum.copy(), bool(law.saturated[0]))
         return code, number
 
-    def _asked(self, number: int, measure: bool) -> int:
-        """Ask the executor at one measurement; return the next one's number."""
+    def _by_executor(self, number: int, measure: bool) -> int:
+        """Call the executor at one measurement; return the next one's number."""
         loop, n = self.loop, len(self.loop.q)
         if measure:
             loop.states[number] = self._y
@@ -254,30 +261,30 @@ class ClosedLoop:
             loop.v[:] = self._y[n:] + loop.noise[number, n:]
         t = number * loop.period - loop.lead
         segments = self.executor.segments(t, loop.q.copy(), loop.v.copy())[:MOST_SEGMENTS]
-        place = number % len(loop.counts)
-        loop.counts[place] = len(segments)
+        row = number % len(loop.counts)
+        loop.counts[row] = len(segments)
         for k, segment in enumerate(segments):
-            loop.offsets[place, k], loop.efforts[place, k] = segment.offset, segment.effort
+            loop.offsets[row, k], loop.efforts[row, k] = segment.offset, segment.effort
         one_period(self._kernels, self._arm, loop, number, self._y, self._scratch)
         return number + 1
 
 
 REST_TIME = 0.1
-"""For how long an arm has to be at its goal at last, s."""
+"""Least final time at the goal, s."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Execution(Result):
-    """What became of a plan.
+    """Result of the execution of a plan.
 
     Attributes:
         t: Times of the measurements (k,), s.
-        q: Positions then (k, n), rad or m, without noise.
+        q: Positions (k, n), rad or m, without noise.
         v: Velocities (k, n), per s.
-        arrival_time: From when on the arm stayed at the goal, s; NaN if it does not.
-        returns: How often a new motion was needed.
+        arrival_time: Time from which the arm remained at the goal, s; NaN if it did not.
+        returns: Number of return motions.
         status: ``arrived``, ``missed`` or ``diverged``.
-        reason: The same in a sentence.
+        reason: Explanation of the status, one sentence.
     """
 
     t: Vector
@@ -290,7 +297,7 @@ class Execution(Result):
 
     @property
     def success(self) -> bool:
-        """Whether the arm is at its goal at last."""
+        """Whether the arm is at its goal at the end."""
         return self.status == "arrived"
 
 
@@ -302,35 +309,36 @@ def execute(
 ) -> Execution:
     """Execute a plan on an arm that differs from the plan's.
 
-    The arm is measured every control period and answered by `PlanExecutor`, whose usual work is
-    done in compiled code.
+    In every control period a `PlanExecutor` responds to the measured state. Its regular work runs
+    in compiled code.
 
     Args:
-        plan: From rest to rest; its robot is the arm as it is planned for.
-        conditions: What differs.
-        tuning: Of the feedback.
-        compiled: Whether the loop is; else every measurement asks `PlanExecutor`.
+        plan: Plan that ends at rest; its robot is the assumed arm.
+        conditions: Deviations from the assumptions.
+        tuning: Parameters of the feedback.
+        compiled: Whether to use the compiled loop; otherwise `PlanExecutor` handles every
+            measurement.
 
     Raises:
         ManipDynError: If the arm has dry friction, or the plan ends with velocities.
     """
-    about, robot = conditions or Conditions(), plan.robot
+    differences, robot = conditions or Conditions(), plan.robot
     if robot.has_dry_friction:
         raise ManipDynError(
-            f"robot '{robot.name}' has dry friction; expected coulomb_friction of zeros for a "
-            "closed loop that is swept"
+            f"robot must have no dry friction for a closed loop, got '{robot.name}'; set "
+            "coulomb_friction to zeros."
         )
     if plan.vf is not None and np.any(plan.vf):
-        raise ManipDynError("the plan ends with velocities; expected one to rest")
-    closed = ClosedLoop(plan, about, tuning or Tuning())
+        raise ManipDynError("the plan must end at rest, got final velocities.")
+    closed = ClosedLoop(plan, differences, tuning or Tuning())
     count = closed.go(compiled)
     states = closed.loop.states[: count + 1]
-    t: Vector = about.control_period * np.arange(count + 1.0)
+    t: Vector = differences.control_period * np.arange(count + 1.0)
     q, v = states[:, : robot.n], states[:, robot.n :]
-    arrival = _arrival_time(t, np.abs(q - plan.qf).max(axis=1), about.tolerance)
+    arrival = _arrival_time(t, np.abs(q - plan.qf).max(axis=1), differences.tolerance)
     returns = closed.executor.returns
     if count < closed.last:
-        reason = f"the arm's state had no bounds at {t[-1]:.3f} s"
+        reason = f"the arm's state diverged at {t[-1]:.3f} s"
         return Execution(t, q, v, np.nan, returns, "diverged", reason)
     if t[-1] - arrival >= REST_TIME:
         reason = f"at the goal from {arrival:.3f} s on"

@@ -19,13 +19,13 @@ from manip_dyn.core.linear_algebra import factorize, solve
 
 @compiled(short=True, python=False)
 def curve_speed(curve, h, sign, q):
-    """Return the curve's speed at q; 0 beyond the goal, infinite before its beginning.
+    """Return the curve's speed at q; 0 beyond the goal, infinite before its start.
 
     Args:
         curve: Position, velocity, acceleration by time to rest, (k + 1, 3).
         h: Spacing of that time, s.
-        sign: Of the joint's way.
-        q: Where the joint is, rad or m.
+        sign: Direction of the joint.
+        q: Position of the joint, rad or m.
     """
     low, high = 0, curve.shape[0] - 1
     if sign * (curve[0, 0] - q) <= 0.0:
@@ -61,17 +61,17 @@ def curve_speed(curve, h, sign, q):
 
 
 class Law(NamedTuple):
-    """Gains, limits, what is remembered, and memory; see `planning.execution.Tuning`.
+    """Gains, limits, state and working memory of the feedback; see `planning.Tuning`.
 
     Attributes:
         stiffness: 1/s^2.
         damping: 1/s.
         integral: 1/s^3.
         tolerance: rad or m.
-        limit: Efforts (n,), N m or N.
+        limit: Effort limits (n,), N m or N.
         sum: Integral of the position error (n,).
-        saturated: Whether efforts were cut off, (1,).
-        wanted: Efforts (n,) before they are cut off.
+        saturated: Whether efforts were saturated, (1,).
+        requested: Efforts (n,) before saturation.
     """
 
     stiffness: float
@@ -81,7 +81,7 @@ class Law(NamedTuple):
     limit: Vector
     sum: Vector
     saturated: Vector
-    wanted: Vector
+    requested: Vector
     asked: Vector
     there: Vector
     zero: Vector
@@ -93,7 +93,7 @@ class Law(NamedTuple):
 
 @compiled(short=True, python=False)
 def feedback_acceleration(law, q, v, q_ref, v_ref):
-    """Write the accelerations (n,) that lead to the reference into `law.asked`."""
+    """Write the accelerations (n,) of the feedback to `law.asked`."""
     for i in range(q.size):
         law.asked[i] = (
             law.stiffness * (q_ref[i] - q[i])
@@ -104,7 +104,7 @@ def feedback_acceleration(law, q, v, q_ref, v_ref):
 
 @compiled(short=True, python=False)
 def feedback_efforts(kernels, law, q, v, q_ref, v_ref, out):
-    """Write what is to be added to the efforts (n,) of the reference."""
+    """Write the efforts (n,) to add to those of the reference."""
     feedback_acceleration(law, q, v, q_ref, v_ref)
     call_kernel(kernels.inverse_dynamics, (q, v, law.asked, out))
     call_kernel(kernels.inverse_dynamics, (q_ref, v_ref, law.zero, law.there))
@@ -114,57 +114,57 @@ def feedback_efforts(kernels, law, q, v, q_ref, v_ref, out):
 
 @compiled(short=True, python=False)
 def saturate(kernels, law, q, out):
-    """Write `law.wanted` within the limits; joints with room keep their own accelerations."""
+    """Write `law.requested` within the limits; unsaturated joints keep their accelerations."""
     n, over = q.size, 0
     for i in range(n):
-        out[i] = min(max(law.wanted[i], -law.limit[i]), law.limit[i])
-        over += out[i] != law.wanted[i]
+        out[i] = min(max(law.requested[i], -law.limit[i]), law.limit[i])
+        over += out[i] != law.requested[i]
     law.saturated[0] = over > 0
     if over in (0, n):
         return
     call_kernel(kernels.mass_matrix, (q, law.mass))
     row = 0
     for i in range(n):
-        if out[i] != law.wanted[i]:
+        if out[i] != law.requested[i]:
             column = 0
             for j in range(n):
-                if out[j] != law.wanted[j]:
+                if out[j] != law.requested[j]:
                     law.part[row, column] = law.mass[i, j]
                     column += 1
-            law.lack[row] = out[i] - law.wanted[i]
+            law.lack[row] = out[i] - law.requested[i]
             row += 1
     part, lack, pivots = law.part[:over, :over].copy(), law.lack[:over], law.pivots[:over]
     factorize(part, pivots)
     solve(part, pivots, lack)
     for i in range(n):
-        if out[i] == law.wanted[i]:
+        if out[i] == law.requested[i]:
             more, column = out[i], 0
             for j in range(n):
-                if out[j] != law.wanted[j]:
+                if out[j] != law.requested[j]:
                     more += law.mass[i, j] * lack[column]
                     column += 1
             law.there[i] = min(max(more, -law.limit[i]), law.limit[i])
     for i in range(n):
-        if out[i] == law.wanted[i]:
+        if out[i] == law.requested[i]:
             out[i] = law.there[i]
 
 
 SAME = 1e-9
-"""Times that differ by less are the same, s."""
+"""Times that differ by less are equal, s."""
 DONE, EXECUTOR_NEEDED = 0, 1
-"""Whether a period's efforts were found, or `PlanExecutor` has to find them."""
+"""Result of a period: efforts were found, or `PlanExecutor` has to find them."""
 
 
 class Reference(NamedTuple):
-    """The reference: a `planning.execution.SampledMotion` from time `begin` on.
+    """Reference motion sampled from time `begin` on, see `planning.execution`.
 
     Attributes:
         begin: s.
-        off_plan: Error of a joint from which on another motion is needed, rad or m.
-        stopping: Whether another one is needed at the end of this.
-        integrates: Whether errors are summed before the end, too.
-        heard: When a state was heard last, s, NaN before the first; and when the arm began to
-            rest at the goal, NaN before, (2,).
+        off_plan: Position error above which another motion is needed, rad or m.
+        stopping: Whether another motion is needed at the end of this one.
+        integrates: Whether errors are integrated before the end, too.
+        updated_at: Time of the last state, s, NaN before the first; and time of the arrival at the
+            goal, NaN before, (2,).
     """
 
     times: Vector
@@ -178,7 +178,7 @@ class Reference(NamedTuple):
     off_plan: float
     stopping: bool
     integrates: bool
-    heard: Vector
+    updated_at: Vector
     q_ref: Vector
     v_ref: Vector
     correction: Vector
@@ -194,7 +194,7 @@ class Command(NamedTuple):
 
 @compiled(short=True, python=False)
 def reference_state(followed, t):
-    """Write the reference's state at t, s, by cubic interpolation."""
+    """Write the state of the reference at t, s, by cubic interpolation."""
     times, q_ref, v_ref = followed.times, followed.q_ref, followed.v_ref
     last, n = times.size - 1, followed.q_ref.size
     if t >= times[last] or t <= 0.0:
@@ -216,13 +216,13 @@ def reference_state(followed, t):
 
 @compiled(short=True, python=False)
 def cell(times, t):
-    """Return the cell that t, s, is in."""
+    """Return the index of the cell that contains t, s."""
     return max(np.searchsorted(times, t, side="right") - 1, 0)
 
 
 @compiled(short=True, python=False)
 def track_period(kernels, law, followed, t, horizon, q, v, command):
-    """Write the efforts that answer the state (q, v) at t, s; return `DONE` or `ASK`."""
+    """Write the efforts for the state (q, v) at t, s; return `DONE` or `EXECUTOR_NEEDED`."""
     n, times = q.size, followed.times
     end = followed.begin + times[times.size - 1]
     reference_state(followed, t - followed.begin)
@@ -264,47 +264,47 @@ def track_period(kernels, law, followed, t, horizon, q, v, command):
 
 @compiled(short=True, python=False)
 def write_segment(kernels, law, followed, q, effort, command, place):
-    """Write the efforts of a segment: those of the reference with the correction."""
+    """Write the efforts of a segment: those of the reference plus the correction."""
     for i in range(q.size):
-        law.wanted[i] = effort[i] + followed.correction[i]
+        law.requested[i] = effort[i] + followed.correction[i]
     saturate(kernels, law, q, command.efforts[place])
 
 
 @compiled(short=True, python=False)
 def watch_arrival(law, followed, t, end, q, v):
-    """Sum up the error, and notice the arrival."""
-    over, heard = t >= end, followed.heard[0]
-    if heard == heard and (over or followed.integrates) and law.saturated[0] == 0.0:
+    """Integrate the error, and detect the arrival."""
+    over, last = t >= end, followed.updated_at[0]
+    if last == last and (over or followed.integrates) and law.saturated[0] == 0.0:
         for i in range(q.size):
-            law.sum[i] += (t - heard) * (followed.q_ref[i] - q[i])
+            law.sum[i] += (t - last) * (followed.q_ref[i] - q[i])
     rests = over
     for i in range(q.size):
         rests = rests and abs(q[i] - followed.goal[i]) <= law.tolerance
         rests = rests and abs(v[i]) <= 10.0 * law.tolerance
-    if rests and followed.heard[1] != followed.heard[1]:
-        followed.heard[1] = end if heard != heard or heard <= end else t
-    followed.heard[0] = t
+    if rests and followed.updated_at[1] != followed.updated_at[1]:
+        followed.updated_at[1] = end if last != last or last <= end else t
+    followed.updated_at[0] = t
 
 
 ON_CURVE = 1e-7
-"""As in `OnlineSwitching`."""
+"""Tolerance of the speed on the curve, as in `OnlineSwitching`."""
 NEAR = 1e-14
-"""How well a switch is known, s."""
+"""Tolerance of a switching time, s."""
 
 
 class SwitchedJoint(NamedTuple):
-    """The joint that moves, and its braking curve.
+    """Switched joint and its braking curve.
 
     Attributes:
-        joint: Its number.
-        sign: Of its way.
-        drive: Its effort before the switch; after it the opposite one.
+        joint: Index.
+        sign: Direction of its motion.
+        drive: Its effort before the switch; the opposite one after it.
         inertia: kg m^2 or kg.
         damping: N m s or N s/m.
-        off_plan: Error of another joint from which on a motion is needed, rad or m.
-        goal: Where all rest at the end (n,).
+        off_plan: Position error of another joint above which a motion is needed, rad or m.
+        goal: Positions at the end (n,).
         curve: Position, velocity, acceleration by time to rest, (k + 1, 3).
-        spacing: Of that time, s.
+        spacing: Spacing of that time, s.
     """
 
     joint: int
@@ -326,7 +326,7 @@ class SwitchedJoint(NamedTuple):
 
 @compiled(short=True, python=False)
 def acceleration(kernels, switched, law, q, v, effort):
-    """Return the joint's acceleration at position q, velocity v, the others at rest."""
+    """Return the joint's acceleration at position q and velocity v, with the others at rest."""
     switched.posture[switched.joint] = q
     call_kernel(kernels.inverse_dynamics, (switched.posture, law.zero, law.zero, switched.load))
     return (effort - switched.load[switched.joint] - switched.damping * v) / switched.inertia
@@ -350,7 +350,7 @@ def propagate(kernels, switched, law, q, v, effort, h):
 
 @compiled(short=True, python=False)
 def speed_gap(kernels, switched, law, q, v, duration):
-    """Return by how much the driven joint is faster than the curve after a while, s."""
+    """Return the excess of the driven joint's speed over the curve after `duration` s."""
     if duration > 0.0:
         q, v = propagate(kernels, switched, law, q, v, switched.drive, duration)
     return max(
@@ -360,7 +360,7 @@ def speed_gap(kernels, switched, law, q, v, duration):
 
 @compiled(short=True, python=False)
 def switch_time(kernels, switched, law, q, v, horizon):
-    """Return when the driven joint meets the curve, s, by regula falsi (Illinois)."""
+    """Return the time at which the driven joint meets the curve, s, by regula falsi (Illinois)."""
     low, high = 0.0, horizon
     at_low = speed_gap(kernels, switched, law, q, v, low)
     at_high = speed_gap(kernels, switched, law, q, v, high)
@@ -386,7 +386,7 @@ def switch_time(kernels, switched, law, q, v, horizon):
 
 @compiled(short=True, python=False)
 def predict(kernels, switched, law, effort, duration):
-    """Move `switched.q` and `v` on: the joint under its effort, the others drifting."""
+    """Advance `switched.q` and `v`: the joint under its effort, the others uniformly."""
     q, v, joint = switched.q, switched.v, switched.joint
     q_joint, v_joint = propagate(kernels, switched, law, q[joint], v[joint], effort, duration)
     for i in range(q.size):
@@ -396,7 +396,7 @@ def predict(kernels, switched, law, effort, duration):
 
 @compiled(short=True, python=False)
 def write_switched_segment(kernels, switched, law, effort, offset, duration, command):
-    """Write a segment that drives the joint and holds the others: that of its middle."""
+    """Write a segment that drives the joint and holds the others, evaluated at its middle."""
     q, v, mass, bias, i = switched.q, switched.v, switched.mass, switched.bias, switched.joint
     n, place = q.size, int(command.number[0])
     before_q, before_v = q.copy(), v.copy()
@@ -414,7 +414,7 @@ def write_switched_segment(kernels, switched, law, effort, offset, duration, com
         total = bias[j]
         for k in range(n):
             total += mass[j, k] * a[k]
-        law.wanted[j] = effort if j == i else total
+        law.requested[j] = effort if j == i else total
     saturate(kernels, law, q, command.efforts[place])
     command.offsets[place] = offset
     command.number[0] += 1.0
@@ -424,7 +424,7 @@ def write_switched_segment(kernels, switched, law, effort, offset, duration, com
 
 @compiled(short=True, python=False)
 def switch_period(kernels, law, switched, horizon, q, v, command):
-    """Write the efforts that answer the state (q, v); return `DONE` or `ASK`."""
+    """Write the efforts for the state (q, v); return `DONE` or `EXECUTOR_NEEDED`."""
     joint, goal = switched.joint, switched.goal
     for i in range(q.size):
         switched.q[i], switched.v[i] = q[i], v[i]

@@ -29,20 +29,20 @@ class Kernels(NamedTuple):
 
 
 class Arm(NamedTuple):
-    """Numbers of the arm, arrays (n,) unless it says otherwise.
+    """Parameters of the arm, arrays (n,) unless stated otherwise.
 
     Attributes:
-        mass_scale: Factor of all masses and inertias of the bodies; rotors stay.
-        payload: What the tool carries beside what is planned for, over `mass_scale` (10,).
+        mass_scale: Factor of all masses and inertias of the bodies, without rotors.
+        payload: Payload of the tool in addition to the plan's, over `mass_scale` (10,).
         wrench: Zeros (6,).
         damping: N m s or N s/m.
-        stiffness: Of the springs, N m or N/m.
-        rest: Where these are slack, rad or m.
+        stiffness: Stiffness of the springs, N m or N/m.
+        rest: Rest positions of the springs, rad or m.
         armature: Rotor inertias, kg m^2 or kg.
-        push: Efforts that act beside the commands, N m or N.
-        push_begin: From when on, s.
-        push_end: Until when, s.
-        step: The longest step of the integration, s.
+        push: Efforts in addition to the commands, N m or N.
+        push_begin: Start of these efforts, s.
+        push_end: End of these efforts, s.
+        step: Longest integration step, s.
     """
 
     mass_scale: float
@@ -59,7 +59,7 @@ class Arm(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Memory of the integration."""
+    """Working memory of the integration."""
 
     q: Vector
     v: Vector
@@ -76,8 +76,8 @@ class Scratch(NamedTuple):
 def arm_rates(kernels, arm, y, scratch, out):
     """Write the rates (2 n,) of the state y (2 n,) under the efforts `scratch.tau`.
 
-    The bodies' share of the planned arm's M and h is what damping, springs and rotors leave; it
-    is scaled. A payload that is divided by the scale comes out whole.
+    M and h of the bodies are those of the planned arm without damping, springs and rotors, times
+    the scale. The payload is divided by the scale, so its effect is unscaled.
     """
     n, scale = scratch.tau.size, arm.mass_scale
     q, v, bias, mass = scratch.q, scratch.v, scratch.bias, scratch.mass
@@ -101,40 +101,40 @@ def arm_rates(kernels, arm, y, scratch, out):
 
 @compiled(short=True, python=False)
 def integrate_arm(kernels, arm, y, duration, scratch):
-    """Move the state y (2 n,) by `duration` s of constant efforts, by classical Runge-Kutta."""
+    """Advance the state y (2 n,) by `duration` s of constant efforts, by classical Runge-Kutta."""
     steps = max(math.ceil(duration / arm.step - 1e-6), 1)
     h = duration / steps
-    place, k = scratch.place, scratch.rates
+    state, k = scratch.place, scratch.rates
     for _ in range(steps):
         arm_rates(kernels, arm, y, scratch, k[0])
         for stage in range(1, 4):
-            part = h if stage == 3 else 0.5 * h
+            fraction = h if stage == 3 else 0.5 * h
             for i in range(y.size):
-                place[i] = y[i] + part * k[stage - 1, i]
-            arm_rates(kernels, arm, place, scratch, k[stage])
+                state[i] = y[i] + fraction * k[stage - 1, i]
+            arm_rates(kernels, arm, state, scratch, k[stage])
         for i in range(y.size):
             y[i] += h / 6.0 * (k[0, i] + 2.0 * k[1, i] + 2.0 * k[2, i] + k[3, i])
 
 
 FINISHED, STOPPED_FOR_EXECUTOR, DIVERGED = 0, 1, 2
-"""How a run ended: as long as it was to be, `PlanExecutor` is asked, or no finite state."""
+"""Ends of a run: the whole duration, a call of `PlanExecutor`, or a state that is not finite."""
 TRACK, SWITCH = 0, 1
-"""What finds the efforts."""
+"""Modes of control."""
 
 
 class Loop(NamedTuple):
-    """What a run has, beside arm and law.
+    """Arrays of a run, in addition to arm and law.
 
     Attributes:
-        period: Between measurements, s.
-        delay: From a measurement until its command acts, s.
-        lead: By how much the executor's time is behind that of the run, s.
-        horizon: How far ahead efforts are needed, s.
-        offsets: Of the segments of the commands that act, a ring (r, m), s.
-        efforts: Of these (r, m, n), N m or N.
-        counts: How many there are (r,).
-        noise: Of measurements (k, 2 n).
-        states: The arm's states at measurements (k + 1, 2 n), written.
+        period: Time between measurements, s.
+        delay: Time from a measurement to the effect of its command, s.
+        lead: Delay of the executor's time, s.
+        horizon: Time for which efforts are needed in advance, s.
+        offsets: Start times of the segments of the active commands, a ring buffer (r, m), s.
+        efforts: Efforts of the segments (r, m, n), N m or N.
+        counts: Number of segments (r,).
+        noise: Noise of the measurements (k, 2 n).
+        states: States of the arm at the measurements (k + 1, 2 n), output.
     """
 
     period: float
@@ -152,19 +152,19 @@ class Loop(NamedTuple):
 
 @compiled(short=True, python=False)
 def advance_period(kernels, arm, loop, number, y, scratch):
-    """Move the arm by the period after measurement `number`, under the commands that act."""
+    """Advance the arm by the period after measurement `number`, under the active commands."""
     ring, period = loop.counts.size, loop.period
     now, end = number * period, (number + 1) * period
     whole = int(np.floor(loop.delay / period + 1e-9))
     change = now + max(loop.delay - whole * period, 0.0)
     while end - now > 1e-12:
         which = max(number - whole - (now < change - 1e-12), -1)
-        place, begin = (which + ring) % ring, which * period
+        row, begin = (which + ring) % ring, which * period
         until, acting = end, 0
         if now < change - 1e-12:
             until = min(until, change)
-        for k in range(int(loop.counts[place])):
-            starts = begin + np.rint(loop.offsets[place, k] * 1e9) * 1e-9
+        for k in range(int(loop.counts[row])):
+            starts = begin + np.rint(loop.offsets[row, k] * 1e9) * 1e-9
             if starts <= now + 1e-12:
                 acting = k
             else:
@@ -174,16 +174,16 @@ def advance_period(kernels, arm, loop, number, y, scratch):
             if edge > now + 1e-12:
                 until = min(until, edge)
         for i in range(loop.q.size):
-            scratch.tau[i] = loop.efforts[place, acting, i] + (arm.push[i] if pushed else 0.0)
+            scratch.tau[i] = loop.efforts[row, acting, i] + (arm.push[i] if pushed else 0.0)
         integrate_arm(kernels, arm, y, until - now, scratch)
         now = until
 
 
 @compiled(short=True)
 def run_loop(kernels, arm, law, followed, switched, loop, scratch, mode, first, y):
-    """Go on from measurement `first`; return how it ended, and the next measurement's number.
+    """Continue from measurement `first`; return the kind of end and the next measurement's number.
 
-    Where `ASKING`, the state of that measurement stands in `loop.q` and `loop.v`.
+    With `STOPPED_FOR_EXECUTOR`, `loop.q` and `loop.v` contain the state of that measurement.
     """
     n, last = loop.q.size, loop.noise.shape[0]
     q, v, ring = loop.q, loop.v, loop.counts.size
@@ -193,13 +193,13 @@ def run_loop(kernels, arm, law, followed, switched, loop, scratch, mode, first, 
             q[i], v[i] = y[i] + loop.noise[number, i], y[n + i] + loop.noise[number, n + i]
             if not (abs(y[i]) < 1e6 and abs(y[n + i]) < 1e9):
                 return DIVERGED, number
-        place, t = number % ring, number * loop.period - loop.lead
-        command = Command(loop.offsets[place], loop.efforts[place], loop.counts[place : place + 1])
+        row, t = number % ring, number * loop.period - loop.lead
+        command = Command(loop.offsets[row], loop.efforts[row], loop.counts[row : row + 1])
         if mode == TRACK:
-            found = track_period(kernels, law, followed, t, loop.horizon, q, v, command)
+            result = track_period(kernels, law, followed, t, loop.horizon, q, v, command)
         else:
-            found = switch_period(kernels, law, switched, loop.horizon, q, v, command)
-        if found != DONE:
+            result = switch_period(kernels, law, switched, loop.horizon, q, v, command)
+        if result != DONE:
             return STOPPED_FOR_EXECUTOR, number
         advance_period(kernels, arm, loop, number, y, scratch)
     for i in range(2 * n):
@@ -209,5 +209,5 @@ def run_loop(kernels, arm, law, followed, switched, loop, scratch, mode, first, 
 
 @compiled(short=True)
 def one_period(kernels, arm, loop, number, y, scratch):
-    """Let one period pass under commands that are there."""
+    """Advance one period under existing commands."""
     advance_period(kernels, arm, loop, number, y, scratch)
