@@ -27,7 +27,7 @@ from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.compiled import PLAIN
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.files import bundled_robots, mapping, read_yaml, share_directory
-from manip_dyn.core.interruption import signals_delayed
+from manip_dyn.core.interruption import run_uninterrupted
 from manip_dyn.ensembles import simulate_many
 from manip_dyn.ensembles.sweeps import Conditions, execute
 from manip_dyn.integration import METHODS
@@ -253,14 +253,18 @@ def prepare(
     with ProcessPoolExecutor(workers, context, initializer=_begin) as pool:
         try:
             for chains in waves(robots, methods):
-                with signals_delayed():  # some start processes
-                    begun = [pool.submit(_solved, jobs) for jobs in chains]
+                begun = run_uninterrupted(_submitted, pool, chains, inherited=True)
                 for future in as_completed(begun):
                     yield from future.result()
         except BaseException:  # the remaining jobs would take minutes
             for process in {*multiprocessing.active_children()} - others:
                 process.terminate()
             raise
+
+
+def _submitted(pool: ProcessPoolExecutor, chains: Any) -> list[Any]:
+    """Submit chains of jobs, which starts processes; return their futures."""
+    return [pool.submit(_solved, jobs) for jobs in chains]
 
 
 def _begin() -> None:

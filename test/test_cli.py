@@ -30,7 +30,7 @@ from manip_dyn.cli import (
     terminal,
 )
 from manip_dyn.core.files import bundled_robots
-from manip_dyn.core.interruption import Terminated, raise_terminated, signals_delayed
+from manip_dyn.core.interruption import Terminated, raise_terminated, run_uninterrupted
 from manip_dyn.demo.scenarios import scenario
 from manip_dyn.export import straight_kernels
 from manip_dyn.studies import paper
@@ -145,10 +145,12 @@ def test_signals_are_deferred_while_processes_start():
     """Regression: a traceback of a process that was interrupted while it started."""
     before, begun = signal.signal(signal.SIGTERM, raise_terminated), []
 
+    def started():
+        os.kill(os.getpid(), signal.SIGTERM)
+        begun.append(signal.pthread_sigmask(signal.SIG_BLOCK, []))
+
     def start():
-        with signals_delayed():
-            os.kill(os.getpid(), signal.SIGTERM)
-            begun.append(signal.pthread_sigmask(signal.SIG_BLOCK, []))
+        run_uninterrupted(started, inherited=True)
         time.sleep(600.0)
 
     try:

@@ -14,12 +14,11 @@ from typing import Any
 from numba.core import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
-from numba.np import arrayobj
 
 from manip_dyn.codegen import pointer_kernels
 from manip_dyn.codegen.kernels import customize
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, Declaration, argument_size
-from manip_dyn.core.arrays import address_for
+from manip_dyn.core.arrays import address_for, array_pointer, emit_call
 from manip_dyn.core.compiled import PLAIN
 from manip_dyn.core.specialized import specialized
 from manip_dyn.robot import Robot
@@ -57,13 +56,10 @@ def _call_kernel(_context, address, arrays):
         address, packed = values
         kinds = (_POINTER,) * len(signature.args[1])
         pointers = [
-            arrayobj.make_array(array)(context, builder, builder.extract_value(packed, i)).data
+            array_pointer(context, builder, array, builder.extract_value(packed, i))
             for i, array in enumerate(signature.args[1])
         ]
-        kind = context.call_conv.get_function_type(types.none, kinds)
-        kernel = builder.inttoptr(address, kind.as_pointer())
-        context.call_conv.call_function(builder, kernel, types.none, kinds, pointers)
-        return context.get_dummy_value()
+        return emit_call(context, builder, address, types.none, kinds, pointers)
 
     return types.none(address, arrays), generate
 

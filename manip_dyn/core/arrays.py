@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import hashlib
 import operator
 import struct
@@ -11,6 +12,7 @@ from itertools import accumulate
 from math import prod
 from typing import Any, ClassVar, TypeVar
 
+import numba
 import numpy as np
 from llvmlite import ir
 from numba import typeof
@@ -26,19 +28,23 @@ from numba.extending import (
     register_model,
     unbox,
 )
-from numba.np import arrayobj
 
+from manip_dyn.core import private_numba
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import PLAIN
 
 
 def address_for(function: Any, signature: tuple) -> Any:
-    """Return the address of a compiled function for arguments of these types."""
+    """Return the address of a compiled function for argument types."""
     if PLAIN:
         return function
     function.compile(signature)
-    compiled = function.overloads[signature]
-    return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+    if hasattr(function, "results"):
+        return private_numba.address(function, signature)
+    (typed,) = (each for each in function.nopython_signatures if each.args == signature)
+    callback = numba.cfunc(typed.return_type(*signature))(function.py_func)
+    _callbacks.append(callback)
+    return callback.address
 
 
 def address_of(function: Any, *arguments: Any) -> Any:
@@ -46,28 +52,49 @@ def address_of(function: Any, *arguments: Any) -> Any:
     return address_for(function, tuple(typeof(each) for each in arguments))
 
 
-def _caller(returned: Any) -> Any:
-    """Return a function for compiled code that calls what lies at an address with a tuple."""
+_callbacks: list[Any] = []
+"""Functions whose addresses are in use."""
+
+
+def emit_call(
+    context: Any, builder: Any, address: Any, returns: Any, kinds: tuple, values: Any
+) -> Any:
+    """Emit a call of the function at an address; functions that return nothing raise nothing.
+
+    Args:
+        context: The target context.
+        builder: The IR builder.
+        address: An integer in LLVM.
+        returns: The numba type of the result.
+        kinds: The numba types of the arguments.
+        values: The arguments in LLVM.
+    """
+    if private_numba.STOCK:
+        types_ = [context.get_value_type(kind) for kind in kinds]
+        pointer = ir.FunctionType(context.get_value_type(returns), types_).as_pointer()
+        return builder.call(builder.inttoptr(address, pointer), values)
+    status, result = private_numba.call_at(context, builder, address, returns, kinds, values)
+    if returns is types.none:
+        return context.get_dummy_value()
+    with cgutils.if_unlikely(builder, status.is_error):
+        context.call_conv.return_status_propagate(builder, status)
+    return result
+
+
+def _caller(returns: Any) -> Any:
+    """Return a function for compiled code that calls the function at an address with a tuple."""
 
     def call(_context, address, arguments):
         if not isinstance(address, types.Integer) or not isinstance(arguments, types.BaseTuple):
-            raise TypingError(f"expected an address and a tuple, not {address} and {arguments}")
+            raise TypingError(f"call must have an address and a tuple, got {address}, {arguments}")
 
         def generate(context, builder, signature, values):
             kinds = tuple(signature.args[1])
-            place, packed = values
-            parts = [builder.extract_value(packed, i) for i in range(len(kinds))]
-            convention = context.call_conv
-            pointer = convention.get_function_type(returned, kinds).as_pointer()
-            function = builder.inttoptr(place, pointer)
-            status, result = convention.call_function(builder, function, returned, kinds, parts)
-            if returned is types.none:  # kernels raise nothing
-                return context.get_dummy_value()
-            with cgutils.if_unlikely(builder, status.is_error):
-                convention.return_status_propagate(builder, status)
-            return result
+            address, packed = values
+            items = [builder.extract_value(packed, i) for i in range(len(kinds))]
+            return emit_call(context, builder, address, returns, kinds, items)
 
-        return returned(address, arguments), generate
+        return returns(address, arguments), generate
 
     return intrinsic(call)
 
@@ -78,7 +105,7 @@ def _call_in_python(function: Any, arguments: Any) -> Any:
 
 
 call_returning: Any = _call_in_python if PLAIN else _caller(types.int64)
-"""``call_returning(address, arguments)``: call a compiled function, and return its integer."""
+"""``call_returning(address, arguments)``: call a compiled function that returns an integer."""
 call_writing: Any = _call_in_python if PLAIN else _caller(types.none)
 """``call_writing(address, arguments)``: call a compiled function that returns nothing."""
 
@@ -245,25 +272,57 @@ VECTOR, MATRIX = types.float64[::1], types.float64[:, ::1]
 _INDEX = ir.IntType(64)
 
 
+def array_pointer(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """Return the pointer to the numbers of an array, in code that is being emitted."""
+    return cgutils.create_struct_proxy(kind)(context, builder, value).data
+
+
+def array_at(
+    context: Any,
+    builder: Any,
+    kind: types.Array,
+    data: Any,
+    shape: Sequence[Any],
+    strides: Sequence[Any] | None = None,
+    itemsize: int = 8,
+) -> Any:
+    """Return an array that does not own its memory, in code that is being emitted.
+
+    Args:
+        context: The target context.
+        builder: The IR builder.
+        kind: The numba type.
+        data: The pointer to its numbers.
+        shape: Extents, i64.
+        strides: Strides in bytes, i64; None: C-contiguous.
+        itemsize: Bytes of a number.
+    """
+    size = ir.Constant(_INDEX, itemsize)
+    if strides is None:
+        strides = [size]
+        for extent in reversed(shape[1:]):
+            strides.insert(0, builder.mul(extent, strides[0]))
+    array = cgutils.create_struct_proxy(kind)(context, builder)
+    array.data = data
+    array.shape = cgutils.pack_array(builder, shape, _INDEX)
+    array.strides = cgutils.pack_array(builder, strides, _INDEX)
+    array.itemsize = size
+    array.nitems = functools.reduce(builder.mul, shape)
+    array.meminfo = cgutils.get_null_value(array.meminfo.type)
+    array.parent = cgutils.get_null_value(array.parent.type)
+    return array._getvalue()
+
+
 def borrowed(context: Any, builder: Any, data: Any, shape: Sequence[Any]) -> Any:
     """Return a C-contiguous array of float64 at an address, in code that is being emitted."""
-    eight = ir.Constant(_INDEX, 8)
-    strides = [eight]
-    for extent in reversed(shape[1:]):
-        strides.insert(0, builder.mul(extent, strides[0]))
-    kind = VECTOR if len(shape) == 1 else MATRIX
-    view = arrayobj.make_array(kind)(context, builder)
-    arrayobj.populate_array(
-        view, data=data, shape=list(shape), strides=strides, itemsize=eight, meminfo=None
-    )
-    return view._getvalue()
+    return array_at(context, builder, VECTOR if len(shape) == 1 else MATRIX, data, shape)
 
 
 def _emitted(part: Any) -> Any:
     """Return the emitter of what ``part(builder, array, numbers)`` says: place and shape."""
 
     def generate(context, builder, signature, values):
-        whole = arrayobj.make_array(signature.args[0])(context, builder, values[0])
+        whole = cgutils.create_struct_proxy(signature.args[0])(context, builder, values[0])
         numbers = [
             context.cast(builder, value, kind, types.intp)
             for value, kind in zip(values[1:], signature.args[1:], strict=True)
@@ -303,7 +362,7 @@ def _part(_context, vector, first, size):
 @intrinsic
 def _data_pointer(_context, array):
     def generate(context, builder, signature, values):
-        return arrayobj.make_array(signature.args[0])(context, builder, values[0]).data
+        return cgutils.create_struct_proxy(signature.args[0])(context, builder, values[0]).data
 
     return types.CPointer(types.float64)(array), generate
 
@@ -319,7 +378,7 @@ def _unowned(_context, value):
 def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     """Return an array, or a tuple of such, with nobody to count its references."""
     if isinstance(kind, types.Array):
-        array = arrayobj.make_array(kind)(context, builder, value)
+        array = cgutils.create_struct_proxy(kind)(context, builder, value)
         array.meminfo = ir.Constant(array.meminfo.type, None)
         array.parent = ir.Constant(array.parent.type, None)
         return array._getvalue()
@@ -467,7 +526,7 @@ def reader(parts: type[Parts]) -> Callable[[Any], Any]:
         kind = PartsType(parts)
 
         def generate(context, builder, signature, values):
-            array = arrayobj.make_array(signature.args[0])(context, builder, values[0])
+            array = cgutils.create_struct_proxy(signature.args[0])(context, builder, values[0])
             made = context.make_helper(builder, kind)
             made.data = array.data
             made.n = builder.fptosi(builder.load(array.data), context.get_value_type(types.intp))

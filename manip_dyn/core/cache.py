@@ -1,4 +1,8 @@
-"""The cache folder: location, locks, generated modules, announcements."""
+"""The cache folder of generated modules and machine code: location, trust, locks, messages.
+
+Its files are code that this process runs. They are loaded only if they and their folder belong to
+this user or to root and nobody else may write them.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ import importlib.util
 import os
 import platform
 import shutil
+import stat
 import sys
 import tempfile
 import threading
@@ -21,15 +26,36 @@ from types import FrameType, ModuleType
 from typing import Any, ClassVar
 
 import llvmlite
+import llvmlite.binding as llvm
 import numba
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.files import write_atomically
-from manip_dyn.core.interruption import answer
+from manip_dyn.core.files import unpacked, write_atomically
+from manip_dyn.core.interruption import stop_if_interrupted
+
+try:
+    import fcntl
+except ImportError:  # not a Unix
+    fcntl = None  # type: ignore[assignment]
+
+PROBE_SIZE = 2**20
+"""Bytes of a large file of machine code."""
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+LOCK_TIMEOUT = 60.0
+"""Seconds after which a process no longer waits for another one."""
+LOCK_PAUSE = 0.01
+"""Seconds between two attempts to lock a file."""
+COMPLETE = "# complete\n"
+"""Last line of every generated file."""
+ANNOUNCE_AFTER = 2.0
+"""Seconds of compiling for one public function, in total, before a message."""
+PACKAGE = __name__.partition(".")[0]
+INTERNAL = f"{PACKAGE}.core.", f"{PACKAGE}.cli."
+"""Packages whose functions users do not call."""
 
 
 def cache_directory() -> Path:
-    """Return where generated modules go: ``MANIP_DYN_CACHE`` or the user's cache folder."""
+    """Return the cache folder: ``MANIP_DYN_CACHE`` or the user's cache folder."""
     chosen = os.environ.get("MANIP_DYN_CACHE")
     if chosen:
         return Path(chosen).expanduser()
@@ -37,43 +63,34 @@ def cache_directory() -> Path:
     return (Path(home) if home else Path.home() / ".cache") / "manip_dyn"
 
 
-def platform_of(context: Any) -> str:
-    """Return what machine code depends on besides its source: versions and the processor."""
-    return _platform_of(context.codegen())
-
-
 @cache
-def _platform_of(codegen: Any) -> str:
-    versions = numba.__version__, llvmlite.__version__, platform.python_version()
-    return repr((*versions, *codegen.magic_tuple()))
+def platform_name() -> str:
+    """Return the versions and the processor that machine code depends on."""
+    versions = llvmlite.__version__, platform.python_version(), llvm.get_process_triple()
+    processor = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    chosen = [getattr(numba.config, f"CPU_{each}", None) for each in ("NAME", "FEATURES")]
+    return repr((numba.__version__, *versions, *processor, chosen))
 
 
 _warned: list[str] = []
 
 
-def warn_once(what: str) -> None:
-    """Warn that something of the cache folder does not work, but only of the first such thing."""
+def warn_once(problem: str) -> None:
+    """Warn about the cache folder, once per process."""
     if not _warned:
-        _warned.append(what)
+        _warned.append(problem)
         warnings.warn(
-            f"{what}; kernels are compiled anew in each process. Set MANIP_DYN_CACHE to a folder "
-            "that can be written",
+            f"{problem}; kernels are compiled again in each process. Set MANIP_DYN_CACHE to a "
+            "folder that only you can write",
             stacklevel=2,
         )
 
 
-ROOM = 2**20
-"""Bytes of a large piece of machine code."""
-
-
 def reason_not_writable() -> str:
-    """Write a file into the cache folder and remove it; return why that cannot be done, or "".
-
-    Permissions alone do not say so, least of all to root.
-    """
+    """Write a file into the cache folder and remove it; return the error, or ""."""
     probe = cache_directory() / f"probe_{os.getpid()}"
     try:
-        write_atomically(probe, bytes(ROOM))
+        write_atomically(probe, bytes(PROBE_SIZE), private=True)
         probe.unlink()
     except OSError as error:
         return error.strerror or str(error)
@@ -81,121 +98,144 @@ def reason_not_writable() -> str:
 
 
 def check_cache() -> None:
-    """Refuse a cache folder into which nothing can be written.
+    """Check that the cache folder can be written.
 
     Raises:
-        ManipDynError: If it is one.
+        ManipDynError: If it cannot.
     """
-    if why_not := reason_not_writable():
+    if reason := reason_not_writable():
         raise ManipDynError(
-            f"the cache folder '{cache_directory()}' cannot be written ({why_not}): what it does "
-            "not have is compiled anew in each process; expected one that can, such as another "
-            "MANIP_DYN_CACHE"
+            f"the cache folder '{cache_directory()}' must be writable ({reason}): machine code "
+            "that it lacks is compiled again in each process; set MANIP_DYN_CACHE to another one"
         )
 
 
-_tellers: list[Callable[[str], None]] = []
+def is_trusted(path: Path) -> bool:
+    """Return whether nobody else could have written a file; warn once about one that is not."""
+    return _only_ours(path.parent, _status(path.parent)) and _only_ours(path, _status(path))
 
 
-def on_first_use(tell: Callable[[str], None]) -> None:
-    """Call `tell` with what is about to be written or compiled; it replaces an earlier teller."""
-    _tellers[:] = [tell]
+def read_trusted(path: Path) -> bytes | None:
+    """Return the content that `files.write_checked` wrote, or None if it is not to be used."""
+    if not _only_ours(path.parent, _status(path.parent)):
+        return None
+    try:
+        with path.open("rb") as file:
+            if not _only_ours(path, os.fstat(file.fileno())):
+                return None
+            return unpacked(file.read())
+    except OSError:
+        return None
 
 
-def report_first_use(what: str) -> None:
-    """Say that something is not kept yet and is about to be made."""
-    for tell in _tellers:
-        tell(what)
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:
+        return None
 
 
-try:
-    import fcntl
-except ImportError:  # not a Unix
-    fcntl = None  # type: ignore[assignment]
+def _only_ours(path: Path, status: os.stat_result | None) -> bool:
+    """Return whether a file or folder is absent, or only this user or root may write it."""
+    if status is None or not hasattr(os, "getuid"):
+        return True
+    if status.st_uid in (os.getuid(), 0) and not status.st_mode & OTHERS_WRITE:
+        return True
+    warn_once(f"'{path}' is not used: other users may write it (try chmod go-w)")
+    return False
 
-LOCK_TIMEOUT = 60.0
-"""For how long another process is waited for, s."""
-PAUSE = 0.01
-"""How long until it is asked again, s."""
+
+_listeners: list[Callable[[str], None]] = []
 
 
-class _Held(threading.local):
-    """What this thread holds: for each `turns` that it is in, the locks."""
+def on_first_use(listener: Callable[[str], None]) -> None:
+    """Call a listener with what is about to be compiled; it replaces an earlier one."""
+    _listeners[:] = [listener]
+
+
+def report_first_use(name: str) -> None:
+    """Report that something is not cached and about to be compiled."""
+    for listener in _listeners:
+        listener(name)
+
+
+class _Locks(threading.local):
+    """The locks that this thread holds, for each `file_locks` block that it is in."""
 
     def __init__(self) -> None:
-        self.turns: list[list[tuple[int, int]]] = []
+        self.held: list[list[tuple[int, int]]] = []
 
 
-_held = _Held()
+_locks = _Locks()
 
 
 @contextmanager
 def file_locks() -> Iterator[None]:
-    """Hand over all locks at the end that are waited for inside."""
-    _held.turns.append([])
+    """Release at the end all locks that `wait_for_lock` took in the block.
+
+    Processes that start together would otherwise compile the same functions. Each file of the
+    cache has a lock: one byte of the file ``.locks``, at an offset that is a hash of its name.
+    """
+    _locks.held.append([])
     try:
         yield
     finally:
-        for file, place in _held.turns.pop():
-            fcntl.lockf(file, fcntl.LOCK_UN, 1, place)
+        for file, offset in _locks.held.pop():
+            fcntl.lockf(file, fcntl.LOCK_UN, 1, offset)
 
 
 def wait_for_lock(path: Path) -> bool:
-    """Wait until no other process makes a file of the cache; return whether one did.
+    """Wait until no other process writes a file of the cache; return whether one did.
 
-    Outside of `turns`, and where files cannot be locked, nothing is waited for.
+    Outside of `file_locks`, and where files cannot be locked, it does not wait.
     """
-    file = _opened(path.parent) if _held.turns and fcntl else None
+    file = _lock_file(path.parent) if _locks.held and fcntl else None
     if file is None:
         return False
-    place = int.from_bytes(hashlib.sha256(path.name.encode()).digest()[:7], "big")
+    offset = int.from_bytes(hashlib.sha256(path.name.encode()).digest()[:7], "big")
     end, waited = time.monotonic() + LOCK_TIMEOUT, False
     while time.monotonic() < end:
         try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, offset)
         except (BlockingIOError, PermissionError):
-            time.sleep(PAUSE)
-            answer()  # LLVM is not at work
+            time.sleep(LOCK_PAUSE)
+            stop_if_interrupted()
             waited = True
         except OSError:  # a file system without locks
             return waited
         else:
-            _held.turns[-1].append((file, place))
+            _locks.held[-1].append((file, offset))
             return waited
     return waited
 
 
 @cache
-def _opened(folder: Path) -> int | None:
-    """Return the open file of the locks; it stays open, or the system would take all of them."""
+def _lock_file(folder: Path) -> int | None:
+    """Return the open lock file; closing it would release all locks of the process."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return os.open(folder / ".locks", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        folder.mkdir(0o755, parents=True, exist_ok=True)
+        return os.open(folder / ".locks", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError:
         return None
 
 
-COMPLETE = "# complete\n"
-"""Last line of every generated file."""
-
-
 def generated_module(name: str, content: bytes, text: Callable[[], str]) -> ModuleType:
-    """Return the module called `name`, from the cache or written anew.
+    """Return a module from the cache, or generate it.
 
     Args:
-        name: What the file is about; becomes the readable part of its name.
-        content: Whatever the text depends on, the source of its generator included.
+        name: The readable part of its name.
+        content: Everything that its text depends on, including the source of its generator.
         text: Returns the module's source; called only if there is no such file yet.
     """
     digest = hashlib.sha256(content)
     digest.update(f"{numba.__version__} {platform.python_version()}".encode())
-    name = f"{_identifier(name)}_{digest.hexdigest()[:24]}"
-    return _module(name, text)
+    name = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
+    return _module(f"{name}_{digest.hexdigest()[:24]}", text)
 
 
 @cache
 def source_of(package: Path) -> bytes:
-    """Return the source of all modules in a folder, for the `content` of what they generate."""
+    """Return the source of all modules in a folder, for the `content` of generated modules."""
     return b"".join(path.read_bytes() for path in sorted(package.rglob("*.py")))
 
 
@@ -205,6 +245,8 @@ _modules: dict[str, ModuleType] = {}
 def _module(name: str, text: Callable[[], str]) -> ModuleType:
     if name not in _modules:
         path = cache_directory() / f"{name}.py"
+        if not is_trusted(path):
+            path = _private_folder() / path.name
         if not _is_complete(path):
             with file_locks():
                 if not wait_for_lock(path) or not _is_complete(path):
@@ -225,20 +267,15 @@ def _is_complete(path: Path) -> bool:
 
 
 def _write(path: Path, text: str) -> Path:
-    """Write the file, or one of the same name in a folder for this process alone."""
+    """Write the file, or one of the same name in a folder of this process."""
     try:
-        write_atomically(path, text.encode())
+        write_atomically(path, text.encode(), private=True)
     except OSError as error:
-        path = _fallback(path, error.strerror or str(error))
+        reason = error.strerror or str(error)
+        warn_once(f"the cache folder '{path.parent}' cannot be used ({reason})")
+        path = _private_folder() / path.name
         path.write_text(text, encoding="utf-8")
     return path
-
-
-def _fallback(path: Path, reason: str) -> Path:
-    """Return a file of the same name in a folder for this process alone."""
-    folder = _private_folder()
-    warn_once(f"the cache folder '{path.parent}' cannot be used ({reason})")
-    return folder / path.name
 
 
 @cache
@@ -253,85 +290,71 @@ def _load(name: str, path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError(f"cannot load the generated module {path}")
     module = importlib.util.module_from_spec(spec)
-    # Numba finds the functions' module by name when it loads them from its cache.
-    sys.modules[spec.name] = module
+    sys.modules[spec.name] = module  # numba looks up the functions' module by name
     spec.loader.exec_module(module)
     return module
 
 
-def _identifier(name: str) -> str:
-    return "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
-
-
-ANNOUNCE_AFTER = 2.0
-"""Seconds of compiling for one public function, in all, before something is said."""
-OURS = __name__.partition(".")[0]
-BELOW, ABOVE = f"{OURS}.core.", f"{OURS}.cli."
-"""Where functions are compiled, and where commands are read: neither has what is called."""
-
-
 class Clock:
-    """How long this process has compiled for what, and what it has said."""
+    """Seconds that this process has compiled for public functions, and what it announced."""
 
     spent: ClassVar[dict[str, float]] = {}
-    said: ClassVar[set[str]] = set()
-    busy = False
-    silent = False
+    announced: ClassVar[set[str]] = set()
+    running = False
+    disabled = False
 
 
 @contextmanager
 def announced(function: Callable[..., Any]) -> Iterator[None]:
-    """Count the time inside; where it becomes long, say what the caller called."""
-    if Clock.busy or Clock.silent:
+    """Announce on stderr, once per public function, that compiling it takes a while.
+
+    Users know the public function that they called, not the functions that it compiles.
+    """
+    if Clock.running or Clock.disabled:
         yield
         return
-    called = _called(sys._getframe()) or function.__name__
-    if called in Clock.said:
+    name = _called(sys._getframe()) or function.__name__
+    if name in Clock.announced:
         yield
         return
-    spent = Clock.spent.get(called, 0.0)
-    timer = threading.Timer(max(ANNOUNCE_AFTER - spent, 0.0), _say, [called])
+    spent = Clock.spent.get(name, 0.0)
+    timer = threading.Timer(max(ANNOUNCE_AFTER - spent, 0.0), _announce, [name])
     timer.daemon = True
     begin = time.monotonic()
-    Clock.busy = True
+    Clock.running = True
     timer.start()
     try:
         yield
     finally:
         timer.cancel()
-        Clock.busy = False
-        Clock.spent[called] = spent + time.monotonic() - begin
+        Clock.running = False
+        Clock.spent[name] = spent + time.monotonic() - begin
 
 
 def disable_announcements() -> None:
-    """Say nothing in this process, for one that tells in its own words."""
-    Clock.silent = True
+    """Announce nothing in this process."""
+    Clock.disabled = True
 
 
 def _called(frame: FrameType | None) -> str:
-    """Return the outermost public function of ours in a stack, which somebody called, or ""."""
+    """Return the outermost public function of this package on a call stack, or ""."""
     called = ""
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
-        if module.startswith(f"{OURS}.") and not f"{module}.".startswith((BELOW, ABOVE)):
+        if module.startswith(f"{PACKAGE}.") and not f"{module}.".startswith(INTERNAL):
             code = frame.f_code
             name = getattr(code, "co_qualname", code.co_name)  # Python 3.10 has no co_qualname
             name = name.removesuffix(".__init__")
-            if not any(part.startswith(("_", "<")) for part in name.split(".")):
+            if not any(each.startswith(("_", "<")) for each in name.split(".")):
                 called = name
         frame = frame.f_back
     return called
 
 
-def _say(called: str) -> None:
-    if Clock.silent or called in Clock.said:
+def _announce(name: str) -> None:
+    if Clock.disabled or name in Clock.announced:
         return
-    why_not = reason_not_writable()
-    kept = "not kept" if why_not else "kept"
-    kept += f" in {cache_directory()}" + (f" ({why_not})" if why_not else "")
-    print(
-        f"manip_dyn: compiling what {called} needs, for the first time; {kept}",
-        file=sys.stderr,
-        flush=True,
-    )
-    Clock.said.add(called)
+    reason = reason_not_writable()
+    cached = f"cached in {cache_directory()}" if not reason else f"not cached ({reason})"
+    print(f"manip_dyn: compiling {name} for the first time; {cached}", file=sys.stderr, flush=True)
+    Clock.announced.add(name)

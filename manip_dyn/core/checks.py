@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.errors import ManipDynError, shortened
 
 MOST_DIGITS = 17
 """Digits that tell any two numbers apart."""
@@ -155,12 +155,6 @@ def sampled(period: Any, duration: float) -> float:
             f"most {MOST_ROWS} rows, a period of {rounded_up(duration / MOST_ROWS, 2):g} s or more"
         )
     return step
-
-
-def shortened(value: Any) -> str:
-    """Return a value as a message shows it: in one line, and not all of it if it is long."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _amount(shape: tuple[int, ...]) -> str:

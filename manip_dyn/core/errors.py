@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class ManipDynError(Exception):
@@ -18,3 +19,9 @@ def closest(name: object, known: Iterable[str]) -> str:
     if near:
         return f"; did you mean '{alike[near[0]]}'?"
     return f"; known: {', '.join(known)}" if known else ""
+
+
+def shortened(value: Any) -> str:
+    """Return a value as a message shows it: in one line, and not all of it if it is long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -13,18 +13,26 @@ from typing import Any, TypeVar
 
 import yaml
 
-from manip_dyn.core.checks import shortened
-from manip_dyn.core.errors import ManipDynError, closest
+from manip_dyn.core.errors import ManipDynError, closest, shortened
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file in one step, with its folder; raises `OSError` if that cannot be done."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+def write_atomically(path: Path, content: bytes, private: bool = False) -> None:
+    """Write a file in one step, with its folder; other processes see all of it or nothing.
+
+    Args:
+        path: The file.
+        content: Its content.
+        private: Whether only this user may write the file and a new folder, whatever the umask.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
+    path.parent.mkdir(0o755 if private else 0o777, parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-        os.chmod(temporary, 0o666 & ~_umask())  # a cache may be shared by several users
+        os.chmod(temporary, (0o644 if private else 0o666) & ~_umask())
         os.replace(temporary, path)
     except OSError:
         Path(temporary).unlink(missing_ok=True)
@@ -39,17 +47,13 @@ def _umask() -> int:
 
 
 def write_checked(path: Path, content: bytes) -> None:
-    """Write a file as `write_atomically` does, with a checksum for `read_checked`."""
-    write_atomically(path, hashlib.sha256(content).digest() + content)
+    """Write a private file with a checksum, see `unpacked`."""
+    write_atomically(path, hashlib.sha256(content).digest() + content, private=True)
 
 
-def read_checked(path: Path) -> bytes | None:
-    """Return what was written, or None if there is nothing whole."""
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return None
-    checksum, content = content[:32], content[32:]
+def unpacked(packed: bytes) -> bytes | None:
+    """Return the content of a file of `write_checked`, or None if it is damaged."""
+    checksum, content = packed[:32], packed[32:]
     return content if hashlib.sha256(content).digest() == checksum else None
 
 

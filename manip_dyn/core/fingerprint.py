@@ -1,4 +1,9 @@
-"""Digests of compiled functions."""
+"""Digests of what the machine code of a function depends on.
+
+That are the files of the function itself and of every function and class that it refers to by
+name, in turn (its dependency closure), and the values of constants. The sources of Python, numpy
+and numba do not count; `machine_code` adds their versions.
+"""
 
 from __future__ import annotations
 
@@ -16,31 +21,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba.core import types
-from numba.core.dispatcher import Dispatcher
-from numba.core.extending import _Intrinsic
+from numba.extending import is_jitted
 
 FOREIGN = ("numba", "llvmlite", "numpy", "scipy", "typing")
-"""Packages whose versions, not whose sources, count."""
+"""Packages whose versions count instead of their sources."""
 PLAIN = (bool, int, float, complex, str, bytes, range, enum.Enum, Fraction, PurePath)
-"""Kinds of values that their text tells apart."""
+"""Types of values that `repr` identifies."""
 TYPES = (types.Number, types.Boolean, types.NoneType, types.Buffer, types.BaseTuple)
-"""Kinds of numba's types that `type_name` tells apart; the text of others may hold an address."""
+"""Numba types that `type_name` identifies; the names of others may contain an address."""
 
 
 class Closure(NamedTuple):
-    """What a function reaches.
+    """The dependency closure of a function.
 
     Attributes:
         digest: Of everything, as hexadecimal digits; empty if something has no digest.
-        functions: The compiled functions on the way, by their `home`.
+        functions: The compiled functions in it by their qualified names.
     """
 
     digest: str
-    functions: dict[str, Dispatcher]
+    functions: dict[str, Any]
 
 
 class UnknownError(Exception):
-    """A value that no digest tells apart from others."""
+    """A value that no digest identifies."""
 
 
 def qualified_name(function: Callable[..., Any]) -> str:
@@ -49,33 +53,32 @@ def qualified_name(function: Callable[..., Any]) -> str:
 
 
 def type_name(kind: Any) -> str:
-    """Return what tells a type of numba's apart; named tuples of one name may differ."""
+    """Return a name that identifies a numba type; equal names of named tuples may differ."""
     if not isinstance(kind, types.BaseTuple):
         return str(kind)
-    parts: Any = kind
-    made = getattr(kind, "instance_class", None)
-    names = (qualified_name(made), made._fields) if made else ()
-    return f"{names}{[type_name(each) for each in parts.types]}"
+    instance_class = getattr(kind, "instance_class", None)
+    names = (qualified_name(instance_class), instance_class._fields) if instance_class else ()
+    return f"{names}{[type_name(each) for each in kind.types]}"  # type: ignore[attr-defined]
 
 
-_reached: dict[Any, Closure] = {}
+_closures: dict[Any, Closure] = {}
 
 
-def closure_of(dispatcher: Dispatcher) -> Closure:
-    """Return what a compiled function reaches; found once."""
-    if dispatcher not in _reached:
+def closure_of(function: Any) -> Closure:
+    """Return the dependency closure of a compiled function, computed once."""
+    if function not in _closures:
         walk = _Walk()
         try:
-            walk.add(dispatcher)
+            walk.add(function)
             digest = walk.digest.hexdigest()
         except UnknownError:
             digest = ""
-        _reached[dispatcher] = Closure(digest, walk.functions)
-    return _reached[dispatcher]
+        _closures[function] = Closure(digest, walk.functions)
+    return _closures[function]
 
 
 def digest_of(value: Any) -> str:
-    """Return a digest of a value and all that it refers to, or nothing if there is none."""
+    """Return a digest of a value and everything that it refers to, or "" if there is none."""
     walk = _Walk()
     try:
         walk.add(value)
@@ -85,13 +88,13 @@ def digest_of(value: Any) -> str:
 
 
 class _Walk:
-    """One pass over everything that is reached from a function, each thing once."""
+    """One pass over everything that a value refers to, each object once."""
 
     def __init__(self) -> None:
         self.digest = hashlib.sha256()
-        self.functions: dict[str, Dispatcher] = {}
-        self._functions = itertools.count()
-        # Which function each is, and the value, kept alive, so that no number is used again.
+        self.functions: dict[str, Any] = {}
+        self._numbers = itertools.count()
+        # The number of each function, and the object, so that its address is not used again.
         self._seen: dict[int, tuple[str, Any]] = {}
 
     def add(self, value: Any) -> None:
@@ -103,15 +106,16 @@ class _Walk:
             self.digest.update(type_name(value).encode())
             return
         if id(value) in self._seen:
-            self.digest.update(self._seen[id(value)][0].encode())  # which of them it is
+            self.digest.update(self._seen[id(value)][0].encode())
             return
-        is_function = isinstance(value, (Dispatcher, _Intrinsic, FunctionType))
-        self._seen[id(value)] = (f"#{next(self._functions)}" if is_function else "", value)
-        if isinstance(value, Dispatcher):
+        is_function = isinstance(value, FunctionType) or hasattr(value, "__wrapped__")
+        self._seen[id(value)] = (f"#{next(self._numbers)}" if is_function else "", value)
+        if isinstance(value, (type, ModuleType)):
+            self._add_source(value)
+        elif hasattr(value, "dependencies"):
+            self._add_all(value.dependencies)
+        elif is_jitted(value):
             self._add_compiled(value)
-        elif isinstance(value, _Intrinsic):
-            self._add_function(value._defn)
-            self.add(getattr(value, "py_func", None))  # that of a `number`
         elif isinstance(value, FunctionType):
             self._add_function(value)
         elif isinstance(value, np.ndarray):
@@ -123,10 +127,9 @@ class _Walk:
         elif isinstance(value, dict):
             self._add_all(value)
             self._add_all(value.values())
-        elif isinstance(value, (type, ModuleType)):
-            self._add_source(value)
-        elif hasattr(value, "__wrapped__"):
+        elif hasattr(value, "__wrapped__"):  # an intrinsic
             self.add(value.__wrapped__)
+            self.add(getattr(value, "py_func", None))
         elif dataclasses.is_dataclass(value):
             self.add(type(value))
             self._add_all([getattr(value, each.name) for each in dataclasses.fields(value)])
@@ -135,28 +138,25 @@ class _Walk:
 
     def _add_all(self, values: Any) -> None:
         self.digest.update(str(len(values)).encode())
-        for each in values:
-            self.add(each)
+        for value in values:
+            self.add(value)
 
-    def _add_compiled(self, dispatcher: Any) -> None:
-        """Add a compiled function, and how it is compiled."""
-        self.functions[qualified_name(dispatcher.py_func)] = dispatcher
-        self.digest.update(repr(sorted(dispatcher.targetoptions.items())).encode())
-        pipeline = dispatcher._compiler.pipeline_class
-        for kind in (type(dispatcher), pipeline, *getattr(pipeline, "made_with", ())):
-            self.digest.update(_file(getattr(sys.modules[kind.__module__], "__file__", None)))
-        self._add_function(dispatcher.py_func)
-        self._add_all(getattr(dispatcher, "fills", ()))
+    def _add_compiled(self, function: Any) -> None:
+        """Add a compiled function and its options."""
+        self.functions[qualified_name(function.py_func)] = function
+        options = {**function.targetoptions, "kind": getattr(function, "kind", "")}
+        self.digest.update(repr(sorted(options.items())).encode())
+        self._add_function(function.py_func)
 
     def _add_function(self, function: FunctionType) -> None:
         if _is_foreign(function):
             return
         self.digest.update(qualified_name(function).encode())
         file = function.__code__.co_filename
-        self.digest.update(_file(file) + _code(function.__code__))  # one file: many a lambda
+        self.digest.update(_file(file) + _code(function.__code__))  # a file has many lambdas
         self._add_all([cell.cell_contents for cell in function.__closure__ or ()])
         self._add_all(function.__defaults__ or ())
-        for name in _names(function.__code__):
+        for name in names_of(function.__code__):
             if name in function.__globals__:
                 self.digest.update(name.encode())
                 self.add(function.__globals__[name])
@@ -197,23 +197,23 @@ def _file(name: str | None) -> bytes:
 
 
 def _code(code: CodeType) -> bytes:
-    """Return all that a function's own code says."""
-    constants = [_told(each) for each in code.co_consts if not isinstance(each, CodeType)]
+    """Return the bytecode and constants of a function and the functions inside it."""
+    constants = [_constant(each) for each in code.co_consts if not isinstance(each, CodeType)]
     own = code.co_code + repr((constants, code.co_names, code.co_varnames)).encode()
     return own + b"".join(_code(each) for each in code.co_consts if isinstance(each, CodeType))
 
 
-def _told(constant: Any) -> str:
-    """Return what a constant is; sets have another order in every process."""
+def _constant(constant: Any) -> str:
+    """Return the text of a constant; the order of sets differs between processes."""
     if isinstance(constant, (tuple, frozenset)):
-        parts = [_told(each) for each in constant]
-        return repr(sorted(parts) if isinstance(constant, frozenset) else parts)
+        items = [_constant(each) for each in constant]
+        return repr(sorted(items) if isinstance(constant, frozenset) else items)
     return repr(constant)
 
 
-def _names(code: CodeType) -> Iterator[str]:
+def names_of(code: CodeType) -> Iterator[str]:
     """Yield the names that a function and the functions inside it look up."""
     yield from code.co_names
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            yield from _names(each)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from names_of(constant)

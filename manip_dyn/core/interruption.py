@@ -1,128 +1,129 @@
-"""Ctrl-C and other signals during long work."""
+"""Ctrl-C and other signals during long work.
+
+An exception that a signal raises between two calls of llvmlite ends the process with a
+segmentation fault, and an interrupted import of numba cannot be repeated. `run_uninterrupted` runs
+such work in a thread of its own: Python runs signal handlers in the main thread only, which waits
+for the end of the current function and lets the exception pass. Signal handlers stay untouched.
+"""
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
-from typing import Any, ClassVar
-
-DELAYED_SIGNALS = [
-    getattr(signal, name)
-    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM")
-    if hasattr(signal, name)  # not a Unix
-]
-"""What programs and their timeouts handle by raising."""
-SIGACTION_SIZE = 512
-"""Bytes that have room for what the system notes of a signal, a `struct sigaction`."""
-
-Handler = Callable[[int, Any], object]
-
-
-class _Waiting:
-    """How deep in the compiler the main thread is, what came meanwhile, and who handles that.
-
-    Attributes:
-        depth: How many `uninterrupted` the main thread is in.
-        whole: How many of them are not heard in between, either.
-    """
-
-    depth = 0
-    whole = 0
-    signals: ClassVar[list[int]] = []
-    handlers: ClassVar[dict[int, Handler]] = {}
-
-
-@contextmanager
-def uninterrupted(whole: bool = False) -> Iterator[None]:
-    """Let handlers of signals wait until the end, or until the next `uninterrupted` within.
-
-    Args:
-        whole: Whether they wait until the end in any case.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    if _Waiting.depth == 0:
-        _replace_handlers()
-    answer()  # one function that is compiled while another is: none is in LLVM
-    _Waiting.depth += 1
-    _Waiting.whole += whole
-    try:
-        yield
-    finally:
-        _Waiting.depth -= 1
-        _Waiting.whole -= whole
-        if _Waiting.depth == 0:
-            _restore_handlers()
-            answer()
-
-
-def answer() -> None:
-    """Call the handlers of the signals that have come, in the main thread, outside of LLVM."""
-    if _Waiting.whole or threading.current_thread() is not threading.main_thread():
-        return
-    while _Waiting.signals:
-        number = _Waiting.signals.pop(0)
-        _Waiting.handlers[number](number, sys._getframe())
-
-
-def _note(number: int, _frame: object) -> None:
-    _Waiting.signals.append(number)
-
-
-def _replace_handlers() -> None:
-    _Waiting.handlers.clear()
-    for number in DELAYED_SIGNALS:
-        handler = signal.getsignal(number)
-        if callable(handler):
-            _Waiting.handlers[number] = handler
-            _set_in_python(number, _note)
-
-
-def _restore_handlers() -> None:
-    for number, handler in _Waiting.handlers.items():
-        if signal.getsignal(number) is _note:
-            _set_in_python(number, handler)
-
-
-def _set_in_python(number: int, handler: Handler) -> None:
-    """Set what Python calls, and leave what the system calls, which may be a library's."""
-    system = _of_the_system()
-    if system is None:
-        signal.signal(number, handler)
-        return
-    action = ctypes.create_string_buffer(SIGACTION_SIZE)
-    system(number, None, action)
-    signal.signal(number, handler)
-    system(number, action, None)
-
-
-@cache
-def _of_the_system() -> Any:
-    """Return C's `sigaction`; None where there is none."""
-    try:
-        return ctypes.CDLL(None).sigaction
-    except (AttributeError, TypeError, OSError):  # not a Unix
-        return None
-
+from typing import Any, TypeVar
 
 GRACE = 0.5
-"""Seconds that what runs has to end by itself, as Python does, and leave all in order."""
+"""Seconds that work has to end after Ctrl-C before the process ends."""
 KILLED_BY = 128
-"""Exit code of what a signal ended, less the signal's number, as a shell has it."""
+"""Exit code of a process that a signal ended, less the number of the signal."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 END = b"\0"
-"""What is no signal."""
+"""Byte in the pipe of signal numbers that ends `interruptible`; no signal has this number."""
+NESTED = ("numba.core.compiler", "importlib._bootstrap")
+"""Modules that hold a lock while their functions run: another thread would wait for it forever."""
+Value = TypeVar("Value")
+
+
+class _Work(threading.local):
+    """The work that the current thread does for the main thread; None: no such work."""
+
+    current: _Thread | None = None
+
+
+_work = _Work()
+
+
+class _Thread(threading.Thread):
+    """A thread that runs one function.
+
+    Attributes:
+        cancelled: Whether the main thread has been interrupted and ignores the result.
+    """
+
+    def __init__(self, function: Callable[[], Any]):
+        super().__init__(daemon=True)
+        self.function, self.cancelled = function, False
+        self.released = threading.Event()
+        self.finished = threading.Event()  # an interrupted `join` would mark the thread as ended
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        """Run the function and store what it returns or raises."""
+        _work.current = self
+        self.released.wait()
+        try:
+            stop_if_interrupted()
+            self.result = self.function()
+        except BaseException as error:
+            self.error = error
+        finally:
+            self.finished.set()
+
+
+def run_uninterrupted(
+    function: Callable[..., Value], *arguments: Any, inherited: bool = False
+) -> Value:
+    """Return the result of a function that no signal handler interrupts.
+
+    Work within such work is a point at which it can stop: after a signal whose handler raises, the
+    next call raises `KeyboardInterrupt` in the thread.
+
+    Args:
+        function: The function.
+        arguments: Its arguments.
+        inherited: Whether processes that it starts ignore Ctrl-C.
+    """
+    stop_if_interrupted()
+    if threading.current_thread() is not threading.main_thread() or _holds_lock():
+        return function(*arguments)
+
+    def run() -> Value:
+        if inherited:
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        return function(*arguments)
+
+    thread = _Thread(run)
+    try:
+        thread.start()
+        thread.released.set()
+        thread.finished.wait()
+    except BaseException:
+        thread.cancelled = True
+        if thread.released.is_set():
+            thread.finished.wait()
+        thread.released.set()
+        raise
+    if thread.error is not None:
+        try:
+            raise thread.error
+        finally:
+            thread.error = None  # its traceback refers to this frame
+    return thread.result
+
+
+def stop_if_interrupted() -> None:
+    """Raise `KeyboardInterrupt` in work whose result the main thread does not wait for."""
+    if _work.current is not None and _work.current.cancelled:
+        raise KeyboardInterrupt
+
+
+def _holds_lock() -> bool:
+    """Return whether the main thread is compiling or importing."""
+    frame: Any = sys._getframe()
+    while frame is not None:
+        if frame.f_globals.get("__name__") in NESTED:
+            return True
+        frame = frame.f_back
+    return False
 
 
 class Terminated(KeyboardInterrupt):
-    """What Ctrl-C raises, by another signal.
+    """`KeyboardInterrupt` by another signal than SIGINT.
 
     Attributes:
         number: The signal.
@@ -132,15 +133,15 @@ class Terminated(KeyboardInterrupt):
 
 
 def raise_terminated(number: int, _frame: object) -> None:
-    """Tidy up as after Ctrl-C: a handler of signals that would end the process at once."""
-    why = Terminated()
-    why.number = signal.Signals(number)
-    raise why
+    """Raise `Terminated`: a signal handler that lets `finally` clauses run."""
+    error = Terminated()
+    error.number = signal.Signals(number)
+    raise error
 
 
 @contextmanager
 def sigterm_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM be as Ctrl-C inside, for what has processes of its own."""
+    """Raise `Terminated` on SIGTERM in the block, for work that has processes of its own."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -148,57 +149,40 @@ def sigterm_as_interrupt() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)  # None: C's own, unknown
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)  # None: set in C, unknown
 
 
-def exit_code(why: KeyboardInterrupt) -> int:
+def exit_code(error: KeyboardInterrupt) -> int:
     """Return the exit code after Ctrl-C, 130, or another signal, 143 for SIGTERM."""
-    return KILLED_BY + (why.number if isinstance(why, Terminated) else signal.SIGINT)
+    return KILLED_BY + (error.number if isinstance(error, Terminated) else signal.SIGINT)
 
 
 def report_stopped(line: str) -> None:
-    """Say on standard error that the command was stopped."""
+    """Write a line about the interrupted command to standard error."""
     print(f"\n{line}", file=sys.stderr, flush=True)
 
 
 @contextmanager
-def signals_delayed() -> Iterator[None]:
-    """Hear signals only afterwards: where processes are started, which half made ones tell of.
-
-    Processes that begin inside do not hear Ctrl-C; who started them ends them.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    with uninterrupted():
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        try:
-            yield
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-
-
-@contextmanager
 def interruptible(line: str, leave: Callable[[], object] = lambda: None) -> Iterator[None]:
-    """Let Ctrl-C end the process though what is called inside does not return.
+    """End the process on Ctrl-C in the block, even within compiled code that does not return.
 
-    A thread reads which signals come, as Python's own C code writes them into a pipe: compiled
-    code runs without the interpreter's lock. Only for what writes no files by itself.
+    A thread reads signal numbers from the pipe that Python's C handler writes; compiled code runs
+    without the interpreter lock. Only for work that writes no files.
 
     Args:
-        line: What is said then.
+        line: The message on standard error.
         leave: Called before.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    over = threading.Event()
+    finished = threading.Event()
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
 
     def watch() -> None:
         while (number := os.read(reading, 1)) != END:
-            if number[0] in SIGNALS and not over.wait(GRACE):
+            if number[0] in SIGNALS and not finished.wait(GRACE):
                 leave()
                 report_stopped(line)
                 os._exit(KILLED_BY + number[0])
@@ -209,7 +193,7 @@ def interruptible(line: str, leave: Callable[[], object] = lambda: None) -> Iter
     try:
         yield
     finally:
-        over.set()
+        finished.set()
         signal.set_wakeup_fd(before)
         os.write(writing, END)
         thread.join()

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from manip_dyn.core.interruption import uninterrupted
+from manip_dyn.core.interruption import run_uninterrupted
 
 
 def lazy_package(
@@ -40,12 +40,15 @@ def lazy_package(
             return _deprecated(f"{package}.{name}", deprecated[name])
         if name not in sources and not find_spec(f"{package}.{name}"):
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
-        with uninterrupted(whole=True):  # numba cannot be imported again after half an import
-            if name in sources:
-                value = getattr(import_module(sources[name]), name)
-            else:
-                value = import_module(f"{package}.{name}")
-            setattr(module, name, value)
+        # numba cannot be imported again after half an import
+        return run_uninterrupted(load, name)
+
+    def load(name: str) -> Any:
+        if name in sources:
+            value = getattr(import_module(sources[name]), name)
+        else:
+            value = import_module(f"{package}.{name}")
+        setattr(module, name, value)
         return value
 
     return get, lambda: public, public

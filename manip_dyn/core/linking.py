@@ -1,439 +1,353 @@
-"""Templates and their arguments."""
+"""Templates: compiled programs with parameters, which LLVM links with their arguments.
+
+A time loop and a right-hand side would be compiled again for each right-hand side, although most
+of that work is the same: Python infers types and emits instructions. So such a program calls
+*template parameters*. Compiling it for the first time gives its template, LLVM's code before
+optimization, which is stored on disk. `instantiate` gives LLVM the template and the arguments as
+one module, and the machine code is the same as if all had been compiled together.
+
+Some parameters of a template may stay open: the result is a template again.
+"""
 
 from __future__ import annotations
 
-import copy
-import functools
 import hashlib
+import inspect
 import itertools
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
 
-import llvmlite.binding as llvm
+import numba
 import numpy as np
 from llvmlite import ir
-from numba.core import types, typing
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompileResult, Flags, compile_result
-from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
-from numba.core.targetconfig import ConfigStack
-from numba.extending import intrinsic
+from numba.core import cgutils, types
+from numba.extending import intrinsic, is_jitted
 
-from manip_dyn.core.compiled import PLAIN, Compiled, Function, Inlined, MachineCode
-from manip_dyn.core.compiler.compilers import PartCompiler, PartLibrary
-from manip_dyn.core.compiler.declaration import declaration
-from manip_dyn.core.compiler.python_calls import add_entry
-from manip_dyn.core.compiler.whole_library import WholeLibrary
-from manip_dyn.core.fingerprint import digest_of, qualified_name
+from manip_dyn.core import machine_code
+from manip_dyn.core.callables import CallableType, call_of, has_callable_type
+from manip_dyn.core.compiled import OPTIONS, PLAIN, Function, inlined
+from manip_dyn.core.fingerprint import digest_of, names_of, qualified_name
+from manip_dyn.core.private_numba import (
+    PARAMETER_PREFIX,
+    STOCK,
+    Bitcode,
+    Part,
+    function_type,
+)
 
 _INDEX = ir.IntType(64)
 _ROW = ir.ArrayType(ir.DoubleType(), 16)
-"""A row of a `table`: where it is read nobody knows how many columns there are."""
+"""A row of a `table_parameter`; code that reads it does not know the number of columns."""
+_unknown = itertools.count()
 
 
 class Call(NamedTuple):
-    """What is known of a call: the slot's `home`, and types; no arguments of numbers."""
+    """A call of a template parameter.
 
-    slot: str
+    Attributes:
+        parameter: The qualified name of the parameter.
+        arguments: The numba types of the arguments; None for a number or a table.
+        returns: The numba type of the result.
+    """
+
+    parameter: str
     arguments: tuple | None
     returns: Any
 
 
 calls: dict[str, Call] = {}
-"""All calls of slots by their names in LLVM's code."""
+"""The calls of template parameters by their symbols."""
 
 
-class Slot(Inlined):
-    """A stand-in whose calls are left open."""
+@has_callable_type
+class Parameter:
+    """A function that is an argument of a template.
 
-    def __init__(self, py_func: Callable[..., Any], returns: Any):
-        """Take what it does until it is filled, and the type of what it returns."""
-        super().__init__(py_func, always=False, counted=True)
-        self.default = Inlined(py_func, always=False, counted=True)
-        self._returns = returns
-        self._declared: dict[tuple, Any] = {}
-        self._compiler: Any
+    Attributes:
+        py_func: What it does in Python, and in an instance without an argument for it.
+        default: The same, compiled.
+    """
 
-    def get_call_template(self, args, kws):
-        """Tell a compiled caller the type of a call, without compiling."""
-        pysig, folded = self._compiler.fold_argument_types(args, kws)
-        arguments = tuple(types.unliteral(each) for each in folded)
-        if arguments not in self._declared:
-            self._declare(arguments)
-        signature = typing.signature(self._returns, *arguments)
-        name = self.py_func.__name__
-        template = typing.make_concrete_template(f"Slot({name})", name, [signature])
-        return template, pysig, arguments, {}
+    def __init__(self, function: Callable[..., Any], returns: Any):
+        """Take the function and the numba type of its result."""
+        self.py_func, self.default = function, inlined(function)
+        self.dependencies = function, str(returns)
+        self._name, self._returns = qualified_name(function), returns
+        self.callable_type = CallableType(self._name, function, self._declare)
 
-    def get_overload(self, sig):
-        """Return what stands for the function in compiled callers."""
-        return self._declared[tuple(sig)]
-
-    def _declare(self, arguments: tuple) -> None:
-        call = Call(qualified_name(self.py_func), arguments, self._returns)
+    def _declare(self, _typing: Any, arguments: tuple) -> None:
         kinds = hashlib.sha256(repr([str(each) for each in arguments]).encode())
-        symbol = f"slot/{call.slot}/{kinds.hexdigest()[:24]}"
-        calls[symbol] = call
-        entry = self._declared[arguments] = functools.partial(self, symbol)
-        self.targetctx.insert_user_function(entry, declaration(symbol, arguments, self._returns))
+        symbol = f"{PARAMETER_PREFIX}{self._name}/{kinds.hexdigest()[:24]}"
+        calls[symbol] = Call(self._name, arguments, self._returns)
+        emit = call_of(symbol, self._returns, arguments)
+        self.callable_type.define(arguments, self._returns, emit)
 
 
 def function_parameter(returns: Any = types.none) -> Callable[[Function], Function]:
-    """Leave open what a function does in compiled callers, until they are `linked`.
+    """Declare a function as a template parameter.
 
     Args:
-        returns: The type of what it returns.
+        returns: The numba type of its result.
     """
 
     def decorated(function: Any) -> Any:
-        return function if PLAIN else Slot(function, returns)
+        return inlined(function) if STOCK else Parameter(function, returns)
 
     return decorated
 
 
 def number_parameter(kind: Any = types.int64) -> Callable[[Function], Function]:
-    """Leave open a number that a function without arguments returns, until it is `linked`.
+    """Declare a number, returned by a function without arguments, as a template parameter.
 
     Args:
-        kind: Its type.
+        kind: Its numba type.
     """
 
     def decorated(function: Any) -> Any:
-        if PLAIN:
-            return function
-        slot = qualified_name(function)
-        calls[slot] = Call(slot, None, kind)
+        if STOCK:
+            return inlined(function)
+        name = f"{PARAMETER_PREFIX}{qualified_name(function)}"
+        calls[name] = Call(qualified_name(function), None, kind)
 
         def read(_context):
             def generate(context, builder, _signature, _values):
-                place = builder.module.globals.get(slot)
-                if place is None:
-                    place = _constant(builder.module, slot, context.get_value_type(kind))
-                return builder.load(place)
+                return builder.load(_constant(builder.module, name, context.get_value_type(kind)))
 
-            return typing.signature(kind), generate
+            return kind(), generate
 
-        made: Any = intrinsic(read)
-        made.py_func = function
-        return made
+        parameter: Any = intrinsic(read)
+        parameter.py_func = function
+        return parameter
 
     return decorated
 
 
 def table_parameter(function: Any) -> Any:
-    """Leave open a table whose elements a function of row and column returns, until `linked`."""
-    if PLAIN:
-        return function
-    slot = qualified_name(function)
-    calls[slot] = Call(slot, None, types.float64)
+    """Declare a table, read by a function of row and column, as a template parameter."""
+    if STOCK:
+        return inlined(function)
+    name = f"{PARAMETER_PREFIX}{qualified_name(function)}"
+    calls[name] = Call(qualified_name(function), None, types.float64)
 
     def read(_context, row, column):
         def generate(context, builder, signature, values):
-            place = builder.module.globals.get(slot)
-            if place is None:
-                place = _constant(builder.module, slot, ir.ArrayType(_ROW, 0))
+            table = _constant(builder.module, name, ir.ArrayType(_ROW, 0))
             row, column = (
                 context.cast(builder, value, kind, types.intp)
                 for value, kind in zip(values, signature.args, strict=True)
             )
-            return builder.load(builder.gep(place, [ir.Constant(_INDEX, 0), row, column]))
+            return builder.load(builder.gep(table, [ir.Constant(_INDEX, 0), row, column]))
 
         return types.float64(row, column), generate
 
-    made: Any = intrinsic(read)
-    made.py_func = function
-    return made
+    parameter: Any = intrinsic(read)
+    parameter.py_func = function
+    return parameter
 
 
 def _constant(module: Any, name: str, kind: Any) -> Any:
-    """Declare a constant that is defined elsewhere."""
-    made = ir.GlobalVariable(module, kind, name)
-    made.global_constant = True
-    return made
+    """Return a constant of a module, declared if necessary."""
+    if name not in module.globals:
+        module.globals[name] = constant = ir.GlobalVariable(module, kind, name)
+        constant.global_constant = True
+    return module.globals[name]
 
 
-def open_calls(module: Any) -> dict[str, Call]:
-    """Return the calls of slots in LLVM's code that nothing has filled, by their names."""
-    known = itertools.chain(module.functions, module.global_variables)
-    return {each.name: calls[each.name] for each in known if _is_open(each)}
+_instances: dict[tuple[Any, str], Any] = {}
 
 
-def _is_open(value: Any) -> bool:
-    return value.is_declaration and value.name in calls
-
-
-def fill(library: Any, values: Mapping[str, Any], caller: Any) -> None:
-    """Define what calls do, as a part of their callers in a library.
+def instantiate(program: Any, arguments: Mapping[Any, Any]) -> Any:
+    """Return a compiled program with arguments for template parameters.
 
     Args:
-        library: Where the callers are.
-        values: For names of calls, see `calls`, a compiled function each, or the number that is
-            returned, or the table (r, c).
-        caller: The compiled function that the callers belong to.
+        program: A `compiled` function that calls template parameters, or functions that do.
+        arguments: For parameters a compiled function, a number or a table (r, c) each; a parameter
+            stands for its default.
     """
-    module = library.create_ir_module("slots")
-    with caller.targetctx.push_code_library(library):  # which takes in what is called
-        for symbol, value in values.items():
-            define = _define_number if calls[symbol].arguments is None else _define_function
-            define(module, symbol, value, caller)
-    library.add_ir_module(module)
-    final = library._final_module
-    for each in dict.fromkeys(library._linking_libraries):
-        final.link_in(each._get_module_for_linking(), preserve=True)
-        getattr(library, "_reload_init", set()).update(getattr(each, "_reload_init", ()))
-    library._linking_libraries.clear()
-    for symbol in values:
-        is_number = calls[symbol].arguments is None
-        find = final.get_global_variable if is_number else final.get_function
-        find(symbol).linkage = "internal"
+    if STOCK:
+        return _Rebinding(arguments).of(program)
+    values = tuple(
+        (qualified_name(key.py_func), getattr(value, "default", value))
+        for key, value in arguments.items()
+    )
+    mark = digest_of(values)[:24] or f"in_memory_{next(_unknown)}"
+    if (program, mark) not in _instances:
+        instance = Instance(program, values)
+        function = _forwarding(program.py_func, instance, f"_{mark}")
+        _instances[program, mark] = program.like(function)
+    return _instances[program, mark]
 
 
-def _define_number(module: Any, symbol: str, value: Any, caller: Any) -> None:
+def _forwarding(function: Any, callee: Any, mark: str, result: str = "return {}") -> Any:
+    """Return a function with the parameters of another one that calls `callee`."""
+    names = ", ".join(inspect.signature(function).parameters)
+    body = result.format(f"callee({names})" if callable(callee) else "callee")
+    source = f"def {function.__name__}({names}):\n    {body}\n"
+    namespace = {"callee": callee, "__name__": function.__globals__["__name__"]}
+    exec(compile(source, function.__code__.co_filename, "exec"), namespace)
+    forwarding: Any = namespace[function.__name__]
+    forwarding.__qualname__ = function.__qualname__ + mark
+    return forwarding
+
+
+_templates: dict[Any, Part] = {}
+
+
+def _template(program: Any, arguments: tuple) -> tuple[bytes, str, Any, dict[str, Call]]:
+    """Return the code of a program for argument types, its symbol, its result and its calls."""
+    if program not in _templates:
+        _templates[program] = program.as_part()
+    part = _templates[program]
+    stored = machine_code.load(part, arguments, ".template")
+    if stored is None:
+        code, symbol, returns = Bitcode.of(part, arguments)
+        module = part.module_of(arguments)
+        stored = code, symbol, returns, _open_calls(module)
+        machine_code.save(part, arguments, stored, module, ".template")
+    calls.update(stored[3])
+    return stored
+
+
+def _open_calls(module: Any) -> dict[str, Call]:
+    """Return the calls of template parameters that an LLVM module declares."""
+    values = itertools.chain(module.functions, module.global_variables)
+    return {
+        each.name: calls[each.name]
+        for each in values
+        if each.is_declaration and each.name in calls
+    }
+
+
+@has_callable_type
+class Instance:
+    """A template with arguments, which a compiled function calls.
+
+    Attributes:
+        dependencies: The program, and pairs of qualified names of parameters and arguments.
+    """
+
+    def __init__(self, program: Any, values: tuple[tuple[str, Any], ...]):
+        """Take a program, and arguments by the qualified names of parameters."""
+        self.dependencies = program, values
+        self._program, self._values = program, dict(values)
+        name = qualified_name(program.py_func)
+        self.callable_type = CallableType(name, program.py_func, self._declare)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Raise: only compiled code calls it."""
+        raise TypeError("a template can only be called by compiled code")
+
+    def _declare(self, typing: Any, arguments: tuple) -> None:
+        """Define the call for argument types."""
+        code, symbol, returns, opened = _template(self._program, arguments)
+        libraries = [Bitcode.library(code, symbol)]
+        numbers: dict[str, Any] = {}
+        functions: dict[str, str] = {}
+        while known := {s for s in opened if opened[s].parameter in self._values} - {
+            *numbers,
+            *functions,
+        }:
+            for each in known:
+                call = opened[each]
+                value = self._values[call.parameter]
+                if call.arguments is None:
+                    numbers[each] = value
+                    continue
+                functions[each], linked = _resolved(value, call, typing)
+                libraries += linked
+                for library in linked:
+                    opened |= _open_calls(library.module)
+        emit_call = call_of(symbol, returns, arguments, libraries)
+
+        def emit(context, builder, signature, values):
+            for name, value in numbers.items():
+                _define_number(context, builder.module, name, value)
+            for name, target in functions.items():
+                _define_function(context, builder.module, name, target)
+            return emit_call(context, builder, signature, values)
+
+        emit.libs = emit_call.libs  # type: ignore[attr-defined]
+        self.callable_type.define(arguments, returns, emit)
+
+
+def _resolved(value: Any, call: Call, typing: Any) -> tuple[str, list[Any]]:
+    """Return the symbol of a function that a call can use, and the libraries to link."""
+    if hasattr(value, "symbol_for"):
+        kind = value.callable_type
+        signature = kind.get_call_type(typing, call.arguments, {})
+        if tuple(signature.args) == call.arguments and signature.return_type == call.returns:
+            return value.symbol_for(call.arguments)
+    result = "{}" if call.returns is types.none else "return returns({})"
+    names = ", ".join(f"x{i}" for i in range(len(call.arguments or ())))
+    namespace: dict[str, Any] = {"__name__": __name__}
+    exec(f"def argument({names}): pass", namespace)
+    forwarding = _forwarding(namespace["argument"], value, "", result)
+    forwarding.__globals__["returns"] = call.returns
+    part: Any = inlined(forwarding)
+    part.callable_type.get_call_type(typing, call.arguments, {})
+    return part.symbol_for(call.arguments)
+
+
+def _define_number(context: Any, module: Any, symbol: str, value: Any) -> None:
+    """Define a number or a table in a module."""
     if isinstance(value, np.ndarray):
         rows = np.zeros((len(value), _ROW.count))
         rows[:, : value.shape[1]] = value
         constant = ir.Constant(ir.ArrayType(_ROW, len(rows)), rows.tolist())
     else:
-        constant = caller.targetctx.get_constant(calls[symbol].returns, value)
-    made = _constant(module, symbol, constant.type)
-    made.initializer = constant
-    made.linkage = "linkonce_odr"
+        constant = context.get_constant(calls[symbol].returns, value)
+    variable = _constant(module, symbol, constant.type)
+    variable.initializer = constant
+    variable.linkage = "weak_odr"
 
 
-def _define_function(module: Any, symbol: str, value: Any, caller: Any) -> None:
-    call, convention = calls[symbol], caller.targetctx.call_conv
-    arguments: Any = call.arguments
-    function = ir.Function(module, convention.get_function_type(call.returns, arguments), symbol)
-    function.linkage = "linkonce_odr"
+def _define_function(context: Any, module: Any, symbol: str, target: str) -> None:
+    """Define a function in a module that calls another one with the same arguments."""
+    call = calls[symbol]
+    kind = function_type(context, call.returns, call.arguments)
+    function = ir.Function(module, kind, symbol)
+    function.linkage = "weak_odr"
     function.attributes.add("alwaysinline")
-    convention.decorate_function(function, [f"x{i}" for i in range(len(arguments))], arguments)
     builder = ir.IRBuilder(function.append_basic_block())
-    convention.return_value(builder, _emitted(builder, function, call, value, caller))
+    builder.ret(builder.call(cgutils.get_or_insert_function(module, kind, target), function.args))
 
 
-def _emitted(builder: Any, function: Any, call: Call, value: Any, caller: Any) -> Any:
-    """Emit a function's call; return its result."""
-    context, arguments = caller.targetctx, call.arguments
-    if isinstance(value, (int, float)):
-        return context.get_constant(call.returns, value)
-    kind: Any = caller.typingctx.resolve_value_type(value)
-    flags = Flags()
-    caller.targetdescr.options.parse_as_flags(flags, caller.targetoptions)
-    with ConfigStack().enter(flags):  # what a function of a user leaves open, its caller says
-        called = kind.get_call_type(caller.typingctx, arguments, {})
-    packer = context.get_arg_packer(arguments)
-    given = packer.from_arguments(builder, context.call_conv.get_arguments(function))
-    result = context.get_function(kind, called)(builder, given)
-    if call.returns is not types.none:
-        return context.cast(builder, result, called.return_type, call.returns)
-    if context.enable_nrt:
-        context.nrt.decref(builder, called.return_type, result)
-    return context.get_dummy_value()
+def constant_function(value: Any) -> Any:
+    """Return a compiled function that returns a number or the entries of a table."""
+    if callable(value):
+        return value
+    if isinstance(value, np.ndarray):
+        return inlined(lambda row, column: value[row, column])
+    return inlined(lambda: value)
 
 
-class Template(NamedTuple):
-    """LLVM's code of a program for some types of arguments, not optimized.
+class _Rebinding:
+    """Copies of functions in which arguments replace template parameters: without linking."""
 
-    Attributes:
-        module: The code.
-        description: What numba knows of the function.
-        environment: Python's objects that it refers to.
-        environments: Those of all its parts.
-        signature: Its type.
-        calls: The calls of open slots by their names.
-    """
+    def __init__(self, arguments: Mapping[Any, Any]):
+        """Take arguments by parameter."""
+        self._copies = {id(key): constant_function(value) for key, value in arguments.items()}
+        self._kept = arguments
 
-    module: Any
-    description: Any
-    environment: Any
-    environments: tuple
-    signature: Any
-    calls: dict[str, Call]
-
-    @classmethod
-    def of(cls, made: Any) -> Template:
-        """Return the template in what the compiler made."""
-        made.library._ensure_finalized()
-        module = made.library._final_module
-        made.fndesc.typemap = made.fndesc.calltypes = None
-        return cls(
-            module,
-            made.fndesc,
-            made.environment,
-            tuple(made._find_referenced_environments()),
-            made.signature,
-            open_calls(module),
-        )
-
-    def renamed(self, ending: str) -> Template:
-        """Return a copy in which all functions have names of their own."""
-        module, description = self.module.clone(), copy.copy(self.description)
-        rename(module, ending)
-        description.mangled_name += ending
-        return self._replace(module=module, description=description)
-
-
-def rename(module: Any, ending: str) -> None:
-    """Give all functions names of their own: machine code takes the first one of each name."""
-    for each in module.functions:
-        if not each.is_declaration and not each.name.endswith(ending):
-            each.name += ending
-
-
-class Templates(MachineCode):
-    """The templates of one program; the files in which they are kept."""
-
-    ENDING = f".{hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:8]}.template"
-
-    def __init__(self, program: Compiled, make: Callable[[tuple, Any], CompileResult]):
-        """Take the program, and what compiles it for types of arguments as a part of others."""
-        super().__init__(program)
-        self.program, self._make = program, make
-        self._made: dict[tuple, Template] = {}
-
-    def of(self, arguments: tuple) -> Template:
-        """Return the template for arguments of these types."""
-        if arguments not in self._made:
-            found: Any = self.load_overload(arguments, self.program.targetctx)
-            if found is None:
-                made = self._make(arguments, None)
-                found = Template.of(made)
-                self.save_overload(arguments, made)
-            self._made[arguments] = found
-        return self._made[arguments]
-
-    def rebuild(self, _context: Any, reduced: tuple) -> Any:
-        """Return what was kept in this form."""
-        template = Template(*reduced)
-        calls.update(template.calls)
-        return template._replace(module=llvm.parse_bitcode(template.module))
-
-    def reduce(self, data: Any) -> tuple:
-        """Return the form in which a template is kept."""
-        template = Template.of(data)
-        return tuple(template._replace(module=template.module.as_bitcode()))
-
-
-_unknown = itertools.count()
-_made: dict[tuple[Any, str], Linked] = {}
-_templates: dict[Any, Templates] = {}
-
-
-def instantiate(program: Any, fills: Mapping[Any, Any]) -> Any:
-    """Return a compiled program with other functions in the places of slots.
-
-    Args:
-        program: A `compiled` function that calls slots, itself or in its parts.
-        fills: For slots a compiled function or an intrinsic each, or the number that they return,
-            or the table; a slot for what it does by itself.
-    """
-    filled = tuple(
-        (qualified_name(slot.py_func), value.default if isinstance(value, Slot) else value)
-        for slot, value in fills.items()
-    )
-    mark = digest_of(filled)[:24] or f"in_memory_{next(_unknown)}"
-    if (program, mark) not in _made:
-        _made[program, mark] = Linked(program, filled, mark)
-    return _made[program, mark]
-
-
-class Linked(Compiled):
-    """A program whose slots are filled.
-
-    Attributes:
-        fills: What they are filled with, by the slots' `home`.
-    """
-
-    def __init__(self, program: Compiled, fills: tuple[tuple[str, Any], ...], mark: str):
-        """Take the program, and what tells it apart from the same one with other functions."""
-        super().__init__(_copy(program.py_func, mark), targetoptions=program.targetoptions)
-        self.fills = fills
-        self._compiler = _Linker(self, _templates_of(program))
-
-
-def _copy(function: Any, mark: str) -> FunctionType:
-    """Return a function with a `home` of its own."""
-    made = FunctionType(function.__code__, function.__globals__, function.__name__)
-    made.__module__, made.__qualname__ = f"{function.__module__}_{mark}", function.__qualname__
-    return made
-
-
-def _templates_of(program: Any) -> Templates:
-    """Return the templates of a program, which may itself be linked."""
-    if program not in _templates:
-        part = isinstance(program, Linked)
-        make = program._compiler.part if part else _FunctionCompiler(*_settings(program)).compile
-        _templates[program] = Templates(program, make)
-    return _templates[program]
-
-
-def _settings(program: Any) -> tuple:
-    """Return what numba's compiler is given to compile a program as a part of others."""
-    options = program.targetoptions | {"no_cpython_wrapper": True}  # Python calls what is linked
-    return program.py_func, program.targetdescr, options, {}, PartCompiler
-
-
-class _Linker(_FunctionCompiler):
-    """What stands in for numba's compiler of a function that is linked."""
-
-    def __init__(self, function: Linked, templates: Templates):
-        """Take the function, and the templates of its program."""
-        super().__init__(*_settings(function))
-        self._function, self._templates = function, templates
-        # Tells names apart: what is filled in differs by what its own slots are filled with.
-        self._ending = (
-            f".{hashlib.sha256(qualified_name(function.py_func).encode()).hexdigest()[:24]}"
-        )
-
-    def _compile_core(self, args: tuple, _return_type: Any) -> CompileResult:
-        """Return machine code for arguments of these types."""
-        return self._linked(args, WholeLibrary)
-
-    def part(self, arguments: tuple, _return_type: Any = None) -> CompileResult:
-        """Return code for arguments of these types, not optimized."""
-        return self._linked(arguments, PartLibrary)
-
-    def _linked(self, arguments: tuple, kind: type[JITCodeLibrary]) -> CompileResult:
-        context: Any = self._function.targetctx
-        self._function.typingctx.refresh()  # what numba does before it compiles
-        context.refresh()
-        template = self._templates.of(tuple(arguments)).renamed(self._ending)
-        description, fills = template.description, dict(self._function.fills)
-        library = kind(context.codegen(), description.mangled_name)
-        library.enable_object_caching()
-        library._final_module.link_in(template.module)
-        left = open_calls(library._final_module)
-        while known := {name: each for name, each in left.items() if each.slot in fills}:
-            values = {name: fills[each.slot] for name, each in known.items()}
-            fill(library, values, self._function)
-            left = open_calls(library._final_module)  # those of what was filled in, too
-        rename(library._final_module, self._ending)
-        for call in left.values() if kind is WholeLibrary else ():
-            name = qualified_name(self._templates.program.py_func)
-            raise ValueError(f"nothing fills the slot {call.slot} of {name}")
-        if kind is WholeLibrary and not self._function.targetoptions["no_cpython_wrapper"]:
-            add_entry(context, library, description, template.environment)
-        library.finalize()
-        entry = None
-        if kind is WholeLibrary:
-            entry = context.get_executable(library, description, template.environment)
-            context.insert_user_function(entry, description, [library])
-        made = compile_result(
-            typing_context=self._function.typingctx,
-            target_context=context,
-            entry_point=entry,
-            type_annotation="",
-            signature=template.signature,
-            objectmode=False,
-            lifted=(),
-            fndesc=description,
-            library=library,
-            environment=template.environment,
-            reload_init=list(getattr(library, "_reload_init", ())),  # not in older ones
-            referenced_envs=template.environments,
-        )
-        for each in made._find_referenced_environments() if entry else ():
-            library.codegen.set_env(each.env_name, each)
-        return made
+    def of(self, value: Any) -> Any:
+        """Return a function, or a copy whose global names refer to other objects."""
+        function = getattr(value, "py_func", value)
+        if id(value) in self._copies or not isinstance(function, FunctionType):
+            return self._copies.get(id(value), value)
+        if not (PLAIN or is_jitted(value)):
+            return value
+        self._copies[id(value)] = value
+        known = function.__globals__
+        names = {name for name in names_of(function.__code__) if name in known}
+        changed = {name: self.of(known[name]) for name in names}
+        if any(changed[name] is not known[name] for name in names):
+            copy = FunctionType(
+                function.__code__,
+                known | changed,
+                function.__name__,
+                function.__defaults__,
+                function.__closure__,
+            )
+            self._copies[id(value)] = copy if PLAIN else numba.njit(**OPTIONS)(copy)
+        return self._copies[id(value)]

@@ -25,13 +25,12 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba.core.dispatcher import Dispatcher
 from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.compiled import PLAIN, is_cacheable, is_compiled
+from manip_dyn.core.compiled import STOCK, is_cacheable, is_compiled
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.linking import instantiate
+from manip_dyn.core.linking import constant_function, instantiate
 from manip_dyn.core.specialized import specialized
 from manip_dyn.integration import time_loop, whole_run
 from manip_dyn.integration.event_search import SIGNAL_ROWS
@@ -63,7 +62,7 @@ def assembled(
         options: Options of the loop.
         functions: Compiled functions ``rhs``, ``signal``, ``act`` and ``jacobian``, or None.
     """
-    return (_plain if PLAIN else _linked)(method, options, functions)
+    return (_plain if STOCK else _linked)(method, options, functions)
 
 
 def _linked(
@@ -88,7 +87,7 @@ def _plain(
     bound = {name: functions[name] for name in ("signal", "act") if functions[name]}
     bound |= {name: getattr(step.module, name) for name in STEP}
     numbers = _numbers(options, step).items()
-    bound |= {name: lambda value=value: value for name, value in numbers}
+    bound |= {name: constant_function(value) for name, value in numbers}
     bound["EVENTS"] = options.events > 0
     advance = specialized(time_loop, **bound).advance
     return advance, specialized(whole_run, advance=advance).run, step
@@ -227,13 +226,13 @@ class Engine:
 
 @lru_cache(maxsize=256)
 def compile_engine(
-    rhs: Dispatcher,
+    rhs: Any,
     method: Method,
     options: Options,
-    signal: Dispatcher | None = None,
-    act: Dispatcher | None = None,
+    signal: Any = None,
+    act: Any = None,
     scratch: int = 0,
-    jacobian: Dispatcher | None = None,
+    jacobian: Any = None,
 ) -> Engine:
     """Return the engine of a right-hand side, which is compiled at its first call.
 
@@ -253,9 +252,6 @@ def compile_engine(
     for name, function in functions.items():
         if function is not None and not is_compiled(function):
             raise ManipDynError(f"{name} must be compiled by numba, got {function!r}.")
-        if isinstance(function, Dispatcher):
-            # The caller does not count references; numba would apply this to the function, too.
-            function.targetoptions.setdefault("_nrt", True)
     advance, run, step = assembled(method, options, functions)
     return Engine(
         method,

@@ -8,7 +8,6 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core.dispatcher import Dispatcher
 
 from manip_dyn.core.checks import Matrix, Vector, finite_vector, not_negative, positive
 from manip_dyn.core.errors import ManipDynError, closest
@@ -53,7 +52,7 @@ class Problem:
 
     method: Method
     options: Options
-    functions: dict[str, Dispatcher | None]
+    functions: dict[str, Any]
     user_functions: dict[str, Any]
     scratch: int
     t: float
@@ -250,7 +249,7 @@ def _jacobian(method: Method, jacobian: Any, size: int) -> Jacobian:
 
 def _series(
     method: Method, rhs: Any, order: Any, adaptive: bool, tolerances: dict[str, Vector]
-) -> tuple[tuple[int, int], int, Dispatcher | None]:
+) -> tuple[tuple[int, int], int, Any]:
     """Return the orders, the columns of scratch and the function of a Taylor series."""
     if hasattr(rhs, "of_state"):  # kernels.series
         rhs = Series(rhs.of_state, rhs.width)

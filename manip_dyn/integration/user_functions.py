@@ -15,7 +15,6 @@ from typing import Any
 import numba
 import numpy as np
 from numba.core import errors
-from numba.core.dispatcher import Dispatcher
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled, is_compiled
@@ -37,7 +36,7 @@ def jitted(function: Any) -> Any:
     return function if is_compiled(function) else compiled(merge=True, keep=False)(function)
 
 
-def right_hand_side(function: Any, t: float, y: Vector) -> Dispatcher:
+def right_hand_side(function: Any, t: float, y: Vector) -> Any:
     """Return the compiled ``rhs(t, y, p, out)`` of a function of the user.
 
     Args:
@@ -95,7 +94,7 @@ def _described(p: Any) -> str:
 
 
 @lru_cache(maxsize=256)
-def checked_function(name: str, function: Any, signature: str, arguments: int) -> Dispatcher:
+def checked_function(name: str, function: Any, signature: str, arguments: int) -> Any:
     """Return `function` as a numba function; it is compiled when its caller is."""
     if _number_of_arguments(name, function) != arguments:
         raise ManipDynError(f"{name} must be a function {signature}, got {_named(function)}.")
@@ -195,7 +194,7 @@ def _error_of(function: Any, arguments: tuple[Any, ...]) -> Exception | None:
 
 
 @lru_cache(maxsize=256)
-def _writing(function: Any, size: int) -> tuple[Dispatcher, Dispatcher]:
+def _writing(function: Any, size: int) -> tuple[Any, Any]:
     """Return ``f(t, y)``, compiled, and its in-place form for states of `size`."""
     inner = checked_function("rhs", function, "f(t, y)", 2)
 

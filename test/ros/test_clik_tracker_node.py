@@ -1,4 +1,4 @@
-"""Topics and services of the tracker, measured by a subscriber."""
+"""The tracker's topics and services, measured by a subscriber."""
 
 import numpy as np
 import pytest
@@ -34,31 +34,31 @@ def position(pose):
 
 @pytest.fixture
 def tracker(ros):
-    """A running tracker with lists of its published messages."""
+    """A running tracker and lists of what it publishes."""
     ros.states = ros.listen(JointState, "joint_states")
     ros.desired = ros.listen(PoseStamped, "clik_tracker/desired_pose")
     ros.errors = ros.listen(TwistStamped, "clik_tracker/error")
     ros.start(ClikTrackerNode, **CIRCLE)
-    ros.until(lambda: ros.states and ros.desired, "the tracker publishes nothing")
+    ros.until(lambda: ros.states and ros.desired, "the tracker says nothing")
     return ros
 
 
-def messages_of_one_stamp(ros, *topics, count=100):
-    """Wait for messages with equal stamps on all topics; return them as tuples by stamp."""
-    groups = []
+def heard_together(ros, *topics, count=100):
+    """Wait for messages of one stamp on all topics; return tuples of them, by their stamps."""
+    found = []
 
     def enough():
         by_stamp = [{stamp(m): m for m in messages} for messages in topics]
         common = set.intersection(*map(set, by_stamp))
-        groups[:] = [tuple(messages[t] for messages in by_stamp) for t in sorted(common)]
-        return len(groups) >= count
+        found[:] = [tuple(each[t] for each in by_stamp) for t in sorted(common)]
+        return len(found) >= count
 
     ros.until(lambda: len(topics[0]) % 20 == 0 and enough(), "too few messages of one stamp")
-    return groups
+    return found
 
 
 def test_tool_is_on_the_circle_by_the_joints_own_kinematics(tracker):
-    pairs = messages_of_one_stamp(tracker, tracker.states, tracker.desired)
+    pairs = heard_together(tracker, tracker.states, tracker.desired)
     desired = {stamp(m): position(m.pose) for m in tracker.desired}
     kernels = md.customize(md.load_robot("pa10"))
     errors = [
@@ -67,16 +67,14 @@ def test_tool_is_on_the_circle_by_the_joints_own_kinematics(tracker):
     ]
     assert max(errors) < 1e-6
     center = np.array(CIRCLE["circle.center"])
-    radii = [np.linalg.norm(point - center) for point in desired.values()]
+    radii = [np.linalg.norm(place - center) for place in desired.values()]
     assert radii == pytest.approx([0.5] * len(radii), abs=1e-12)
 
 
 def test_published_error_is_the_error(tracker):
     kernels = md.customize(md.load_robot("pa10"))
-    groups = messages_of_one_stamp(
-        tracker, tracker.errors, tracker.desired, tracker.states, count=20
-    )
-    for message, desired, state in groups:
+    found = heard_together(tracker, tracker.errors, tracker.desired, tracker.states, count=20)
+    for message, desired, state in found:
         actual = kernels.forward_kinematics(state.position)[:3, 3]
         linear = message.twist.linear
         published = np.array([linear.x, linear.y, linear.z])
@@ -87,9 +85,9 @@ def test_paths_are_published_in_the_base_frame(tracker):
     desired = tracker.listen(Path, "clik_tracker/desired_path", LATCHED)
     actual = tracker.listen(Path, "clik_tracker/actual_path")
     tracker.until(lambda: desired and len(actual) > 3, "no paths")
-    points = np.array([position(p.pose) for p in desired[0].poses])
+    places = np.array([position(p.pose) for p in desired[0].poses])
     assert desired[0].header.frame_id == "base_link"
-    assert np.linalg.norm(points[-1] - points[0]) < 0.02
+    assert np.linalg.norm(places[-1] - places[0]) < 0.02
     assert len(actual[-1].poses) > len(actual[0].poses)
 
 
@@ -99,12 +97,12 @@ def test_pause_and_reset(tracker):
     count = len(tracker.states)
     assert tracker.call(Trigger, "clik_tracker/reset").success
     assert tracker.call(SetBool, "clik_tracker/pause", SetBool.Request(data=False)).success
-    tracker.until(lambda: len(tracker.states) > count, "the tracker stopped")
+    tracker.until(lambda: len(tracker.states) > count, "it does not go on")
     assert list(tracker.states[count].position) == list(tracker.states[0].position)
 
 
-def test_a_clock_that_jumps_back_restarts_the_path(ros):
-    """A reset of the simulator sets /clock back."""
+def test_a_clock_that_goes_back_begins_the_path_anew(ros):
+    """The simulator was reset: /clock tells."""
     states = ros.listen(JointState, "joint_states")
     ros.start(ClikTrackerNode, use_sim_time=True, step=0.02, **CIRCLE | {"real_time_factor": 1.0})
     clock, now = ros.publisher(Clock, "/clock"), [5_000_000_000]
@@ -116,15 +114,15 @@ def test_a_clock_that_jumps_back_restarts_the_path(ros):
 
     ros.insist(tick, lambda: len(states) > 5, "no joint states")
     begun, now[0] = list(states[0].position), 0
-    # The clock runs until the node has detected the jump.
+    # It goes on until the node has seen it go back, however long that takes.
     back = lambda: ros.warned("time went back on /clock", "the path begins anew")  # noqa: E731
-    ros.insist(tick, back, "the jump is not detected")
-    restarted = lambda: begun in [list(state.position) for state in states[6:]]  # noqa: E731
-    ros.insist(tick, restarted, "the path does not restart")
+    ros.insist(tick, back, "it goes unnoticed")
+    anew = lambda: begun in [list(each.position) for each in states[6:]]  # noqa: E731
+    ros.insist(tick, anew, "the path does not begin anew")
 
 
 def test_another_publisher_of_joint_states_is_named(ros):
-    """Regression: no warning if a simulator in the same namespace publishes joint_states."""
+    """A simulator in the same namespace: both publish joint_states. It went unsaid."""
     ros.diagnostics = ros.listen(DiagnosticArray, "/diagnostics")
     ros.start(ClikTrackerNode, **CIRCLE)
     ros.probe.create_publisher(JointState, "joint_states", 1)
@@ -175,7 +173,7 @@ DOWN = [3.141592653589793, 0.0, 3.141592653589793]
         },
         {"path": "csv"},
     ],
-    ids=lambda parameters: parameters["path"],
+    ids=lambda each: each["path"],
 )
 def test_every_kind_of_path_is_followed(ros, tmp_path, parameters):
     file = tmp_path / "path.csv"
@@ -183,16 +181,16 @@ def test_every_kind_of_path_is_followed(ros, tmp_path, parameters):
     desired = ros.listen(Path, "clik_tracker/desired_path", LATCHED)
     errors = ros.listen(TwistStamped, "clik_tracker/error")
     common = {"initial_position": [0.0, 0.6, 0.0, 1.2, 0.0, 0.8, 0.0], "step": 0.02}
-    file_parameters = {"csv.file": file} if parameters["path"] == "csv" else {}
-    ros.start(ClikTrackerNode, real_time_factor=10.0, **(common | parameters | file_parameters))
+    given = {"csv.file": file} if parameters["path"] == "csv" else {}
+    ros.start(ClikTrackerNode, real_time_factor=10.0, **(common | parameters | given))
     ros.until(lambda: len(errors) > 200 and desired, "the path is not followed")
     linear = np.array([[e.twist.linear.x, e.twist.linear.y, e.twist.linear.z] for e in errors])
     assert np.linalg.norm(linear, axis=1).max() < 1e-6
-    points = np.array([position(p.pose) for p in desired[0].poses])
-    assert np.abs(np.diff(points, axis=0)).max() > 0.0
+    places = np.array([position(p.pose) for p in desired[0].poses])
+    assert np.abs(np.diff(places, axis=0)).max() > 0.0
 
 
-def test_a_path_out_of_reach_is_reported_with_position_and_distance(ros):
+def test_a_path_out_of_reach_is_told_with_where_and_how_much(ros):
     line = {
         "path": "line",
         "line.start": [0.6, 0.0, 0.4],

@@ -160,13 +160,12 @@ def test_errors_of_interrupted_constructors_are_reported_only_while_running(
 
 OWN = """
 import rclpy
-from manip_dyn.core.interruption import uninterrupted
+from manip_dyn.core.interruption import run_uninterrupted
 
 rclpy.init()
 node = rclpy.create_node("own")
 try:
-    with uninterrupted():  # as during every compilation
-        pass
+    run_uninterrupted(int)  # as during every compilation
     print("begun", flush=True)
     rclpy.spin(node)
 except KeyboardInterrupt:

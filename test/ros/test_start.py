@@ -1,4 +1,4 @@
-"""Nodes as programs: signals at any time, first messages."""
+"""How nodes start and end as programs: signals at any moment, what they say first."""
 
 import os
 import subprocess
@@ -9,10 +9,12 @@ import fresh
 import pytest
 from harness import TIMEOUT
 
-from manip_dyn.core import cache, compiled
+from manip_dyn.core import cache as first_time
+from manip_dyn.core.cache import generated_module
+from manip_dyn.core.compiled import compiled
 from manip_dyn.ros import rate_summary
 
-FRESH = True  # the first import is interrupted
+FRESH = True  # what is loaded first is what is interrupted
 SIGNAL_ITSELF = "import os, signal, sys, time\nnumber = signal.{}\n"
 IN_AN_IMPORT = """
 class Finder:
@@ -27,16 +29,16 @@ sys.meta_path.insert(0, Finder())
 sys.exit(start.start("simulator"))
 """
 WHILE_COMPILING = """
-from manip_dyn.core.compiler.compilers import WholeCompiler
+from numba.core.compiler import DefaultPassBuilder
 from manip_dyn.ros import start
 
-real = WholeCompiler.define_pipelines
+real = DefaultPassBuilder.define_nopython_pipeline
 
-def define_pipelines(self):
+def define_nopython_pipeline(state, name="nopython"):
     os.kill(os.getpid(), number)
-    return real(self)  # the current compilation finishes
+    return real(state, name)  # what is being compiled is finished
 
-WholeCompiler.define_pipelines = define_pipelines
+DefaultPassBuilder.define_nopython_pipeline = staticmethod(define_nopython_pipeline)
 sys.argv[1:] = ["--ros-args", "-p", "robot:=one_link_vertical"]
 sys.exit(start.start("simulator"))
 """
@@ -48,10 +50,8 @@ sys.exit(start.start("simulator"))
     ids=["import", "compiling"],
 )
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
-def test_a_signal_at_any_time_ends_a_node_without_a_traceback(
-    program, number, tmp_path, monkeypatch
-):
-    if program == WHILE_COMPILING:  # the modules are loaded by then
+def test_a_signal_at_any_moment_ends_without_a_traceback(program, number, tmp_path, monkeypatch):
+    if program == WHILE_COMPILING:  # all is loaded by then
         monkeypatch.setattr(subprocess, "Popen", fresh.Popen)
     done = subprocess.run(
         [sys.executable, "-c", SIGNAL_ITSELF.format(number) + textwrap.dedent(program)],
@@ -67,51 +67,51 @@ def test_a_signal_at_any_time_ends_a_node_without_a_traceback(
 
 
 @pytest.fixture
-def first_uses(monkeypatch, tmp_path):
-    """Names of modules and functions that are compiled for the first time, in an empty cache."""
-    names = []
+def told(monkeypatch, tmp_path):
+    """What is made for the first time, into an empty folder."""
+    found = []
     monkeypatch.setenv("MANIP_DYN_CACHE", str(tmp_path))
-    monkeypatch.setattr(cache, "_tellers", [])
-    cache.on_first_use(names.append)
-    return names
+    monkeypatch.setattr(first_time, "_tellers", [])
+    first_time.on_first_use(found.append)
+    return found
 
 
-def test_a_generated_module_is_reported_once_before_its_creation(first_uses):
+def test_what_is_not_kept_yet_is_told_before_it_is_made(told):
     def text():
-        assert first_uses == ["new_thing"]
+        assert told == ["new_thing"]
         return "x = 1\n"
 
-    assert cache.generated_module("new_thing", b"", text).x == 1
-    assert cache.generated_module("new_thing", b"", text).x == 1
-    assert first_uses == ["new_thing"]
+    assert generated_module("new_thing", b"", text).x == 1
+    assert generated_module("new_thing", b"", text).x == 1
+    assert told == ["new_thing"]
 
 
-@compiled.compiled
+@compiled
 def twice(x):
     return 2.0 * x
 
 
-def test_a_compilation_is_reported_once(first_uses):
+def test_machine_code_that_is_not_kept_yet_is_told(told):
     assert twice(1.0) == 2.0
-    assert first_uses == ["twice"]
+    assert told == ["twice"]
     assert twice(2.0) == 4.0
-    assert first_uses == ["twice"]
+    assert told == ["twice"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("given", "said"),
     [
         (("real_time", 0.001), "real_time at 1000 Hz"),
         (("real_time", 0.001, 0.5), "real_time at 500 Hz"),
         (("lockstep", 0.001), "lockstep in periods of 0.001 s"),
     ],
 )
-def test_a_rate_is_summarized(arguments, sentence):
-    assert rate_summary(*arguments) == sentence
+def test_a_pace_is_said_as_it_is(given, said):
+    assert rate_summary(*given) == said
 
 
 @pytest.mark.parametrize("arguments", [["nope"], []])
-def test_an_unknown_node_is_rejected_in_one_line(arguments):
+def test_a_node_that_there_is_none_of_is_refused_in_one_sentence(arguments):
     done = subprocess.run(
         [sys.executable, "-m", "manip_dyn.ros.start", *arguments], capture_output=True, text=True
     )

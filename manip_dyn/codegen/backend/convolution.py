@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
-from numba.np import arrayobj
 
 from manip_dyn.codegen.backend.vectors import FLAGS, LANES, check_arrays, vector_at
+from manip_dyn.core.arrays import array_pointer
 from manip_dyn.core.compiled import PLAIN
 
 _NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
@@ -76,7 +76,7 @@ def inner_sums(factors: Factors, order: int | None = None) -> Any:
         check_arrays("series", {"work": work}, [2])
 
         def generate(context, builder, signature, values):
-            array = arrayobj.make_array(work)(context, builder, values[0])
+            array = cgutils.create_struct_proxy(work)(context, builder, values[0])
             column = context.cast(builder, values[1], signature.args[1], types.intp)
             if order is not None:
                 column = ir.Constant(_INDEX, order)
@@ -222,8 +222,7 @@ def lane_sums(products: Products, width: int, sums: int, lanes: int) -> Any:
     def run(_typing, rows, fixed, k):
         def generate(context, builder, signature, values):
             data, target = (
-                arrayobj.make_array(signature.args[i])(context, builder, values[i]).data
-                for i in (0, 1)
+                array_pointer(context, builder, signature.args[i], values[i]) for i in (0, 1)
             )
             order = context.cast(builder, values[2], signature.args[2], types.intp)
             for first in range(0, len(products), _SUMS_IN_LOOP):

@@ -18,10 +18,8 @@ from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic
-from numba.np import arrayobj
 
 from manip_dyn.codegen.backend.statements import (
-    FUNCTION_SIZE,
     Program,
     Statement,
     depth_first,
@@ -29,7 +27,6 @@ from manip_dyn.codegen.backend.statements import (
     memory_slots,
     needs_division,
     parsed,
-    program_size,
 )
 from manip_dyn.codegen.backend.translator import (
     ArrayPointer,
@@ -40,7 +37,6 @@ from manip_dyn.codegen.backend.translator import (
 )
 from manip_dyn.codegen.backend.vectors import LANES, check_arrays
 from manip_dyn.core.compiled import PLAIN
-from manip_dyn.core.compiler.whole_library import mark_long
 
 
 def plain_one_state(program: Program) -> Callable[..., None]:
@@ -268,7 +264,7 @@ def _emit(program, context, builder, signature, values, layout: Layout) -> None:
     for name, kind, value in zip(
         (*program.inputs, "out"), [*signature.args[0], signature.args[1]], arguments, strict=True
     ):
-        array = arrayobj.make_array(kind)(context, builder, value)
+        array = cgutils.create_struct_proxy(kind)(context, builder, value)
         extents = [builder.extract_value(array.shape, axis) for axis in range(kind.ndim)]
         arrays[name] = ArrayPointer(array.data, extents)
     _emit_program(program, builder, arrays, layout)
@@ -285,8 +281,6 @@ def _emit_program(
     statements = [parsed(line) for line in program.text.split("\n") if line]
     if layout.column is not None:
         statements = depth_first(statements)
-    if layout.column is None and layout.lanes == 1 and program_size(statements) > FUNCTION_SIZE:
-        mark_long(builder.module)  # code in lanes would get up to 5 % slower
     if needs_division(statements):
         _emit_functions(program.name, builder, arrays, layout, statements)
     else:

@@ -11,8 +11,8 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, overload
-from numba.np import arrayobj
 
+from manip_dyn.core.arrays import array_at
 from manip_dyn.core.compiled import PLAIN
 
 LANES = 8
@@ -178,7 +178,8 @@ def _add_rows_intrinsic(_context, total, scale, factors, rows, first, last):
 
     def generate(context, builder, signature, values):
         arrays = [
-            arrayobj.make_array(signature.args[i])(context, builder, values[i]) for i in (0, 2, 3)
+            cgutils.create_struct_proxy(signature.args[i])(context, builder, values[i])
+            for i in (0, 2, 3)
         ]
         sums, scaled, summed = arrays
         bounds = [context.cast(builder, values[i], signature.args[i], types.intp) for i in (4, 5)]
@@ -263,16 +264,9 @@ def on_stack(*shape: int) -> Any:
         def generate(context, builder, _signature, _values):
             memory = cgutils.alloca_once(builder, number, size=ir.Constant(index, size))
             memory.align = 64
-            array = arrayobj.make_array(kind)(context, builder)
-            arrayobj.populate_array(
-                array,
-                data=memory,
-                shape=[ir.Constant(index, extent) for extent in shape],
-                strides=[ir.Constant(index, stride) for stride in strides],
-                itemsize=ir.Constant(index, width),
-                meminfo=None,
-            )
-            return array._getvalue()
+            extents = [ir.Constant(index, extent) for extent in shape]
+            steps = [ir.Constant(index, stride) for stride in strides]
+            return array_at(context, builder, kind, memory, extents, steps, width)
 
         return kind(), generate
 

@@ -12,7 +12,6 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
-from numba.np import arrayobj
 
 from manip_dyn.codegen.backend.vectors import (
     FLAGS,
@@ -26,6 +25,7 @@ from manip_dyn.codegen.backend.vectors import (
     magnitude,
     vectors_at,
 )
+from manip_dyn.core.arrays import array_pointer
 from manip_dyn.core.compiled import PLAIN
 from manip_dyn.ensembles.lanes.memory import HIGH, LOW, MEAN, SCRATCH, U, Y
 
@@ -58,7 +58,7 @@ def _combine(_typing, block, size, target, base, h, terms, number):
 
     def generate(context, builder, signature, values):
         def data(kind, value) -> Any:
-            return arrayobj.make_array(kind)(context, builder, value)
+            return cgutils.create_struct_proxy(kind)(context, builder, value)
 
         kinds = signature.args
         size, target, base, number = (
@@ -119,7 +119,7 @@ def _all_finite(_typing, block, size, number):
     """Return whether a row is finite in all lanes."""
 
     def generate(context, builder, signature, values):
-        array = arrayobj.make_array(signature.args[0])(context, builder, values[0])
+        array = cgutils.create_struct_proxy(signature.args[0])(context, builder, values[0])
         size, row = (
             context.cast(builder, values[k], signature.args[k], types.intp) for k in (1, 2)
         )
@@ -165,11 +165,11 @@ def _accept_states(_typing, block, size, h, passed):
 
     def generate(context, builder, signature, values):
         kinds = signature.args
-        data = arrayobj.make_array(kinds[0])(context, builder, values[0]).data
+        data = array_pointer(context, builder, kinds[0], values[0])
         size = context.cast(builder, values[1], kinds[1], types.intp)
-        h = arrayobj.make_array(kinds[2])(context, builder, values[2]).data
+        h = array_pointer(context, builder, kinds[2], values[2])
         steps = builder.load(builder.bitcast(h, NUMBERS.as_pointer()), align=8)
-        lanes = arrayobj.make_array(kinds[3])(context, builder, values[3]).data
+        lanes = array_pointer(context, builder, kinds[3], values[3])
         lanes = builder.load(builder.bitcast(lanes, NUMBERS.as_pointer()), align=8)
         passed = builder.fcmp_ordered("!=", lanes, ir.Constant(NUMBERS, None))
         half = builder.fmul(steps, constant(0.5))
@@ -211,7 +211,7 @@ def _error_norms(_typing, block, size, tolerances, out):
     def generate(context, builder, signature, values):
         kinds = signature.args
         data, bounds, end = (
-            arrayobj.make_array(kinds[k])(context, builder, values[k]).data for k in (0, 2, 3)
+            array_pointer(context, builder, kinds[k], values[k]) for k in (0, 2, 3)
         )
         size = context.cast(builder, values[1], kinds[1], types.intp)
         zero = ir.Constant(NUMBERS, None)

@@ -16,7 +16,6 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
-from numba.np import arrayobj
 
 from manip_dyn.codegen.backend.vectors import (
     FLAGS,
@@ -28,7 +27,7 @@ from manip_dyn.codegen.backend.vectors import (
     magnitude,
     vectors_at,
 )
-from manip_dyn.core.arrays import call_writing, rows
+from manip_dyn.core.arrays import array_pointer, call_writing, rows
 from manip_dyn.core.compiled import PLAIN, compiled, inlined
 from manip_dyn.ensembles.lanes.lane_steps import (
     accept_step,
@@ -144,9 +143,7 @@ def _number(builder, value) -> Any:
 
 def _vectors_of(context, builder, kinds, values) -> _Vectors:
     """Return the vectors of the first four arguments: series, width, block, size."""
-    series, block = (
-        arrayobj.make_array(kinds[k])(context, builder, values[k]).data for k in (0, 2)
-    )
+    series, block = (array_pointer(context, builder, kinds[k], values[k]) for k in (0, 2))
     width, size = (context.cast(builder, values[k], kinds[k], types.intp) for k in (1, 3))
     return _Vectors(builder, series, width, block, size)
 
@@ -156,7 +153,7 @@ def _plan(_typing, series, width, block, size, tolerances, relative, absolute, o
         kinds = signature.args
         places = _vectors_of(context, builder, kinds, values)
         bounds, orders, lengths = (
-            arrayobj.make_array(kinds[k])(context, builder, values[k]).data for k in (4, 7, 8)
+            array_pointer(context, builder, kinds[k], values[k]) for k in (4, 7, 8)
         )
         relative, absolute = (
             context.cast(builder, values[k], kinds[k], types.intp) for k in (5, 6)
@@ -232,8 +229,7 @@ def _sum(_typing, series, width, block, size, top, orders, h):
         places = _vectors_of(context, builder, kinds, values)
         top = context.cast(builder, values[4], kinds[4], types.intp)
         order, h = (
-            places.read(arrayobj.make_array(kinds[k])(context, builder, values[k]).data)
-            for k in (5, 6)
+            places.read(array_pointer(context, builder, kinds[k], values[k])) for k in (5, 6)
         )
         for_blocks(
             builder,

@@ -35,14 +35,14 @@ from manip_dyn.integration.methods.template_parameters import (
 RATE = K
 """Row of the derivative at the start of the step."""
 
-# Bound for each type of step: steps without tolerances compile faster.
+# Bound for each kind of step: without tolerances there is much less to compile.
 ADAPTIVE = False
-"""Whether tolerances determine the steps."""
+"""Whether tolerances rule the steps."""
 
 
 @inlined(always=True, counted=False)
 def prepare(y, p, now, limits, tolerances, work, scratch):
-    """Compute the derivative at the start of the step, and plan the first step."""
+    """Bring the derivative at the start of the step up to date, and plan the first step."""
     k = row(work, K)
     if now.known == 0:
         rhs(now.first, y, p, k)
@@ -59,7 +59,7 @@ def prepare(y, p, now, limits, tolerances, work, scratch):
 
 @inlined(always=True, counted=False)
 def attempt(y, p, now, limits, tolerances, work, scratch):
-    """Compute a trial step, write its final state to row `U`, and accept or reject it."""
+    """Try the step: write the state at its end into row `U`, and judge it."""
     stages(now.t, now.h, now.first, now.last, y, p, work)
     now.evaluations += evaluations()
     u = row(work, U)
@@ -75,7 +75,7 @@ def attempt(y, p, now, limits, tolerances, work, scratch):
 
 @inlined(always=True, counted=False)
 def interpolate(y, p, now, work, spans, polynomials):
-    """Store the polynomial of the step."""
+    """Keep the polynomial of the step."""
     u, end = row(work, U), row(work, K + stage_count() - 1)
     if not fsal():
         end = row(work, K + stage_count() + 1)
@@ -93,7 +93,7 @@ def interpolate(y, p, now, work, spans, polynomials):
 
 @inlined(always=True, counted=False)
 def close(now, work):
-    """Store the derivative at the end of the step, if computed, for the next step."""
+    """Keep the derivative at the end of the step, if there is one, for the next."""
     if not (fsal() or dense()):
         now.known = 0
         return

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
+from numba import typeof
 from numba.core import cgutils, types
 from numba.extending import intrinsic
-from numba.np import arrayobj
 
-from manip_dyn.core.arrays import VECTOR, borrowed
+from manip_dyn.core.arrays import VECTOR, array_pointer, borrowed
 from manip_dyn.core.compiled import PLAIN
 from manip_dyn.integration.methods.tableaus import Tableau
 
@@ -30,12 +30,12 @@ U, K = 0, 1
 def explicit_stages(table: Tableau, live: Sequence[int], rhs: Any, size: int) -> Any:
     """Return ``stages(t, h, first, last, y, p, work)`` for a tableau.
 
-    For compiled code: reads the first stage from row `K` of `work`, writes the other stages to the
-    rows after it, and the state at the end of the step to row `U`.
+    For compiled code: needs the first stage in row `K` of `work`; writes the other ones into the
+    rows behind it, and the state at the end of the step into row `U`.
 
     Args:
         table: The coefficients.
-        live: The required stages, including the first.
+        live: The stages that are wanted, the first one included.
         rhs: Compiled ``rhs(t, y, p, out)``.
         size: Length of the state.
     """
@@ -46,13 +46,13 @@ def explicit_stages(table: Tableau, live: Sequence[int], rhs: Any, size: int) ->
 
     @intrinsic
     def stages(typing, t, h, first, last, y, p, work):
-        function = types.Dispatcher(rhs)
+        function = typeof(rhs)
         called = function.get_call_type(typing, (types.float64, VECTOR, p, VECTOR), {})
 
         def generate(context, builder, signature, values):
             t, h, first, last, y, p, work = values
-            start = arrayobj.make_array(signature.args[4])(context, builder, y).data
-            data = arrayobj.make_array(signature.args[6])(context, builder, work).data
+            start = array_pointer(context, builder, signature.args[4], y)
+            data = array_pointer(context, builder, signature.args[6], work)
             evaluate = context.get_function(function, called)
             length = ir.Constant(_INDEX, size)
 
@@ -91,8 +91,7 @@ def weighted_sum(weights: Sequence[float], rows: Sequence[int], size: int) -> An
     def combine(_typing, base, factor, work, out):
         def generate(context, builder, signature, values):
             start, data, end = (
-                arrayobj.make_array(signature.args[k])(context, builder, values[k]).data
-                for k in (0, 2, 3)
+                array_pointer(context, builder, signature.args[k], values[k]) for k in (0, 2, 3)
             )
             weighted = [
                 (weight, builder.gep(data, [ir.Constant(_INDEX, row * size)]))
@@ -133,7 +132,7 @@ def _emit_sum(builder, length, start, factor, weighted, end) -> None:
 
 
 def _emit_time(builder, t, h, first, last, c: Fraction) -> Any:
-    """Return t + c h, on the inner side of a switch at the ends of the step."""
+    """Return t + c h; at the ends of the step on the inner side of a switch."""
     if c in (0, 1):
         return last if c else first
     moved = builder.fmul(ir.Constant(_NUMBER, float(c)), h, flags=FLAGS)
@@ -177,8 +176,8 @@ def power_sum(size: int) -> Any:
         def generate(context, builder, signature, values):
             h, order, terms, out = values
             order = context.cast(builder, order, signature.args[1], types.intp)
-            rows = arrayobj.make_array(signature.args[2])(context, builder, terms).data
-            end = arrayobj.make_array(signature.args[3])(context, builder, out).data
+            rows = array_pointer(context, builder, signature.args[2], terms)
+            end = array_pointer(context, builder, signature.args[3], out)
             _emit_power_sum(builder, size, h, order, rows, end)
             return context.get_dummy_value()
 

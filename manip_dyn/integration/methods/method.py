@@ -10,11 +10,11 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
-from manip_dyn.core.compiled import PLAIN
+from manip_dyn.core.compiled import STOCK
+from manip_dyn.core.linking import constant_function
 from manip_dyn.core.specialized import specialized
 from manip_dyn.integration.methods import step_control, template_parameters
 
@@ -108,21 +108,16 @@ def open_step(
         emitted: Functions of the method by their names, or None.
         constants: What the module is bound to before it is compiled.
     """
-    if not PLAIN:
+    if not STOCK:
         arguments = {
             getattr(module, name): value for name, value in {**numbers, **emitted}.items()
         }
         fills = {slot: slot if value is None else value for slot, value in arguments.items()}
         return specialized(module, **constants) if constants else module, fills
-    bound = {name: partial(_element, value) for name, value in numbers.items()}
+    bound = {name: constant_function(value) for name, value in numbers.items()}
+    bound |= {name: function for name, function in emitted.items() if function is not None}
     plan_first = specialized(step_control, rhs=motion["rhs"]).plan_first
-    return specialized(
-        module, **motion, plan_first=plan_first, **bound, **emitted, **constants
-    ), {}
-
-
-def _element(value: Any, *place: int) -> Any:
-    return value[place] if place else value
+    return specialized(module, **motion, plan_first=plan_first, **bound, **constants), {}
 
 
 @dataclass(frozen=True)

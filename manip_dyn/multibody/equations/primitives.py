@@ -22,7 +22,6 @@ from typing import Any
 from numba import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
-from numba.np import arrayobj
 
 from manip_dyn import codegen
 from manip_dyn.codegen.backend.statements import Program
@@ -31,6 +30,7 @@ from manip_dyn.codegen.generation.kernel_source import Entry, Function, program_
 from manip_dyn.codegen.rigid_body import vectors as vec
 from manip_dyn.codegen.rigid_body.catalogue import Declaration
 from manip_dyn.codegen.rigid_body.graph import Graph, Scalar, derivatives, gradient, rates
+from manip_dyn.core.arrays import address_for, array_pointer, emit_call
 from manip_dyn.core.cache import generated_module, source_of
 from manip_dyn.core.compiled import PLAIN, compiled
 from manip_dyn.core.specialized import specialized
@@ -49,9 +49,7 @@ def kernel_address(program: Program) -> int:
         _python_kernels.append(plain_one_state(program))
         return len(_python_kernels) - 1
     kernel: Any = specialized(pointers, PROGRAM=program).kernel
-    kernel.compile(_KINDS)
-    overload = kernel.overloads[_KINDS]
-    return overload.library.get_pointer_to_function(overload.fndesc.llvm_func_name)
+    return address_for(kernel, _KINDS)
 
 
 @intrinsic
@@ -67,18 +65,15 @@ def _run_kernel(_context, address, q, v, a, first, second, numbers, offset, out)
     def generate(context, builder, signature, values):
         def pointer(array, start=None):
             kind = signature.args[array]
-            data = arrayobj.make_array(kind)(context, builder, values[array]).data
+            data = array_pointer(context, builder, kind, values[array])
             if start is None:
                 return data
             value = context.cast(builder, values[start], signature.args[start], types.intp)
             return builder.gep(data, [value])
 
         bodies = [pointer(array, start) for array in (1, 2, 3) for start in (4, 5)]
-        function = context.call_conv.get_function_type(types.none, _KINDS)
-        target = builder.inttoptr(values[0], function.as_pointer())
         parts = [*bodies, pointer(6, 7), pointer(8)]
-        context.call_conv.call_function(builder, target, types.none, _KINDS, parts)
-        return context.get_dummy_value()
+        return emit_call(context, builder, values[0], types.none, _KINDS, parts)
 
     return types.void(address, q, v, a, first, second, numbers, offset, out), generate
 

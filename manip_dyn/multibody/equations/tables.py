@@ -13,10 +13,10 @@ from math import prod
 from typing import Annotated, Any, NamedTuple, TypeVar, get_type_hints
 
 import numpy as np
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic
-from numba.np import arrayobj
 
+from manip_dyn.core.arrays import array_at
 from manip_dyn.core.compiled import PLAIN
 
 Vector = Annotated[np.ndarray, types.float64[::1]]
@@ -269,7 +269,9 @@ def _group_reader(group: Any) -> Any:
     def opened(_context, memory):
         def generate(context, builder, signature, values):
             layout, numbers, integers = (
-                arrayobj.make_array(kind)(context, builder, builder.extract_value(values[0], k))
+                cgutils.create_struct_proxy(kind)(
+                    context, builder, builder.extract_value(values[0], k)
+                )
                 for k, kind in enumerate(signature.args[0].types)
             )
 
@@ -282,25 +284,12 @@ def _group_reader(group: Any) -> Any:
                 memory = numbers if kind.dtype == types.float64 else integers
                 data = builder.gep(memory.data, [entry(row, 0)])
                 shape = [entry(row, 1 + axis) for axis in range(kind.ndim)]
-                arrays.append(_array(context, builder, kind, data, shape))
+                arrays.append(array_at(context, builder, kind, data, shape))
             return context.make_tuple(builder, whole, arrays)
 
         return whole(memory), generate
 
     return plain if PLAIN else opened
-
-
-def _array(context: Any, builder: Any, kind: types.Array, data: Any, shape: list[Any]) -> Any:
-    """Return an array that does not own its memory."""
-    size = context.get_constant(types.intp, 8)
-    strides = [size]
-    for extent in reversed(shape[1:]):
-        strides.insert(0, builder.mul(extent, strides[0]))
-    array = arrayobj.make_array(kind)(context, builder)
-    arrayobj.populate_array(
-        array, data=data, shape=shape, strides=strides, itemsize=size, meminfo=None
-    )
-    return array._getvalue()
 
 
 links_of, motion_of, bodies_of, forces_of, loads_of, reduced_of = map(_group_reader, GROUPS)

@@ -64,7 +64,7 @@ def test_a_disk_that_is_full_for_machine_code_is_one_warning(tmp_path):
     full = SCRIPT.replace(
         "kernels =",
         "import manip_dyn.core.files as files\n"
-        "def no_space(*_): raise OSError(28, 'No space left on device')\n"
+        "def no_space(*_, **__): raise OSError(28, 'No space left on device')\n"
         "files.write_atomically = no_space\n"
         "kernels =",
     )

@@ -79,7 +79,7 @@ FUNCTIONS = """
 import ctypes
 import numpy as np
 from numba import njit
-from manip_dyn.core.compiled import compiled
+from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.linking import instantiate
 from program import count, factor, note, often_risen, share, times, total, weight
 
@@ -89,6 +89,11 @@ absolute.argtypes, absolute.restype = [ctypes.c_double], ctypes.c_double
 
 @njit
 def double(x):
+    return 2.0 * x
+
+
+@inlined
+def doubled(x):
     return 2.0 * x
 
 
@@ -125,8 +130,8 @@ TOTALS = {
     "by name": instantiate(total, {count: 2, note: note, weight: by_name}),
     "merged": instantiate(total, {count: 2, note: note, weight: merged}),
     "division": instantiate(total, {count: 2, note: note, weight: infinite}),
-    "two rounds": instantiate(instantiate(total, {weight: double}), {count: 1, note: returning}),
-    "other second": instantiate(instantiate(total, {weight: double}), {count: 2, note: note}),
+    "two rounds": instantiate(instantiate(total, {weight: doubled}), {count: 1, note: returning}),
+    "other second": instantiate(instantiate(total, {weight: doubled}), {count: 2, note: note}),
     "unknown": instantiate(total, {count: 2, note: note, weight: unknown}),
     "numbers": instantiate(
         total, RISEN | {times: 1, factor: 2.0, share: np.array([[9, 9], [9, 0.5]])}
@@ -237,4 +242,4 @@ for fills in ({count: functions.double}, {count: 1, note: note}):
 """
     first, second = printed(folder, script).splitlines()
     assert first.startswith(("TypingError", "TypeError"))  # numba 0.58's is the latter
-    assert second == "ValueError nothing fills the slot program.weight of program.total"
+    assert second == "ValueError the template parameter program.weight must have an argument"

@@ -1,0 +1,126 @@
+"""Numba types of functions that compiled code calls: by symbol, or linked into the caller.
+
+Only `numba.extending` and `numba.core.imputils` are used: typing asks a `CallableType` for the
+signature of a call, and lowering looks up the implementation that `define` has registered.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from numba.core import errors, types
+from numba.core.imputils import lower_constant, user_function
+from numba.extending import (
+    NativeValue,
+    lower_builtin,
+    models,
+    register_model,
+    typeof_impl,
+    unbox,
+)
+
+
+class CallableType(types.Callable):
+    """The type of one function; `declare(context, arguments)` defines it for argument types."""
+
+    def __init__(self, name: str, function: Callable[..., Any], declare: Callable[..., Any]):
+        """Take a name for messages, the Python function, and a callback.
+
+        Args:
+            name: The qualified name.
+            function: The Python function, for its parameters and defaults.
+            declare: Called with the typing context and argument types before the first call with
+                these types; it calls `define`.
+        """
+        self.function, self.declare = function, declare
+        self.parameters = inspect.signature(function)
+        self._signatures: dict[tuple, Any] = {}
+        self._keys: dict[tuple, Any] = {}
+        super().__init__(f"function {name} at {id(self):#x}")
+
+    @property
+    def key(self) -> Any:
+        """Return what tells this type from others."""
+        return id(self)
+
+    def get_call_type(self, context, args, kws):
+        """Return the signature of a call, compiling the function if necessary."""
+        arguments = self.arguments(args, dict(kws))
+        if arguments not in self._signatures:
+            self.declare(context, arguments)
+        return self._signatures[arguments]
+
+    def get_call_signatures(self):
+        """Return the signatures so far."""
+        return [*self._signatures.values()], True
+
+    def get_impl_key(self, sig):
+        """Return the key of the implementation for a signature."""
+        return self._keys[tuple(sig.args)]
+
+    def arguments(self, args: Sequence[Any], kws: dict[str, Any]) -> tuple:
+        """Return the argument types in the order of the parameters; literals become numbers."""
+        if kws or len(args) != len(self.parameters.parameters):
+            try:
+                bound = self.parameters.bind(*args, **kws)
+            except TypeError as error:
+                raise errors.TypingError(f"{self.function.__qualname__}: {error}") from error
+            args = [
+                bound.arguments.get(name, types.Omitted(parameter.default))
+                for name, parameter in self.parameters.parameters.items()
+            ]
+        return tuple(types.unliteral(kind) for kind in args)
+
+    def define(self, arguments: tuple, returns: Any, emit: Callable[..., Any]) -> None:
+        """Set result type and implementation ``emit(context, builder, signature, values)``."""
+        self._keys[arguments] = key = _Key()
+        self._signatures[arguments] = returns(*arguments).replace(pysig=self.parameters)
+        lower_builtin(key, *arguments)(emit)
+
+
+class _Key:
+    """Identity of an implementation."""
+
+
+def call_of(symbol: str, returns: Any, arguments: tuple, libraries: Sequence[Any] = ()) -> Any:
+    """Return the emitter of a call of the function `symbol` in numba's calling convention.
+
+    Args:
+        symbol: Its name in LLVM.
+        returns: The numba type of its result.
+        arguments: The numba types of its arguments.
+        libraries: Code to link with the caller.
+    """
+    description = SimpleNamespace(
+        mangled_name=symbol,
+        restype=returns,
+        argtypes=arguments,
+        args=[f"x{i}" for i in range(len(arguments))],
+        noalias=False,
+        inline=False,
+    )
+    return user_function(description, libraries)
+
+
+@register_model(CallableType)
+class _Model(models.OpaqueModel):
+    """Functions have no value in compiled code."""
+
+
+@lower_constant(CallableType)
+def _constant(context, _builder, _kind, _value):
+    return context.get_dummy_value()
+
+
+@unbox(CallableType)
+def _unboxed(_kind, _value, c):
+    return NativeValue(c.context.get_dummy_value())
+
+
+def has_callable_type(owner: type) -> type:
+    """Register that the objects of a class have the numba type in their `callable_type`."""
+    typeof_impl.register(owner)(lambda value, _context: value.callable_type)
+    return owner

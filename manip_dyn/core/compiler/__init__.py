@@ -1,1 +1,0 @@
-"""Numba's compiler, made to do no more than is needed."""

@@ -1,0 +1,140 @@
+"""Machine code on disk: one file per compiled function and argument types.
+
+The name of a file ends in a hash of everything that the machine code depends on: all of our code
+that is compiled in or called (`fingerprint`), the types, numba, Python and the processor. Files
+are written atomically. Where they cannot be written, or one is damaged, the function is compiled
+again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from pathlib import Path
+from typing import Any
+
+from llvmlite import ir
+
+from manip_dyn.core.cache import (
+    cache_directory,
+    is_trusted,
+    platform_name,
+    read_trusted,
+    report_first_use,
+    wait_for_lock,
+    warn_once,
+)
+from manip_dyn.core.files import write_checked
+from manip_dyn.core.fingerprint import closure_of, qualified_name, type_name
+
+PREFIX = "manip_dyn/"
+"""Prefix of the symbols of machine code that other machine code calls."""
+MARK = "numba.dynamic.globals.manip_dyn"
+"""A global of code that calls by symbol: numba does not cache code with such a global."""
+FORM = b"".join(
+    Path(__file__).with_name(name).read_bytes()
+    for name in ("machine_code.py", "private_numba.py", "callables.py", "linking.py")
+)
+"""The source of what defines the format of files and the calling convention."""
+FORMAT = hashlib.sha256(FORM).hexdigest()
+UNREADABLE = (
+    *(EOFError, AttributeError, ImportError, KeyError, TypeError, ValueError),
+    pickle.UnpicklingError,
+)
+"""What loading a file of another format raises."""
+symbols: dict[str, tuple[Any, tuple]] = {}
+"""The function and the argument types of each symbol that this process has defined."""
+
+
+def load(function: Any, arguments: tuple, ending: str = ".machine_code") -> Any:
+    """Return what `save` stored for argument types, or None."""
+    closure = closure_of(function)
+    if not closure.digest:
+        return None
+    path = _path(function, arguments, ending)
+    content = read_trusted(path)
+    if content is None and wait_for_lock(path):
+        content = read_trusted(path)
+    if content is None:
+        report_first_use(function.py_func.__qualname__)
+        return None
+    try:
+        calls, stored = pickle.loads(content)
+        for symbol, name, kinds in calls:
+            closure.functions[name].declare(kinds)
+            symbols[symbol]
+    except UNREADABLE:
+        return None
+    return stored
+
+
+def save(
+    function: Any, arguments: tuple, stored: Any, module: Any, ending: str = ".machine_code"
+) -> None:
+    """Store the machine code of a function for argument types.
+
+    Args:
+        function: The compiled function.
+        arguments: The numba types.
+        stored: What `load` returns.
+        module: The LLVM module, for the symbols that it calls.
+        ending: Of the file's name.
+    """
+    if not closure_of(function).digest:
+        return
+    globals_ = [each.name for each in module.global_variables]
+    if any(name.startswith("numba.dynamic.globals") and name != MARK for name in globals_):
+        return  # addresses of this process
+    called = sorted(
+        each.name
+        for each in module.functions
+        if each.is_declaration and each.name.startswith(PREFIX)
+    )
+    calls = [(name, qualified_name(symbols[name][0].py_func), symbols[name][1]) for name in called]
+    path = _path(function, arguments, ending)
+    if not is_trusted(path):
+        return
+    try:
+        content = pickle.dumps((calls, stored), protocol=-1)
+    except (pickle.PicklingError, AttributeError):
+        return  # the type of a class inside a function
+    try:
+        write_checked(path, content)
+    except OSError as error:
+        warn_once(f"machine code cannot be stored in '{path.parent}' ({error.strerror or error})")
+
+
+def marked(emit: Any) -> Any:
+    """Return an emitter that marks the module: numba cannot cache code that calls a symbol."""
+
+    def emit_marked(context, builder, signature, values):
+        if MARK not in builder.module.globals:
+            mark = ir.GlobalVariable(builder.module, ir.IntType(8), MARK)
+            mark.initializer = ir.Constant(mark.value_type, 0)
+            mark.linkage = "weak_odr"
+        return emit(context, builder, signature, values)
+
+    return emit_marked
+
+
+def symbol_of(function: Any, arguments: tuple) -> str:
+    """Return the symbol of the machine code for argument types."""
+    return f"{PREFIX}{qualified_name(function.py_func)}/{_key(function, arguments)}"
+
+
+def is_cacheable(function: Any) -> bool:
+    """Return whether the machine code of a compiled function can be stored on disk."""
+    return getattr(function, "cached", False) and bool(closure_of(function).digest)
+
+
+def _path(function: Any, arguments: tuple, ending: str) -> Path:
+    name = "".join(c if c.isalnum() else "_" for c in function.py_func.__qualname__)
+    return cache_directory() / f"{name}-{_key(function, arguments)}{ending}"
+
+
+def _key(function: Any, arguments: tuple) -> str:
+    """Return a hash of everything that the machine code depends on."""
+    digest = closure_of(function).digest or str(id(function))
+    kinds = [type_name(each) for each in arguments]
+    text = f"{digest} {kinds} {FORMAT} {platform_name()}"
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
