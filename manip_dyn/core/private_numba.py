@@ -168,7 +168,7 @@ def _edit(library: Any, short: bool, internal: bool, always: bool) -> None:
         if short:
             function.add_function_attribute("optsize")
         if function.linkage not in LINKED:
-            if always:
+            if always and b"noinline" not in function.attributes:
                 function.add_function_attribute("alwaysinline")
         elif internal and not function.name.startswith("NRT_"):  # numba's passes look for these
             function.linkage = "internal"
