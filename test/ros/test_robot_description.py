@@ -45,7 +45,7 @@ def test_the_description_itself_is_a_parameter(ros):
     assert node._robot.name == "heard"
     ros.until(lambda: heard, "no description")
     assert 'name="heard"' in heard[0].data
-    with pytest.raises(ManipDynError, match="of the given text is not well-formed XML"):
+    with pytest.raises(ManipDynError, match="robot from a string is not well-formed XML"):
         ros.start(SimulatorNode, robot_description="'<robot'")
 
 
