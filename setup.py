@@ -46,7 +46,7 @@ setup(
     install_requires=[
         "numpy>=1.26",  # arrays
         "scipy>=1.11",  # dense ODE solutions, root finding, rotations
-        "numba>=0.58.1",  # compiles the generated kernels; the first for numpy 1.26
+        "numba>=0.58.1,<0.69",  # compiles; the first for numpy 1.26, the last that is tested
         "llvmlite>=0.41",  # LLVM for straight-line code that is emitted without numba
         "pin>=3.3",  # pinocchio: URDF parser and reference algorithms
         "pyyaml>=6",  # robot extras, scenarios, studies

@@ -12,8 +12,9 @@ from fresh import Popen, output_of
 
 from manip_dyn import prepare as preparing
 from manip_dyn.cli import main
+from manip_dyn.core.atomic_files import write_atomically
 from manip_dyn.core.cache import cache_directory
-from manip_dyn.core.files import share_directory, write_atomically
+from manip_dyn.core.files import share_directory
 from manip_dyn.integration import METHODS
 from manip_dyn.prepare import JOBS, USED, waves
 

@@ -23,9 +23,10 @@ import numpy as np
 from manip_dyn.bench.record import clean_commit
 from manip_dyn.bench.robots import changed_robot
 from manip_dyn.bench.timing import setting
+from manip_dyn.core.atomic_files import write_atomically
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.files import read_yaml, share_directory, write_atomically
+from manip_dyn.core.files import read_yaml, share_directory
 from manip_dyn.core.imports import required_module
 from manip_dyn.planning import Plan, plan_minimum_time
 from manip_dyn.planning.certificate import Certificate

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from manip_dyn.bench.timing import Timing, setting
+from manip_dyn.core.atomic_files import write_atomically
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.files import write_atomically
 
 SUITES = (
     *("dynamics", "growth", "clik", "integrators"),

@@ -29,8 +29,8 @@ import llvmlite
 import llvmlite.binding as llvm
 import numba
 
+from manip_dyn.core.atomic_files import unpacked, write_atomically
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.files import unpacked, write_atomically
 from manip_dyn.core.interruption import stop_if_interrupted
 
 try:

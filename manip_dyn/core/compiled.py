@@ -20,7 +20,7 @@ from typing import Any, TypeVar, overload
 import numba
 from numba.extending import is_jitted
 
-from manip_dyn.core import private_numba
+from manip_dyn.core import machine_code, private_numba
 from manip_dyn.core.fingerprint import closure_of
 from manip_dyn.core.machine_code import is_cacheable
 from manip_dyn.core.private_numba import STOCK, MergedLibrary, PartLibrary, WholeLibrary
@@ -36,6 +36,7 @@ __all__ = [
     "late",
 ]
 
+private_numba.machine_code = machine_code
 PLAIN = bool(numba.config.DISABLE_JIT)
 """Whether everything runs as plain Python: with ``NUMBA_DISABLE_JIT=1``."""
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -1,11 +1,8 @@
-"""Files: atomic writes, the data files of the package, and strict YAML."""
+"""The data files of the package, and strict YAML."""
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
-import tempfile
 from collections.abc import Callable, Hashable, Iterable
 from functools import cache
 from pathlib import Path
@@ -14,48 +11,6 @@ from typing import Any, TypeVar
 import yaml
 
 from manip_dyn.core.errors import ManipDynError, closest, shortened
-
-
-def write_atomically(path: Path, content: bytes, private: bool = False) -> None:
-    """Write a file in one step, with its folder; other processes see all of it or nothing.
-
-    Args:
-        path: The file.
-        content: Its content.
-        private: Whether only this user may write the file and a new folder, whatever the umask.
-
-    Raises:
-        OSError: If it cannot be written.
-    """
-    path.parent.mkdir(0o755 if private else 0o777, parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(temporary, (0o644 if private else 0o666) & ~_umask())
-        os.replace(temporary, path)
-    except OSError:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-@cache
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
-
-
-def write_checked(path: Path, content: bytes) -> None:
-    """Write a private file with a checksum, see `unpacked`."""
-    write_atomically(path, hashlib.sha256(content).digest() + content, private=True)
-
-
-def unpacked(packed: bytes) -> bytes | None:
-    """Return the content of a file of `write_checked`, or None if it is damaged."""
-    checksum, content = packed[:32], packed[32:]
-    return content if hashlib.sha256(content).digest() == checksum else None
-
 
 _LANDMARK = Path("urdf") / "pa10.urdf"
 

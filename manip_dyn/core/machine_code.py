@@ -15,6 +15,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from manip_dyn.core.atomic_files import write_checked
 from manip_dyn.core.cache import (
     cache_directory,
     is_trusted,
@@ -24,7 +25,6 @@ from manip_dyn.core.cache import (
     wait_for_lock,
     warn_once,
 )
-from manip_dyn.core.files import write_checked
 from manip_dyn.core.fingerprint import closure_of, qualified_name, type_name
 
 PREFIX = "manip_dyn/"

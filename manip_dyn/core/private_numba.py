@@ -30,11 +30,13 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.extending import models, register_model
 
-from manip_dyn.core import machine_code
 from manip_dyn.core.cache import announced, cache_directory, file_locks
 from manip_dyn.core.callables import CallableType, call_of, has_callable_type
+from manip_dyn.core.fingerprint import qualified_name
 from manip_dyn.core.interruption import run_uninterrupted
 
+machine_code: Any = None
+"""The module `machine_code`, which `compiled` sets."""
 PRIVATE = {
     "numba.core.registry:CPUDispatcher": "",
     "numba.core.registry:CPUDispatcher.compile": "self, sig",
@@ -317,7 +319,7 @@ class _Dispatcher(CPUDispatcher):
         functools.update_wrapper(self, py_func)
         self.py_func, self._cache = py_func, self
         self.results: dict[tuple, Any] = {}
-        name = machine_code.qualified_name(py_func)
+        name = qualified_name(py_func)
         self.callable_type = CallableType(name, py_func, lambda _, types: self.declare(types))
 
     @classmethod

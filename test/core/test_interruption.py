@@ -59,7 +59,10 @@ def test_nested_work_does_not_start_after_a_signal(number):
 
     def work():
         interrupt(number)
-        run_uninterrupted(finished.append, "nested")
+        end = time.monotonic() + 60.0
+        while time.monotonic() < end:  # until the main thread has run the handler
+            run_uninterrupted(time.sleep, PAUSE)
+        finished.append("nested")
 
     with pytest.raises(KeyboardInterrupt):
         run_uninterrupted(work)

@@ -16,8 +16,8 @@ from typing import IO, Any
 
 import numpy as np
 
+from manip_dyn.core.atomic_files import write_atomically
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.files import write_atomically
 from manip_dyn.core.imports import required_module
 from manip_dyn.core.results import Result
 from manip_dyn.ensembles.sweeps.workers import Row

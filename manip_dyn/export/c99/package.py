@@ -7,8 +7,8 @@ from pathlib import Path
 
 from manip_dyn.codegen.generation.kernel_source import Function
 from manip_dyn.codegen.rigid_body.equations import Equations
+from manip_dyn.core.atomic_files import write_atomically
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.files import write_atomically
 from manip_dyn.export.c99.kernels import Style, argument_sizes, definition, prototype
 from manip_dyn.export.c99.language import DOUBLE, SINGLE, prefix_for, sines_preamble, sines_text
 from manip_dyn.export.c99.selftest import cases_of, selftest_text, series_cases

@@ -26,8 +26,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+from manip_dyn.core.atomic_files import write_atomically
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.files import write_atomically
 from manip_dyn.studies.report.charts import Chart, draw
 from manip_dyn.studies.report.claims import AT_THE_LIMIT, SECONDS, Claim, claim_rows, counted
 from manip_dyn.studies.report.tables import EVIDENCE, Table, plain

@@ -63,7 +63,7 @@ def test_a_damaged_file_is_written_anew(used, tmp_path, damage):
 def test_a_disk_that_is_full_for_machine_code_is_one_warning(tmp_path):
     full = SCRIPT.replace(
         "kernels =",
-        "import manip_dyn.core.files as files\n"
+        "import manip_dyn.core.atomic_files as files\n"
         "def no_space(*_, **__): raise OSError(28, 'No space left on device')\n"
         "files.write_atomically = no_space\n"
         "kernels =",

@@ -10,8 +10,8 @@ import pytest
 from fresh import Fresh
 from numba.core import types
 
+from manip_dyn.core.atomic_files import write_checked
 from manip_dyn.core.compiled import compiled
-from manip_dyn.core.files import write_checked
 from manip_dyn.core.fingerprint import digest_of
 from manip_dyn.core.specialized import specialized
 
@@ -193,7 +193,7 @@ def test_a_cache_that_cannot_be_used_is_one_warning(folder):
 
 def test_a_full_disk_is_one_warning(fresh):
     full = """
-import manip_dyn.core.files as kept
+import manip_dyn.core.atomic_files as kept
 def no_space(*_, **__): raise OSError(28, "No space left on device")
 kept.write_atomically = no_space
 """
