@@ -31,10 +31,13 @@ from manip_dyn.ros.monitors.tracking import first_whole_lap as first_whole_lap
 from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode as BangBangPlannerNode
 from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode as ClikTrackerNode
 from manip_dyn.ros.nodes.mechanism import MechanismNode as MechanismNode
+from manip_dyn.ros.nodes.mechanism import MechanismParameters as MechanismParameters
+from manip_dyn.ros.nodes.parameter_tables import parameter_section as parameter_section
 from manip_dyn.ros.nodes.replayer import ReplayerNode as ReplayerNode
 from manip_dyn.ros.nodes.security_policy import policy as policy
 from manip_dyn.ros.nodes.simulator import SimulatorNode as SimulatorNode
 from manip_dyn.ros.nodes.viewer import ViewerNode as ViewerNode
+from manip_dyn.ros.nodes.viewer import ViewerParameters as ViewerParameters
 from manip_dyn.ros.parameters.bang_bang_planner import PLANNERS as PLANNERS
 from manip_dyn.ros.parameters.bang_bang_planner import (
     BangBangPlannerParameters as BangBangPlannerParameters,
@@ -76,6 +79,7 @@ from manip_dyn.ros.runtime.environment import matches as matches
 from manip_dyn.ros.runtime.execution import build as build
 from manip_dyn.ros.runtime.execution import rate_summary as rate_summary
 from manip_dyn.ros.runtime.execution import report_unraisable as report_unraisable
+from manip_dyn.ros.runtime.execution import run as run
 from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE as EVERY_MESSAGE
 from manip_dyn.ros.runtime.subscriptions import NEWEST_ONLY as NEWEST_ONLY
 from manip_dyn.ros.runtime.subscriptions import PolledSubscription as PolledSubscription

@@ -8,8 +8,7 @@ then does not depend on the load of the machine.
 import time
 from types import SimpleNamespace
 
-from manip_dyn.ros import stepper
-from manip_dyn.ros.runtime import threads as pacing
+from manip_dyn.ros import runtime, stepper
 
 LONGEST = 0.5
 """Longest wait for a subscriber, s: while a node starts, there is none."""
@@ -29,12 +28,12 @@ class PatientClock:
 
     def begin(self):
         """Replace `time` in the modules that pace nodes."""
-        pacing.time = SimpleNamespace(sleep=self._sleep, clock_gettime=self._gettime)
+        runtime.threads.time = SimpleNamespace(sleep=self._sleep, clock_gettime=self._gettime)
         stepper.time = SimpleNamespace(time_ns=self.time_ns, sleep=time.sleep)
 
     def end(self):
         """Restore `time`."""
-        pacing.time = stepper.time = time
+        runtime.threads.time = stepper.time = time
 
     def time_ns(self):
         """Return the wall clock for stamps of arms, ns."""

@@ -61,7 +61,7 @@ def report(ros):
 
 
 def values(ros):
-    return {each.key: each.value for each in report(ros).values}
+    return {item.key: item.value for item in report(ros).values}
 
 
 def test_the_tool_follows_the_circle_and_runs_are_bit_identical(ros):
@@ -75,9 +75,9 @@ def test_the_tool_follows_the_circle_and_runs_are_bit_identical(ros):
     errors = {stamp(m): m for m in ros.errors}
     common = [t for t in errors if t in measured and t > 1.2e9][:20]
     circle = md.Circle([0.0, 0.4, 0.6], [0, 1, 0], [-1, 0, 0], np.eye(3), 0.25, 1.0, ramp=0.3)
-    for t in common:  # the published error is that of the arm's own joints
-        place = tool(measured[t].position)
-        off = np.linalg.norm(circle.pose(t * 1e-9).position - place)
+    for t in common:  # the published error agrees with the joint states
+        position = tool(measured[t].position)
+        off = np.linalg.norm(circle.pose(t * 1e-9).position - position)
         assert distance(errors[t]) == pytest.approx(off, abs=1e-9)
     rows = {t: list(m.position) + list(m.effort) for t, m in measured.items() if t <= 1e9}
     ros.__exit__()
@@ -89,10 +89,10 @@ def test_the_tool_follows_the_circle_and_runs_are_bit_identical(ros):
                 assert list(message.position) + list(message.effort) == rows[stamp(message)]
 
 
-def test_an_arm_off_the_path_goes_there_first(ros):
+def test_an_arm_off_the_path_approaches_it_first(ros):
     off = np.add(START, [0.1, -0.05, 0.0, 0.1, 0.0, 0.0, 0.1])
     start(ros, first=off.tolist(), tolerance=1e-3)
-    ros.until(lambda: ros.errors, "it never comes to the path")
+    ros.until(lambda: ros.errors, "the tool does not reach the path")
     assert max(distance(m) for m in ros.errors) < 1e-3
     q = np.array([m.position for m in ros.states])
     v = np.array([m.velocity for m in ros.states])
@@ -100,7 +100,7 @@ def test_an_arm_off_the_path_goes_there_first(ros):
     assert np.abs(v).max() < 1.0
 
 
-def test_pause_holds_the_arm_and_reset_begins_anew(ros):
+def test_pause_holds_the_arm_and_reset_restarts_the_path(ros):
     start(ros)
     after(ros, 0.6)
     assert ros.call(SetBool, "clik_tracker/pause", SetBool.Request(data=True)).success
@@ -111,7 +111,10 @@ def test_pause_holds_the_arm_and_reset_begins_anew(ros):
     assert ros.call(SetBool, "clik_tracker/pause", SetBool.Request(data=False)).success
     first = np.array([-0.25, 0.4, 0.6])
     assert np.linalg.norm(held - first) > 0.02
-    ros.until(lambda: np.linalg.norm(tool(ros.states[-1].position) - first) < 2e-3, "no way back")
+    ros.until(
+        lambda: np.linalg.norm(tool(ros.states[-1].position) - first) < 2e-3,
+        "the tool does not return to the start",
+    )
 
 
 def test_a_reset_simulator_is_picked_up(ros):
@@ -123,8 +126,8 @@ def test_a_reset_simulator_is_picked_up(ros):
     assert max(distance(m) for m in ros.errors if stamp(m) > 0.4e9) < 1e-3
 
 
-def test_a_reset_in_real_time_is_noticed_by_the_joints(ros):
-    """Stamps are wall-clock time, and go on; the path begins anew all the same."""
+def test_a_reset_in_real_time_is_detected_by_the_joint_positions(ros):
+    """Stamps are wall-clock time and continue; the path restarts nevertheless."""
     real_time = {"mode": "real_time", "control_period": 0.01}
     start(ros, simulator=real_time, step=0.01)
     began = tool(START)
@@ -136,43 +139,47 @@ def test_a_reset_in_real_time_is_noticed_by_the_joints(ros):
     client = ros.service(Trigger, "simulator/reset")
     reset = lambda: client.call_async(Trigger.Request())  # noqa: E731
     reset()
-    # A machine that stands still amid one makes a silence of it: the arm is picked up.
-    told = lambda: ros.warned("the arm was reset: ", "the path begins anew")  # noqa: E731
-    ros.insist(reset, told, "it goes unnoticed", period=3.0)
+    # If the machine is suspended during a reset, the arm is picked up instead: repeat it.
+    restarted = lambda: ros.warned("the arm was reset: ", "the path begins anew")  # noqa: E731
+    ros.insist(reset, restarted, "the reset is not detected", period=3.0)
     ros.until(lambda: stamp(ros.states[-1]) > before, "no states")
     ros.until(
-        lambda: report(ros) and values(ros).get("times the arm was reset", "0") != "0", "not told"
+        lambda: report(ros) and values(ros).get("times the arm was reset", "0") != "0",
+        "the reset is not reported",
     )
 
 
-def test_a_jolt_beyond_the_joint_error_is_survived(ros):
+def test_the_arm_recovers_from_a_jolt_beyond_the_joint_error(ros):
     jolt = {"initial_velocity": [0.4, 0.4, -0.4, 0.4, 0.4, 0.4, 0.4]}
     start(ros, simulator=jolt, max_joint_error=0.005)
     ros.expect_warning("the arm is picked up where it is", "off")
     before = len(ros.errors)
-    ros.until(lambda: len(ros.errors) > before + 300, "it never comes back to the path")
+    ros.until(lambda: len(ros.errors) > before + 300, "the tool does not return to the path")
     assert distance(ros.errors[-1]) < 1e-3
 
 
-def test_a_tracker_whose_simulator_is_paused_says_that_time_stands_still(ros):
-    """Seen: "tracking" for as long as the pause lasted."""
+def test_a_tracker_reports_that_its_simulator_is_paused(ros):
+    """Regression: the state was "tracking" during the pause."""
     start(ros)
     after(ros, 0.1)
     assert ros.call(SetBool, "simulator/pause", SetBool.Request(data=True)).success
-    told = lambda: report(ros) and values(ros)["state"]  # noqa: E731
-    ros.until(lambda: told() == "standing", "it is not told")
+    state = lambda: report(ros) and values(ros)["state"]  # noqa: E731
+    ros.until(lambda: state() == "standing", "the pause is not reported")
     assert report(ros).level == DiagnosticStatus.OK
     assert "time stands still: the same joint state for" in report(ros).message
     assert ros.call(SetBool, "simulator/pause", SetBool.Request(data=False)).success
-    ros.until(lambda: told() != "standing", "it does not go on")
+    ros.until(lambda: state() != "standing", "the pause does not end")
 
 
-def test_a_fast_arm_is_braked_first_and_diagnostics_say_so(ros):
-    """Seen: at 200 rad/s "tracking", level OK, error 0."""
+def test_a_fast_arm_is_braked_first_and_diagnostics_report_it(ros):
+    """Regression: at 200 rad/s the state was "tracking" with level OK and error 0."""
     speeds = [100.0, -50.0, 100.0, 200.0, -200.0, 200.0, 200.0]
-    fast = {"initial_velocity": speeds, "joint_limits": "ignore"}  # stops would end it at once
+    fast = {
+        "initial_velocity": speeds,
+        "joint_limits": "ignore",
+    }  # stops would end the motion immediately
     start(ros, simulator=fast, path="target")
-    # It is beyond its joint limits within a few periods, which is worse.
+    # Within a few periods it exceeds its joint limits, which has priority.
     expected = {"braking": DiagnosticStatus.WARN, "outside_limits": DiagnosticStatus.ERROR}
     ros.until(lambda: report(ros) and values(ros)["state"] in expected, "no diagnostics of it")
     assert report(ros).level == expected[values(ros)["state"]]
@@ -185,17 +192,20 @@ def test_a_fast_arm_is_braked_first_and_diagnostics_say_so(ros):
     ros.expect_warning("dropped: target pose came while the arm is braked")
 
 
-def test_targets_drive_the_arm_also_from_all_zeros(ros):
+def test_targets_drive_the_arm_from_all_zeros(ros):
     start(ros, first=[0.0] * 7, path="target")
     poses = ros.publisher(PoseStamped, "clik_tracker/target_pose")
     ros.until(lambda: ros.errors, "the arm is not driven")
     goal = tool([0.0] * 7) - [0.0, 0.0, 0.2]
     poses.publish(pose(goal, (0.0, 0.0, 0.0, 1.0)))
-    ros.until(lambda: np.linalg.norm(tool(ros.states[-1].position) - goal) < 1e-5, "it is stuck")
+    ros.until(
+        lambda: np.linalg.norm(tool(ros.states[-1].position) - goal) < 1e-5,
+        "the arm does not move",
+    )
 
 
 def test_a_command_is_sent_again_when_its_state_was_repeated_many_times(ros):
-    """Seen: by the clock. After a stall the simulator found two, and lockstep made two periods."""
+    """Regression: resent by the clock, two commands after a stall advanced lockstep twice."""
     ros.start(ClikTrackerNode, mode="dynamic", step=PERIOD, **CIRCLE)
     commands = ros.listen(Float64MultiArray, "simulator/commands")
     states, sent = ros.publisher(JointState, "joint_states"), []
@@ -226,6 +236,6 @@ def test_joint_states_that_lack_a_joint_are_dropped(ros):
     assert "no joint states" in diagnostics[-1].status[0].message
 
 
-def test_unstable_joint_feedback_is_refused(ros):
+def test_unstable_joint_feedback_is_rejected(ros):
     with pytest.raises(md.ManipDynError, match="must satisfy 0 < joint_stiffness"):
         ros.start(ClikTrackerNode, mode="dynamic", step=0.1, **(CIRCLE | {"gain": 2.0}))

@@ -1,4 +1,4 @@
-"""The tracker on live targets: what arrives is followed smoothly, or dropped with a reason."""
+"""The tracker on live targets: targets are followed smoothly or dropped with a reason."""
 
 import math
 
@@ -41,7 +41,7 @@ def start(ros, **parameters):
         "initial_position": BENT,
     }
     ros.start(ClikTrackerNode, **(chosen | parameters))
-    ros.until(lambda: ros.states, "the tracker says nothing")
+    ros.until(lambda: ros.states, "the tracker publishes nothing")
     ros.poses = ros.publisher(PoseStamped, "clik_tracker/target_pose")
     ros.twists = ros.publisher(TwistStamped, "clik_tracker/target_twist")
     return ros
@@ -53,7 +53,7 @@ def tracker(ros):
 
 
 def check_no_jump(states):
-    """Positions change by what the velocities are, within the limits of the joints."""
+    """Check that velocities and changes of positions are within the joint limits."""
     robot = kernels().robot
     q, v = (np.array([getattr(m, name) for m in states]) for name in ("position", "velocity"))
     times = np.array([m.header.stamp.sec + m.header.stamp.nanosec * 1e-9 for m in states])
@@ -71,20 +71,21 @@ def test_a_target_pose_is_reached_without_a_jump(tracker):
     check_no_jump(tracker.states)
 
 
-def test_a_twist_moves_the_tool_and_halts_without_news(tracker):
+def test_a_twist_moves_the_tool_and_halts_after_the_timeout(tracker):
     began = tool(tracker.states[-1].position)
     tracker.twists.publish(twist([0.0, 0.1, 0.0]))
     tracker.expect_warning("no target twist for 0.5 s")
     # The log may be ahead of the states, which come 500 times a second.
     tracker.until(
-        lambda: np.linalg.norm(tool(tracker.states[-1].position) - began) > 0.01, "it stands still"
+        lambda: np.linalg.norm(tool(tracker.states[-1].position) - began) > 0.01,
+        "the tool does not move",
     )
     tracker.until(
         lambda: np.abs(tracker.states[-1].velocity).max() < 1e-6, "the tool does not halt"
     )
-    way = tool(tracker.states[-1].position) - began
-    assert way[1] == pytest.approx(0.05, abs=0.02)  # 0.5 s of news at 0.1 m/s
-    assert np.abs(way[[0, 2]]).max() < 1e-3
+    displacement = tool(tracker.states[-1].position) - began
+    assert displacement[1] == pytest.approx(0.05, abs=0.02)  # 0.5 s at 0.1 m/s until the timeout
+    assert np.abs(displacement[[0, 2]]).max() < 1e-3
     check_no_jump(tracker.states)
 
 
@@ -100,7 +101,7 @@ def test_a_twist_moves_the_tool_and_halts_without_news(tracker):
         (twist([0.1, 0.0, 0.0], frame="tool"), ["target twist", "frame_id 'tool'", "'tool0'"]),
     ],
 )
-def test_a_bad_target_is_dropped_and_the_last_one_holds(tracker, message, words, monkeypatch):
+def test_an_invalid_target_is_dropped_and_the_last_one_holds(tracker, message, words, monkeypatch):
     monkeypatch.setattr("manip_dyn.ros.tracker.targets.WARN_AGAIN", 3600.0)
     topic = tracker.poses if isinstance(message, PoseStamped) else tracker.twists
     for _ in range(3):
@@ -111,19 +112,20 @@ def test_a_bad_target_is_dropped_and_the_last_one_holds(tracker, message, words,
     assert list(tracker.states[-1].position) == pytest.approx(BENT, abs=1e-9)
 
 
-def test_out_of_reach_is_told_and_the_next_target_reached(tracker):
+def test_an_unreachable_target_is_reported_and_the_next_one_is_reached(tracker):
     tracker.poses.publish(pose([0.0, 3.0, 0.5]))
     tracker.expect_warning("out of reach", "at (0, 3, 0.5) m")
     tracker.until(
         lambda: any("out of reach: off by 2." in m.status[0].message for m in tracker.diagnostics),
         "no diagnostics of it",
     )
-    # As near as it gets: the wrist 0.95 m from the shoulder.
-    tracker.until(lambda: tool(tracker.states[-1].position)[1] > 0.85, "it is not near")
+    # Nearest posture: the wrist is 0.95 m from the shoulder.
+    tracker.until(lambda: tool(tracker.states[-1].position)[1] > 0.85, "the arm is not stretched")
     goal = np.array([0.5, 0.3, 0.5])
     tracker.poses.publish(pose(goal))
     tracker.until(
-        lambda: np.linalg.norm(tool(tracker.states[-1].position) - goal) < 1e-6, "it is stuck"
+        lambda: np.linalg.norm(tool(tracker.states[-1].position) - goal) < 1e-6,
+        "the arm does not move",
     )
     check_no_jump(tracker.states)
 
@@ -133,7 +135,8 @@ def test_an_arm_at_all_zeros_leaves_it_for_a_target_straight_below(ros):
     goal = tool([0.0] * 7) - [0.0, 0.0, 0.4]
     tracker.poses.publish(pose(goal, (0.0, 0.0, 0.0, 1.0)))
     tracker.until(
-        lambda: np.linalg.norm(tool(tracker.states[-1].position) - goal) < 1e-6, "it is stuck"
+        lambda: np.linalg.norm(tool(tracker.states[-1].position) - goal) < 1e-6,
+        "the arm does not move",
     )
     check_no_jump(tracker.states)
 
@@ -154,6 +157,6 @@ def test_pause_and_reset(tracker):
     )
 
 
-def test_a_joint_limit_that_keeps_a_target_out_of_reach_is_named(tracker):
+def test_a_joint_limit_that_makes_a_target_unreachable_is_reported(tracker):
     tracker.poses.publish(pose([0.15, 0.0, 0.35]))
     tracker.expect_warning("out of reach with", "at a limit: off by")

@@ -1,4 +1,4 @@
-"""The tracker's topics and services, measured by a subscriber."""
+"""Topics and services of the tracker, measured by a subscriber."""
 
 import numpy as np
 import pytest
@@ -34,31 +34,31 @@ def position(pose):
 
 @pytest.fixture
 def tracker(ros):
-    """A running tracker and lists of what it publishes."""
+    """A running tracker with lists of its published messages."""
     ros.states = ros.listen(JointState, "joint_states")
     ros.desired = ros.listen(PoseStamped, "clik_tracker/desired_pose")
     ros.errors = ros.listen(TwistStamped, "clik_tracker/error")
     ros.start(ClikTrackerNode, **CIRCLE)
-    ros.until(lambda: ros.states and ros.desired, "the tracker says nothing")
+    ros.until(lambda: ros.states and ros.desired, "the tracker publishes nothing")
     return ros
 
 
-def heard_together(ros, *topics, count=100):
-    """Wait for messages of one stamp on all topics; return tuples of them, by their stamps."""
-    found = []
+def messages_of_one_stamp(ros, *topics, count=100):
+    """Wait for messages with equal stamps on all topics; return them as tuples by stamp."""
+    groups = []
 
     def enough():
         by_stamp = [{stamp(m): m for m in messages} for messages in topics]
         common = set.intersection(*map(set, by_stamp))
-        found[:] = [tuple(each[t] for each in by_stamp) for t in sorted(common)]
-        return len(found) >= count
+        groups[:] = [tuple(messages[t] for messages in by_stamp) for t in sorted(common)]
+        return len(groups) >= count
 
     ros.until(lambda: len(topics[0]) % 20 == 0 and enough(), "too few messages of one stamp")
-    return found
+    return groups
 
 
 def test_tool_is_on_the_circle_by_the_joints_own_kinematics(tracker):
-    pairs = heard_together(tracker, tracker.states, tracker.desired)
+    pairs = messages_of_one_stamp(tracker, tracker.states, tracker.desired)
     desired = {stamp(m): position(m.pose) for m in tracker.desired}
     kernels = md.customize(md.load_robot("pa10"))
     errors = [
@@ -67,14 +67,16 @@ def test_tool_is_on_the_circle_by_the_joints_own_kinematics(tracker):
     ]
     assert max(errors) < 1e-6
     center = np.array(CIRCLE["circle.center"])
-    radii = [np.linalg.norm(place - center) for place in desired.values()]
+    radii = [np.linalg.norm(point - center) for point in desired.values()]
     assert radii == pytest.approx([0.5] * len(radii), abs=1e-12)
 
 
 def test_published_error_is_the_error(tracker):
     kernels = md.customize(md.load_robot("pa10"))
-    found = heard_together(tracker, tracker.errors, tracker.desired, tracker.states, count=20)
-    for message, desired, state in found:
+    groups = messages_of_one_stamp(
+        tracker, tracker.errors, tracker.desired, tracker.states, count=20
+    )
+    for message, desired, state in groups:
         actual = kernels.forward_kinematics(state.position)[:3, 3]
         linear = message.twist.linear
         published = np.array([linear.x, linear.y, linear.z])
@@ -85,9 +87,9 @@ def test_paths_are_published_in_the_base_frame(tracker):
     desired = tracker.listen(Path, "clik_tracker/desired_path", LATCHED)
     actual = tracker.listen(Path, "clik_tracker/actual_path")
     tracker.until(lambda: desired and len(actual) > 3, "no paths")
-    places = np.array([position(p.pose) for p in desired[0].poses])
+    points = np.array([position(p.pose) for p in desired[0].poses])
     assert desired[0].header.frame_id == "base_link"
-    assert np.linalg.norm(places[-1] - places[0]) < 0.02
+    assert np.linalg.norm(points[-1] - points[0]) < 0.02
     assert len(actual[-1].poses) > len(actual[0].poses)
 
 
@@ -97,12 +99,12 @@ def test_pause_and_reset(tracker):
     count = len(tracker.states)
     assert tracker.call(Trigger, "clik_tracker/reset").success
     assert tracker.call(SetBool, "clik_tracker/pause", SetBool.Request(data=False)).success
-    tracker.until(lambda: len(tracker.states) > count, "it does not go on")
+    tracker.until(lambda: len(tracker.states) > count, "the tracker stopped")
     assert list(tracker.states[count].position) == list(tracker.states[0].position)
 
 
-def test_a_clock_that_goes_back_begins_the_path_anew(ros):
-    """The simulator was reset: /clock tells."""
+def test_a_clock_that_jumps_back_restarts_the_path(ros):
+    """A reset of the simulator sets /clock back."""
     states = ros.listen(JointState, "joint_states")
     ros.start(ClikTrackerNode, use_sim_time=True, step=0.02, **CIRCLE | {"real_time_factor": 1.0})
     clock, now = ros.publisher(Clock, "/clock"), [5_000_000_000]
@@ -114,15 +116,15 @@ def test_a_clock_that_goes_back_begins_the_path_anew(ros):
 
     ros.insist(tick, lambda: len(states) > 5, "no joint states")
     begun, now[0] = list(states[0].position), 0
-    # It goes on until the node has seen it go back, however long that takes.
+    # The clock runs until the node has detected the jump.
     back = lambda: ros.warned("time went back on /clock", "the path begins anew")  # noqa: E731
-    ros.insist(tick, back, "it goes unnoticed")
-    anew = lambda: begun in [list(each.position) for each in states[6:]]  # noqa: E731
-    ros.insist(tick, anew, "the path does not begin anew")
+    ros.insist(tick, back, "the jump is not detected")
+    restarted = lambda: begun in [list(state.position) for state in states[6:]]  # noqa: E731
+    ros.insist(tick, restarted, "the path does not restart")
 
 
 def test_another_publisher_of_joint_states_is_named(ros):
-    """A simulator in the same namespace: both publish joint_states. It went unsaid."""
+    """Regression: no warning if a simulator in the same namespace publishes joint_states."""
     ros.diagnostics = ros.listen(DiagnosticArray, "/diagnostics")
     ros.start(ClikTrackerNode, **CIRCLE)
     ros.probe.create_publisher(JointState, "joint_states", 1)
@@ -173,7 +175,7 @@ DOWN = [3.141592653589793, 0.0, 3.141592653589793]
         },
         {"path": "csv"},
     ],
-    ids=lambda each: each["path"],
+    ids=lambda parameters: parameters["path"],
 )
 def test_every_kind_of_path_is_followed(ros, tmp_path, parameters):
     file = tmp_path / "path.csv"
@@ -181,16 +183,16 @@ def test_every_kind_of_path_is_followed(ros, tmp_path, parameters):
     desired = ros.listen(Path, "clik_tracker/desired_path", LATCHED)
     errors = ros.listen(TwistStamped, "clik_tracker/error")
     common = {"initial_position": [0.0, 0.6, 0.0, 1.2, 0.0, 0.8, 0.0], "step": 0.02}
-    given = {"csv.file": file} if parameters["path"] == "csv" else {}
-    ros.start(ClikTrackerNode, real_time_factor=10.0, **(common | parameters | given))
+    file_parameters = {"csv.file": file} if parameters["path"] == "csv" else {}
+    ros.start(ClikTrackerNode, real_time_factor=10.0, **(common | parameters | file_parameters))
     ros.until(lambda: len(errors) > 200 and desired, "the path is not followed")
     linear = np.array([[e.twist.linear.x, e.twist.linear.y, e.twist.linear.z] for e in errors])
     assert np.linalg.norm(linear, axis=1).max() < 1e-6
-    places = np.array([position(p.pose) for p in desired[0].poses])
-    assert np.abs(np.diff(places, axis=0)).max() > 0.0
+    points = np.array([position(p.pose) for p in desired[0].poses])
+    assert np.abs(np.diff(points, axis=0)).max() > 0.0
 
 
-def test_a_path_out_of_reach_is_told_with_where_and_how_much(ros):
+def test_a_path_out_of_reach_is_reported_with_position_and_distance(ros):
     line = {
         "path": "line",
         "line.start": [0.6, 0.0, 0.4],

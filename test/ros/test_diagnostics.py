@@ -1,4 +1,4 @@
-"""What /diagnostics says of any node."""
+"""Diagnostics of any node."""
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
@@ -6,11 +6,11 @@ from diagnostic_msgs.msg import DiagnosticArray
 from manip_dyn.ros import OK, Report, SimulatorNode, status_message
 
 
-def test_a_status_names_node_and_hardware_and_leaves_out_what_is_not_known(ros):
+def test_a_status_names_node_and_hardware_and_omits_missing_values(ros):
     values = {"rate [Hz]": 1000.0, "error [m]": None, "limits": "none"}
     status = status_message(ros.probe, Report(OK, "running", values), "pa10")
     assert (status.name, status.hardware_id, status.message) == ("probe", "pa10", "running")
-    assert [(each.key, each.value) for each in status.values] == [
+    assert [(item.key, item.value) for item in status.values] == [
         ("rate [Hz]", "1000"),
         ("limits", "none"),
     ]
@@ -18,8 +18,8 @@ def test_a_status_names_node_and_hardware_and_leaves_out_what_is_not_known(ros):
 
 @pytest.mark.parametrize("simulated", [False, True])
 def test_diagnostics_come_without_a_clock(ros, simulated):
-    """A timer of the node's clock would stand still with use_sim_time."""
-    found = ros.listen(DiagnosticArray, "/diagnostics")
+    """A timer of the node's clock would stop with use_sim_time."""
+    reports = ros.listen(DiagnosticArray, "/diagnostics")
     ros.start(SimulatorNode, robot="one_link_horizontal", use_sim_time=simulated)
-    ros.until(lambda: found, "no diagnostics")
-    assert found[0].status[0].hardware_id == "simulated one_link_horizontal"
+    ros.until(lambda: reports, "no diagnostics")
+    assert reports[0].status[0].hardware_id == "simulated one_link_horizontal"

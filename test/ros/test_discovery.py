@@ -1,4 +1,4 @@
-"""Closed doors: a node that nobody told otherwise listens on this machine only."""
+"""Discovery: by default a node listens on this machine only."""
 
 import os
 import subprocess
@@ -12,14 +12,14 @@ from manip_dyn.ros import PROFILES, RANGE, local_discovery
 
 LISTENING = """
 import os, re
-import manip_dyn.ros.runtime.execution as run
-from manip_dyn.core.errors import ManipDynError
+from manip_dyn import ManipDynError
+from manip_dyn.ros import run
 from pathlib import Path
 
 class Look:
     name = "look"
     def __init__(self, node):
-        own = {os.readlink(each) for each in Path("/proc/self/fd").iterdir() if each.is_symlink()}
+        own = {os.readlink(path) for path in Path("/proc/self/fd").iterdir() if path.is_symlink()}
         for protocol in ("udp", "udp6", "tcp", "tcp6"):
             for line in Path("/proc/net", protocol).read_text().splitlines()[1:]:
                 words = line.split()
@@ -27,14 +27,14 @@ class Look:
                     print(protocol, words[1])
         raise ManipDynError("seen enough")
 
-run.run(Look)
+run(Look)
 """
 
 
 def listening(**environment):
-    """Addresses (hexadecimal, as the kernel has them) and ports that a node receives at.
+    """Return the addresses at which a node receives, hexadecimal as in /proc/net.
 
-    What Fast DDS sends from is at an ephemeral port, which nobody reads.
+    Ephemeral ports are excluded: Fast DDS only sends from them.
     """
     first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     without = {name: value for name, value in os.environ.items() if name not in (RANGE, *PROFILES)}
@@ -51,13 +51,13 @@ def listening(**environment):
 
 
 @pytest.mark.skipif(not Path("/proc/net/udp").exists(), reason="the kernel shows no sockets")
-def test_a_node_listens_on_this_machine_only_unless_asked():
+def test_a_node_listens_on_this_machine_only_by_default():
     assert listening() == {"0100007F"}
     assert listening(**{RANGE: "LOCALHOST"}) == {"0100007F"}
     assert "00000000" in listening(**{RANGE: "SUBNET"})
 
 
-def test_what_is_asked_for_is_obeyed():
+def test_environment_variables_override_the_default():
     profile = str(Path(__file__).parents[2] / "config" / "discovery.xml")
     closed = {RANGE: "LOCALHOST", **dict.fromkeys(PROFILES, profile)}
     assert (

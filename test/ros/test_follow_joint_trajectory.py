@@ -1,4 +1,4 @@
-"""FollowJointTrajectory on the simulator: by topic; by action where control_msgs is installed."""
+"""FollowJointTrajectory of the simulator, by topic and by action (requires control_msgs)."""
 
 from itertools import pairwise
 
@@ -34,7 +34,7 @@ def start(ros, **parameters):
 
 @pytest.fixture(scope="module")
 def arm():
-    """A simulated arm; each test begins after a reset."""
+    """A simulated arm; each test starts after a reset."""
     with Ros() as graph:
         yield start(graph)
 
@@ -64,8 +64,8 @@ def moves(ros):
 
 
 # -------------------------------------------------------------------------------------- topic
-def test_a_trajectory_by_topic_is_followed_and_its_end_held_for_good(arm):
-    """Longer than the command timeout of 0.5 s, after which nothing would come."""
+def test_a_trajectory_by_topic_is_followed_and_its_end_is_held(arm):
+    """The end is held for longer than the command timeout of 0.5 s."""
     arm.trajectories.publish(trajectory(BOTH, (0.2, [0.2, 0.0], ZERO), (0.5, [0.3, -0.2], ZERO)))
     at(arm, 0.3, -0.2)
     arm.spin(0.8)
@@ -73,18 +73,18 @@ def test_a_trajectory_by_topic_is_followed_and_its_end_held_for_good(arm):
     assert not arm.warned("no command for")
 
 
-def test_a_bad_trajectory_by_topic_is_refused_with_a_code(arm):
+def test_an_invalid_trajectory_by_topic_is_rejected_with_a_code(arm):
     arm.trajectories.publish(trajectory(["joint_1", "elbow"], (1.0, ZERO)))
     arm.expect_warning("refused: INVALID_JOINTS", "unknown joint 'elbow'")
     old = trajectory(BOTH, (1.0, ZERO))
     old.header.stamp.sec = 1
-    # Again and again: warnings are throttled to one a second.
-    told = lambda: arm.warned("refused: OLD_HEADER_TIMESTAMP", "s ago")  # noqa: E731
-    arm.insist(lambda: arm.trajectories.publish(old), told, "it is not refused")
+    # Repeat: warnings are throttled to one per second.
+    warned = lambda: arm.warned("refused: OLD_HEADER_TIMESTAMP", "s ago")  # noqa: E731
+    arm.insist(lambda: arm.trajectories.publish(old), warned, "the trajectory is not rejected")
 
 
-def test_a_trajectory_that_was_sent_before_a_reset_is_refused(arm):
-    # How many are taken before the reset is the middleware's, and one a second is told.
+def test_a_trajectory_sent_before_a_reset_is_rejected(arm):
+    # The middleware decides how many are read before the reset; one per second is reported.
     while not arm.warned("refused: INVALID_GOAL", "before the reset was done"):
         for _ in range(9):
             arm.trajectories.publish(SLOWLY)
@@ -95,7 +95,7 @@ def test_a_trajectory_that_was_sent_before_a_reset_is_refused(arm):
 
 
 # ------------------------------------------------------------------------------------- action
-def test_a_goal_is_reached_with_feedback_on_the_way(arm, client):
+def test_a_goal_is_reached_with_feedback(arm, client):
     names = BOTH[::-1]
     handle = client.send(
         trajectory(names, (0.5, [0.1, -0.05], ZERO, ZERO), (1.0, [0.2, 0.1], ZERO, ZERO))
@@ -105,14 +105,14 @@ def test_a_goal_is_reached_with_feedback_on_the_way(arm, client):
     assert (status, code, sentence) == (SUCCEEDED, 0, "the arm is at the goal")
     at(arm, 0.1, 0.2)
     assert client.feedback
-    for each in client.feedback:
-        assert each.joint_names == BOTH
-        desired, actual, error = each.desired, each.actual, each.error
+    for feedback in client.feedback:
+        assert feedback.joint_names == BOTH
+        desired, actual, error = feedback.desired, feedback.actual, feedback.error
         for field in ("positions", "velocities"):
-            lack = np.subtract(getattr(desired, field), getattr(actual, field))
-            np.testing.assert_allclose(getattr(error, field), lack, atol=1e-12)
+            difference = np.subtract(getattr(desired, field), getattr(actual, field))
+            np.testing.assert_allclose(getattr(error, field), difference, atol=1e-12)
         assert np.abs(error.positions).max() < 1e-3
-    times = [each.desired.time_from_start for each in client.feedback]
+    times = [feedback.desired.time_from_start for feedback in client.feedback]
     assert all((a.sec, a.nanosec) <= (b.sec, b.nanosec) for a, b in pairwise(times))
 
 
@@ -124,7 +124,9 @@ def test_a_goal_is_reached_with_feedback_on_the_way(arm, client):
         (trajectory(BOTH, (1.0, [9.0, 0.0])), ["INVALID_GOAL", "'joint_1' is 9"]),
     ],
 )
-def test_a_bad_goal_is_rejected_and_what_goes_on_goes_on(arm, client, message, words):
+def test_an_invalid_goal_is_rejected_without_affecting_the_current_one(
+    arm, client, message, words
+):
     client.send(SLOWLY)
     first = client.result
     assert not client.send(message).accepted
@@ -154,7 +156,7 @@ def test_cancel_brakes_and_holds(arm, client):
     np.testing.assert_allclose(arm.states[-1].position, held, atol=1e-6)
 
 
-def test_a_new_goal_takes_over(arm, client):
+def test_a_new_goal_aborts_the_current_one(arm, client):
     client.send(SLOWLY)
     first = client.result
     moves(arm)
@@ -164,21 +166,21 @@ def test_a_new_goal_takes_over(arm, client):
     at(arm, 0.1, 0.1)
 
 
-def test_another_command_takes_over(arm, client):
+def test_another_command_aborts_the_goal(arm, client):
     client.send(SLOWLY)
     moves(arm)
     arm.publisher(Float64MultiArray, "simulator/commands").publish(Float64MultiArray(data=ZERO))
     assert client.ended() == (ABORTED, -1, "another command took over")
 
 
-def test_a_reset_aborts(arm, client):
+def test_a_reset_aborts_the_goal(arm, client):
     client.send(SLOWLY)
     moves(arm)
     assert arm.call(Trigger, "simulator/reset").success
     assert client.ended() == (ABORTED, -1, "the arm was reset")
 
 
-def test_a_pause_is_no_end(arm, client):
+def test_a_pause_does_not_abort_the_goal(arm, client):
     client.send(trajectory(BOTH, (0.6, [0.2, 0.2], ZERO)))
     moves(arm)
     assert arm.call(SetBool, "simulator/pause", SetBool.Request(data=True)).success
@@ -189,7 +191,7 @@ def test_a_pause_is_no_end(arm, client):
     at(arm, 0.2, 0.2)
 
 
-def test_tolerances_decide(arm, client):
+def test_goals_abort_beyond_tolerances(arm, client):
     messages = pytest.importorskip("control_msgs.msg")
     jump = trajectory(BOTH, (0.0, [0.5, 0.0]), (0.1, [0.5, 0.0]))
     near = messages.JointTolerance(name="joint_1", position=0.1)
@@ -202,5 +204,5 @@ def test_tolerances_decide(arm, client):
     status, code, sentence = client.ended()
     assert (status, code) == (ABORTED, -5)
     assert "after the end of the trajectory" in sentence
-    client.send(jump, goal_tolerance=[nearer])  # it may take any time
+    client.send(jump, goal_tolerance=[nearer])  # without a time limit
     assert client.ended()[:2] == (SUCCEEDED, 0)

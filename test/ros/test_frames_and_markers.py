@@ -1,4 +1,4 @@
-"""Targets in frames of the robot, MoveIt Servo's topics, and a marker dragged in RViz."""
+"""Targets in robot frames, topics of MoveIt Servo, and a marker dragged in RViz."""
 
 import math
 
@@ -31,7 +31,7 @@ def tracker(ros):
         gain=5.0,
         initial_position=BENT,
     )
-    ros.until(lambda: ros.states, "the tracker says nothing")
+    ros.until(lambda: ros.states, "the tracker publishes nothing")
     return ros
 
 
@@ -46,12 +46,12 @@ def newest(ros):
 def test_links_are_frames():
     robot = md.load_robot("pa10")
     frames = RobotFrames(robot, "world")
-    there = frames.pose("tool0", BENT, md.clik.Pose(np.array([0.1, 0.0, 0.2]), np.eye(3)))
+    target = frames.pose("tool0", BENT, md.clik.Pose(np.array([0.1, 0.0, 0.2]), np.eye(3)))
     tip = matrix(BENT)
     np.testing.assert_allclose(
-        there.position, tip[:3, 3] + tip[:3, :3] @ [0.1, 0, 0.2], atol=1e-12
+        target.position, tip[:3, 3] + tip[:3, :3] @ [0.1, 0, 0.2], atol=1e-12
     )
-    np.testing.assert_allclose(there.rotation, tip[:3, :3], atol=1e-12)
+    np.testing.assert_allclose(target.rotation, tip[:3, :3], atol=1e-12)
     twist = np.arange(6.0)
     turned = frames.twist("/tool0", BENT, twist)
     np.testing.assert_allclose(turned[:3], tip[:3, :3] @ twist[:3], atol=1e-12)
@@ -62,7 +62,7 @@ def test_links_are_frames():
     assert "did you mean 'tool0'" in frames.problem("tool_0")
 
 
-def test_a_pose_in_the_tools_own_frame_is_reached_from_where_it_is(tracker):
+def test_a_pose_in_the_tool_frame_is_relative_to_the_current_tool(tracker):
     poses = tracker.publisher(PoseStamped, "clik_tracker/target_pose")
     poses.publish(pose([0.0, 0.0, 0.3], (0.0, 0.0, 0.0, 1.0), frame="tool_0"))
     tracker.expect_warning("dropped", "frame_id 'tool_0'", "'base_link'", "did you mean 'tool0'")
@@ -72,7 +72,7 @@ def test_a_pose_in_the_tools_own_frame_is_reached_from_where_it_is(tracker):
     tracker.until(lambda: np.linalg.norm(tool(newest(tracker)) - goal) < 1e-6, "not reached")
 
 
-def test_a_twist_of_servo_moves_and_turns_the_tool_along_its_own_axes(tracker):
+def test_a_twist_of_servo_in_the_tool_frame_moves_and_rotates_the_tool(tracker):
     twists = tracker.publisher(TwistStamped, "servo_node/delta_twist_cmds")
     before = matrix(newest(tracker))
     message = TwistStamped()
@@ -82,26 +82,30 @@ def test_a_twist_of_servo_moves_and_turns_the_tool_along_its_own_axes(tracker):
     tracker.expect_warning("no target twist for 0.5 s")
     # The log may be ahead of the states, which come a thousand times a second.
     began = before[:3, 3]
-    tracker.until(lambda: np.linalg.norm(tool(newest(tracker)) - began) > 0.01, "it stands still")
+    tracker.until(
+        lambda: np.linalg.norm(tool(newest(tracker)) - began) > 0.01, "the tool does not move"
+    )
     tracker.until(
         lambda: np.abs(tracker.states[-1].velocity).max() < 1e-6, "the tool does not halt"
     )
     after = matrix(newest(tracker))
-    way = before[:3, :3].T @ (after[:3, 3] - before[:3, 3])
-    assert way[2] == pytest.approx(-0.05, abs=0.02)  # 0.5 s of news
-    assert np.abs(way[:2]).max() < 1e-3
+    displacement = before[:3, :3].T @ (after[:3, 3] - before[:3, 3])
+    assert displacement[2] == pytest.approx(-0.05, abs=0.02)  # 0.5 s until the timeout
+    assert np.abs(displacement[:2]).max() < 1e-3
     turn = Rotation.from_matrix(before[:3, :3].T @ after[:3, :3]).as_rotvec()
     assert turn[2] == pytest.approx(0.25, abs=0.1)
     assert np.abs(turn[:2]).max() < 1e-2
 
 
 def test_the_target_is_dragged_in_rviz(tracker, monkeypatch):
-    monkeypatch.setattr(targets, "EXCLUSIVE_TIME", 3600.0)  # on a busy machine a second is short
+    monkeypatch.setattr(
+        targets, "EXCLUSIVE_TIME", 3600.0
+    )  # a second is too short on a busy machine
     rviz = FakeRviz(tracker, "clik_tracker/target")
     marker = rviz.look()["target"]
     assert marker.header.frame_id == "base_link"
-    assert (marker.header.stamp.sec, marker.header.stamp.nanosec) == (0, 0)  # locked to it
-    modes = [each.interaction_mode for each in marker.controls]
+    assert (marker.header.stamp.sec, marker.header.stamp.nanosec) == (0, 0)  # frame-locked
+    modes = [control.interaction_mode for control in marker.controls]
     assert modes.count(InteractiveMarkerControl.MOVE_AXIS) == 3
     assert modes.count(InteractiveMarkerControl.ROTATE_AXIS) == 3
     for control in marker.controls[1:]:
@@ -109,7 +113,7 @@ def test_the_target_is_dragged_in_rviz(tracker, monkeypatch):
         assert math.hypot(o.x, o.y, o.z, o.w) == pytest.approx(1.0)
     here = marker.pose.position
     assert [here.x, here.y, here.z] == pytest.approx(tool(BENT), abs=1e-6)
-    # Its owner drags; another one is not heard meanwhile, but sees it move.
+    # While one client drags, another one receives updates but cannot drag.
     goal = pose(np.add(tool(BENT), [0.0, 0.1, 0.0])).pose
     goal.orientation = marker.pose.orientation
     stranger = FakeRviz(tracker, "clik_tracker/target", "another")
@@ -122,12 +126,12 @@ def test_the_target_is_dragged_in_rviz(tracker, monkeypatch):
     there = [goal.position.x, goal.position.y, goal.position.z]
     tracker.until(lambda: np.linalg.norm(tool(newest(tracker)) - there) < 1e-6, "not reached")
     assert rviz.look()["target"].pose.position.x == pytest.approx(there[0])
-    # A target from elsewhere moves the marker, once nobody drags it any more.
+    # A target on the topic moves the marker once no client drags it.
     monkeypatch.setattr(targets, "EXCLUSIVE_TIME", 0.0)
     poses = tracker.publisher(PoseStamped, "clik_tracker/target_pose")
     aside = np.add(tool(BENT), [-0.05, 0.0, 0.0])
     poses.publish(pose(aside))
     tracker.until(
         lambda: rviz.look()["target"].pose.position.x == pytest.approx(aside[0]),
-        "the marker stays behind",
+        "the marker does not move",
     )

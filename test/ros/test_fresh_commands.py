@@ -1,4 +1,4 @@
-"""Which commands count: none from before a reset, none that became old in a pause."""
+"""Stale commands: those from before a reset and those that aged during a pause are ignored."""
 
 import time
 from types import SimpleNamespace
@@ -16,29 +16,29 @@ SAFE, PUSH = [1.0, -1.0], [3.0, 0.5]
 
 @pytest.fixture
 def clock(monkeypatch):
-    """The wall clock, which goes on when it is told to or slept on, ns."""
+    """A wall clock that only advances by sleeping or by the test, ns."""
     now = SimpleNamespace(ns=1000 * SECOND)
 
     def sleep(duration):
         now.ns += round(duration * 1e9)
 
-    made = SimpleNamespace(time_ns=lambda: now.ns, sleep=sleep)
-    monkeypatch.setattr(simulated_arm, "time", made)
+    replacement = SimpleNamespace(time_ns=lambda: now.ns, sleep=sleep)
+    monkeypatch.setattr(simulated_arm, "time", replacement)
     return now
 
 
 @pytest.fixture
-def passing():
+def stepper_state():
     return SimpleNamespace(paused=False, lockstep=False)
 
 
 @pytest.fixture
-def commands(clock, passing):
+def commands(clock, stepper_state):
     robot = md.load_robot("ibm7535")
     arm = CommandedArm(Simulation(robot, [0.0, 0.0], [0.0, 0.0]), held(robot, SAFE), timeout=0.5)
-    made = FreshCommands(arm)
-    made.listen(passing)
-    return made
+    fresh = FreshCommands(arm)
+    fresh.listen(stepper_state)
+    return fresh
 
 
 def push(commands, sent_ns):
@@ -50,9 +50,11 @@ def acting(commands):
 
 
 @pytest.mark.parametrize("lockstep", [False, True])
-def test_what_was_sent_before_a_reset_does_not_act_after_it(commands, passing, clock, lockstep):
-    """What answers the state before it comes a little later, and does not act either."""
-    passing.lockstep = lockstep
+def test_a_command_sent_before_a_reset_is_not_executed_after_it(
+    commands, stepper_state, clock, lockstep
+):
+    """A response to the last state before the reset arrives later and is not executed, either."""
+    stepper_state.lockstep = lockstep
     push(commands, clock.ns)
     begun = clock.ns
     commands.reset()
@@ -62,8 +64,8 @@ def test_what_was_sent_before_a_reset_does_not_act_after_it(commands, passing, c
             push(commands, begun + round(late * 1e9))
     assert acting(commands) == SAFE
     assert (
-        clock.ns > begun
-    ) == lockstep  # a controller in lockstep answers once, so it is told later
+        (clock.ns > begun) == lockstep
+    )  # a controller in lockstep responds once: the new state is sent after the settling time
     push(commands, begun + round(RESET_SETTLING * 1e9))
     assert acting(commands) == PUSH
 
@@ -71,17 +73,17 @@ def test_what_was_sent_before_a_reset_does_not_act_after_it(commands, passing, c
 @pytest.mark.parametrize(("waited", "after"), [(0.3, PUSH), (180.0, SAFE)])
 @pytest.mark.parametrize("sent_while_paused", [False, True])
 def test_a_command_is_not_executed_minutes_later(
-    commands, passing, clock, waited, after, sent_while_paused
+    commands, stepper_state, clock, waited, after, sent_while_paused
 ):
     if not sent_while_paused:
         push(commands, clock.ns)
         commands.advance(PERIOD)
-    passing.paused = True
+    stepper_state.paused = True
     commands.stand_still()
     if sent_while_paused:
         push(commands, clock.ns)
     clock.ns += round(waited * SECOND)
-    passing.paused = False
+    stepper_state.paused = False
     commands.advance(PERIOD)
     assert acting(commands) == after
     old = f"the last command was {waited:.1f} s old when the pause ended"
@@ -90,33 +92,33 @@ def test_a_command_is_not_executed_minutes_later(
     assert (acting(commands), commands.handover) == (PUSH, "")
 
 
-def test_steps_by_hand_while_paused_execute_what_was_sent(commands, passing, clock):
-    passing.paused = True
+def test_steps_by_hand_while_paused_execute_what_was_sent(commands, stepper_state, clock):
+    stepper_state.paused = True
     push(commands, clock.ns)
     clock.ns += 180 * SECOND
     commands.advance(PERIOD)
     assert acting(commands) == PUSH
 
 
-def test_silence_is_why_the_safe_command_takes_over(commands, clock):
+def test_the_safe_command_acts_after_missing_commands(commands, clock):
     push(commands, clock.ns)
     for _ in range(502):
         commands.advance(PERIOD)
     assert (acting(commands), commands.handover) == (SAFE, "no command for 0.5 s")
 
 
-def test_without_a_timeout_a_pause_makes_nothing_old(commands, passing, clock):
+def test_without_a_timeout_commands_do_not_age_in_a_pause(commands, stepper_state, clock):
     commands.arm.timeout = 0.0
     push(commands, clock.ns)
-    passing.paused = True
+    stepper_state.paused = True
     commands.stand_still()
     clock.ns += 3600 * SECOND
-    passing.paused = False
+    stepper_state.paused = False
     commands.advance(PERIOD)
     assert acting(commands) == PUSH
 
 
-def test_the_senders_clock_counts_where_the_middleware_tells_it():
+def test_the_source_timestamp_is_preferred():
     assert sent_at({"source_timestamp": 5, "received_timestamp": 7}) == 5
     assert sent_at({"source_timestamp": 0, "received_timestamp": 7}) == 7
     assert abs(sent_at({}) - time.time_ns()) < 60 * SECOND

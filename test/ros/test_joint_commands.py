@@ -1,6 +1,6 @@
-"""The simulator as hardware of ros2_control, and joint commands by name from anybody.
+"""The simulator as hardware of ros2_control, and joint commands by name.
 
-In lockstep: where the hardware component sends nothing, a period passes by hand.
+The simulator runs in lockstep: if the component sends nothing, ~/step advances a period.
 """
 
 import math
@@ -23,13 +23,13 @@ ROBOT = md.load_robot("rr")
 START = [0.3, 0.5]
 PERIOD = 0.005
 TIMEOUT = 20
-"""Periods without a command until the brake takes over."""
+"""Periods without a command until the brake acts."""
 NAN, INF = math.nan, math.inf
 
 
 @pytest.fixture(scope="module")
 def graph():
-    """One simulator for all, with its topics under its name as in ros2_control.launch.py."""
+    """One simulator for all tests, with topics under its name as in ros2_control.launch.py."""
     with Ros() as ros:
         ros.start(
             SimulatorNode,
@@ -48,7 +48,7 @@ def graph():
 
 @pytest.fixture
 def ros(graph):
-    """The simulator at its start, which nobody has warned of yet."""
+    """The simulator after a reset, with an empty log."""
     graph.call(Trigger, "simulator/reset")
     graph.until(lambda: graph.hardware.time_ns == 0, "reset does not go back")
     graph.log.clear()
@@ -56,13 +56,13 @@ def ros(graph):
 
 
 def period(ros, **commands):
-    """Let a controller write, once, and a period pass; return whether a command was sent."""
+    """Write commands once and advance a period; return whether a command was sent."""
     before, hardware = ros.hardware.time_ns, ros.hardware
     hardware.read()
     for kind, values in commands.items():
         hardware.command[kind][:] = values
     sent = hardware.write()
-    if not sent or all(np.isnan(each).all() for each in hardware.command.values()):
+    if not sent or all(np.isnan(values).all() for values in hardware.command.values()):
         assert ros.call(Trigger, "simulator/step").success
     ros.until(lambda: hardware.time_ns > before, "no period passes")
     hardware.read()
@@ -70,28 +70,28 @@ def period(ros, **commands):
     return sent
 
 
-def says(ros, state):
-    """Wait until diagnostics say so."""
+def expect_state(ros, state):
+    """Wait until diagnostics report a state."""
 
-    def said():
-        found = [v.value for m in ros.diagnostics[-1:] for v in m.status[0].values]
-        return state in found
+    def reported():
+        values = [v.value for m in ros.diagnostics[-1:] for v in m.status[0].values]
+        return state in values
 
-    ros.until(said, f"the state is not {state}")
+    ros.until(reported, f"the state is not {state}")
 
 
 def quiet(ros):
-    """Whether nothing was warned of."""
+    """Return whether there was no warning."""
     return not ros.warned("")
 
 
-def test_a_position_controller_moves_the_arm_which_holds_when_nothing_is_sent(ros):
-    """The component is silent where the arm is; the brake must not take over from the drives."""
+def test_the_arm_holds_when_a_position_controller_sends_nothing(ros):
+    """The component sends nothing at the goal; the brake must not replace the drives."""
     hardware, goal = ros.hardware, np.array([0.7, 0.1])  # elbow first
     hardware.configure(["joint_2", "joint_1"], ["position"])
     for _ in range(3):
         assert period(ros)  # NaN, which commands nothing
-    says(ros, "waiting")
+    expect_state(ros, "waiting")
     start = hardware.state["position"].copy()
     np.testing.assert_allclose(start, START[::-1], atol=1e-9)  # braked
     for k in range(1, 61):  # 0.3 s
@@ -102,10 +102,10 @@ def test_a_position_controller_moves_the_arm_which_holds_when_nothing_is_sent(ro
     assert not any(sent[-2 * TIMEOUT :])
     np.testing.assert_allclose(hardware.state["position"], goal, atol=1e-5)
     np.testing.assert_allclose(hardware.state["velocity"], 0.0, atol=1e-6)
-    says(ros, "holding")
+    expect_state(ros, "holding")
     assert quiet(ros)
     period(ros, position=goal + 0.05)
-    says(ros, "running")
+    expect_state(ros, "running")
 
 
 def test_positions_with_velocities_are_followed_without_a_lag(ros):
@@ -121,19 +121,19 @@ def test_positions_with_velocities_are_followed_without_a_lag(ros):
 
 
 def test_a_velocity_controller_that_claims_one_interface_of_two(ros):
-    """Its positions are NaN. Where it is silent at speed, the brake acts for a while."""
-    hardware, wanted = ros.hardware, np.array([0.4, -0.3])
+    """Its positions are NaN. If it sends nothing at speed, the brake acts temporarily."""
+    hardware, velocity = ros.hardware, np.array([0.4, -0.3])
     hardware.configure(["joint_1", "joint_2"], ["velocity"])
     speeds = []
     for _ in range(8 * TIMEOUT):
-        period(ros, velocity=wanted)
-        speeds.append(hardware.state["velocity"] / wanted)
+        period(ros, velocity=velocity)
+        speeds.append(hardware.state["velocity"] / velocity)
     assert np.mean(speeds[TIMEOUT:]) > 0.95
     assert np.max(speeds) < 1.02
     hardware.configure(["joint_1", "joint_2"], ["position", "velocity"])
     for _ in range(TIMEOUT):
-        period(ros, velocity=wanted)
-    np.testing.assert_allclose(hardware.state["velocity"], wanted, rtol=1e-3)
+        period(ros, velocity=velocity)
+    np.testing.assert_allclose(hardware.state["velocity"], velocity, rtol=1e-3)
     for _ in range(2 * TIMEOUT):
         period(ros, velocity=0.0)
     np.testing.assert_allclose(hardware.state["velocity"], 0.0, atol=1e-4)
@@ -151,8 +151,8 @@ def test_an_effort_controller_drives_the_arm_as_effort_commands_do(ros):
     assert quiet(ros)
 
 
-def test_efforts_that_equal_the_state_come_back_one_period_after_the_timeout(ros):
-    """Efforts that nobody renews are not held for good; the brake's differ, so they are sent."""
+def test_efforts_equal_to_the_state_are_sent_again_after_the_timeout(ros):
+    """Efforts expire without renewal; those of the brake differ, so the component sends again."""
     hardware = ros.hardware
     hardware.configure(["joint_1", "joint_2"], ["effort"])
     acted = []
@@ -164,7 +164,7 @@ def test_efforts_that_equal_the_state_come_back_one_period_after_the_timeout(ros
     assert np.mean(acted) > 0.9
 
 
-def test_a_controller_that_dies_during_a_motion_leaves_the_arm_at_rest(ros):
+def test_the_arm_comes_to_rest_when_its_controller_stops_during_a_motion(ros):
     hardware, ramp = ros.hardware, np.array([1.0, -1.5])
     hardware.configure(["joint_1", "joint_2"], ["position", "velocity"], -1.0)
     for k in range(30):
@@ -173,7 +173,7 @@ def test_a_controller_that_dies_during_a_motion_leaves_the_arm_at_rest(ros):
     for _ in range(5 * TIMEOUT):
         period(ros)
     np.testing.assert_allclose(hardware.state["velocity"], 0.0, atol=1e-3)
-    says(ros, "lost_commander")
+    expect_state(ros, "lost_commander")
     ros.expect_warning("no command for", "brake")
 
 
@@ -181,7 +181,7 @@ def send(ros, names, **fields):
     ros.hardware.publisher.publish(JointState(name=names, **fields))
 
 
-def test_a_message_for_one_joint_leaves_the_other_where_it_is(ros):
+def test_a_message_for_one_joint_does_not_move_the_other(ros):
     ros.hardware.configure(["joint_1", "joint_2"], [])
     for _ in range(TIMEOUT):
         before = ros.hardware.time_ns
@@ -191,18 +191,18 @@ def test_a_message_for_one_joint_leaves_the_other_where_it_is(ros):
     np.testing.assert_allclose(ros.hardware.state["position"], [START[0], 0.52], atol=1e-3)
 
 
-def test_numbers_that_are_all_nan_are_told_once_and_are_no_warning(ros):
-    """Whoever works out an effort of NaN is not to wonder why nothing moves."""
+def test_commands_of_only_nan_are_reported_once_without_a_warning(ros):
+    """The report explains to the sender of NaN why the arm does not move."""
     nothing = lambda: send(ros, ["joint_1", "joint_2"], effort=[NAN, NAN])  # noqa: E731
-    told = lambda: [m for m in ros.everything if "all its numbers are NaN" in m.msg]  # noqa: E731
-    ros.insist(nothing, told, "it is not told")
+    reports = lambda: [m for m in ros.everything if "all its numbers are NaN" in m.msg]  # noqa: E731
+    ros.insist(nothing, reports, "no report")
     nothing()
     ros.until_still(ros.everything)
-    assert len(told()) == 1
+    assert len(reports()) == 1
     assert quiet(ros)
 
 
-def test_what_is_dropped_lets_no_time_pass_and_what_is_paused_waits(ros):
+def test_dropped_commands_do_not_advance_time_and_paused_ones_wait(ros):
     hardware = ros.hardware
     hardware.configure(["joint_1", "joint_2"], ["position"], -1.0)
     period(ros, position=START)
@@ -210,10 +210,10 @@ def test_what_is_dropped_lets_no_time_pass_and_what_is_paused_waits(ros):
     ros.expect_warning("dropped", "unknown joint 'joint_7'")
     ros.call(SetBool, "simulator/pause", SetBool.Request(data=True))
     send(ros, ["joint_1", "joint_2"], position=START)
-    says(ros, "paused")
+    expect_state(ros, "paused")
     ros.call(SetBool, "simulator/pause", SetBool.Request(data=False))
     ros.until(
-        lambda: hardware.time_ns == round(2 * PERIOD * 1e9), "what came in the pause is lost"
+        lambda: hardware.time_ns == round(2 * PERIOD * 1e9), "the command from the pause is lost"
     )
     period(ros, position=START)
     assert hardware.time_ns == round(3 * PERIOD * 1e9)
@@ -235,19 +235,19 @@ def test_what_is_dropped_lets_no_time_pass_and_what_is_paused_waits(ros):
         ),
     ],
 )
-def test_a_message_that_means_nothing_is_refused(names, fields, words):
+def test_an_invalid_message_is_rejected(names, fields, words):
     with pytest.raises(ManipDynError, match=words):
         references_from(JointState(name=names, **fields), ROBOT)
 
 
-def test_a_message_is_read_by_name_and_nan_tells_nothing():
+def test_a_message_is_read_by_name_and_nan_is_ignored():
     names = ["joint_2", "joint_1"]
-    told = references_from(
+    references = references_from(
         JointState(name=names, position=[1.0, NAN], velocity=[2.0, 3.0], effort=[NAN, NAN]), ROBOT
     )
-    np.testing.assert_equal(told.position, [NAN, 1.0])
-    np.testing.assert_equal(told.velocity, [3.0, 2.0])
-    assert np.isnan(told.effort).all()
+    np.testing.assert_equal(references.position, [NAN, 1.0])
+    np.testing.assert_equal(references.velocity, [3.0, 2.0])
+    assert np.isnan(references.effort).all()
     assert references_from(JointState(name=names, effort=[NAN, NAN]), ROBOT) is None
     part = references_from(JointState(name=["joint_2"], effort=[4.0]), ROBOT)
     np.testing.assert_equal(part.effort, [NAN, 4.0])

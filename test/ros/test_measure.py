@@ -1,4 +1,4 @@
-"""What the demo measures from joint states, on motions whose answer is known."""
+"""Measurements of the demo from joint states, for motions with known results."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def test_switch_and_final_time_between_samples(begin, switch):
     assert summary["missed_samples"] == 0
 
 
-def test_settled_is_near_the_goal_for_good():
+def test_a_settled_arm_remains_near_the_goal():
     """Braked by 3 rad/s^2, the speed falls below 0.01 rad/s 1/300 s before the end at 0.2 s."""
     log = log_of(0.0, 0.1)
     assert log.settled_ns * 1e-9 == pytest.approx(0.2 - 1e-2 / 3.0, abs=1e-3)
@@ -66,11 +66,11 @@ def test_missed_and_repeated_samples():
     assert log.summary()["missed_samples"] == 2
 
 
-def test_digest_sees_one_bit():
-    one, same, other = (MotionLog(np.zeros(1)) for _ in range(3))
-    for log, value in ((one, 0.1), (same, 0.1), (other, np.nextafter(0.1, 1.0))):
+def test_the_digest_depends_on_every_bit():
+    one, same, different = (MotionLog(np.zeros(1)) for _ in range(3))
+    for log, value in ((one, 0.1), (same, 0.1), (different, np.nextafter(0.1, 1.0))):
         log.add(0, np.array([value]), np.zeros(1), np.zeros(1))
-    assert one.digest() == same.digest() != other.digest()
+    assert one.digest() == same.digest() != different.digest()
 
 
 def test_tracking_errors_of_known_offsets():
@@ -91,7 +91,7 @@ def test_tracking_errors_of_known_offsets():
     assert summary["smallest_singular_value"] == pytest.approx(values[-1])
 
 
-def test_a_path_that_is_heard_late_is_measured_from_its_next_round_on():
+def test_a_path_received_late_is_measured_from_its_next_lap():
     assert [first_whole_lap(t, 16.0) for t in (0.0, 0.2, 3.0, 16.5)] == [0.0, 0.0, 16.0, 32.0]
 
 
@@ -110,7 +110,7 @@ def test_a_free_motion_is_measured_from_time_zero_to_its_end():
 
 
 def test_the_demo_shows_three_headlines():
-    shown = [(each.name, run.label) for each in SCENARIOS for run in each.runs if run.headline]
+    shown = [(item.name, run.label) for item in SCENARIOS for run in item.runs if run.headline]
     assert shown == [
         ("pa10_circle", "kinematic"),
         ("ibm7535_zero_net_work", "lockstep"),
@@ -118,7 +118,7 @@ def test_the_demo_shows_three_headlines():
     ]
 
 
-def test_the_demo_runs_its_headlines_and_says_what_else_there_is(monkeypatch, capsys):
+def test_the_demo_runs_its_headlines_and_lists_other_scenarios(monkeypatch, capsys):
     done = []
     monkeypatch.setattr(runs, "isolate", lambda: None)
 
@@ -137,12 +137,12 @@ def test_the_demo_runs_its_headlines_and_says_what_else_there_is(monkeypatch, ca
     assert len(done) >= len(SCENARIOS) - 1
 
 
-def test_a_recording_that_failed_is_told_though_the_run_failed_too(monkeypatch, capsys, tmp_path):
+def test_a_failed_recording_of_a_failed_run_is_reported(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(runs, "isolate", lambda: None)
-    asked = []
+    files = []
 
     def performed(_scenario, run, _show, record, **_):
-        asked.append(Path(record).name)
+        files.append(Path(record).name)
         error = RunFailedError("a node died")
         error.recorded = {"recording_failed": "the disk is full"}
         raise error
@@ -152,10 +152,10 @@ def test_a_recording_that_failed_is_told_though_the_run_failed_too(monkeypatch, 
         runs.demo("pa10_circle", None, False, record=str(tmp_path / "a.mcap"))
     captured = capsys.readouterr()
     assert "a node died" in captured.err
-    assert asked[0] == "a-pa10_circle-kinematic.mcap"
-    assert all(name in captured.out for name in asked)
-    (tmp_path / asked[-1]).write_text("precious")
-    asked.clear()
+    assert files[0] == "a-pa10_circle-kinematic.mcap"
+    assert all(name in captured.out for name in files)
+    (tmp_path / files[-1]).write_text("existing")
+    files.clear()
     with pytest.raises(ManipDynError, match="must be a new file"):
         runs.demo("pa10_circle", None, False, record=str(tmp_path / "a.mcap"))
-    assert not asked
+    assert not files

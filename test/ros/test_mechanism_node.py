@@ -30,15 +30,15 @@ def read(message):
 
 
 def start(ros, mechanism="slider_crank", **parameters):
-    heard = ros.listen(PoseArray, "mechanism/poses"), ros.listen(JointState, "joint_states")
+    messages = ros.listen(PoseArray, "mechanism/poses"), ros.listen(JointState, "joint_states")
     parameters = {"mode": "lockstep", "control_period": 0.01, **parameters}
     ros.start(MechanismNode, mechanism=mechanism, **parameters)
-    ros.until(lambda: heard[0] and heard[1], "no poses or joint states")
-    return heard
+    ros.until(lambda: messages[0] and messages[1], "no poses or joint states")
+    return messages
 
 
 def step(ros, poses, states):
-    """Advance one period and return the messages that tell it."""
+    """Advance one period and return its messages."""
     after = stamp(poses[-1]) + PERIOD
     assert ros.call(Trigger, "mechanism/step").success
     ros.until(lambda: stamp(poses[-1]) == stamp(states[-1]) == after, "no answer to a step")
@@ -47,13 +47,13 @@ def step(ros, poses, states):
 
 def test_lockstep_poses_are_those_of_the_core(ros):
     poses, states = start(ros)
-    found = [step(ros, poses, states) for _ in range(20)]
+    steps = [step(ros, poses, states) for _ in range(20)]
     simulation = MechanismSimulation(load_mechanism("slider_crank"), rtol=1e-6)
-    for k, (message, _) in enumerate(found, start=1):
+    for k, (message, _) in enumerate(steps, start=1):
         simulation.advance_to(k * PERIOD * 1e-9)
         assert read(message).tolist() == simulation.q.tolist()
         assert np.abs(simulation.mechanism.violations(read(message))).max() < 1e-10
-    assert found[0][0].header.frame_id == "world"
+    assert steps[0][0].header.frame_id == "world"
 
 
 def test_joint_states_are_rotations_and_displacements_from_the_assembly(ros):
@@ -70,33 +70,34 @@ def test_joint_states_are_rotations_and_displacements_from_the_assembly(ros):
     assert state.velocity[2] == pytest.approx(slope * state.velocity[0], abs=1e-9)
 
 
-def test_markers_stand_where_the_bodies_are(ros, own_file):
+def test_markers_have_the_poses_of_the_bodies(ros, description_file):
     drawings = ros.listen(MarkerArray, "mechanism/markers")
-    poses, states = start(ros, own_file)
+    poses, states = start(ros, description_file)
     step(ros, poses, states)
     ros.until(lambda: drawings and stamp(drawings[-1].markers[0]) == PERIOD, "no markers")
     markers = drawings[-1].markers
     boxes = [m for m in markers if m.type == Marker.CUBE]
-    places = read(poses[-1]).reshape(-1, 7)
+    poses_of_bodies = read(poses[-1]).reshape(-1, 7)
     assert [m.text for m in boxes] == ["arm", "wheel"]
     np.testing.assert_allclose(
-        [(m.pose.position.x, m.pose.position.y, m.pose.position.z) for m in boxes], places[:, :3]
+        [(m.pose.position.x, m.pose.position.y, m.pose.position.z) for m in boxes],
+        poses_of_bodies[:, :3],
     )
     sides = [boxes[0].scale.x, boxes[0].scale.y, boxes[0].scale.z]
     np.testing.assert_allclose(sorted(sides), [0.1, 0.2, 1.0], rtol=1e-9)
     wheel, bump = (m for m in markers if m.type == Marker.CYLINDER)
     assert wheel.scale.x == wheel.scale.y == pytest.approx(0.8)
     assert (bump.ns, bump.scale.x, bump.pose.position.z) == ("bump", pytest.approx(0.1), 0.0)
-    ways = {m.ns: [(p.x, p.y, p.z) for p in m.points] for m in markers if m.points}
-    np.testing.assert_allclose(ways["spring"][0], (0.0, 0.0, 2.0))
-    rod = np.subtract(*ways["rod"])
+    polylines = {m.ns: [(p.x, p.y, p.z) for p in m.points] for m in markers if m.points}
+    np.testing.assert_allclose(polylines["spring"][0], (0.0, 0.0, 2.0))
+    rod = np.subtract(*polylines["rod"])
     assert rod @ rod == pytest.approx(0.25, abs=1e-9)
     assert len({(m.ns, m.id) for m in markers}) == len(markers)
     assert {m.header.frame_id for m in markers} == {"world"}
 
 
 @pytest.fixture
-def own_file(tmp_path):
+def description_file(tmp_path):
     """A file with a body of known sides, a wheel on the road, a spring and a rod."""
     box = [3.0 / 12 * (a**2 + b**2) for a, b in ((0.2, 0.1), (1.0, 0.1), (1.0, 0.2))]
     path = tmp_path / "own.yaml"
@@ -120,11 +121,11 @@ forces:
 def test_pause_step_and_reset(ros):
     poses, _ = start(ros, mode="real_time", publish_clock=True)
     clocks = ros.listen(Clock, "/clock")
-    refused = ros.call(Trigger, "mechanism/step")
-    assert not refused.success
-    assert "pause" in refused.message
+    response = ros.call(Trigger, "mechanism/step")
+    assert not response.success
+    assert "pause" in response.message
     assert ros.call(SetBool, "mechanism/pause", SetBool.Request(data=True)).success
-    # What was sent before is heard; from then on the same poses are told again and again.
+    # Pending poses arrive first; from then on the same poses are repeated.
     ros.until(
         lambda: len(poses) > 1 and stamp(poses[-1]) == stamp(poses[-2]),
         "time does not stand still",
@@ -138,7 +139,7 @@ def test_pause_step_and_reset(ros):
     ros.until(lambda: clocks and clocks[-1].clock.sec == clocks[-1].clock.nanosec == 0, "no clock")
 
 
-def test_diagnostics_tell_counts_and_violation(ros):
+def test_diagnostics_contain_counts_and_violation(ros):
     diagnostics = ros.listen(DiagnosticArray, "/diagnostics")
     start(ros, mode="fast")
 
@@ -161,25 +162,25 @@ def test_diagnostics_tell_counts_and_violation(ros):
         ({"mechanisms": "four_bar"}, "unknown parameter 'mechanisms'"),
     ],
 )
-def test_bad_parameters_are_refused(ros, parameters, words):
+def test_invalid_parameters_are_rejected(ros, parameters, words):
     with pytest.raises(ManipDynError, match=words):
         ros.start(MechanismNode, **parameters)
 
 
-def test_a_bad_file_is_one_line_and_exit_code_2(tmp_path):
+def test_an_invalid_file_ends_with_one_line_and_exit_code_2(tmp_path):
     path = tmp_path / "broken.yaml"
     path.write_text(
         "bodies: {a: {mass: 1.0, inertia: [1, 1, 1]}}\n"
         "joints: {pin: {kind: spherical, bodies: [a, c]}}\n"
     )
-    code, said = run_node("mechanism", "-p", f"mechanism:={path}")
+    code, log = run_node("mechanism", "-p", f"mechanism:={path}")
     assert code == 2
-    assert f"[mechanism]: '{path}': there is no body 'c'" in said
-    assert "Traceback" not in said
+    assert f"[mechanism]: '{path}': there is no body 'c'" in log
+    assert "Traceback" not in log
 
 
-def test_the_scenario_is_judged_from_the_poses_alone():
-    """With a quick mechanism in the place of the car."""
+def test_the_scenario_is_measured_by_its_poses_only():
+    """Measured with a fast mechanism in place of the car."""
     small = (
         *((node, "mechanism", "slider_crank") for node in ("mechanism", "mechanism_monitor")),
         ("mechanism", "mode", "fast"),
@@ -188,13 +189,13 @@ def test_the_scenario_is_judged_from_the_poses_alone():
         ("mechanism_monitor", "duration", "0.5"),
     )
     run = Run("small", "", small, {})
-    found = perform_run(scenario("hmmwv"), run, lambda _: None)
-    assert (found["samples"], found["missed_samples"]) == (26, 0)
-    assert found["max_violation"] < 1e-10
-    assert found["final_height_error_m"] < 1e-12
+    summary = perform_run(scenario("hmmwv"), run, lambda _: None)
+    assert (summary["samples"], summary["missed_samples"]) == (26, 0)
+    assert summary["max_violation"] < 1e-10
+    assert summary["final_height_error_m"] < 1e-12
 
 
-def test_an_unknown_body_of_the_monitor_is_told():
+def test_an_unknown_body_of_the_monitor_is_reported():
     wrong = (("mechanism_monitor", "body", "chasis"),)
     with pytest.raises(ManipDynError, match="did you mean 'chassis'"):
         perform_run(scenario("hmmwv"), Run("wrong", "", wrong, {}), lambda _: None)

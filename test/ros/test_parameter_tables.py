@@ -15,23 +15,33 @@ from manip_dyn.ros import (
     ClikTrackerParameters,
     LawParameters,
     MechanismMonitorParameters,
+    MechanismParameters,
     MonitorParameters,
     Numbers,
     PathParameters,
     SimulatorParameters,
+    ViewerParameters,
     default_of,
     group,
     integrator_from,
     parameter,
+    parameter_section,
     rows,
     settings_from,
     tuning_from,
     with_values,
 )
-from manip_dyn.ros.nodes.parameter_tables import NODES, section
 from manip_dyn.simulation import Integrator
 
-ALL = [*NODES.values(), MonitorParameters, MechanismMonitorParameters]
+ALL = [
+    SimulatorParameters,
+    ClikTrackerParameters,
+    BangBangPlannerParameters,
+    MechanismParameters,
+    ViewerParameters,
+    MonitorParameters,
+    MechanismMonitorParameters,
+]
 DOCS = Path(md.__file__).parents[1] / "docs"
 
 
@@ -47,7 +57,7 @@ class Outer:
     inner: Inner = group(Inner)
 
 
-def test_a_table_follows_from_the_fields():
+def test_fields_define_the_table():
     name, many, size = rows(Outer)
     assert (name.name, name.kind, name.choices, name.dynamic) == ("name", str, ("a", "b"), True)
     assert (many.kind, many.default) == (Numbers, ())
@@ -55,7 +65,7 @@ def test_a_table_follows_from_the_fields():
     assert (size.unit, size.minimum, size.maximum, size.dynamic) == ("m", 0.0, 9.0, False)
 
 
-def test_values_replace_others_by_name_and_leave_the_rest():
+def test_values_are_replaced_by_name():
     before = Outer()
     after = with_values(before, {"inner.size": 3.0, "many": (1.0,)})
     assert after == Outer("a", (1.0,), Inner(3.0))
@@ -64,14 +74,14 @@ def test_values_replace_others_by_name_and_leave_the_rest():
         after.name = "b"
 
 
-def test_a_default_is_read_from_the_core_or_missed():
+def test_a_default_is_that_of_the_core_or_raises():
     assert default_of(md.Lissajous, "period") == 20.0
     with pytest.raises(TypeError, match=r"'center' .* has no default"):
         default_of(md.Circle, "center")
 
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
-def test_every_row_is_described_and_its_default_is_allowed(kind):
+def test_every_row_has_a_description_and_a_valid_default(kind):
     table = rows(kind)
     assert len({row.name for row in table}) == len(table)
     for row in table:
@@ -82,9 +92,9 @@ def test_every_row_is_described_and_its_default_is_allowed(kind):
             assert row.minimum <= row.default <= row.maximum, row.name
 
 
-def test_what_is_not_given_is_what_the_core_does_by_itself():
+def test_default_parameters_are_the_defaults_of_the_core():
     def numbers(settings):
-        return [getattr(settings, each.name) for each in fields(md.ClikSettings)]
+        return [getattr(settings, field.name) for field in fields(md.ClikSettings)]
 
     assert numbers(settings_from(LawParameters())) == numbers(md.ClikSettings())
     assert integrator_from(SimulatorParameters()) == Integrator()
@@ -93,16 +103,16 @@ def test_what_is_not_given_is_what_the_core_does_by_itself():
 
 def test_the_law_has_a_parameter_for_each_setting():
     assert [row.name for row in rows(LawParameters)] == [f.name for f in fields(md.ClikSettings)]
-    given = with_values(LawParameters(), {"gain": 3.0, "controlled": (1.0,) * 3 + (0.0,) * 3})
-    settings = settings_from(given)
+    parameters = with_values(LawParameters(), {"gain": 3.0, "controlled": (1.0,) * 3 + (0.0,) * 3})
+    settings = settings_from(parameters)
     assert settings.gain == 3.0
     assert settings.controlled == (True, True, True, False, False, False)
     with pytest.raises(ManipDynError, match="six numbers"):
         settings_from(with_values(LawParameters(), {"controlled": (1.0, 0.5)}))
 
 
-def test_every_kind_of_path_is_a_group_of_that_name():
-    named = {each.name: each.default_factory for each in fields(PathParameters)}
+def test_every_kind_of_path_has_a_group_of_its_name():
+    named = {field.name: field.default_factory for field in fields(PathParameters)}
     assert {kind.kind: kind for kind in KINDS}.items() <= named.items()
     choices = next(row.choices for row in rows(ClikTrackerParameters) if row.name == "path")
     assert choices == tuple(kind.kind for kind in KINDS)
@@ -111,26 +121,26 @@ def test_every_kind_of_path_is_a_group_of_that_name():
 @pytest.mark.skipif(not DOCS.is_dir(), reason="not a checkout")
 def test_the_page_of_the_nodes_is_up_to_date():
     page = (DOCS / "nodes.md").read_text()
-    assert page.endswith(section()), (
+    assert page.endswith(parameter_section()), (
         "run python -m manip_dyn.ros.nodes.parameter_tables docs/nodes.md"
     )
 
 
 @pytest.mark.skipif(not DOCS.is_dir(), reason="not a checkout")
 def test_the_page_of_clik_has_the_defaults_of_the_settings():
-    """Names and defaults stand in the same order; what a word says is not compared."""
+    """Names and defaults have the same order; verbal defaults are not compared."""
     page = (DOCS / "clik.md").read_text()
-    told = {}
+    table = {}
     for names, defaults in re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| ([^|]*) \|", page, re.M):
-        found = defaults.replace("`", "").split(", ")
-        told |= dict(zip(re.findall(r"\w+", names), found, strict=False))
+        values = defaults.replace("`", "").split(", ")
+        table |= dict(zip(re.findall(r"\w+", names), values, strict=False))
     settings = md.ClikSettings()
-    for each in fields(settings):
-        default = getattr(settings, each.name)
+    for field in fields(settings):
+        default = getattr(settings, field.name)
         if isinstance(default, (bool, str)):
-            assert told[each.name] == str(default)
+            assert table[field.name] == str(default)
         elif isinstance(default, float):
-            # A gain of the null space of 0 beside its posture: none.
-            assert told.get(each.name, "0") == f"{default:g}"
+            # Posture and null-space gain share a row; its default is no posture, gain 0.
+            assert table.get(field.name, "0") == f"{default:g}"
         else:
-            assert each.name in told
+            assert field.name in table

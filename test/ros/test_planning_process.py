@@ -21,15 +21,13 @@ from manip_dyn.ros import (
     PoseGoal,
     robot_from,
 )
-from manip_dyn.ros.planner.planning_process import process as planning_process
 
+MODULE = PlanningProcess.__module__
 PARAMETERS = BangBangPlannerParameters(robot="ibm7535", method="minimum_time")
 TASK = PlanningTask(PARAMETERS, JointGoal(np.zeros(2)), np.array([0.975, 0.0]))
 OWNER = """
 import os
-from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
-from manip_dyn.ros.parameters.common import robot_from
-from manip_dyn.ros.planner.planning_process.process import PlanningProcess
+from manip_dyn.ros import BangBangPlannerParameters, PlanningProcess, robot_from
 parameters = BangBangPlannerParameters(robot="ibm7535", method="minimum_time")
 process = PlanningProcess(parameters, robot_from(parameters), print)
 print(process.pid, flush=True)
@@ -95,7 +93,7 @@ def test_the_process_is_restarted_when_it_dies(process):
 
 
 def test_a_cancelled_plan_returns_without_delay(process, monkeypatch):
-    monkeypatch.setattr(planning_process, "GRACE", 0.0)
+    monkeypatch.setattr(f"{MODULE}.GRACE", 0.0)
     busy = process.pid
     os.kill(busy, signal.SIGSTOP)
     with pytest.raises(ManipDynError, match="cancelled"):
@@ -105,7 +103,7 @@ def test_a_cancelled_plan_returns_without_delay(process, monkeypatch):
 
 
 def test_a_process_that_cannot_start_is_not_restarted(robot, monkeypatch):
-    monkeypatch.setattr(planning_process, "PROGRAM", "manip_dyn.no_such_program")
+    monkeypatch.setattr(f"{MODULE}.PROGRAM", "manip_dyn.no_such_program")
     log = []
     process = PlanningProcess(PARAMETERS, robot, log.append)
     wait_until(lambda: process.watch() or log)
@@ -132,8 +130,8 @@ def test_a_process_that_is_killed_repeatedly_is_restarted_with_warnings(
     """Regression: "the planning process could not begin", for a process that had begun."""
     (tmp_path / "stands_still.py").write_text(STANDS_STILL)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(planning_process, "PROGRAM", "stands_still")
-    log, tries = [], planning_process.TRIES
+    monkeypatch.setattr(f"{MODULE}.PROGRAM", "stands_still")
+    log, tries = [], 3
     process = PlanningProcess(PARAMETERS, robot, log.append)
     for _ in range(tries - 1):
         os.kill(process.pid, signal.SIGKILL)

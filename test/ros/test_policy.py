@@ -1,4 +1,4 @@
-"""SROS2: who may say and hear what."""
+"""SROS2 policy: permitted publishers and subscribers."""
 
 import os
 import subprocess
@@ -26,11 +26,11 @@ NO_PLUGIN = "doesn't have the security libraries"
 @pytest.fixture(scope="module")
 def profiles():
     """Profiles by node name."""
-    return {each.get("node"): each for each in ElementTree.parse(POLICY).iter("profile")}
+    return {profile.get("node"): profile for profile in ElementTree.parse(POLICY).iter("profile")}
 
 
 def _names(profile, use):
-    """Names without a namespace that a profile may use so; the node's own in full."""
+    """Return the names that a profile may use, without namespaces."""
     return {
         entry.text.replace("~", profile.get("node"), 1)
         for group in profile
@@ -39,7 +39,7 @@ def _names(profile, use):
     }
 
 
-def test_the_policy_is_what_the_nodes_make():
+def test_the_policy_is_up_to_date():
     assert POLICY.read_text(encoding="utf-8") == policy(), (
         "outdated: run python -m manip_dyn.ros.nodes.security_policy "
         "config/sros2/manip_dyn.policy.xml"
@@ -52,16 +52,16 @@ def test_every_node_has_an_enclave_and_no_rule_a_wildcard(profiles):
 
 
 def test_only_controllers_command_the_arm(profiles):
-    def those_who(use, name):
+    def nodes_that(use, name):
         return {node for node, profile in profiles.items() if name in _names(profile, use)}
 
-    assert those_who("publish", "simulator/commands") == {"bang_bang_planner", "clik_tracker"}
-    assert those_who("subscribe", "simulator/commands") == {"simulator"}
-    assert those_who("publish", "/clock") == {"simulator", "mechanism"}
-    assert those_who("request", "simulator/reset") == {"monitor", "viewer"}
+    assert nodes_that("publish", "simulator/commands") == {"bang_bang_planner", "clik_tracker"}
+    assert nodes_that("subscribe", "simulator/commands") == {"simulator"}
+    assert nodes_that("publish", "/clock") == {"simulator", "mechanism"}
+    assert nodes_that("request", "simulator/reset") == {"monitor", "viewer"}
 
 
-SAY_ONE_STATE = """
+STRANGER = """
 import os, sys, rclpy
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -73,14 +73,14 @@ node = Node(name)
 try:
     publisher = node.create_publisher(Float64MultiArray, "simulator/commands", 10)
 except Exception as error:
-    print("refused", error)
+    print("denied", error)
     sys.exit()
-heard = []
-node.create_subscription(JointState, "joint_states", heard.append, 10)
-while not heard:
+states = []
+node.create_subscription(JointState, "joint_states", states.append, 10)
+while not states:
     rclpy.spin_once(node, timeout_sec=0.1)
 if enclave.endswith("monitor"):
-    print("allowed" if publisher.get_subscription_count() else "refused")
+    print("allowed" if publisher.get_subscription_count() else "denied")
 else:
     while not publisher.get_subscription_count():
         rclpy.spin_once(node, timeout_sec=0.1)
@@ -105,23 +105,23 @@ def test_a_stranger_cannot_command_the_arm(tmp_path):
         stderr=subprocess.DEVNULL,
     )
     try:
-        speak = [sys.executable, "-c", SAY_ONE_STATE]
-        planner = [*speak, "/manip_dyn/bang_bang_planner", "bang_bang_planner"]
-        said = subprocess.run(
+        command = [sys.executable, "-c", STRANGER]
+        planner = [*command, "/manip_dyn/bang_bang_planner", "bang_bang_planner"]
+        done = subprocess.run(
             planner, env=secured, capture_output=True, text=True, timeout=TIMEOUT, check=False
         )
-        if NO_PLUGIN in said.stderr:
+        if NO_PLUGIN in done.stderr:
             pytest.skip(f"the middleware {NO_PLUGIN}")
-        assert "allowed" in said.stdout, said.stderr
-        # The monitor may hear the arm and no more.
-        assert "refused" in _done([*speak, "/manip_dyn/monitor", "monitor"], secured)
+        assert "allowed" in done.stdout, done.stderr
+        # The monitor may only subscribe to the arm.
+        assert "denied" in _done([*command, "/manip_dyn/monitor", "monitor"], secured)
     finally:
         simulator.kill()
         simulator.wait()
 
 
 def _done(command, environment):
-    """Return what a command prints; it must not fail."""
+    """Return the output of a command; fail if it fails."""
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False
     )

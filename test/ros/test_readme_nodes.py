@@ -1,4 +1,4 @@
-"""The nodes of the README, run as they stand, beside the node that the command above starts."""
+"""The example nodes of the README, run with the node that the command above each starts."""
 
 import re
 import shlex
@@ -26,14 +26,14 @@ STARTED = {"simulator_node": SimulatorNode, "clik_tracker_node": ClikTrackerNode
 
 
 def code_with(words):
-    """Return node, arguments and code of the one example that has these words."""
-    (found,) = [block for block in BLOCKS if words in block[2]]
-    return found
+    """Return node, arguments and code of the example that contains these words."""
+    (block,) = [block for block in BLOCKS if words in block[2]]
+    return block
 
 
 @pytest.fixture
 def shown(ros, tmp_path):
-    """Run an example beside what it is for; return the joint states."""
+    """Return a function that runs an example with its node and returns the joint states."""
     processes = []
 
     def run(words):
@@ -66,30 +66,30 @@ def lines(code):
 
 
 @pytest.mark.parametrize("words", ["joint_commands", "target_pose", "ActionClient"])
-def test_an_own_node_is_short(words):
+def test_a_user_node_is_short(words):
     assert len(lines(code_with(words)[2])) <= 25
 
 
 def ended(process):
-    """Whether an example ended by itself: then nothing is to be waited for."""
+    """Return whether an example has ended; waiting is then pointless."""
     return process.poll() is not None
 
 
-def last_words(process):
-    """End an example by Ctrl-C; return its exit code and how its traceback ends, if there is one.
+def interrupted(process):
+    """End an example by Ctrl-C; return its exit code and its traceback, or "".
 
-    A Ctrl-C amid rclpy's taking of a message is none of ours: see `TAKEN`.
+    Tracebacks of a Ctrl-C while rclpy takes a message are ignored, see `TAKEN`.
     """
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=TIMEOUT)
-    return judged(process.returncode, error)
+    return outcome(process.returncode, error)
 
 
-def judged(code, error):
-    """Return an exit code and a traceback, without those of a Ctrl-C in rclpy's taking."""
-    others, taken = TAKEN.subn("", error)
+def outcome(code, error):
+    """Return exit code and traceback, without that of a Ctrl-C while rclpy takes a message."""
+    rest, taken = TAKEN.subn("", error)
     if taken == code == 1:
-        code, error = 0, others
+        code, error = 0, rest
     return code, error[error.find("Traceback") :] if "Traceback" in error else ""
 
 
@@ -99,8 +99,8 @@ TAKEN = re.compile(
     r"Traceback .*\n(?:  .*\n)+  File .*rclpy.*, in _take_subscription\n"
     r"(?:    .*\n)+RuntimeError: Unable to convert call argument.*\n?"
 )
-"""What rclpy makes of a Ctrl-C while it takes a message: it ends in no other function."""
-TOLD = """Traceback (most recent call last):
+"""The traceback of a Ctrl-C while rclpy takes a message."""
+TRACEBACK = """Traceback (most recent call last):
   File "own_node.py", line 25, in <module>
     rclpy.spin(Own())
   File "/lib/rclpy/executors.py", line 396, in _take_subscription
@@ -111,19 +111,26 @@ RuntimeError: Unable to convert call argument '0' to Python object (#define PYBI
 
 
 QUIETLY = (0, "")
-"""The last words of an example that Ctrl-C ends without one; it ended with a traceback."""
+"""The outcome of an example without a traceback."""
 
 
-def test_nothing_but_a_ctrl_c_in_rclpy_is_forgiven():
-    deeper = TOLD.replace(
+def test_only_a_ctrl_c_within_rclpy_is_ignored():
+    deeper = TRACEBACK.replace(
         "RuntimeError", '  File "own_node.py", line 9, in own\n    call()\nRuntimeError'
     )
-    elsewhere = TOLD.replace("_take_subscription", "_take_timer")
-    other = TOLD.replace("RuntimeError: Unable", "ValueError: Unable")
-    assert judged(1, "[INFO] begun\n" + TOLD) == judged(0, "") == QUIETLY
-    for told in (deeper, elsewhere, other, TOLD + other, other + TOLD, TOLD + TOLD):
-        assert judged(1, told) != QUIETLY
-    assert judged(-2, TOLD) != QUIETLY
+    elsewhere = TRACEBACK.replace("_take_subscription", "_take_timer")
+    another = TRACEBACK.replace("RuntimeError: Unable", "ValueError: Unable")
+    assert outcome(1, "[INFO] begun\n" + TRACEBACK) == outcome(0, "") == QUIETLY
+    for error in (
+        deeper,
+        elsewhere,
+        another,
+        TRACEBACK + another,
+        another + TRACEBACK,
+        TRACEBACK + TRACEBACK,
+    ):
+        assert outcome(1, error) != QUIETLY
+    assert outcome(-2, TRACEBACK) != QUIETLY
 
 
 def test_efforts_bring_the_arm_to_a_posture(ros, shown):
@@ -135,24 +142,24 @@ def test_efforts_bring_the_arm_to_a_posture(ros, shown):
         return np.allclose(last.position, goal, atol=1e-2) and np.abs(last.velocity).max() < 1e-2
 
     ros.until(lambda: there() or ended(*shown.processes), f"the arm does not come to {goal}")
-    assert last_words(*shown.processes) == QUIETLY
+    assert interrupted(*shown.processes) == QUIETLY
 
 
-def test_targets_move_the_tool_to_and_fro(ros, shown):
+def test_targets_move_the_tool_back_and_forth(ros, shown):
     states = shown("target_pose")
     begin = tool(np.array(states[0].position))
 
     def away(distance):
-        found = np.linalg.norm(tool(np.array(states[-1].position)) - begin)
-        return found == pytest.approx(distance, abs=2e-3)
+        offset = np.linalg.norm(tool(np.array(states[-1].position)) - begin)
+        return offset == pytest.approx(distance, abs=2e-3)
 
-    alone = lambda: ended(*shown.processes)  # noqa: E731
-    ros.until(lambda: away(0.1) or alone(), "the tool does not go")
-    ros.until(lambda: away(0.0) or alone(), "the tool does not come back")
-    assert last_words(*shown.processes) == QUIETLY
+    finished = lambda: ended(*shown.processes)  # noqa: E731
+    ros.until(lambda: away(0.1) or finished(), "the tool does not go")
+    ros.until(lambda: away(0.0) or finished(), "the tool does not come back")
+    assert interrupted(*shown.processes) == QUIETLY
 
 
-def test_a_goal_by_action_is_reached(ros, shown):
+def test_an_action_goal_is_reached(ros, shown):
     pytest.importorskip("control_msgs.action", reason="control_msgs is not installed")
     states = shown("ActionClient")
     (process,) = shown.processes

@@ -1,4 +1,4 @@
-"""Recordings of nodes: a lockstep run recorded, its recorder killed, replayed and checked."""
+"""Recordings of nodes: a run in lockstep with a killed recorder, replayed and checked."""
 
 import signal
 import subprocess
@@ -20,10 +20,7 @@ from manip_dyn.ros import EXPECTED_TOPICS, SimulatorNode, recorded_name
 pytest.importorskip("mcap", reason="pip install 'manip_dyn[record]'")
 pytest.importorskip("rosbags", reason="pip install 'manip_dyn[record]'")
 
-from manip_dyn.recording import Recorder, read
-from manip_dyn.recording import messages as make
-from manip_dyn.recording.messages import definition, deserialize, serialize
-from manip_dyn.recording.reader import PARAMETERS, MessageReader
+from manip_dyn.recording import MessageReader, Recorder, messages, read, reader
 from manip_dyn.ros import ReplayerNode, check_recording
 
 PERIODS = 250
@@ -36,7 +33,7 @@ def effort(k):
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
-    """A recording of an arm in lockstep; its recorder was killed."""
+    """Record an arm in lockstep, kill the recorder and return the file."""
     file = tmp_path_factory.mktemp("recording") / "run.mcap"
     command = [sys.executable, "-m", "manip_dyn.ros.start", "recorder", "--ros-args"]
     command += ["-r", "__ns:=/here", "-p", f"file:={file}"]
@@ -50,9 +47,9 @@ def file(tmp_path_factory):
             states = ros.listen(JointState, "/here/joint_states")
             commands = ros.publisher(Float64MultiArray, "/here/simulator/commands")
             ros.until(lambda: commands.get_subscription_count() == 2, "no recorder listens")
-            ros.until(lambda: states and noted(file), "no parameters were noted")
+            ros.until(lambda: states and has_parameters(file), "no parameters were recorded")
             for k in range(PERIODS):
-                # Each third command is dropped by the simulator before a good one comes.
+                # Before each third command the simulator drops an invalid one.
                 if k % 3 == 0:
                     commands.publish(Float64MultiArray(data=[1.0]))
                 commands.publish(Float64MultiArray(data=effort(k)))
@@ -72,36 +69,44 @@ def stamp(state):
     return state.header.stamp.sec * 10**9 + state.header.stamp.nanosec
 
 
-def noted(file):
-    found = MessageReader(file)
-    assert all(found)
-    return f"{PARAMETERS}simulator" in found.notes
+def has_parameters(file):
+    source = MessageReader(file)
+    assert all(source)
+    return f"{reader.PARAMETERS}simulator" in source.notes
 
 
 def on_disk(file):
     """Return the last period whose state is in the file."""
-    stamps = [stamp(each.content) for each in MessageReader(file) if each.topic == "/joint_states"]
+    stamps = [
+        stamp(message.content)
+        for message in MessageReader(file)
+        if message.topic == "/joint_states"
+    ]
     return max(stamps, default=0) // 1_000_000
 
 
 def test_every_message_is_in_the_file_of_a_killed_recorder(file):
-    found = read(file)
-    assert not found.complete
-    np.testing.assert_array_equal(found.stamps_ns, 1_000_000 * np.arange(PERIODS + 1))
-    sent = [each.content.data.tolist() for each in found.commands if len(each.content.data) == 2]
+    recording = read(file)
+    assert not recording.complete
+    np.testing.assert_array_equal(recording.stamps_ns, 1_000_000 * np.arange(PERIODS + 1))
+    sent = [
+        command.content.data.tolist()
+        for command in recording.commands
+        if len(command.content.data) == 2
+    ]
     assert sent == [effort(k) for k in range(PERIODS)]
-    assert found.q[0].tolist() == START
-    assert found.robot.urdf == md.load_robot("ibm7535").urdf
+    assert recording.q[0].tolist() == START
+    assert recording.robot.urdf == md.load_robot("ibm7535").urdf
 
 
-def test_the_simulator_comes_to_the_same_states_bit_for_bit(file):
+def test_the_replayed_simulator_reproduces_the_states_exactly(file):
     verdict = check_recording(file)
     assert verdict.same, verdict.sentence
     assert (verdict.states, verdict.commands) == (PERIODS + 1, PERIODS)
 
 
 def copied(file, to, change):
-    """Write a file's messages and notes again, those changed that `change` returns."""
+    """Copy a file's messages and notes with each message replaced by `change(message)`."""
     source = MessageReader(file)
     with Recorder(to) as recorder:
         for message in map(change, source):
@@ -111,13 +116,13 @@ def copied(file, to, change):
             recorder.add_note(name, content)
 
 
-def test_a_simulator_that_waits_for_the_recorder_is_recorded_from_its_first_message_on(file):
-    first = next(each for each in MessageReader(file) if each.topic == "/joint_states")
+def test_a_simulator_that_waits_for_the_recorder_is_recorded_completely(file):
+    first = next(message for message in MessageReader(file) if message.topic == "/joint_states")
     assert first.sequence == 1
 
 
-def test_parameters_that_were_set_on_the_way_are_refused(file, tmp_path):
-    """The noted ones are those of the start."""
+def test_parameters_set_during_the_run_are_rejected(file, tmp_path):
+    """The recorded parameters are those of the start."""
     count = 0
 
     def change(message):
@@ -142,8 +147,8 @@ def test_parameters_that_were_set_on_the_way_are_refused(file, tmp_path):
 
 
 @pytest.mark.parametrize("bit", [0, 40])
-def test_a_command_that_was_another_is_seen(file, bit, tmp_path):
-    """Even by the last bit of its first effort."""
+def test_a_changed_command_is_detected(file, bit, tmp_path):
+    """Even if only the last bit of its first effort differs."""
     count = 0
 
     def change(message):
@@ -163,47 +168,49 @@ def test_a_command_that_was_another_is_seen(file, bit, tmp_path):
     assert "of joint '" in verdict.sentence
 
 
-def test_what_cannot_be_checked_is_refused(tmp_path):
+def test_a_recording_that_cannot_be_checked_is_rejected(tmp_path):
     with Recorder(tmp_path / "a.mcap") as recorder:
-        recorder.add("/joint_states", make.joint_state("ab", 0, np.ones(2), np.ones(2)), 0)
+        recorder.add("/joint_states", messages.joint_state("ab", 0, np.ones(2), np.ones(2)), 0)
     with pytest.raises(ManipDynError, match="has no parameters of a simulator"):
         check_recording(tmp_path / "a.mcap")
     with Recorder(tmp_path / "b.mcap") as recorder:
-        recorder.add_note(f"{PARAMETERS}simulator", {"mode": '"real_time"'})
+        recorder.add_note(f"{reader.PARAMETERS}simulator", {"mode": '"real_time"'})
     with pytest.raises(ManipDynError, match="is of mode real_time; expected one in lockstep"):
         check_recording(tmp_path / "b.mcap")
 
 
-def test_a_replay_says_what_was_said(file):
+def test_a_replay_publishes_the_recorded_messages(file):
     with Ros() as ros:
         states = ros.listen(JointState, "/there/joint_states")
         commands = ros.listen(Float64MultiArray, "/there/simulator/commands")
         space = ["-r", "__ns:=/there"]
         replayer = ros.start(ReplayerNode, space, file=str(file), rate=200.0, wait=60.0)
-        replayer.end, told = lambda: None, read(file).topics
-        heard = ["/joint_states", "/simulator/commands"]
-        ros.until(lambda: all(map(replayer.listeners, heard)), "the topics are not found")
+        replayer.end, counts = lambda: None, read(file).topics
+        topics = ["/joint_states", "/simulator/commands"]
+        ros.until(lambda: all(map(replayer.listeners, topics)), "the topics are not found")
         replayer.begin()
-        ros.until(lambda: len(states) == told["/joint_states"], "states are missing")
-        ros.until(lambda: len(commands) == told["/simulator/commands"], "commands are missing")
-    found = {stamp(each): list(each.position) for each in states}
-    np.testing.assert_array_equal([found[1_000_000 * k] for k in range(PERIODS + 1)], read(file).q)
+        ros.until(lambda: len(states) == counts["/joint_states"], "states are missing")
+        ros.until(lambda: len(commands) == counts["/simulator/commands"], "commands are missing")
+    positions = {stamp(state): list(state.position) for state in states}
+    np.testing.assert_array_equal(
+        [positions[1_000_000 * k] for k in range(PERIODS + 1)], read(file).q
+    )
 
 
-def test_ros_understands_our_bytes_and_we_those_of_ros():
-    ours = make.joint_state(("a", "bc"), 5_000_000_007, np.array([1.5, 2.0]), np.zeros(2))
+def test_serialization_is_compatible_with_ros():
+    ours = messages.joint_state(("a", "bc"), 5_000_000_007, np.array([1.5, 2.0]), np.zeros(2))
     theirs = JointState(name=["a", "bc"], position=[1.5, 2.0], velocity=[0.0, 0.0])
     theirs.header.stamp.sec, theirs.header.stamp.nanosec = 5, 7
-    assert deserialize_message(serialize(ours), JointState) == theirs
-    again = deserialize(serialize_message(theirs), "sensor_msgs/msg/JointState")
-    assert serialize(again) == serialize(ours)
+    assert deserialize_message(messages.serialize(ours), JointState) == theirs
+    again = messages.deserialize(serialize_message(theirs), "sensor_msgs/msg/JointState")
+    assert messages.serialize(again) == messages.serialize(ours)
 
 
 def test_expected_topics_have_definitions_and_names():
-    for each in EXPECTED_TOPICS:
-        assert definition(each.kind)
-        full = each.name if each.name.startswith("/") else f"/left/{each.name}"
-        assert recorded_name(full, "/left", ()) == f"/{each.name.lstrip('/')}"
+    for topic in EXPECTED_TOPICS:
+        assert messages.definition(topic.kind)
+        full = topic.name if topic.name.startswith("/") else f"/left/{topic.name}"
+        assert recorded_name(full, "/left", ()) == f"/{topic.name.lstrip('/')}"
     assert recorded_name("/right/joint_states", "/left", ()) == ""
     assert recorded_name("/left/simulator/energy", "left", ("simulator/energy",)) == ""
     assert recorded_name("/joint_states", "/", ()) == "/joint_states"

@@ -1,4 +1,4 @@
-"""What the simulator says of itself: one row of the table in docs/nodes.md each."""
+"""Diagnostics of the simulator: the rows of the table in docs/nodes.md."""
 
 from pathlib import Path
 
@@ -42,8 +42,8 @@ def test_a_situation_has_a_state_a_level_and_a_sentence(situation, state, level,
     assert condition(situation) == (state, level, sentence)
 
 
-def test_the_worst_is_said():
-    """In the order of the table: each row beside all that stand below it."""
+def test_the_worst_state_is_reported():
+    """Each row has priority over all rows below it."""
     everything = ArmFacts(commanded=False, paused=True)
     for situation, state, _, _ in reversed(ROWS[:7]):
         changes = {
@@ -59,18 +59,18 @@ def test_the_worst_is_said():
 
 def test_the_table_is_the_code():
     page = Path(__file__).parents[2] / "docs" / "nodes.md"
-    found = [line.split("|")[1:3] for line in page.read_text().splitlines() if "| `" in line]
-    table = [(state.strip(" `"), level.strip()) for state, level in found]
+    cells = [line.split("|")[1:3] for line in page.read_text().splitlines() if "| `" in line]
+    table = [(state.strip(" `"), level.strip()) for state, level in cells]
     for row in ROWS:
         assert (row[1], NAMES[row[2]]) in table
 
 
 def test_joints_beyond_their_limits_are_named_with_amount_side_and_unit():
     robot = md.load_robot("cylindrical")
-    found = beyond_limits(robot, np.array([-3.2, 0.31]))
+    violations = beyond_limits(robot, np.array([-3.2, 0.31]))
     first, second = robot.joint_names
-    assert found[first][0] == pytest.approx(3.2 - np.pi)
-    assert found[first][1] == f"{first} 0.0584 rad beyond its lower limit"
-    assert found[second][1] == f"{second} 0.01 m beyond its upper limit"
+    assert violations[first][0] == pytest.approx(3.2 - np.pi)
+    assert violations[first][1] == f"{first} 0.0584 rad beyond its lower limit"
+    assert violations[second][1] == f"{second} 0.01 m beyond its upper limit"
     assert beyond_limits(robot, np.array([0.0, 0.3])) == {}
-    assert beyond_limits(robot, robot.q_max + 1e-12) == {}  # seen: 4e-16 rad were a warning
+    assert beyond_limits(robot, robot.q_max + 1e-12) == {}  # regression: a warning at 4e-16 rad

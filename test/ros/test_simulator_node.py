@@ -34,7 +34,7 @@ def trajectory(names, points):
 
 @pytest.fixture
 def lockstep(ros):
-    """A simulated IBM 7535 in lockstep, its states, and a way to command it."""
+    """A simulated IBM 7535 in lockstep with its states and command topics."""
     return start_lockstep(ros)
 
 
@@ -49,7 +49,7 @@ def start_lockstep(ros, robot="ibm7535", **parameters):
 
 
 def command(ros, *efforts):
-    """Send one command and return the state that answers it."""
+    """Send one command and return the next state."""
     before = stamp(ros.states[-1])
     ros.commands.publish(Float64MultiArray(data=list(efforts)))
     ros.until(lambda: stamp(ros.states[-1]) > before, f"no answer to {efforts}")
@@ -97,7 +97,7 @@ def test_lockstep_state_is_the_core_simulation(lockstep):
 
 
 def test_a_stiff_robot_is_integrated_by_a_stiff_method(ros):
-    """Against an explicit method in the core, which resolves the time constant of 1e-5 s."""
+    """Compare with an explicit method that resolves the time constant of 1e-5 s."""
     q, v = [6.2, -0.2], [0.0, 10.0]
     start_lockstep(
         ros,
@@ -126,13 +126,13 @@ def test_a_stiff_robot_is_integrated_by_a_stiff_method(ros):
         ([0.0, math.inf], ["effort command", "inf", "finite"]),
     ],
 )
-def test_bad_command_is_dropped_and_the_last_one_holds(lockstep, efforts, words):
+def test_an_invalid_command_is_dropped_and_the_last_one_holds(lockstep, efforts, words):
     before = command(lockstep, 2.0, 1.0)
     lockstep.commands.publish(Float64MultiArray(data=efforts))
     lockstep.expect_warning("dropped", *words)
     assert stamp(lockstep.states[-1]) == stamp(before)
     lockstep.call(Trigger, "simulator/step")
-    lockstep.until(lambda: stamp(lockstep.states[-1]) > stamp(before), "the node does not go on")
+    lockstep.until(lambda: stamp(lockstep.states[-1]) > stamp(before), "the node stopped")
     assert list(lockstep.states[-1].effort) == [2.0, 1.0]
 
 
@@ -150,7 +150,7 @@ def test_bad_command_is_dropped_and_the_last_one_holds(lockstep, efforts, words)
         (trajectory(["shoulder", "elbow"], []), ["got 0 and 0"]),
     ],
 )
-def test_bad_trajectory_is_dropped(lockstep, message, words):
+def test_an_invalid_trajectory_is_dropped(lockstep, message, words):
     before = command(lockstep, 2.0, 1.0)
     lockstep.trajectories.publish(message)
     lockstep.expect_warning("dropped", *words)
@@ -174,7 +174,7 @@ def test_efforts_saturate_at_the_limits(lockstep):
     assert list(command(lockstep, 1e6, -1e6).effort) == [25.0, -9.0]
 
 
-def test_safe_command_takes_over_after_the_timeout(ros):
+def test_the_safe_command_acts_after_the_timeout(ros):
     states = ros.listen(JointState, "joint_states")
     ros.start(
         SimulatorNode,
@@ -207,7 +207,7 @@ def test_a_schedule_is_a_command_for_as_long_as_it_lasts(ros):
 
 
 def step(ros):
-    """Let a period pass by hand and return the state after it."""
+    """Advance one period by the service and return the next state."""
     before = stamp(ros.states[-1])
     assert ros.call(Trigger, "simulator/step").success
     ros.until(lambda: stamp(ros.states[-1]) > before, "a step does not advance")
@@ -226,7 +226,7 @@ def test_stale_trajectory_is_dropped(ros):
 
 
 def test_a_command_in_a_pause_of_lockstep_acts_when_it_ends(lockstep):
-    """Seen: both waited for good, the simulator for an answer and the planner for a new state."""
+    """Regression: deadlock of a simulator that waited for a command and a planner for a state."""
     before = command(lockstep, 0.0, 0.0)
     pause = SetBool.Request(data=True)
     assert lockstep.call(SetBool, "simulator/pause", pause).success
@@ -234,7 +234,7 @@ def test_a_command_in_a_pause_of_lockstep_acts_when_it_ends(lockstep):
     lockstep.spin(0.3)
     assert stamp(lockstep.states[-1]) == stamp(before)
     assert lockstep.call(SetBool, "simulator/pause", SetBool.Request(data=False)).success
-    lockstep.until(lambda: stamp(lockstep.states[-1]) > stamp(before), "it waits for good")
+    lockstep.until(lambda: stamp(lockstep.states[-1]) > stamp(before), "deadlock")
     lockstep.spin(0.2)
     assert stamp(lockstep.states[-1]) == stamp(before) + PERIOD
     assert lockstep.states[-1].velocity[0] > 0.0
@@ -244,11 +244,11 @@ def test_pause_step_and_reset(ros):
     states = ros.listen(JointState, "joint_states")
     ros.start(SimulatorNode, robot="ibm7535", initial_position=[0.5, -0.5], publish_clock=True)
     ros.until(lambda: states, "no joint states")
-    refused = ros.call(Trigger, "simulator/step")
-    assert not refused.success
-    assert "pause" in refused.message
+    response = ros.call(Trigger, "simulator/step")
+    assert not response.success
+    assert "pause" in response.message
     assert ros.call(SetBool, "simulator/pause", SetBool.Request(data=True)).success
-    # What was sent before is heard; from then on the same state is told again and again.
+    # Pending states arrive first; from then on the same state is repeated.
     ros.until(
         lambda: len(states) > 1 and stamp(states[-1]) == stamp(states[-2]),
         "time does not stand still",
@@ -263,11 +263,11 @@ def test_pause_step_and_reset(ros):
     assert list(states[-1].position) == [0.5, -0.5]
 
 
-def test_what_was_sent_before_a_reset_is_dropped(ros):
-    """Seen: 16.7 rad/s and a joint at -10 rad after ~/reset, by a command that came before it."""
+def test_commands_sent_before_a_reset_are_dropped(ros):
+    """Regression: 16.7 rad/s and a joint at -10 rad after ~/reset, by an earlier command."""
     start_lockstep(ros, publish_clock=True)
     command(ros, 9.0, 9.0)
-    # How many of them are taken before the reset is the middleware's: now and then all are.
+    # The middleware decides how many are read before the reset; sometimes it is all of them.
     while not ros.warned("dropped", "before the reset was done"):
         for _ in range(50):
             ros.commands.publish(Float64MultiArray(data=[9.0, 9.0]))
@@ -275,8 +275,8 @@ def test_what_was_sent_before_a_reset_is_dropped(ros):
         ros.until_still(ros.log)
     ros.commands.publish(Float64MultiArray(data=[1.0, -1.0]))
     ros.until(lambda: list(ros.states[-1].effort) == [1.0, -1.0], "no answer")
-    # States of before the last reset may be heard late, after those of the resets before.
-    reset = max(k for k, each in enumerate(ros.states) if stamp(each) == 0)
+    # States from before the last reset may arrive after those of earlier resets.
+    reset = max(k for k, state in enumerate(ros.states) if stamp(state) == 0)
     state = ros.states[reset + 1]
     assert (stamp(state), list(state.effort)) == (PERIOD, [1.0, -1.0])
     robot = md.load_robot("ibm7535")
@@ -284,29 +284,29 @@ def test_what_was_sent_before_a_reset_is_dropped(ros):
     assert list(state.velocity) == expected.v[-1].tolist()
 
 
-def levels(ros, found, **expected):
+def levels(ros, reports, **expected):
     """Wait for diagnostics with these values; return the last status."""
 
     def agrees():
-        if not found:
+        if not reports:
             return False
-        status = found[-1].status[0]
+        status = reports[-1].status[0]
         values = {v.key: v.value for v in status.values}
         return all(values.get(key) == value for key, value in expected.items())
 
-    ros.until(agrees, f"no diagnostics with {expected}: {found[-1:]}")
-    return found[-1].status[0]
+    ros.until(agrees, f"no diagnostics with {expected}: {reports[-1:]}")
+    return reports[-1].status[0]
 
 
-def test_an_arm_that_nobody_commands_any_more_rests_within_its_limits(ros):
-    """Its controller dies amid full efforts; all of it is told. Control period 0.02 s."""
-    found = ros.listen(DiagnosticArray, "/diagnostics")
+def test_an_arm_without_commands_comes_to_rest_within_its_limits(ros):
+    """The controller stops during full efforts; diagnostics report each state. Period 0.02 s."""
+    reports = ros.listen(DiagnosticArray, "/diagnostics")
     start_lockstep(ros, control_period=0.02, initial_position=[2.5, 0.0])
-    status = levels(ros, found, state="waiting")
+    status = levels(ros, reports, state="waiting")
     assert (status.level, status.hardware_id) == (b"\x00", "simulated ibm7535")
     for _ in range(10):
         command(ros, 25.0, -9.0)
-    levels(ros, found, state="running")
+    levels(ros, reports, state="running")
     fastest, furthest = 0.0, 0.0
     for _ in range(60):
         state = step(ros)
@@ -315,40 +315,40 @@ def test_an_arm_that_nobody_commands_any_more_rests_within_its_limits(ros):
     assert fastest > 3.0
     assert 0.0 < furthest <= 0.02
     assert np.abs(state.velocity).max() < 1e-3
-    assert levels(ros, found, state="lost_commander").message == "no command for 0.5 s: brake"
+    assert levels(ros, reports, state="lost_commander").message == "no command for 0.5 s: brake"
     ros.expect_warning("no command for 0.5 s", "brake")
     second = ros.probe.create_publisher(Float64MultiArray, "simulator/commands", 1)
-    status = levels(ros, found, state="second_commander")
+    status = levels(ros, reports, state="second_commander")
     assert (status.level, status.message) == (b"\x01", "2 publishers of commands: /probe, /probe")
     ros.probe.destroy_publisher(second)
-    levels(ros, found, state="lost_commander", commanders="/probe")
+    levels(ros, reports, state="lost_commander", commanders="/probe")
     ros.call(SetBool, "simulator/pause", SetBool.Request(data=True))
     ros.call(Trigger, "simulator/reset")
-    assert levels(ros, found, state="paused").message == "paused"
+    assert levels(ros, reports, state="paused").message == "paused"
 
 
-def test_a_run_ends_at_a_limit_if_it_is_to(ros):
-    found = ros.listen(DiagnosticArray, "/diagnostics")
+def test_a_run_ends_at_a_limit_with_stop_at_limits(ros):
+    reports = ros.listen(DiagnosticArray, "/diagnostics")
     start_lockstep(ros, joint_limits="stop_at_limits", initial_position=[3.1, 0.0])
     for _ in range(300):
         ros.commands.publish(Float64MultiArray(data=[25.0, 0.0]))
-    status = levels(ros, found, state="fault")
+    status = levels(ros, reports, state="fault")
     assert status.level == b"\x02"
     assert "joint 'shoulder' reached its upper limit at" in status.message
     assert ros.call(Trigger, "simulator/reset").success
-    levels(ros, found, state="waiting")  # under the brake, until a command comes
+    levels(ros, reports, state="waiting")  # braked until the first command
     ros.until(lambda: stamp(ros.states[-1]) == 0, "reset does not go back")
     assert command(ros, 0.0, 0.0).position[0] == 3.1
 
 
 def test_joints_outside_ignored_limits_are_an_error(ros):
-    found = ros.listen(DiagnosticArray, "/diagnostics")
+    reports = ros.listen(DiagnosticArray, "/diagnostics")
     start_lockstep(
         ros, joint_limits="ignore", initial_position=[3.1, 0.0], initial_velocity=[20.0, 0.0]
     )
     for _ in range(10):
         command(ros, 0.0, 0.0)
-    status = levels(ros, found, state="outside_limits")
+    status = levels(ros, reports, state="outside_limits")
     assert status.level == b"\x02"
     assert "outside its limits: shoulder 0." in status.message
 

@@ -1,4 +1,4 @@
-"""The planner node with a slew rate: ramps in the published plan, arrival, refusal."""
+"""The planner node with a slew rate: ramps in the published plan, arrival, rejection."""
 
 import numpy as np
 import pytest
@@ -13,26 +13,26 @@ from manip_dyn.ros import BangBangPlannerNode, SimulatorNode
 SLEW_RATE, PERIOD = 250.0, 0.008
 
 
-def test_ramps_are_published_and_driven(ros):
+def test_ramps_are_published_and_executed(ros):
     states = ros.listen(JointState, "joint_states")
     statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
     plans = ros.listen(JointTrajectory, "bang_bang_planner/plan", LATCHED)
     common = {"robot": "ibm7535", "control_period": PERIOD}
     ros.start(SimulatorNode, mode="lockstep", initial_position=[0.76, 0.2618], **common)
-    given = {"goal": [0.0, 0.0], "slew_rate": SLEW_RATE, "hold_duration": 0.02}
-    ros.start(BangBangPlannerNode, state_timeout=0.0, **given, **common)
+    options = {"goal": [0.0, 0.0], "slew_rate": SLEW_RATE, "hold_duration": 0.02}
+    ros.start(BangBangPlannerNode, state_timeout=0.0, **options, **common)
     ros.until(lambda: any("reached" in s.message for s in statuses), "it does not arrive")
-    ros.until(lambda: np.abs(states[-1].position).max() < 1e-6, "it does not stay at the goal")
-    told = {v.key: v.value for v in statuses[-1].values}
-    assert told["plan"] == "solved"
-    assert told["returns"] == "0"
-    assert "s without ramps" in told["plan reason"]
+    ros.until(lambda: np.abs(states[-1].position).max() < 1e-6, "the arm does not hold the goal")
+    values = {v.key: v.value for v in statuses[-1].values}
+    assert values["plan"] == "solved"
+    assert values["returns"] == "0"
+    assert "s without ramps" in values["plan reason"]
     np.testing.assert_allclose(states[-1].position, [0.0, 0.0], atol=1e-6)
     efforts = np.array([point.effort for point in plans[0].points])
     assert len(efforts) > 50
     assert np.abs(np.diff(efforts, axis=0)).max() <= SLEW_RATE * PERIOD * (1.0 + 1e-9)
 
 
-def test_only_zero_net_work_takes_a_slew_rate(ros):
+def test_only_zero_net_work_accepts_a_slew_rate(ros):
     with pytest.raises(ManipDynError, match="'slew_rate' is 5 with the method 'minimum_time'"):
         ros.start(BangBangPlannerNode, robot="ibm7535", method="minimum_time", slew_rate=5.0)

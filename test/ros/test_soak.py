@@ -1,4 +1,4 @@
-"""A long run: what is counted of it, and that a short one is measured and kept."""
+"""The soak: its statistics, and the log of a short run."""
 
 import json
 import subprocess
@@ -14,14 +14,14 @@ from manip_dyn.ros import SoakLog
 MS = 1_000_000
 
 
-def test_states_that_are_missing_are_counted_by_their_stamps():
+def test_missing_states_are_counted_by_their_stamps():
     log = SoakLog(1e-3)
     for k in (0, 1, 2, 5, 6, 6, 10):  # 3, 4, 7, 8 and 9 are missing, 6 comes twice
         log.add(k * 1e-3, k * MS)
     assert (log.states, log.lost) == (7, 5)
 
 
-def test_the_rate_is_that_of_arrivals_whatever_the_stamps_say():
+def test_the_rate_is_that_of_arrivals_not_of_stamps():
     log = SoakLog(1e-3)
     for k in range(1001):
         log.add(50.0 + k * 1.1e-3, k * MS)
@@ -32,7 +32,7 @@ def test_the_rate_is_that_of_arrivals_whatever_the_stamps_say():
     assert summary["duration_s"] == pytest.approx(1.1)
 
 
-def test_the_worst_is_kept():
+def test_the_largest_values_are_reported():
     log = SoakLog(1e-3)
     log.add(0.0, 0)
     for residual in (1e-12, -3e-9, 2e-12):
@@ -48,19 +48,19 @@ def test_the_worst_is_kept():
 
 
 def test_memory_counts_from_the_end_of_the_warm_up():
-    """100 MiB more while it starts are none; then 36 MiB an hour; and one that does not grow."""
+    """Growth of 100 MiB during the start is ignored; then one node grows by 36 MiB per hour."""
     samples = [
         {"time_s": float(t), "memory_MiB": {"a": 100.0 * (t >= 10) + 0.01 * t + 200.0, "b": 50.0}}
         for t in range(101)
     ]
-    found = memory_growth(samples)
-    assert found["a_memory_growth_MiB_per_h"] == pytest.approx(36.0)
-    assert found["a_memory_MiB"] == pytest.approx([300.2, 301.0])
-    assert found["b_memory_growth_MiB_per_h"] == pytest.approx(0.0)
-    assert found["memory_growth"] == pytest.approx(0.8 / 300.2)
+    growth = memory_growth(samples)
+    assert growth["a_memory_growth_MiB_per_h"] == pytest.approx(36.0)
+    assert growth["a_memory_MiB"] == pytest.approx([300.2, 301.0])
+    assert growth["b_memory_growth_MiB_per_h"] == pytest.approx(0.0)
+    assert growth["memory_growth"] == pytest.approx(0.8 / 300.2)
 
 
-def test_the_period_is_that_of_the_scenarios_simulator():
+def test_the_period_is_that_of_the_simulator():
     assert control_period(scenario("pa10_dynamic_circle")) == 0.001
     assert control_period(scenario("ur5_torque")) == 0.002
 
@@ -73,14 +73,14 @@ def test_the_period_is_that_of_the_scenarios_simulator():
         (("pa10_circel", 5.0), "did you mean 'pa10_circle'"),
     ],
 )
-def test_what_cannot_be_soaked_is_refused(arguments, words, monkeypatch):
+def test_invalid_soaks_are_rejected(arguments, words, monkeypatch):
     monkeypatch.setattr(runs, "perform_run", None)
     with pytest.raises(ManipDynError, match=words):
         soak(*arguments, ProgressLines)
 
 
-def test_a_short_soak_is_measured_and_kept(tmp_path):
-    """Whether the rate was kept is the machine's: exit code 1 says that it was not."""
+def test_a_short_soak_is_measured_and_stored(tmp_path):
+    """The rate depends on the machine: exit code 1 reports a deviation."""
     log = tmp_path / "soak.json"
     command = [
         sys.executable,
@@ -103,8 +103,8 @@ def test_a_short_soak_is_measured_and_kept(tmp_path):
     assert result["largest_p99_period_error_s"] <= result["max_period_error_s"]
     for node in ("simulator", "clik_tracker", "monitor"):
         assert result[f"{node}_memory_MiB"][1] > 10.0
-    kept = json.loads(log.read_text())
-    assert len(kept["samples"]) >= 2
-    assert kept["rate_hz"] == result["rate_hz"]
-    assert kept["samples"][-1]["stolen_s"] == result["stolen_s"] >= 0.0
-    assert set(kept["samples"][-1]["nodes"]) == {"simulator", "clik_tracker"}
+    stored = json.loads(log.read_text())
+    assert len(stored["samples"]) >= 2
+    assert stored["rate_hz"] == result["rate_hz"]
+    assert stored["samples"][-1]["stolen_s"] == result["stolen_s"] >= 0.0
+    assert set(stored["samples"][-1]["nodes"]) == {"simulator", "clik_tracker"}

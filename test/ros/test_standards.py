@@ -1,6 +1,6 @@
-"""What other packages' messages make possible: tf, and the services of simulation_interfaces.
+"""Optional interfaces: tf, and the services of simulation_interfaces.
 
-These packages have no wheel; where they are not installed, nodes do without.
+The packages of these messages have no wheels; nodes run without them.
 """
 
 import sys
@@ -23,27 +23,27 @@ PERIOD = 1_000_000
 
 @pytest.fixture
 def without_packages(monkeypatch):
-    """As where no such package is installed."""
+    """Hide the optional packages."""
     for name in ("tf2_msgs.msg", "simulation_interfaces.srv", "simulation_interfaces.msg"):
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, "control_msgs.action", None)
 
 
-def test_nodes_do_without_packages_that_are_not_installed(ros, without_packages):
+def test_nodes_run_without_optional_packages(ros, without_packages):
     states = ros.listen(JointState, "joint_states")
     ros.start(SimulatorNode, robot="rr", control_period=0.01)
     ros.until(lambda: states, "no joint states")
     assert ros.probe.count_publishers("/tf") == 0
     services = [name for name, _ in ros.probe.get_service_names_and_types()]
-    assert not [each for each in services if "simulat" in each.rpartition("/")[2]]
-    assert not [each for each in services if "/_action/" in each]
+    assert not [name for name in services if "simulat" in name.rpartition("/")[2]]
+    assert not [name for name in services if "/_action/" in name]
     ros.until(
-        lambda: any("control_msgs is not installed" in each for each in ros.messages()),
-        "what is missing is not told",
+        lambda: any("control_msgs is not installed" in message for message in ros.messages()),
+        "the missing package is not reported",
     )
 
 
-def test_tf_that_cannot_be_published_is_refused(ros, without_packages):
+def test_publish_tf_always_requires_tf2_msgs(ros, without_packages):
     with pytest.raises(ManipDynError, match="'publish_tf' is 'always', but the package tf2_msgs"):
         ros.start(SimulatorNode, robot="rr", publish_tf="always")
 
@@ -61,7 +61,7 @@ def expected(placements):
     return {(p.parent, p.child): [*p.position, *p.quaternion] for p in placements}
 
 
-def found(message):
+def received(message):
     return {(t.header.frame_id, t.child_frame_id): numbers(t) for t in message.transforms}
 
 
@@ -81,7 +81,7 @@ def tf():
         ),
     ],
 )
-def test_nodes_publish_where_the_links_are(ros, tf, kind, parameters):
+def test_nodes_publish_the_frames_of_the_links(ros, tf, kind, parameters):
     moving, states = (
         ros.listen(tf.TFMessage, "/tf"),
         ros.listen(JointState, "joint_states"),
@@ -90,52 +90,52 @@ def test_nodes_publish_where_the_links_are(ros, tf, kind, parameters):
     ros.start(kind, **parameters)
     ros.until(lambda: len(moving) > 3 and fixed, "no transforms")
     tree = LinkTree(md.load_robot(parameters.get("robot", "pa10")))
-    assert found(fixed[-1]).keys() == expected(tree.fixed).keys()
-    told = moving[-1]
-    sent = stamp(told.transforms[0].header)
+    assert received(fixed[-1]).keys() == expected(tree.fixed).keys()
+    message = moving[-1]
+    sent = stamp(message.transforms[0].header)
     ros.until(lambda: stamp(states[-1].header) >= sent, "no such joint state")
-    (state,) = [each for each in states if stamp(each.header) == sent]
-    for key, at in expected(tree.moving(np.array(state.position))).items():
-        assert found(told)[key] == pytest.approx(at, abs=1e-12)
-    assert {stamp(each.header) for each in told.transforms} == {sent}
+    (state,) = [item for item in states if stamp(item.header) == sent]
+    for key, placement in expected(tree.moving(np.array(state.position))).items():
+        assert received(message)[key] == pytest.approx(placement, abs=1e-12)
+    assert {stamp(item.header) for item in message.transforms} == {sent}
 
 
-def test_tf_is_left_to_who_publishes_it(ros, tf):
+def test_a_node_does_not_publish_tf_if_another_one_does(ros, tf):
     own = ros.probe.create_publisher(tf.TFMessage, "/tf", 10)
     ros.start(SimulatorNode, robot="rr", control_period=0.01)
-    ros.spin(1.5)  # it looks once a second
+    ros.spin(1.5)  # the node checks once a second
     assert ros.probe.count_publishers("/tf") == 1
     ros.probe.destroy_publisher(own)
     moving = ros.listen(tf.TFMessage, "/tf")
-    ros.until(lambda: moving, "nobody publishes tf")
+    ros.until(lambda: moving, "no publisher of tf")
     another = ros.probe.create_publisher(tf.TFMessage, "/tf", 10)
     ros.until(lambda: ros.probe.count_publishers("/tf") == 1, "two publish tf")
     assert another.get_subscription_count() == 1
 
 
-def test_tf_is_told_again_to_who_comes_while_time_stands_still(ros, tf):
+def test_tf_is_repeated_for_late_joiners_while_time_is_paused(ros, tf):
     states = ros.listen(JointState, "joint_states")
     ros.start(SimulatorNode, robot="rr", mode="lockstep", publish_tf="always")
     first = ros.listen(tf.TFMessage, "/tf")
     ros.until(lambda: first, "no transforms")
     before = len(states)
-    ros.until(lambda: len(states) > before + 3, "time stands still")
+    ros.until(lambda: len(states) > before + 3, "no further states")
     assert len(first) == 1
     second = ros.listen(tf.TFMessage, "/tf")
     ros.until(lambda: second, "no transforms for a late joiner")
 
 
-def test_tf_can_be_left_out(ros, tf):
+def test_tf_can_be_disabled(ros, tf):
     ros.start(SimulatorNode, robot="rr", mode="lockstep", publish_tf="never")
     ros.spin(0.1)
     assert ros.probe.count_publishers("/tf") == 0
 
 
-def test_the_standard_services_do_what_ours_do(ros):
+def test_the_standard_services_match_those_of_the_node(ros):
     reason = "simulation_interfaces is not installed"
     srv = pytest.importorskip("simulation_interfaces.srv", reason=reason)
     msg = pytest.importorskip("simulation_interfaces.msg", reason=reason)
-    result, state, known = msg.Result, msg.SimulationState, msg.SimulatorFeatures
+    result, state, features_type = msg.Result, msg.SimulationState, msg.SimulatorFeatures
     states = ros.listen(JointState, "joint_states")
     ros.start(SimulatorNode, robot="rr", publish_clock=True)
     ros.until(lambda: states, "no joint states")
@@ -157,13 +157,13 @@ def test_the_standard_services_do_what_ours_do(ros):
         return call(srv.StepSimulation, "step_simulation", steps=steps).result
 
     features = call(srv.GetSimulatorFeatures, "get_simulator_features").features.features
-    assert known.STEP_SIMULATION_MULTIPLE in features
-    assert known.SPAWNING not in features
+    assert features_type.STEP_SIMULATION_MULTIPLE in features
+    assert features_type.SPAWNING not in features
 
     assert present() == state.STATE_PLAYING
-    refused = step(3)
-    assert refused.result == result.RESULT_OPERATION_FAILED
-    assert "pause it first" in refused.error_message
+    rejected = step(3)
+    assert rejected.result == result.RESULT_OPERATION_FAILED
+    assert "pause it first" in rejected.error_message
     assert change(state.STATE_PAUSED) == result.RESULT_OK
     assert present() == state.STATE_PAUSED
     assert change(state.STATE_PAUSED) == srv.SetSimulationState.Response.ALREADY_IN_TARGET_STATE
@@ -186,5 +186,5 @@ def test_the_standard_services_do_what_ours_do(ros):
     ros.until(lambda: stamp(states[-1].header) == 0, "it was not stopped")
     assert change(state.STATE_QUITTING) == result.RESULT_FEATURE_UNSUPPORTED
     ros.call(SetBool, "simulator/pause", SetBool.Request(data=False))
-    ros.until(lambda: present() == state.STATE_PLAYING, "ours and theirs differ")
+    ros.until(lambda: present() == state.STATE_PLAYING, "the states differ")
     assert ros.publisher(Float64MultiArray, "simulator/commands")

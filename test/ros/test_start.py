@@ -1,4 +1,4 @@
-"""How nodes start and end as programs: signals at any moment, what they say first."""
+"""Nodes as programs: signals at any time, first messages."""
 
 import os
 import subprocess
@@ -9,12 +9,10 @@ import fresh
 import pytest
 from harness import TIMEOUT
 
-from manip_dyn.core import cache as first_time
-from manip_dyn.core.cache import generated_module
-from manip_dyn.core.compiled import compiled
+from manip_dyn.core import cache, compiled
 from manip_dyn.ros import rate_summary
 
-FRESH = True  # what is loaded first is what is interrupted
+FRESH = True  # the first import is interrupted
 SIGNAL_ITSELF = "import os, signal, sys, time\nnumber = signal.{}\n"
 IN_AN_IMPORT = """
 class Finder:
@@ -36,7 +34,7 @@ real = DefaultPassBuilder.define_nopython_pipeline
 
 def define_nopython_pipeline(state, name="nopython"):
     os.kill(os.getpid(), number)
-    return real(state, name)  # what is being compiled is finished
+    return real(state, name)  # the current compilation finishes
 
 DefaultPassBuilder.define_nopython_pipeline = staticmethod(define_nopython_pipeline)
 sys.argv[1:] = ["--ros-args", "-p", "robot:=one_link_vertical"]
@@ -50,8 +48,10 @@ sys.exit(start.start("simulator"))
     ids=["import", "compiling"],
 )
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
-def test_a_signal_at_any_moment_ends_without_a_traceback(program, number, tmp_path, monkeypatch):
-    if program == WHILE_COMPILING:  # all is loaded by then
+def test_a_signal_at_any_time_ends_a_node_without_a_traceback(
+    program, number, tmp_path, monkeypatch
+):
+    if program == WHILE_COMPILING:  # the modules are loaded by then
         monkeypatch.setattr(subprocess, "Popen", fresh.Popen)
     done = subprocess.run(
         [sys.executable, "-c", SIGNAL_ITSELF.format(number) + textwrap.dedent(program)],
@@ -67,51 +67,51 @@ def test_a_signal_at_any_moment_ends_without_a_traceback(program, number, tmp_pa
 
 
 @pytest.fixture
-def told(monkeypatch, tmp_path):
-    """What is made for the first time, into an empty folder."""
-    found = []
+def first_uses(monkeypatch, tmp_path):
+    """Names of modules and functions that are compiled for the first time, in an empty cache."""
+    names = []
     monkeypatch.setenv("MANIP_DYN_CACHE", str(tmp_path))
-    monkeypatch.setattr(first_time, "_tellers", [])
-    first_time.on_first_use(found.append)
-    return found
+    monkeypatch.setattr(cache, "_tellers", [])
+    cache.on_first_use(names.append)
+    return names
 
 
-def test_what_is_not_kept_yet_is_told_before_it_is_made(told):
+def test_a_generated_module_is_reported_once_before_its_creation(first_uses):
     def text():
-        assert told == ["new_thing"]
+        assert first_uses == ["new_thing"]
         return "x = 1\n"
 
-    assert generated_module("new_thing", b"", text).x == 1
-    assert generated_module("new_thing", b"", text).x == 1
-    assert told == ["new_thing"]
+    assert cache.generated_module("new_thing", b"", text).x == 1
+    assert cache.generated_module("new_thing", b"", text).x == 1
+    assert first_uses == ["new_thing"]
 
 
-@compiled
+@compiled.compiled
 def twice(x):
     return 2.0 * x
 
 
-def test_machine_code_that_is_not_kept_yet_is_told(told):
+def test_a_compilation_is_reported_once(first_uses):
     assert twice(1.0) == 2.0
-    assert told == ["twice"]
+    assert first_uses == ["twice"]
     assert twice(2.0) == 4.0
-    assert told == ["twice"]
+    assert first_uses == ["twice"]
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("arguments", "sentence"),
     [
         (("real_time", 0.001), "real_time at 1000 Hz"),
         (("real_time", 0.001, 0.5), "real_time at 500 Hz"),
         (("lockstep", 0.001), "lockstep in periods of 0.001 s"),
     ],
 )
-def test_a_pace_is_said_as_it_is(given, said):
-    assert rate_summary(*given) == said
+def test_a_rate_is_summarized(arguments, sentence):
+    assert rate_summary(*arguments) == sentence
 
 
 @pytest.mark.parametrize("arguments", [["nope"], []])
-def test_a_node_that_there_is_none_of_is_refused_in_one_sentence(arguments):
+def test_an_unknown_node_is_rejected_in_one_line(arguments):
     done = subprocess.run(
         [sys.executable, "-m", "manip_dyn.ros.start", *arguments], capture_output=True, text=True
     )

@@ -1,4 +1,4 @@
-"""The tables of states in docs/nodes.md: a row is what a node tells, and each can be entered."""
+"""The tables of states in docs/nodes.md: nodes report each row in its situation."""
 
 from pathlib import Path
 
@@ -74,7 +74,7 @@ FACTS = [
 
 
 @pytest.mark.parametrize(("facts", "name", "level", "words"), FACTS, ids=lambda x: str(x)[:20])
-def test_a_tracker_tells_the_worst_that_holds(facts, name, level, words):
+def test_a_tracker_reports_its_worst_state(facts, name, level, words):
     state, sentence = state_of(facts)
     assert (state.name, state.level) == (name, level)
     assert words in sentence
@@ -93,7 +93,7 @@ MECHANISM = [
 
 
 @pytest.mark.parametrize(("facts", "name", "level", "words"), MECHANISM)
-def test_a_mechanism_tells_the_worst_that_holds(facts, name, level, words):
+def test_a_mechanism_reports_its_worst_state(facts, name, level, words):
     state, sentence = mechanism.state_of(**facts)
     assert (state.name, state.level) == (name, level)
     assert words in sentence
@@ -107,7 +107,7 @@ MONITOR = [
 
 
 @pytest.mark.parametrize(("heard_at", "fraction", "name", "level", "words"), MONITOR)
-def test_a_monitor_tells_the_worst_that_holds(heard_at, fraction, name, level, words):
+def test_a_monitor_reports_its_worst_state(heard_at, fraction, name, level, words):
     progress = Progress()
     progress.heard_at, progress.fraction = heard_at, fraction
     report = monitor.report_of("/joint_states", progress, now=12.5)
@@ -120,13 +120,13 @@ def test_every_state_of_mechanism_and_monitor_is_tested():
     assert [row[2] for row in MONITOR] == [state.name for state in monitor.STATES]
 
 
-def test_an_overrun_is_told_for_a_while_not_in_one_report_alone(monkeypatch):
-    """Seen: on a loaded machine OK and WARN took turns every second."""
+def test_an_overrun_is_reported_for_several_seconds(monkeypatch):
+    """Regression: on a loaded machine OK and WARN alternated every second."""
     monkeypatch.setattr(diagnostics, "OVERRUN_WINDOW", 10.0)
     recent = diagnostics.RecentOverruns()
     assert [recent(total, now) for now, total in enumerate([0, 1, 1, 1, 3])] == [0, 1, 1, 1, 3]
     assert [recent(3, now) for now in (11.0, 11.5, 14.0, 14.5)] == [3, 2, 2, 0]
-    assert recent(0, 15.0) == 0  # counted anew after a reset
+    assert recent(0, 15.0) == 0  # the count restarts after a reset
     assert recent(1, 16.0) == 1
 
 
@@ -139,7 +139,7 @@ def test_the_page_has_the_rows(states):
     assert [row for row in state_rows(states) if row not in PAGE] == []
 
 
-def test_no_row_of_the_page_has_the_words_of_a_template():
+def test_no_row_of_the_page_has_a_placeholder():
     assert [line for line in PAGE if line.startswith("|") and "{" in line] == []
 
 
@@ -155,23 +155,23 @@ WORDS = {
 }
 
 
-def test_a_planner_tells_each_of_its_states_on_status(ros):
-    """All rows in one node: they are told, kept, and have the level of the table."""
+def test_a_planner_publishes_each_of_its_states(ros):
+    """Every row is published and latched, with the level of the table."""
     status = PlannerStatus(ros.probe, "pa10")
-    heard = ros.listen(DiagnosticStatus, "probe/status", LATCHED)
+    messages = ros.listen(DiagnosticStatus, "probe/status", LATCHED)
     for row in planner.STATES:
         status.enter(row.name, row.code, **WORDS)
-        ros.until(lambda: heard, f"nothing told of {row}")
-        told = heard.pop()
-        values = {each.key: each.value for each in told.values}
-        assert (told.level, values["state"], values["code"]) == (row.level, row.name, row.code)
-        assert told.message == row.sentence.format(**WORDS)
-        assert told.hardware_id == "pa10"
+        ros.until(lambda: messages, f"no status {row}")
+        message = messages.pop()
+        values = {item.key: item.value for item in message.values}
+        assert (message.level, values["state"], values["code"]) == (row.level, row.name, row.code)
+        assert message.message == row.sentence.format(**WORDS)
+        assert message.hardware_id == "pa10"
     status.enter("refused", "not_alone", "executing", reason="because; the motion continues")
     assert (status.state, status.report.level) == ("executing", WARN)
 
 
-def test_what_is_wrong_beside_the_state_is_told_where_it_is_worse(ros):
+def test_a_worse_condition_overrides_the_state_in_diagnostics(ros):
     status = PlannerStatus(ros.probe, "pa10")
     status.enter("reached", end="reached the goal")
     assert status.overlaid("", "", "/c").level == OK
@@ -186,7 +186,7 @@ def test_what_is_wrong_beside_the_state_is_told_where_it_is_worse(ros):
 
 
 class Clocked:
-    """A node that is nothing but a clock, at 100 s."""
+    """A node with only a clock, at 100 s."""
 
     nanoseconds = 100_000_000_000
 
@@ -201,7 +201,7 @@ class Clocked:
     ("seconds", "words"),
     [(0.0, ""), (99.9, ""), (99.7, "sent 0.100 s before the path began"), (99.0, "1.000 s old")],
 )
-def test_a_target_from_before_a_reset_is_for_nothing(seconds, words):
+def test_a_target_from_before_a_reset_is_dropped(seconds, words):
     checks = TargetChecks(Clocked(), "base_link", 0.5, lambda: "")
     checks.origin_ns = 99_800_000_000
     stamp = Time(sec=int(seconds), nanosec=round(seconds % 1 * 1e9))

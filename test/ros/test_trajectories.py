@@ -21,9 +21,9 @@ def message(names, rows):
 
 def test_a_trajectory_is_timed_and_becomes_one_with_efforts():
     arm = md.load_robot("rr")
-    found = waypoints_from(message(arm.joint_names[::-1], POINTS[:, ::-1]), arm)
-    assert np.array_equal(found, POINTS)
-    timing = md.time_path(arm, found)
+    waypoints = waypoints_from(message(arm.joint_names[::-1], POINTS[:, ::-1]), arm)
+    assert np.array_equal(waypoints, POINTS)
+    timing = md.time_path(arm, waypoints)
     timed = timed_trajectory(timing, 0.02, 5)
     assert to_nanoseconds(timed.header.stamp) == 5
     assert tuple(timed.joint_names) == arm.joint_names
@@ -38,12 +38,12 @@ def test_a_trajectory_is_timed_and_becomes_one_with_efforts():
 
 
 @pytest.mark.parametrize(
-    ("names", "rows", "told"),
+    ("names", "rows", "words"),
     [
         (["joint_1", "wrist"], POINTS, "trajectory has joints .*; expected each of joint_1"),
         (["joint_1", "joint_2"], [[0.0]], "positions of point 0 has shape"),
     ],
 )
-def test_what_is_no_path_of_the_arm_is_refused(names, rows, told):
-    with pytest.raises(md.ManipDynError, match=told):
+def test_an_invalid_path_is_rejected(names, rows, words):
+    with pytest.raises(md.ManipDynError, match=words):
         waypoints_from(message(names, rows), md.load_robot("rr"))

@@ -1,4 +1,4 @@
-"""The page in a real browser: what was computed; an arm sent to a goal, pushed."""
+"""The viewer in a real browser: a computed motion; a goal and a push for an arm."""
 
 import chromium
 import numpy as np
@@ -17,26 +17,26 @@ pytestmark = [
     pytest.mark.skipif(bool(chromium.missing()), reason=chromium.missing()),
 ]
 RIGHT = "\ue014"
-"""The arrow key, in WebDriver's own code."""
+"""The right arrow key in WebDriver's encoding."""
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    found = chromium.Chromium(tmp_path_factory.mktemp("chromium"), 500, 320)
-    yield found
-    found.close()
+    chrome = chromium.Chromium(tmp_path_factory.mktemp("chromium"), 500, 320)
+    yield chrome
+    chrome.close()
 
 
 @pytest.fixture
 def ros(browser):
-    with Ros() as found:
-        yield found
-        browser.open("about:blank")  # a page that lost its server asks for it, and logs that
+    with Ros() as graph:
+        yield graph
+        browser.open("about:blank")  # a page without its server reconnects and logs errors
         browser.log()
 
 
 def colours(view):
-    """Return how many different colours the browser draws; an empty canvas has one."""
+    """Return the number of colours on the canvas; an empty one has one."""
     clients = list(view.server.get_clients().values())
     if not clients:
         return 0
@@ -45,7 +45,7 @@ def colours(view):
 
 
 def errors(browser):
-    return [each["message"] for each in browser.log() if each["level"] == "SEVERE"]
+    return [entry["message"] for entry in browser.log() if entry["level"] == "SEVERE"]
 
 
 def test_a_plan_is_drawn_and_follows_the_slider(browser):
@@ -65,7 +65,7 @@ def test_a_plan_is_drawn_and_follows_the_slider(browser):
         assert len(browser.find("//*[contains(@class, 'uplot')]//canvas")) == 1
         assert errors(browser) == []
     finally:
-        browser.open("about:blank")  # a page that lost its server turns a wheel, for ever
+        browser.open("about:blank")  # a page without its server never becomes idle
         shown.close()
 
 
@@ -75,19 +75,19 @@ def test_a_slider_sends_a_goal_and_the_arm_arrives(browser, ros):
     ros.start(SimulatorNode, mode="lockstep", command_timeout=0.0, **common)
     ros.start(BangBangPlannerNode, state_timeout=0.0, method="minimum_time", **common)
     viewer = ros.start(ViewerNode, port=0)
-    ros.until(lambda: viewer.page is not None, "the arm is not heard")
+    ros.until(lambda: viewer.page is not None, "no joint states are received")
     browser.open(viewer.url)
     goals = "//button[normalize-space()='go']"
     ros.until(lambda: browser.find(goals), "no goal can be sent")
     slider = browser.find("//*[@role='slider']")[0]
     browser.type(slider, RIGHT * 50)
     ros.until(lambda: browser.attribute(slider, "aria-valuenow") == "0.05", "it stands still")
-    own = "//input[@value='minimum_time']"
-    ros.until(lambda: browser.find(own), "the planner's own method is not chosen")
+    default_method = "//input[@value='minimum_time']"
+    ros.until(lambda: browser.find(default_method), "the planner's method is not selected")
     browser.choose("method", "pd")
     browser.click(browser.find(goals)[0])
     ros.until(lambda: abs(states[-1].position[0] - 0.05) < 1e-3, "the arm does not arrive")
-    ros.until(lambda: browser.find("//*[contains(text(), 'reached')]"), "no level is told")
+    ros.until(lambda: browser.find("//*[contains(text(), 'reached')]"), "no state is shown")
     assert abs(states[-1].position[1]) < 1e-3
     count = len(states)
     opened(browser, "push")

@@ -1,6 +1,6 @@
-"""A workspace as users have it: colcon builds it, ros2 launch runs every launch file of it.
+"""A colcon workspace with this package, whose launch files run under ros2 launch.
 
-Needs colcon and ROS 2's launch, launch_ros and ros2cli, which have no wheels: skipped without.
+Requires colcon, launch, launch_ros and ros2cli, which have no wheels; skipped without them.
 """
 
 import importlib.util
@@ -18,12 +18,12 @@ from manip_dyn.demo import ANY_ROBOT, SCENARIOS, scenario
 
 ROOT = Path(__file__).parents[2]
 LAUNCH = sorted(path.name.removesuffix(".launch.py") for path in (ROOT / "launch").glob("*.py"))
-NAMES = {each.name for each in SCENARIOS}
-SHOWN = {"bang_bang": "ibm7535_zero_net_work", "scenario": "stiff_pendulum"}
-"""Launch files that take the name of a scenario."""
+NAMES = {item.name for item in SCENARIOS}
+SCENARIO_OF = {"bang_bang": "ibm7535_zero_net_work", "scenario": "stiff_pendulum"}
+"""Launch files with a scenario argument."""
 MISSING = [
-    *(each for each in ("colcon", "ros2") if shutil.which(each) is None),
-    *(each for each in ("launch_ros", "ros2launch") if importlib.util.find_spec(each) is None),
+    *(name for name in ("colcon", "ros2") if shutil.which(name) is None),
+    *(name for name in ("launch_ros", "ros2launch") if importlib.util.find_spec(name) is None),
 ]
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
 STAND_IN = """#!/bin/sh
@@ -35,7 +35,7 @@ while :; do sleep 0.1; done
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory):
-    """Environment of a shell that has sourced a workspace with this package built in it."""
+    """Return the environment of a shell that sourced a workspace with this package."""
     folder = tmp_path_factory.mktemp("workspace")
     outside = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = _run(["colcon", "build", "--base-paths", str(ROOT)], outside, cwd=folder)
@@ -70,12 +70,12 @@ class Launched:
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
-            preexec_fn=_hear_interrupts,
+            preexec_fn=_restore_interrupts,
         )
 
-    def end(self, asked=True):
-        """Return exit code and all that was said, once it ended, by itself or asked to."""
-        if asked and self.process.poll() is None:
+    def end(self, interrupt=True):
+        """Return exit code and output once the process has ended, by default by SIGINT."""
+        if interrupt and self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
         try:
             text, _ = self.process.communicate(timeout=TIMEOUT)
@@ -85,15 +85,15 @@ class Launched:
         return self.process.returncode, text
 
 
-def _hear_interrupts():
-    """Undo what a shell does to what it starts in the background."""
+def _restore_interrupts():
+    """Restore SIGINT, which shells ignore in background processes."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-@pytest.mark.parametrize("name", sorted(NAMES | set(SHOWN)))
+@pytest.mark.parametrize("name", sorted(NAMES | set(SCENARIO_OF)))
 def test_every_launch_file_runs_and_ends(workspace, ros, name):
-    chosen = scenario(SHOWN.get(name, name))
-    arguments = [f"scenario:={chosen.name}"] if name in SHOWN else []
+    chosen = scenario(SCENARIO_OF.get(name, name))
+    arguments = [f"scenario:={chosen.name}"] if name in SCENARIO_OF else []
     arguments += ["urdf:=pa10"] if name == ANY_ROBOT else []
     states = ros.listen(JointState, "joint_states", 10)
     launched = Launched(workspace, name, *arguments)
@@ -113,8 +113,8 @@ def _names(ros):
     return ros.probe.get_node_names()
 
 
-@pytest.mark.parametrize("name", sorted(set(LAUNCH) - NAMES - set(SHOWN)))
-def test_a_launch_file_that_needs_more_says_what(workspace, name):
+@pytest.mark.parametrize("name", sorted(set(LAUNCH) - NAMES - set(SCENARIO_OF)))
+def test_a_launch_file_reports_missing_packages(workspace, name):
     launched = Launched(workspace, name)
     head = [launched.process.stdout.readline() for _ in range(4)]
     code, text = launched.end()
@@ -123,10 +123,10 @@ def test_a_launch_file_that_needs_more_says_what(workspace, name):
     assert "Traceback" not in text, text
 
 
-def test_what_cannot_run_ends_with_an_error(workspace):
+def test_invalid_arguments_end_with_an_error(workspace):
     for argument in ("scenario:=nope", "params_file:=/nowhere.yaml"):
-        code, text = Launched(workspace, "scenario", argument).end(asked=False)
-        # ros2 launch itself ends with 0 after a node that was required has ended with 2.
+        code, text = Launched(workspace, "scenario", argument).end(interrupt=False)
+        # ros2 launch exits with 0 after a required node has exited with 2.
         assert code != 0 or "exit code 2" in text, text
         assert argument.partition(":=")[2] in text, text
         assert "Traceback" not in text, text
@@ -143,22 +143,22 @@ def test_rviz_and_robot_state_publisher_are_started(workspace, tmp_path):
         program.chmod(0o755)
     prefixes = f"{tmp_path}:{workspace['AMENT_PREFIX_PATH']}"
     launched = Launched(workspace | {"AMENT_PREFIX_PATH": prefixes}, "pa10_circle", "rviz:=true")
-    seen = []
+    lines = []
     for line in launched.process.stdout:
-        seen.append(line)
-        if sum("got:" in each for each in seen) == 2:
+        lines.append(line)
+        if sum("got:" in line for line in lines) == 2:
             break
     code, rest = launched.end()
-    text = "".join(seen) + rest
+    text = "".join(lines) + rest
     assert code == 0, text
     for package in ("robot_state_publisher", "rviz2"):
         assert f"{package} got: " in text
 
 
 def test_the_command_is_on_path(workspace):
-    found = shutil.which("manip_dyn", path=workspace["PATH"])
-    assert found is not None
-    assert Path(found).is_relative_to(workspace["AMENT_PREFIX_PATH"].split(":")[0])
+    command_path = shutil.which("manip_dyn", path=workspace["PATH"])
+    assert command_path is not None
+    assert Path(command_path).is_relative_to(workspace["AMENT_PREFIX_PATH"].split(":")[0])
     for command in (["manip_dyn", "robots"], ["ros2", "run", "manip_dyn", "manip_dyn", "robots"]):
         done = _run(["bash", "-c", " ".join(command)], workspace)
         assert done.returncode == 0, done.stderr

@@ -30,7 +30,7 @@ FEW = 8
 """More choices than this are not listed: the description says where they are."""
 
 
-def section() -> str:
+def parameter_section() -> str:
     """Return the part of the page that has the tables, as Markdown."""
     return (
         TITLE + HEAD + "".join(f"\n### {name}\n\n{_table(kind)}" for name, kind in NODES.items())
@@ -72,4 +72,4 @@ def _range(row: Row) -> str:
 if __name__ == "__main__":
     page = Path(sys.argv[1])
     text = page.read_text(encoding="utf-8")
-    page.write_text(text[: text.index(TITLE)] + section(), encoding="utf-8")
+    page.write_text(text[: text.index(TITLE)] + parameter_section(), encoding="utf-8")

@@ -21,10 +21,10 @@ from manip_dyn.ros import SimulatorNode
 SMALL = ARM | {"robot": "one_link_vertical", "initial_position": [0.5]}
 
 NO_SPACE = """
-import manip_dyn.core.files
+from manip_dyn.core import files
 def no_space(*_):
     raise OSError(28, "No space left on device")
-manip_dyn.core.files.write_atomically = no_space
+files.write_atomically = no_space
 """
 
 
