@@ -18,7 +18,7 @@ from manip_dyn.core.compiled import PLAIN, compiled, inlined
 
 @compiled(short=True, python=False, counted=False)
 def cholesky(band):
-    """Write the Cholesky factor of a matrix over its lower band; return whether there is one."""
+    """Factorize a matrix in place from its lower band; return whether it is positive definite."""
     size, wide = band.shape
     for r in range(size):
         for c in range(max(0, r - wide + 1), r + 1):
@@ -36,22 +36,22 @@ def cholesky(band):
 
 @compiled(short=True, python=False, counted=False)
 def cholesky_solve(band, x, y):
-    """Write the solutions over two right-hand sides (k,): their divisions overlap."""
+    """Solve for two right-hand sides (k,) in place; their divisions overlap."""
     size, wide = band.shape
     for r in range(size):
-        one, other = x[r], y[r]
+        x_r, y_r = x[r], y[r]
         for c in range(max(0, r - wide + 1), r):
             element = band[r, r - c]
-            one -= element * x[c]
-            other -= element * y[c]
-        x[r], y[r] = one / band[r, 0], other / band[r, 0]
+            x_r -= element * x[c]
+            y_r -= element * y[c]
+        x[r], y[r] = x_r / band[r, 0], y_r / band[r, 0]
     for r in range(size - 1, -1, -1):
-        one, other = x[r], y[r]
+        x_r, y_r = x[r], y[r]
         for c in range(r + 1, min(size, r + wide)):
             element = band[c, c - r]
-            one -= element * x[c]
-            other -= element * y[c]
-        x[r], y[r] = one / band[r, 0], other / band[r, 0]
+            x_r -= element * x[c]
+            y_r -= element * y[c]
+        x[r], y[r] = x_r / band[r, 0], y_r / band[r, 0]
 
 
 @intrinsic
@@ -72,7 +72,7 @@ fused_multiply_add: Any = _fused_in_python if PLAIN else _fused
 
 @inlined(always=True)
 def add_double(high, low, more, rest):
-    """Return the sum of two, each as a high and a low part."""
+    """Return the sum of two double-double numbers."""
     total = high + more
     gained = total - high
     error = (high - (total - gained)) + (more - gained) + (low + rest)
@@ -82,7 +82,7 @@ def add_double(high, low, more, rest):
 
 @inlined(always=True)
 def subtract_product(high, low, a, a_low, b, b_low):
-    """Return one less the product of two others."""
+    """Return a double-double number minus the product of two others."""
     product = a * b
     error = fused_multiply_add(a, b, -product) + (a * b_low + a_low * b)
     return add_double(high, low, -product, -error)
@@ -90,7 +90,7 @@ def subtract_product(high, low, a, a_low, b, b_low):
 
 @inlined(always=True)
 def divide_double(high, low, a, a_low):
-    """Return one over another."""
+    """Return the quotient of two double-double numbers."""
     first = high / a
     rest, rest_low = subtract_product(high, low, first, 0.0, a, a_low)
     return add_double(first, 0.0, (rest + rest_low) / a, 0.0)
@@ -98,7 +98,7 @@ def divide_double(high, low, a, a_low):
 
 @compiled(short=True)
 def double_cholesky(band, low):
-    """Write the Cholesky factor of a matrix over its lower band; return whether there is one."""
+    """Factorize a matrix in place from its lower band; return whether it is positive definite."""
     size, wide = band.shape
     for r in range(size):
         for c in range(max(0, r - wide + 1), r + 1):
@@ -120,7 +120,7 @@ def double_cholesky(band, low):
 
 @compiled(short=True)
 def double_cholesky_solve(band, low, x, x_low):
-    """Write the solution over the right-hand side (k,), and its low parts."""
+    """Solve for a right-hand side (k,) in place, with its low words."""
     size, wide = band.shape
     for r in range(size):
         total, rest = x[r], 0.0

@@ -37,15 +37,14 @@ from manip_dyn.planning.transcription.node_motion import (
 )
 
 BOUNDARY_FRACTION = 0.02
-"""Least share of a distance from a limit that a step leaves."""
+"""Least fraction of each slack that remains after a step."""
 
 
 @compiled(short=True, python=False, counted=False)
 def merit_decrease(here, there, weight):
-    """Return by how much the logarithm of the duration plus the weighted barrier is less there.
+    """Return the decrease of the log duration plus the weighted barrier.
 
-    Differences are summed, not both sums subtracted: a step near the end brings less than these
-    are rounded by.
+    It sums differences, since near the solution the decrease is below the rounding of both sums.
     """
     total = 0.0
     for k in range(here.slack.shape[0]):
@@ -57,9 +56,10 @@ def merit_decrease(here, there, weight):
 
 @compiled(short=True, python=False, counted=False)
 def assemble(limits, motion, work, weight, damping, rigid, doubled):
-    """Write the system for a step; return the last diagonal element and right-hand side.
+    """Write the system of a step; return the last diagonal element and right-hand side.
 
-    What the efforts add to the band is kept apart if it is to be of twice the precision.
+    With `doubled` the contribution of the efforts to the band is stored separately in
+    double-double.
     """
     q, slack, force, lever = motion.q, motion.slack, work.force, work.lever
     band, border, right = work.band, work.border, work.right
@@ -140,10 +140,7 @@ def assemble(limits, motion, work, weight, damping, rigid, doubled):
 
 @compiled(short=True, python=False, counted=False)
 def slack_slopes(limits, motion, work, rise):
-    """Write the derivatives of all distances along a step; return the longest share of it.
-
-    The share keeps the linearized distances and the multipliers inside.
-    """
+    """Write the derivatives of all slacks along a step; return its largest feasible fraction."""
     q, slack, lever, step, slope = motion.q, motion.slack, work.lever, work.step, work.slope
     nodes, n = q.shape
     size, duration = step.shape[0], exp(motion.log_duration[0])
@@ -175,31 +172,31 @@ def slack_slopes(limits, motion, work, rise):
 
 
 BARRIER_FACTOR = 0.25
-"""By what the barrier falls at a time."""
+"""Reduction factor of the barrier weight."""
 ARMIJO = 1e-4
-"""Share of the promised fall that a step has to bring."""
+"""Least fraction of the predicted decrease that a step must achieve."""
 DAMPING = 1e-4
-"""What is added to the diagonal at first, in weights of the barrier."""
+"""Initial damping of the diagonal, in weights of the barrier."""
 
 
 @compiled(short=True, counted=False)
 def gauss_newton_steps(kernels, limits, here, there, work, weight, least_weight, most, settled):
-    """Make a motion within its limits nearly optimal.
+    """Improve a feasible motion until it is nearly optimal, without curvature of the limits.
 
     Args:
         kernels: An `InverseKernels`.
         limits: A `NodeLimits`.
-        here: A `NodeMotion` within the limits.
+        here: A feasible `NodeMotion`.
         there: Another one, with the same ends.
         work: A `NodeWork`.
-        weight: Of the barrier at first.
-        least_weight: At last.
-        most: How many steps.
-        settled: Promised fall over the weight by which the last steps are over.
+        weight: Initial weight of the barrier.
+        least_weight: Final weight.
+        most: Largest number of steps.
+        settled: Predicted decrease over the weight at which the steps have converged.
 
     Returns:
-        How many steps it took, -1 where it began outside, the weight at the end, and the share
-        of the duration that the last step was still to bring.
+        The number of steps (-1 from an infeasible motion), the final weight, and the predicted
+        decrease of the last step as a fraction of the duration.
     """
     if not measure_slacks(kernels, limits, here, work) > 0.0:
         return -1, weight, np.inf
@@ -233,7 +230,7 @@ def gauss_newton_steps(kernels, limits, here, there, work, weight, least_weight,
                 if slack[k, i] < np.inf:
                     descent -= weight * slope[k, i] / slack[k, i]
                     change[k, i] = (weight - force[k, i] * slope[k, i]) / slack[k, i] - force[k, i]
-        found = False
+        accepted = False
         for _ in range(12):
             for k in range(1, nodes - 1):
                 for i in range(n):
@@ -243,10 +240,10 @@ def gauss_newton_steps(kernels, limits, here, there, work, weight, least_weight,
                 measure_slacks(kernels, limits, there, work) > 0.0
                 and merit_decrease(here, there, weight) >= -ARMIJO * share * descent
             ):
-                found = True
+                accepted = True
                 break
             share *= 0.5
-        if not found:
+        if not accepted:
             if weight <= least_weight or damping > 1e6:
                 return taken, weight, -descent
             damping = max(10.0 * damping, 1e-4)
@@ -279,7 +276,7 @@ NUDGE = 1e-6
 
 @compiled(short=True, python=False, counted=False)
 def add_curvature(kernels, limits, motion, work):
-    """Write the second derivatives, for the system of a step; return the last diagonal element."""
+    """Write the curvature of the limits for a step; return the last diagonal element."""
     q, force, band, border = motion.q, work.force, work.curved, work.curved_border
     scheme, lead, second, lever = limits.scheme, limits.scheme.lead, work.second, work.by_time
     gradient, share = work.gradient, work.share
@@ -381,19 +378,20 @@ def _second_derivatives(kernels, limits, k, duration, work):
 
 
 NEWTON_BARRIER_FACTOR, CENTERING_TOLERANCE = 0.3, 0.1
-"""By what the barrier falls at a time, and promised fall over its weight by which it does."""
+"""Predicted decrease over the weight at which the barrier weight is reduced."""
 LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e9
-"""What changes of the efforts over their limits cost, squared, at first and at most, in weights of
-the barrier."""
+"""Least and greatest damping of changes of the efforts over their limits, in weights of the
+barrier.
+"""
 MOST_FAILURES = 25
-"""Steps in a row that may fail, each with more of it."""
+"""Largest number of consecutive failed steps, each with more damping."""
 MULTIPLIER_RANGE = 1e4
-"""By how much multipliers may differ from those of the central path."""
+"""Largest ratio of multipliers to those of the central path."""
 
 
 @compiled(short=True, counted=False)
 def newton_steps(kernels, limits, here, there, work, weight, least_weight, most, settled):
-    """Make a motion within its limits optimal; see `interior_point`."""
+    """Improve a feasible motion until it is optimal; see `gauss_newton_steps`."""
     if not measure_slacks(kernels, limits, here, work) > 0.0:
         return -1, weight, np.inf
     nodes, n = here.q.shape
@@ -416,7 +414,7 @@ def newton_steps(kernels, limits, here, there, work, weight, least_weight, most,
                 if slack[k, i] < np.inf:
                     descent -= weight * slope[k, i] / slack[k, i]
                     change[k, i] = (weight - force[k, i] * slope[k, i]) / slack[k, i] - force[k, i]
-        found = False
+        accepted = False
         for _ in range(12):
             for k in range(1, nodes - 1):
                 for i in range(n):
@@ -426,10 +424,10 @@ def newton_steps(kernels, limits, here, there, work, weight, least_weight, most,
                 measure_slacks(kernels, limits, there, work) > 0.0
                 and merit_decrease(here, there, weight) >= -ARMIJO * share * descent
             ):
-                found = True
+                accepted = True
                 break
             share *= 0.5
-        if not found:
+        if not accepted:
             failures += 1
             if failures > MOST_FAILURES or abs(descent) < settled * weight:
                 return taken, weight, abs(descent)
@@ -469,9 +467,9 @@ def newton_steps(kernels, limits, here, there, work, weight, least_weight, most,
 
 @compiled(short=True, python=False, counted=False)
 def _direction(limits, motion, work, weight, curved, damping):
-    """Write the step; return the damping that it took, and the last component.
+    """Write the step; return its damping and last component.
 
-    The damping is -1 where nothing will do.
+    The damping is -1 if no step exists.
     """
     band, factor, border, right, step = work.band, work.factor, work.border, work.right, work.step
     low = work.factor_low

@@ -32,14 +32,14 @@ class InverseKernels(NamedTuple):
 
 
 class NodeMotion(NamedTuple):
-    """A motion by its positions at nodes, and its distances from the limits.
+    """Motion on a grid of nodes, and its distances from the limits.
 
     Attributes:
-        q: The unknowns at the nodes (nodes, n): positions or control points.
+        q: Unknowns at the nodes (nodes, n): positions or control points.
         tau: Efforts at the nodes (nodes, n).
         log_duration: Logarithm of the duration in s (1,).
-        slack: Scaled distances from the limits (nodes, 6 n): of the efforts from below and above,
-            the positions and the speeds up to the next node; inf where there is none.
+        slack: Scaled distances from the limits (nodes, 6 n): efforts from below and above,
+            positions, and speeds up to the next node; inf without a limit.
     """
 
     q: Matrix
@@ -49,21 +49,22 @@ class NodeMotion(NamedTuple):
 
 
 class NodeScheme(NamedTuple):
-    """Shares of the unknowns before, at and after each node, for a duration of 1 s.
+    """Coefficients of the unknowns before, at and after each node, for a duration of 1 s.
 
-    The unknowns at both ends stand for the positions of start and goal.
+    The unknowns at both ends are the positions of start and goal.
 
     Attributes:
-        place: In the position (nodes, 3).
-        speed: In the speed (nodes, 3), 1/s.
-        bend: In the acceleration (nodes, 3), 1/s^2.
-        stretch: Of the difference to the next unknown in the speed on the way there (nodes,).
-        lead: What the speeds at both ends add to position, speed and acceleration
-            (nodes, 3, n); the first grows with the duration, the last falls with it.
-        pull: What they add to the speed on the way to the next node (nodes, n).
-        shift: What the unknowns lack of positions or control points (nodes, n), for a duration
-            of 1 s; it grows with the duration.
-        origin: What they lack besides (n,). Numbers near zero have finer differences.
+        place: Coefficients of the position (nodes, 3).
+        speed: Coefficients of the speed (nodes, 3), 1/s.
+        bend: Coefficients of the acceleration (nodes, 3), 1/s^2.
+        stretch: Coefficient of the difference to the next unknown in the speed between them
+            (nodes,).
+        lead: Contribution of the end speeds to position, speed and acceleration (nodes, 3, n);
+            the first is proportional to the duration, the last inversely proportional.
+        pull: Their contribution to the speed up to the next node (nodes, n).
+        shift: Difference of positions or control points and unknowns (nodes, n) for a duration
+            of 1 s, proportional to the duration.
+        origin: Constant offset of the unknowns (n,). Numbers near zero have finer differences.
     """
 
     place: Matrix
@@ -77,16 +78,16 @@ class NodeScheme(NamedTuple):
 
 
 class NodeLimits(NamedTuple):
-    """The limits of a motion.
+    """Limits of a motion.
 
     Attributes:
-        tau: Of the efforts (n,).
-        low: Lower ones of the positions (n,).
-        high: Upper ones (n,).
-        v: Of the speeds (n,).
-        scale: What distances from limits of position count by (n,).
-        room: Shares of the limits of effort (nodes, 2 n) to keep off from below and above.
-        scheme: What the unknowns mean.
+        tau: Effort limits (n,).
+        low: Lower position limits (n,).
+        high: Upper position limits (n,).
+        v: Speed limits (n,).
+        scale: Scale of distances from position limits (n,).
+        room: Margins from the effort limits as fractions (nodes, 2 n), below and above.
+        scheme: Scheme of the unknowns.
     """
 
     tau: Vector
@@ -239,7 +240,7 @@ def _measured(kernels, limits, motion, k, duration, work):
 
 @compiled(short=True, counted=False)
 def measure_slacks(kernels, limits, motion, work):
-    """Write the efforts and the distances from all limits; return the least distance."""
+    """Write efforts and distances from all limits; return the least distance."""
     slack, duration, least = motion.slack, exp(motion.log_duration[0]), np.inf
     for k in range(slack.shape[0]):
         _measured(kernels, limits, motion, k, duration, work)
@@ -276,16 +277,16 @@ def effort_jacobians(kernels, limits, motion, work):
 
 @compiled(short=True, counted=False)
 def slow_enough(kernels, limits, motion, work, room):
-    """Make a motion as slow as it has to be to keep off the limits of effort and speed.
+    """Slow down a motion until it clears the limits of effort and speed.
 
-    Returns whether it is within all limits, by `room` over the limit if that is possible.
+    Returns whether it is within all limits, with the relative margin `room` if possible.
     """
     short, long = 0.0, SHORTEST
-    while long < LONGEST and not _keeps_off(kernels, limits, motion, work, long, room):
+    while long < LONGEST and not _clears_limits(kernels, limits, motion, work, long, room):
         short, long = long, 2.0 * long
     for _ in range(HALVINGS):
         middle = 0.5 * (short + long)
-        if _keeps_off(kernels, limits, motion, work, middle, room):
+        if _clears_limits(kernels, limits, motion, work, middle, room):
             long = middle
         else:
             short = middle
@@ -294,10 +295,10 @@ def slow_enough(kernels, limits, motion, work, room):
 
 
 @compiled(short=True, python=False, counted=False)
-def _keeps_off(kernels, limits, motion, work, duration, room):
-    """Return whether a motion keeps off the limits of effort and speed in so many s.
+def _clears_limits(kernels, limits, motion, work, duration, room):
+    """Return whether a motion of this duration, s, clears the limits of effort and speed.
 
-    What lies behind the first node where it does not is not written.
+    Values after the first violating node are not written.
     """
     slack, n = motion.slack, motion.q.shape[1]
     for k in range(slack.shape[0]):
@@ -394,5 +395,7 @@ def _inner(nodes: int, place: tuple[float, float, float]) -> tuple[Matrix, Matri
     cells = float(nodes - 1)
     speed = -0.5 * cells, 0.0, 0.5 * cells
     bend = cells**2, -2.0 * cells**2, cells**2
-    position, rate, curve = (np.tile(each, (nodes, 1)) for each in (place, speed, bend))
+    position, rate, curve = (
+        np.tile(coefficients, (nodes, 1)) for coefficients in (place, speed, bend)
+    )
     return position, rate, curve

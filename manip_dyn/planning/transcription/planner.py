@@ -43,9 +43,9 @@ STOPPING_SAMPLES = 32
 
 
 def stopping_obstacle(robot: Robot, q: Vector, v: Vector) -> str:
-    """Return why the arm cannot come to rest from a state (n,) by itself, or nothing.
+    """Return why the arm cannot stop from a state (n,), or "" if it can.
 
-    Looked at is the braking of all joints together, at constant decelerations.
+    The test brakes all joints together at constant decelerations.
     """
     z, why = np.linspace(0.0, 1.0, STOPPING_SAMPLES)[:, None], ""
     least, kernels = np.inf, inverse_kernels_of(robot)
@@ -71,7 +71,7 @@ def stopping_obstacle(robot: Robot, q: Vector, v: Vector) -> str:
 
 
 def straight_plan(robot: Robot, ends: Ends) -> Plan | None:
-    """Return the fastest motion along the straight path; None if there is none, or it moves."""
+    """Return the fastest straight motion, or None if the arm moves or none exists."""
     if ends.moving:
         return None
     from manip_dyn.planning.path_timing.planner import time_path  # loads scipy
@@ -83,18 +83,18 @@ def straight_plan(robot: Robot, ends: Ends) -> Plan | None:
 
 
 def faster_plan(plan: Plan, straight: Plan, again: Callable[[], Plan | None]) -> Plan:
-    """Return a plan, or what is faster: one refined from the straight path, or that path.
+    """Return a plan, or a faster one: refined from the straight path, or the straight path.
 
     Args:
         plan: The plan.
         straight: The straight path in its fastest timing.
-        again: Refines the straight path, if it can be; called only where the plan is slower.
+        again: Refines the straight path; called only if the plan is slower.
     """
     if plan.t_final <= straight.t_final:
         return plan
-    other = again()
-    if other is not None:
-        plan = min(plan, other, key=lambda each: each.t_final)
+    refined = again()
+    if refined is not None:
+        plan = min(plan, refined, key=lambda candidate: candidate.t_final)
     proof = plan.certificate
     if plan.t_final <= straight.t_final or not isinstance(proof, Convergence):
         return plan
@@ -128,10 +128,10 @@ class Costates(NamedTuple):
 def costates_of(robot: Robot, solved: GridSolution) -> Costates:
     """Return the costates at the nodes between start and goal.
 
-    A limit of effort that gives way for one cell shortens the motion by the switching function
-    S = M^-1 p_v times the cell: that is its multiplier. p_q follows from
-    p_v' = -p_q + D' S - nu, with D the derivative of the efforts by the speeds and nu the
-    multipliers of the limits of speed (Hartl, Sethi, Vickson 1995, eq. 4.2).
+    The multiplier of an effort limit at a node is the switching function S = M^-1 p_v times the
+    cell: relaxing the limit for one cell shortens the motion by that amount. p_q follows from p_v'
+    = -p_q + D' S - nu, with D the derivative of the efforts by the speeds and nu the multipliers
+    of the speed limits (Hartl, Sethi, Vickson 1995, eq. 4.2).
     """
     spline = solved.spline
     times = np.linspace(0.0, spline.duration, spline.cells + 1)
@@ -162,7 +162,7 @@ def refined_plan(
     ends: Ends,
     hold: Vector,
     method: str,
-    found: RefinedSolution,
+    solution: RefinedSolution,
     searched: GridSearchSummary,
 ) -> Plan:
     """Return a refined motion as a plan, with the numbers for how nearly it is fastest.
@@ -172,11 +172,11 @@ def refined_plan(
         ends: Its states at start and goal.
         hold: Efforts (n,) that keep it at the goal, N m or N.
         method: Who made the plan.
-        found: The motion.
+        solution: The motion.
         searched: What was searched before.
     """
-    proof = _certificate(robot, found, searched)
-    motion, t_final = SplineMotion(robot, found, proof), found.spline.duration
+    proof = _certificate(robot, solution, searched)
+    motion, t_final = SplineMotion(robot, solution, proof), solution.spline.duration
     status = "converged"
     reason = f"{NOT_FASTER} {proof.gap:.2g} s"
     if not proof.holds:
@@ -200,24 +200,30 @@ def refined_plan(
     )
 
 
-def _certificate(robot: Robot, found: RefinedSolution, searched: GridSearchSummary) -> Convergence:
-    along, solved, t_final = costates_of(robot, found.solved), found.solved, found.spline.duration
-    on_grid = found.durations[-1]
+def _certificate(
+    robot: Robot, solution: RefinedSolution, searched: GridSearchSummary
+) -> Convergence:
+    along, solved, t_final = (
+        costates_of(robot, solution.solved),
+        solution.solved,
+        solution.spline.duration,
+    )
+    on_grid = solution.durations[-1]
     barrier = on_grid * (solved.weight * solved.limits + abs(solved.promised))
-    grid = max(found.durations[-2] - on_grid, 0.0) / REFINEMENT_RATIO
+    grid = max(solution.durations[-2] - on_grid, 0.0) / REFINEMENT_RATIO
     return Convergence(
         gap=t_final - on_grid + barrier + grid,
         t_final=t_final,
         kkt=abs(solved.promised),
         hamiltonian=float(np.sqrt(np.mean(along.hamiltonians**2))),
-        load=found.load,
-        durations=tuple(found.durations),
+        load=solution.load,
+        durations=tuple(solution.durations),
         cells=solved.spline.cells,
         times=along.times * (t_final / solved.spline.duration),
         costates=along.costates,
         switching=along.switching,
         hamiltonians=along.hamiltonians,
-        passed=_exceeded_limit(robot, found.spline),
+        passed=_exceeded_limit(robot, solution.spline),
         searched=searched,
     )
 
@@ -249,15 +255,16 @@ def converged_plan(
     exhaustive: float = 0.0,
     straight: Plan | None = None,
 ) -> Plan | None:
-    """Return the fastest motion found between two states, refined; None if there is none.
+    """Return the fastest refined motion between two states, or None.
 
     Args:
         robot: The arm.
         ends: The states.
-        hold: Efforts (n,) that keep the arm at the goal, N m or N.
-        method: Who made the plan.
-        exhaustive: For how long random detours are tried besides, s.
-        straight: The fastest motion along the straight path: one more guess, and a floor.
+        hold: Efforts (n,) that hold the arm at the goal, N m or N.
+        method: Planning method.
+        exhaustive: Time for additional random detours, s.
+        straight: The fastest motion along the straight path: an additional guess and an upper
+            bound of the duration.
     """
     search = CoarseSearch(robot, ends)
     distance = max(float(np.abs(ends.qf - ends.q0).max()), _turning_distance(ends))
@@ -266,27 +273,27 @@ def converged_plan(
         search.search(random_swings(robot, distance), exhaustive)
     guesses = [] if straight is None else [spline_of_plan(ends, straight, ROUGH_CELLS)]
     solved = _compare(robot, ends, search, guesses)
-    told = _search_summary(search, solved)
-    for each in solved:
-        found = refined_solution(robot, ends, each)
-        if found is not None:
-            plan = refined_plan(robot, ends, hold, method, found, told)
+    summary = _search_summary(search, solved)
+    for candidate in solved:
+        solution = refined_solution(robot, ends, candidate)
+        if solution is not None:
+            plan = refined_plan(robot, ends, hold, method, solution, summary)
             if straight is None:
                 return plan
-            begin = partial(plan_from_straight, robot, ends, hold, method, straight, told)
-            return faster_plan(plan, straight, begin)
+            again = partial(plan_from_straight, robot, ends, hold, method, straight, summary)
+            return faster_plan(plan, straight, again)
     if straight is None:
         return None
     return replace(straight, method=method, status="uncertified", reason=NOT_REFINED)
 
 
 def plan_from_straight(
-    robot: Robot, ends: Ends, hold: Vector, method: str, straight: Plan, told: GridSearchSummary
+    robot: Robot, ends: Ends, hold: Vector, method: str, straight: Plan, summary: GridSearchSummary
 ) -> Plan | None:
-    """Return what the straight path is refined to; None if it cannot be. See `converged_plan`."""
-    begun = rough_solution(robot, ends, spline_of_plan(ends, straight, ROUGH_CELLS))
-    found = None if begun is None else refined_solution(robot, ends, begun)
-    return None if found is None else refined_plan(robot, ends, hold, method, found, told)
+    """Return the plan refined from the straight path, or None. See `converged_plan`."""
+    start = rough_solution(robot, ends, spline_of_plan(ends, straight, ROUGH_CELLS))
+    solution = None if start is None else refined_solution(robot, ends, start)
+    return None if solution is None else refined_plan(robot, ends, hold, method, solution, summary)
 
 
 def _turning_distance(ends: Ends) -> float:
@@ -299,24 +306,24 @@ def _compare(
 ) -> list[GridSolution]:
     """Return the fastest motions of the coarse search on the next grid, the fastest first.
 
-    More guesses are on that grid already.
+    Guesses are on that grid already.
     """
-    found = list[GridSolution]()
+    solutions = list[GridSolution]()
     near = [
-        each
-        for each in search.motions[:MOST_COMPARED]
-        if each.duration <= COMPARED_RATIO * search.motions[0].duration
+        candidate
+        for candidate in search.motions[:MOST_COMPARED]
+        if candidate.duration <= COMPARED_RATIO * search.motions[0].duration
     ]
     for motion in [*near, *guesses]:
         better = rough_solution(robot, ends, motion)
         if better is not None:
-            found.append(better)
-    return sorted(found, key=lambda each: each.spline.duration)
+            solutions.append(better)
+    return sorted(solutions, key=lambda candidate: candidate.spline.duration)
 
 
 def _search_summary(search: CoarseSearch, solved: list[GridSolution]) -> GridSearchSummary:
-    times = [each.spline.duration for each in solved] or [inf]
-    others = [t for t in times if t > times[0] * (1.0 + 1e-6)]
+    times = [solution.spline.duration for solution in solved] or [inf]
+    slower = [t for t in times if t > times[0] * (1.0 + 1e-6)]
     return GridSearchSummary(
-        search.guesses, len(search.motions), len(solved), min(others, default=inf), times[0]
+        search.guesses, len(search.motions), len(solved), min(slower, default=inf), times[0]
     )

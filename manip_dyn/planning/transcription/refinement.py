@@ -41,7 +41,7 @@ SINGLE_SWINGS = (0.5, 1.5)
 PAIR_SWINGS = (0.7, 1.5)
 """How far two swing out against each other, rad, the second one half as far again."""
 SHORT_MOTION = 2.0
-"""Short motions swing out as many times their distance at most."""
+"""Largest detour of short motions, as a multiple of their distance."""
 
 
 def swings(robot: Robot, distance: float) -> Iterator[Vector]:
@@ -107,7 +107,7 @@ class SplineGrid:
     """A grid of equal cells between two states.
 
     Attributes:
-        room: Shares of the limits of effort (nodes, 2 n) to keep off from below and above.
+        room: Margins from the effort limits as fractions (nodes, 2 n), below and above.
     """
 
     def __init__(self, robot: Robot, ends: Ends, cells: int):
@@ -116,7 +116,7 @@ class SplineGrid:
         self._robot, self._ends, self._kernels = robot, ends, inverse_kernels_of(robot)
         scale = np.full(n, max(float(np.abs(ends.qf - ends.q0).max()), 1e-9))
         tau, low, high, v = (
-            np.array(each) for each in (robot.tau_max, robot.q_min, robot.q_max, robot.v_max)
+            np.array(array) for array in (robot.tau_max, robot.q_min, robot.q_max, robot.v_max)
         )
         self.room = np.zeros((nodes, 2 * n))
         scheme = cubic_spline(ends.v0, ends.vf, nodes, np.array(ends.q0))
@@ -124,21 +124,21 @@ class SplineGrid:
         fields = NodeLimits(tau, low, high, v, scale, self.room, scheme)
         self._limits = by_reference(fields)
         self._here, self._there = (by_reference(empty_node_motion(n, nodes)) for _ in range(2))
-        for each in (self._here, self._there):
-            each.q[0], each.q[-1] = 0.0, ends.qf - ends.q0
+        for array in (self._here, self._there):
+            array.q[0], array.q[-1] = 0.0, ends.qf - ends.q0
         self._work = by_reference(empty_node_work(n, nodes))
         self._newton_steps = min(NEWTON_STEPS, NEWTON_WORK // (cells * n))
 
     def solved(
         self, near: Spline, first: float, last: float, curved: bool = False
     ) -> GridSolution | None:
-        """Return the fastest motion near another one, which is made slower if it has to be.
+        """Return the fastest motion near another one, which is slowed down if necessary.
 
         Args:
-            near: The other motion, on a grid with as many cells.
-            first: Weight of the barrier at first.
-            last: At last.
-            curved: Whether steps count the curvature of the limits.
+            near: The other motion, on a grid with the same number of cells.
+            first: Initial weight of the barrier.
+            last: Final weight.
+            curved: Whether steps include the curvature of the limits.
         """
         self._here.q[1:-1] = near.inner - self._ends.q0 - near.duration * self._shift
         self._here.log_duration[0] = log(near.duration)
@@ -152,9 +152,9 @@ class SplineGrid:
         return self._improved(gauss_newton_steps, first, last, STEPS, SETTLED)
 
     def _slower(self) -> bool:
-        """Make a motion slower until it is within its limits; say if it is, else leave it.
+        """Slow down a motion until it is within its limits; return whether this works.
 
-        A moving arm keeps its speeds at the ends, which it may not be able to at leisure.
+        The end speeds of a moving arm are preserved, which slow motions may not allow.
         """
         begun, slower = float(self._here.log_duration[0]), FIRST_SLOWER
         while slower < MOST_SLOWER:
@@ -166,7 +166,7 @@ class SplineGrid:
         return False
 
     def from_guess(self, swing: Vector, first: float, last: float) -> GridSolution | None:
-        """Return where a smooth motion leads that swings out (n,) midway, if it can be held."""
+        """Return the solution from a smooth motion with a detour (n,) at its middle, or None."""
         here, limits, ends = self._here, self._limits, self._ends
         z = np.linspace(0.0, 1.0, len(here.q))[1:-1, None]
         straight = ends.q0 + (ends.qf - ends.q0) * (z - np.sin(2.0 * np.pi * z) / (2.0 * np.pi))
@@ -199,12 +199,12 @@ class SplineGrid:
         return self._least()
 
     def _within(self, weight: float, apart: float, steps: Callable[..., Any]) -> bool:
-        """Bring the motion within all limits by moving them there bit by bit; say if it works.
+        """Bring the motion within all limits by gradual relaxation; return whether this works.
 
         Args:
-            weight: Of the barrier that keeps it off.
-            apart: How far within, over the limits.
-            steps: What makes it keep off.
+            weight: Weight of the barrier.
+            apart: Relative margin from the limits.
+            steps: Interior-point method.
         """
         limits, robot = self._limits, self._robot
         for _ in range(RELAXATIONS):
@@ -288,42 +288,42 @@ class CoarseSearch:
         self._grid = SplineGrid(robot, ends, COARSE_CELLS)
 
     def search(self, swings: Iterable[Vector], budget: float = inf) -> None:
-        """Try detours, for at most `budget` s, and keep the different motions they lead to."""
+        """Try detours for at most `budget` s, and store the distinct motions they lead to."""
         until = monotonic() + budget
         for swing in swings:
             self.guesses += 1
-            found = self._grid.from_guess(swing, COARSE_FIRST_WEIGHT, COARSE_LEAST_WEIGHT)
-            if found is not None and not any(
-                _same_motion(found.spline, each) for each in self.motions
+            solution = self._grid.from_guess(swing, COARSE_FIRST_WEIGHT, COARSE_LEAST_WEIGHT)
+            if solution is not None and not any(
+                _same_motion(solution.spline, motion) for motion in self.motions
             ):
-                self.motions.append(found.spline)
+                self.motions.append(solution.spline)
             if monotonic() > until:
                 break
-        self.motions.sort(key=lambda each: each.duration)
+        self.motions.sort(key=lambda motion: motion.duration)
 
 
-def _same_motion(one: Spline, other: Spline) -> bool:
-    """Return whether both are the same motion but for the grid."""
-    away = np.abs(one.control - other.control).max()
-    size = max(float(np.ptp(one.control, axis=0).max()), 1e-30)
-    return abs(log(one.duration / other.duration)) < SAME_TIME and away < SAME_PATH * size
+def _same_motion(first: Spline, second: Spline) -> bool:
+    """Return whether two motions are equal up to discretization."""
+    away = np.abs(first.control - second.control).max()
+    size = max(float(np.ptp(first.control, axis=0).max()), 1e-30)
+    return abs(log(first.duration / second.duration)) < SAME_TIME and away < SAME_PATH * size
 
 
 ROUGH_CELLS, FINE_CELLS = 128, (512, 2048)
 """Cells of the grids, the rough one for a comparison of motions."""
 FIRST_WEIGHT, BARRIER = 1e-4, 1e-5
-"""Weight of the barrier at first; its share of the duration at last, for every joint's efforts."""
+"""Initial weight of the barrier; its final fraction of the duration, over all efforts."""
 ROUGH_FACTOR, FINE_FACTOR = 100.0, 10.0
 """How much larger that share is on the rough grid, and on the others but the last."""
 RESTART_FACTOR = 30.0
 """How much higher the barrier is at first where steps with curvature did not settle."""
 SUBSAMPLES = 8
-"""Between two nodes efforts are looked at in as many places less one."""
+"""Efforts between two nodes are checked at one fewer points."""
 TIGHTENINGS, UNSETTLED_TIGHTENINGS, TIGHTENING_FACTOR = 5, 3, 1.1
 """How often limits at the nodes beside are made tighter where efforts pass them in between, how
 often where the motion is not settled, and by how much more than what they pass them by."""
 SLOWEST = 0.1
-"""What is left of that is met by a motion that is slower by this share at most."""
+"""Remaining violations are removed by slowing down by at most this fraction."""
 EFFORT_TOLERANCE = 1e-10
 
 
@@ -334,28 +334,30 @@ def rough_solution(robot: Robot, ends: Ends, spline: Spline) -> GridSolution | N
 
 def refined_solution(robot: Robot, ends: Ends, begun: GridSolution) -> RefinedSolution | None:
     """Return a motion of the rough grid on the finest one, within its limits everywhere."""
-    found, durations = begun, list[float]()
+    solution, durations = begun, list[float]()
     for cells in FINE_CELLS:
         roughly = 1.0 if cells == FINE_CELLS[-1] else FINE_FACTOR
-        grid, better = _finer(robot, ends, found.spline, cells, found.weight, roughly, found)
+        grid, better = _finer(
+            robot, ends, solution.spline, cells, solution.weight, roughly, solution
+        )
         if better is None:
             return None
-        found = better
-        durations.append(found.spline.duration)
-    kept = found
-    for _ in range(TIGHTENINGS if found.settled else UNSETTLED_TIGHTENINGS):
-        beyond = _beyond(robot, kept.spline)
+        solution = better
+        durations.append(solution.spline.duration)
+    feasible = solution
+    for _ in range(TIGHTENINGS if solution.settled else UNSETTLED_TIGHTENINGS):
+        beyond = _beyond(robot, feasible.spline)
         if beyond.max() <= EFFORT_TOLERANCE:
             break
         grid.room[:-1] += TIGHTENING_FACTOR * beyond
         grid.room[1:] = np.maximum(grid.room[1:], grid.room[:-1])
-        again = _settled(grid, kept.spline, kept.weight, kept.weight, kept)
-        if again is None or (kept.settled and not again.settled):
-            break  # what is left is met by a slower motion
-        kept = again
-    spline, load = _slower(robot, ends, kept.spline)
-    durations[-1] = min(durations[-1], kept.spline.duration)
-    return RefinedSolution(spline, kept, durations, load)
+        again = _settled(grid, feasible.spline, feasible.weight, feasible.weight, feasible)
+        if again is None or (feasible.settled and not again.settled):
+            break  # slow down instead
+        feasible = again
+    spline, load = _slower(robot, ends, feasible.spline)
+    durations[-1] = min(durations[-1], feasible.spline.duration)
+    return RefinedSolution(spline, feasible, durations, load)
 
 
 def _finer(
@@ -384,15 +386,15 @@ def _settled(
     those did not settle.
     """
     if before is not None and before.curved and before.settled:
-        found = grid.solved(spline, first, last, curved=True)
-        if found is None or not found.settled:
-            found = grid.solved(spline, RESTART_FACTOR * first, last, curved=True)
-        return found
-    found = grid.solved(spline, 10.0 * first if before else first, last)
-    if found is None or found.settled or (before is not None and not before.settled):
-        return found
+        solution = grid.solved(spline, first, last, curved=True)
+        if solution is None or not solution.settled:
+            solution = grid.solved(spline, RESTART_FACTOR * first, last, curved=True)
+        return solution
+    solution = grid.solved(spline, 10.0 * first if before else first, last)
+    if solution is None or solution.settled or (before is not None and not before.settled):
+        return solution
     again = grid.solved(spline, first, last, curved=True)
-    return again if again is not None and again.settled else found
+    return again if again is not None and again.settled else solution
 
 
 def _slower(robot: Robot, ends: Ends, spline: Spline) -> tuple[Spline, float]:
@@ -404,7 +406,7 @@ def _slower(robot: Robot, ends: Ends, spline: Spline) -> tuple[Spline, float]:
         farther = drift(z, ends.v0, ends.vf) * spline.duration * share
         slower = Spline.between(ends, spline.inner + farther, spline.duration * (1.0 + share))
         beyond = float(_beyond(robot, slower).max())
-        best = min(best, (slower, beyond), key=lambda each: each[1])
+        best = min(best, (slower, beyond), key=lambda candidate: candidate[1])
     return best[0], 1.0 + best[1]
 
 

@@ -83,7 +83,7 @@ class Spline(NamedTuple):
 
 
 SETTLED = 1e-3
-"""Promised fall over the barrier's weight by which steps to an exact motion are over."""
+"""Predicted decrease over the barrier's weight at which an exact solution has converged."""
 
 
 class GridSolution(NamedTuple):
@@ -91,14 +91,14 @@ class GridSolution(NamedTuple):
 
     Attributes:
         spline: The motion.
-        weight: Of the barrier at the end.
-        promised: Share of the duration that one more step was to bring.
-        limits: How many limits there are at all nodes.
-        effort: Multipliers of the limits of effort (nodes, n), above 0 at upper ones.
-        speed: Those of the limits of speed on the way to the next node (nodes, n).
-        place: Those of the limits of position (nodes, n), of distances over `scale`.
+        weight: Final weight of the barrier.
+        promised: Predicted decrease of one more step as a fraction of the duration.
+        limits: Number of limits at all nodes.
+        effort: Multipliers of the effort limits (nodes, n), positive at upper ones.
+        speed: Multipliers of the speed limits up to the next node (nodes, n).
+        place: Multipliers of the position limits (nodes, n), of distances over `scale`.
         scale: Largest distance of a joint between start and goal, rad or m.
-        curved: Whether steps counted the curvature of the limits.
+        curved: Whether steps included the curvature of the limits.
     """
 
     spline: Spline
@@ -113,18 +113,18 @@ class GridSolution(NamedTuple):
 
     @property
     def settled(self) -> bool:
-        """Whether the last step was to bring nearly nothing."""
+        """Whether the predicted decrease of the last step is negligible."""
         return abs(self.promised) <= SETTLED * self.weight
 
 
 class RefinedSolution(NamedTuple):
-    """A motion that keeps its limits.
+    """A motion within its limits.
 
     Attributes:
         spline: The motion.
-        solved: What it is on the finest grid, before it was made slower.
-        durations: The fastest on each grid with limits kept at its nodes, s.
-        load: Largest effort over its limit, between the nodes, too.
+        solved: The solution on the finest grid, before it was slowed down.
+        durations: The fastest durations on each grid with limits at its nodes, s.
+        load: Largest effort over its limit, including times between the nodes.
     """
 
     spline: Spline
@@ -154,24 +154,24 @@ def spline_of_plan(ends: Ends, plan: Plan, cells: int) -> Spline:
 
 
 FULL_EFFORT = 0.99
-"""Efforts beyond this share of their limit are at it."""
+"""Efforts above this fraction of their limit count as full."""
 SWITCH_CELLS = 6
 """Cells within which an effort comes from one limit to the other where it switches."""
 
 
 class SplineMotion(PickledByArguments):
-    """A motion whose accelerations are linear in each cell, see `planning.motion.Motion`.
+    """Motion with accelerations that are linear in each cell, see `planning.plan.Motion`.
 
     Attributes:
         spline: Its positions.
-        solved: What it was on the finest grid, with the multipliers of its limits.
+        solved: The solution on the finest grid, with the multipliers of its limits.
         knots: Times between which its efforts are smooth (k,), s: the nodes of the grid.
     """
 
-    def __init__(self, robot: Robot, found: RefinedSolution, proof: Convergence):
-        """Take the motion, and its certificate with the costates."""
-        self.spline, self.solved, self._proof = found.spline, found.solved, proof
-        spline = found.spline
+    def __init__(self, robot: Robot, solution: RefinedSolution, proof: Convergence):
+        """Initialize from the refined solution and its certificate with costates."""
+        self.spline, self.solved, self._proof = solution.spline, solution.solved, proof
+        spline = solution.spline
         self.knots = np.linspace(0.0, spline.duration, spline.cells + 1)
         self._robot, self._efforts = robot, customize(robot).unchecked.inverse_dynamics
 
@@ -203,12 +203,12 @@ class SplineMotion(PickledByArguments):
     def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
         """Return positions, velocities and efforts (k, n) at times (k,), s."""
         q, v, a = self.spline.joints(times)
-        return q, v, np.array([self._efforts(*each) for each in zip(q, v, a, strict=True)])
+        return q, v, np.array([self._efforts(*state) for state in zip(q, v, a, strict=True)])
 
     def costate(self, t: float) -> Vector:
         """Return the costates (2 n,) at time `t` s, linear between the nodes."""
         times, costates = self._proof.times, self._proof.costates
-        return np.array([np.interp(t, times, each) for each in costates.T])
+        return np.array([np.interp(t, times, values) for values in costates.T])
 
     def samples(self, period: float) -> Samples:
         """Return efforts every `period` s."""
@@ -219,7 +219,7 @@ class SplineMotion(PickledByArguments):
     def _switches(self, share: Vector) -> list[float]:
         full = np.flatnonzero(np.abs(share) > FULL_EFFORT)
         return [
-            float(0.5 * (self.knots[one] + self.knots[other]))
-            for one, other in pairwise(full)
-            if share[one] * share[other] < 0.0 and other - one <= SWITCH_CELLS
+            float(0.5 * (self.knots[before] + self.knots[after]))
+            for before, after in pairwise(full)
+            if share[before] * share[after] < 0.0 and after - before <= SWITCH_CELLS
         ]

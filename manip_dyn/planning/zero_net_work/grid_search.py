@@ -1,12 +1,12 @@
-"""The thesis's own search for zero-net-work motions, compiled, to compare with.
+"""The grid search of the thesis for zero-net-work motions, compiled, for comparison.
 
 Fan (2003), figure 6.4 and appendices A.4 and A.7, for an arm with two joints and any goal.
-Switching positions go in steps from the goal to the start, those of the first joint fastest;
-after the last the step is halved and all begins anew. Each trial is integrated in steps of 1e-4 s
-(the largest that the programs allow) with the efforts decided at every step: a joint is driven
-until its switching position, then braked, and held from the first step on at which it is within
-`near` of its goal; a remaining speed stays. The trial is over when both are held, and is the
-answer if the work on the links, the kinetic energy that is left, is small enough.
+Switching positions are varied from the goal to the start, those of the first joint fastest. After
+the last one the step is halved and the search restarts. Each trial is integrated in steps of 1e-4
+s (the largest of the thesis's programs), with efforts decided at every step: a joint is driven
+until its switching position, then braked, and locked from the first step within `near` of its
+goal; a remaining speed is ignored. A trial ends when both joints are locked. It is the solution if
+the work on the links, the remaining kinetic energy, is small enough.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ TIME_STEP = 1e-4
 
 
 class Grid(NamedTuple):
-    """What the search is about, for two joints.
+    """Parameters of the search, for two joints.
 
     Attributes:
         start: Start (2,), rad or m.
         goal: Goal (2,), rad or m.
-        limit: Limits of the efforts (2,).
+        limit: Effort limits (2,).
         least: Least distance of the switching positions from the goal (2,).
         length: Largest distance (2,).
-        near: How near its goal a joint counts as arrived, rad or m.
-        enough: How much work on the links counts as none, J.
-        dt: Step of the integration, s.
-        longest: When a trial is given up, s.
-        most: After how many trials to give up.
+        near: Distance from the goal at which a joint has arrived, rad or m.
+        enough: Work on the links that counts as zero, J.
+        dt: Integration step, s.
+        longest: Longest trial, s.
+        most: Largest number of trials.
     """
 
     start: Vector
@@ -88,7 +88,7 @@ class GridWork(NamedTuple):
 
 @compiled(short=True, python=False)
 def trial(kernels, grid, work):
-    """Integrate until both joints are held or for long enough; return the energy that is left."""
+    """Integrate until both joints are locked or time is up; return the remaining energy."""
     y, k1, k2, k3, k4, z = work.y, work.k1, work.k2, work.k3, work.k4, work.z
     p, times, dt = work.modes, work.times, grid.dt
     for i in range(2):
@@ -134,9 +134,9 @@ def trial(kernels, grid, work):
 
 @compiled(short=True)
 def try_grids(kernels, grid, work, step):
-    """Try the grids from a step on; return how many trials it took, and the last step.
+    """Search the grids from a step on; return the number of trials and the last step.
 
-    The trials are negative if so many were not enough.
+    The number is negative if the search failed.
     """
     trials = 0
     while True:
@@ -163,15 +163,15 @@ def try_grids(kernels, grid, work, step):
 
 
 class GridSearch(NamedTuple):
-    """What the grid search found.
+    """Result of the grid search.
 
     Attributes:
-        success: Whether it found a motion within the allowed trials.
+        success: Whether a motion was found within the allowed trials.
         q_switch: Switching positions (2,), rad or m.
-        t_switch: Switching times (2,), s; 0 for a joint that is held from the start.
-        t_arrival: When each joint was first held, s (2,).
-        step: The last step of the grid, rad or m.
-        trials: How many motions were integrated.
+        t_switch: Switching times (2,), s; 0 for a joint that is locked from the start.
+        t_arrival: Time at which each joint was first locked, s (2,).
+        step: Last step of the grid, rad or m.
+        trials: Number of integrated motions.
     """
 
     success: bool
@@ -209,7 +209,9 @@ def grid_search(
             m; default: the whole distance, as in the thesis.
     """
     if robot.n != 2:
-        raise ManipDynError(f"robot '{robot.name}' has {robot.n} joints; the grid expects 2")
+        raise ManipDynError(
+            f"robot must have 2 joints for the grid search, got {robot.n} of '{robot.name}'."
+        )
     start, goal = finite_vector("start", q0, 2), finite_vector("goal", qf, 2)
     least, length = np.zeros(2), np.abs(goal - start)
     if window is not None:

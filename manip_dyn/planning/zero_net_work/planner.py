@@ -32,7 +32,7 @@ from manip_dyn.robot import Robot
 
 METHOD = "zero_net_work"
 STILL = 1e-6
-"""A joint whose start and goal differ by less (rad or m) is held at its goal."""
+"""A joint with a smaller distance between start and goal (rad or m) is locked at its goal."""
 
 
 def plan_zero_net_work(
@@ -41,32 +41,31 @@ def plan_zero_net_work(
     """Plan a rest-to-rest motion by efforts at their limits that switch once per joint.
 
     Every joint is driven by plus or minus its effort limit until its switch and by the opposite
-    until it rests at its goal; one that arrives before the others is held there by the effort that
-    holds it (Fan 2003, eqs. 5.70, 6.53, 6.55). At the goal the net work on every link is zero
-    (eq. 4.47). Every plan was integrated anew before it is returned, and found at rest at the goal
+    until it rests at its goal. A joint that arrives before the others is locked there by the
+    effort that holds it (Fan 2003, eqs. 5.70, 6.53, 6.55). At the goal the net work on every link
+    is zero (eq. 4.47). Every plan is verified by a second integration: it ends at rest at the goal
     with efforts, speeds and positions within their limits.
 
-    Where no such motion is found the status is ``near_minimum`` and `reason` says why. The plan is
-    then the fastest motion along the straight joint path.
+    If no such motion is found, the status is ``near_minimum`` and `reason` states why. The plan is
+    then the fastest motion along the straight joint path. This also applies to arms with dry
+    friction, see `md.time_path`.
 
-    An arm with dry friction is planned for along the straight joint path, too, see `md.time_path`.
-
-    With a slew rate the plan has `Plan.ramps`: its efforts begin and end at those that hold the
-    arm and change no faster than that; all joints arrive together. ``near_minimum`` then says that
-    the search was not over.
+    With a slew rate the plan has `Plan.ramps`: its efforts start and end at those that hold the
+    arm, change no faster than the slew rate, and all joints arrive together. ``near_minimum`` then
+    means that the search was not complete.
 
     Args:
         robot: The arm.
         q0: Start (n,), rad or m, at rest.
         qf: Goal (n,), rad or m.
-        slew_rate: Most that the efforts may change, one for all joints or (n,), N m/s or N/s;
-            None: they may jump.
+        slew_rate: Largest rate of the efforts, one for all joints or (n,), N m/s or N/s.
+            Default: efforts may jump.
 
     Raises:
-        ManipDynError: If an argument is bad, the arm cannot hold itself at start or goal, or none
-            of these motions exists.
+        ManipDynError: If an argument is invalid, the arm cannot hold itself at start or goal, or
+            none of these motions exists.
     """
-    customize(robot)  # refuses what is no robot
+    customize(robot)  # raises for anything but a robot
     rates = None if slew_rate is None else checked_slew_rates(robot, slew_rate)
     plan = _with_jumps(robot, q0, qf)
     if rates is None:
@@ -86,21 +85,21 @@ def _with_jumps(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> Plan:
         return Plan.standing(robot, start, goal, hold, METHOD, "solved")
     task = MotionTask(np.where(np.abs(goal - start) > STILL, start, goal), goal, moving)
     if robot.has_dry_friction:
-        return _rubbed_plan(robot, task)
-    found = find_motion(robot, task)
-    if found.verdict == PROVED:
-        return _single_switch_plan(robot, start, task, hold, found)
-    return _near_minimum_plan(robot, start, task, hold, found)
+        return _friction_plan(robot, task)
+    result = find_motion(robot, task)
+    if result.verdict == PROVED:
+        return _single_switch_plan(robot, start, task, hold, result)
+    return _near_minimum_plan(robot, start, task, hold, result)
 
 
 def _single_switch_plan(
-    robot: Robot, start: Vector, task: MotionTask, hold: Vector, found: SearchResult
+    robot: Robot, start: Vector, task: MotionTask, hold: Vector, result: SearchResult
 ) -> Plan:
     switches: list[list[float]] = [[] for _ in range(robot.n)]
     arrivals = [0.0] * robot.n
-    for place, joint in enumerate(task.moving):
-        switches[joint] = [float(found.x[2 * place])]
-        arrivals[joint] = float(found.x[2 * place + 1])
+    for index, joint in enumerate(task.moving):
+        switches[joint] = [float(result.x[2 * index])]
+        arrivals[joint] = float(result.x[2 * index + 1])
     return Plan(
         robot,
         start,
@@ -108,7 +107,7 @@ def _single_switch_plan(
         max(arrivals),
         switches,
         arrivals,
-        LockedJointMotion(robot, found.nodes, found.x),
+        LockedJointMotion(robot, result.nodes, result.x),
         hold,
         METHOD,
         "solved",
@@ -117,13 +116,13 @@ def _single_switch_plan(
     )
 
 
-def _rubbed_plan(robot: Robot, task: MotionTask) -> Plan:
+def _friction_plan(robot: Robot, task: MotionTask) -> Plan:
     from manip_dyn.planning.path_timing.planner import time_path  # takes scipy's splines
 
     plan = time_path(robot, [task.start, task.goal]).plan
     reason = (
-        "single switches are for arms without dry friction; the fastest along the straight joint "
-        "path instead"
+        "single-switch motions require an arm without dry friction; this is the fastest motion "
+        "along the straight joint path"
     )
     return replace(plan, method=METHOD, status="near_minimum", reason=reason)
 
@@ -141,7 +140,7 @@ def _near_minimum_plan(
     moving, end = set(task.moving.tolist()), path.t_final
     switches = [list(path.switches) if i in moving else [] for i in range(robot.n)]
     arrivals = [end if i in moving else 0.0 for i in range(robot.n)]
-    reason = f"{lack}; the fastest along the straight joint path instead"
+    reason = f"{lack}; this is the fastest motion along the straight joint path"
     return Plan(
         robot,
         start,

@@ -36,9 +36,9 @@ PENALTY = 8.0
 WIDEST, FIRST, SHRINKS = 0.5, 0.1, 16
 """Trust in a change of an effort over its limit, and how often it is taken back at a time."""
 GAIN = 2e-6
-"""A gain, in time scales, that is not worth another program."""
+"""Gains below this, in time scales, end the iteration."""
 CLOSE, TIGHT = 0.5, 1e-6
-"""Scaled distances from a limit from which on it is a row of the program; is kept to."""
+"""Scaled distances from a limit at which it becomes a row of the program, or is active."""
 CORRECTIONS = 3
 """Chord steps back to where the conditions are met."""
 TOWARDS_FIRST = Damping(most=15, converged=1e-6, shrink=0.4, least=1e-3)
@@ -50,11 +50,11 @@ STRICT = 100.0
 
 
 class Evaluation(NamedTuple):
-    """What a motion does, scaled.
+    """End state and slacks of a motion, scaled.
 
     Attributes:
         ends: Distance of the final state from the goal at rest (2 n,).
-        left: What is left to the limits (k,): of ramps, then of speeds and positions.
+        left: Slacks of the limits (k,): of ramps, then of speeds and positions.
     """
 
     ends: Vector
@@ -241,13 +241,13 @@ def _program(
     box[:size, 1] = np.minimum((high - x) / trust, 1.0)
     from scipy.optimize import linprog  # slow to load, and few plans have ramps
 
-    found = linprog(
+    solution = linprog(
         cost, below, here.left[near] / trust, equal, -here.ends / trust, box, options=TOLERANCES
     )
-    if found.x is None:
+    if solution.x is None:
         return 0.0 * x, np.inf
-    step = np.clip(x + trust * found.x[:size], low, high) - x
-    return step, float(x[-1] + trust * found.fun)
+    step = np.clip(x + trust * solution.x[:size], low, high) - x
+    return step, float(x[-1] + trust * solution.fun)
 
 
 TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
@@ -256,15 +256,15 @@ TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance
 SHORTEST, RATIO, LONGEST = 1.2, 1.4, 3.0
 """Durations of initial guesses: over that without ramps, of one to the next, over the expected."""
 GROWTH = (0.1, 0.2, 0.4, 0.7, 1.0)
-"""Shares of the displacement by which an initial guess grows."""
+"""Fractions of the displacement by which an initial guess grows."""
 MOST_GUESSES = 3
-"""Up to so many joints, all initial guesses are tried; else until one leads to the goal."""
+"""Up to this number of joints all initial guesses are tried; else until one leads to the goal."""
 MARGIN, TIGHTENINGS = 1.5, 6
-"""By how much more than it was passed a limit is tightened, and how often."""
+"""Factor of the excess by which an exceeded limit is tightened, and number of tightenings."""
 CHECKED, WITHIN = 200, 1e-9
-"""Parts of a motion at whose ends limits are checked, and by how much one may be passed."""
+"""Intervals of a motion at which limits are checked, and the tolerance."""
 FULL, FAST = 0.999, 0.9
-"""Shares of a limit from which on an effort is at it, and a joint would rather cruise."""
+"""Fractions of a limit above which an effort is full, and a joint should cruise."""
 
 
 class _RampedTask(NamedTuple):
@@ -281,14 +281,12 @@ _Candidate = tuple[RampedSearch, RampedResult]
 
 
 def checked_slew_rates(robot: Robot, slew_rate: ArrayLike) -> Vector:
-    """Return the slew rates (n,) that one number or one per joint means."""
-    given = np.full(robot.n, slew_rate) if np.ndim(slew_rate) == 0 else slew_rate
-    rates = finite_vector("slew_rate", given, robot.n)
+    """Return the slew rates (n,) from one number or one per joint."""
+    values = np.full(robot.n, slew_rate) if np.ndim(slew_rate) == 0 else slew_rate
+    rates = finite_vector("slew_rate", values, robot.n)
     for joint, rate in zip(robot.joint_names, rates, strict=True):
         if not rate > 0.0:
-            raise ManipDynError(
-                f"slew_rate of joint '{joint}' is {rate:g}; expected a number above 0"
-            )
+            raise ManipDynError(f"slew_rate of joint '{joint}' must be above 0, got {rate:g}.")
     return rates
 
 
@@ -307,11 +305,11 @@ def plan_with_ramps(plan: Plan, hold: Vector, slew_rate: Vector) -> Plan:
         return plan
     robot = plan.robot
     task = _RampedTask(robot, plan.q0, plan.qf, (hold, plan.hold), slew_rate)
-    search, found = _fastest_motion(task, plan.t_final)
-    t_final, times = search.ramps.duration(found.x), search.ramps.parted(found.x)[1]
-    status = "solved" if found.best else "near_minimum"
-    reason = f"{_described(robot, search.ramps, found)}; {plan.t_final:.6g} s without ramps"
-    motion = RampedMotion(robot, search.ramps, found.x, *search.nodes(found.x, CHECKED))
+    search, result = _fastest_motion(task, plan.t_final)
+    t_final, times = search.ramps.duration(result.x), search.ramps.parted(result.x)[1]
+    status = "solved" if result.best else "near_minimum"
+    reason = f"{_described(robot, search.ramps, result)}; {plan.t_final:.6g} s without ramps"
+    motion = RampedMotion(robot, search.ramps, result.x, *search.nodes(result.x, CHECKED))
     return Plan(
         robot,
         plan.q0,
@@ -338,56 +336,56 @@ def _expected(task: _RampedTask, t_final: float) -> float:
     return max(t_final, float(np.cbrt(8.0 * rise * t_final**2)))
 
 
-def _described(robot: Robot, ramps: Ramps, found: RampedResult) -> str:
-    shares = np.abs(ramps.parted(found.x)[0] / ramps.limit).max(axis=0)
+def _described(robot: Robot, ramps: Ramps, result: RampedResult) -> str:
+    shares = np.abs(ramps.parted(result.x)[0] / ramps.limit).max(axis=0)
     full = [robot.joint_names[i] for i in np.flatnonzero(shares > FULL)]
     switches = "one switch" if ramps.levels == 2 else f"{ramps.levels - 1} switches"
     at = f"full efforts of {', '.join(full)}" if full else "no joint reaches its full effort"
-    best = "none faster is near" if found.best else "faster ones may be near"
+    best = "none faster is near" if result.best else "faster ones may be near"
     return f"{switches} per joint with finite ramps; {at}; {best}"
 
 
 def _fastest_motion(task: _RampedTask, t_final: float) -> _Candidate:
     """Return the fastest motion found within all limits, and the search it comes from."""
-    found, reason = _try_guesses(task, _guesses(task, 2, t_final))
-    if not found:
-        found, reason = _try_guesses(task, _guesses(task, 3, t_final))
-    elif _would_cruise(task.robot, *_fastest_candidate(found)):
-        found += _try_guesses(task, _with_middles(task, *_fastest_candidate(found)))[0]
+    candidates, reason = _try_guesses(task, _guesses(task, 2, t_final))
+    if not candidates:
+        candidates, reason = _try_guesses(task, _guesses(task, 3, t_final))
+    elif _would_cruise(task.robot, *_fastest_candidate(candidates)):
+        candidates += _try_guesses(task, _with_middles(task, *_fastest_candidate(candidates)))[0]
         if task.robot.n <= MOST_GUESSES:
-            found += _try_guesses(task, _guesses(task, 3, t_final))[0]
-    if not found:
+            candidates += _try_guesses(task, _guesses(task, 3, t_final))[0]
+    if not candidates:
         rates = ", ".join(f"{rate:g}" for rate in np.unique(task.slew_rate))
         raise ManipDynError(
             f"no motion with efforts that change by at most {rates} per second was found: {reason}"
         )
-    return _fastest_candidate(found)
+    return _fastest_candidate(candidates)
 
 
 def _try_guesses(
     task: _RampedTask, guesses: Iterable[tuple[RampedSearch, Vector]]
 ) -> tuple[list[_Candidate], str]:
     """Return the motions within all limits that guesses lead to, or why there are none."""
-    found: list[_Candidate] = []
+    candidates: list[_Candidate] = []
     reason = "no search converged"
     for search, x in guesses:
         result, passed = _within_limits(task.robot, search, x)
         if not passed:
-            found.append((search, result))
+            candidates.append((search, result))
             if task.robot.n > MOST_GUESSES:
                 break
         elif result.miss < ARRIVAL_TOLERANCE:
             reason = passed
-    return found, reason
+    return candidates, reason
 
 
-def _fastest_candidate(found: list[_Candidate]) -> _Candidate:
-    return min(found, key=lambda each: float(each[1].x[-1]))
+def _fastest_candidate(candidates: list[_Candidate]) -> _Candidate:
+    return min(candidates, key=lambda candidate: float(candidate[1].x[-1]))
 
 
-def _would_cruise(robot: Robot, search: RampedSearch, found: RampedResult) -> bool:
-    """Return whether a joint comes to its speed limit: it would cruise if it had three levels."""
-    speeds = np.abs(search.nodes(found.x, CHECKED)[1][:, robot.n :]).max(axis=0)
+def _would_cruise(robot: Robot, search: RampedSearch, result: RampedResult) -> bool:
+    """Return whether a joint reaches its speed limit and would cruise with three levels."""
+    speeds = np.abs(search.nodes(result.x, CHECKED)[1][:, robot.n :]).max(axis=0)
     return bool(np.any(speeds > FAST * robot.v_max))
 
 
@@ -404,20 +402,20 @@ def _guesses(
 
 
 def _with_middles(
-    task: _RampedTask, search: RampedSearch, found: RampedResult
+    task: _RampedTask, search: RampedSearch, result: RampedResult
 ) -> Iterator[tuple[RampedSearch, Vector]]:
-    """Yield the search with three levels that begins with what one with two found."""
-    ramps, x = search.ramps.with_middle(found.x)
+    """Yield the search with three levels that starts from the solution with two."""
+    ramps, x = search.ramps.with_middle(result.x)
     yield RampedSearch(task.robot, task.start, task.goal, ramps), x
 
 
 def _grow_motion(
     task: _RampedTask, levels: int, duration: float, scale: float
 ) -> tuple[RampedSearch, Vector] | None:
-    """Return the motion to which one by little of the displacement grows, or None.
+    """Return the motion grown from a small fraction of the displacement, or None.
 
-    The switches part the motion evenly. Short and slow motions are nearly linear; each longer
-    one starts from the last one's efforts.
+    The switches divide the motion evenly. Short and slow motions are nearly linear; each longer
+    one starts from the efforts of the previous one.
     """
     robot, (begin, end) = task.robot, task.holds
     efforts, grown = np.tile(begin, (levels, 1)), None
@@ -436,7 +434,7 @@ def _grow_motion(
 
 
 def _within_limits(robot: Robot, search: RampedSearch, x: Vector) -> tuple[RampedResult, str]:
-    """Return the fastest motion near `x` within all limits, and what it passes after all."""
+    """Return the fastest motion near `x` within all limits, and the reason why there is none."""
     low = np.concatenate([robot.q_min, -robot.v_max])
     high = np.concatenate([robot.q_max, robot.v_max])
     least, most = low.copy(), high.copy()

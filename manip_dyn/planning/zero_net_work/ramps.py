@@ -97,11 +97,11 @@ class Ramps:
 
 
 class Corners:
-    """Where the ramps of a motion begin and end.
+    """Start and end times of the ramps of a motion.
 
     Attributes:
-        times: Of each joint (n, 2 levels + 2), s; they fall where ramps do not fit (yet).
-        levels: Efforts there (n, 2 levels + 2), N m or N.
+        times: Times of each joint (n, 2 levels + 2), s; decreasing if ramps do not fit.
+        levels: Efforts at these times (n, 2 levels + 2), N m or N.
     """
 
     def __init__(self, times: Matrix, levels: Matrix):
@@ -112,10 +112,7 @@ class Corners:
 
     @property
     def room(self) -> Vector:
-        """How long each joint is on each of its levels (levels n,), s.
-
-        Below 0 the ramps do not fit into the motion.
-        """
+        """Time at each level of each joint (levels n,), s; negative if ramps do not fit."""
         return (self.times[:, 2::2] - self.times[:, 1:-1:2]).ravel()
 
     @property
@@ -126,7 +123,7 @@ class Corners:
     def efforts(self, at: Vector) -> Matrix:
         """Return the efforts (k, n) at times `at` (k,)."""
         pairs = zip(self._rising, self.levels, strict=True)
-        return np.array([np.interp(at, *each) for each in pairs]).T
+        return np.array([np.interp(at, *pair) for pair in pairs]).T
 
 
 class LinearEfforts(NamedTuple):
@@ -155,7 +152,7 @@ def ramp_rates(t, y, p, out):
 
 @compiled(short=True)
 def integrate_ramps(run, times, efforts, space, ramp, states):
-    """Write the states (k, 2 n) at `times` (k,) from the first one on; return whether it went.
+    """Write the states (k, 2 n) at `times` (k,) after the first; return whether it succeeded.
 
     The efforts (k, n) at the times are linear between them; `run` is the address of the loop.
     """
@@ -173,7 +170,7 @@ def integrate_ramps(run, times, efforts, space, ramp, states):
 
 
 class RampedFlow(PickledByArguments):
-    """What a robot does under ramps, integrated from node to node."""
+    """Motion of a robot under ramps, integrated from node to node."""
 
     def __init__(self, robot: Robot):
         """Compile it, or load it from the cache."""
@@ -226,7 +223,7 @@ class RampedMotion:
 
     def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
         """Return positions, velocities and efforts (k, n) at times (k,), s."""
-        q, v = (np.array(each) for each in zip(*map(self.state, times), strict=True))
+        q, v = (np.array(x) for x in zip(*map(self.state, times), strict=True))
         return q, v, self._corners.efforts(times)
 
     def samples(self, period: float) -> Samples:

@@ -59,7 +59,7 @@ def locked_joint_rates(t, y, p, out):
 
 @lru_cache(maxsize=64)
 def locked_joint_kernels(robot: Robot) -> LockedJointKernels:
-    """Return what the loop and the search take to be about `robot`."""
+    """Return the addresses of the kernels of `robot` and of the time loop."""
     *names, _ = LockedJointKernels._fields
     return LockedJointKernels._make((*addresses(robot, *names), _address_of_run(robot.n)))
 
@@ -363,13 +363,13 @@ def newton(kernels, x, problem, tolerance, most, work):
 
 
 NO_SOLUTION, PROVED, NOT_REPRODUCED, EFFORT, SPEED, POSITION = range(-1, 5)
-"""What a search says: Newton's method failed, a proved motion, or why the motion is refused."""
+"""Verdicts of a search: no convergence, a verified motion, or the reason for its rejection."""
 END_TOLERANCE = 1e-8
-"""How far from the goal and from rest a replayed motion may end, rad, m and per s."""
+"""Largest final distance from the goal and from rest, rad, m and per s."""
 LOCK_TOLERANCE = 1e-7
 """Largest acceleration of a locked joint, times the square of the duration, rad or m."""
 NODES_PER_PHASE = 6
-"""States that are kept of each piece of a motion."""
+"""Stored states per phase of a motion."""
 
 
 class Bounds(NamedTuple):
@@ -405,9 +405,9 @@ def nodes_of(n: int, m: int) -> Nodes:
 
 @inlined
 def check_node(work, bounds, spacing, end, verdict, joint, need):
-    """Return what is wrong at a node or was before, the joint and what it needs.
+    """Return the verdict up to a node, the joint, and its required value.
 
-    The next node is `spacing` s later, the piece ends at `end` s.
+    The next node is `spacing` s later, the phase ends at `end` s.
     """
     n = bounds.effort.shape[0]
     y, modes, effort, rates = work.y, work.modes, work.effort, work.rates
@@ -420,7 +420,7 @@ def check_node(work, bounds, spacing, end, verdict, joint, need):
         size = abs(y[n + j]) / bounds.v_max[j]
         if size > 1.0 + 1e-9 and (verdict != SPEED or size > need):
             verdict, joint, need = SPEED, j, size
-        # where the joint turns back, between here and the next node
+        # reversal of the joint before the next node
         far = y[j]
         if rates[n + j] * y[n + j] < 0.0:
             ahead = -y[n + j] / rates[n + j]
@@ -430,7 +430,7 @@ def check_node(work, bounds, spacing, end, verdict, joint, need):
             far < bounds.q_min[j] - END_TOLERANCE or far > bounds.q_max[j] + END_TOLERANCE
         ):
             verdict, joint, need = POSITION, j, far
-        # the efforts must give what the locked joints suppose
+        # the efforts must reproduce the locked joints
         duration = max(end, 1.0)
         if modes[n + j] == 0.0 and abs(rates[n + j]) * duration * duration > LOCK_TOLERANCE:
             return NOT_REPRODUCED, j, 0.0
@@ -439,12 +439,12 @@ def check_node(work, bounds, spacing, end, verdict, joint, need):
 
 @compiled(short=True, python=False)
 def replay(kernels, x, problem, bounds, work, nodes):
-    """Integrate the whole motion anew, without setting joints to their goals, and judge it.
+    """Integrate the whole motion again, without setting joints to their goals, and check it.
 
-    Every piece between two changes gets the same number of nodes.
+    Every phase between two changes has the same number of nodes.
 
     Returns:
-        What is wrong, the joint, and what it would need.
+        The verdict, the joint, and its required value.
     """
     y, modes, effort = work.y, work.modes, work.effort
     n, order = effort.shape[0], problem.order

@@ -45,7 +45,7 @@ from manip_dyn.robot import Robot
 JointIndices = NDArray[np.int64]
 """Indices of joints (m,)."""
 MOST_SIGNED_JOINTS = 3
-"""Up to so many moving joints, all signs of the efforts are tried, not only the natural ones."""
+"""Up to this number of moving joints all signs of the efforts are tried."""
 
 
 def natural_signs(start: Vector, goal: Vector) -> Vector:
@@ -66,9 +66,9 @@ def other_signs(natural: Vector, moving: JointIndices) -> Matrix:
 def initial_times(robot: Robot, start: Vector, goal: Vector, moving: JointIndices) -> Matrix:
     """Return rows of switches and arrivals (k, 2 m), s, of the m joints that move.
 
-    Each joint is taken for a double integrator that is driven and braked with what it has in the
-    middle posture: once alone, once with the others free, and first of all mixed: the slowest
-    joint alone, the others while that one drives. Then all that with times stretched.
+    Each joint is modelled as a double integrator with the inertia and load of the middle posture:
+    alone, with the others free, and first of all mixed: the slowest joint alone, the others while
+    that one drives. Further rows stretch these times.
     """
     kernels, zero = customize(robot).unchecked, np.zeros(robot.n)
     middle, sign = 0.5 * (start + goal), np.sign(goal - start)
@@ -108,8 +108,8 @@ def try_guesses(kernels, guesses, signs, x, problem, bounds, work, nodes):
     """Try the times `guesses` (k, 2 m) for each row of `signs` (l, n) of full efforts.
 
     Returns:
-        What is wrong as `replay` says, or `NOTHING_FOUND` by Newton's method; the joint and what
-        it would need. The times are in `x` (2 m,).
+        The verdict of `replay`, or `NO_SOLUTION`; the joint and its required value. The times are
+        in `x` (2 m,).
     """
     drive = problem.drive
     verdict, joint, need = NO_SOLUTION, 0, 0.0
@@ -140,12 +140,12 @@ class MotionTask(NamedTuple):
 
 
 class SearchResult(NamedTuple):
-    """What a search found.
+    """Result of a search.
 
     Attributes:
-        verdict: `PROVED`, or what is wrong with the nearest thing to it.
-        joint: The joint that is wrong.
-        need: What it needs: effort or speed over its limit, or a position.
+        verdict: `PROVED`, or the reason why the best candidate is rejected.
+        joint: The joint that violates a limit.
+        need: Its required effort or speed over the limit, or its position.
         x: Switch and arrival of each moving joint, s (2 m,).
         nodes: The motion.
     """
@@ -201,31 +201,31 @@ def _search_of(robot: Robot) -> SingleSwitchSearch:
 
 
 def find_motion(robot: Robot, task: MotionTask) -> SearchResult:
-    """Return the motion with full efforts, or what is wrong with the nearest thing to it."""
+    """Return the motion with full efforts, or the best candidate with its reason."""
     searching, natural = _search_of(robot), natural_signs(task.start, task.goal)
     guesses = initial_times(robot, *task)
-    found = searching.run(task, natural[None], guesses)
-    if found.verdict != PROVED and len(task.moving) <= MOST_SIGNED_JOINTS:
+    result = searching.run(task, natural[None], guesses)
+    if result.verdict != PROVED and len(task.moving) <= MOST_SIGNED_JOINTS:
         others = searching.run(task, other_signs(natural, task.moving), guesses[:2])
         if others.verdict == PROVED:
             return others
-    return found
+    return result
 
 
-def failure_reason(robot: Robot, found: SearchResult) -> str:
-    """Return what a search found instead of a motion, one clause."""
-    name, unit = robot.joint_names[found.joint], robot.unit(found.joint)
-    if found.verdict == EFFORT:
-        limit = robot.tau_max[found.joint]
-        need, most = distinct_digits(found.need * limit, limit, digits=4)
+def failure_reason(robot: Robot, result: SearchResult) -> str:
+    """Return why a search has no motion, one clause."""
+    name, unit = robot.joint_names[result.joint], robot.unit(result.joint)
+    if result.verdict == EFFORT:
+        limit = robot.tau_max[result.joint]
+        need, most = distinct_digits(result.need * limit, limit, digits=4)
         return f"joint '{name}' needs the effort {need} to be held; its limit is {most}"
-    if found.verdict == SPEED:
-        limit = robot.v_max[found.joint]
-        need, most = distinct_digits(found.need * limit, limit, digits=4)
+    if result.verdict == SPEED:
+        limit = robot.v_max[result.joint]
+        need, most = distinct_digits(result.need * limit, limit, digits=4)
         return f"joint '{name}' would reach {need} {unit}/s; its limit is {most}"
-    if found.verdict == POSITION:
-        limits = robot.q_min[found.joint], robot.q_max[found.joint]
-        need, low, high = distinct_digits(found.need, *limits, digits=4)
+    if result.verdict == POSITION:
+        limits = robot.q_min[result.joint], robot.q_max[result.joint]
+        need, low, high = distinct_digits(result.need, *limits, digits=4)
         return f"joint '{name}' would pass {need} {unit}; its limits are {low} and {high}"
     return "none was found from any initial guess"
 
@@ -234,7 +234,7 @@ class LockedJointMotion(PickledByArguments):
     """Full efforts with one switch per joint, each joint locked from its arrival on."""
 
     def __init__(self, robot: Robot, nodes: Nodes, changes: Vector):
-        """Keep the nodes of a proved motion and the times of its switches and arrivals, s."""
+        """Store the nodes of a verified motion and the times of its switches and arrivals, s."""
         self._n, self._nodes, self._changes = robot.n, nodes, changes
         self._engine = locked_joint_engine(robot.n)
         self._kernels = locked_joint_kernels(robot)
@@ -256,9 +256,9 @@ class LockedJointMotion(PickledByArguments):
 
     def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
         """Return positions, velocities and efforts (k, n) at times (k,), s."""
-        found = [self._at(t) for t in times.tolist()]
-        states = np.array([y for y, _ in found]).reshape(-1, 2, self._n)
-        return states[:, 0], states[:, 1], np.array([self._effort(*each) for each in found])
+        points = [self._at(t) for t in times.tolist()]
+        states = np.array([y for y, _ in points]).reshape(-1, 2, self._n)
+        return states[:, 0], states[:, 1], np.array([self._effort(*point) for point in points])
 
     def samples(self, period: float) -> Samples:
         """Return efforts every `period` s and from every switch and arrival on."""

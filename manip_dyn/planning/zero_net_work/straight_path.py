@@ -1,15 +1,15 @@
-"""The fastest motion along the straight joint path: what every arm that can hold itself can do.
+"""The fastest motion along the straight joint path, feasible for any arm that can hold itself.
 
-On q(s) = q0 + s d the arm has one degree of freedom, whose efforts are linear in the path's
+On q(s) = q0 + s d the arm has one degree of freedom. Its efforts are linear in the path
 acceleration u and in the square x of its speed::
 
     tau = A(s) u + C(s) x + D sqrt(x) + B(s)
 
 with A = M d, C the Coriolis terms at unit speed, D the damping and B weight and springs (Shin,
-McKay 1985). As in Pham, Pham (2018), a backward pass over a grid finds the greatest x from which
-the rest of the path can be done, and a forward pass takes the greatest u that stays below; u is
-constant between two grid points and obeys the limits at both. The net work of such a motion is
-zero on every link, as of any from rest to rest.
+McKay 1985). As in Pham, Pham (2018), a backward pass over a grid computes the controllable sets
+of x, and a forward pass the greatest feasible u. u is constant between two grid points and
+satisfies the limits at both. The net work of such a motion is zero on every link, as for any
+motion from rest to rest.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from manip_dyn.robot import Robot
 
 GRID_INTERVALS = 100
 MARGINS = (1e-4, 1e-3, 1e-2, 0.1)
-"""Shares of the effort limits that are left for what happens between two grid points."""
+"""Fractions of the effort limits reserved for violations between grid points."""
 CHECK_POINTS = 9
 """Points at which each interval is checked."""
 REPLAY_STEPS = (400, 1600, 6400)
@@ -88,7 +88,7 @@ class PathMotion(PickledByArguments):
 
     def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
         """Return positions, velocities and efforts (k, n) at times (k,), s."""
-        s, speed, push = (each[:, None] for each in self._at(times))
+        s, speed, push = (x[:, None] for x in self._at(times))
         q, v = self._start + s * self._direction, speed * self._direction
         efforts = map(self._kernels.inverse_dynamics, q, v, push * self._direction)
         return q, v, np.array(list(efforts))
@@ -107,7 +107,11 @@ class PathMotion(PickledByArguments):
 
 
 def straight_path(robot: Robot, start: Vector, goal: Vector) -> PathMotion:
-    """Return the motion along the straight joint path, proved; refuse it where there is none."""
+    """Return the verified motion along the straight joint path.
+
+    Raises:
+        ManipDynError: If there is none.
+    """
     _check_held(robot, start, goal)
     coefficients = path_efforts(robot, start, goal)
     with np.errstate(divide="ignore"):
@@ -121,7 +125,7 @@ def straight_path(robot: Robot, start: Vector, goal: Vector) -> PathMotion:
             continue
         if any(_replay_error(robot, motion, steps) < REPLAY_TOLERANCE for steps in REPLAY_STEPS):
             return motion
-    raise ManipDynError("along the straight joint path the efforts leave too little to move")
+    raise ManipDynError("the effort limits are too low to move along the straight joint path")
 
 
 def path_efforts(robot: Robot, start: Vector, goal: Vector) -> PathEfforts:
@@ -136,7 +140,7 @@ def path_efforts(robot: Robot, start: Vector, goal: Vector) -> PathEfforts:
         rows.append(
             (efforts(q, zero, d) - rest, efforts(q, d, zero) - rest - damping, damping, rest)
         )
-    return PathEfforts(*(np.array(each) for each in zip(*rows, strict=True)))
+    return PathEfforts(*(np.array(x) for x in zip(*rows, strict=True)))
 
 
 @compiled(short=True)
@@ -193,22 +197,22 @@ def _acceleration_interval(a, c, d, b, limit, k, width, x, most, behind):
                 if abs(rest) > limit[i]:
                     return 1.0, -1.0
                 continue
-            one, other = (-limit[i] - rest) / slope, (limit[i] - rest) / slope
-            least = max(least, min(one, other))
-            greatest = min(greatest, max(one, other))
+            first, second = (-limit[i] - rest) / slope, (limit[i] - rest) / slope
+            least = max(least, min(first, second))
+            greatest = min(greatest, max(first, second))
     return least, greatest
 
 
 def _check_held(robot: Robot, start: Vector, goal: Vector) -> None:
-    """Refuse an arm that cannot hold itself at rest somewhere on the path."""
+    """Raise `ManipDynError` if the arm cannot hold itself somewhere on the path."""
     efforts, zero = customize(robot).unchecked.inverse_dynamics, np.zeros(robot.n)
     for s in np.linspace(0.0, 1.0, 2 * GRID_INTERVALS + 1):
         effort = efforts(start + s * (goal - start), zero, zero)
         for i in np.flatnonzero(np.abs(effort) > robot.tau_max * (1.0 + 1e-9)):
-            needed, most = distinct_digits(effort[i], robot.tau_max[i], digits=4)
+            required, most = distinct_digits(effort[i], robot.tau_max[i], digits=4)
             raise ManipDynError(
                 f"at {100 * s:.0f} % of the straight joint path joint '{robot.joint_names[i]}' "
-                f"needs the effort {needed} to be held; its limit is {most}"
+                f"needs the effort {required} to be held; its limit is {most}"
             )
 
 

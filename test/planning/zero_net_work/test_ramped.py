@@ -172,8 +172,8 @@ def test_the_executor_tracks_the_ramps(name, motion):
 @pytest.mark.parametrize(
     ("slew_rate", "words"),
     [
-        (0.0, "slew_rate of joint 'shoulder' is 0; expected a number above 0"),
-        ([5.0, -1.0], "slew_rate of joint 'elbow' is -1"),
+        (0.0, "slew_rate of joint 'shoulder' must be above 0, got 0"),
+        ([5.0, -1.0], "slew_rate of joint 'elbow' must be above 0, got -1"),
         (np.nan, "slew_rate is [nan, nan]; expected finite numbers"),
         (np.inf, "slew_rate is [inf, inf]"),
         ([1.0, 2.0, 3.0], "slew_rate has shape (3,); expected (2,)"),
