@@ -14,7 +14,7 @@ FOR_PIP = {"bdist_wheel", "editable_wheel"} & set(sys.argv)
 
 setup(
     name=NAME,
-    version="0.2.0",
+    version="0.3.0",
     description="Dynamics, kinematics and time-optimal control of robot manipulators",
     long_description=Path(__file__).resolve().with_name("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",

@@ -157,11 +157,10 @@ class InPlace:
         dynamics = [kernel.name for kernel in DECLARATIONS if kernel.module == "dynamics"]
         for name in names or dynamics:
             declaration = BY_NAME[name]
-            axes = ["float64[::1]"] * len(declaration.arguments)
             rank = len(declaration.shape(self._robot.n))
-            axes.append(f"float64[{','.join([':'] * (rank - 1) + ['::1'])}]")
+            vectors = [types.Array(types.float64, 1, "C")] * len(declaration.arguments)
             kernel: Any = getattr(self, name)
-            kernel.compile(f"void({', '.join(axes)})")
+            kernel.compile((*vectors, types.Array(types.float64, rank, "C")))
 
 
 class Batch:
