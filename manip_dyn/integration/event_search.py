@@ -1,11 +1,11 @@
 """The search for zero crossings of event functions.
 
-A step over which a function changes its sign is tried again with other lengths, from the same
-start, until the crossing is known to within the tolerance; the last trial then is the step.
+A step in which a function changes its sign is repeated with other lengths, from the same start,
+until the crossing is located within the tolerance. The last trial is the step.
 
-In the state of a loop `low` and `high` are the lengths of the bracket, s, `high_lands` says
-whether the longer one ends at the stop, `probe` is the next length, `rounds` counts, and `settled`
-means that the trial that is on will be the step.
+In the state of the loop `low` and `high` are the lengths of the bracket, s, `high_lands` is
+whether the longer one ends at the stop, `probe` is the next length, `rounds` counts trials, and
+`settled` is whether the present trial is the last one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from manip_dyn.integration.methods.step_control import ROUNDING
 
 BEFORE, AFTER, LEFT, RIGHT, KINDS, ACTED = 0, 1, 2, 3, 4, 6
 """Rows of the signals: values at the start and end of the step and at both ends of the bracket,
-directions and terminal flags, and whether the action at the start was this function's."""
+directions and terminal flags, and whether the last action belongs to the function."""
 SIGNAL_ROWS = 7
 
 
@@ -30,10 +30,10 @@ def crosses(before, after, direction):
 @inlined(counted=False)
 def any_crosses(signals):
     """Return whether one of k functions crosses zero in the step."""
-    found = False
+    crossed = False
     for j in range(signals.shape[1]):
-        found = found or crosses(signals[BEFORE, j], signals[AFTER, j], signals[KINDS, j])
-    return found
+        crossed = crossed or crosses(signals[BEFORE, j], signals[AFTER, j], signals[KINDS, j])
+    return crossed
 
 
 @inlined(counted=False)
@@ -47,8 +47,8 @@ def copy_row(signals, source, target):
 def next_trial(now, signals, width):
     """Return the next length to try in the bracket, s.
 
-    Regula falsi on the earliest of the crossings, or the middle in every third trial; never
-    closer to an end than half of the `width`, s, so that the bracket closes from both sides.
+    Regula falsi on the earliest crossing, or bisection in every third trial. The distance from
+    both ends is at least half of `width`, s, so that the bracket shrinks from both sides.
     """
     low, high = now.low, now.high
     bisect = now.rounds % 3 == 0
@@ -66,12 +66,12 @@ def next_trial(now, signals, width):
 
 @compiled(short=True, python=False)
 def another_trial(now, signals, tolerance):
-    """Return whether the step has to be tried again with another length, ``now.h``.
+    """Return whether the step must be repeated with another length, ``now.h``.
 
     Args:
-        now: State of the loop; the step has just been tried.
-        signals: Values of the event functions at its start and its end, and more.
-        tolerance: How well the time of a crossing has to be found, s.
+        now: State of the loop after a trial step.
+        signals: Values of the event functions, see `BEFORE`.
+        tolerance: Tolerance of the time of a crossing, s.
     """
     crossed = any_crosses(signals)
     if now.settled != 0 or not (now.locating != 0 or crossed):

@@ -1,22 +1,22 @@
-"""The time loop that all methods share; linked with each method's part and right-hand side.
+"""The time loop of all methods; linked with the step of a method and a right-hand side.
 
-A method's part is a module with these functions, of the state y (m,), the parameters p, and
-the parts of the caller's `Space`:
+The step of a method is a module with these functions of the state y (m,), the parameters p, and
+the arrays of the `Space`:
 
     prepare(y, p, now, limits, tolerances, work, scratch)
-        brings what is known at the start of the step up to date
+        computes the derivatives at the start of the step, if they are not valid
     attempt(y, p, now, limits, tolerances, work, scratch)
-        tries the step ``now.h``: the state at its end goes into the first row of `work`
+        computes the step ``now.h`` and writes its final state to the first row of `work`
     interpolate(y, p, now, work, spans, polynomials)
-        keeps a polynomial over the step, for dense output
+        stores the polynomial of the step, for dense output
     close(now, work)
-        keeps what the next step can use, and says so in ``now.known``
+        stores the derivatives for the next step, and their number in ``now.known``
     adapt(now, limits)
         plans the next step
 
-and RATE, the row of `work` with the derivative at the start of the step. The first two return
-PASSED, the second also FAILED once it has planned a shorter step, or else how the integration
-ends.
+and RATE, the row of `work` with the derivative at the start of the step. The first two functions
+return PASSED or the status with which the integration ends. `attempt` returns FAILED after it has
+planned a shorter step.
 """
 
 from __future__ import annotations
@@ -59,16 +59,16 @@ from manip_dyn.integration.methods.template_parameters import (
     size,
 )
 
-# Bound for each kind of loop, see `assembly`.
+# Bound for each type of loop, see `engine`.
 EVENTS = False
-"""Whether there are events: the search for them is much of the loop."""
+"""Whether there are events: their search is a large part of the loop."""
 WIDTHS_AHEAD = 8
-"""How many times the width of a located crossing one looks ahead after an action."""
+"""Time after an action at which signals are evaluated, in widths of a located crossing."""
 
 
 @compiled(counted=False)
 def advance(p, y, space):
-    """Move the state y (m,) on from where `space` says; return how it ended."""
+    """Advance the state y (m,) from the state of the loop in `space`; return the status."""
     p, y, space = unowned(p), unowned(y), unowned(space)
     limits, now = only(space.rules), only(space.clock)
     tolerances, stops = space.tolerances, space.stops
@@ -89,7 +89,7 @@ def advance(p, y, space):
             or 0 < spans.shape[0] <= now.pieces
             or 0 < event_times.shape[0] < now.found + event_count()
         ):
-            return PAUSED  # a record has no room for another step
+            return PAUSED  # a record is full
         target, remaining = stops[now.stop, TIME], stops[now.stop, TIME] - now.t
         now.earliest, now.latest = stops[now.stop, EARLIEST], stops[now.stop, LATEST]
         now.first = min(max(now.t, now.earliest), now.latest)
@@ -103,7 +103,7 @@ def advance(p, y, space):
                 return STEP_UNDERFLOW
             now.landing = abs(remaining) <= 1.01 * abs(now.planned)
             now.h = now.planned
-        else:  # fixed steps are counted, so that none drifts
+        else:  # times are multiples of fixed steps, without accumulated rounding
             left = target - now.origin - (now.since + 1) * (now.sign * now.step)
             now.landing = left * now.sign <= 1e-6 * now.step
             now.h = now.sign * now.step
@@ -157,10 +157,10 @@ def advance(p, y, space):
 
 @inlined(counted=False)
 def arm(y, p, now, work, signals):
-    """Read the signals at the start of the step.
+    """Evaluate the signals at the start of the step.
 
-    The action of an impact leaves the state on the far side, or on zero, and turns the motion
-    back. Which side such a function is on is seen a little later.
+    The action of an impact reverses the motion but leaves the state at or beyond zero. The sign of
+    such a function is therefore evaluated shortly after the action.
     """
     signal(now.first, y, p, row(signals, BEFORE))
     now.armed = 1
@@ -176,7 +176,7 @@ def arm(y, p, now, work, signals):
 
 @inlined(counted=False)
 def happen(y, p, now, tolerance, signals, space):
-    """Keep the events at the end of the step and act on them; return whether one is terminal."""
+    """Record the events at the end of the step, call actions; return whether one is terminal."""
     ended = False
     now.ahead = 0.0
     for j in range(event_count()):

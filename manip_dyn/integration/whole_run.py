@@ -11,7 +11,7 @@ from manip_dyn.integration.methods.template_parameters import advance
 
 @compiled(counted=False)
 def run(t, t_end, p, y, space):
-    """Move the state y (m,) from t to t_end, s; return how it ended."""
+    """Integrate the state y (m,) from t to t_end, s; return the status."""
     now, stops = only(space.clock), space.stops
     now.t = now.origin = t
     now.planned = only(space.rules).first_step

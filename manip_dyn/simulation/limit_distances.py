@@ -8,7 +8,7 @@ from manip_dyn.core.compiled import compiled
 
 # Bound for each robot.
 JOINTS, SIGNS, BOUNDS = np.zeros(1, dtype=np.int64), np.ones(1), np.zeros(1)
-"""Of each limit (k,): the joint, 1 for a lower and -1 for an upper one, and where it is."""
+"""For each limit (k,): joint, 1 for a lower and -1 for an upper limit, and its position."""
 
 
 @compiled(merge=True)

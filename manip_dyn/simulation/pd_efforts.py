@@ -1,8 +1,8 @@
 """The efforts of `PDControl`; specialized for each robot and compensation.
 
 Parameters are the effort limits (n,), scratch for positions, velocities, efforts and accelerations
-(n,) each, stiffness and damping (2, n), knots (g,) and states (g, 2 n) of what is followed, the
-times (2,) between which its accelerations are smooth, and efforts (n,) that act beside.
+(n,) each, stiffness and damping (2, n), knots (g,) and states (g, 2 n) of the reference, the times
+(2,) between which its accelerations are smooth, and feedforward efforts (n,).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from manip_dyn.core.compiled import compiled, inlined
 N = 1
 """Number of joints."""
 GRAVITY, COMPUTED = False, False
-"""Whether the weight is compensated, or all of the dynamics; else neither."""
+"""Whether the weight, or the whole dynamics, is compensated."""
 
 
 @inlined

@@ -1,11 +1,11 @@
 """The motion with dry friction between two events; compiled for all arms, and for each law.
 
 Every joint slides in a direction, or sticks. Sticking joints neither move nor accelerate, see
-`sticking`. A sliding joint ends to slide where its velocity passes zero, a sticking one ends to
-stick where what holds it passes the static level.
+`dry_friction`. A joint stops sliding when its velocity crosses zero, and stops sticking when the
+friction that holds it exceeds the static level.
 
 Parameters are those of the efforts and a reference to `Sliding`, which has the addresses of the
-arm's kernels. It stands for both where efforts are given.
+kernels of the arm. With constant efforts both are the reference.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from manip_dyn.integration.methods.implicit_step import RELATIVE_CHANGE
 TICK = 1e-6
 """Change of time for differences, s."""
 ROUNDING = 1e-12
-"""Share of the static level by which what holds a joint may exceed it."""
+"""Fraction of the static level by which the friction of a sticking joint may exceed it."""
 PASSED = 1e-13
-"""How far beyond zero a velocity is found to have passed it, rad/s or m/s."""
+"""Velocity beyond zero at which a zero crossing is detected, rad/s or m/s."""
 
-# Bound once, for each law that depends on time and state, and where limits end the motion.
+# Bound for each law that depends on time and state, and if limits end the motion.
 VARIES = False
 """Whether the efforts depend on time and state."""
 LIMITED = False
-"""Whether limits of position end the motion."""
+"""Whether position limits end the motion."""
 
 
 @inlined
 def given(t, y, p, tau):
-    """Write the efforts (n,), which are those in `Sliding`."""
+    """Write the constant efforts (n,) of `Sliding`."""
     for i in range(tau.shape[0]):
         tau[i] = p.given[i]
 
 
 @inlined
 def no_rest(y, now, tau):
-    """Take what holds the sticking joints from the efforts (n,)."""
+    """Subtract the friction of the sticking joints from the efforts (n,)."""
 
 
 @inlined
@@ -55,7 +55,7 @@ efforts, hold, distances = given, no_rest, no_limits
 
 @inlined
 def fall(speed, stribeck):
-    """Return how much of what static friction is greater by is left at a speed."""
+    """Return the fraction of the excess of static friction at a speed (Stribeck)."""
     if stribeck <= 0.0:
         return 0.0
     ratio = speed / stribeck
@@ -64,7 +64,7 @@ def fall(speed, stribeck):
 
 @inlined
 def act(t, y, p, tau):
-    """Write the efforts less what friction takes (n,), and what holds the sticking joints."""
+    """Write the efforts without friction (n,), and the friction of the sticking joints."""
     law, now = p
     n = tau.shape[0]
     efforts(t, y, law, tau)
@@ -81,7 +81,7 @@ def act(t, y, p, tau):
 
 @inlined
 def move(y, now, tau, out):
-    """Write the rates (2 n + 1,) of the state under what `act` wrote."""
+    """Write the rates (2 n + 1,) of the state under the efforts of `act`."""
     n = tau.shape[0]
     call_kernel(now.motion, (y, tau, out))
     for i in range(n):
@@ -91,7 +91,7 @@ def move(y, now, tau, out):
 
 @inlined
 def judge(t, y, p, out):
-    """Write what `signals` writes, once `act` has written what holds the sticking joints."""
+    """Write the event functions of `signals` after `act`."""
     now = p[1]
     n = now.mode.shape[0]
     for i in range(n):
@@ -115,14 +115,14 @@ def rates(t, y, p, out):
 
 @compiled(python=False)
 def signals(t, y, p, out):
-    """Write what passes zero downwards at an event (n + k,): joints, then limits of position."""
+    """Write the event functions (n + k,), which cross zero downwards: joints, position limits."""
     act(t, y, p, p[1].efforts)
     judge(t, y, p, out)
 
 
 @compiled
 def look(t, y, p, tau, out, passing):
-    """Write what `act`, `rates` and `signals` write: what Python asks for, compiled once."""
+    """Write the outputs of `act`, `rates` and `signals`; for Python."""
     act(t, y, p, tau)
     move(y, p[1], tau, out)
     judge(t, y, p, passing)

@@ -35,14 +35,14 @@ from manip_dyn.integration.methods.template_parameters import (
 RATE = K
 """Row of the derivative at the start of the step."""
 
-# Bound for each kind of step: without tolerances there is much less to compile.
+# Bound for each type of step: steps without tolerances compile faster.
 ADAPTIVE = False
-"""Whether tolerances rule the steps."""
+"""Whether tolerances determine the steps."""
 
 
 @inlined(always=True, counted=False)
 def prepare(y, p, now, limits, tolerances, work, scratch):
-    """Bring the derivative at the start of the step up to date, and plan the first step."""
+    """Compute the derivative at the start of the step, and plan the first step."""
     k = row(work, K)
     if now.known == 0:
         rhs(now.first, y, p, k)
@@ -59,7 +59,7 @@ def prepare(y, p, now, limits, tolerances, work, scratch):
 
 @inlined(always=True, counted=False)
 def attempt(y, p, now, limits, tolerances, work, scratch):
-    """Try the step: write the state at its end into row `U`, and judge it."""
+    """Compute a trial step, write its final state to row `U`, and accept or reject it."""
     stages(now.t, now.h, now.first, now.last, y, p, work)
     now.evaluations += evaluations()
     u = row(work, U)
@@ -75,7 +75,7 @@ def attempt(y, p, now, limits, tolerances, work, scratch):
 
 @inlined(always=True, counted=False)
 def interpolate(y, p, now, work, spans, polynomials):
-    """Keep the polynomial of the step."""
+    """Store the polynomial of the step."""
     u, end = row(work, U), row(work, K + stage_count() - 1)
     if not fsal():
         end = row(work, K + stage_count() + 1)
@@ -93,7 +93,7 @@ def interpolate(y, p, now, work, spans, polynomials):
 
 @inlined(always=True, counted=False)
 def close(now, work):
-    """Keep the derivative at the end of the step, if there is one, for the next."""
+    """Store the derivative at the end of the step, if computed, for the next step."""
     if not (fsal() or dense()):
         now.known = 0
         return

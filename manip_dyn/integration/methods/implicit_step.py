@@ -53,12 +53,12 @@ def implicit_matrix(slopes, n, gamma, h, mass, matrix):
     M, if `mass`, in the n columns after m. Without positions: I / gamma - h df/dy, b = m.
 
     Args:
-        slopes: What a `Jacobian` wrote.
+        slopes: Output of a `Jacobian`.
         n: Number of positions.
-        gamma: The method's number.
+        gamma: Diagonal of gamma.
         h: The step.
-        mass: How many columns stand before M in `slopes`; 0 for M = I.
-        matrix: Is written, (b, ..).
+        mass: Number of columns before M in `slopes`; 0 for M = I.
+        matrix: Output (b, ..).
     """
     size = matrix.shape[0]
     for i in range(size):
@@ -91,23 +91,23 @@ U, RATE, F, WRONG, BY_TIME, PIVOTS, PLACE, END, Z = range(9)
 error estimate, derivatives by time, row exchanges, scratch, the derivative at the end, and the
 solution of the first stage."""
 RELATIVE_CHANGE = 6e-6
-"""Third root of the spacing of floats: central differences are then best."""
+"""Third root of the spacing of floats, optimal for central differences."""
 
 ALPHA, GAMMAS, REPEATS = range(3)
-"""Rows of `of_stage`: the sums of alpha and gamma; whether a stage has the arguments of the one
-before. The rows of `moves` are the weights in positions and in the others, first for the result,
-then for the estimate."""
+"""Rows of `of_stage`: the sums of alpha and gamma; whether the arguments of a stage are those of
+the stage before. The rows of `moves` are the weights of positions and of other components, first
+for the result, then for the estimate."""
 
 
 @inlined(always=True, counted=False)
 def unknowns():
-    """Return how many unknowns a linear system has."""
+    """Return the number of unknowns of a linear system."""
     return positions() if positions() else size()
 
 
 @inlined(always=True, counted=False)
 def prepare(y, p, now, limits, tolerances, work, scratch):
-    """Bring derivatives and Jacobian at the start of the step up to date; plan the first step."""
+    """Compute derivatives and Jacobian at the start of the step, and plan the first step."""
     rate = row(work, RATE)
     if now.known == 0:
         rhs(now.first, y, p, rate)
@@ -132,7 +132,7 @@ def prepare(y, p, now, limits, tolerances, work, scratch):
 
 @inlined(counted=False)
 def differences(y, p, now, work, slopes, by_time):
-    """Write the derivatives of the rates by the state and by time, by central differences."""
+    """Write central differences of the rates with respect to state and time."""
     u, above, below = row(work, U), row(work, F), row(work, WRONG)
     columns = 2 * positions() if positions() else size()
     for i in range(size()):
@@ -166,7 +166,7 @@ def differences(y, p, now, work, slopes, by_time):
 
 @inlined(always=True, counted=False)
 def attempt(y, p, now, limits, tolerances, work, scratch):
-    """Try the step: write the state at its end into row `U`, and judge it."""
+    """Compute a trial step, write its final state to row `U`, and accept or reject it."""
     u, f, h = row(work, U), row(work, F), now.h
     slopes = rows(scratch, 0, size() - positions())
     matrix = rows(scratch, size() - positions(), unknowns())
@@ -213,7 +213,7 @@ def argument(i, y, h, work, u):
 
 @inlined(counted=False)
 def solve_stage(i, y, h, work, slopes, matrix, pivots):
-    """Write the solution of stage i into its row, and follow with its quadratures."""
+    """Write the solution of stage i into its row, with its quadratures."""
     n = positions()
     rate = row(work, RATE if i == 0 else F)
     z, place = row(work, Z + i), part(row(work, PLACE), 0, unknowns())
@@ -256,7 +256,7 @@ def solve_stage(i, y, h, work, slopes, matrix, pivots):
 
 @inlined(counted=False)
 def result(kind, h, work, out):
-    """Write what the stages add to the state (kind 0), or the estimate of its error (kind 1)."""
+    """Write the sum of stages for the state (kind 0) or for its error estimate (kind 1)."""
     for k in range(size()):
         total = 0.0
         for j in range(stage_count()):
@@ -271,8 +271,8 @@ def result(kind, h, work, out):
 def damp(h, work, slopes, matrix, pivots, wrong):
     """Replace `wrong` (m,) by (I - h gamma df/dy)^-1 wrong.
 
-    Shampine's damping of the estimate's stiff parts, after Hairer, Wanner, Solving ODEs II, eq.
-    IV.8.20; what section 5.1 of Sandu et al. (2001) leaves to be investigated.
+    Damping of stiff components of the estimate by Shampine, after Hairer, Wanner, Solving ODEs II,
+    eq. IV.8.20; an open question of section 5.1 of Sandu et al. (2001).
     """
     n = positions()
     if n == 0:
@@ -302,7 +302,7 @@ def damp(h, work, slopes, matrix, pivots, wrong):
 
 @inlined(always=True, counted=False)
 def interpolate(y, p, now, work, spans, polynomials):
-    """Keep the polynomial of the step."""
+    """Store the polynomial of the step."""
     u, end = row(work, U), row(work, END)
     rhs(now.last, u, p, end)
     now.evaluations += 1
@@ -312,7 +312,7 @@ def interpolate(y, p, now, work, spans, polynomials):
 
 @inlined(always=True, counted=False)
 def close(now, work):
-    """Keep the derivative at the end of the step, if there is one, for the next."""
+    """Store the derivative at the end of the step, if computed, for the next step."""
     now.known = 0
     if dense():
         now.known = 1

@@ -14,14 +14,14 @@ from manip_dyn.integration.methods.template_parameters import rhs
 RATE = K
 """Row of the derivative at the start of the step."""
 PAST, END = K + 4, K + 7
-"""Rows of those at the start of the last three steps, newest first, and at the end of the step;
-the starter's stages stand before them."""
+"""Rows of the derivatives at the start of the last three steps, newest first, and at the end of
+the step, after the stages of the starter."""
 ROWS = END + 1
 
 # Bound for each engine.
 SIZE, CORRECTED, RISING = 1, False, False
 """Length of the state; whether Moulton's formula corrects Bashforth's; whether formulas of lower
-orders start the method, instead of Runge and Kutta's."""
+orders start the method, instead of Runge-Kutta steps."""
 stages: Any = None
 bashforth: Any = None
 bashforth_1: Any = None
@@ -30,12 +30,12 @@ bashforth_3: Any = None
 moulton: Any = None
 moulton_2: Any = None
 moulton_3: Any = None
-"""Emitted: the stages of the starter, and the formulas; a number is an order below four."""
+"""Emitted stages of the starter, and formulas; a number is an order below four."""
 
 
 @inlined(always=True, counted=False)
 def prepare(y, p, now, limits, tolerances, work, scratch):
-    """Bring the derivative at the start of the step up to date."""
+    """Compute the derivative at the start of the step."""
     if now.known == 0:
         rhs(now.first, y, p, row(work, RATE))
         now.evaluations += 1
@@ -45,14 +45,14 @@ def prepare(y, p, now, limits, tolerances, work, scratch):
 
 @inlined(always=True, counted=False)
 def is_regular(now):
-    """Return whether the step is as long as the ones before."""
+    """Return whether the step has full length."""
     step = now.sign * now.step
     return abs(now.h - step) <= 1e-9 * abs(step) and now.locating == 0
 
 
 @inlined(always=True, counted=False)
 def attempt(y, p, now, limits, tolerances, work, scratch):
-    """Take the step by the formula, or by the starter where the last steps do not fit."""
+    """Compute the step by the formula, or by the starter if earlier derivatives are missing."""
     u, end = row(work, U), row(work, END)
     if is_regular(now) and now.known == 4:
         bashforth(y, now.h, work, u)
@@ -72,7 +72,7 @@ def attempt(y, p, now, limits, tolerances, work, scratch):
 
 @inlined(always=True, counted=False)
 def rise(y, p, now, work):
-    """Take the step by the formulas that the derivatives known so far are enough for."""
+    """Compute the step by the formulas of the order that the stored derivatives allow."""
     u, end = row(work, U), row(work, END)
     if now.known == 1:
         bashforth_1(y, now.h, work, u)
@@ -93,14 +93,14 @@ def rise(y, p, now, work):
 
 @inlined(always=True, counted=False)
 def interpolate(y, p, now, work, spans, polynomials):
-    """Keep the polynomial of the step."""
+    """Store the polynomial of the step."""
     fill_hermite(now, polynomials, y, row(work, U), row(work, RATE), row(work, END), SIZE)
     finish_piece(now, spans)
 
 
 @inlined(always=True, counted=False)
 def close(now, work):
-    """Keep the derivatives for the next steps."""
+    """Store the derivatives for the next steps."""
     now.known = min(now.known + 1, 4) if is_regular(now) else 1
     for i in range(SIZE):
         work[PAST + 2, i] = work[PAST + 1, i]
@@ -111,4 +111,4 @@ def close(now, work):
 
 @inlined(always=True, counted=False)
 def adapt(now, limits):
-    """Steps are fixed."""
+    """Do nothing: steps are fixed."""

@@ -24,16 +24,16 @@ RATE = TERMS + 1
 
 # Bound for each engine.
 SIZE, ADAPTIVE = 1, False
-"""Length of the state; whether tolerances rule the steps."""
+"""Length of the state; whether tolerances determine the steps."""
 sum_up: Any = None
-"""Emitted: the sum of the series, see `power_sum`."""
+"""Emitted sum of the series, see `power_sum`."""
 
 
 @inlined(always=True, counted=False)
 def prepare(y, p, now, limits, tolerances, work, scratch):
-    """Write the series about the start of the step, and plan the step from it.
+    """Compute the series at the start of the step, and plan the step from it.
 
-    A search for an event sums the same series again.
+    A search for an event uses the same series.
     """
     if now.known != 0:
         return PASSED
@@ -59,7 +59,7 @@ def prepare(y, p, now, limits, tolerances, work, scratch):
 
 @inlined(always=True, counted=False)
 def order_of_step(tolerances, limits, size):
-    """Return the order for the tolerance that rules where the largest component is `size`."""
+    """Return the order for the larger tolerance if the largest component is `size`."""
     for i in range(SIZE):
         if tolerances[0, i] * size > tolerances[1, i]:
             return limits.order
@@ -68,22 +68,22 @@ def order_of_step(tolerances, limits, size):
 
 @inlined(always=True, counted=False)
 def length_of_step(work, tolerances, order, size):
-    """Return a step, s, from the last two terms of the series that are not zero.
+    """Return a step, s, from the last two nonzero terms of the series.
 
-    Symmetric motions have series in which terms vanish; looked at alone, the last two would
-    then allow any step. Only where the whole upper half vanishes is the motion a polynomial, and
-    any step is right. As in the source, the relative tolerance is one of the largest component.
+    Terms vanish in series of symmetric motions, and zero terms would allow any step. Only if the
+    whole upper half vanishes is the motion a polynomial, and any step is exact. As in the source,
+    the relative tolerance refers to the largest component.
     """
     level = inf  # the step's logarithm
     k = order
-    looked = 0
-    while k > order // 2 - 1 and k > 0 and looked < 2:
+    terms = 0
+    while k > order // 2 - 1 and k > 0 and terms < 2:
         term = 0.0
         for i in range(SIZE):
             term = max(term, abs(work[TERMS + k, i]) / unit(tolerances, i, size))
         if term > 0.0:
             level = min(level, -log(term) / k)
-            looked += 1
+            terms += 1
         k -= 1
     return exp(level - 0.7 / (order - 1))
 
@@ -98,7 +98,7 @@ def attempt(y, p, now, limits, tolerances, work, scratch):
 
 @inlined(always=True, counted=False)
 def interpolate(y, p, now, work, spans, polynomials):
-    """Keep the series as the polynomial of the step."""
+    """Store the series as the polynomial of the step."""
     power = 1.0
     for k in range(polynomials.shape[1]):
         for i in range(SIZE):
@@ -110,10 +110,10 @@ def interpolate(y, p, now, work, spans, polynomials):
 
 @inlined(always=True, counted=False)
 def close(now, work):
-    """The next step has a series of its own."""
+    """Discard the series: each step has its own."""
     now.known = 0
 
 
 @inlined(always=True, counted=False)
 def adapt(now, limits):
-    """The next step is planned from its own series."""
+    """Do nothing: each step is planned from its own series."""

@@ -38,13 +38,13 @@ def acts():
 
 @number_parameter()
 def adaptive():
-    """Return whether tolerances rule the steps."""
+    """Return whether tolerances determine the steps."""
     return 0
 
 
 @number_parameter()
 def dense():
-    """Return whether steps leave polynomials."""
+    """Return whether steps store polynomials."""
     return 0
 
 
@@ -62,31 +62,31 @@ def paper():
 
 @number_parameter(types.float64)
 def power():
-    """Return the power of the step that the error goes with, see `control`."""
+    """Return the power of the step in the error, see `step_control`."""
     return 1.0
 
 
 @number_parameter(types.float64)
 def paper_power():
-    """Return the power of the step in "paper", see `control`."""
+    """Return the power of the step in "paper", see `step_control`."""
     return 1.0
 
 
 @number_parameter()
 def stage_count():
-    """Return the stages of a method."""
+    """Return the number of stages."""
     return 1
 
 
 @number_parameter()
 def evaluations():
-    """Return the evaluations of a step besides the first stage."""
+    """Return the evaluations of a step without the first stage."""
     return 0
 
 
 @number_parameter()
 def fsal():
-    """Return whether the last stage is the first one of the next step."""
+    """Return whether the last stage is the first stage of the next step."""
     return 0
 
 
@@ -104,13 +104,13 @@ def positions():
 
 @number_parameter()
 def exact():
-    """Return whether a function gives the Jacobian, otherwise differences."""
+    """Return whether a function computes the Jacobian, otherwise differences."""
     return 0
 
 
 @number_parameter()
 def mass():
-    """Return whether its rows come multiplied by a mass matrix."""
+    """Return whether its rows are multiplied by a mass matrix."""
     return 0
 
 
@@ -128,37 +128,37 @@ def gamma():
 
 @table_parameter
 def of_stage(row, i):
-    """Return of stage i the sum of alpha or of gamma, or whether it repeats, see `implicit`."""
+    """Return the sum of alpha or gamma of stage i, or whether it repeats, see `implicit_step`."""
     return 0.0
 
 
 @table_parameter
 def a(i, j):
-    """Return what stage j adds to the argument of stage i."""
+    """Return the weight of stage j in the argument of stage i."""
     return 0.0
 
 
 @table_parameter
 def c(i, j):
-    """Return what stage j adds to the linear system of stage i."""
+    """Return the weight of stage j in the linear system of stage i."""
     return 0.0
 
 
 @table_parameter
 def theta(i, j):
-    """Return what stage j adds to the positions in the argument of stage i."""
+    """Return the weight of stage j in the positions of the argument of stage i."""
     return 0.0
 
 
 @table_parameter
 def delta(i, j):
-    """Return what stage j adds to the positions in the linear system of stage i."""
+    """Return the weight of stage j in the positions of the linear system of stage i."""
     return 0.0
 
 
 @table_parameter
 def moves(row, j):
-    """Return a weight of stage j in the result or in the estimate, see `implicit`."""
+    """Return a weight of stage j in the result or in the estimate, see `implicit_step`."""
     return 0.0
 
 
@@ -189,7 +189,7 @@ def signal(t, y, p, out):
 
 @function_parameter()
 def act(index, t, y, p):
-    """Change y (m,) and p where event `index` was found."""
+    """Change y (m,) and p at the event `index`."""
 
 
 @function_parameter()
@@ -199,34 +199,34 @@ def stages(t, h, first, last, y, p, work):
 
 @function_parameter()
 def estimate(base, factor, work, out):
-    """Write the sum of the stages that is the error, see `weighted_sum`."""
+    """Write the sum of stages for the error estimate, see `weighted_sum`."""
 
 
 @function_parameter()
 def bump(base, factor, work, out):
-    """Write the sum of the stages that dense output needs besides, see `weighted_sum`."""
+    """Write the sum of stages for the quartic dense output, see `weighted_sum`."""
 
 
 @function_parameter(returns=types.int64)
 def prepare(y, p, now, limits, tolerances, work, scratch):
-    """Bring what is known at the start of the step up to date."""
+    """Compute the derivatives at the start of the step."""
     return 0
 
 
 @function_parameter(returns=types.int64)
 def attempt(y, p, now, limits, tolerances, work, scratch):
-    """Try the step."""
+    """Compute a trial step."""
     return 0
 
 
 @function_parameter()
 def interpolate(y, p, now, work, spans, polynomials):
-    """Keep a polynomial over the step."""
+    """Store the polynomial of the step."""
 
 
 @function_parameter()
 def close(now, work):
-    """Keep what the next step can use."""
+    """Store the derivatives for the next step."""
 
 
 @function_parameter()
@@ -236,5 +236,5 @@ def adapt(now, limits):
 
 @function_parameter(returns=types.int64)
 def advance(p, y, space):
-    """Move the state y (m,) on from where `space` says; return how it ended."""
+    """Advance the state y (m,) from the state of the loop in `space`; return the status."""
     return 0
