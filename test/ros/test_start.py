@@ -71,7 +71,7 @@ def first_uses(monkeypatch, tmp_path):
     """Names of modules and functions that are compiled for the first time, in an empty cache."""
     names = []
     monkeypatch.setenv("MANIP_DYN_CACHE", str(tmp_path))
-    monkeypatch.setattr(cache, "_tellers", [])
+    monkeypatch.setattr(cache, "_listeners", [])
     cache.on_first_use(names.append)
     return names
 
