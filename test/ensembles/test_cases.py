@@ -1,4 +1,4 @@
-"""The cases of a sweep: grids, samples, products, and what cannot be a case."""
+"""Cases of a sweep: grids, samples, products and invalid cases."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ import manip_dyn as md
 SAMPLED = ("random", "sobol", "latin_hypercube")
 
 
-def test_a_grid_is_every_combination_and_a_product_every_pair():
+def test_grids_contain_all_combinations_and_products_all_pairs():
     cases = md.Cases.grid(a=[1, 2], b=["x", "y"]) * md.Cases([{"c": [0, 1]}, {"c": [2.5, 3]}])
     assert len(cases) == 8
     assert cases[0] == {"a": 1, "b": "x", "c": [0.0, 1.0]}
@@ -17,30 +17,30 @@ def test_a_grid_is_every_combination_and_a_product_every_pair():
     assert cases[1:3] == [cases[1], cases[2]]
 
 
-def test_numbers_of_one_name_are_of_one_kind():
+def test_numbers_of_a_name_have_one_type():
     assert [type(case["a"]) for case in md.Cases.grid(a=[1, 2.5])] == [float, float]
     assert [type(case["a"]) for case in md.Cases.grid(a=np.arange(2))] == [int, int]
 
 
 @pytest.mark.parametrize("kind", SAMPLED)
-def test_samples_are_the_same_for_a_seed_and_lie_in_their_ranges(kind):
+def test_samples_are_reproducible_by_seed_and_within_their_ranges(kind):
     box = {"scale": (0.5, 1.5), "goal": ([-1.0, 0.0], [1.0, 3.0])}
-    first, again, other = (getattr(md.Cases, kind)(64, seed, **box) for seed in (3, 3, 4))
-    assert list(first) == list(again) != list(other)
-    assert first.identity("task") == again.identity("task") != other.identity("task")
+    first, again, reseeded = (getattr(md.Cases, kind)(64, seed, **box) for seed in (3, 3, 4))
+    assert list(first) == list(again) != list(reseeded)
+    assert first.identity("task") == again.identity("task") != reseeded.identity("task")
     points = np.array([[case["scale"], *case["goal"]] for case in first])
     assert np.all((points >= [0.5, -1.0, 0.0]) & (points <= [1.5, 1.0, 3.0]))
     unit = (points - [0.5, -1.0, 0.0]) / [1.0, 2.0, 3.0]
     if kind == "latin_hypercube":
-        assert all(sorted(np.floor(64 * each)) == list(range(64)) for each in unit.T)
-    if kind == "sobol":  # fills space far better than chance
+        assert all(sorted(np.floor(64 * layer)) == list(range(64)) for layer in unit.T)
+    if kind == "sobol":  # fills the box much more evenly than random samples
         from scipy.stats import qmc  # loads slowly
 
-        chance = np.random.default_rng(0).random(unit.shape)
-        assert qmc.discrepancy(unit) < 0.25 * qmc.discrepancy(chance)
+        random = np.random.default_rng(0).random(unit.shape)
+        assert qmc.discrepancy(unit) < 0.25 * qmc.discrepancy(random)
 
 
-def test_another_task_or_digit_is_another_sweep():
+def test_identity_depends_on_task_names_and_every_digit():
     cases = md.Cases.grid(a=[0.1, 0.2])
     assert cases.identity("task") != cases.identity("another")
     assert cases.identity("task") != md.Cases.grid(a=[0.1, np.nextafter(0.2, 1)]).identity("task")
@@ -48,7 +48,7 @@ def test_another_task_or_digit_is_another_sweep():
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("build", "message"),
     [
         (lambda: md.Cases([]), "at least one case, got none"),
         (lambda: md.Cases([{"status": 1}]), "'status'"),
@@ -79,13 +79,13 @@ def test_another_task_or_digit_is_another_sweep():
         (lambda: md.Cases.random(4, a=(0, np.inf)), "two finite numbers"),
     ],
 )
-def test_what_is_no_case_is_refused(make, said):
-    with pytest.raises(md.ManipDynError, match=said):
-        make()
+def test_invalid_cases_raise(build, message):
+    with pytest.raises(md.ManipDynError, match=message):
+        build()
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("case", "message"),
     [
         ({"b": 1}, "the case must have a, got b"),
         ({"a": 1, "b": 1}, "the case must have a, got a, b"),
@@ -100,10 +100,10 @@ def test_what_is_no_case_is_refused(make, said):
         ({"a": 10**30}, "a must be below 2^63"),
     ],
 )
-def test_a_case_that_cannot_be_done_costs_no_other(given, said):
-    cases = md.Cases([given, {"a": 0.5}, {"a": 2}])
+def test_invalid_cases_are_marked_and_other_cases_remain(case, message):
+    cases = md.Cases([case, {"a": 0.5}, {"a": 2}])
     assert list(cases.faults) == [0]
-    assert said in cases.faults[0]
+    assert message in cases.faults[0]
     assert list(cases)[1:] == [{"a": 0.5}, {"a": 2.0}]
     pairs = md.Cases.grid(b=["x", "y"]) * cases
     assert list(pairs.faults) == [0, 3]
@@ -113,7 +113,7 @@ def test_a_case_that_cannot_be_done_costs_no_other(given, said):
     )
 
 
-def test_names_may_stand_in_any_order():
+def test_cases_may_list_names_in_any_order():
     cases = md.Cases([{"a": 1, "b": 2}, {"b": 3, "a": 4}])
     assert list(cases) == [{"a": 1, "b": 2}, {"a": 4, "b": 3}]
     assert cases.faults == {}

@@ -1,4 +1,4 @@
-"""Plans in closed loop on arms that differ: compiled as in Python, and by equations of others."""
+"""Plans executed under `Conditions`: compiled loop, Python executor and pinocchio agree."""
 
 import dataclasses
 
@@ -14,10 +14,10 @@ from manip_dyn.integration import rk4_step
 CONDITIONS = {
     "as planned": {},
     "heavier": {"mass_scale": 1.6},
-    "lighter, with a load": {"mass_scale": 0.8, "payload": 0.7},
-    "late": {"delay": 0.0115},
-    "late unknowingly": {"delay": 0.006, "assumed_delay": 0.0},
-    "pushed and noisy": {
+    "lighter, with a payload": {"mass_scale": 0.8, "payload": 0.7},
+    "delayed": {"delay": 0.0115},
+    "unmodelled delay": {"delay": 0.006, "assumed_delay": 0.0},
+    "disturbed and noisy": {
         "disturbance": [10.0, 2.0],
         "disturbance_start": 0.3,
         "disturbance_duration": 0.1003,
@@ -26,7 +26,7 @@ CONDITIONS = {
         "seed": 4,
     },
 }
-PLANS = ("one switches", "both", "feedback alone")
+PLANS = ("one joint", "both joints", "feedback only")
 PERIOD = 1e-3
 
 
@@ -37,21 +37,21 @@ def robot():
 
 @pytest.fixture(scope="module")
 def plans(robot):
-    """A joint that is switched by its state, a motion that is tracked, and no motion."""
+    """Return plans: one joint switched by its state, a tracked motion, and no motion."""
     start = np.array([0.3, 0.2])
     standing = md.plan_zero_net_work(robot, [0.0, 0.0], [0.0, 0.0])
     return {
-        "one switches": md.plan_zero_net_work(robot, [0.3, 0.0], [0.0, 0.0]),
-        "both": md.plan_zero_net_work(robot, start, [0.0, 0.0]),
-        "feedback alone": dataclasses.replace(standing, q0=0.1 * start),
+        "one joint": md.plan_zero_net_work(robot, [0.3, 0.0], [0.0, 0.0]),
+        "both joints": md.plan_zero_net_work(robot, start, [0.0, 0.0]),
+        "feedback only": dataclasses.replace(standing, q0=0.1 * start),
     }
 
 
-@pytest.mark.parametrize("given", CONDITIONS)
+@pytest.mark.parametrize("condition", CONDITIONS)
 @pytest.mark.parametrize("name", PLANS)
-def test_the_compiled_loop_does_what_the_executor_does(plans, name, given):
-    conditions = Conditions(**CONDITIONS[given], duration=plans[name].t_final + 0.4)
-    tuning = md.Tuning(off_plan=np.inf if name == "feedback alone" else 0.01)
+def test_compiled_loop_matches_the_executor(plans, name, condition):
+    conditions = Conditions(**CONDITIONS[condition], duration=plans[name].t_final + 0.4)
+    tuning = md.Tuning(off_plan=np.inf if name == "feedback only" else 0.01)
     fast = execute(plans[name], conditions, tuning)
     slow = execute(plans[name], conditions, tuning, compiled=False)
     assert (fast.status, fast.returns) == (slow.status, slow.returns)
@@ -60,8 +60,8 @@ def test_the_compiled_loop_does_what_the_executor_does(plans, name, given):
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_an_arm_of_other_masses_moves_as_the_simulation_of_one(plans, name):
-    """`Simulation` of a robot that was loaded with those masses, answered by an executor."""
+def test_scaled_masses_match_a_simulation_of_the_scaled_robot(plans, name):
+    """Compare with a `Simulation` of the scaled robot in closed loop with an executor."""
     plan, scale = plans[name], 1.15
     heavy = md.load_robot("ibm7535", mass_scale=scale)
     simulation = md.Simulation(heavy, plan.q0, [0.0, 0.0])
@@ -69,15 +69,15 @@ def test_an_arm_of_other_masses_moves_as_the_simulation_of_one(plans, name):
     duration = plan.t_final + 0.1
     executor = md.PlanExecutor(plan.robot, plan, PERIOD, tuning)
     closed_loop.execute(simulation, executor, PERIOD, duration)
-    mine = execute(plan, Conditions(mass_scale=scale, duration=duration), tuning)
+    run = execute(plan, Conditions(mass_scale=scale, duration=duration), tuning)
     row = round(simulation.time_ns * 1e-9 / PERIOD)
-    np.testing.assert_allclose(mine.q[row], simulation.q, atol=1e-8)
-    np.testing.assert_allclose(mine.v[row], simulation.v, atol=1e-7)
-    assert np.abs(simulation.q).max() > 1e-5  # the masses do matter
+    np.testing.assert_allclose(run.q[row], simulation.q, atol=1e-8)
+    np.testing.assert_allclose(run.v[row], simulation.v, atol=1e-7)
+    assert np.abs(simulation.q).max() > 1e-5  # the masses have an effect
 
 
-def test_the_equations_are_those_of_pinocchio():
-    """Scale, load, push, rotors, damping and springs: one step, by pinocchio's own model."""
+def test_one_step_agrees_with_pinocchio():
+    """Include mass scale, payload, disturbance, rotors, damping and springs."""
     friction, rotors = [0.4, 0.1], [0.3, 0.05]
     robot = md.load_robot("stiff_pendulum", viscous_friction=friction, armature=rotors)
     q, tau, push = np.add(robot.rest, [0.001, 0.0005]), np.array([2.0, -1.0]), np.array([3.0, 0.5])
@@ -107,34 +107,34 @@ def test_the_equations_are_those_of_pinocchio():
     np.testing.assert_allclose([*run.q[1], *run.v[1]], expected, atol=1e-12)
 
 
-def test_what_is_heard_late_or_wrong_matters(plans):
-    """An executor that knows of the delay makes up for it, one that does not is worse off."""
-    late = {"delay": 0.006, "duration": plans["both"].t_final + 0.3}
-    knowing = execute(plans["both"], Conditions(**late))
-    not_knowing = execute(plans["both"], Conditions(**late, assumed_delay=0.0))
-    off = [np.abs(each.q[-300] - 0.0).max() for each in (knowing, not_knowing)]
-    assert off[0] < 0.1 * off[1]
+def test_delay_compensation_and_noise_affect_the_motion(plans):
+    """An assumed delay that equals the delay reduces the error by a factor of ten."""
+    delay = {"delay": 0.006, "duration": plans["both joints"].t_final + 0.3}
+    compensated = execute(plans["both joints"], Conditions(**delay))
+    uncompensated = execute(plans["both joints"], Conditions(**delay, assumed_delay=0.0))
+    errors = [np.abs(run.q[-300]).max() for run in (compensated, uncompensated)]
+    assert errors[0] < 0.1 * errors[1]
     noisy = [
-        execute(plans["both"], Conditions(position_noise=1e-3, seed=seed, duration=0.2)).q
+        execute(plans["both joints"], Conditions(position_noise=1e-3, seed=seed, duration=0.2)).q
         for seed in (1, 1, 2)
     ]
     assert np.array_equal(noisy[0], noisy[1])
     assert not np.array_equal(noisy[0], noisy[2])
 
 
-def test_a_miss_says_how_far_and_an_arrival_when(plans):
-    arrived = execute(plans["both"], Conditions())
+def test_results_report_arrival_time_or_final_error(plans):
+    arrived = execute(plans["both joints"], Conditions())
     assert arrived.success
-    assert arrived.arrival_time == pytest.approx(plans["both"].t_final, abs=0.05)
-    missed = execute(plans["both"], Conditions(mass_scale=6.0, duration=0.5))
+    assert arrived.arrival_time == pytest.approx(plans["both joints"].t_final, abs=0.05)
+    missed = execute(plans["both joints"], Conditions(mass_scale=6.0, duration=0.5))
     assert (missed.status, missed.success) == ("missed", False)
     assert np.isnan(missed.arrival_time)
-    off = np.abs(missed.q[-1]).max()
-    assert missed.reason.startswith(f"{off:.3g} from the goal after {missed.t[-1]:.3f} s")
+    error = np.abs(missed.q[-1]).max()
+    assert missed.reason.startswith(f"{error:.3g} from the goal after {missed.t[-1]:.3f} s")
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("options", "message"),
     [
         ({"mass_scale": 0.0}, "mass_scale is 0; expected a number above 0"),
         ({"delay": -0.1}, "delay is -0.1 s; expected 0 or more"),
@@ -149,14 +149,14 @@ def test_a_miss_says_how_far_and_an_arrival_when(plans):
         ({"disturbance": [1.0, 2.0, 3.0]}, r"disturbance has shape \(3,\); expected \(2,\)"),
     ],
 )
-def test_bad_conditions_are_refused(plans, wrong, said):
-    with pytest.raises(md.ManipDynError, match=said):
-        execute(plans["both"], Conditions(**wrong))
+def test_invalid_conditions_raise(plans, options, message):
+    with pytest.raises(md.ManipDynError, match=message):
+        execute(plans["both joints"], Conditions(**options))
 
 
-def test_dry_friction_and_plans_that_move_on_are_refused(plans):
+def test_dry_friction_and_plans_that_end_moving_raise(plans):
     robot = md.load_robot("ibm7535", coulomb_friction=[1.0, 1.0])
     with pytest.raises(md.ManipDynError, match="must have no dry friction"):
-        execute(dataclasses.replace(plans["both"], robot=robot))
+        execute(dataclasses.replace(plans["both joints"], robot=robot))
     with pytest.raises(md.ManipDynError, match="must end at rest"):
-        execute(dataclasses.replace(plans["both"], vf=np.array([0.1, 0.0])))
+        execute(dataclasses.replace(plans["both joints"], vf=np.array([0.1, 0.0])))

@@ -1,4 +1,4 @@
-"""Sweeps on a real Dask cluster, whose workers are processes."""
+"""Sweeps on a Dask cluster with worker processes."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from fresh import Fresh
 import manip_dyn as md
 from manip_dyn.cli import main
 
-pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
+pytest.importorskip("pyarrow", reason="stored sweeps need pip install '.[sweep]'")
 pytestmark = pytest.mark.skipif(
     find_spec("distributed") is None, reason="clusters need pip install '.[sweep]'"
 )
@@ -26,23 +26,23 @@ def cluster():
 
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
-    ) as made:
-        yield made
+    ) as local_cluster:
+        yield local_cluster
 
 
-def test_rows_are_those_of_this_process(cluster, tmp_path):
+def test_rows_equal_those_of_one_process(cluster, tmp_path):
     address = cluster.scheduler_address
-    there = md.sweep(swept.rotated, swept.cases(), tmp_path, scheduler=address, chunk=3)
-    here = md.sweep(swept.rotated, swept.cases(), tmp_path / "here", workers=1, chunk=3)
-    assert there.rows == here.rows
+    remote = md.sweep(swept.rotated, swept.cases(), tmp_path, scheduler=address, chunk=3)
+    local = md.sweep(swept.rotated, swept.cases(), tmp_path / "here", workers=1, chunk=3)
+    assert remote.rows == local.rows
 
 
-def test_no_case_is_lost_or_done_twice_where_a_worker_is_killed(cluster, tmp_path):
+def test_no_case_is_lost_or_repeated_if_a_worker_is_killed(cluster, tmp_path):
     marks, out, killed = tmp_path / "marks", tmp_path / "out", []
     marks.mkdir()
 
     def kill():
-        """Kill the process that has begun a case, in the middle of it."""
+        """Kill the process that is solving a case."""
         while not killed:
             for mark in marks.glob("7-*"):
                 killed.append(int(mark.name.split("-")[1]))
@@ -60,7 +60,7 @@ def test_no_case_is_lost_or_done_twice_where_a_worker_is_killed(cluster, tmp_pat
     assert len(list(out.glob("part-*.parquet"))) == 12
     assert len({mark.name.split("-")[1] for mark in marks.glob("7-*")}) == 2
     end = time.monotonic() + 600.0
-    while Path(f"/proc/{killed[0]}").exists():  # until the cluster has taken note of its end
+    while Path(f"/proc/{killed[0]}").exists():  # until the cluster has reaped the process
         assert time.monotonic() < end
         time.sleep(0.01)
 
@@ -76,8 +76,8 @@ md.sweep(swept.Marked(marks, pause=1.0), cases, out, scheduler=address, chunk=2)
 """
 
 
-def test_a_sweep_that_was_killed_goes_on_with_its_scheduler(cluster, tmp_path):
-    """The lock that it leaves behind is nobody's, and what it asked for is not in the way."""
+def test_killed_sweeps_resume_on_the_same_scheduler(cluster, tmp_path):
+    """The lock is released, and tasks that the scheduler still holds do not interfere."""
     marks, out, address = tmp_path / "marks", tmp_path / "out", cluster.scheduler_address
     marks.mkdir()
     path = os.pathsep.join([str(Path(swept.__file__).parent), os.environ.get("PYTHONPATH", "")])
@@ -92,24 +92,24 @@ def test_a_sweep_that_was_killed_goes_on_with_its_scheduler(cluster, tmp_path):
         md.sweep(function, cases, out, scheduler=address, chunk=2)
     begun.kill()
     assert begun.wait().returncode == -signal.SIGKILL
-    there = {int(file.stem[5:]) for file in out.glob("part-*.parquet")}
+    stored = {int(file.stem[5:]) for file in out.glob("part-*.parquet")}
     assert (out / ".lock").exists()
     before = swept.Marked.marks(marks)
     result = md.sweep(function, cases, out, scheduler=address, chunk=2)
     after = swept.Marked.marks(marks)
-    assert 3 <= len(there) < 20
-    assert result.repeated == 2 * len(there)
-    assert all(after[x] == before[x] for x in range(40) if x // 2 in there)
+    assert 3 <= len(stored) < 20
+    assert result.repeated == 2 * len(stored)
+    assert all(after[x] == before[x] for x in range(40) if x // 2 in stored)
     assert list(result.column("twice")) == [2 * x for x in range(40)]
 
 
-def test_a_scheduler_that_cannot_be_reached_is_one_sentence(tmp_path, capsys, monkeypatch):
+def test_unreachable_schedulers_are_reported_in_one_line(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("manip_dyn.ensembles.sweeps.workers.CONNECT_TIMEOUT", 1.0)
     file = tmp_path / "file.yaml"
     file.write_text("{task: simulate, robot: rr, cases: {grid: {duration: [0.1]}}}")
     out = str(tmp_path / "out")
     for address in ("tcp://127.0.0.1:1", "nonsense"):
         assert main(["sweep", str(file), "--scheduler", address, "--out", out, "--json"]) == 2
-        said = capsys.readouterr().err
-        assert said.count("\n") == 1
-        assert f"the scheduler '{address}' cannot be reached" in said
+        output = capsys.readouterr().err
+        assert output.count("\n") == 1
+        assert f"the scheduler '{address}' cannot be reached" in output

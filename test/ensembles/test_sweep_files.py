@@ -11,7 +11,7 @@ from manip_dyn.core.files import share_directory
 from manip_dyn.ensembles.sweeps.sweep_file import read_sweep_file, shipped_sweeps
 from manip_dyn.ensembles.sweeps.tasks import TASKS, Task
 
-pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
+pytest.importorskip("pyarrow", reason="stored sweeps need pip install '.[sweep]'")
 EXECUTION = """
 task: execution
 robot: ibm7535
@@ -37,16 +37,16 @@ def solve(name, robot, case, **fixed):
     return row
 
 
-def test_a_planned_case_is_that_plan():
+def test_plan_task_returns_the_values_of_the_plan():
     row = solve("plan", "ibm7535", {"goal": [0.2, 0.1]}, method="zero_net_work")
     plan = md.plan_zero_net_work(md.load_robot("ibm7535"), [0.0, 0.0], [0.2, 0.1])
     assert (row["t_final"], row["status"], row["success"]) == (plan.t_final, "solved", True)
     assert row["switches"] == 2
-    parts = {"goal_shoulder": 0.2, "goal_elbow": 0.1}
-    assert solve("plan", "ibm7535", parts, method="zero_net_work")["t_final"] == plan.t_final
+    components = {"goal_shoulder": 0.2, "goal_elbow": 0.1}
+    assert solve("plan", "ibm7535", components, method="zero_net_work")["t_final"] == plan.t_final
 
 
-def test_a_simulated_case_is_that_simulation():
+def test_simulate_task_returns_the_values_of_the_simulation():
     row = solve("simulate", "rr", {"start": [0.3, 0.2]}, duration=0.02, effort=[1.0, 0.0])
     assert not row["saturated"]
     assert solve("simulate", "rr", {}, duration=0.002, effort=[1e4, 0.0])["saturated"]
@@ -56,7 +56,7 @@ def test_a_simulated_case_is_that_simulation():
     assert (row["time"], row["steps"], row["status"]) == (0.02, 20, "success")
 
 
-def test_a_tracked_case_is_that_motion():
+def test_track_task_follows_the_circle():
     case = {"center": [0.0, 0.4, 0.6], "normal": [0.0, 1.0, 0.0], "first": [-1.0, 0.0, 0.0]}
     case |= {"rpy": [0.0, 0.785, 0.0], "start": [2.69, 0.51, -0.24, 1.42, 0.87, -2.41, -2.0]}
     row = solve("track", "pa10", case, duration=0.3)
@@ -65,8 +65,8 @@ def test_a_tracked_case_is_that_motion():
     assert row["position_error"] < 1e-3
 
 
-def test_cases_that_cannot_be_done_are_rows_that_say_why():
-    for name, case, said in (
+def test_infeasible_cases_are_failed_rows_with_a_reason():
+    for name, case, message in (
         (
             "plan",
             {"method": "pd", "goal": [0.2, 0.1]},
@@ -83,25 +83,25 @@ def test_cases_that_cannot_be_done_are_rows_that_say_why():
     ):
         row = solve(name, "ibm7535", case)
         assert (row["success"], row["status"]) == (False, "refused")
-        assert said in row["reason"]
+        assert message in row["reason"]
 
 
-def test_a_file_gives_the_same_rows_from_two_processes_as_from_one(file, tmp_path, capsys):
+def test_sweep_files_return_the_same_rows_from_one_and_two_processes(file, tmp_path, capsys):
     source = file(EXECUTION)
     for count in (1, 2):
         out = str(tmp_path / str(count))
         arguments = ["sweep", source, "--workers", str(count), "--out", out, "--chunk", "3"]
         assert main([*arguments, "--json"]) == 0
-        told = json.loads(capsys.readouterr().out)
-        assert told["cases"] == 4
-        assert told["folder"] == out
+        report = json.loads(capsys.readouterr().out)
+        assert report["cases"] == 4
+        assert report["folder"] == out
     one, two = (md.read_sweep(tmp_path / str(count)).rows for count in (1, 2))
     assert one == two
     arrived = [row for row in one if row["method"] == "zero_net_work"]
     assert all(row["success"] for row in arrived)
     assert all(row["final_error"] < 1e-3 for row in arrived)
     assert all(0.95 <= row["mass_scale"] <= 1.05 for row in one)
-    # A second time: nothing is left to do.
+    # A second call repeats no case.
     assert main([*arguments, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["done_before"] == 4
 
@@ -117,7 +117,7 @@ def test_shipped_sweeps_can_be_read(name):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("[]", "expected keys task, robot"),
         ("{task: plan, robot: rr}", "has no 'cases'"),
@@ -147,11 +147,11 @@ def test_shipped_sweeps_can_be_read(name):
         ),
     ],
 )
-def test_a_bad_file_is_one_line(file, text, said, capsys):
+def test_invalid_files_are_reported_in_one_line(file, text, message, capsys):
     assert main(["sweep", file(text)]) == 2
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1
-    assert said in told
+    output = capsys.readouterr().err
+    assert output.count("\n") == 1
+    assert message in output
 
 
 WRONG = """
@@ -173,15 +173,15 @@ cases:
 """
 
 
-def test_wrong_values_and_names_are_rows_that_say_why(file, tmp_path, capsys):
+def test_invalid_values_and_names_are_failed_rows_with_a_reason(file, tmp_path, capsys):
     out = tmp_path / "out"
     assert main(["sweep", file(WRONG), "--workers", "1", "--out", str(out), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["cases"] == 18
-    assert told["statuses"] == {"refused": 16, "success": 2}
+    report = json.loads(capsys.readouterr().out)
+    assert report["cases"] == 18
+    assert report["statuses"] == {"refused": 16, "success": 2}
     rows = md.read_sweep(out).rows
     reasons = [row["reason"] for row in rows[::2]]
-    for reason, said in zip(
+    for reason, message in zip(
         reasons,
         (
             "the whole duration was simulated",
@@ -190,48 +190,51 @@ def test_wrong_values_and_names_are_rows_that_say_why(file, tmp_path, capsys):
             "method must be a string, got 3.",
             "start has shape (2,); expected (1,)",
             "the case must have duration, start, method, got duration, strat, method.",
-            "the case has 12; expected duration, start, method",
-            "start is datetime.date(2020, 1, 1); expected",
+            "the case must have duration, start, method, got 12.",
+            "start must be a finite number, a string or numbers, got datetime.date(2020, 1, 1).",
             "the whole duration was simulated",
         ),
         strict=True,
     ):
-        assert said in reason
-    assert rows[1]["reason"] == "effort_joint_1 is 'heavy'; expected numbers"
+        assert message in reason
+    assert rows[1]["reason"] == "effort_joint_1 must be numbers, got 'heavy'."
     assert [row["duration"] for row in rows[:4:2]] == [0.02, None]
 
 
 @pytest.mark.parametrize("option", [("--workers", "0"), ("--workers", "-2"), ("--chunk", "0")])
 def test_numbers_of_workers_are_checked(file, tmp_path, option, capsys):
     assert main(["sweep", file(EXECUTION), "--out", str(tmp_path / "out"), *option]) == 2
-    said = capsys.readouterr().err
-    assert f"{option[0][2:]} is {option[1]}; expected a whole number, 1 or more" in said
+    output = capsys.readouterr().err
+    assert f"{option[0][2:]} is {option[1]}; expected a whole number, 1 or more" in output
     assert not (tmp_path / "out").exists()
 
 
-def test_a_part_of_a_vector_joins_the_others_of_a_sound_one():
+def test_settings_of_vector_components_require_a_valid_vector():
     row = solve("plan", "ibm7535", {"goal_elbow": 0.1}, method="minimum_time", goal=[0.2])
-    assert (row["status"], row["reason"]) == ("refused", "goal has shape (1,); expected (2,)")
+    assert row["status"] == "refused"
+    assert row["reason"] == "goal has shape (1,); expected (2,)"
     row = solve("plan", "ibm7535", {"goal_elbow": "x"}, method="minimum_time", goal=[0.2, 0.0])
     assert row["reason"].startswith("goal_elbow is 'x'; expected a number")
 
 
-def test_a_sweep_that_is_not_there_is_told(capsys):
+def test_unknown_sweeps_are_reported_with_a_suggestion(capsys):
     assert main(["sweep", "ibm7535_gaols"]) == 2
     assert "did you mean 'ibm7535_goals'" in capsys.readouterr().err
 
 
-def test_libraries_that_are_missing_are_told(file, monkeypatch, capsys, tmp_path):
+def test_missing_libraries_are_reported_with_the_install_command(
+    file, monkeypatch, capsys, tmp_path
+):
     monkeypatch.chdir(tmp_path)
     for library, more in (("pyarrow", ()), ("distributed", ("--scheduler", "tcp://x:1"))):
         with monkeypatch.context() as patch:
             patch.setitem(__import__("sys").modules, library, None)
             assert main(["sweep", file(EXECUTION), *more]) == 2
-        said = capsys.readouterr().err
-        assert f"{library}; expected pip install 'manip_dyn[sweep]'" in said
+        output = capsys.readouterr().err
+        assert f"{library}; expected pip install 'manip_dyn[sweep]'" in output
 
 
-def test_pd_is_the_same_arm_without_a_plan():
+def test_pd_executes_without_a_plan():
     fixed = {"start": [0.05, 0.0], "goal": [0.0, 0.0], "duration": 2.0}
     row = solve("execution", "ibm7535", {"method": "pd"}, **fixed)
     assert (row["planned_time"], row["returns"]) == (0.0, 0)

@@ -1,4 +1,4 @@
-"""Sweeps on several processes: the same rows on any number of them, and whoever dies."""
+"""Sweeps on several processes: identical rows for any number of workers, even if some die."""
 
 import os
 import signal
@@ -13,18 +13,18 @@ from fresh import Fresh, output_of
 
 import manip_dyn as md
 
-pytest.importorskip("pyarrow", reason="kept sweeps need pip install '.[sweep]'")
+pytest.importorskip("pyarrow", reason="stored sweeps need pip install '.[sweep]'")
 
 
-def test_rows_are_the_same_bit_for_bit_on_any_number_of_workers(tmp_path):
-    one, three = (
+def test_rows_are_bitwise_identical_for_any_number_of_workers(tmp_path):
+    rows_of_one, rows_of_three = (
         md.sweep(swept.rotated, swept.cases(), tmp_path / str(count), workers=count, chunk=3).rows
         for count in (1, 3)
     )
-    assert one == three  # floats are equal only with every bit
+    assert rows_of_one == rows_of_three
 
 
-def test_no_case_is_lost_or_done_twice_where_a_process_is_killed(tmp_path):
+def test_no_case_is_lost_or_repeated_if_a_process_is_killed(tmp_path):
     marks = tmp_path / "marks"
     marks.mkdir()
     cases = md.Cases.grid(x=list(range(12)))
@@ -36,7 +36,7 @@ def test_no_case_is_lost_or_done_twice_where_a_process_is_killed(tmp_path):
     assert swept.Marked.marks(marks)[5] == 2
 
 
-def test_a_case_that_kills_every_process_is_a_row_and_costs_no_other(tmp_path):
+def test_a_case_that_kills_every_process_fails_alone(tmp_path):
     cases = md.Cases.grid(x=list(range(6)))
     result = md.sweep(swept.Marked(tmp_path, die_always=[2]), cases, workers=2, chunk=3)
     assert [row["success"] for row in result.rows] == [x != 2 for x in range(6)]
@@ -58,14 +58,14 @@ def here(x):
 """
 
 
-def test_a_function_that_no_other_process_can_load_is_told():
-    said = output_of(HERE.format(guard="if True:"))
-    assert said.count("\n") == 1
-    assert "another process cannot load the function (AttributeError:" in said
+def test_functions_that_other_processes_cannot_load_raise():
+    output = output_of(HERE.format(guard="if True:"))
+    assert output.count("\n") == 1
+    assert "another process cannot load the function (AttributeError:" in output
 
 
-def test_a_script_that_would_start_its_sweep_again_is_told(tmp_path):
-    """Each process imports the script; it is not to begin there once more."""
+def test_scripts_without_a_main_guard_raise(tmp_path):
+    """Each process imports the script, which must not start the sweep again."""
     for guard, expected in (("if True:", "under if __name__"), ("if __name__ == '__main__':", "")):
         script = tmp_path / "script.py"
         script.write_text(HERE.format(guard=guard))
@@ -87,7 +87,7 @@ md.sweep(swept.Marked(marks, pause=0.3), cases, out, workers=2, chunk=2)
 """
 
 
-def test_a_sweep_that_was_killed_repeats_no_part_that_is_there(tmp_path):
+def test_killed_sweeps_repeat_no_stored_chunk(tmp_path):
     marks, out = tmp_path / "marks", tmp_path / "out"
     marks.mkdir()
     path = os.pathsep.join([str(Path(swept.__file__).parent), os.environ.get("PYTHONPATH", "")])
@@ -102,18 +102,18 @@ def test_a_sweep_that_was_killed_repeats_no_part_that_is_there(tmp_path):
     assert len(workers) >= 2
     begun.kill()
     assert begun.wait().returncode == -signal.SIGKILL
-    there = {int(file.stem[5:]) for file in out.glob("part-*.parquet")}
+    stored = {int(file.stem[5:]) for file in out.glob("part-*.parquet")}
     while any(_runs(pid) for pid in workers):
-        assert time.monotonic() < end  # they end with the process that they work for
+        assert time.monotonic() < end  # workers exit with their parent
         time.sleep(0.01)
     before = swept.Marked.marks(marks)
     result = md.sweep(swept.Marked(marks), md.Cases.grid(x=list(range(200))), out, workers=1)
     after = swept.Marked.marks(marks)
-    assert 5 <= len(there) < 100
-    assert result.repeated == 2 * len(there)
+    assert 5 <= len(stored) < 100
+    assert result.repeated == 2 * len(stored)
     for x in range(200):
-        again = after[x] - before.get(x, 0)
-        assert again == (0 if x // 2 in there else 1)
+        calls = after[x] - before.get(x, 0)
+        assert calls == (0 if x // 2 in stored else 1)
     assert [row["case"] for row in result.rows] == list(range(200))
 
 
