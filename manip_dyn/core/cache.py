@@ -314,14 +314,11 @@ def announced(function: Callable[..., Any]) -> Iterator[None]:
         yield
         return
     name = _called(sys._getframe()) or function.__name__
-    if name in Clock.announced:
-        yield
-        return
     spent = Clock.spent.get(name, 0.0)
     timer = threading.Timer(max(ANNOUNCE_AFTER - spent, 0.0), _announce, [name])
     timer.daemon = True
     begin = time.monotonic()
-    Clock.running = True
+    Clock.running = True  # functions that are compiled meanwhile are not announced
     timer.start()
     try:
         yield

@@ -1,5 +1,6 @@
 """What is said of long compiling: once for each public function, by its name."""
 
+import threading
 import time
 
 import pytest
@@ -65,6 +66,19 @@ def test_each_public_function_is_named_once(package, capsys):
     assert [line.split(";")[0] for line in lines] == [
         f"manip_dyn: compiling {name} for the first time" for name in ("simulate", "track")
     ]
+
+
+def test_functions_compiled_in_a_thread_are_not_announced_separately(package, capsys):
+    """An announced function compiles others in a thread, in which its own frame is absent."""
+
+    def compile_in_thread():
+        thread = threading.Thread(target=package["track"], args=[lambda: time.sleep(0.05)])
+        thread.start()
+        thread.join()
+
+    package["simulate"](until_said("simulate"))
+    package["simulate"](compile_in_thread)
+    assert "compiling track" not in capsys.readouterr().err
 
 
 def test_what_cannot_be_kept_is_told(package, monkeypatch, capsys, tmp_path):
