@@ -18,6 +18,8 @@ from typing import Any, TypeVar
 
 GRACE = 0.5
 """Seconds that work has to end after Ctrl-C before the process ends."""
+POLL = 0.05
+"""Seconds between two points at which the waiting main thread handles signals."""
 KILLED_BY = 128
 """Exit code of a process that a signal ended, less the number of the signal."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -91,7 +93,8 @@ def run_uninterrupted(
     try:
         thread.start()
         thread.released.set()
-        thread.finished.wait()
+        while not thread.finished.wait(POLL):
+            pass  # a signal that arrives just before a wait is handled after it
     except BaseException:
         thread.cancelled = True
         if thread.released.is_set():
