@@ -30,7 +30,7 @@ def test_a_plan_is_read_at_any_time():
     assert plan.state(9.0)[0] == pytest.approx(plan.qf)
     assert plan.effort(9.0) == pytest.approx([0.0, 0.0])
     times = [t for t, _ in plan.samples(1e-3)]
-    switches = sorted(t for each in plan.switch_times for t in each)
+    switches = sorted(t for times in plan.switch_times for t in times)
     assert times == pytest.approx([0.0, *switches, plan.t_final])
     assert plan.joint_names == ("shoulder", "elbow")
 
@@ -120,13 +120,13 @@ def test_an_unpickled_plan_is_the_same_to_the_last_bit(name):
     moving = {"v0": [0.0, 0.5]} if name == "on grids" else {}
     plan = md.plan_minimum_time(ibm(), START, GOAL, **moving) if moving else plan_of(name)
     for _ in range(2):
-        other = pickle.loads(pickle.dumps(plan))
+        copy = pickle.loads(pickle.dumps(plan))
         for t in np.linspace(-0.1, plan.t_final + 0.1, 9):
-            np.testing.assert_array_equal(other.state(t), plan.state(t))
-            np.testing.assert_array_equal(other.effort(t), plan.effort(t))
+            np.testing.assert_array_equal(copy.state(t), plan.state(t))
+            np.testing.assert_array_equal(copy.effort(t), plan.effort(t))
             if plan.extremal is not None:
-                np.testing.assert_array_equal(other.costate(t), plan.costate(t))
-        assert (other.status, other.reason) == (plan.status, plan.reason)
+                np.testing.assert_array_equal(copy.costate(t), plan.costate(t))
+        assert (copy.status, copy.reason) == (plan.status, plan.reason)
 
 
 def test_machine_words_are_not_pickled():

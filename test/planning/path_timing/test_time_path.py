@@ -33,7 +33,7 @@ def timing(rr):
 def worst(timing, count=800):
     """Return the greatest share of a limit at many times, efforts by pinocchio."""
     robot, oracle = timing.robot, Oracle(timing.robot)
-    found = 0.0
+    load = 0.0
     for t in np.linspace(0.0, timing.t_final, count)[1:-1]:
         q, v, a = timing.joints(t)
         effort = oracle.inverse_dynamics(q, v, a)
@@ -41,8 +41,8 @@ def worst(timing, count=800):
         fall = np.exp(-((v / np.maximum(robot.stribeck_velocity, 1e-100)) ** 2))
         effort = effort + np.sign(v) * (robot.coulomb_friction + extra * fall)
         assert effort == pytest.approx(timing.effort(t), abs=1e-8 * robot.tau_max.max())
-        found = max(found, np.max(np.abs(effort) / robot.tau_max), np.max(abs(v) / robot.v_max))
-    return found
+        load = max(load, np.max(np.abs(effort) / robot.tau_max), np.max(abs(v) / robot.v_max))
+    return load
 
 
 # -------------------------------------------------------------------------- closed forms
@@ -156,7 +156,9 @@ def test_it_lies_between_minimum_time_and_a_coarse_motion_on_the_same_line(rr):
 @pytest.mark.parametrize("blend", [None, 0.2], ids=["spline", "blends"])
 def test_no_sample_exceeds_a_limit(change, blend):
     static = change.get("static", 1.0)
-    arm = md.load_robot("rr", **{name: each for name, each in change.items() if name != "static"})
+    arm = md.load_robot(
+        "rr", **{name: value for name, value in change.items() if name != "static"}
+    )
     if static > 1.0:
         level, speed = static * arm.coulomb_friction, np.full(2, 0.3)
         arm = replace(arm, static_friction=level, stribeck_velocity=speed)
@@ -284,10 +286,10 @@ def test_samples_end_at_the_goal(timing):
 
 def test_more_rows_than_there_is_memory_for_are_refused(timing):
     """Seen: MemoryError."""
-    told = r"period is 1e-12 s, 1\.\d+e\+12 rows in 1\.\d+ s; expected at most 10000000 rows"
-    for each in (timing, timing.plan):
-        with pytest.raises(md.ManipDynError, match=told):
-            each.samples(1e-12)
+    message = r"period is 1e-12 s, 1\.\d+e\+12 rows in 1\.\d+ s; expected at most 10000000 rows"
+    for value in (timing, timing.plan):
+        with pytest.raises(md.ManipDynError, match=message):
+            value.samples(1e-12)
 
 
 def test_a_spline_of_scipy_is_a_path(rr, timing):
@@ -313,7 +315,7 @@ def test_what_tracked_a_path_of_the_tool_is_timed():
 
 # -------------------------------------------------------------------------- bad input
 @pytest.mark.parametrize(
-    ("path", "options", "told"),
+    ("path", "options", "message"),
     [
         ([[0.0, 0.0]], {}, r"at least two waypoints of 2 joints, .* got shape \(1, 2\)"),
         ([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]], {}, r"shape \(2, 3\)"),
@@ -345,13 +347,13 @@ def test_what_tracked_a_path_of_the_tool_is_timed():
         ),
     ],
 )
-def test_bad_input_is_told_in_a_sentence(rr, path, options, told):
-    with pytest.raises(md.ManipDynError, match=told):
+def test_invalid_arguments_raise_one_sentence(rr, path, options, message):
+    with pytest.raises(md.ManipDynError, match=message):
         md.time_path(rr, path, **options)
 
 
 @pytest.mark.parametrize(
-    ("breaks", "told"),
+    ("breaks", "message"),
     [
         ([0, 1], r"breaks of the path must be an array .* got \[0, 1\]"),
         (None, "breaks of the path must be an array .* got None"),
@@ -362,12 +364,12 @@ def test_bad_input_is_told_in_a_sentence(rr, path, options, told):
         ),
     ],
 )
-def test_a_path_of_ones_own_has_breaks_and_rows(rr, breaks, told):
+def test_user_paths_need_breaks_and_rows(rr, breaks, message):
     def call(_, s, order):
         return np.zeros(3)
 
     own = type("Own", (), {"breaks": breaks, "__call__": call})()
-    with pytest.raises(md.ManipDynError, match=told):
+    with pytest.raises(md.ManipDynError, match=message):
         md.time_path(rr, own)
 
 
@@ -375,8 +377,8 @@ def own(q, first, second, *third):
     """Return a path for s from 0 to 2 on which the second joint goes half as far."""
 
     def call(_, s, order):
-        found = (q, first, second, *third)[order](s)
-        return np.stack([found, 0.5 * found], axis=1)
+        load = (q, first, second, *third)[order](s)
+        return np.stack([load, 0.5 * load], axis=1)
 
     return type("Own", (), {"breaks": np.array([0.0, 2.0]), "__call__": call})()
 
@@ -386,7 +388,7 @@ def minus_sine(s):
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "message"),
     [
         (
             own(np.sin, lambda s: 2.0 * np.cos(s), minus_sine),
@@ -410,9 +412,9 @@ def minus_sine(s):
         (own(np.sin, np.cos, None), r"path\(s, 2\) must return positions .* got TypeError"),
     ],
 )
-def test_derivatives_of_a_path_of_ones_own_are_looked_at(rr, path, told):
+def test_derivatives_of_user_paths_are_checked(rr, path, message):
     """Seen: a timing of a motion that the arm does not make."""
-    with pytest.raises(md.ManipDynError, match=told):
+    with pytest.raises(md.ManipDynError, match=message):
         md.time_path(rr, path)
 
 
@@ -446,9 +448,9 @@ def test_paths_that_are_hard_to_read_are_none_the_worse():
 def test_the_highest_speed_at_the_end_is_told(rr, begin):
     """Seen: a speed at the begin that was expected to be 1.25 or more."""
     short = [[0.0, 0.0], [0.1, 0.1]]
-    with pytest.raises(md.ManipDynError, match=f"must be at most .* from {begin:g} at") as told:
+    with pytest.raises(md.ManipDynError, match=f"must be at most .* from {begin:g} at") as message:
         md.time_path(rr, short, end_speeds=(begin, 5.0))
-    most = float(str(told.value).split("at most ")[1].split()[0])
+    most = float(str(message.value).split("at most ")[1].split()[0])
     assert md.time_path(rr, short, end_speeds=(begin, most)).success
     with pytest.raises(md.ManipDynError, match="speed at the end"):
         md.time_path(rr, short, end_speeds=(begin, 1.01 * most))

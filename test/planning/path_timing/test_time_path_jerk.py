@@ -54,13 +54,13 @@ def test_one_joint_takes_the_time_of_a_double_s(acceleration, jerk):
 def shares(timing, acceleration=(12.0, np.inf)):
     """Return the greatest shares of limits of jerk, and of the others; efforts by pinocchio."""
     rr, times = timing.robot, np.linspace(0.0, timing.t_final, 1001)
-    q, v, a = (np.array(each) for each in zip(*(timing.joints(t) for t in times), strict=True))
+    q, v, a = (np.array(values) for values in zip(*(timing.joints(t) for t in times), strict=True))
     # Means of the jerk over a step, and a difference of positions that knows nothing of a.
     means = np.diff(a, axis=0) / times[1]
     third = np.diff(q[::2], 3, axis=0) / (2.0 * times[1]) ** 3
     oracle = Oracle(rr)
-    effort = np.array([oracle.inverse_dynamics(*each) for each in zip(q, v, a, strict=True)])
-    jerk = [np.max(np.abs(each) / timing.jerk_limits) for each in (means, third)]
+    effort = np.array([oracle.inverse_dynamics(*values) for values in zip(q, v, a, strict=True)])
+    jerk = [np.max(np.abs(values) / timing.jerk_limits) for values in (means, third)]
     others = [np.abs(effort) / rr.tau_max, np.abs(v) / rr.v_max, np.abs(a) / acceleration]
     return np.array(jerk), np.max(others)
 
@@ -80,7 +80,7 @@ def test_third_differences_and_efforts_keep_their_limits(timing):
 @pytest.mark.parametrize("ends", [(0.5, 0.0), (0.4, 1.0)])
 def test_ends_that_are_passed(rr, timing, ends):
     """Seen: no motion found, or one that was not shown to be the fastest near it."""
-    made = md.time_path(
+    timing_result = md.time_path(
         rr,
         CURVE,
         jerk_limits=JERK,
@@ -88,18 +88,22 @@ def test_ends_that_are_passed(rr, timing, ends):
         end_speeds=ends,
         intervals=12,
     )
-    assert made.status == "solved", made.reason
-    jerk, others = shares(made)
+    assert timing_result.status == "solved", timing_result.reason
+    jerk, others = shares(timing_result)
     assert np.all(jerk < 1.0 + 1e-4)
     assert others <= 1.0 + 1e-9
     for t, place, end, speed in zip(
-        (0.0, made.t_final), CURVE[[0, -1]], made.path.breaks[[0, -1]], ends, strict=True
+        (0.0, timing_result.t_final),
+        CURVE[[0, -1]],
+        timing_result.path.breaks[[0, -1]],
+        ends,
+        strict=True,
     ):
-        q, v, _ = made.joints(t)
+        q, v, _ = timing_result.joints(t)
         assert q == pytest.approx(place, abs=1e-6)
-        assert v == pytest.approx(speed * made.path(np.array([end]), 1)[0], abs=1e-4)
+        assert v == pytest.approx(speed * timing_result.path(np.array([end]), 1)[0], abs=1e-4)
     free = md.time_path(rr, CURVE, acceleration_limits=[12.0, np.inf], end_speeds=ends)
-    assert free.t_final < made.t_final < timing.t_final
+    assert free.t_final < timing_result.t_final < timing.t_final
 
 
 class Part:
@@ -114,7 +118,7 @@ class Part:
 
 
 @pytest.mark.parametrize(
-    ("points", "jerk", "acceleration", "part", "ends", "known"),
+    ("points", "jerk", "acceleration", "part", "ends", "duration"),
     [
         (
             [[-0.25, 0.19], [0.02, 0.17], [0.18, 0.97]],
@@ -142,14 +146,14 @@ class Part:
         ),
     ],
 )
-def test_ends_are_passed_as_on_a_longer_way(rr, points, jerk, acceleration, part, ends, known):
+def test_ends_are_passed_as_on_a_longer_way(rr, points, jerk, acceleration, part, ends, duration):
     """Parts of timings from rest to rest, which take the time `known` between these speeds.
 
     Seen: refused, the first as it was slowed in the middle until it almost stood there, which it
     cannot do within its limits; the second for what margins missed by some millionths of limits.
     The third took twice as long: it turned back between two points of the first grid.
     """
-    made = md.time_path(
+    timing_result = md.time_path(
         rr,
         Part(path_from(rr, points, None), *part),
         jerk_limits=jerk,
@@ -157,10 +161,10 @@ def test_ends_are_passed_as_on_a_longer_way(rr, points, jerk, acceleration, part
         end_speeds=ends,
         intervals=16,
     )
-    assert made.status == "solved", made.reason
-    assert made.t_final < 1.005 * known
-    assert made.motion.speed[[0, -1]] == pytest.approx(ends)
-    jerks, others = shares(made, acceleration)
+    assert timing_result.status == "solved", timing_result.reason
+    assert timing_result.t_final < 1.005 * duration
+    assert timing_result.motion.speed[[0, -1]] == pytest.approx(ends)
+    jerks, others = shares(timing_result, acceleration)
     assert np.all(jerks < [1.0 + 1e-4, 1.0 + 2e-3])  # places are read a billionth aside
     assert others <= 1.0 + 1e-9
 
@@ -169,8 +173,8 @@ def test_ends_that_cannot_be_passed_are_refused_before_the_grid_is_refined(rr, m
     """Seen: 350 s, of which the first program that was solved takes one."""
     monkeypatch.setattr(jerk_timing, "_row_bounds", None)
     points = [[0.0, 0.0], [0.5, 0.7], [1.2, 0.3]]
-    told = "found with end_speeds 5 and 5 .* largest violation is at s = .* Reduce end_speeds"
-    with pytest.raises(md.ManipDynError, match=told):
+    message = "found with end_speeds 5 and 5 .* largest violation is at s = .* Reduce end_speeds"
+    with pytest.raises(md.ManipDynError, match=message):
         md.time_path(rr, points, jerk_limits=100.0, end_speeds=(5.0, 5.0), intervals=20)
 
 
@@ -178,11 +182,13 @@ def test_a_start_that_does_not_move_on_everywhere_is_mended(rr, monkeypatch):
     """Seen: refused at once, as near its end every start went back by some micrometres."""
     monkeypatch.setattr(jerk_timing, "IDLE_REFINEMENTS", 0)  # halves the time
     points = [[0.54, -0.66], [-0.72, -0.33], [-0.77, -0.37], [1.08, 0.18], [-0.38, -0.55]]
-    made = md.time_path(
+    timing_result = md.time_path(
         rr, points, jerk_limits=[1200.0, 2400.0], end_speeds=(1.1, 0.0), intervals=20
     )
-    assert made.status == "solved", made.reason
-    assert np.all(np.diff([made.motion.on_path(t).s for t in made.motion.knots]) > 0.0)
+    assert timing_result.status == "solved", timing_result.reason
+    assert np.all(
+        np.diff([timing_result.motion.on_path(t).s for t in timing_result.motion.knots]) > 0.0
+    )
 
 
 def test_what_did_not_converge_keeps_its_limits_and_is_not_certified(rr, monkeypatch):
@@ -190,22 +196,22 @@ def test_what_did_not_converge_keeps_its_limits_and_is_not_certified(rr, monkeyp
     monkeypatch.setattr(jerk_timing, "STEPS", 2)
     monkeypatch.setattr(jerk_timing, "TIGHTENINGS", 1)
     monkeypatch.setattr(jerk_timing, "HALVINGS", 0)
-    made = md.time_path(rr, CURVE, jerk_limits=JERK, intervals=12)
-    assert (made.status, made.success) == ("uncertified", True)
-    assert "not shown that no small change" in made.reason
-    assert made.load <= 1.0
-    assert np.all(shares(made)[0] < 1.0 + 1e-4)
+    timing_result = md.time_path(rr, CURVE, jerk_limits=JERK, intervals=12)
+    assert (timing_result.status, timing_result.success) == ("uncertified", True)
+    assert "not shown that no small change" in timing_result.reason
+    assert timing_result.load <= 1.0
+    assert np.all(shares(timing_result)[0] < 1.0 + 1e-4)
 
 
 def test_where_margins_do_not_do_it_is_slowed(rr, monkeypatch):
-    made = {}
+    timing_result = {}
     for rounds in (8, 0):
         monkeypatch.setattr(jerk_timing, "TIGHTENINGS", rounds)
-        made[rounds] = md.time_path(rr, CURVE, jerk_limits=JERK, intervals=12)
-    assert made[0].load <= 1.0
-    assert made[0].status == "solved"
-    assert made[8].t_final <= made[0].t_final < 1.02 * made[8].t_final
-    assert made[0].t_relaxed < made[0].t_final
+        timing_result[rounds] = md.time_path(rr, CURVE, jerk_limits=JERK, intervals=12)
+    assert timing_result[0].load <= 1.0
+    assert timing_result[0].status == "solved"
+    assert timing_result[8].t_final <= timing_result[0].t_final < 1.02 * timing_result[8].t_final
+    assert timing_result[0].t_relaxed < timing_result[0].t_final
 
 
 def test_a_motion_that_cannot_be_slowed_enough_is_refused(rr, monkeypatch):
@@ -235,7 +241,7 @@ def test_it_is_a_plan(rr, timing):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"jerk_limits": 0.0}, "jerk limit of joint 'joint_1' must be above 0, got 0"),
         ({"jerk_limits": [1.0, -2.0]}, "jerk limit of joint 'joint_2' must be above 0, got -2"),
@@ -247,8 +253,8 @@ def test_it_is_a_plan(rr, timing):
         ),
     ],
 )
-def test_bad_limits_are_told_in_a_sentence(rr, options, told):
-    with pytest.raises(md.ManipDynError, match=told):
+def test_invalid_limits_raise_one_sentence(rr, options, message):
+    with pytest.raises(md.ManipDynError, match=message):
         md.time_path(rr, CURVE, **options)
 
 
@@ -310,8 +316,8 @@ def collocated(speed, acceleration, jerk, count=40):
                 j[k] / jerk,
                 (one * j[k] + 3 * two * v * u + three * v**3) / jerk,
             )
-            for each in shares:
-                opti.subject_to(opti.bounded(-1, each, 1))
+            for values in shares:
+                opti.subject_to(opti.bounded(-1, values, 1))
     opti.minimize(end)
     opti.set_initial(end, 4.0)
     tau = np.linspace(0.0, 1.0, count + 1)

@@ -136,12 +136,12 @@ def test_it_is_refined_from_the_straight_path_where_that_was_faster():
     straight = straight_plan(robot(), Ends(START, REST, GOAL, REST))
     assert straight.t_final > refined().t_final
     slow = replace(refined(), t_final=2.0 * straight.t_final)
-    told, hold = refined().certificate.searched, robot().tau_max * 0.0
+    summary, hold = refined().certificate.searched, robot().tau_max * 0.0
     ends = Ends(START, REST, GOAL, REST)
-    again = partial(plan_from_straight, robot(), ends, hold, "minimum_time", straight, told)
-    found = faster_plan(slow, straight, again)
-    assert found.status == "converged"
-    assert refined().t_final * 0.999 < found.t_final < straight.t_final
+    again = partial(plan_from_straight, robot(), ends, hold, "minimum_time", straight, summary)
+    result = faster_plan(slow, straight, again)
+    assert result.status == "converged"
+    assert refined().t_final * 0.999 < result.t_final < straight.t_final
 
 
 def test_it_is_the_straight_path_where_nothing_refined_is_faster():
@@ -149,15 +149,15 @@ def test_it_is_the_straight_path_where_nothing_refined_is_faster():
     proof = replace(refined().certificate, gap=1e-4 * straight.t_final)
     slow = replace(refined(), t_final=(1.0 + 1e-5) * straight.t_final, certificate=proof)
     for again in (None, slow):
-        found = faster_plan(slow, straight, lambda again=again: again)
-        assert found.status == "converged"
-        assert found.t_final == found.certificate.t_final == straight.t_final
-        assert found.certificate.gap == pytest.approx(9e-5 * straight.t_final)
-        assert found.motion is straight.motion
-        assert found.reason.startswith("the straight path")
+        result = faster_plan(slow, straight, lambda again=again: again)
+        assert result.status == "converged"
+        assert result.t_final == result.certificate.t_final == straight.t_final
+        assert result.certificate.gap == pytest.approx(9e-5 * straight.t_final)
+        assert result.motion is straight.motion
+        assert result.reason.startswith("the straight path")
     doubtful = replace(slow, certificate=replace(proof, gap=1e-2 * straight.t_final))
-    found = faster_plan(doubtful, straight, lambda: None)
-    assert (found.status, found.t_final) == ("uncertified", straight.t_final)
+    result = faster_plan(doubtful, straight, lambda: None)
+    assert (result.status, result.t_final) == ("uncertified", straight.t_final)
 
 
 def test_a_plan_that_is_faster_than_the_straight_path_is_not_begun_anew():
@@ -177,10 +177,10 @@ def test_the_scheme_is_that_of_a_cubic_spline():
     tables = scheme.place, scheme.speed, scheme.bend
     expected = spline.joints(np.linspace(0.0, duration, nodes))
     for order, (shares, values) in enumerate(zip(tables, expected, strict=True)):
-        found = np.einsum("kc,kci->ki", shares, beside) / duration**order
-        found += scheme.lead[:, order] * duration ** (1 - order)
-        found += origin * (order == 0)
-        assert found == pytest.approx(values, abs=1e-9)
+        result = np.einsum("kc,kci->ki", shares, beside) / duration**order
+        result += scheme.lead[:, order] * duration ** (1 - order)
+        result += origin * (order == 0)
+        assert result == pytest.approx(values, abs=1e-9)
     times = rng.uniform(0.0, duration, 20)
     for mine, same in zip(spline.halved().joints(times), spline.joints(times), strict=True):
         assert mine == pytest.approx(same, abs=1e-9)

@@ -1,4 +1,4 @@
-"""The thesis's grid search beside the plans."""
+"""The thesis's grid search compared with the plans."""
 
 import numpy as np
 import pytest
@@ -21,16 +21,16 @@ def test_the_grid_search_finds_the_same_motion():
     coarse = grid_search(robot, start, [0.0, 0.0], step, enough=energy, longest=1.5)
     assert (coarse.success, coarse.step) == (True, step)
     window = (coarse.q_switch, np.add(coarse.q_switch, [step, 0.0]))
-    found = grid_search(robot, start, [0.0, 0.0], 1e-3, enough=3e-4, longest=1.5, window=window)
+    result = grid_search(robot, start, [0.0, 0.0], 1e-3, enough=3e-4, longest=1.5, window=window)
     plan = md.plan_zero_net_work(robot, start, [0.0, 0.0])
-    assert found.success
-    assert found.q_switch[0] == pytest.approx(plan.q_switch[0], abs=NEAR)
-    assert found.t_switch[0] == pytest.approx(plan.switch_times[0][0], abs=3e-4)
-    assert 0.0 < plan.t_final - found.t_arrival[0] < np.sqrt(2.0 * NEAR * 1.17 / 2.0)
+    assert result.success
+    assert result.q_switch[0] == pytest.approx(plan.q_switch[0], abs=NEAR)
+    assert result.t_switch[0] == pytest.approx(plan.switch_times[0][0], abs=3e-4)
+    assert 0.0 < plan.t_final - result.t_arrival[0] < np.sqrt(2.0 * NEAR * 1.17 / 2.0)
 
 
 def test_the_grid_search_gives_up_and_takes_two_joints_only():
-    found = grid_search(md.load_robot("cylindrical"), [0.2, 0.3], [0.0, 0.0], most=5)
-    assert (found.success, found.trials) == (False, 5)
+    result = grid_search(md.load_robot("cylindrical"), [0.2, 0.3], [0.0, 0.0], most=5)
+    assert (result.success, result.trials) == (False, 5)
     with pytest.raises(ManipDynError, match="must have 2 joints for the grid search, got 7"):
         grid_search(md.load_robot("pa10"), np.zeros(7), np.zeros(7))
