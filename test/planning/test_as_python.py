@@ -1,4 +1,4 @@
-"""The compiled programs of the planners give the same as plain Python."""
+"""Compiled functions of the planners return the same results as plain Python."""
 
 import json
 from pathlib import Path
@@ -50,7 +50,7 @@ def program():
     return [pivots, *stated.x, *stated.multipliers]
 
 
-def test_a_linear_program_is_the_same_in_python():
+def test_compiled_results_equal_those_of_plain_python():
     plain = json.loads(output_of(Path(__file__).read_text(), NUMBA_DISABLE_JIT="1"))
     np.testing.assert_allclose(plain["program"], program(), rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(plain["residual"], [-0.005, -0.1], atol=1e-15)

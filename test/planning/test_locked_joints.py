@@ -1,4 +1,4 @@
-"""Locked joints do not move, and the efforts that lock them say why."""
+"""Locked joints do not accelerate, and the locking efforts agree with pinocchio."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from manip_dyn.robot.pinocchio_model import Oracle
 @pytest.mark.parametrize(
     "locked", [[0, 0, 0, 0, 0, 0, 0], [1, 0, 0, 1, 0, 0, 1], [0, 1, 1, 1, 1, 1, 1]]
 )
-def test_locked_joints_do_not_accelerate_and_the_efforts_say_why(locked):
+def test_locking_efforts_keep_locked_joints_at_rest(locked):
     robot, rng = md.load_robot("pa10"), np.random.default_rng(4)
     kernels, driven = md.customize(robot).unchecked, 1.0 - np.array(locked)
     q, v, tau = rng.uniform(-1.0, 1.0, (3, 7))

@@ -1,4 +1,4 @@
-"""What every plan has, whichever method made it."""
+"""Contract of plans from all methods."""
 
 import pickle
 from functools import cache
@@ -24,19 +24,19 @@ def test_times_are_finite_numbers(time):
                 read(time)
 
 
-def test_a_plan_is_read_at_any_time():
+def test_plans_can_be_evaluated_at_any_time():
     plan = plan_of("minimum time")
     assert plan.state(-1.0)[0] == pytest.approx(plan.q0)
     assert plan.state(9.0)[0] == pytest.approx(plan.qf)
     assert plan.effort(9.0) == pytest.approx([0.0, 0.0])
-    times = [t for t, _ in plan.samples(1e-3)]
+    sample_times = [t for t, _ in plan.samples(1e-3)]
     switches = sorted(t for times in plan.switch_times for t in times)
-    assert times == pytest.approx([0.0, *switches, plan.t_final])
+    assert sample_times == pytest.approx([0.0, *switches, plan.t_final])
     assert plan.joint_names == ("shoulder", "elbow")
 
 
 @pytest.mark.parametrize("plan", [md.plan_minimum_time, md.plan_zero_net_work])
-def test_what_is_no_robot_is_refused(plan):
+def test_planners_reject_other_types_than_robots(plan):
     with pytest.raises(
         ManipDynError, match="robot must be a Robot from load_robot, got 'ibm7535'"
     ):
@@ -63,7 +63,7 @@ def plan_of(name):
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_every_method_makes_the_same_kind_of_plan(name):
+def test_every_method_returns_a_consistent_plan(name):
     plan = plan_of(name)
     robot = plan.robot
     assert type(plan) is md.Plan
@@ -81,12 +81,12 @@ def test_every_method_makes_the_same_kind_of_plan(name):
     assert efforts[-1] == pytest.approx(plan.hold)
     assert np.all(np.abs(efforts) <= robot.tau_max)
     assert np.abs(plan.net_work).max() <= 1e-9 * plan.peak_work
-    first = [places[0] if places else np.nan for places in plan.switch_positions]
+    first = [positions[0] if positions else np.nan for positions in plan.switch_positions]
     np.testing.assert_array_equal(plan.q_switch, first)
 
 
-def test_evidence_is_absent_where_there_is_none():
-    has = {
+def test_plans_contain_the_evidence_of_their_method():
+    evidence = {
         name: [
             kind
             for kind in ("certificate", "extremal", "ramps", "single_switch", "switching")
@@ -94,7 +94,7 @@ def test_evidence_is_absent_where_there_is_none():
         ]
         for name in PLANS
     }
-    assert has == {
+    assert evidence == {
         "zero net work": [],
         "one joint": ["single_switch"],
         "straight path": [],
@@ -106,8 +106,8 @@ def test_evidence_is_absent_where_there_is_none():
         plan_of("zero net work").costate(0.1)
 
 
-def test_at_the_goal_a_plan_holds_at_any_time():
-    """Before time 0, too."""
+def test_plans_at_the_goal_hold_at_any_time():
+    """Include times before 0."""
     plan = plan_of("at the goal")
     assert plan.effort(-0.1) == pytest.approx(plan.hold)
     assert plan.net_work == pytest.approx([0.0, 0.0])
@@ -115,8 +115,8 @@ def test_at_the_goal_a_plan_holds_at_any_time():
 
 
 @pytest.mark.parametrize("name", [*PLANS, "on grids"])
-def test_an_unpickled_plan_is_the_same_to_the_last_bit(name):
-    """Twice: what was computed on the way does not come in between."""
+def test_unpickled_plans_are_bitwise_identical(name):
+    """Pickle twice, because the first evaluation fills caches."""
     moving = {"v0": [0.0, 0.5]} if name == "on grids" else {}
     plan = md.plan_minimum_time(ibm(), START, GOAL, **moving) if moving else plan_of(name)
     for _ in range(2):
@@ -129,8 +129,8 @@ def test_an_unpickled_plan_is_the_same_to_the_last_bit(name):
         assert (copy.status, copy.reason) == (plan.status, plan.reason)
 
 
-def test_machine_words_are_not_pickled():
-    """They were, with the addresses of the process that wrote them."""
+def test_machine_words_cannot_be_pickled():
+    """They contain addresses of the process."""
     with pytest.raises(TypeError, match="machine words of Some cannot be pickled"):
         pickle.dumps(by_reference(Some(np.zeros(2))))
 

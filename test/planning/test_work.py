@@ -1,4 +1,4 @@
-"""Work on links is their kinetic energy, and zero from rest to rest."""
+"""The work on a link equals its kinetic energy."""
 
 import numpy as np
 import pinocchio
@@ -19,8 +19,8 @@ PA10 = ([0.4, 0.6, -0.3, 1.1, 0.3, 0.5, -0.4], [-0.4, 0.3, 0.3, 1.6, -0.3, -0.2,
         ("pa10", *PA10),
     ],
 )
-def test_work_on_each_link_is_its_kinetic_energy(name, start, goal):
-    """The principle of work and energy, with pinocchio's energy of every single body."""
+def test_work_on_each_link_equals_its_kinetic_energy(name, start, goal):
+    """Compare with the kinetic energy of each body by pinocchio (work-energy principle)."""
     robot = md.load_robot(name)
     plan = md.plan_zero_net_work(robot, start, goal)
     curves, data = plan.work_curves, robot.model.createData()
@@ -31,8 +31,8 @@ def test_work_on_each_link_is_its_kinetic_energy(name, start, goal):
     assert plan.peak_work > 0.0
 
 
-def test_powers_add_up_to_that_of_the_efforts_and_the_weight():
-    """Reactions inside the arm cancel; rotors and dampers keep their share."""
+def test_link_powers_sum_to_the_power_of_efforts_and_weight():
+    """Internal reactions cancel; rotors and dampers absorb a fraction of the power."""
     robot, rng = md.load_robot("pa10"), np.random.default_rng(5)
     q, v, a = rng.uniform(-1.0, 1.0, (3, 4, 7))
     reference = Oracle(robot)

@@ -1,4 +1,4 @@
-"""`md.time_path`: closed forms, laws of the fastest motion, and every sample within the limits."""
+"""`md.time_path`: closed forms, properties of the fastest motion, and limits of all samples."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -16,7 +16,7 @@ from manip_dyn.planning.path_timing.speed_profile import PathProblem, stiff_inte
 from manip_dyn.robot.pinocchio_model import Oracle
 
 CURVE = np.array([[0.2, -0.8], [0.9, 0.3], [0.1, 1.2], [-0.9, 0.4]])
-"""Waypoints of arms with two joints; on it efforts change with their acceleration's sign."""
+"""Waypoints for two joints; the path acceleration changes the sign of the efforts."""
 PAYLOAD = [3.0, 0.02, 0.0, 0.05, 0.02, 0.02, 0.01, 0.0, 0.0, 0.0]
 
 
@@ -30,10 +30,10 @@ def timing(rr):
     return md.time_path(rr, CURVE)
 
 
-def worst(timing, count=800):
-    """Return the greatest share of a limit at many times, efforts by pinocchio."""
+def largest_load(timing, count=800):
+    """Return the largest normalized effort or speed of many samples, by pinocchio."""
     robot, oracle = timing.robot, Oracle(timing.robot)
-    load = 0.0
+    largest = 0.0
     for t in np.linspace(0.0, timing.t_final, count)[1:-1]:
         q, v, a = timing.joints(t)
         effort = oracle.inverse_dynamics(q, v, a)
@@ -41,12 +41,13 @@ def worst(timing, count=800):
         fall = np.exp(-((v / np.maximum(robot.stribeck_velocity, 1e-100)) ** 2))
         effort = effort + np.sign(v) * (robot.coulomb_friction + extra * fall)
         assert effort == pytest.approx(timing.effort(t), abs=1e-8 * robot.tau_max.max())
-        load = max(load, np.max(np.abs(effort) / robot.tau_max), np.max(abs(v) / robot.v_max))
-    return load
+        loads = np.abs(effort) / robot.tau_max, np.abs(v) / robot.v_max
+        largest = max(largest, np.max(loads))
+    return largest
 
 
 # -------------------------------------------------------------------------- closed forms
-def test_a_double_integrator_is_driven_and_braked_by_full_efforts():
+def test_double_integrators_accelerate_and_brake_with_full_effort():
     arm = md.load_robot("one_link_horizontal")
     inertia = md.customize(arm).mass_matrix([0.0])[0, 0]
     timing = md.time_path(arm, [[-0.2], [0.9]])
@@ -54,7 +55,7 @@ def test_a_double_integrator_is_driven_and_braked_by_full_efforts():
     assert timing.motion.switches == pytest.approx([0.5 * timing.t_final], rel=1e-6)
 
 
-def test_limits_of_speed_and_acceleration_give_a_trapezoid():
+def test_speed_and_acceleration_limits_yield_a_trapezoidal_profile():
     arm = md.load_robot("pa10")
     fastest, most = arm.v_max[0], 1.5
     timing = md.time_path(arm, [np.zeros(7), np.eye(7)[0]], acceleration_limits=most)
@@ -63,21 +64,21 @@ def test_limits_of_speed_and_acceleration_give_a_trapezoid():
 
 
 def fastest_time(arm, begin, end):
-    """Return the time of one joint that is driven, then braked, by quadrature."""
+    """Return the time of one joint that accelerates and brakes, by quadrature."""
     inertia = md.customize(arm).mass_matrix([0.0])[0, 0]
     weight = md.customize(arm).inverse_dynamics
 
     def arc(drive, direction, start):
-        def rates(s, y):  # by the position: y is the speed and the time
+        def rates(s, y):  # as functions of position: y is speed and time
             v = y[0]
             rest = weight([s], [v], [0.0])[0]
             return [(drive - rest) / inertia / v, 1.0 / v]
 
-        # From rest the first bit in closed form: constant acceleration.
-        bit = 1e-7
+        # Start in closed form with constant acceleration, as the rates are singular at rest.
+        length = 1e-7
         first = abs(drive - weight([start], [1e-12], [0.0])[0]) / inertia
-        v, t = np.sqrt(2.0 * first * bit), np.sqrt(2.0 * bit / first)
-        span = (start + direction * bit, end if direction > 0 else begin)
+        v, t = np.sqrt(2.0 * first * length), np.sqrt(2.0 * length / first)
+        span = (start + direction * length, end if direction > 0 else begin)
         return solve_ivp(
             rates, span, [v, direction * t], rtol=1e-11, atol=1e-13, dense_output=True
         )
@@ -102,18 +103,18 @@ def test_weight_damping_and_friction_agree_with_quadrature(friction):
 
 
 # -------------------------------------------------------------------------- laws
-def test_the_time_is_that_of_finer_grids(rr, timing):
+def test_time_converges_with_the_grid(rr, timing):
     finer = md.time_path(rr, CURVE, intervals=1000)
     assert timing.t_final == pytest.approx(finer.t_final, rel=5e-4)
     assert finer.t_relaxed <= finer.t_final <= timing.t_final
     assert timing.t_final == pytest.approx(timing.t_relaxed, rel=2e-3)
 
 
-def test_without_friction_the_way_back_takes_as_long(rr, timing):
+def test_reversed_path_takes_the_same_time_without_friction(rr, timing):
     assert md.time_path(rr, CURVE[::-1]).t_final == pytest.approx(timing.t_final, rel=5e-4)
 
 
-def test_parts_of_a_fastest_motion_are_the_fastest(rr, timing):
+def test_sections_of_a_fastest_motion_are_fastest(rr, timing):
     knots = timing.motion.knots
     s, speed, _ = timing.motion.on_path(knots[len(knots) // 3])
     spline = CubicSpline(timing.path.breaks, CURVE, bc_type="natural")
@@ -133,7 +134,7 @@ def test_parts_of_a_fastest_motion_are_the_fastest(rr, timing):
         _ = first.plan
 
 
-def test_it_lies_between_minimum_time_and_a_coarse_motion_on_the_same_line(rr):
+def test_time_is_between_minimum_time_and_a_coarse_motion_on_the_same_path(rr):
     start, goal = [0.2, -0.8], [-0.9, 1.2]
     coarse = md.plan_zero_net_work(rr, start, goal)
     assert coarse.status == "near_minimum"  # the straight joint path, on 100 intervals
@@ -163,16 +164,16 @@ def test_no_sample_exceeds_a_limit(change, blend):
         level, speed = static * arm.coulomb_friction, np.full(2, 0.3)
         arm = replace(arm, static_friction=level, stribeck_velocity=speed)
     timing = md.time_path(arm, CURVE, blend=blend)
-    assert 0.999 < worst(timing) <= 1.0
+    assert 0.999 < largest_load(timing) <= 1.0
     assert 0.999 < timing.load <= 1.0
 
 
-def test_a_joint_that_turns_back_is_rubbed_from_the_other_side():
-    """The plan's efforts drive a simulation with the same friction to the goal."""
+def test_friction_changes_sign_where_joints_reverse():
+    """The efforts of the plan move a simulation with the same friction to the goal."""
     arm = md.load_robot("rr", coulomb_friction=[60.0, 20.0])
     timing = md.time_path(arm, CURVE)
-    turned = [timing.path(np.array([s]), 1)[0] for s in timing.motion.grid]
-    assert np.sum(np.abs(turned).min(axis=1) < 1e-8) >= 2
+    rates = [timing.path(np.array([s]), 1)[0] for s in timing.motion.grid]
+    assert np.sum(np.abs(rates).min(axis=1) < 1e-8) >= 2
     simulation = md.Simulation(arm, CURVE[0], np.zeros(2))
     times = np.arange(0.0, timing.t_final, 1e-4)
     held = [timing.effort(min(t + 5e-5, timing.t_final)) for t in times]
@@ -182,7 +183,7 @@ def test_a_joint_that_turns_back_is_rubbed_from_the_other_side():
     assert simulation.v == pytest.approx([0.0, 0.0], abs=5e-2)
 
 
-def test_friction_that_falls_at_once_is_refused(rr):
+def test_static_friction_without_stribeck_velocity_raises(rr):
     arm = replace(rr, static_friction=np.array([1.0, 0.0]))
     with pytest.raises(
         md.ManipDynError,
@@ -191,7 +192,7 @@ def test_friction_that_falls_at_once_is_refused(rr):
         md.time_path(arm, CURVE)
 
 
-def test_seven_joints_use_and_keep_their_limits():
+def test_motions_of_seven_joints_reach_and_satisfy_their_limits():
     arm = md.load_robot("pa10")
     points = [
         [0.0] * 7,
@@ -199,10 +200,10 @@ def test_seven_joints_use_and_keep_their_limits():
         [0.9, 0.1, 0.4, 1.3, -0.4, 0.5, 1.0],
     ]
     timing = md.time_path(arm, points)
-    assert 0.99 < worst(timing, 500) <= 1.0
+    assert 0.99 < largest_load(timing, 500) <= 1.0
 
 
-def test_the_path_has_points_of_zero_inertia(rr, timing):
+def test_path_has_points_of_zero_inertia(rr, timing):
     none = np.full(2, np.inf)
     problem = PathProblem(rr, timing.path, Limits(rr.v_max, rr.tau_max, none, None), (0.0, 0.0))
     grid = timing.motion.grid
@@ -211,7 +212,7 @@ def test_the_path_has_points_of_zero_inertia(rr, timing):
     assert np.any(stiff_intervals(rows, np.diff(grid)))
 
 
-def test_a_payload_is_carried(rr, timing):
+def test_payloads_are_included_in_the_efforts(rr, timing):
     carried = md.time_path(rr, CURVE, payload=PAYLOAD)
     assert carried.t_final > 1.01 * timing.t_final
     kernels = md.customize(rr)
@@ -221,7 +222,7 @@ def test_a_payload_is_carried(rr, timing):
         assert np.all(np.abs(effort) <= rr.tau_max)
 
 
-def test_limits_of_acceleration_are_kept(rr):
+def test_acceleration_limits_are_satisfied(rr):
     most = np.array([5.0, np.inf])
     timing = md.time_path(rr, CURVE, acceleration_limits=most)
     states = [timing.joints(t).a[0] for t in np.linspace(0.0, timing.t_final, 1000)]
@@ -229,7 +230,7 @@ def test_limits_of_acceleration_are_kept(rr):
 
 
 # -------------------------------------------------------------------------- by time
-def test_positions_velocities_and_accelerations_belong_together(timing):
+def test_velocities_and_accelerations_are_derivatives_of_positions(timing):
     knots = timing.motion.knots
     for begin, end in zip(knots[1:-1:7], knots[2::7], strict=False):
         middle, h = 0.5 * (begin + end), 1e-3 * (end - begin)
@@ -240,7 +241,7 @@ def test_positions_velocities_and_accelerations_belong_together(timing):
         assert (after.v - before.v) / (2.0 * h) == pytest.approx(here.a, abs=1e-5 * scale)
 
 
-def test_the_arm_under_the_plans_efforts_follows_the_path(rr, timing):
+def test_efforts_of_the_plan_move_the_arm_along_the_path(rr, timing):
     plan, oracle = timing.plan, Oracle(rr)
     assert plan.success
     y = np.concatenate([plan.q0, np.zeros(2)])
@@ -260,16 +261,16 @@ def test_the_arm_under_the_plans_efforts_follows_the_path(rr, timing):
     )
 
 
-def test_a_time_outside_the_motion_is_refused(timing):
-    """Where nothing says whether the arm stands or goes on; the plan does."""
+def test_times_outside_the_motion_raise(timing):
+    """A timing does not define the motion before and after it, unlike a plan."""
     for outside in (-1e-3, timing.t_final + 1e-3, np.nan):
-        for ask in (timing.joints, timing.effort):
+        for evaluate in (timing.joints, timing.effort):
             with pytest.raises(md.ManipDynError, match=r"time (must be 0 to .* s, got|is nan)"):
-                ask(outside)
+                evaluate(outside)
     assert (timing.joints(timing.t_final + 1e-12).q == timing.joints(timing.t_final).q).all()
 
 
-def test_an_executor_takes_the_plan(rr, timing):
+def test_executor_follows_the_plan(rr, timing):
     simulation = md.Simulation(rr, CURVE[0], np.zeros(2))
     execute(simulation, md.PlanExecutor(rr, timing.plan, 2e-3), 2e-3, timing.t_final + 0.5)
     assert simulation.q == pytest.approx(CURVE[-1], abs=1e-5)
@@ -284,20 +285,20 @@ def test_samples_end_at_the_goal(timing):
     assert samples.effort.shape == samples.q.shape == (len(samples.time), 2)
 
 
-def test_more_rows_than_there_is_memory_for_are_refused(timing):
-    """Seen: MemoryError."""
+def test_sample_periods_with_too_many_rows_raise(timing):
+    """Regression: `MemoryError`."""
     message = r"period is 1e-12 s, 1\.\d+e\+12 rows in 1\.\d+ s; expected at most 10000000 rows"
-    for value in (timing, timing.plan):
+    for motion in (timing, timing.plan):
         with pytest.raises(md.ManipDynError, match=message):
-            value.samples(1e-12)
+            motion.samples(1e-12)
 
 
-def test_a_spline_of_scipy_is_a_path(rr, timing):
+def test_scipy_splines_are_paths(rr, timing):
     spline = CubicSpline(timing.path.breaks, CURVE, bc_type="natural")
     assert md.time_path(rr, spline).t_final == pytest.approx(timing.t_final, rel=1e-9)
 
 
-def test_what_tracked_a_path_of_the_tool_is_timed():
+def test_tracked_tool_paths_can_be_timed():
     arm, radius = md.load_robot("pa10"), 0.05
     q = np.array([0.0, 0.3, 0.0, 1.7, 0.0, 0.9, 0.0])
     tool = md.customize(arm).forward_kinematics
@@ -308,9 +309,9 @@ def test_what_tracked_a_path_of_the_tool_is_timed():
     timing = md.time_path(arm, tracked.q)
     assert timing.t_final < 1.0
     for t in np.linspace(0.0, timing.t_final, 50):
-        off = tool(timing.joints(t).q)[:3, 3] - center
-        assert np.hypot(off[0], off[1]) == pytest.approx(radius, abs=1e-4)
-        assert off[2] == pytest.approx(0.0, abs=1e-4)
+        offset = tool(timing.joints(t).q)[:3, 3] - center
+        assert np.hypot(offset[0], offset[1]) == pytest.approx(radius, abs=1e-4)
+        assert offset[2] == pytest.approx(0.0, abs=1e-4)
 
 
 # -------------------------------------------------------------------------- bad input
@@ -347,7 +348,7 @@ def test_what_tracked_a_path_of_the_tool_is_timed():
         ),
     ],
 )
-def test_invalid_arguments_raise_one_sentence(rr, path, options, message):
+def test_invalid_arguments_raise(rr, path, options, message):
     with pytest.raises(md.ManipDynError, match=message):
         md.time_path(rr, path, **options)
 
@@ -364,23 +365,23 @@ def test_invalid_arguments_raise_one_sentence(rr, path, options, message):
         ),
     ],
 )
-def test_user_paths_need_breaks_and_rows(rr, breaks, message):
+def test_custom_paths_require_breaks_and_rows(rr, breaks, message):
     def call(_, s, order):
         return np.zeros(3)
 
-    own = type("Own", (), {"breaks": breaks, "__call__": call})()
+    path = type("Custom", (), {"breaks": breaks, "__call__": call})()
     with pytest.raises(md.ManipDynError, match=message):
-        md.time_path(rr, own)
+        md.time_path(rr, path)
 
 
-def own(q, first, second, *third):
-    """Return a path for s from 0 to 2 on which the second joint goes half as far."""
+def custom_path(q, first, second, *third):
+    """Return a path for s from 0 to 2; the second joint moves half the distance."""
 
     def call(_, s, order):
-        load = (q, first, second, *third)[order](s)
-        return np.stack([load, 0.5 * load], axis=1)
+        values = (q, first, second, *third)[order](s)
+        return np.stack([values, 0.5 * values], axis=1)
 
-    return type("Own", (), {"breaks": np.array([0.0, 2.0]), "__call__": call})()
+    return type("Custom", (), {"breaks": np.array([0.0, 2.0]), "__call__": call})()
 
 
 def minus_sine(s):
@@ -391,43 +392,49 @@ def minus_sine(s):
     ("path", "message"),
     [
         (
-            own(np.sin, lambda s: 2.0 * np.cos(s), minus_sine),
+            custom_path(np.sin, lambda s: 2.0 * np.cos(s), minus_sine),
             r"path\(s, 1\) must be dq/ds, got",
         ),
         (
-            own(np.sin, np.cos, np.sin),
+            custom_path(np.sin, np.cos, np.sin),
             r"path\(s, 2\) must be d2q/ds2, got .* differences of path\(s, 1\)",
         ),
-        (own(np.sin, np.cos, np.zeros_like), r"path\(s, 2\) must be d2q/ds2, got 0 for joint 0"),
         (
-            own(
+            custom_path(np.sin, np.cos, np.zeros_like),
+            r"path\(s, 2\) must be d2q/ds2, got 0 for joint 0",
+        ),
+        (
+            custom_path(
                 lambda s: abs(s - 0.77) + 2.0 * s, lambda s: np.sign(s - 0.77) + 2.0, np.zeros_like
             ),
             r"a corner between its breaks, at s = 0\.77 of 2",
         ),
         (
-            own(lambda s: s + (s > 0.77), np.ones_like, np.zeros_like),
+            custom_path(lambda s: s + (s > 0.77), np.ones_like, np.zeros_like),
             r"jumps between its breaks, at s = 0\.77 of 2",
         ),
-        (own(np.sin, np.cos, None), r"path\(s, 2\) must return positions .* got TypeError"),
+        (
+            custom_path(np.sin, np.cos, None),
+            r"path\(s, 2\) must return positions .* got TypeError",
+        ),
     ],
 )
-def test_derivatives_of_user_paths_are_checked(rr, path, message):
-    """Seen: a timing of a motion that the arm does not make."""
+def test_derivatives_of_custom_paths_are_checked(rr, path, message):
+    """Regression: wrong derivatives yielded a timing of another motion."""
     with pytest.raises(md.ManipDynError, match=message):
         md.time_path(rr, path)
 
 
-def test_paths_that_are_hard_to_read_are_none_the_worse():
-    """Many waves between two breaks, d2q/ds2 that jumps, derivatives by differences."""
-    waves = own(
+def test_valid_derivatives_of_irregular_paths_are_accepted():
+    """Include many waves between two breaks, a jump of d2q/ds2, and finite differences."""
+    waves = custom_path(
         lambda s: np.sin(3e3 * s),
         lambda s: 3e3 * np.cos(3e3 * s),
         lambda s: -9e6 * np.sin(3e3 * s),
         lambda s: -2.7e10 * np.cos(3e3 * s),
     )
     check_derivatives(waves, 1, 2, 3)
-    kink = own(
+    kink = custom_path(
         lambda s: s + abs(s - 0.77) * (s - 0.77) / 2.0,
         lambda s: 1.0 + abs(s - 0.77),
         lambda s: np.sign(s - 0.77),
@@ -435,7 +442,7 @@ def test_paths_that_are_hard_to_read_are_none_the_worse():
     check_derivatives(kink, 1, 2)
     h = 1e-4
     check_derivatives(
-        own(
+        custom_path(
             np.sin,
             lambda s: (np.sin(s + h) - np.sin(s - h)) / (2.0 * h),
             lambda s: (np.sin(s + h) - 2.0 * np.sin(s) + np.sin(s - h)) / h**2,
@@ -445,12 +452,12 @@ def test_paths_that_are_hard_to_read_are_none_the_worse():
 
 
 @pytest.mark.parametrize("begin", [0.0, 3.0])
-def test_the_highest_speed_at_the_end_is_told(rr, begin):
-    """Seen: a speed at the begin that was expected to be 1.25 or more."""
+def test_errors_of_end_speeds_state_the_highest_possible_speed(rr, begin):
+    """Regression: the message required a start speed of at least 1.25."""
     short = [[0.0, 0.0], [0.1, 0.1]]
-    with pytest.raises(md.ManipDynError, match=f"must be at most .* from {begin:g} at") as message:
+    with pytest.raises(md.ManipDynError, match=f"must be at most .* from {begin:g} at") as error:
         md.time_path(rr, short, end_speeds=(begin, 5.0))
-    most = float(str(message.value).split("at most ")[1].split()[0])
+    most = float(str(error.value).split("at most ")[1].split()[0])
     assert md.time_path(rr, short, end_speeds=(begin, most)).success
     with pytest.raises(md.ManipDynError, match="speed at the end"):
         md.time_path(rr, short, end_speeds=(begin, 1.01 * most))
@@ -464,7 +471,7 @@ def test_a_blend_that_is_cut_short_is_told(rr):
     assert "blend" not in md.time_path(rr, points, blend=0.05).reason
 
 
-def test_zero_limits_and_none_at_all_are_told(rr):
+def test_zero_and_missing_limits_raise(rr):
     none = np.full(2, np.inf)
     free = replace(rr, v_max=none, tau_max=none)
     with pytest.raises(md.ManipDynError, match="the speed has no limit at s"):
@@ -475,7 +482,7 @@ def test_zero_limits_and_none_at_all_are_told(rr):
             md.time_path(replace(rr, **limit), CURVE)
 
 
-def test_corners_and_standing_still_are_refused_of_any_path(rr):
+def test_corners_and_stationary_points_of_custom_paths_raise(rr):
     corner = type("Corner", (), {"breaks": np.array([0.0, 0.5, 1.0])})
     corner.__call__ = lambda _, s, order: np.stack(
         [(s, 1.0 + 0.0 * s, 0.0 * s)[order], (abs(s - 0.5), np.sign(s - 0.5), 0.0 * s)[order]], 1
@@ -487,7 +494,7 @@ def test_corners_and_standing_still_are_refused_of_any_path(rr):
         md.time_path(rr, slow)
 
 
-def test_paths_of_the_tool_are_told_from_those_of_the_joints(rr):
+def test_tool_paths_raise_with_the_conversion(rr):
     circle = md.Circle([0.5, 0.0, 0.5], [0, 0, 1], [1, 0, 0], np.eye(3), 0.1)
     with pytest.raises(md.ManipDynError, match=r"md\.track\(robot, path\)\.q"):
         md.time_path(rr, circle)

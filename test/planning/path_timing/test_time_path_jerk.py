@@ -1,4 +1,4 @@
-"""`md.time_path` with limits of jerk: closed forms, a collocation, and third differences."""
+"""`md.time_path` with jerk limits: closed forms, collocation, and third differences."""
 
 from dataclasses import replace
 
@@ -26,22 +26,22 @@ def timing(rr):
     )
 
 
-def double_s(way, speed, acceleration, jerk):
+def double_s(distance, speed, acceleration, jerk):
     """Return the least time from rest to rest of one joint (Biagiotti, Melchiorri 2008, 3.4)."""
-    if speed * jerk < acceleration**2:  # the acceleration's limit is not met
+    if speed * jerk < acceleration**2:  # the acceleration limit is not reached
         ramp = 2.0 * np.sqrt(speed / jerk)
     else:
         ramp = speed / acceleration + acceleration / jerk
-    if speed * ramp <= way:
-        return way / speed + ramp
-    if way < 2.0 * acceleration**3 / jerk**2:
-        return (32.0 * way / jerk) ** (1.0 / 3.0)
-    rest = np.sqrt((acceleration / jerk) ** 2 + 4.0 * way / acceleration)
+    if speed * ramp <= distance:
+        return distance / speed + ramp
+    if distance < 2.0 * acceleration**3 / jerk**2:
+        return (32.0 * distance / jerk) ** (1.0 / 3.0)
+    rest = np.sqrt((acceleration / jerk) ** 2 + 4.0 * distance / acceleration)
     return acceleration / jerk + rest
 
 
 @pytest.mark.parametrize(("acceleration", "jerk"), [(np.inf, 0.5), (0.7, 8.0), (np.inf, 50.0)])
-def test_one_joint_takes_the_time_of_a_double_s(acceleration, jerk):
+def test_one_joint_moves_with_a_double_s_profile(acceleration, jerk):
     arm = md.load_robot("one_link_horizontal")
     least = md.customize(arm).mass_matrix([0.0])[0, 0]
     acceleration = min(acceleration, arm.tau_max[0] / least)
@@ -51,23 +51,23 @@ def test_one_joint_takes_the_time_of_a_double_s(acceleration, jerk):
     assert exact * (1.0 - 1e-6) < timing.t_final < exact * 1.0005
 
 
-def shares(timing, acceleration=(12.0, np.inf)):
-    """Return the greatest shares of limits of jerk, and of the others; efforts by pinocchio."""
+def normalized_loads(timing, acceleration=(12.0, np.inf)):
+    """Return the largest normalized jerks and other loads; efforts by pinocchio."""
     rr, times = timing.robot, np.linspace(0.0, timing.t_final, 1001)
-    q, v, a = (np.array(values) for values in zip(*(timing.joints(t) for t in times), strict=True))
-    # Means of the jerk over a step, and a difference of positions that knows nothing of a.
+    q, v, a = (np.array(rows) for rows in zip(*(timing.joints(t) for t in times), strict=True))
+    # Mean jerk per step from accelerations, and independently from positions.
     means = np.diff(a, axis=0) / times[1]
     third = np.diff(q[::2], 3, axis=0) / (2.0 * times[1]) ** 3
     oracle = Oracle(rr)
-    effort = np.array([oracle.inverse_dynamics(*values) for values in zip(q, v, a, strict=True)])
+    effort = np.array([oracle.inverse_dynamics(*state) for state in zip(q, v, a, strict=True)])
     jerk = [np.max(np.abs(values) / timing.jerk_limits) for values in (means, third)]
     others = [np.abs(effort) / rr.tau_max, np.abs(v) / rr.v_max, np.abs(a) / acceleration]
     return np.array(jerk), np.max(others)
 
 
-def test_third_differences_and_efforts_keep_their_limits(timing):
+def test_third_differences_and_efforts_satisfy_their_limits(timing):
     assert timing.status == "solved", timing.reason
-    jerk, others = shares(timing)
+    jerk, others = normalized_loads(timing)
     assert np.all((jerk > 0.95) & (jerk < 1.0 + 1e-4))
     assert others <= 1.0 + 1e-9
     ends = [timing.joints(t) for t in (0.0, timing.t_final)]
@@ -78,9 +78,9 @@ def test_third_differences_and_efforts_keep_their_limits(timing):
 
 
 @pytest.mark.parametrize("ends", [(0.5, 0.0), (0.4, 1.0)])
-def test_ends_that_are_passed(rr, timing, ends):
-    """Seen: no motion found, or one that was not shown to be the fastest near it."""
-    timing_result = md.time_path(
+def test_motions_with_end_speeds_satisfy_limits_and_ends(rr, timing, ends):
+    """Regression: no motion was found, or one without a certificate."""
+    result = md.time_path(
         rr,
         CURVE,
         jerk_limits=JERK,
@@ -88,26 +88,22 @@ def test_ends_that_are_passed(rr, timing, ends):
         end_speeds=ends,
         intervals=12,
     )
-    assert timing_result.status == "solved", timing_result.reason
-    jerk, others = shares(timing_result)
+    assert result.status == "solved", result.reason
+    jerk, others = normalized_loads(result)
     assert np.all(jerk < 1.0 + 1e-4)
     assert others <= 1.0 + 1e-9
-    for t, place, end, speed in zip(
-        (0.0, timing_result.t_final),
-        CURVE[[0, -1]],
-        timing_result.path.breaks[[0, -1]],
-        ends,
-        strict=True,
+    for t, position, end, speed in zip(
+        (0.0, result.t_final), CURVE[[0, -1]], result.path.breaks[[0, -1]], ends, strict=True
     ):
-        q, v, _ = timing_result.joints(t)
-        assert q == pytest.approx(place, abs=1e-6)
-        assert v == pytest.approx(speed * timing_result.path(np.array([end]), 1)[0], abs=1e-4)
+        q, v, _ = result.joints(t)
+        assert q == pytest.approx(position, abs=1e-6)
+        assert v == pytest.approx(speed * result.path(np.array([end]), 1)[0], abs=1e-4)
     free = md.time_path(rr, CURVE, acceleration_limits=[12.0, np.inf], end_speeds=ends)
-    assert free.t_final < timing_result.t_final < timing.t_final
+    assert free.t_final < result.t_final < timing.t_final
 
 
-class Part:
-    """A path from one place to another."""
+class Section:
+    """Section of a path between two parameters."""
 
     def __init__(self, path, begin, end):
         inside = path.breaks[(path.breaks > begin) & (path.breaks < end)]
@@ -118,7 +114,7 @@ class Part:
 
 
 @pytest.mark.parametrize(
-    ("points", "jerk", "acceleration", "part", "ends", "duration"),
+    ("points", "jerk", "acceleration", "section", "ends", "duration"),
     [
         (
             [[-0.25, 0.19], [0.02, 0.17], [0.18, 0.97]],
@@ -146,31 +142,35 @@ class Part:
         ),
     ],
 )
-def test_ends_are_passed_as_on_a_longer_way(rr, points, jerk, acceleration, part, ends, duration):
-    """Parts of timings from rest to rest, which take the time `known` between these speeds.
+def test_sections_take_the_time_of_the_whole_motion(
+    rr, points, jerk, acceleration, section, ends, duration
+):
+    """Sections of motions from rest to rest, which take `duration` between these speeds.
 
-    Seen: refused, the first as it was slowed in the middle until it almost stood there, which it
-    cannot do within its limits; the second for what margins missed by some millionths of limits.
-    The third took twice as long: it turned back between two points of the first grid.
+    Regression: the first two raised. The first was slowed almost to rest, which its limits do not
+    permit; the second exceeded its limits by some millionths. The third took twice the time,
+    because it reversed between two points of the first grid.
     """
-    timing_result = md.time_path(
+    result = md.time_path(
         rr,
-        Part(path_from(rr, points, None), *part),
+        Section(path_from(rr, points, None), *section),
         jerk_limits=jerk,
         acceleration_limits=acceleration,
         end_speeds=ends,
         intervals=16,
     )
-    assert timing_result.status == "solved", timing_result.reason
-    assert timing_result.t_final < 1.005 * duration
-    assert timing_result.motion.speed[[0, -1]] == pytest.approx(ends)
-    jerks, others = shares(timing_result, acceleration)
-    assert np.all(jerks < [1.0 + 1e-4, 1.0 + 2e-3])  # places are read a billionth aside
+    assert result.status == "solved", result.reason
+    assert result.t_final < 1.005 * duration
+    assert result.motion.speed[[0, -1]] == pytest.approx(ends)
+    jerks, others = normalized_loads(result, acceleration)
+    assert np.all(
+        jerks < [1.0 + 1e-4, 1.0 + 2e-3]
+    )  # positions are evaluated with an offset of 1e-9
     assert others <= 1.0 + 1e-9
 
 
-def test_ends_that_cannot_be_passed_are_refused_before_the_grid_is_refined(rr, monkeypatch):
-    """Seen: 350 s, of which the first program that was solved takes one."""
+def test_infeasible_end_speeds_raise_before_the_grid_is_refined(rr, monkeypatch):
+    """Regression: the error took 350 s instead of the 1 s of the first program."""
     monkeypatch.setattr(jerk_timing, "_row_bounds", None)
     points = [[0.0, 0.0], [0.5, 0.7], [1.2, 0.3]]
     message = "found with end_speeds 5 and 5 .* largest violation is at s = .* Reduce end_speeds"
@@ -178,50 +178,48 @@ def test_ends_that_cannot_be_passed_are_refused_before_the_grid_is_refined(rr, m
         md.time_path(rr, points, jerk_limits=100.0, end_speeds=(5.0, 5.0), intervals=20)
 
 
-def test_a_start_that_does_not_move_on_everywhere_is_mended(rr, monkeypatch):
-    """Seen: refused at once, as near its end every start went back by some micrometres."""
+def test_initial_guesses_that_reverse_are_corrected(rr, monkeypatch):
+    """Regression: raised, because every initial guess reversed by micrometres near its end."""
     monkeypatch.setattr(jerk_timing, "IDLE_REFINEMENTS", 0)  # halves the time
     points = [[0.54, -0.66], [-0.72, -0.33], [-0.77, -0.37], [1.08, 0.18], [-0.38, -0.55]]
-    timing_result = md.time_path(
+    result = md.time_path(
         rr, points, jerk_limits=[1200.0, 2400.0], end_speeds=(1.1, 0.0), intervals=20
     )
-    assert timing_result.status == "solved", timing_result.reason
-    assert np.all(
-        np.diff([timing_result.motion.on_path(t).s for t in timing_result.motion.knots]) > 0.0
-    )
+    assert result.status == "solved", result.reason
+    assert np.all(np.diff([result.motion.on_path(t).s for t in result.motion.knots]) > 0.0)
 
 
-def test_what_did_not_converge_keeps_its_limits_and_is_not_certified(rr, monkeypatch):
-    """After two programs of each kind, slowed for what is missed of the limits."""
+def test_motions_that_do_not_converge_satisfy_limits_without_certificate(rr, monkeypatch):
+    """Stop after two programs of each kind; the motion is slowed to satisfy the limits."""
     monkeypatch.setattr(jerk_timing, "STEPS", 2)
     monkeypatch.setattr(jerk_timing, "TIGHTENINGS", 1)
     monkeypatch.setattr(jerk_timing, "HALVINGS", 0)
-    timing_result = md.time_path(rr, CURVE, jerk_limits=JERK, intervals=12)
-    assert (timing_result.status, timing_result.success) == ("uncertified", True)
-    assert "not shown that no small change" in timing_result.reason
-    assert timing_result.load <= 1.0
-    assert np.all(shares(timing_result)[0] < 1.0 + 1e-4)
+    result = md.time_path(rr, CURVE, jerk_limits=JERK, intervals=12)
+    assert (result.status, result.success) == ("uncertified", True)
+    assert "not shown that no small change" in result.reason
+    assert result.load <= 1.0
+    assert np.all(normalized_loads(result)[0] < 1.0 + 1e-4)
 
 
-def test_where_margins_do_not_do_it_is_slowed(rr, monkeypatch):
-    timing_result = {}
-    for rounds in (8, 0):
-        monkeypatch.setattr(jerk_timing, "TIGHTENINGS", rounds)
-        timing_result[rounds] = md.time_path(rr, CURVE, jerk_limits=JERK, intervals=12)
-    assert timing_result[0].load <= 1.0
-    assert timing_result[0].status == "solved"
-    assert timing_result[8].t_final <= timing_result[0].t_final < 1.02 * timing_result[8].t_final
-    assert timing_result[0].t_relaxed < timing_result[0].t_final
+def test_motions_are_slowed_if_margins_are_not_sufficient(rr, monkeypatch):
+    timings = {}
+    for count in (8, 0):
+        monkeypatch.setattr(jerk_timing, "TIGHTENINGS", count)
+        timings[count] = md.time_path(rr, CURVE, jerk_limits=JERK, intervals=12)
+    assert timings[0].load <= 1.0
+    assert timings[0].status == "solved"
+    assert timings[8].t_final <= timings[0].t_final < 1.02 * timings[8].t_final
+    assert timings[0].t_relaxed < timings[0].t_final
 
 
-def test_a_motion_that_cannot_be_slowed_enough_is_refused(rr, monkeypatch):
+def test_motions_that_cannot_be_slowed_sufficiently_raise(rr, monkeypatch):
     monkeypatch.setattr(jerk_timing, "TIGHTENINGS", 0)
     monkeypatch.setattr(jerk_timing, "SLOWINGS", 1)
     with pytest.raises(md.ManipDynError, match=r"no motion within jerk_limits .* at s = "):
         md.time_path(rr, CURVE, jerk_limits=JERK, intervals=12)
 
 
-def test_higher_limits_are_faster_up_to_the_time_without(rr, timing):
+def test_times_decrease_with_higher_jerk_limits(rr, timing):
     free = md.time_path(rr, CURVE)
     huge = md.time_path(rr, CURVE, jerk_limits=1e4, intervals=16)
     tight = md.time_path(rr, CURVE, jerk_limits=0.1 * JERK, intervals=12)
@@ -230,7 +228,7 @@ def test_higher_limits_are_faster_up_to_the_time_without(rr, timing):
     assert md.time_path(rr, CURVE, jerk_limits=np.inf).t_final == free.t_final
 
 
-def test_it_is_a_plan(rr, timing):
+def test_timings_with_jerk_limits_are_plans(rr, timing):
     plan = timing.plan
     q = plan.state(0.5 * plan.t_final)[0]
     assert q == pytest.approx(timing.joints(0.5 * timing.t_final).q)
@@ -253,12 +251,12 @@ def test_it_is_a_plan(rr, timing):
         ),
     ],
 )
-def test_invalid_limits_raise_one_sentence(rr, options, message):
+def test_invalid_limits_raise(rr, options, message):
     with pytest.raises(md.ManipDynError, match=message):
         md.time_path(rr, CURVE, **options)
 
 
-def test_a_third_derivative_of_another_path_is_refused(rr):
+def test_wrong_third_derivatives_raise(rr):
     class Wrong(Wave):
         def __call__(self, s, order):
             return super().__call__(s, order) * (1.0 - 2.0 * (order == 3))
@@ -267,7 +265,7 @@ def test_a_third_derivative_of_another_path_is_refused(rr):
         md.time_path(rr, Wrong(), jerk_limits=JERK)
 
 
-def test_a_path_without_a_third_derivative_is_refused(rr):
+def test_paths_without_third_derivatives_raise(rr):
     class Line:
         breaks = np.array([0.0, 1.0])
 
@@ -292,7 +290,7 @@ class Wave:
 
 
 def collocated(speed, acceleration, jerk, count=40):
-    """Return IPOPT's least time on `Wave` by pieces of equal times with constant d3s/dt3."""
+    """Return the least time on `Wave` by IPOPT, with constant d3s/dt3 on equal intervals."""
     casadi = pytest.importorskip("casadi")
     opti = casadi.Opti()
     x, j, end = opti.variable(3, count + 1), opti.variable(count), opti.variable()
@@ -305,10 +303,10 @@ def collocated(speed, acceleration, jerk, count=40):
         opti.subject_to(x[0, k + 1] == s + h * v + h**2 * u / 2 + h**3 * j[k] / 6)
         opti.subject_to(x[1, k + 1] == v + h * u + h**2 * j[k] / 2)
         opti.subject_to(x[2, k + 1] == u + h * j[k])
-        for place in (k, k + 1):
-            s, v, u = x[0, place], x[1, place], x[2, place]
+        for index in (k, k + 1):
+            s, v, u = x[0, index], x[1, index], x[2, index]
             one, two, three = casadi.cos(2 * s), -2 * casadi.sin(2 * s), -4 * casadi.cos(2 * s)
-            shares = (
+            fractions = (
                 v / speed,
                 one * v / speed,
                 u / acceleration,
@@ -316,8 +314,8 @@ def collocated(speed, acceleration, jerk, count=40):
                 j[k] / jerk,
                 (one * j[k] + 3 * two * v * u + three * v**3) / jerk,
             )
-            for values in shares:
-                opti.subject_to(opti.bounded(-1, values, 1))
+            for fraction in fractions:
+                opti.subject_to(opti.bounded(-1, fraction, 1))
     opti.minimize(end)
     opti.set_initial(end, 4.0)
     tau = np.linspace(0.0, 1.0, count + 1)
@@ -327,8 +325,8 @@ def collocated(speed, acceleration, jerk, count=40):
     return opti.solve().value(end)
 
 
-def test_a_collocation_is_not_faster(rr):
+def test_collocation_is_not_faster(rr):
     strong = replace(rr, tau_max=np.full(2, 1e4), v_max=np.full(2, 2.0))
     timing = md.time_path(strong, Wave(), acceleration_limits=5.0, jerk_limits=20.0, intervals=16)
-    peer = collocated(2.0, 5.0, 20.0)  # of fewer intervals
+    peer = collocated(2.0, 5.0, 20.0)  # with fewer intervals
     assert 0.99 * peer < timing.t_final < 1.001 * peer

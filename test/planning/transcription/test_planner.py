@@ -1,4 +1,4 @@
-"""Motions refined on grids: beside exact ones, from motion to motion, within their limits."""
+"""Motions refined on grids: comparison with exact motions, moving ends, and limits."""
 
 from dataclasses import replace
 from functools import cache, partial
@@ -42,39 +42,39 @@ def refined():
 
 
 @cache
-def on_the_way():
-    """Return a time of the exact motion, and the plan from its state there."""
+def plan_from_exact_motion():
+    """Return a time of the exact motion, and the plan from its state at that time."""
     t = 0.4 * exact().t_final
     q, v = exact().state(t)
     return t, md.plan_minimum_time(robot(), q, GOAL, v0=v)
 
 
-def test_it_is_as_slow_as_the_exact_motion_but_for_the_gap():
+def test_refined_time_exceeds_the_exact_time_by_less_than_the_gap():
     plan = refined()
     assert plan.status == "converged"
     assert plan.certificate.holds
     assert 0.0 < plan.t_final - exact().t_final < plan.certificate.gap < 5e-4
 
 
-def test_its_costates_are_those_of_the_exact_motion():
+def test_refined_costates_agree_with_the_exact_motion():
     for t in (0.2, 0.35, 0.7):
         expected = exact().costate(t)
         assert refined().costate(t) == pytest.approx(expected, abs=0.02 * np.abs(expected).max())
 
 
-def test_its_switches_are_those_of_the_exact_motion():
-    for mine, expected in zip(refined().switch_times, exact().switch_times, strict=True):
-        assert mine == pytest.approx(expected, abs=2e-3)
+def test_refined_switch_times_agree_with_the_exact_motion():
+    for times, expected in zip(refined().switch_times, exact().switch_times, strict=True):
+        assert times == pytest.approx(expected, abs=2e-3)
 
 
-def test_from_motion_to_rest_is_the_rest_of_the_exact_motion():
+def test_plan_from_a_state_of_the_exact_motion_is_its_remainder():
     """Bellman's principle of optimality."""
-    t, plan = on_the_way()
+    t, plan = plan_from_exact_motion()
     assert plan.status == "converged"
     assert 0.0 < plan.t_final + t - exact().t_final < plan.certificate.gap
 
 
-def test_from_rest_to_motion_is_the_begin_of_the_exact_motion():
+def test_plan_to_a_state_of_the_exact_motion_is_its_beginning():
     t = 0.6 * exact().t_final
     q, v = exact().state(t)
     plan = md.plan_minimum_time(robot(), START, q, vf=v)
@@ -84,7 +84,7 @@ def test_from_rest_to_motion_is_the_begin_of_the_exact_motion():
 
 
 def replayed(plan):
-    """Return the state (2 n,) at the end by pinocchio's dynamics, a Runge-Kutta step a cell."""
+    """Return the final state (2 n,) by pinocchio's dynamics, one Runge-Kutta step per cell."""
     dynamics, knots = Oracle(robot()).forward_dynamics, plan.knots
     times = np.sort(np.concatenate([knots, 0.5 * (knots[:-1] + knots[1:])]))
     efforts, y = plan.motion.at(times)[2], np.concatenate(plan.state(0.0))
@@ -98,8 +98,8 @@ def replayed(plan):
     return y
 
 
-@pytest.mark.parametrize("plan", [refined, lambda: on_the_way()[1]])
-def test_it_moves_as_pinocchio_says_within_all_limits(plan):
+@pytest.mark.parametrize("plan", [refined, lambda: plan_from_exact_motion()[1]])
+def test_motions_satisfy_dynamics_and_limits(plan):
     plan = plan()
     times = np.linspace(0.0, plan.t_final * (1.0 - 1e-12), 4_001)
     q, v, a = plan.motion.joints(times)
@@ -114,7 +114,7 @@ def test_it_moves_as_pinocchio_says_within_all_limits(plan):
     assert v[-1] == pytest.approx(REST, abs=1e-8)
 
 
-def test_an_executor_stops_where_a_plan_ends_moving():
+def test_executor_brakes_after_plans_that_end_moving():
     q, v = exact().state(0.6 * exact().t_final)
     plan = md.plan_minimum_time(robot(), START, q, vf=v)
     executor = md.PlanExecutor(robot(), plan, 1e-3)
@@ -122,8 +122,8 @@ def test_an_executor_stops_where_a_plan_ends_moving():
     assert np.all(np.sign(executor.goal - q) == np.sign(v))
 
 
-def test_a_moving_arm_is_brought_within_its_limits_on_each_grid():
-    """Being slower alone does not do it: the speeds at both ends stay."""
+def test_plans_between_moving_states_satisfy_the_limits():
+    """A longer duration alone is not sufficient, because both end velocities are fixed."""
     start, goal = [-2.29275628, 1.39165228], [0.15930591, -1.19228546]
     plan = md.plan_minimum_time(
         robot(), start, goal, v0=[-0.06799028, 1.8695416], vf=[2.08340888, -0.68258306]
@@ -132,40 +132,40 @@ def test_a_moving_arm_is_brought_within_its_limits_on_each_grid():
     assert plan.t_final == pytest.approx(0.938485, abs=1e-4)
 
 
-def test_it_is_refined_from_the_straight_path_where_that_was_faster():
+def test_refinement_restarts_from_a_faster_straight_path():
     straight = straight_plan(robot(), Ends(START, REST, GOAL, REST))
     assert straight.t_final > refined().t_final
     slow = replace(refined(), t_final=2.0 * straight.t_final)
-    summary, hold = refined().certificate.searched, robot().tau_max * 0.0
+    searched, hold = refined().certificate.searched, robot().tau_max * 0.0
     ends = Ends(START, REST, GOAL, REST)
-    again = partial(plan_from_straight, robot(), ends, hold, "minimum_time", straight, summary)
-    result = faster_plan(slow, straight, again)
-    assert result.status == "converged"
-    assert refined().t_final * 0.999 < result.t_final < straight.t_final
+    again = partial(plan_from_straight, robot(), ends, hold, "minimum_time", straight, searched)
+    plan = faster_plan(slow, straight, again)
+    assert plan.status == "converged"
+    assert refined().t_final * 0.999 < plan.t_final < straight.t_final
 
 
-def test_it_is_the_straight_path_where_nothing_refined_is_faster():
+def test_the_straight_path_is_returned_if_no_refinement_is_faster():
     straight = straight_plan(robot(), Ends(START, REST, GOAL, REST))
     proof = replace(refined().certificate, gap=1e-4 * straight.t_final)
     slow = replace(refined(), t_final=(1.0 + 1e-5) * straight.t_final, certificate=proof)
     for again in (None, slow):
-        result = faster_plan(slow, straight, lambda again=again: again)
-        assert result.status == "converged"
-        assert result.t_final == result.certificate.t_final == straight.t_final
-        assert result.certificate.gap == pytest.approx(9e-5 * straight.t_final)
-        assert result.motion is straight.motion
-        assert result.reason.startswith("the straight path")
-    doubtful = replace(slow, certificate=replace(proof, gap=1e-2 * straight.t_final))
-    result = faster_plan(doubtful, straight, lambda: None)
-    assert (result.status, result.t_final) == ("uncertified", straight.t_final)
+        plan = faster_plan(slow, straight, lambda again=again: again)
+        assert plan.status == "converged"
+        assert plan.t_final == plan.certificate.t_final == straight.t_final
+        assert plan.certificate.gap == pytest.approx(9e-5 * straight.t_final)
+        assert plan.motion is straight.motion
+        assert plan.reason.startswith("the straight path")
+    uncertain = replace(slow, certificate=replace(proof, gap=1e-2 * straight.t_final))
+    plan = faster_plan(uncertain, straight, lambda: None)
+    assert (plan.status, plan.t_final) == ("uncertified", straight.t_final)
 
 
-def test_a_plan_that_is_faster_than_the_straight_path_is_not_begun_anew():
+def test_plans_faster_than_the_straight_path_are_not_refined_again():
     straight = straight_plan(robot(), Ends(START, REST, GOAL, REST))
-    assert faster_plan(refined(), straight, lambda: pytest.fail("begun anew")) is refined()
+    assert faster_plan(refined(), straight, lambda: pytest.fail("restarted")) is refined()
 
 
-def test_the_scheme_is_that_of_a_cubic_spline():
+def test_scheme_reproduces_a_cubic_spline():
     rng, nodes, duration = np.random.default_rng(0), 9, 1.7
     ends = Ends(*rng.normal(size=(4, 2)))
     origin = rng.normal(size=2)
@@ -173,17 +173,17 @@ def test_the_scheme_is_that_of_a_cubic_spline():
     beyond = rng.normal(size=(nodes - 2, 2))
     spline = Spline.between(ends, origin + beyond + duration * scheme.shift[1:-1], duration)
     unknown = np.vstack([ends.q0 - origin, beyond, ends.qf - origin])
-    beside = np.stack([unknown[np.r_[0, : nodes - 1]], unknown, unknown[np.r_[1:nodes, -1]]], 1)
+    stencils = np.stack([unknown[np.r_[0, : nodes - 1]], unknown, unknown[np.r_[1:nodes, -1]]], 1)
     tables = scheme.place, scheme.speed, scheme.bend
     expected = spline.joints(np.linspace(0.0, duration, nodes))
-    for order, (shares, values) in enumerate(zip(tables, expected, strict=True)):
-        result = np.einsum("kc,kci->ki", shares, beside) / duration**order
+    for order, (weights, values) in enumerate(zip(tables, expected, strict=True)):
+        result = np.einsum("kc,kci->ki", weights, stencils) / duration**order
         result += scheme.lead[:, order] * duration ** (1 - order)
         result += origin * (order == 0)
         assert result == pytest.approx(values, abs=1e-9)
     times = rng.uniform(0.0, duration, 20)
-    for mine, same in zip(spline.halved().joints(times), spline.joints(times), strict=True):
-        assert mine == pytest.approx(same, abs=1e-9)
+    for halved, original in zip(spline.halved().joints(times), spline.joints(times), strict=True):
+        assert halved == pytest.approx(original, abs=1e-9)
     assert spline.joints(np.array([0.0, duration]))[1] == pytest.approx(
         np.array([ends.v0, ends.vf])
     )
@@ -197,12 +197,12 @@ def test_the_scheme_is_that_of_a_cubic_spline():
         ({"vf": [0.0, np.nan]}, "velocity of the goal"),
     ],
 )
-def test_bad_velocities_are_refused(speeds, words):
+def test_invalid_velocities_raise(speeds, words):
     with pytest.raises(ManipDynError, match=words):
         md.plan_minimum_time(robot(), START, GOAL, **speeds)
 
 
-def test_an_arm_that_cannot_be_stopped_in_time_is_refused():
+def test_velocities_that_cannot_be_braked_in_time_raise():
     edge = robot().q_max - [1e-3, 0.5]
     with pytest.raises(ManipDynError, match=r"cannot be stopped in time beyond the goal: joint"):
         md.plan_minimum_time(robot(), START, edge, vf=[1.5, 0.0])

@@ -1,4 +1,4 @@
-"""The thesis's grid search compared with the plans."""
+"""Grid search of the thesis, compared with the plans."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ NEAR = 1e-4
 """`Xerror` of the thesis's programs: a joint so near its goal counts as arrived."""
 
 
-def test_the_grid_search_finds_the_same_motion():
+def test_grid_search_agrees_with_the_plan():
     """Table 5.3 by the thesis's program: as near as its rule of arrival and its grid allow."""
     robot, start = md.load_robot("cylindrical"), [np.pi / 4, 0.0]
     # All of it at 1e-3 rad takes forty times as long: first by steps of 0.02 rad, whose last
@@ -29,7 +29,7 @@ def test_the_grid_search_finds_the_same_motion():
     assert 0.0 < plan.t_final - result.t_arrival[0] < np.sqrt(2.0 * NEAR * 1.17 / 2.0)
 
 
-def test_the_grid_search_gives_up_and_takes_two_joints_only():
+def test_grid_search_stops_after_its_trials_and_requires_two_joints():
     result = grid_search(md.load_robot("cylindrical"), [0.2, 0.3], [0.0, 0.0], most=5)
     assert (result.success, result.trials) == (False, 5)
     with pytest.raises(ManipDynError, match="must have 2 joints for the grid search, got 7"):

@@ -27,7 +27,7 @@ def test_horizontal_link_is_a_double_integrator(q0):
 @pytest.mark.parametrize(
     ("q0", "q_switch", "t_switch"), [(1.0, 0.8866, 0.0531), (1.57, 1.2444, 0.1079)]
 )
-def test_vertical_link_switches_where_fan_prints_it(q0, q_switch, t_switch):
+def test_vertical_link_switches_at_the_published_position(q0, q_switch, t_switch):
     """Fan (2003), eqs. 4.48-4.50 and section 4.2.4, printed to four digits."""
     plan = md.plan_zero_net_work(md.load_robot("one_link_vertical"), [q0], [0.0])
     assert plan.q_switch == pytest.approx(q0 / 2 + MGL * np.sin(q0) / (4 * 8.0), abs=1e-10)
@@ -82,7 +82,7 @@ def test_net_work_is_zero(plan):
     assert np.abs(plan.net_work).max() < 1e-9 * plan.peak_work
 
 
-def test_an_independent_integrator_arrives_at_rest(plan):
+def test_independent_integration_arrives_at_rest(plan):
     """DOP853 over pinocchio's dynamics with all joints free, phase by phase."""
     kernels, n = md.customize(plan.robot), plan.robot.n
     y = np.concatenate([plan.q0, np.zeros(n)])
@@ -118,7 +118,7 @@ def closed_loop(robot, plan, period, exact=True, rest=0.0, plant=None, planned_o
 
 
 @pytest.mark.parametrize("period", [2e-3, 1.8e-3, 4.7e-3])
-def test_closed_loop_is_exact_wherever_samples_fall(period):
+def test_closed_loop_is_exact_for_any_sample_times(period):
     robot = md.load_robot("ibm7535")
     plan = md.plan_zero_net_work(robot, [0.975, 0.0], [0.0, 0.0])
     position, speed = closed_loop(robot, plan, period)
@@ -133,7 +133,7 @@ def test_closed_loop_with_mean_efforts_settles(plan, period):
     assert speed < 1e-6
 
 
-def test_ten_percent_wrong_payload_still_arrives(tmp_path):
+def test_plans_arrive_with_a_payload_error_of_ten_percent(tmp_path):
     payload = {"link": "tool0", "mass": 6.6, "com": [0.0, 0.0, 0.0]}
     plant = md.load_robot(write_shipped(tmp_path, "ibm7535", payload=payload))
     robot = md.load_robot("ibm7535")
@@ -145,7 +145,7 @@ def test_ten_percent_wrong_payload_still_arrives(tmp_path):
 
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(start=st.floats(-3.0, 3.0), goal=st.floats(-3.0, 3.0))
-def test_random_goals_arrive_or_are_refused_with_a_reason(start, goal):
+def test_plans_to_random_goals_arrive_or_raise_with_a_reason(start, goal):
     """The vertical link under gravity: 8 N m against at most 7.35 N m of load."""
     robot = md.load_robot("one_link_vertical")
     plan = plan_or_reason(robot, start, goal)

@@ -1,4 +1,4 @@
-"""Zero-net-work plans of several joints: replays, limits, Fan's tables, refusals."""
+"""Zero-net-work plans of several joints: replays, limits, Fan's tables, invalid arguments."""
 
 import numpy as np
 import pytest
@@ -10,35 +10,17 @@ import manip_dyn as md
 from manip_dyn.core.errors import ManipDynError
 
 C1 = 0.416739 + 29.58 * 0.2**2 + 21.0 * 0.4**2
-
-
 C2 = 0.205625 + 15.0 * 0.125**2 + 6.0 * 0.25**2
-
-
 C3 = 15.0 * 0.4 * 0.125 + 6.0 * 0.4 * 0.25
 """Fan (2003), eqs. 6.23 and 6.64."""
-
-
 NEAR = 1e-4
 """`Xerror` of the thesis's programs: a joint so near its goal counts as arrived."""
-
-
 PA10 = ([0.4, 0.6, -0.3, 1.1, 0.3, 0.5, -0.4], [-0.4, 0.3, 0.3, 1.6, -0.3, -0.2, 0.5])
 
 
-C1 = 0.416739 + 29.58 * 0.2**2 + 21.0 * 0.4**2
-
-
-C2 = 0.205625 + 15.0 * 0.125**2 + 6.0 * 0.25**2
-
-
-C3 = 15.0 * 0.4 * 0.125 + 6.0 * 0.4 * 0.25
-"""Fan (2003), eqs. 6.23 and 6.64."""
-
-
 @pytest.mark.parametrize("name", ["ibm7535", "cylindrical", "rr"])
-def test_random_goals_are_planned_and_every_plan_holds(name):
-    """All goals within the limits: these arms can hold themselves everywhere."""
+def test_plans_to_random_goals_are_valid(name):
+    """These arms can hold every posture within their limits."""
     robot, rng = md.load_robot(name), np.random.default_rng(11)
     solved = 0
     for _ in range(12):
@@ -55,7 +37,7 @@ def test_random_goals_are_planned_and_every_plan_holds(name):
     assert solved > 0
 
 
-def test_seven_joints_under_gravity():
+def test_plans_of_seven_joints_under_gravity_are_valid():
     robot = md.load_robot("pa10")
     plan = md.plan_zero_net_work(robot, *PA10)
     assert plan.moving_joints == list(range(7))
@@ -63,7 +45,7 @@ def test_seven_joints_under_gravity():
     assert plan.effort(plan.t_final) == pytest.approx(plan.hold)
 
 
-def test_one_of_seven_joints():
+def test_plans_of_one_of_seven_joints_are_valid():
     robot = md.load_robot("pa10")
     goal = [*PA10[0][:6], 0.0]
     plan = md.plan_zero_net_work(robot, PA10[0], goal)
@@ -108,7 +90,7 @@ def test_the_early_joint_is_held_by_the_effort_of_eq_6_55():
 
 
 def test_the_extension_is_held_by_the_effort_of_eq_5_70():
-    """The rotation goes on: F2 = -m2 r1 theta'^2."""
+    """The rotation continues: F2 = -m2 r1 theta'^2."""
     robot = md.load_robot("cylindrical")
     plan = md.plan_zero_net_work(robot, [0.9, 0.05], [0.0, 0.0])
     t = 0.5 * (plan.arrival_times[1] + plan.t_final)
@@ -136,7 +118,7 @@ def test_the_extension_is_held_by_the_effort_of_eq_5_70():
         (None, [0.0, 0.0], "start"),
     ],
 )
-def test_bad_arguments_are_refused(q0, qf, words):
+def test_invalid_arguments_raise(q0, qf, words):
     with pytest.raises(ManipDynError) as error:
         md.plan_zero_net_work(md.load_robot("ibm7535"), q0, qf)
     assert words in str(error.value)
@@ -153,14 +135,14 @@ def test_bad_arguments_are_refused(q0, qf, words):
         (('effort="50"', 'effort="5"'), "'shoulder' needs the effort"),
     ],
 )
-def test_an_arm_that_cannot_is_refused_with_the_reason(tmp_path, change, words):
+def test_infeasible_motions_raise_with_the_reason(tmp_path, change, words):
     robot = md.load_robot(write(tmp_path, changed(ARM, change)))
     with pytest.raises(ManipDynError) as error:
         md.plan_zero_net_work(robot, [0.9, 0.3], [0.0, 0.3])
     assert words in str(error.value)
 
 
-def test_a_goal_at_the_start_is_held():
+def test_plans_to_the_start_hold_it():
     plan = md.plan_zero_net_work(md.load_robot("pa10"), PA10[0], PA10[0])
     assert (plan.t_final, plan.switch_times, plan.status) == (0.0, [[]] * 7, "solved")
     assert plan.effort(0.0) == pytest.approx(plan.hold)

@@ -1,4 +1,4 @@
-"""Plans with a slew rate: closed forms, replays, ramps and limits, refusals, execution."""
+"""Plans with a slew rate: closed forms, replays, limits, invalid arguments, execution."""
 
 import itertools
 
@@ -37,7 +37,7 @@ def replay(plan):
     y = np.concatenate([plan.q0, np.zeros(n)])
 
     def rates(t, y):
-        # at the end itself the effort is that which holds the goal
+        # at the end, the plan returns the holding effort
         tau = plan.effort(min(t, np.nextafter(plan.t_final, 0.0)))
         return np.concatenate([y[n:], reference.forward_dynamics(y[:n], y[n:], tau)])
 
@@ -48,7 +48,7 @@ def replay(plan):
 
 
 def check(plan):
-    """Hold a plan to what every plan with ramps promises."""
+    """Check the contract of plans with ramps."""
     robot, reference = plan.robot, Oracle(plan.robot)
     assert np.abs(replay(plan)).max() < 1e-6
     zero = np.zeros(robot.n)
@@ -76,7 +76,7 @@ def check(plan):
 # ------------------------------------------------------------------------ one joint
 @settings(max_examples=4, deadline=None)
 @given(st.floats(-3.0, 3.0).filter(lambda q: abs(q) > 0.05), st.floats(0.0, 4.0))
-def test_a_double_integrator_has_a_closed_form(distance, exponent):
+def test_double_integrators_agree_with_the_closed_form(distance, exponent):
     robot, slew_rate = md.load_robot("one_link_horizontal"), 10.0**exponent
     plan = md.plan_zero_net_work(robot, [distance], [0.0], slew_rate=slew_rate)
     expected = fastest(abs(distance), 10.0, 10.0, slew_rate)
@@ -86,8 +86,8 @@ def test_a_double_integrator_has_a_closed_form(distance, exponent):
     assert np.abs(replay(plan)).max() < 1e-8
 
 
-def test_without_bound_the_slew_rate_changes_nothing():
-    """One joint: the two families are the same then."""
+def test_infinite_slew_rates_approach_the_plan_without_ramps():
+    """For one joint, both families of motions have the same limit."""
     robot = md.load_robot("one_link_horizontal")
     plan = md.plan_zero_net_work(robot, [1.0], [0.0])
     for slew_rate in (1e4, 1e6, 1e8):
@@ -97,8 +97,8 @@ def test_without_bound_the_slew_rate_changes_nothing():
 
 
 # ------------------------------------------------------------------------- any arm
-def test_a_higher_slew_rate_is_faster_and_every_plan_holds():
-    """Towards the motion with jumps the gain goes to zero with the time of a ramp."""
+def test_plans_are_faster_with_higher_slew_rates():
+    """The gain vanishes with the duration of the ramps."""
     robot = md.load_robot("ibm7535")
     plans = [md.plan_zero_net_work(robot, *IBM, slew_rate=s) for s in (30, 100, 1e4, 1e6)]
     for plan in plans:
@@ -110,21 +110,21 @@ def test_a_higher_slew_rate_is_faster_and_every_plan_holds():
 
 
 @pytest.mark.parametrize("name", ["rr", "ibm7535"])
-def test_a_random_goal_is_planned_and_its_plan_holds(name):
+def test_plans_to_random_goals_are_valid(name):
     robot, rng = md.load_robot(name), np.random.default_rng(7)
     low, high = np.maximum(robot.q_min, -np.pi), np.minimum(robot.q_max, np.pi)
     start, goal = rng.uniform(low, high), rng.uniform(low, high)
     check(md.plan_zero_net_work(robot, start, goal, slew_rate=20.0 * robot.tau_max))
 
 
-def test_four_joints_under_gravity():
+def test_plans_of_four_joints_under_gravity_are_valid():
     arm = md.load_robot("pa10", lock={"S3": -0.3, "E2": 0.3, "W2": -0.4})
     plan = md.plan_zero_net_work(arm, *PA10, slew_rate=300.0)
     check(plan)
     assert plan.moving_joints == list(range(4))
 
 
-def test_each_joint_has_its_own_slew_rate():
+def test_slew_rates_may_differ_between_joints():
     plan = md.plan_zero_net_work(md.load_robot("ibm7535"), *IBM, slew_rate=[200.0, 40.0])
     check(plan)
     inside = 0.5 * (plan.ramps.corners[1:] + plan.ramps.corners[:-1])
@@ -137,8 +137,8 @@ def test_samples_have_the_impulse_of_the_plan():
     plan = md.plan_zero_net_work(md.load_robot("ibm7535"), *IBM, slew_rate=100.0)
     times, efforts = zip(*plan.samples(1e-2), strict=True)
     impulse = np.diff(times) @ np.array(efforts[:-1])
-    pieces = itertools.pairwise(plan.ramps.corners)
-    exact = sum((b - a) * plan.effort(0.5 * (a + b)) for a, b in pieces)
+    intervals = itertools.pairwise(plan.ramps.corners)
+    exact = sum((b - a) * plan.effort(0.5 * (a + b)) for a, b in intervals)
     assert times[0] == 0.0
     assert times[-1] == plan.t_final
     assert efforts[-1] == pytest.approx(plan.hold)
@@ -149,7 +149,7 @@ def test_samples_have_the_impulse_of_the_plan():
 @pytest.mark.parametrize(
     ("name", "motion"), [("ibm7535", IBM), ("one_link_horizontal", ([1], [0]))]
 )
-def test_the_executor_tracks_the_ramps(name, motion):
+def test_executor_tracks_the_ramps(name, motion):
     """In closed loop with 1 ms; one joint is tracked too, not switched by its position."""
     robot, period = md.load_robot(name), 1e-3
     plan = md.plan_zero_net_work(robot, *motion, slew_rate=10.0 * robot.tau_max.max())
@@ -168,7 +168,7 @@ def test_the_executor_tracks_the_ramps(name, motion):
     assert executor.returns == 0
 
 
-# -------------------------------------------------------------------------- refusals
+# -------------------------------------------------------------------------- errors
 @pytest.mark.parametrize(
     ("slew_rate", "words"),
     [
@@ -180,14 +180,14 @@ def test_the_executor_tracks_the_ramps(name, motion):
         ("fast", "slew_rate is"),
     ],
 )
-def test_bad_slew_rates_are_refused(slew_rate, words):
+def test_invalid_slew_rates_raise(slew_rate, words):
     with pytest.raises(ManipDynError) as error:
         md.plan_zero_net_work(md.load_robot("ibm7535"), *IBM, slew_rate=slew_rate)
     assert words in str(error.value)
 
 
-def test_where_no_motion_is_found_that_is_said():
-    """Efforts that need a minute to follow the weight cannot keep the arm up on its way."""
+def test_slew_rates_too_low_for_the_weight_raise():
+    """The efforts would need a minute to follow the weight of the moving arm."""
     robot = md.load_robot("rr")
     with pytest.raises(
         ManipDynError, match=r"change by at most 1 per second was found: no search"
@@ -195,7 +195,7 @@ def test_where_no_motion_is_found_that_is_said():
         md.plan_zero_net_work(robot, [0.5, 0.5], [0.0, 1.0], slew_rate=1.0)
 
 
-def test_a_goal_at_the_start_needs_no_ramps():
+def test_plans_to_the_start_have_no_ramps():
     plan = md.plan_zero_net_work(md.load_robot("ibm7535"), IBM[0], IBM[0], slew_rate=1.0)
     assert (plan.t_final, plan.status) == (0.0, "solved")
     assert plan.ramps is None

@@ -1,4 +1,4 @@
-"""Plans along the straight joint path, where none with one switch per joint is found."""
+"""Plans along the straight joint path if no plan with one switch per joint exists."""
 
 import numpy as np
 import pytest
@@ -10,8 +10,8 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning.zero_net_work.straight_path import fastest_squares
 
 
-def test_the_path_of_a_double_integrator_is_bang_bang():
-    """x = 2 u s until the middle, then down again; within the grid it is exact."""
+def test_double_integrators_move_bang_bang_along_the_path():
+    """x = 2 u s until the middle, then symmetric; the grid solution is exact."""
     one, none = np.ones((101, 1)), np.zeros((101, 1))
     x = fastest_squares(one, none, none, none, np.array([3.0]), 1e12)
     s = np.linspace(0.0, 1.0, 101)
@@ -20,7 +20,7 @@ def test_the_path_of_a_double_integrator_is_bang_bang():
     assert capped == pytest.approx(np.minimum(x, 2.0), abs=1e-9)
 
 
-def test_a_near_minimum_plan_says_why():
+def test_near_minimum_plans_state_the_reason():
     robot = md.load_robot("ibm7535")
     plan = md.plan_zero_net_work(robot, [-1.18, -0.48], [2.06, -0.57])
     assert plan.status == "near_minimum"
@@ -37,8 +37,8 @@ def test_a_near_minimum_plan_says_why():
         (('velocity="5"', 'velocity="2"'), "'elbow' would reach 15"),
     ],
 )
-def test_a_weaker_arm_goes_slower(tmp_path, change, words):
-    """With damping, under gravity; the speed limits become cruises."""
+def test_weaker_arms_move_slower(tmp_path, change, words):
+    """Include damping and gravity; speed limits become phases of constant speed."""
     robot = md.load_robot(write(tmp_path, changed(ARM, change)))
     plan = md.plan_zero_net_work(robot, [0.9, 0.3], [0.0, 0.9])
     assert plan.status == "near_minimum"
@@ -50,13 +50,13 @@ def test_a_weaker_arm_goes_slower(tmp_path, change, words):
 
 
 def load_fast(folder):
-    """Return the arm without speed limits to speak of."""
+    """Return the arm with very high speed limits."""
     fast = changed(ARM, ('velocity="3"', 'velocity="90"'), ('velocity="5"', 'velocity="90"'))
     return md.load_robot(write(folder, fast))
 
 
-def test_an_arm_too_weak_on_the_way_is_refused(tmp_path):
-    """Over the horizontal the load is 7.35 N m; 5 N m hold start and goal, but not that."""
+def test_arms_too_weak_along_the_path_raise(tmp_path):
+    """The load is 7.35 N m at the horizontal; 5 N m only hold start and goal."""
     robot = md.load_robot(
         write_shipped(tmp_path, "one_link_vertical", ('effort="8"', 'effort="5"'))
     )
