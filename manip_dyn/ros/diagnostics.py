@@ -23,7 +23,7 @@ REPORT_PERIOD = 1.0
 
 
 class Report(NamedTuple):
-    """Level, one sentence, and named values; what is not known now is None, and left out."""
+    """Level, message and named values. Values that are None are not published."""
 
     level: bytes
     message: str
@@ -31,7 +31,7 @@ class Report(NamedTuple):
 
 
 def status_message(node: Node, report: Report, hardware: str) -> DiagnosticStatus:
-    """Return `report` as a message named after the node, about a robot or mechanism."""
+    """Return `report` as a message with the names of the node and of its robot or mechanism."""
     return DiagnosticStatus(
         level=report.level,
         name=node.get_fully_qualified_name().lstrip("/"),
@@ -46,7 +46,7 @@ def status_message(node: Node, report: Report, hardware: str) -> DiagnosticStatu
 
 
 def pacing_values(pacing: PacingStatistics) -> dict[str, object]:
-    """Return named values of how a node keeps its periods."""
+    """Return the rate and period errors of a node as named values."""
     return {
         "mean rate [Hz]": pacing.rate,
         "p99 period error [s]": pacing.p99_period_error,
@@ -65,7 +65,7 @@ def publish_every_second(node: Node, report: Callable[[], Report], hardware: str
         message.header.stamp = node.get_clock().now().to_msg()
         publisher.publish(message)
 
-    # Not the node's clock: with use_sim_time it stands still where nobody publishes /clock.
+    # Not the node's clock: with use_sim_time it stops while /clock is not published.
     node.create_timer(REPORT_PERIOD, publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
@@ -75,24 +75,24 @@ def _formatted(value: object) -> str:
 
 LEVELS = {OK: "OK", WARN: "WARN", ERROR: "ERROR"}
 VALUE_DESCRIPTIONS = {
-    "beginning": "executing: what, and when it ends",
-    "distance": "how far, m and rad,",
-    "end": "reached the goal: when, and how late",
-    "fastest": "the fastest joint, and how fast",
-    "fault": "why it cannot go on",
-    "lead": "how many",
-    "method": "by which method",
-    "news": "off the path, out of reach, near a singularity or at a joint limit, and by how much",
-    "others": "their nodes",
-    "outside": "which, where, and the limits",
-    "overruns": "how many",
-    "percent": "how much",
-    "reason": "why",
-    "seconds": "how many",
-    "silence": "how many",
-    "topic": "the topic",
+    "beginning": "the motion, and when it ends",
+    "distance": "distance, m and rad,",
+    "end": "time of arrival, and delay",
+    "fastest": "the fastest joint and its speed",
+    "fault": "the reason",
+    "lead": "number",
+    "method": "method",
+    "news": "off the path, out of reach, near a singularity or at a joint limit, with the amount",
+    "others": "nodes",
+    "outside": "joints, positions and limits",
+    "overruns": "number",
+    "percent": "percentage",
+    "reason": "reason",
+    "seconds": "number",
+    "silence": "number",
+    "topic": "topic",
 }
-"""What stands in the table of a page for each value of a sentence."""
+"""Descriptions of the values of messages, for the tables of the documentation."""
 
 
 class State(NamedTuple):
@@ -101,8 +101,8 @@ class State(NamedTuple):
     Attributes:
         name: The value of the key `state`.
         level: OK, WARN or ERROR of a diagnostic status.
-        sentence: What is told, with the names of values in braces.
-        code: Why, where a state has several reasons.
+        sentence: The message, with the names of values in braces.
+        code: The reason, for a state with several reasons.
     """
 
     name: str
@@ -110,8 +110,8 @@ class State(NamedTuple):
     sentence: str
     code: str = ""
 
-    def says(self, **values: object) -> str:
-        """Return the sentence with its values."""
+    def message(self, **values: object) -> str:
+        """Return the message with its values."""
         return self.sentence.format(**values)
 
 
@@ -125,28 +125,28 @@ def state_rows(states: Iterable[State]) -> list[str]:
 
 
 def _in_words(sentence: str) -> str:
-    """Return a sentence with what its values are, in italics, in their places."""
-    return re.sub(r"\{(\w+)[^}]*\}", lambda found: f"*{VALUE_DESCRIPTIONS[found[1]]}*", sentence)
+    """Return a message with descriptions in italics instead of its values."""
+    return re.sub(r"\{(\w+)[^}]*\}", lambda match: f"*{VALUE_DESCRIPTIONS[match[1]]}*", sentence)
 
 
 OVERRUN_WINDOW = 10.0
-"""How long an overrun is told, s of wall time: a loaded machine has one now and then."""
+"""Wall time for which an overrun is reported, s: a loaded machine has one now and then."""
 
 
 class RecentOverruns:
-    """Counts the overruns of the last `WINDOW`, from how many there have been in all."""
+    """Counts the overruns of the last `OVERRUN_WINDOW`, from their total."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Begin with no overruns."""
         self._total = 0
         self._seen: deque[tuple[float, int]] = deque()
 
     def __call__(self, total: int, now: float | None = None) -> int:
-        """Return how many were new in the last while.
+        """Return the number of overruns in the last `OVERRUN_WINDOW`.
 
         Args:
-            total: How many there have been; fewer than before: they are counted anew.
-            now: A time that nobody sets, s; default: that of this process.
+            total: Number of overruns since the start. It restarts from 0 with new statistics.
+            now: Monotonic time, s. Default: the present.
         """
         now = time.monotonic() if now is None else now
         more, self._total = total - self._total, total
@@ -158,11 +158,11 @@ class RecentOverruns:
 
 
 LIMIT_TOLERANCE = 1e-3
-"""How far outside its limits a joint counts, rad or m: feedback holds it no better."""
+"""Tolerance of joint limits, rad or m: feedback is not more precise."""
 
 
 def joints_outside_limits(robot: Robot, q: Vector) -> str:
-    """Return which joints are outside their limits at q (n,), where, and what the limit is."""
+    """Return the joints outside their limits at q (n,), with positions and limits, or ""."""
     return ", ".join(
         f"{name} at {q[i]:.4g} {robot.unit(i)} ({robot.q_min[i]:.4g} to {robot.q_max[i]:.4g})"
         for i, name in enumerate(robot.joint_names)
@@ -171,19 +171,19 @@ def joints_outside_limits(robot: Robot, q: Vector) -> str:
 
 
 def clipped_to_limits(robot: Robot, q: Vector) -> Vector:
-    """Return q (n,) with joints that are just beyond a limit, as at a stop that gives, on it."""
+    """Return q (n,) with joints just beyond a limit, as at a compliant stop, moved onto it."""
     near = np.clip(q, robot.q_min, robot.q_max)
     return np.where(np.abs(near - q) <= LIMIT_TOLERANCE, near, q)
 
 
 def fastest_joint(robot: Robot, v: Vector) -> str:
-    """Return the fastest joint at velocities v (n,), and how fast it is."""
+    """Return the fastest joint at velocities v (n,), and its speed."""
     joint = int(np.abs(v).argmax())
     return f"joint '{robot.joint_names[joint]}' at {abs(v[joint]):.3g} {robot.unit(joint)}/s"
 
 
 def other_publishers(node: Node, topic: str) -> str:
-    """Return the names of the nodes that publish on a topic beside one publisher of `node`."""
+    """Return the names of the other nodes that publish on a topic, or ""."""
     names = [
         f"{each.node_namespace.rstrip('/')}/{each.node_name}"
         for each in node.get_publishers_info_by_topic(topic)
@@ -195,10 +195,10 @@ def other_publishers(node: Node, topic: str) -> str:
 
 
 def commanders(node: Node, topics: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of those that publish on any of the topics, by publisher identity.
+    """Return the names of the nodes that publish on any of the command topics.
 
-    A node that has one publisher on each topic is one; two nodes of one name, or two publishers of
-    one node on one topic, are two.
+    A node with one publisher on each topic counts once. Two nodes of the same name, or two
+    publishers of one node on the same topic, count twice.
     """
     most: Counter[str] = Counter()
     for topic in topics:

@@ -1,7 +1,7 @@
 """~/follow_joint_trajectory, the action of ros2_control's joint_trajectory_controller.
 
-Semantics are those of version 4.42.1 (ros2_controllers, branch jazzy). control_msgs, which has the
-action's type, may not be installed: then the topic ~/joint_trajectory alone is taken.
+Its semantics are those of version 4.42.1 (ros2_controllers, branch jazzy). Without the package
+control_msgs, which defines the action, only the topic ~/joint_trajectory is available.
 """
 
 from __future__ import annotations
@@ -31,58 +31,58 @@ from manip_dyn.ros.runtime.execution import create_wall_timer
 
 TOPIC, ACTION = "~/joint_trajectory", "~/follow_joint_trajectory"
 FEEDBACK_RATE = 20.0
-"""How often feedback is sent and results are looked for, Hz of wall time."""
+"""Rate of feedback and of checks for a result, Hz of wall time."""
 CANCELED = Outcome(Code.SUCCESSFUL, "canceled: the arm brakes and is held")
-REPLACED = Outcome(Code.INVALID_GOAL, "another trajectory took over")
+REPLACED = Outcome(Code.INVALID_GOAL, "replaced by another trajectory")
 
 
 class Progress(NamedTuple):
-    """Where an arm is, and where it is to be.
+    """Measured and desired state of an arm that follows a trajectory.
 
     Attributes:
-        stamp_ns: On the time line of joint_states.
+        stamp_ns: Stamp in the time of joint_states.
         t: Time since the start of the trajectory, s.
-        wanted: The motion wanted at that time.
+        desired: Desired motion at that time.
         q: Positions (n,).
         v: Velocities (n,).
     """
 
     stamp_ns: int
     t: float
-    wanted: JointMotion
+    desired: JointMotion
     q: Vector
     v: Vector
 
 
 class ActiveTrajectory(Protocol):
-    """A trajectory that is followed."""
+    """Interface of a trajectory that an arm follows."""
 
     @property
     def outcome(self) -> Outcome | None:
-        """How it ended; None while it goes on."""
+        """Its outcome, or None before the end."""
 
     def stop(self, outcome: Outcome) -> None:
         """Brake and hold."""
 
     def progress(self) -> Progress | None:
-        """Return where the arm is, if that is known."""
+        """Return the progress, or None before a measured state."""
 
 
 class TrajectoryFollower(Protocol):
-    """What follows trajectories."""
+    """Interface of an arm that follows trajectories."""
 
     def check(self, goal: TrajectoryGoal, info: Mapping[str, Any] | None = None) -> None:
-        """Raise `RejectedTrajectoryError` if it may not begin now.
+        """Raise `RejectedTrajectoryError` if it cannot begin now.
 
-        `info` is what rclpy tells of its message, if it came by one.
+        `info` is the `MessageInfo` of its message, or None for the action.
         """
 
     def begin(self, goal: TrajectoryGoal) -> ActiveTrajectory:
-        """Follow it from now on, instead of what is followed at present; or raise so."""
+        """Replace the present trajectory, or raise `RejectedTrajectoryError`."""
 
 
 class ActiveGoal(NamedTuple):
-    """A goal of the action: its handle, what is followed, and the outcome to come."""
+    """A goal of the action: its handle, its trajectory and its future outcome."""
 
     handle: Any
     followed: ActiveTrajectory
@@ -90,10 +90,10 @@ class ActiveGoal(NamedTuple):
 
 
 class FollowJointTrajectory:
-    """The topic ~/joint_trajectory, and the action where control_msgs is installed."""
+    """The topic ~/joint_trajectory, and the action if control_msgs is installed."""
 
     def __init__(self, node: Node, robot: Robot, arm: TrajectoryFollower):
-        """Offer them; `arm` follows."""
+        """Create them for an arm."""
         self._node, self._robot, self._arm = node, robot, arm
         self._active: ActiveGoal | None = None
         self._server: ActionServer | None = None
@@ -102,8 +102,8 @@ class FollowJointTrajectory:
             self._type = import_module("control_msgs.action").FollowJointTrajectory
         except ImportError:
             node.get_logger().info(
-                f"control_msgs is not installed: trajectories are taken on {TOPIC}, not by the "
-                f"action {ACTION}"
+                f"control_msgs is not installed: trajectories are accepted on {TOPIC}, but there "
+                f"is no action {ACTION}"
             )
             return
         self._server = ActionServer(
@@ -118,7 +118,7 @@ class FollowJointTrajectory:
         create_wall_timer(node, 1.0 / FEEDBACK_RATE, self._watch)
 
     def close(self) -> None:
-        """End the action, which a node that is destroyed would leave behind."""
+        """Destroy the action server: destroying the node does not."""
         if self._server is not None:
             self._server.destroy()
             self._server = None
@@ -146,7 +146,7 @@ class FollowJointTrajectory:
         outcome = Future()
         try:
             followed = self._arm.begin(goal_from_action(handle.request, self._robot))
-        except RejectedTrajectoryError as error:  # what was checked is not so any more
+        except RejectedTrajectoryError as error:  # the state changed after the check
             self._refuse(error)
             outcome.set_result(Outcome(error.code, str(error)))
         else:
@@ -185,7 +185,7 @@ class FollowJointTrajectory:
             self._end(outcome)
 
     async def _execute(self, outcome: Future, handle: Any) -> Any:
-        """Return the result once it is there; looked at whenever the executor wakes."""
+        """Wait for the outcome and return the result."""
         ended: Outcome = await outcome
         if ended is CANCELED:
             handle.canceled()
@@ -199,8 +199,8 @@ class FollowJointTrajectory:
     def _feedback(self, now: Progress) -> Any:
         feedback = self._type.Feedback(joint_names=list(self._robot.joint_names))
         feedback.header.stamp = to_time(now.stamp_ns)
-        feedback.desired = trajectory_point(now.t, *now.wanted)
+        feedback.desired = trajectory_point(now.t, *now.desired)
         feedback.actual = trajectory_point(now.t, now.q, now.v)
-        error_q, error_v = now.wanted.q - now.q, now.wanted.v - now.v
+        error_q, error_v = now.desired.q - now.q, now.desired.v - now.v
         feedback.error = trajectory_point(now.t, error_q, error_v)
         return feedback

@@ -27,28 +27,25 @@ P = TypeVar("P", bound=RobotParameters)
 
 
 def with_description(node: Node, parameters: P) -> P:
-    """Return the parameters with the description from the topic, if that is what they ask for.
+    """Return the parameters; if their robot is "topic", with the description from the topic.
 
-    Waits until somebody publishes it.
+    Waits until the description is published.
 
     Raises:
-        KeyboardInterrupt: If the node is told to end meanwhile.
+        KeyboardInterrupt: If the node is shut down meanwhile.
     """
     if parameters.robot != TOPIC or parameters.robot_description:
         return parameters
     topic = node.resolve_topic_name(ROBOT_DESCRIPTION)
     node.get_logger().info(f"waiting for the robot on {topic}")
-    came, message = wait_for_message(String, node, ROBOT_DESCRIPTION, qos_profile=LATCHED)
-    if not came:
+    received, message = wait_for_message(String, node, ROBOT_DESCRIPTION, qos_profile=LATCHED)
+    if not received:
         raise KeyboardInterrupt
     return replace(parameters, robot_description=message.data)
 
 
 def publish_description(node: Node, robot: Robot) -> None:
-    """Publish the URDF for everybody, who comes later too; log what was noted about it.
-
-    A robot that came from the topic is there already.
-    """
+    """Publish the URDF, latched, unless it came from the topic; log the notes about the robot."""
     if node.get_parameter("robot").value != TOPIC:
         publisher = node.create_publisher(String, ROBOT_DESCRIPTION, LATCHED)
         publisher.publish(String(data=robot.urdf))
@@ -57,17 +54,17 @@ def publish_description(node: Node, robot: Robot) -> None:
 
 
 SPACING_NS = 20_000_000
-"""Time between messages on /tf: what looks at them draws no faster."""
+"""Time between messages on /tf, ns. Viewers draw no faster."""
 
 
 class Transforms:
     """The transforms of one robot on tf and tf_static of the node's namespace.
 
-    While another node publishes tf, such as a robot_state_publisher, this one keeps still.
+    It publishes nothing while another node, such as a robot_state_publisher, publishes tf.
     """
 
     def __init__(self, node: Node, robot: Robot, parameters: TransformParameters):
-        """Begin, unless `publish_tf` is never; with auto, look for others every second.
+        """Start, unless `publish_tf` is never; with auto, check for other publishers every second.
 
         Raises:
             ManipDynError: If it is always and tf2_msgs is not installed.
@@ -76,7 +73,7 @@ class Transforms:
         self._lock = threading.Lock()
         self._moving: Any = None
         self._fixed: Any = None
-        self._told_ns, self._listeners = -SPACING_NS, 0
+        self._published_ns, self._listeners = -SPACING_NS, 0
         if parameters.publish_tf == "never":
             return
         try:
@@ -84,31 +81,31 @@ class Transforms:
         except ImportError as error:
             if parameters.publish_tf == "always":
                 raise ManipDynError(
-                    "parameter 'publish_tf' is 'always', but the package tf2_msgs is not "
-                    "installed; expected ros-DISTRO-tf2-msgs, or 'auto'"
+                    "parameter 'publish_tf' must be 'auto' or 'never' without the package "
+                    "tf2_msgs, got 'always'. Install ros-DISTRO-tf2-msgs."
                 ) from error
             return
         if parameters.publish_tf == "always":
             self._begin()
         else:
-            create_wall_timer(node, 1.0, self._look)
+            create_wall_timer(node, 1.0, self._check_others)
 
-    def tell(self, stamp_ns: int, q: Vector) -> None:
-        """Publish where the links are at joint positions (n,), if that is due.
+    def publish(self, stamp_ns: int, q: Vector) -> None:
+        """Publish the transforms at joint positions (n,), if a message is due.
 
-        While time stands still, that is once for whoever begins to listen: tf2 warns of the same
-        stamp again.
+        While time stands still, publish once for each new subscription: tf2 warns about repeated
+        stamps.
         """
         with self._lock:
             if self._moving is None:
                 return
-            before, self._listeners = self._listeners, self._moving.get_subscription_count()
-            due = not 0 <= stamp_ns - self._told_ns < SPACING_NS
-            if self._listeners and (due or self._listeners > before):
+            previous, self._listeners = self._listeners, self._moving.get_subscription_count()
+            due = not 0 <= stamp_ns - self._published_ns < SPACING_NS
+            if self._listeners and (due or self._listeners > previous):
                 self._moving.publish(self._message(stamp_ns, self._tree.moving(q)))
-                self._told_ns = stamp_ns
+                self._published_ns = stamp_ns
 
-    def _look(self) -> None:
+    def _check_others(self) -> None:
         others = self._node.count_publishers("tf") - (self._moving is not None)
         if others and self._moving is not None:
             self._end()
@@ -126,13 +123,13 @@ class Transforms:
 
     def _end(self) -> None:
         with self._lock:
-            for each in (self._moving, self._fixed):
-                self._node.destroy_publisher(each)
+            for publisher in (self._moving, self._fixed):
+                self._node.destroy_publisher(publisher)
             self._moving = self._fixed = None
-        self._node.get_logger().info("another node publishes tf: this one leaves it to that")
+        self._node.get_logger().info("another node publishes tf: this node stops publishing it")
 
     def _message(self, stamp_ns: int, placements: list[Placement]) -> Any:
-        return self._kind(transforms=[_stamped(stamp_ns, each) for each in placements])
+        return self._kind(transforms=[_stamped(stamp_ns, placement) for placement in placements])
 
 
 def _stamped(stamp_ns: int, placement: Placement) -> TransformStamped:

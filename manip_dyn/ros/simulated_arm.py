@@ -21,25 +21,25 @@ from manip_dyn.ros.stepper import Stepper
 from manip_dyn.simulation import EffortLaw
 from manip_dyn.simulation.commanded_arm import CommandedArm, Following
 
-HELD_SENTENCE = "the position commanded last is held"
+HELD_SENTENCE = "the last commanded position is held"
 ROUNDING = 1e-9
-"""How far a joint that is at its limit may seem to be beyond it, rad or m."""
+"""Rounding error of the position of a joint at its limit, rad or m."""
 
 
 class ArmFacts(NamedTuple):
-    """What is known of the arm.
+    """Facts about the arm that determine its diagnostic state.
 
     Attributes:
-        fault: Why it cannot go on; empty if it can.
-        beyond: By how much joints are beyond their limits, as words by joint.
-        at_stops: Whether all of them are within the give of a mechanical stop.
-        commanders: Names of those who publish commands.
-        handover: Why the safe command has taken over; empty if it has not.
+        fault: Why the simulation cannot continue, or "".
+        beyond: Descriptions of the joints beyond their limits.
+        at_stops: Whether all of them are within the compliance of a mechanical stop.
+        commanders: Names of the nodes that publish commands.
+        handover: Why the safe command acts, or "".
         safe_command: Its name.
-        overruns: Periods that were missed in the last while.
+        overruns: Number of recent overruns.
         paused: Whether time stands still.
-        commanded: Whether a command has come.
-        holding: Whether the arm rests where it was told to be, without a command for so long.
+        commanded: Whether a command has been received.
+        holding: Whether the arm rests at its last commanded position after a timeout.
     """
 
     fault: str = ""
@@ -55,7 +55,7 @@ class ArmFacts(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """State, level and sentence."""
+    """State, level and message."""
 
     state: str
     level: bytes
@@ -63,10 +63,10 @@ class Condition(NamedTuple):
 
 
 def condition(now: ArmFacts) -> Condition:
-    """Return the worst that is to be said: the first that holds."""
+    """Return the first condition that applies, the worst one first."""
     where = ", ".join(now.beyond)
     if now.fault:
-        return Condition("fault", ERROR, f"{now.fault}; call ~/reset to start anew")
+        return Condition("fault", ERROR, f"{now.fault}; call ~/reset to restart")
     if now.beyond and not now.at_stops:
         return Condition("outside_limits", ERROR, f"outside its limits: {where}")
     if len(now.commanders) > 1:
@@ -77,11 +77,11 @@ def condition(now: ArmFacts) -> Condition:
     if now.handover:
         return Condition("lost_commander", WARN, f"{now.handover}: {now.safe_command}")
     if now.holding and not now.commanders:
-        return Condition("lost_commander", WARN, f"nobody publishes commands: {HELD_SENTENCE}")
+        return Condition("lost_commander", WARN, f"no node publishes commands: {HELD_SENTENCE}")
     if now.beyond:
         return Condition("at_stop", WARN, f"at its stop: {where}")
     if now.overruns:
-        return Condition("overruns", WARN, f"overruns in the last while: {now.overruns}")
+        return Condition("overruns", WARN, f"recent overruns: {now.overruns}")
     if now.paused:
         return Condition("paused", OK, "paused")
     if not now.commanded:
@@ -92,51 +92,51 @@ def condition(now: ArmFacts) -> Condition:
 
 
 def beyond_limits(robot: Robot, q: Vector) -> dict[str, tuple[float, str]]:
-    """Return by how much, and in words, the joints at q (n,) are beyond their limits."""
-    found = {}
+    """Return amount and description of the joints at q (n,) beyond their limits, by name."""
+    beyond = {}
     for i, name in enumerate(robot.joint_names):
         low, high = robot.q_min[i] - q[i], q[i] - robot.q_max[i]
         if max(low, high) > ROUNDING:
             amount, side = max(low, high), "lower" if low > high else "upper"
-            found[name] = amount, f"{name} {amount:.3g} {robot.unit(i)} beyond its {side} limit"
-    return found
+            beyond[name] = amount, f"{name} {amount:.3g} {robot.unit(i)} beyond its {side} limit"
+    return beyond
 
 
 RESET_SETTLING = 0.05
-"""Wall time after a reset in which commands still answer what the arm was before it, s."""
+"""Wall time after a reset in which commands may still refer to states before it, s."""
 
 
 class TimeControl(Protocol):
-    """How time passes.
+    """Interface of the stepper: whether time passes.
 
     Attributes:
-        paused: Whether it stands still until it is told otherwise.
+        paused: Whether time is paused.
     """
 
     paused: bool
 
     @property
     def lockstep(self) -> bool:
-        """Whether it only passes when it is told to."""
+        """Whether time advances only by commands and ~/step."""
 
 
 class FreshCommands:
-    """A commanded arm that takes no command from before a reset, and none that a pause made old.
+    """A commanded arm that rejects commands from before a reset and times out old ones.
 
     Attributes:
         arm: The arm.
-        handover: Why the safe command has taken over, as a sentence; empty if it has not.
+        handover: Why the safe command acts, or "".
     """
 
     def __init__(self, arm: CommandedArm):
-        """Take the arm."""
+        """Accept commands for an arm."""
         self.arm, self.handover = arm, ""
         self._since_ns, self._sent_ns = time.time_ns(), 0
         self._was_paused = False
         self._passing: TimeControl | None = None
 
     def listen(self, passing: TimeControl) -> None:
-        """Expect commands from now on, while time passes as `passing` says."""
+        """Accept commands from now on; `passing` controls time."""
         self._passing = passing
 
     @property
@@ -145,10 +145,10 @@ class FreshCommands:
         return self.arm.time_ns
 
     def reset(self) -> None:
-        """Go back to the start; what is sent before `SETTLE` is over is from before.
+        """Return to the initial state; reject commands for `RESET_SETTLING` s of wall time.
 
-        Where time stands still, a controller answers the state of the start, which nobody hears
-        before then.
+        While time stands still, wait for that time: a controller answers the initial state, which
+        is published afterwards.
         """
         self.arm.reset()
         self._since_ns = time.time_ns()
@@ -159,32 +159,32 @@ class FreshCommands:
         self._was_paused, self.handover = False, ""
 
     def check(self, sent_ns: int) -> None:
-        """Raise `ManipDynError` if a command was sent, ns of the wall clock, before a reset."""
+        """Raise `ManipDynError` if a command was sent before a reset (wall-clock time, ns)."""
         if sent_ns < self._since_ns:
             raise ManipDynError(
-                f"a command was sent {1e-9 * (self._since_ns - sent_ns):.3f} s before the reset "
-                "was done; expected one for the arm as it is now"
+                "command must be sent after a reset, got one sent "
+                f"{1e-9 * (self._since_ns - sent_ns):.3f} s before the reset was done"
             )
 
     def command(self, law: EffortLaw, sent_ns: int) -> None:
-        """Let efforts act that were sent at `sent_ns`, ns of the wall clock."""
+        """Apply an effort law that was sent at the wall-clock time `sent_ns`."""
         self.check(sent_ns)
         self.arm.command(law)
         self._sent_ns, self.handover = sent_ns, ""
         self.stand_still()
 
     def stand_still(self) -> None:
-        """Note that time stands still, if it does; to be called now and then meanwhile."""
+        """Record whether time is paused; must be called regularly."""
         self._was_paused = self._was_paused or self._paused
 
     def advance(self, duration_ns: int) -> None:
-        """Move on, see `Simulation.advance`."""
+        """Advance, see `Simulation.advance`."""
         if self._was_paused and not self._paused:
             self._was_paused = False
             self._end_pause()
-        before = self.arm.timed_out
+        timed_out = self.arm.timed_out
         self.arm.advance(duration_ns)
-        if self.arm.timed_out and not before:
+        if self.arm.timed_out and not timed_out:
             self.handover = f"no command for {self.arm.timeout:g} s"
 
     @property
@@ -193,7 +193,7 @@ class FreshCommands:
 
     def _end_pause(self) -> None:
         if self._passing is not None and self._passing.lockstep:
-            return  # the command answers the state of the pause, however long it was
+            return  # the command answers the state of the pause, at any age
         age = 1e-9 * (time.time_ns() - self._sent_ns)
         arm = self.arm
         waited = arm.commanded and not arm.timed_out and not arm.holding
@@ -203,26 +203,26 @@ class FreshCommands:
 
 
 def sent_at(info: Mapping[str, Any]) -> int:
-    """Return when a message was sent, ns of the wall clock, from what rclpy tells of it."""
+    """Return the wall-clock time at which a message was sent, ns, from its `MessageInfo`."""
     return info.get("source_timestamp") or info.get("received_timestamp") or time.time_ns()
 
 
 NEVER_OLD = 2**62
-"""When a law of this process was sent, ns of the wall clock: a pause makes it no older."""
+"""Wall-clock time of laws of this process, ns: a pause does not age them."""
 RESET = Outcome(Code.INVALID_GOAL, "the arm was reset")
-TAKEN_OVER = Outcome(Code.INVALID_GOAL, "another command took over")
+TAKEN_OVER = Outcome(Code.INVALID_GOAL, "replaced by another command")
 
 
 class FollowedTrajectory:
-    """One of them."""
+    """A trajectory that the simulated arm follows."""
 
     def __init__(self, law: Following, commands: FreshCommands, stepper: Stepper):
-        """Take the effort law that follows, the arm and its time."""
+        """Store the effort law, the arm and its stepper."""
         self.law, self._commands, self._stepper = law, commands, stepper
 
     @property
     def outcome(self) -> Outcome | None:
-        """How it ended; None while it goes on."""
+        """Its outcome, or None before the end."""
         if self._stepper.fault:
             self.law.end(Outcome(Code.INVALID_GOAL, self._stepper.fault))
         return self.law.outcome
@@ -233,38 +233,38 @@ class FollowedTrajectory:
             self.law.stop(outcome)
 
     def progress(self) -> Progress:
-        """Return where the arm is and where it is to be."""
+        """Return the measured and the desired state."""
         with self._stepper.lock:
             simulation = self._commands.arm.simulation
-            t, *wanted = self.law.desired(simulation.time_ns)
+            t, *desired = self.law.desired(simulation.time_ns)
             stamp, q, v = self._stepper.stamp_ns, simulation.q, simulation.v
-        return Progress(stamp, t, JointMotion(*wanted), q, v)
+        return Progress(stamp, t, JointMotion(*desired), q, v)
 
 
 class Trajectories:
-    """Follows one after the other, as commands of this node."""
+    """Follows joint trajectories by effort laws, as internal commands of the simulator."""
 
     def __init__(self, node: Node, commands: FreshCommands, stepper: Stepper, brake_rate: float):
-        """Offer topic and action for the arm of `commands`, whose time `stepper` lets pass."""
+        """Create topic and action for the arm of `commands`, whose time `stepper` controls."""
         self._commands, self._stepper, self._brake_rate = commands, stepper, brake_rate
         self._law: Following | None = None
         self._prepare()
         self._requests = FollowJointTrajectory(node, commands.arm.simulation.robot, self)
 
     def close(self) -> None:
-        """Take no more."""
+        """End the action."""
         self._requests.close()
 
     def _prepare(self) -> None:
-        """Load what following needs, so that the first trajectory finds it."""
+        """Compile the effort law, so that the first trajectory starts without delay."""
         simulation = self._commands.arm.simulation
         now = simulation.time_ns, simulation.q, simulation.v
-        here = [Waypoint(0, simulation.q)]
-        law = Following(simulation.kernels, here, Tolerances.of(simulation.robot), 0, now)
+        waypoints = [Waypoint(0, simulation.q)]
+        law = Following(simulation.kernels, waypoints, Tolerances.of(simulation.robot), 0, now)
         law.effort(*now)
 
     def check(self, goal: TrajectoryGoal, info: Mapping[str, Any] | None = None) -> None:
-        """Raise `RejectedTrajectoryError` if it may not begin now, or is from before a reset."""
+        """Raise `RejectedTrajectoryError` if it cannot begin now, or was sent before a reset."""
         with self._stepper.lock:
             try:
                 self._commands.check(NEVER_OLD if info is None else sent_at(info))
@@ -275,7 +275,7 @@ class Trajectories:
                 raise RejectedTrajectoryError(Code.INVALID_GOAL, self._stepper.fault)
 
     def begin(self, goal: TrajectoryGoal) -> FollowedTrajectory:
-        """Follow it from now on."""
+        """Follow a trajectory from now on."""
         with self._stepper.lock:
             simulation = self._commands.arm.simulation
             start = goal.start_ns(self._stepper.stamp_ns) - self._stepper.origin_ns
@@ -290,10 +290,10 @@ class Trajectories:
             self._commands.command(self._law, NEVER_OLD)
             return FollowedTrajectory(self._law, self._commands, self._stepper)
 
-    def go_on(self) -> None:
-        """Command what is followed anew, unless something else drives the arm.
+    def renew(self) -> None:
+        """Command the trajectory again, unless another command drives the arm.
 
-        To be called in every control period, by whoever has the stepper's lock.
+        Must be called in every control period, with the stepper's lock.
         """
         if self._law is None:
             return

@@ -21,34 +21,33 @@ from manip_dyn.ros.runtime.execution import unless_shut_down
 from manip_dyn.ros.runtime.threads import PeriodicThread, WallClockAnchor, lag_message
 
 HEARTBEAT = 0.1
-"""Wall time between repeated messages while lockstep or pause lets no time pass, s."""
+"""Wall time between repeated messages while time stands still, s."""
 
 
 class Stepped(Protocol):
-    """What is moved."""
+    """Interface of a simulation that a `Stepper` advances."""
 
     @property
     def time_ns(self) -> int:
         """Simulated time since the start."""
 
     def reset(self) -> None:
-        """Go back to the start."""
+        """Return to the initial state."""
 
     def advance(self, duration_ns: int) -> None:
-        """Move on; raise `ManipDynError` if that is impossible."""
+        """Advance, or raise `ManipDynError`."""
 
 
 class Stepper:
     """The clock of a node, and the topic clock of its namespace.
 
-    In real time, stamps follow the wall clock. Where they fall behind it for good, because the
-    process was suspended or the clock was set (see `WallAnchor`), they go on from the present, and
-    the log says so.
+    In real time, stamps follow the wall clock. After a suspend of the process or a step of the
+    clock (see `WallClockAnchor`) they continue from the present, with a warning.
 
     Attributes:
-        lock: Held while time passes; whoever changes what is moved takes it.
-        paused: Whether time stands still until it is told otherwise.
-        fault: Why what is moved cannot go on, until it is reset; empty as long as it can.
+        lock: Held while time advances. Code that changes the simulation must hold it.
+        paused: Whether time is paused.
+        fault: Why the simulation cannot continue until a reset, or "".
     """
 
     def __init__(
@@ -60,15 +59,15 @@ class Stepper:
         settle: float = 0.0,
         listen: Callable[[], None] = lambda: None,
     ):
-        """Prepare the thread in which time passes.
+        """Prepare the thread that advances time.
 
         Args:
             node: The node.
-            moved: What is moved.
-            parameters: How time passes.
-            publish: Called whenever time has passed, and now and then while it does not.
-            settle: Wall time after which a reset is answered, s.
-            listen: Called before a period that passes by itself.
+            moved: The simulation.
+            parameters: Mode, period and clock.
+            publish: Called after every period, and every `HEARTBEAT` s while time stands still.
+            settle: Wall time from a reset to the response of its service, s.
+            listen: Called before every period that no command starts.
         """
         self._node, self._moved, self._parameters = node, moved, parameters
         self._publish, self._settle, self._listen = publish, settle, listen
@@ -84,45 +83,45 @@ class Stepper:
         self._pacer = PeriodicThread(self._cycle, self._wall_period())
 
     def start(self) -> None:
-        """Let time pass from now on."""
+        """Start time."""
         with self.lock:
             self._begin()
         self._pacer.start()
 
     def stop(self) -> None:
-        """End the thread in which time passes."""
+        """Stop the thread that advances time."""
         self._pacer.stop()
 
     def use(self, parameters: SteppingParameters) -> None:
-        """Go on by other parameters."""
+        """Continue with other parameters."""
         self._parameters = parameters
         self._tie()
         self._pacer.set_period(self._wall_period())
 
     @property
     def origin_ns(self) -> int:
-        """The stamp at simulated time zero."""
+        """Stamp of simulated time zero, ns."""
         return self._origin_ns
 
     @property
     def stamp_ns(self) -> int:
-        """The stamp of now: wall-clock or simulated time."""
+        """Present stamp, of wall-clock or simulated time, ns."""
         return self._origin_ns + self._moved.time_ns
 
     @property
     def lockstep(self) -> bool:
-        """Whether time only passes when it is told to."""
+        """Whether time advances only by commands and ~/step."""
         return self._parameters.mode == "lockstep"
 
     def answer(self) -> None:
-        """Let a period pass if that is what a command does: now, or when a pause ends."""
+        """In lockstep, advance one period for a command: now, or at the end of a pause."""
         if self.lockstep and self.paused:
             self._answered = True
         elif self.lockstep:
             self._advance()
 
     def report(self, warning: str, values: dict[str, object]) -> Report:
-        """Return a report for /diagnostics: a fault, or a warning if there is one, and values."""
+        """Return a report for /diagnostics, with a fault or the warning, and values."""
         named = {
             "mode": self._parameters.mode,
             "time [s]": self.time,
@@ -138,14 +137,14 @@ class Stepper:
     # ------------------------------------------------------------- by services
     @property
     def waiting(self) -> bool:
-        """Whether time stands still until somebody lets a period pass."""
+        """Whether time stands still until a command or service."""
         return self.paused or self.lockstep
 
     def reset(self) -> None:
-        """Go back to the initial state, at time zero.
+        """Return to the initial state, at time zero.
 
-        Stamps of the wall clock go on without a gap: in one, a jump of the joints might be taken
-        for a motion.
+        Stamps of the wall clock continue without a gap. Across a gap, subscribers could take the
+        jump of the joints for a motion.
         """
         with self.lock:
             last = self.stamp_ns
@@ -153,21 +152,21 @@ class Stepper:
             self._restart()
             if self._by_the_wall:
                 self._origin_ns = last + self._period_ns
-                # A lag is not forgotten; what a pause took is none.
+                # Preserve the lag, but not the duration of a pause.
                 self._anchor.tie(time.time_ns() - behind, self._moved.time_ns)
-            self._tell()
+            self._send()
         time.sleep(self._settle)
 
     def step(self) -> str:
-        """Let one period pass; return why that is impossible, or nothing."""
+        """Advance one period; return why that is impossible, or ""."""
         with self.lock:
             if not self.waiting:
-                return "the simulation runs; pause it first to advance it by hand"
+                return "the simulation runs; call ~/pause before ~/step"
             self._advance()
             return self.fault
 
     def pause(self, paused: bool) -> None:
-        """Let time stand still, or pass again."""
+        """Pause or continue time."""
         with self.lock:
             self.paused = paused
             self._tie()
@@ -207,9 +206,9 @@ class Stepper:
 
     def _cycle(self) -> None:
         with self.lock:
-            unless_shut_down(self._node, self._tell if self.waiting else self._go_on)
+            unless_shut_down(self._node, self._send if self.waiting else self._run_period)
 
-    def _go_on(self) -> None:
+    def _run_period(self) -> None:
         real_time = self._parameters.mode == "real_time" and not self.fault
         if real_time and self._parameters.real_time_factor == 1.0:
             self._keep_up()
@@ -217,15 +216,15 @@ class Stepper:
         self._advance()
 
     def _keep_up(self) -> None:
-        """Where time fell behind for good, let the stamps follow the wall clock again."""
+        """After a long delay, shift the stamps so that they follow the wall clock again."""
         lag = self._anchor.lag_ns(time.time_ns(), self._moved.time_ns, self._period_ns)
         if not lag:
             return
-        said = "steps"
+        subject = "steps"
         if not (self._parameters.publish_clock or self._node.get_clock().ros_time_is_active):
             self._origin_ns += lag
-            said = "stamps"
-        self._node.get_logger().warning(lag_message(lag, said), throttle_duration_sec=10.0)
+            subject = "stamps"
+        self._node.get_logger().warning(lag_message(lag, subject), throttle_duration_sec=10.0)
 
     def _advance(self) -> None:
         self._answered = False
@@ -235,22 +234,22 @@ class Stepper:
             self._moved.advance(self._period_ns)
         except ManipDynError as error:
             self.fault = str(error)
-            self._node.get_logger().error(f"{error}; call ~/reset to start anew")
+            self._node.get_logger().error(f"{error}; call ~/reset to restart")
             return
-        self._tell()
+        self._send()
 
-    def _tell(self) -> None:
+    def _send(self) -> None:
         self._publish()
         if self._clock is not None:
             self._clock.publish(Clock(clock=to_time(self.stamp_ns)))
 
 
 MOST_STEPS = 100_000
-"""One call of ~/step_simulation keeps the node from anything else while it lasts."""
+"""Largest number of steps of one call of ~/step_simulation, which blocks the node."""
 
 
 class StandardServices:
-    """One simulated arm or mechanism by the standard's services, under the node's own name."""
+    """Services of the standard for one simulated arm or mechanism, in the node's namespace."""
 
     FEATURES = (
         "SIMULATION_RESET",
@@ -263,7 +262,7 @@ class StandardServices:
 
     @classmethod
     def offer(cls, node: Node, stepper: Stepper) -> StandardServices | None:
-        """Offer the services, or nothing where the package is not installed."""
+        """Create the services, if the package is installed."""
         try:
             services = import_module("simulation_interfaces.srv")
             messages = import_module("simulation_interfaces.msg")
@@ -272,7 +271,7 @@ class StandardServices:
         return cls(node, stepper, services, messages)
 
     def __init__(self, node: Node, stepper: Stepper, services: Any, messages: Any):
-        """Offer the services by the package's types."""
+        """Create the services with the package's types."""
         self._stepper, self._messages = stepper, messages
         self._state, self._result = messages.SimulationState, messages.Result
         self._set_state = services.SetSimulationState.Response
@@ -311,10 +310,10 @@ class StandardServices:
             why = "the simulation is in this state already"
             return self._done(response, self._set_state.ALREADY_IN_TARGET_STATE, why)
         if wanted not in (state.STATE_PLAYING, state.STATE_PAUSED, state.STATE_STOPPED):
-            why = f"state {wanted} cannot be set; expected stopped, playing or paused"
+            why = f"state must be stopped, playing or paused, got {wanted}"
             return self._done(response, self._result.RESULT_FEATURE_UNSUPPORTED, why)
         if wanted == state.STATE_PAUSED and self._present == state.STATE_STOPPED:
-            return self._done(response)  # it stands still at the start, whatever that is called
+            return self._done(response)  # time stands still at the start in both states
         self._stepper.pause(wanted != state.STATE_PLAYING)
         if wanted == state.STATE_STOPPED:
             self._stepper.reset()
@@ -323,14 +322,14 @@ class StandardServices:
     def _reset(self, request: Any, response: Any) -> Any:
         together = request.SCOPE_TIME | request.SCOPE_STATE
         if request.scope != request.SCOPE_DEFAULT and request.scope & together != together:
-            why = f"scope is {request.scope}; expected time and state together, or all"
+            why = f"scope must be time and state together, or all, got {request.scope}"
             return self._done(response, self._result.RESULT_FEATURE_UNSUPPORTED, why)
         self._stepper.reset()
         return self._done(response)
 
     def _step(self, request: Any, response: Any) -> Any:
         if request.steps > MOST_STEPS:
-            why = f"steps is {request.steps}; expected at most {MOST_STEPS} in a call"
+            why = f"steps must be at most {MOST_STEPS}, got {request.steps}"
             return self._done(response, self._result.RESULT_OPERATION_FAILED, why)
         for _ in range(request.steps):
             why = self._stepper.step()
@@ -340,10 +339,10 @@ class StandardServices:
 
 
 class StepperServices:
-    """Services by which people and programs let time stand still or pass."""
+    """Services that pause, step and reset the simulation."""
 
     def __init__(self, node: Node, stepper: Stepper):
-        """Offer them, and those of simulation_interfaces where that package is installed."""
+        """Create them, and those of simulation_interfaces if that package is installed."""
         self._stepper = stepper
         node.create_service(Trigger, "~/reset", self._on_reset)
         node.create_service(Trigger, "~/step", self._on_step)
@@ -356,9 +355,9 @@ class StepperServices:
         return response
 
     def _on_step(self, _request, response: Trigger.Response) -> Trigger.Response:
-        refused = self._stepper.step()
-        response.success = not refused
-        response.message = refused or f"now at {self._stepper.time:.9f} s"
+        problem = self._stepper.step()
+        response.success = not problem
+        response.message = problem or f"now at {self._stepper.time:.9f} s"
         return response
 
     def _on_pause(self, request, response: SetBool.Response) -> SetBool.Response:

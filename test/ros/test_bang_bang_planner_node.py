@@ -128,8 +128,8 @@ def test_a_second_goal_starts_a_second_plan(arm):
 @pytest.mark.parametrize(
     ("names", "positions", "words"),
     [
-        (["shoulder", "wrist"], [0.0, 0.0], ["unknown joint 'wrist'"]),
-        (["shoulder"], [0.0, 0.0], ["1 names", "2 positions"]),
+        (["shoulder", "wrist"], [0.0, 0.0], ["must name joints of", "got 'wrist'"]),
+        (["shoulder"], [0.0, 0.0], ["got 1 names and 2 positions"]),
         ([], [], ["0 names"]),
         (["shoulder", "shoulder"], [0.0, 0.1], ["'shoulder', 'shoulder'", "each joint once"]),
         (["shoulder"], [math.nan], ["goal", "nan"]),
@@ -233,10 +233,10 @@ def test_invalid_joint_states_are_dropped_with_a_reason(ros):
     ros.start(BangBangPlannerNode, robot="ibm7535")
     states = ros.publisher(JointState, "joint_states")
     states.publish(JointState(name=["shoulder"], position=[0.0], velocity=[0.0]))
-    ros.expect_warning("dropped", "lacks joint 'elbow'")
+    ros.expect_warning("dropped", "must have joint 'elbow'")
     short = JointState(name=["shoulder", "elbow"], position=[0.0], velocity=[0.0, 0.0])
     # Repeated, because warnings are throttled to one per second.
-    dropped = lambda: ros.warned("dropped", "2 names and 1 of position")  # noqa: E731
+    dropped = lambda: ros.warned("dropped", "one position for each of its 2 names")  # noqa: E731
     ros.insist(lambda: states.publish(short), dropped, "the state is not dropped")
 
 

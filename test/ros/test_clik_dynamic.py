@@ -140,7 +140,7 @@ def test_a_reset_in_real_time_is_detected_by_the_joint_positions(ros):
     reset = lambda: client.call_async(Trigger.Request())  # noqa: E731
     reset()
     # If the machine is suspended during a reset, the arm is picked up instead: repeat it.
-    restarted = lambda: ros.warned("the arm was reset: ", "the path begins anew")  # noqa: E731
+    restarted = lambda: ros.warned("the arm was reset: ", "the path restarts")  # noqa: E731
     ros.insist(reset, restarted, "the reset is not detected", period=3.0)
     ros.until(lambda: stamp(ros.states[-1]) > before, "no states")
     ros.until(
@@ -230,7 +230,7 @@ def test_joint_states_that_lack_a_joint_are_dropped(ros):
     ros.start(ClikTrackerNode, mode="dynamic", step=PERIOD, **CIRCLE)
     states = ros.publisher(JointState, "joint_states")
     states.publish(JointState(name=["S1"], position=[0.0], velocity=[0.0]))
-    ros.expect_warning("dropped", "lacks joint 'S2'")
+    ros.expect_warning("dropped", "must have joint 'S2'")
     diagnostics = ros.listen(DiagnosticArray, "/diagnostics")
     ros.until(lambda: diagnostics, "no diagnostics")
     assert "no joint states" in diagnostics[-1].status[0].message

@@ -93,7 +93,10 @@ def test_a_twist_moves_the_tool_and_halts_after_the_timeout(tracker):
     ("message", "words"),
     [
         (pose([math.nan, 0.0, 1.0]), ["target pose", "nan", "finite"]),
-        (pose([0.5, 0.0, 0.5], (0.0, 0.0, 0.0, 0.0)), ["quaternion of length 0", "expected 1"]),
+        (
+            pose([0.5, 0.0, 0.5], (0.0, 0.0, 0.0, 0.0)),
+            ["quaternion of length 1, got 0"],
+        ),
         (pose([0.5, 0.0, 0.5], frame="map"), ["frame_id 'map'", "'base_link'"]),
         (stamped(pose([0.5, 0.0, 0.5]), 12), ["old", "command_timeout"]),
         (stamped(pose([0.5, 0.0, 0.5]), 2_000_000_000), ["ahead", "command_timeout"]),

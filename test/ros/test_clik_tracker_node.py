@@ -117,7 +117,7 @@ def test_a_clock_that_jumps_back_restarts_the_path(ros):
     ros.insist(tick, lambda: len(states) > 5, "no joint states")
     begun, now[0] = list(states[0].position), 0
     # The clock runs until the node has detected the jump.
-    back = lambda: ros.warned("time went back on /clock", "the path begins anew")  # noqa: E731
+    back = lambda: ros.warned("time went back on /clock", "the path restarts")  # noqa: E731
     ros.insist(tick, back, "the jump is not detected")
     restarted = lambda: begun in [list(state.position) for state in states[6:]]  # noqa: E731
     ros.insist(tick, restarted, "the path does not restart")
@@ -128,7 +128,7 @@ def test_another_publisher_of_joint_states_is_named(ros):
     ros.diagnostics = ros.listen(DiagnosticArray, "/diagnostics")
     ros.start(ClikTrackerNode, **CIRCLE)
     ros.probe.create_publisher(JointState, "joint_states", 1)
-    ros.expect_warning("other publishers on /joint_states: /probe; expected this node alone")
+    ros.expect_warning("this node must be the only publisher on /joint_states, got /probe")
     levels = lambda: {  # noqa: E731
         m.status[0].level for m in ros.diagnostics if "/probe" in m.status[0].message
     }

@@ -161,7 +161,7 @@ def test_a_new_goal_aborts_the_current_one(arm, client):
     first = client.result
     moves(arm)
     client.send(trajectory(BOTH, (0.3, [0.1, 0.1], ZERO)))
-    assert client.ended(first) == (ABORTED, -1, "another trajectory took over")
+    assert client.ended(first) == (ABORTED, -1, "replaced by another trajectory")
     assert client.ended()[:2] == (SUCCEEDED, 0)
     at(arm, 0.1, 0.1)
 
@@ -170,7 +170,7 @@ def test_another_command_aborts_the_goal(arm, client):
     client.send(SLOWLY)
     moves(arm)
     arm.publisher(Float64MultiArray, "simulator/commands").publish(Float64MultiArray(data=ZERO))
-    assert client.ended() == (ABORTED, -1, "another command took over")
+    assert client.ended() == (ABORTED, -1, "replaced by another command")
 
 
 def test_a_reset_aborts_the_goal(arm, client):

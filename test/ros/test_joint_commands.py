@@ -207,7 +207,7 @@ def test_dropped_commands_do_not_advance_time_and_paused_ones_wait(ros):
     hardware.configure(["joint_1", "joint_2"], ["position"], -1.0)
     period(ros, position=START)
     send(ros, ["joint_1", "joint_7"], position=[0.0, 0.0])
-    ros.expect_warning("dropped", "unknown joint 'joint_7'")
+    ros.expect_warning("dropped", "must name joints of", "got 'joint_7'")
     ros.call(SetBool, "simulator/pause", SetBool.Request(data=True))
     send(ros, ["joint_1", "joint_2"], position=START)
     expect_state(ros, "paused")
@@ -222,16 +222,24 @@ def test_dropped_commands_do_not_advance_time_and_paused_ones_wait(ros):
 @pytest.mark.parametrize(
     ("names", "fields", "words"),
     [
-        ([], {}, r"names \[\]; expected each joint at most once, at least one"),
-        (["joint_1", "joint_1"], {"effort": [0.0, 0.0]}, "expected each joint at most once"),
-        (["joint_l"], {"effort": [0.0]}, "unknown joint 'joint_l'; did you mean"),
-        (["joint_1"], {}, "has no numbers; expected positions"),
-        (["joint_1", "joint_2"], {"position": [0.0]}, "2 names and 1 of position; expected as"),
-        (["joint_1"], {"velocity": [-INF]}, r"velocity of a joint command is \[-inf\]"),
+        ([], {}, r"must name at least one joint, and each joint at most once, got \[\]"),
+        (["joint_1", "joint_1"], {"effort": [0.0, 0.0]}, "each joint at most once, got"),
+        (["joint_l"], {"effort": [0.0]}, "got 'joint_l'; did you mean"),
+        (["joint_1"], {}, "must have positions, velocities or efforts, got none"),
+        (
+            ["joint_1", "joint_2"],
+            {"position": [0.0]},
+            "no position or one for each of its 2 names .*, got 1",
+        ),
+        (
+            ["joint_1"],
+            {"velocity": [-INF]},
+            r"velocity of a joint command must be finite or NaN, got \[-inf\]",
+        ),
         (
             ["joint_2", "joint_1"],
             {"effort": [1.0, NAN], "velocity": [1.0, 1.0]},
-            "an effort and a position or velocity for 'joint_2'; expected the effort alone",
+            "for 'joint_2' must be either an effort, or a position and velocity, got both",
         ),
     ],
 )

@@ -97,9 +97,9 @@ def test_a_thread_hears_without_an_executor_until_it_is_stopped(ros):
     deadline = time.monotonic() + TIMEOUT
     while len(heard) < 2 and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert (heard, heard.threads) == ([1.0, 2.0], {"listener"})
+    assert (heard, heard.threads) == ([1.0, 2.0], {"subscription"})
     listener.stop()
-    assert not any(each.name == "listener" for each in threading.enumerate())
+    assert not any(each.name == "subscription" for each in threading.enumerate())
 
 
 @pytest.mark.parametrize("stamp", [(0, 0), (7, 5), (1_800_000_000, 999_999_999), (-3, 1)])

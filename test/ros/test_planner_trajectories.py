@@ -139,7 +139,7 @@ def test_a_new_trajectory_replaces_the_present_one(arm, client):
     first = client.result
     moves(arm)
     client.send(trajectory(BOTH, (0.5, [0.9, 0.1], ZERO), (1.0, [0.8, 0.2], ZERO)))
-    assert client.ended(first) == (ABORTED, -1, "another trajectory took over")
+    assert client.ended(first) == (ABORTED, -1, "replaced by another trajectory")
     assert client.ended()[:2] == (SUCCEEDED, 0)
     np.testing.assert_allclose(arm.states[-1].position, [0.8, 0.2], atol=2e-3)
 

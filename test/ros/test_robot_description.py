@@ -95,13 +95,13 @@ def test_a_parameters_file_for_other_nodes_is_refused(tmp_path):
     path.write_text("/**/simulater:\n  ros__parameters:\n    robot: rr\n", encoding="utf-8")
     code, log = run_node("simulator", "--params-file", str(path))
     assert code == 2
-    assert "params.yaml' has nothing for node '/simulator', but for /**/simulater" in log
-    given = ["node", "--ros-args", "--params-file", str(path)]
-    check_parameter_files("/simulater", given)
+    assert "params.yaml' must name the node '/simulator', got /**/simulater" in log
+    arguments = ["node", "--ros-args", "--params-file", str(path)]
+    check_parameter_files("/simulater", arguments)
     check_parameter_files(
-        "/simulator", [*given[:1], "--params-file", str(path)]
+        "/simulator", [*arguments[:1], "--params-file", str(path)]
     )  # not one of ROS's
     path.write_text("arm:\n  simulator:\n    ros__parameters: {robot: rr}\n", encoding="utf-8")
-    check_parameter_files("/arm/simulator", given)
-    with pytest.raises(ManipDynError, match="but for /arm/simulator; expected"):
-        check_parameter_files("/simulator", given)
+    check_parameter_files("/arm/simulator", arguments)
+    with pytest.raises(ManipDynError, match="got /arm/simulator"):
+        check_parameter_files("/simulator", arguments)

@@ -17,7 +17,7 @@ HOLDING = ArmFacts(holding=True, commanders=("/controller_manager",))
 OVERRUNS = ArmFacts(overruns=1)
 
 ROWS = [
-    (FAULT, "fault", ERROR, "the simulation of 'rr' diverged; call ~/reset to start anew"),
+    (FAULT, "fault", ERROR, "the simulation of 'rr' diverged; call ~/reset to restart"),
     (OUTSIDE, "outside_limits", ERROR, "outside its limits: W1 0.3 rad beyond its upper limit"),
     (TWO, "second_commander", WARN, "2 publishers of commands: /planner, /tracker"),
     (LOST, "lost_commander", WARN, "no command for 0.5 s: brake"),
@@ -25,10 +25,10 @@ ROWS = [
         ArmFacts(holding=True),
         "lost_commander",
         WARN,
-        f"nobody publishes commands: {HELD_SENTENCE}",
+        f"no node publishes commands: {HELD_SENTENCE}",
     ),
     (STOP, "at_stop", WARN, "at its stop: W1 0.3 rad beyond its upper limit"),
-    (OVERRUNS, "overruns", WARN, "overruns in the last while: 1"),
+    (OVERRUNS, "overruns", WARN, "recent overruns: 1"),
     (ArmFacts(paused=True), "paused", OK, "paused"),
     (ArmFacts(commanded=False), "waiting", OK, "no command yet: brake"),
     (HOLDING, "holding", OK, f"no new command: {HELD_SENTENCE}"),

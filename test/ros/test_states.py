@@ -46,22 +46,22 @@ FACTS = [
         ERROR,
         "joint outside its limits: S1 at 3 rad (-1 to 1)",
     ),
-    (TrackerFacts(unheard="/c", topic="/c"), "unheard", WARN, "nobody listens on /c"),
+    (TrackerFacts(unheard="/c", topic="/c"), "unheard", WARN, "no node subscribes to /c"),
     (TrackerFacts(braking="joint 'S1' at 200 rad/s"), "braking", WARN, "joint 'S1' at 200 rad/s"),
     (
         TrackerFacts(others="/a, /b", topic="/c"),
         "not_alone",
         WARN,
-        "other publishers on /c: /a, /b;",
+        "must be the only publisher on /c, got /a, /b",
     ),
     (
         TrackerFacts(approaching="0.1 m and 0 rad"),
         "approaching",
         WARN,
-        "path: 0.1 m and 0 rad from it",
+        "path: 0.1 m and 0 rad away",
     ),
     (TrackerFacts(off_path="off the path by 1 m"), "off_path", WARN, "off the path by 1 m"),
-    (TrackerFacts(overruns=1), "overruns", WARN, "overruns in the last while: 1"),
+    (TrackerFacts(overruns=1), "overruns", WARN, "recent overruns: 1"),
     (TrackerFacts(paused=True), "paused", OK, "paused"),
     (
         TrackerFacts(standing=3.0),
@@ -86,7 +86,7 @@ def test_every_state_of_the_tracker_is_tested():
 
 MECHANISM = [
     ({"fault": "it fell apart", "overruns": 2}, "fault", ERROR, "it fell apart; call ~/reset"),
-    ({"overruns": 2, "paused": True}, "overruns", WARN, "overruns in the last while: 2"),
+    ({"overruns": 2, "paused": True}, "overruns", WARN, "recent overruns: 2"),
     ({"paused": True}, "paused", OK, "paused"),
     ({}, "running", OK, "running"),
 ]
@@ -100,9 +100,9 @@ def test_a_mechanism_reports_its_worst_state(facts, name, level, words):
 
 
 MONITOR = [
-    (None, 0.0, "waiting", WARN, "nothing was heard yet on /joint_states"),
-    (10.0, 0.5, "silent", WARN, "nothing was heard on /joint_states for 2.5 s"),
-    (12.0, 0.5, "measuring", OK, "measuring: 50 % of the run was heard"),
+    (None, 0.0, "waiting", WARN, "no messages yet on /joint_states"),
+    (10.0, 0.5, "silent", WARN, "no messages on /joint_states for 2.5 s"),
+    (12.0, 0.5, "measuring", OK, "measuring: 50 % of the run"),
 ]
 
 
@@ -199,7 +199,7 @@ class Clocked:
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(0.0, ""), (99.9, ""), (99.7, "sent 0.100 s before the path began"), (99.0, "1.000 s old")],
+    [(0.0, ""), (99.9, ""), (99.7, "got a stamp 0.100 s before"), (99.0, "1.000 s old")],
 )
 def test_a_target_from_before_a_reset_is_dropped(seconds, words):
     checks = TargetChecks(Clocked(), "base_link", 0.5, lambda: "")

@@ -37,8 +37,8 @@ def to_nanoseconds(stamp: Time | Duration) -> int:
 def serialized_stamp(message: bytes) -> int:
     """Return the stamp of a serialized message that begins with a header, ns.
 
-    Four bytes precede it that say how numbers are written (OMG, DDS-XTypes, CDR encapsulation):
-    the second is odd for little-endian.
+    A header of four bytes precedes it (OMG, DDS-XTypes, CDR encapsulation). Its second byte is
+    odd for little-endian numbers.
     """
     seconds, rest = struct.unpack_from("<iI" if message[1] & 1 else ">iI", message, 4)
     return seconds * 1_000_000_000 + rest
@@ -49,9 +49,9 @@ def header(frame: str, stamp_ns: int) -> Header:
     return Header(frame_id=frame, stamp=to_time(stamp_ns))
 
 
-def point(place: Sequence[float] | Vector) -> Point:
+def point(position: Sequence[float] | Vector) -> Point:
     """Return a point from (3,), m."""
-    return Point(**dict(zip("xyz", map(float, place), strict=True)))
+    return Point(**dict(zip("xyz", map(float, position), strict=True)))
 
 
 def vector(numbers: Sequence[float] | Vector) -> Vector3:
@@ -65,15 +65,15 @@ def quaternion(rotation: Vector) -> Quaternion:
     return Quaternion(x=x, y=y, z=z, w=w)
 
 
-def pose(place: Sequence[float] | Vector, orientation: Quaternion) -> Pose:
-    """Return a pose from a place (3,), m, and an orientation."""
-    return Pose(position=point(place), orientation=orientation)
+def pose(position: Sequence[float] | Vector, orientation: Quaternion) -> Pose:
+    """Return a pose from a position (3,), m, and an orientation."""
+    return Pose(position=point(position), orientation=orientation)
 
 
-def pose_stamped(frame: str, stamp_ns: int, of: clik.Pose) -> PoseStamped:
-    """Return the pose of a tool with frame and stamp."""
+def pose_stamped(frame: str, stamp_ns: int, tool: clik.Pose) -> PoseStamped:
+    """Return the pose of a tool, with frame and stamp."""
     return PoseStamped(
-        header=header(frame, stamp_ns), pose=pose(of.position, quaternion(of.rotation))
+        header=header(frame, stamp_ns), pose=pose(tool.position, quaternion(tool.rotation))
     )
 
 

@@ -30,7 +30,7 @@ def joint_state(
 
 
 def in_joint_order(message: JointState, robot: Robot, field: str) -> Vector:
-    """Return a field of a joint state in the robot's joint order; joints not its own are skipped.
+    """Return a field of a joint state in the robot's joint order; skip joints of other robots.
 
     Raises:
         ManipDynError: If a joint is missing or named twice, or the field has another length than
@@ -39,36 +39,36 @@ def in_joint_order(message: JointState, robot: Robot, field: str) -> Vector:
     values = getattr(message, field)
     if len(values) != len(message.name):
         raise ManipDynError(
-            f"joint state has {len(message.name)} names and {len(values)} of {field}; "
-            "expected as many of both"
+            f"joint state must have one {field} for each of its {len(message.name)} names, got "
+            f"{len(values)}"
         )
-    place = {name: i for i, name in enumerate(message.name)}
-    missing = [name for name in robot.joint_names if name not in place]
+    index = {name: i for i, name in enumerate(message.name)}
+    missing = [name for name in robot.joint_names if name not in index]
     if missing:
         raise ManipDynError(
-            f"joint state lacks joint '{missing[0]}' of '{robot.name}'"
+            f"joint state must have joint '{missing[0]}' of '{robot.name}'"
             f"{closest(missing[0], message.name)}"
         )
     twice = [name for name in robot.joint_names if message.name.count(name) > 1]
     if twice:
-        raise ManipDynError(f"joint state names joint '{twice[0]}' twice; expected it once")
-    return finite_vector(field, [values[place[name]] for name in robot.joint_names], robot.n)
+        raise ManipDynError(f"joint state must name joint '{twice[0]}' once, got it twice")
+    return finite_vector(field, [values[index[name]] for name in robot.joint_names], robot.n)
 
 
-def goal_from_message(message: JointState, robot: Robot, here: Vector) -> Vector:
-    """Return the goal (n,) of all joints; those that the message leaves out stay at `here`."""
+def goal_from_message(message: JointState, robot: Robot, q: Vector) -> Vector:
+    """Return the goal (n,) of all joints; a joint without a goal stays at its position in q."""
     if len(message.position) != len(message.name) or not message.name:
         raise ManipDynError(
-            f"goal has {len(message.name)} names and {len(message.position)} positions; "
-            "expected as many of both, at least one"
+            f"goal must have one position for each name, at least one, got {len(message.name)} "
+            f"names and {len(message.position)} positions"
         )
     if len(set(message.name)) < len(message.name):
-        raise ManipDynError(f"goal names are {list(message.name)}; expected each joint once")
-    goal = here.copy()
+        raise ManipDynError(f"goal must name each joint once, got {list(message.name)}")
+    goal = q.copy()
     for name, position in zip(message.name, message.position, strict=True):
         if name not in robot.joint_names:
             hint = closest(name, robot.joint_names)
-            raise ManipDynError(f"goal has the unknown joint '{name}'{hint}")
+            raise ManipDynError(f"goal must name joints of '{robot.name}', got '{name}'{hint}")
         goal[robot.index(name)] = position
     goal = finite_vector("goal", goal, robot.n)
     robot.check_within_limits("goal", goal)
@@ -79,56 +79,59 @@ COMMAND_FIELDS = ("position", "velocity", "effort")
 
 
 def references_from(message: JointState, robot: Robot) -> References | None:
-    """Return what a message tells the joints, in joint order; None if it tells nothing yet.
+    """Return the references of the joints, in joint order; None if all numbers are NaN.
 
-    NaN is what ros2_control has for a command that no controller has claimed: this joint is not
-    told this.
+    NaN means "no reference": ros2_control sends it for interfaces that no controller has claimed.
 
     Args:
-        message: Names in any order, perhaps not all; arrays of one number per name, or none.
+        message: Names of some joints in any order; arrays with one number per name, or empty.
         robot: The arm.
 
     Raises:
         ManipDynError: If names are missing, unknown or repeated, an array has another length, a
-            number is infinite, or a joint is told an effort beside a position or velocity.
+            number is infinite, or a joint has both an effort and a position or velocity.
     """
-    places = [_joint_index(name, robot) for name in message.name]
-    if not places or len(set(places)) < len(places):
+    indices = [_joint_index(name, robot) for name in message.name]
+    if not indices or len(set(indices)) < len(indices):
         raise ManipDynError(
-            f"joint command has the names {list(message.name)}; expected each joint at most once, "
-            "at least one"
+            "joint command must name at least one joint, and each joint at most once, got "
+            f"{list(message.name)}"
         )
     if not any(len(getattr(message, field)) for field in COMMAND_FIELDS):
-        raise ManipDynError("joint command has no numbers; expected positions, or efforts, ...")
-    told = References(*(np.full(robot.n, np.nan) for _ in COMMAND_FIELDS))
-    for field, values in zip(COMMAND_FIELDS, told, strict=True):
-        given = np.asarray(getattr(message, field), dtype=np.float64)
-        if len(given) not in (0, len(places)):
+        raise ManipDynError("joint command must have positions, velocities or efforts, got none")
+    references = References(*(np.full(robot.n, np.nan) for _ in COMMAND_FIELDS))
+    for field, values in zip(COMMAND_FIELDS, references, strict=True):
+        numbers = np.asarray(getattr(message, field), dtype=np.float64)
+        if len(numbers) not in (0, len(indices)):
             raise ManipDynError(
-                f"joint command has {len(places)} names and {len(given)} of {field}; expected as "
-                "many of both, or none (NaN where a joint is not told this)"
+                f"joint command must have no {field} or one for each of its {len(indices)} names "
+                f"(NaN for no reference), got {len(numbers)}"
             )
-        if np.isinf(given).any():
-            raise ManipDynError(f"{field} of a joint command is {given.tolist()}; expected no inf")
-        if len(given):
-            values[places] = given
-    _check_one_kind(told, robot)
-    return None if told.unset.all() else told
+        if np.isinf(numbers).any():
+            raise ManipDynError(
+                f"{field} of a joint command must be finite or NaN, got {numbers.tolist()}"
+            )
+        if len(numbers):
+            values[indices] = numbers
+    _check_one_kind(references, robot)
+    return None if references.unset.all() else references
 
 
 def _joint_index(name: str, robot: Robot) -> int:
     if name not in robot.joint_names:
         hint = closest(name, robot.joint_names)
-        raise ManipDynError(f"joint command has the unknown joint '{name}'{hint}")
+        raise ManipDynError(
+            f"joint command must name joints of '{robot.name}', got '{name}'{hint}"
+        )
     return robot.joint_names.index(name)
 
 
-def _check_one_kind(told: References, robot: Robot) -> None:
-    moved = ~(np.isnan(told.position) & np.isnan(told.velocity))
-    for joint in np.flatnonzero(moved & ~np.isnan(told.effort)):
+def _check_one_kind(references: References, robot: Robot) -> None:
+    driven = ~(np.isnan(references.position) & np.isnan(references.velocity))
+    for joint in np.flatnonzero(driven & ~np.isnan(references.effort)):
         raise ManipDynError(
-            f"joint command has an effort and a position or velocity for "
-            f"'{robot.joint_names[joint]}'; expected the effort alone, or the others"
+            f"joint command for '{robot.joint_names[joint]}' must be either an effort, or a "
+            "position and velocity, got both"
         )
 
 

@@ -27,30 +27,30 @@ LINE_WIDTH = 0.02
 LONGEST_BUMP = 0.6
 """Length of a bump across the road, m."""
 ALONG_Y = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
-"""Rotation (3, 3) that lays a cylinder, whose axis is z, along y."""
+"""Rotation (3, 3) from the z axis to the y axis, for cylinders."""
 
 
 def pose_array(mechanism: Mechanism, header: Header, q: Vector) -> PoseArray:
-    """Return the poses of all bodies, in their order; Euler parameters as they are."""
+    """Return the poses of all bodies, in their order, with Euler parameters as quaternions."""
     positions, turns = body_poses(mechanism, q)
     poses = [
-        pose(place, Quaternion(w=w, x=x, y=y, z=z))
-        for place, (w, x, y, z) in zip(positions.tolist(), turns.tolist(), strict=True)
+        pose(position, Quaternion(w=w, x=x, y=y, z=z))
+        for position, (w, x, y, z) in zip(positions.tolist(), turns.tolist(), strict=True)
     ]
     return PoseArray(header=header, poses=poses)
 
 
 def coordinates(message: PoseArray) -> Vector:
     """Return the coordinates (7 b,) of a pose array."""
-    rows = np.array([pose_numbers(each) for each in message.poses]).reshape(-1, 7)
+    rows = np.array([pose_numbers(body) for body in message.poses]).reshape(-1, 7)
     return rows[:, [0, 1, 2, 6, 3, 4, 5]].ravel()
 
 
 class Markers:
-    """Draws a mechanism; every marker stands for itself in the fixed frame, so none needs /tf."""
+    """Markers of a mechanism, all in the fixed frame, so that they need no /tf."""
 
     def __init__(self, mechanism: Mechanism):
-        """Find what there is to draw."""
+        """Collect the shapes and lines of the mechanism."""
         self._mechanism = mechanism
         self._shapes, self._lines = shapes(mechanism), lines(mechanism)
 
@@ -58,29 +58,29 @@ class Markers:
         """Return all markers at the coordinates q (N,) and the time t, s."""
         positions, turns = body_poses(self._mechanism, q)
         rotations = Rotation.from_quat(turns[:, [1, 2, 3, 0]]).as_matrix()
-        found = [
+        markers = [
             *self._bodies(header, positions, rotations),
             *self._connections(header, positions, rotations),
             *self._bumps(header, q, t),
         ]
-        for number, marker in enumerate(found):
+        for number, marker in enumerate(markers):
             marker.id = number
-        return MarkerArray(markers=found)
+        return MarkerArray(markers=markers)
 
     def _bodies(self, header: Header, positions: Vector, rotations: Vector) -> list[Marker]:
-        found = []
+        markers = []
         for shape in self._shapes:
             turn = rotations[shape.body]
             kind = Marker.CUBE if shape.kind == "box" else Marker.CYLINDER
-            place = positions[shape.body] + turn @ shape.position
+            position = positions[shape.body] + turn @ shape.position
             marker = _marker(header, shape.kind, kind, shape.size)
             marker.text = shape.name
-            marker.pose = pose(place, quaternion(turn @ shape.rotation))
-            found.append(marker)
-        return found
+            marker.pose = pose(position, quaternion(turn @ shape.rotation))
+            markers.append(marker)
+        return markers
 
     def _connections(self, header: Header, positions: Vector, rotations: Vector) -> list[Marker]:
-        found = []
+        markers = []
         for kind in ("spring", "rod"):
             marker = _marker(header, kind, Marker.LINE_LIST, (LINE_WIDTH, 0.0, 0.0))
             for line in self._lines:
@@ -89,17 +89,17 @@ class Markers:
                         moved = end if body < 0 else positions[body] + rotations[body] @ end
                         marker.points.append(point(moved))
             if marker.points:
-                found.append(marker)
-        return found
+                markers.append(marker)
+        return markers
 
     def _bumps(self, header: Header, q: Vector, t: float) -> list[Marker]:
-        found = []
-        for place, radius in bumps(self._mechanism, q, t):
+        markers = []
+        for position, radius in bumps(self._mechanism, q, t):
             size = (2.0 * radius, 2.0 * radius, LONGEST_BUMP)
             marker = _marker(header, "bump", Marker.CYLINDER, size)
-            marker.pose = pose(place, quaternion(ALONG_Y))
-            found.append(marker)
-        return found
+            marker.pose = pose(position, quaternion(ALONG_Y))
+            markers.append(marker)
+        return markers
 
 
 def _marker(header: Header, kind: str, shape: int, size: Sequence[float] | Vector) -> Marker:

@@ -29,7 +29,7 @@ def schedule_from(message: JointTrajectory, robot: Robot, origin_ns: int, now_ns
     """Return the effort schedule of a trajectory whose points hold until the next.
 
     Args:
-        message: Names in any order; a zero stamp means that it begins now.
+        message: Names in any order. With a zero stamp the trajectory begins now.
         robot: The arm.
         origin_ns: The stamp at simulation time 0.
         now_ns: Simulation time.
@@ -37,9 +37,9 @@ def schedule_from(message: JointTrajectory, robot: Robot, origin_ns: int, now_ns
     names = list(message.joint_names)
     if sorted(names) != sorted(robot.joint_names):
         unknown = [name for name in names if name not in robot.joint_names]
-        what = f"unknown joint '{unknown[0]}'" if unknown else f"joints {names}"
+        shown = f"unknown joint '{unknown[0]}'" if unknown else f"{names}"
         raise ManipDynError(
-            f"effort trajectory has {what}; expected each of {', '.join(robot.joint_names)} once"
+            f"effort trajectory must have each of {', '.join(robot.joint_names)} once, got {shown}"
         )
     order = [names.index(name) for name in robot.joint_names]
     stamp = to_nanoseconds(message.header.stamp)
@@ -67,7 +67,7 @@ def trajectory_from(
 def waypoints_from(message: JointTrajectory, robot: Robot) -> Matrix:
     """Return the positions (m, n) of a trajectory, joints as the robot's, for `time_path`.
 
-    Its times, velocities and the like are left out.
+    The other fields of its points are ignored.
 
     Raises:
         ManipDynError: If a joint is missing or unknown, or a point lacks positions.
@@ -75,7 +75,7 @@ def waypoints_from(message: JointTrajectory, robot: Robot) -> Matrix:
     names = list(message.joint_names)
     if sorted(names) != sorted(robot.joint_names):
         raise ManipDynError(
-            f"trajectory has joints {names}; expected each of {', '.join(robot.joint_names)} once"
+            f"trajectory must have each of {', '.join(robot.joint_names)} once, got {names}"
         )
     order = [names.index(name) for name in robot.joint_names]
     rows = [
@@ -88,8 +88,8 @@ def waypoints_from(message: JointTrajectory, robot: Robot) -> Matrix:
 def timed_trajectory(timing: PathTiming, period: float, stamp_ns: int = 0) -> JointTrajectory:
     """Return a motion along a path as points every `period` s and at its end.
 
-    Each has positions, velocities, accelerations and efforts. A zero stamp means that it begins
-    when it arrives.
+    Each point has positions, velocities, accelerations and efforts. With a zero stamp the
+    trajectory begins on arrival.
     """
     message = JointTrajectory(joint_names=list(timing.robot.joint_names))
     message.header.stamp = to_time(stamp_ns)
@@ -107,16 +107,16 @@ def timed_trajectory(timing: PathTiming, period: float, stamp_ns: int = 0) -> Jo
 
 
 LARGEST_LEAD = 60.0
-"""How far ahead a trajectory may begin, s."""
+"""Longest time until a trajectory may begin, s."""
 
 
 class TrajectoryGoal(NamedTuple):
-    """A trajectory that was asked for.
+    """A requested trajectory.
 
     Attributes:
-        stamp_ns: When it begins, on the time line of joint_states; 0: now.
-        waypoints: In the robot's joint order.
-        tolerances: Those that were asked for.
+        stamp_ns: Its start in the time of joint_states; 0: now.
+        waypoints: Its waypoints, in the robot's joint order.
+        tolerances: The requested tolerances.
     """
 
     stamp_ns: int
@@ -124,20 +124,20 @@ class TrajectoryGoal(NamedTuple):
     tolerances: Tolerances
 
     def start_ns(self, now_ns: int) -> int:
-        """Return the stamp at which it begins, if it may be followed from the stamp `now_ns` on.
+        """Return the stamp at which it begins, for a follower that starts at `now_ns`.
 
         Raises:
-            RejectedTrajectoryError: If it is over by then, or begins far ahead.
+            RejectedTrajectoryError: If it has ended by then, or begins too far ahead.
         """
         start = self.stamp_ns or now_ns
         ahead, end = 1e-9 * (start - now_ns), 1e-9 * (start + self.waypoints[-1].time_ns - now_ns)
         if end < 0.0:
-            sentence = f"the trajectory ended {-end:.3f} s ago; expected one that is not over"
+            sentence = f"trajectory must end in the future, got an end {-end:.3f} s ago"
             raise RejectedTrajectoryError(Code.OLD_HEADER_TIMESTAMP, sentence)
         if ahead > LARGEST_LEAD:
             sentence = (
-                f"the trajectory begins in {ahead:.3f} s; expected at most {LARGEST_LEAD:g} s, on "
-                "the time line of joint_states"
+                f"trajectory must begin within {LARGEST_LEAD:g} s, in the time of joint_states, "
+                f"got {ahead:.3f} s"
             )
             raise RejectedTrajectoryError(Code.INVALID_GOAL, sentence)
         return start
@@ -170,18 +170,18 @@ def goal_from_action(request: Any, robot: Robot) -> TrajectoryGoal:
         RejectedTrajectoryError: If it cannot be followed.
     """
     if request.multi_dof_trajectory.points:
-        sentence = "the goal has a multi_dof_trajectory; expected joints alone"
+        sentence = "goal must have joints only, got a multi_dof_trajectory"
         raise RejectedTrajectoryError(Code.INVALID_GOAL, sentence)
     goal = goal_from_trajectory(request.trajectory, robot)
     tolerances = Tolerances.of(
         robot,
         [
-            JointTolerance(each.name, each.position, each.velocity)
-            for each in request.path_tolerance
+            JointTolerance(tolerance.name, tolerance.position, tolerance.velocity)
+            for tolerance in request.path_tolerance
         ],
         [
-            JointTolerance(each.name, each.position, each.velocity)
-            for each in request.goal_tolerance
+            JointTolerance(tolerance.name, tolerance.position, tolerance.velocity)
+            for tolerance in request.goal_tolerance
         ],
         1e-9 * to_nanoseconds(request.goal_time_tolerance),
     )

@@ -17,7 +17,7 @@ from manip_dyn.ros.parameters.declaration import Numbers, parameter
 
 @dataclass(frozen=True)
 class MonitorParameters(RobotParameters):
-    """What the monitor of an arm measures."""
+    """Parameters of the monitor of an arm."""
 
     measure: str = parameter(
         "motion", "What to measure", choices=("tracking", "free", "motion", "soak")
@@ -36,7 +36,7 @@ class MonitorParameters(RobotParameters):
 
 @dataclass(frozen=True)
 class MechanismMonitorParameters:
-    """What the monitor of a mechanism measures."""
+    """Parameters of the monitor of a mechanism."""
 
     mechanism: str = parameter("four_bar", "Name of a shipped mechanism or path of a YAML file")
     body: str = parameter("", "Whose height is measured")
@@ -45,67 +45,67 @@ class MechanismMonitorParameters:
 
 
 PROGRESS_STEP = 0.01
-"""Progress is told by hundredths."""
+"""Smallest progress that is reported."""
 
 
 def print_json(**content: Any) -> None:
-    """Print one line."""
+    """Print one JSON object in a line of standard output."""
     print(json.dumps(content), flush=True)
 
 
 class Progress:
-    """Says how much of a run was heard, each time that it is a hundredth more.
+    """Prints the progress of a run in steps of `PROGRESS_STEP`.
 
     Attributes:
-        heard_at: When something was heard last, s of a clock that nobody sets; None before.
-        fraction: How much of the run was heard.
+        heard_at: Monotonic time of the last message, s, or None.
+        fraction: Measured fraction of the run.
     """
 
     def __init__(self) -> None:
-        """Begin at nothing."""
+        """Begin at 0."""
         self.heard_at: float | None = None
-        self._said = self.fraction = 0.0
+        self._printed = self.fraction = 0.0
 
     def heard(self) -> None:
-        """Note that what is measured is there."""
+        """Record that a message has arrived."""
         self.heard_at = time.monotonic()
 
     def __call__(self, fraction: float) -> None:
-        """Say that a fraction of the run was heard, if that is news."""
+        """Print the fraction of the run, if it has grown by `PROGRESS_STEP`."""
         self.fraction = fraction
-        if fraction >= self._said + PROGRESS_STEP or fraction >= 1.0 > self._said:
-            self._said = fraction
+        if fraction >= self._printed + PROGRESS_STEP or fraction >= 1.0 > self._printed:
+            self._printed = fraction
             print_json(progress=min(fraction, 1.0))
 
 
 def missed_samples(t: Vector) -> int:
-    """Return how many samples of an even grid are missing between the first and the last."""
+    """Return the number of samples that are missing in a uniform grid of times."""
     if len(t) < 2:
         return 0
     return max(0, round(float((t[-1] - t[0]) / np.median(np.diff(t)))) + 1 - len(t))
 
 
 SILENT = 1.0
-"""Wall time without a message after which what is measured is silent, s."""
+"""Wall time without a message after which a topic is silent, s."""
 STATES = (
-    State("waiting", WARN, "nothing was heard yet on {topic}"),
-    State("silent", WARN, "nothing was heard on {topic} for {silence:.1f} s"),
-    State("measuring", OK, "measuring: {percent:.0f} % of the run was heard"),
+    State("waiting", WARN, "no messages yet on {topic}"),
+    State("silent", WARN, "no messages on {topic} for {silence:.1f} s"),
+    State("measuring", OK, "measuring: {percent:.0f} % of the run"),
 )
-"""In the order in which they are told where several hold."""
+"""In order of priority."""
 
 
 def report_of(topic: str, progress: Progress, now: float) -> Report:
-    """Return the first state of `STATES` that holds, as a report.
+    """Return the first state of `STATES` that applies, as a report.
 
     Args:
-        topic: What is listened to.
-        progress: What was heard of it.
-        now: The time by the clock of `progress`, s.
+        topic: The measured topic.
+        progress: Progress of the run.
+        now: Present time by the clock of `progress`, s.
     """
     silence = 0.0 if progress.heard_at is None else now - progress.heard_at
     holds = {"waiting": progress.heard_at is None, "silent": silence > SILENT, "measuring": True}
     state = next(state for state in STATES if holds[state.name])
     percent = 100.0 * min(progress.fraction, 1.0)
-    sentence = state.says(topic=topic, silence=silence, percent=percent)
+    sentence = state.message(topic=topic, silence=silence, percent=percent)
     return Report(state.level, sentence, {"state": state.name, "heard [%]": percent})

@@ -57,29 +57,29 @@ class MechanismParameters(RecordedParameters, SteppingParameters):
 
 
 STATES = (
-    State("fault", ERROR, "{fault}; call ~/reset to start anew"),
-    State("overruns", WARN, "overruns in the last while: {overruns}"),
+    State("fault", ERROR, "{fault}; call ~/reset to restart"),
+    State("overruns", WARN, "recent overruns: {overruns}"),
     State("paused", OK, "paused"),
     State("running", OK, "running"),
 )
-"""In the order in which they are told where several hold."""
+"""In order of priority."""
 
 
 def state_of(fault: str = "", overruns: int = 0, paused: bool = False) -> tuple[State, str]:
-    """Return the first state of `STATES` that holds, and its sentence.
+    """Return the first state of `STATES` that applies, and its message.
 
     Args:
-        fault: Why the mechanism cannot go on.
-        overruns: Periods that were missed in the last while.
-        paused: Whether time stands still until it is told otherwise.
+        fault: Why the simulation cannot continue, or "".
+        overruns: Number of recent overruns.
+        paused: Whether time is paused.
     """
     holds = {"fault": fault, "overruns": overruns, "paused": paused, "running": True}
     state = next(state for state in STATES if holds[state.name])
-    return state, state.says(fault=fault, overruns=overruns)
+    return state, state.message(fault=fault, overruns=overruns)
 
 
 class MechanismNode:
-    """Moves a mechanism and publishes it; the mathematics is in `MechanismSimulation`."""
+    """Connects a `MechanismSimulation`, which contains the mathematics, to topics and time."""
 
     name = "mechanism"
 
@@ -98,7 +98,7 @@ class MechanismNode:
             rtol=parameters.rtol,
             atol=parameters.atol or None,
         )
-        self._simulation.advance_to(1e-9)  # compiles, so that the first period is not slow
+        self._simulation.advance_to(1e-9)  # compiles: the first period is not delayed
         self._markers, self._joints = Markers(self._mechanism), JointCoordinates(self._mechanism)
         self._poses = node.create_publisher(PoseArray, "~/poses", EVERY_MESSAGE)
         self._states = node.create_publisher(JointState, "joint_states", EVERY_MESSAGE)
@@ -146,19 +146,19 @@ class MechanismNode:
 
 
 class _Periods:
-    """A mechanism that moves on by whole nanoseconds."""
+    """A simulation of a mechanism in time steps of integer nanoseconds."""
 
     def __init__(self, simulation: MechanismSimulation):
         self._simulation = simulation
         self.time_ns = 0
 
     def reset(self) -> None:
-        """Go back to the assembly."""
+        """Return to the assembly."""
         self._simulation.reset()
         self.time_ns = 0
 
     def advance(self, duration_ns: int) -> None:
-        """Move on; raise `ManipDynError` with the reason if that is impossible."""
+        """Advance, or raise `ManipDynError` with the reason."""
         self._simulation.advance_to((self.time_ns + duration_ns) * 1e-9)
         if self._simulation.reason:
             raise ManipDynError(self._simulation.reason)

@@ -54,7 +54,7 @@ from manip_dyn.simulation.joint_stops import GIVE
 
 
 class SimulatorNode:
-    """Publishes a simulated arm that follows commands; the mathematics is in `CommandedArm`."""
+    """Connects a `CommandedArm`, which contains the mathematics, to topics, services and time."""
 
     name = "simulator"
 
@@ -74,7 +74,7 @@ class SimulatorNode:
         timeout = parameters.command_timeout
         self._arm = CommandedArm(self._simulation, safe_law, timeout, disturbance)
         self._commands = FreshCommands(self._arm)
-        self._dropped, self._energies, self._told = 0, 0, ""
+        self._dropped, self._energies, self._reported = 0, 0, ""
         self._recent_overruns = RecentOverruns()
         every = round(parameters.energy_period / parameters.control_period)
         self._energy_ns = every * nanoseconds("control_period", parameters.control_period)
@@ -100,7 +100,7 @@ class SimulatorNode:
                 PolledSubscription(node, kind, topic, call, depth, executed=self._standing_still)
             )
         publish_every_second(node, self._report, f"simulated {self._robot.name}")
-        # rclpy calls the one that was added last first.
+        # rclpy calls the callback that was added last first.
         node.add_post_set_parameters_callback(self._push)
         on_change(node, parameters, self._use, self._refuse)
         await_recorder(node, parameters.await_recorder)
@@ -116,8 +116,8 @@ class SimulatorNode:
         return self._stepper.waiting
 
     def _listen(self) -> None:
-        for each in self._inputs:
-            each.take()
+        for subscription in self._inputs:
+            subscription.take()
 
     def _on_command(self, message: Float64MultiArray, info: Mapping[str, Any]) -> None:
         with self._stepper.lock:
@@ -133,13 +133,15 @@ class SimulatorNode:
         with self._stepper.lock:
             simulation, bandwidth = self._simulation, self._parameters.command_bandwidth
             try:
-                told = references_from(message, self._robot)
-                if told is None:
+                references = references_from(message, self._robot)
+                if references is None:
                     self.node.get_logger().info(
-                        "a joint command told nothing: all its numbers are NaN", once=True
+                        "a joint command has no effect: all its numbers are NaN", once=True
                     )
                     return
-                law = driven(simulation.kernels, told, simulation.q, simulation.law, bandwidth)
+                law = driven(
+                    simulation.kernels, references, simulation.q, simulation.law, bandwidth
+                )
                 self._commands.command(law, sent_at(info))
             except ManipDynError as error:
                 self._drop(error)
@@ -174,7 +176,7 @@ class SimulatorNode:
         if not chosen:
             return ""
         if not self._stepper.paused:
-            return f"{chosen[0]} can be set while the simulator is paused; call ~/pause first"
+            return f"{chosen[0]} can be set only while the simulator is paused; call ~/pause first"
         try:
             integrator_from(parameters)
         except ManipDynError as error:
@@ -182,7 +184,7 @@ class SimulatorNode:
         return ""
 
     def _prepared(self, parameters: SimulatorParameters) -> tuple[Simulation, EffortLaw]:
-        """Return the robot at its start and what is safe for it, compiled."""
+        """Return the simulation at its initial state and the safe command, compiled."""
         prepare(self._robot, "inverse_dynamics", "energy", "mass_matrix")
         simulation = simulation_from(parameters, self._robot)
         safe_law = safe_law_from(parameters, simulation)
@@ -202,7 +204,7 @@ class SimulatorNode:
             self._stepper.use(parameters)
 
     def _load(self, parameters: SimulatorParameters) -> None:
-        """Go on with other masses; time passes with those of before until they are compiled."""
+        """Change the masses. Until their equations are compiled, the old ones act."""
         factor = parameters.mass_scale
         self._robot = robot_from(self._described, mass_scale=factor)
         simulation, safe_law = self._prepared(parameters)
@@ -211,23 +213,23 @@ class SimulatorNode:
             self._simulation = simulation
         self.node.get_logger().info(f"all masses are {factor:g} times those of the description")
 
-    def _push(self, given: list[Parameter]) -> None:
-        """Push the arm from now on, where that was set."""
-        if any(each.name in ("disturbance", "disturbance_duration") for each in given):
+    def _push(self, changes: list[Parameter]) -> None:
+        """Apply a disturbance from now on, if one was set."""
+        if any(each.name in ("disturbance", "disturbance_duration") for each in changes):
             with self._stepper.lock:
                 effort, begin, end = disturbance_from(self._parameters, self._robot)
                 self._arm.push(effort, end - begin)
 
     # -------------------------------------------------------------- publishing
     def _publish(self) -> None:
-        self._trajectories.go_on()
+        self._trajectories.renew()
         simulation = self._simulation
         q, v, effort = simulation.q, simulation.v, simulation.effort.tolist()
         self._states.publish(joint_state(self._robot, self._stepper.stamp_ns, q, v, effort))
-        self._transforms.tell(self._stepper.stamp_ns, q)
+        self._transforms.publish(self._stepper.stamp_ns, q)
         self._publish_energy()
         self._commands.stand_still()
-        self._tell_handover()
+        self._report_handover()
 
     def _publish_energy(self) -> None:
         count = self._arm.time_ns // self._energy_ns if self._energy_ns else 0
@@ -235,12 +237,12 @@ class SimulatorNode:
             self._energy.publish(energy_message(self._simulation.energy()))
         self._energies = count
 
-    def _tell_handover(self) -> None:
+    def _report_handover(self) -> None:
         reason = self._commands.handover
-        if reason and not self._told:
+        if reason and not self._reported:
             safe = self._parameters.safe_command
-            self.node.get_logger().warning(f"{reason}; the safe command ({safe}) takes over")
-        self._told = reason
+            self.node.get_logger().warning(f"{reason}; the safe command ({safe}) acts")
+        self._reported = reason
 
     def _report(self) -> Report:
         senders = commanders(self.node, [each.topic_name for each in self._inputs])
@@ -249,7 +251,7 @@ class SimulatorNode:
             report = self._stepper.report("", {})
             overruns = self._recent_overruns(int(str(report.values["overruns"])))
             stops = self._parameters.joint_limits == "mechanical_stops"
-            found = condition(
+            present = condition(
                 ArmFacts(
                     fault=self._stepper.fault,
                     beyond=tuple(words for _, words in beyond.values()),
@@ -264,7 +266,7 @@ class SimulatorNode:
                 )
             )
             values = {
-                "state": found.state,
+                "state": present.state,
                 **report.values,
                 "dropped messages": self._dropped,
                 "commanders": ", ".join(senders) or "none",
@@ -273,7 +275,7 @@ class SimulatorNode:
                 "integrator": self._parameters.integrator,
                 **asdict(self._simulation.statistics),
             }
-            return Report(found.level, found.sentence, values)
+            return Report(present.level, present.sentence, values)
 
 
 def main(args: list[str] | None = None) -> int:

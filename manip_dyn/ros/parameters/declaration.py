@@ -1,8 +1,18 @@
-"""Node parameters: fields of a frozen dataclass, declared on a node, checked and described."""
+"""Node parameters: fields of a frozen dataclass, declared on a node, checked and described.
+
+A parameter is a field such as
+
+    step: float = parameter(1e-3, "Integration step", "s", 1e-6, 1.0, dynamic=True)
+
+The field's type is the parameter's: `bool`, `int`, `float`, `str` or `Numbers`. A field whose type
+is such a dataclass is a group: its parameters have the field's name as prefix, as in
+``circle.center``.
+"""
 
 from __future__ import annotations
 
 import inspect
+import sys
 from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass, replace
@@ -25,9 +35,10 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from manip_dyn.core.errors import ManipDynError, closest
+from manip_dyn.ros.runtime.environment import parameter_overrides
 
 Numbers = tuple[float, ...]
-"""The type of a list of numbers; not set, it is empty."""
+"""The type of a list of numbers. An empty list means "not set"."""
 
 P = TypeVar("P")
 """A dataclass of parameters."""
@@ -40,13 +51,13 @@ class Row(NamedTuple):
         name: Its name, with the prefixes of its groups.
         kind: Its type.
         default: Its default, of that type.
-        description: What it is.
-        unit: Its unit, if it has one.
-        minimum: Its smallest value, if there is one.
-        maximum: Its largest value, if there is one.
-        choices: What it can be, if that is one of some.
-        dynamic: Whether it can be set while the node runs, and not only at its start.
-        each: What a list that is not set has for each joint, if it then has anything.
+        description: Its description.
+        unit: Its unit, or "".
+        minimum: Its smallest value, or None.
+        maximum: Its largest value, or None.
+        choices: Its possible values, or () for any value.
+        dynamic: Whether it can be set while the node runs, and not only at the start.
+        each: The value for each joint while a list is not set, or None.
     """
 
     name: str
@@ -73,10 +84,10 @@ def parameter(
     each: float | None = None,
 ) -> Any:
     """Return a dataclass field that is a parameter, see `Row`."""
-    said: dict[str, Any] = {"description": description, "unit": unit}
-    said |= {"minimum": minimum, "maximum": maximum}
-    said |= {"choices": choices, "dynamic": dynamic, "each": each}
-    return field(default=default, metadata=said)
+    metadata: dict[str, Any] = {"description": description, "unit": unit}
+    metadata |= {"minimum": minimum, "maximum": maximum}
+    metadata |= {"choices": choices, "dynamic": dynamic, "each": each}
+    return field(default=default, metadata=metadata)
 
 
 def group(kind: type) -> Any:
@@ -85,7 +96,7 @@ def group(kind: type) -> Any:
 
 
 def default_of(function: Callable[..., Any], name: str) -> Any:
-    """Return the default of an argument of the core, so that it stands there alone."""
+    """Return the default of an argument of a function, so that no parameter repeats it."""
     default = inspect.signature(function).parameters[name].default
     if default is inspect.Parameter.empty:
         raise TypeError(f"argument '{name}' of {function} has no default")
@@ -93,50 +104,49 @@ def default_of(function: Callable[..., Any], name: str) -> Any:
 
 
 def rows(kind: Any) -> list[Row]:
-    """Return the parameters of a dataclass, those of its bases first."""
-    found, types = [], get_type_hints(kind)
-    for each in fields(kind):
-        if is_dataclass(types[each.name]):
-            inner = rows(types[each.name])
-            found += [row._replace(name=f"{each.name}.{row.name}") for row in inner]
+    """Return the parameters of a dataclass, those of its base classes first."""
+    table, types = [], get_type_hints(kind)
+    for entry in fields(kind):
+        if is_dataclass(types[entry.name]):
+            inner = rows(types[entry.name])
+            table += [row._replace(name=f"{entry.name}.{row.name}") for row in inner]
         else:
-            found.append(Row(each.name, types[each.name], each.default, **each.metadata))
-    return found
+            table.append(Row(entry.name, types[entry.name], entry.default, **entry.metadata))
+    return table
 
 
 def with_values(parameters: P, values: Mapping[str, Any]) -> P:
-    """Return `parameters` with other values, by the names of their rows."""
-    given: dict[str, Any] = {}
-    for each in fields(parameters):  # type: ignore[arg-type]  # P is one
-        present, prefix = getattr(parameters, each.name), f"{each.name}."
+    """Return `parameters` with new values, by the names of their rows."""
+    changes: dict[str, Any] = {}
+    for entry in fields(parameters):  # type: ignore[arg-type]  # P is a dataclass
+        present, prefix = getattr(parameters, entry.name), f"{entry.name}."
         if is_dataclass(present):
             inner = {n.removeprefix(prefix): v for n, v in values.items() if n.startswith(prefix)}
-            given[each.name] = with_values(present, inner)
-        elif each.name in values:
-            given[each.name] = values[each.name]
-    return replace(parameters, **given)  # type: ignore[type-var]
+            changes[entry.name] = with_values(present, inner)
+        elif entry.name in values:
+            changes[entry.name] = values[entry.name]
+    return replace(parameters, **changes)  # type: ignore[type-var]
 
 
 def declare(node: Node, kind: type[P]) -> P:
     """Declare the parameters of a dataclass on `node` and return them with their values.
 
     Raises:
-        ManipDynError: If a parameter given to the node is unknown, of a wrong type, out of
-            range or not finite.
+        ManipDynError: If a parameter is unknown, of a wrong type, out of range or not finite.
     """
     table = rows(kind)
-    _refuse_misspelt(node, [row.name for row in table])
+    overrides = _checked_overrides(node, [row.name for row in table])
     for row in table:
-        is_list = row.kind == Numbers
+        is_list, override = row.kind == Numbers, overrides.get(row.name)
         default = Parameter.Type.DOUBLE_ARRAY if is_list else row.default
         try:
             node.declare_parameter(row.name, default, _descriptor(row, still_open=is_list))
         except (InvalidParameterTypeException, ValueError) as error:
             raise ManipDynError(
-                f"parameter '{row.name}' is {_given(node, row)!r}; expected {_type_name(row)}"
+                f"parameter '{row.name}' must be {_type_name(row)}, got {override!r}"
             ) from error
         except InvalidParameterValueException as error:
-            raise ManipDynError(_problem(row, _given(node, row)) or str(error)) from error
+            raise ManipDynError(_problem(row, override) or str(error)) from error
         problem = _problem(row, _value(node, row))
         if problem:
             raise ManipDynError(problem)
@@ -146,12 +156,12 @@ def declare(node: Node, kind: type[P]) -> P:
 
 
 def declare_joints(node: Node, kind: type, joints: int) -> None:
-    """Give lists that are not set what they then have for each joint, for those who ask the node.
+    """Set the lists that are not set to their value for each joint, so that clients can read it.
 
     Args:
         node: The node, on which the dataclass is declared.
         kind: The dataclass.
-        joints: How many joints the robot has.
+        joints: Number of joints of the robot.
     """
     for row in rows(kind):
         if row.each is not None and not _value(node, row):
@@ -164,41 +174,55 @@ def on_change(
     apply: Callable[[P], None],
     refuse: Callable[[P, Collection[str]], str] = lambda _parameters, _changed: "",
 ) -> None:
-    """Check every later set; hand the parameters to `apply` once they are accepted.
+    """Check parameters that are set while the node runs, and apply them once they are accepted.
 
     Args:
         node: The node.
-        parameters: As they are now.
-        apply: Takes the parameters as they are then.
-        refuse: Returns what is wrong with parameters that are good each for itself, or nothing;
-            it takes them as they would be, and the names of those that change.
+        parameters: The present parameters.
+        apply: Applies the new parameters.
+        refuse: Returns why a combination of valid parameters is invalid, or "". Its arguments are
+            the new parameters and the names of those that change.
     """
     table = {row.name: row for row in rows(type(parameters))}
     present = parameters
 
-    def changed(given: list[Parameter]) -> dict[str, Any]:
-        return {each.name: _plain(each.value) for each in given if each.name in table}
+    def values_of(changes: list[Parameter]) -> dict[str, Any]:
+        return {entry.name: _plain(entry.value) for entry in changes if entry.name in table}
 
-    def check(given: list[Parameter]) -> SetParametersResult:
-        values = changed(given)
+    def check(changes: list[Parameter]) -> SetParametersResult:
+        values = values_of(changes)
         problems = (_problem(table[name], value) for name, value in values.items())
         reason = next(filter(None, problems), "")
         reason = reason or refuse(with_values(present, values), values.keys())
         return SetParametersResult(successful=not reason, reason=reason)
 
-    def take(given: list[Parameter]) -> None:
+    def update(changes: list[Parameter]) -> None:
         nonlocal present
-        present = with_values(present, changed(given))
+        present = with_values(present, values_of(changes))
         apply(present)
 
     node.add_on_set_parameters_callback(check)
-    node.add_post_set_parameters_callback(take)
+    node.add_post_set_parameters_callback(update)
+
+
+def _checked_overrides(node: Node, names: Collection[str]) -> dict[str, Any]:
+    """Return the values that the command line sets, by name.
+
+    Raises:
+        ManipDynError: If a name is not among `names`.
+    """
+    arguments = getattr(node, "arguments", sys.argv)
+    overrides = parameter_overrides(node.get_fully_qualified_name(), arguments)
+    for name in overrides:
+        if not (name in names or node.has_parameter(name) or name.startswith("qos_overrides.")):
+            raise ManipDynError(f"unknown parameter '{name}'{closest(name, names)}")
+    return overrides
 
 
 def _set_list(node: Node, row: Row, numbers: Sequence[float]) -> None:
-    """Give a list a value, be it empty: one without any spoils the answer to who asks for many.
+    """Set a list, even an empty one: if a parameter has no value, get_parameters returns nothing.
 
-    An empty one that has something for each joint stays open until the joints are known.
+    An empty list with a value for each joint stays writable until the number of joints is known.
     """
     node.set_parameters([Parameter(row.name, Parameter.Type.DOUBLE_ARRAY, list(numbers))])
     if numbers or row.each is None:
@@ -217,19 +241,6 @@ def _value(node: Node, row: Row) -> Any:
 
 def _plain(value: Any) -> Any:
     return tuple(value) if isinstance(value, (array, list)) else value
-
-
-def _given(node: Node, row: Row) -> Any:
-    return node._parameter_overrides[row.name].value
-
-
-def _refuse_misspelt(node: Node, names: Collection[str]) -> None:
-    if not hasattr(node, "_parameter_overrides"):
-        raise ManipDynError("this rclpy does not tell which parameters a node was given")
-    for name in node._parameter_overrides:
-        known = name in names or node.has_parameter(name) or name.startswith("qos_overrides.")
-        if not known:
-            raise ManipDynError(f"unknown parameter '{name}'{closest(name, names)}")
 
 
 def _descriptor(row: Row, still_open: bool = False) -> ParameterDescriptor:
@@ -258,17 +269,17 @@ def _range(row: Row) -> tuple[float, float]:
 
 
 def _problem(row: Row, value: Any) -> str:
-    """Return what is wrong with `value`, or an empty string."""
+    """Return why `value` is invalid, or ""."""
     if row.choices and value not in row.choices:
-        return f"parameter '{row.name}' is '{value}'; expected one of {', '.join(row.choices)}"
+        return f"parameter '{row.name}' must be one of {', '.join(row.choices)}, got '{value}'"
     if row.kind in (bool, str):
         return ""
     numbers, (low, high) = np.atleast_1d(np.array(value, dtype=float)), _range(row)
     if np.all(np.isfinite(numbers) & (numbers >= low) & (numbers <= high)):
         return ""
-    wanted = "finite numbers" if np.isinf([low, high]).all() else f"{low:g} to {high:g}"
+    condition = "finite" if np.isinf([low, high]).all() else f"in {low:g} to {high:g} {row.unit}"
     shown = f"{value:g}" if isinstance(value, (int, float)) else numbers.tolist()
-    return f"parameter '{row.name}' is {shown}; expected {wanted} {row.unit}".rstrip()
+    return f"parameter '{row.name}' must be {condition.rstrip()}, got {shown}"
 
 
 def _type_name(row: Row) -> str:
@@ -278,4 +289,4 @@ def _type_name(row: Row) -> str:
         float: "a number with a decimal point",
         Numbers: "a list of numbers with decimal points, at least one",
     }
-    return names.get(row.kind, "text")
+    return names.get(row.kind, "a string")

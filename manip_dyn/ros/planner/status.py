@@ -42,7 +42,7 @@ class PlannerStatus:
         row = BY_KEY[name, code]
         self.state, self.code = remains or name, code
         values = {"state": self.state, "code": code, "dropped messages": self.dropped}
-        self.report = Report(row.level, row.says(**words), {**values, **self.values})
+        self.report = Report(row.level, row.message(**words), {**values, **self.values})
         self._publisher.publish(status_message(self._node, self.report, self._hardware))
         # Two calls, because rclpy binds each line of code to one severity.
         if row.level == OK:
@@ -59,7 +59,7 @@ class PlannerStatus:
             row = BY_KEY["not_alone", ""]
         if row is None or row.level < self.report.level:
             return self.report
-        sentence = row.says(outside=outside, others=others, topic=topic)
+        sentence = row.message(outside=outside, others=others, topic=topic)
         return Report(row.level, f"{sentence} ({self.state})", self.report.values)
 
     def drop(self, reason: object) -> None:

@@ -9,30 +9,33 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.files import read_yaml, share_directory
 
 RANGE, LOCAL = "ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"
 WIDER = ("ROS_LOCALHOST_ONLY", "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER")
-"""Environment variables that ask for something else, too."""
+"""Other environment variables that configure discovery."""
 PROFILES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")
-"""Where Fast DDS finds its profiles: up to version 2, and from version 3."""
+"""Environment variables with the profiles of Fast DDS: up to version 2, and from version 3."""
+PARAMETERS = "ros__parameters"
 
 
 def local_discovery(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return what to add to an environment so that nothing listens beyond this machine.
+    """Return the environment variables that restrict discovery to this machine.
 
-    Discovery range ``LOCALHOST`` alone lets Fast DDS listen on all addresses; the shipped profile
-    ends that.
+    With the discovery range ``LOCALHOST`` alone, Fast DDS still listens on all addresses. The
+    shipped profile restricts it to the loopback address.
 
     Args:
         environment: Environment variables.
 
     Returns:
-        Variables that are not set yet; none if `environment` asks for another range.
+        The missing variables. Empty if `environment` configures another range.
     """
-    asked = environment.get(RANGE) or LOCAL
-    if asked != LOCAL or any(environment.get(name) for name in WIDER):
+    chosen = environment.get(RANGE) or LOCAL
+    if chosen != LOCAL or any(environment.get(name) for name in WIDER):
         return {}
     added = {RANGE: LOCAL}
     if not any(environment.get(name) for name in PROFILES):
@@ -41,80 +44,117 @@ def local_discovery(environment: Mapping[str, str]) -> dict[str, str]:
     return added
 
 
-PARAMETERS = "ros__parameters"
-
-
 def check_parameter_files(node: str, arguments: Sequence[str]) -> None:
-    """Refuse a parameters file none of whose names matches a node.
+    """Raise an error for a parameters file that does not name the node.
+
+    rcl ignores such a file without a warning, for example after a spelling mistake.
 
     Args:
         node: The node's full name, such as ``/arm/simulator``.
-        arguments: Its command line, with ``--params-file FILE`` behind ``--ros-args``.
+        arguments: Its command line, with ``--params-file FILE`` after ``--ros-args``.
 
     Raises:
-        ManipDynError: If there is such a file; it names the nodes that the file is for.
+        ManipDynError: With the node names in the file.
     """
-    for path in _files(arguments):
-        names = read_yaml(path, lambda content: list(_names(content)))
-        if names and not any(matches(name, node) for name in names):
-            raise ManipDynError(
-                f"parameters file '{path}' has nothing for node '{node}', but for "
-                f"{', '.join(names)}; expected that name, or one with wildcards as "
-                f"/**/{node.rpartition('/')[2]}"
-            )
+    for option, value in _options(arguments):
+        if option == "--params-file":
+            names = [name for name, _ in _sections(_read(value))]
+            if names and not any(matches(name, node) for name in names):
+                raise ManipDynError(
+                    f"parameters file '{value}' must name the node '{node}', got "
+                    f"{', '.join(names)}. Use that name, or /**/{node.rpartition('/')[2]}."
+                )
+
+
+def parameter_overrides(node: str, arguments: Sequence[str]) -> dict[str, Any]:
+    """Return the parameters that a command line sets for a node, by the rules of rcl.
+
+    rclpy has no public function that returns the names of parameters that no one has declared.
+
+    Args:
+        node: The node's full name.
+        arguments: Its command line.
+    """
+    overrides: dict[str, Any] = {}
+    for option, value in _options(arguments):
+        if option == "--params-file":
+            for name, parameters in _sections(_read(value)):
+                if matches(name, node):
+                    overrides |= _flat(parameters)
+        else:
+            rule, _, number = value.partition(":=")
+            target, _, name = rule.rpartition(":")
+            if not target or matches(target, node):
+                overrides[name] = yaml.safe_load(number)
+    return overrides
 
 
 def matches(pattern: str, node: str) -> bool:
-    """Return whether a name in a parameters file means a node, by the rules of rcl.
+    """Return whether a name in a parameters file matches a node, by the rules of rcl.
 
-    ``*`` stands for one token of the name, ``**`` for any number; a first slash may be left out.
+    ``*`` matches one token of the name, ``**`` any number of tokens. The first slash is optional.
     """
     tokens = pattern.strip("/").split("/")
-    text = "".join("(/[^/]+)*" if t == "**" else f"/{_token(t)}" for t in tokens)
-    return re.fullmatch(text, node) is not None
+    expression = "".join("(/[^/]+)*" if t == "**" else f"/{_token(t)}" for t in tokens)
+    return re.fullmatch(expression, node) is not None
+
+
+def lower_priority(nice: int, prompt: bool = False) -> None:
+    """Lower the priority of this process, so that it does not disturb the nodes it observes.
+
+    A demo that was started with `chrt -f` or a negative nice value passes its priority on to all
+    processes. Call this before the process has other threads.
+
+    Args:
+        nice: The new nice value, unless the present one is greater.
+        prompt: Whether an inherited real-time policy stays, with its lowest priority. A slow
+            reader of reliable topics makes their publishers repeat messages; a reader of
+            best-effort topics disturbs them less without a real-time policy.
+    """
+    if hasattr(os, "sched_setscheduler"):
+        policy = os.sched_getscheduler(0)
+        real_time = policy in (os.SCHED_FIFO, os.SCHED_RR)
+        policy = policy if real_time and prompt else os.SCHED_OTHER
+        with suppress(OSError):
+            lowest = os.sched_param(os.sched_get_priority_min(policy))
+            os.sched_setscheduler(0, policy, lowest)
+    os.nice(max(nice - os.nice(0), 0))
 
 
 def _token(token: str) -> str:
     return "[^/]+" if token == "*" else re.escape(token)
 
 
-def _files(arguments: Sequence[str]) -> Iterator[Path]:
-    """Yield the files that rcl reads, too; what it cannot read it has refused already."""
-    inside = False
+def _options(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the options of a command line that set parameters, as pairs of option and value."""
+    in_ros_arguments = False
     for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
-        inside = word == "--ros-args" or (inside and word != "--")
-        if inside and word == "--params-file" and Path(following).is_file():
-            yield Path(following)
+        in_ros_arguments = word == "--ros-args" or (in_ros_arguments and word != "--")
+        if in_ros_arguments and word in ("-p", "--param", "--params-file"):
+            yield word, following
 
 
-def _names(content: Any, space: str = "") -> Iterator[str]:
-    """Yield the names of nodes in a file, whose namespaces may be nested."""
+def _read(file: str) -> Any:
+    """Return the content of a parameters file. rcl has rejected unreadable ones before."""
+    return read_yaml(Path(file), lambda content: content) if Path(file).is_file() else {}
+
+
+def _sections(content: Any, namespace: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield node names and parameters in a parameters file, also in nested namespaces."""
     if not isinstance(content, Mapping):
         return
-    for key, inside in content.items():
-        name = f"{space}/{str(key).strip('/')}"
-        if isinstance(inside, Mapping) and PARAMETERS in inside:
-            yield name
+    for key, value in content.items():
+        name = f"{namespace}/{str(key).strip('/')}"
+        if isinstance(value, Mapping) and PARAMETERS in value:
+            yield name, value[PARAMETERS]
         else:
-            yield from _names(inside, name)
+            yield from _sections(value, name)
 
 
-def lower_priority(nice: int, prompt: bool = False) -> None:
-    """Take the processor after others: a nice value, and no fixed priority or the lowest.
-
-    One that was inherited, of a demo that was started with `chrt -f` or with a negative nice
-    value, is for its nodes. To be called before the process has threads of its own.
-
-    Args:
-        nice: The nice value from now on, unless it is a greater one already.
-        prompt: Whether a fixed priority that was inherited becomes the lowest one instead of none:
-            a listener to reliable topics that is kept waiting makes their publishers repeat. One
-            to topics that may be missed disturbs them less where it waits.
-    """
-    if hasattr(os, "sched_setscheduler"):
-        policy = os.sched_getscheduler(0)
-        fixed = policy in (os.SCHED_FIFO, os.SCHED_RR)
-        kept = policy if fixed and prompt else os.SCHED_OTHER
-        with suppress(OSError):
-            os.sched_setscheduler(0, kept, os.sched_param(os.sched_get_priority_min(kept)))
-    os.nice(max(nice - os.nice(0), 0))
+def _flat(parameters: Any, prefix: str = "") -> dict[str, Any]:
+    """Return nested parameters by their full names, such as ``circle.center``."""
+    flat: dict[str, Any] = {}
+    for key, value in (parameters or {}).items():
+        name = f"{prefix}{key}"
+        flat |= _flat(value, f"{name}.") if isinstance(value, Mapping) else {name: value}
+    return flat

@@ -6,11 +6,10 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
 import rclpy
-from rclpy._rclpy_pybind11 import RCLError
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.exceptions import NotInitializedException
@@ -23,57 +22,13 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 from manip_dyn.ros.runtime.environment import check_parameter_files, local_discovery
 
-ANNOUNCEMENT_PERIOD = 10.0
-"""Wall time between two sentences about what is being compiled, s."""
-
-
-def announce(node: Node, *what: str) -> None:
-    """Log what a node is about in one line; from now on, log what it compiles, as it begins to.
-
-    Args:
-        node: The node.
-        what: Parts of the line, such as robot, mode and rate.
-    """
-    disable_announcements()  # on stderr
-    node.get_logger().info(", ".join(what))
-    said_at = float("-inf")
-
-    def tell(made: str) -> None:
-        nonlocal said_at
-        now = time.monotonic()
-        if now - said_at >= ANNOUNCEMENT_PERIOD:
-            said_at = now
-            node.get_logger().info(
-                f"compiling {made} for the first time; kept in {cache_directory()}, so that the "
-                "next start takes a second or two"
-            )
-
-    on_first_use(tell)
-
-
-def robot_summary(robot: Robot) -> str:
-    """Return a robot and its joints in a few words."""
-    return f"robot '{robot.name}' with {robot.n} joints ({', '.join(robot.joint_names)})"
-
-
-def rate_summary(mode: str, period: float, factor: float = 1.0) -> str:
-    """Return a mode and its rate in a few words.
-
-    Args:
-        mode: How time passes.
-        period: Time between messages, s.
-        factor: Path or simulated time per wall time.
-    """
-    if mode in ("fast", "lockstep"):
-        return f"{mode} in periods of {period:g} s"
-    return f"{mode} at {factor / period:g} Hz"
-
-
 STOPPED, BAD_INPUT = 0, 2
+ANNOUNCEMENT_PERIOD = 10.0
+"""Wall time between two log lines about compilation, s."""
 
 
 class Component(Protocol):
-    """What a node does: made around a bare ROS node, which it connects.
+    """The behaviour of a node: parameters, publishers and subscriptions on a plain ROS node.
 
     Attributes:
         name: The node's name unless it is remapped.
@@ -84,31 +39,52 @@ class Component(Protocol):
     node: Node
 
     def __init__(self, node: Node):
-        """Declare parameters, make publishers and subscriptions, start."""
+        """Declare parameters, create publishers and subscriptions, start threads."""
 
     def close(self) -> None:
-        """End what runs beside the node, such as threads."""
+        """Stop the threads."""
 
 
-W = TypeVar("W", bound=Component)
+C = TypeVar("C", bound=Component)
 
 
-def build(kind: type[W], **options: Any) -> W:
-    """Return the work around a new ROS node; if it is refused, no node is left behind.
+class RosError(ManipDynError):
+    """An error of ROS before a node exists, such as an invalid command line argument."""
 
-    With use_sim_time a node follows the clock of its namespace, /clock in the root one, so that
-    two simulated arms do not disturb each other. A remapping of /clock by the user overrides that.
+
+class ComponentNode(Node):
+    """A ROS node that stores its command line.
+
+    Attributes:
+        arguments: The words of the command line of the process and of the node.
+    """
+
+    arguments: Sequence[str] = ()
+
+
+def build(kind: type[C], args: Sequence[str] | None = None, **options: Any) -> C:
+    """Return a component on a new ROS node. If it raises an error, the node is destroyed.
+
+    With use_sim_time a node follows the clock of its namespace, which is /clock in the root
+    namespace, so that two simulated arms do not disturb each other. A user's remapping of /clock
+    has precedence.
 
     Args:
-        kind: What the node does.
+        kind: The component.
+        args: The command line of the process. Default: `sys.argv`.
         options: Those of rclpy's `Node`.
     """
-    own = list(options.pop("cli_args", None) or ())
-    if not any("/clock:=" in each for each in (*sys.argv, *own)):
-        own += ["--ros-args", "-r", "/clock:=clock"]
-    node = Node(kind.name, cli_args=own, **options)
+    words = sys.argv if args is None else args
+    arguments = list(options.pop("cli_args", None) or ())
+    if not any("/clock:=" in word for word in (*words, *arguments)):
+        arguments += ["--ros-args", "-r", "/clock:=clock"]
     try:
-        check_parameter_files(node.get_fully_qualified_name(), [*sys.argv, *own])
+        node = ComponentNode(kind.name, cli_args=arguments, **options)
+    except (RuntimeError, NotInitializedException) as error:
+        raise RosError(_first_line(error)) from error
+    node.arguments = [*words, *arguments]
+    try:
+        check_parameter_files(node.get_fully_qualified_name(), node.arguments)
         return kind(node)
     except BaseException:
         node.destroy_node()
@@ -116,90 +92,144 @@ def build(kind: type[W], **options: Any) -> W:
 
 
 def run(kind: type[Component], args: list[str] | None = None) -> int:
-    """Build the node, spin it and return the exit code.
+    """Build a node, spin it and return the exit code.
 
-    0 after SIGINT or SIGTERM, 2 with one clear line when its parameters or robot are refused.
+    The exit code is 0 after SIGINT or SIGTERM, and 2 with one log line for invalid parameters.
     """
     try:
         return _run(kind, args)
     except KeyboardInterrupt:
-        return STOPPED  # by a second signal, while the node was ending
-    except ManipDynError as error:  # while it ended: a recorder whose disk is full
-        _refuse(kind, str(error))
+        return STOPPED  # a second signal, during shutdown
+    except ManipDynError as error:  # during shutdown, such as a full disk of the recorder
+        _report_error(kind, str(error))
         return BAD_INPUT
 
 
-def _refuse(kind: type[Component], sentence: str) -> None:
-    """Say why a node does not go on: by its log, or as its `refuse` says it."""
-    say: Callable[[str], object] = getattr(kind, "refuse", None) or get_logger(kind.name).fatal
-    say(sentence)
+def _report_error(kind: type[Component], message: str) -> None:
+    """Log why a node ends, or pass it to the component's `refuse`."""
+    report: Callable[[str], object] = getattr(kind, "refuse", None) or get_logger(kind.name).fatal
+    report(message)
 
 
 def _run(kind: type[Component], args: list[str] | None) -> int:
-    # The pacing thread must get the interpreter within a fraction of a control period.
+    # A control period is short: another thread must release the interpreter within a part of it.
     sys.setswitchinterval(2e-4)
     os.environ.update(local_discovery(os.environ))
-    work: Component | None = None
-    begun = False
+    component: Component | None = None
+    initialized = False
     try:
-        # While a node is being built nothing looks whether to end; rclpy passes signals on.
+        # No executor checks for a shutdown while a node is built. rclpy calls these handlers, too.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.default_int_handler)
-        rclpy.init(args=args)
-        begun = True
+        _initialize(args)
+        initialized = True
         sys.unraisablehook = report_unraisable
-        work = build(kind)
+        component = build(kind, args)
         executor = getattr(kind, "executor", SingleThreadedExecutor)()
-        executor.add_node(work.node)
+        executor.add_node(component.node)
         executor.spin()
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
-    except ManipDynError as error:
-        _refuse(kind, str(error))
+    except Exception as error:
+        if initialized and not rclpy.ok():
+            return STOPPED  # a signal interrupted rclpy, which then raised another error
+        if not isinstance(error, ManipDynError):
+            raise
+        _report_error(kind, str(error))
         return BAD_INPUT
-    except (RCLError, NotInitializedException) as error:
-        if begun and not rclpy.ok():
-            return STOPPED  # by a signal, while the node was being built
-        _refuse(kind, str(error).strip().splitlines()[0])
-        return BAD_INPUT
-    except Exception:
-        if begun and not rclpy.ok():
-            return STOPPED  # by a signal, of which rclpy makes an error where it takes a message
-        raise
     finally:
-        # Launch systems send a second signal; the node is ending already.
+        # Launch systems send a second signal while the node is ending.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
         try:
-            if work is not None:
-                work.close()
+            if component is not None:
+                component.close()
         finally:
-            if work is not None:
-                work.node.destroy_node()
+            if component is not None:
+                component.node.destroy_node()
             rclpy.try_shutdown()
     return STOPPED
 
 
-def report_unraisable(unraisable: Any) -> None:
-    """Tell of an exception that nobody can catch, but not of a Ctrl-C, nor after a shutdown.
+def _initialize(args: list[str] | None) -> None:
+    try:
+        rclpy.init(args=args)
+    except RuntimeError as error:
+        raise RosError(_first_line(error)) from error
 
-    A signal may come while an object ends: rclpy has heard it, too, and the node ends all the
-    same. It may interrupt rclpy while it makes an object; what is half made cannot end cleanly.
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]
+
+
+def report_unraisable(unraisable: Any) -> None:
+    """Report an exception in a destructor, except Ctrl-C and errors after a shutdown.
+
+    A signal may interrupt the construction of an rclpy object, whose destructor then fails. The
+    node ends in any case.
     """
     if rclpy.ok() and not isinstance(unraisable.exc_value, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
 
 
-def unless_shut_down(node: Node, publish: Callable[[], None]) -> None:
-    """Call `publish` from a thread of the node's own; a shutdown meanwhile is no error."""
+def unless_shut_down(node: Node, call: Callable[[], None]) -> None:
+    """Call a function that uses the node, from any thread; ignore errors of a shutdown.
+
+    rclpy's errors are subclasses of `RuntimeError`. Its own class has no public name.
+    """
     try:
         if node.context.ok():
-            publish()
-    except RCLError:
+            call()
+    except RuntimeError:
         if node.context.ok():
             raise
 
 
-def create_wall_timer(node: Node, seconds: float, call: Callable[[], None]) -> None:
-    """Call a function of a node every so many seconds of wall time."""
-    node.create_timer(seconds, call, clock=Clock(clock_type=ClockType.STEADY_TIME))
+def create_wall_timer(node: Node, period: float, call: Callable[[], None]) -> None:
+    """Call a function every `period` s of wall time.
+
+    With use_sim_time, a timer by the node's own clock stops while /clock is not published.
+    """
+    node.create_timer(period, call, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+
+def announce(node: Node, *parts: str) -> None:
+    """Log a summary of the node in one line, and from now on what it compiles.
+
+    Args:
+        node: The node.
+        parts: Parts of the line, such as robot, mode and rate.
+    """
+    disable_announcements()  # on standard error
+    node.get_logger().info(", ".join(parts))
+    last = float("-inf")
+
+    def report(kernels: str) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= ANNOUNCEMENT_PERIOD:
+            last = now
+            node.get_logger().info(
+                f"compiling {kernels} for the first time; cached in {cache_directory()}, so the "
+                "next start takes a second or two"
+            )
+
+    on_first_use(report)
+
+
+def robot_summary(robot: Robot) -> str:
+    """Return the name of a robot and of its joints."""
+    return f"robot '{robot.name}' with {robot.n} joints ({', '.join(robot.joint_names)})"
+
+
+def rate_summary(mode: str, period: float, factor: float = 1.0) -> str:
+    """Return a mode and its rate, for example "real_time at 1000 Hz".
+
+    Args:
+        mode: The mode of time, such as real_time or lockstep.
+        period: Time between messages, s.
+        factor: Path or simulated time per wall time.
+    """
+    if mode in ("fast", "lockstep"):
+        return f"{mode} in periods of {period:g} s"
+    return f"{mode} at {factor / period:g} Hz"

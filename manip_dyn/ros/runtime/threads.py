@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
-from rclpy._rclpy_pybind11 import InvalidHandle
+from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
 
 from manip_dyn.core.errors import ManipDynError
@@ -18,10 +18,10 @@ from manip_dyn.ros.runtime.execution import unless_shut_down
 
 
 class BackgroundThread:
-    """A daemon thread; what it does is `_run`, which looks whether `_stop` is set."""
+    """A daemon thread. Subclasses implement `_run`, which ends when `_stop` is set."""
 
     def __init__(self, name: str):
-        """Prepare the thread; its name is for debuggers."""
+        """Prepare the thread. Debuggers show its name."""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
@@ -40,14 +40,14 @@ class BackgroundThread:
 
 
 class PacingStatistics(NamedTuple):
-    """How a loop kept its periods.
+    """Rate and period errors of a loop.
 
     Attributes:
         rate: Mean rate since the statistics began, Hz.
         p99_period_error: 99th percentile of the period errors of the last cycles, s.
         max_period_error: The largest of them, s.
-        overruns: How often the loop came too late to catch up.
-        missed: Wall time that it did not catch up then, since it began, s.
+        overruns: Number of cycles that were too late to catch up.
+        missed: Wall time lost in overruns, since the loop began, s.
     """
 
     rate: float
@@ -58,7 +58,7 @@ class PacingStatistics(NamedTuple):
 
 
 def monotonic() -> float:
-    """Return the seconds of a clock that nobody sets, and that counts while a machine sleeps."""
+    """Return the time of a monotonic clock that also counts while the machine sleeps, s."""
     return time.clock_gettime(BOOT_TIME)
 
 
@@ -66,31 +66,31 @@ BOOT_TIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class Deadlines:
-    """When the cycles of a loop are due.
+    """Deadlines of the cycles of a loop, at a constant period from the start: they do not drift.
 
-    Late cycles are caught up. One that is more than `TOLERATED_LATENESS` s (and ten periods)
-    late is an overrun: the schedule starts anew from there, and what lies before it is missed.
-    A period of 0 never waits.
+    The loop catches up after a late cycle. If a cycle is late by more than `TOLERATED_LATENESS` s
+    and ten periods, it is an overrun: the schedule restarts at that time. With period 0 the loop
+    never waits.
 
     Attributes:
         period: Time between cycles, s.
-        overruns: How often the schedule had to start anew.
-        missed: Time that was given up then, s.
+        overruns: Number of restarts of the schedule.
+        missed: Time lost in them, s.
     """
 
     TOLERATED_LATENESS = 0.1
 
     def __init__(self, period: float, now: float = 0.0):
-        """Begin at a time, s."""
+        """Begin at the time `now`, s."""
         self.period, self.overruns, self.missed = period, 0, 0.0
         self.begin(now)
 
     def begin(self, now: float) -> None:
-        """Begin anew: a cycle is due at the time, s."""
+        """Restart the schedule: the next cycle is due at the time `now`, s."""
         self._due = now
 
     def wait(self, now: float) -> float:
-        """Return how long to wait for the next cycle after one that ended at a time, s."""
+        """Return the time to wait for the next cycle, s, after one that ended at `now`, s."""
         self._due += self.period
         late = now - self._due
         if late <= 0.0:
@@ -103,17 +103,17 @@ class Deadlines:
 
 
 class PeriodStatistics:
-    """Collects the periods of a loop."""
+    """Collects the period errors of a loop."""
 
     WINDOW = 5000
 
     def __init__(self) -> None:
-        """Begin."""
+        """Begin now."""
         self._errors: deque[float] = deque(maxlen=self.WINDOW)
         self.begin()
 
     def begin(self) -> None:
-        """Begin anew from now on."""
+        """Restart the statistics."""
         self._errors.clear()
         self._cycles, self._overruns, self._began = 0, 0, monotonic()
 
@@ -136,7 +136,7 @@ class PeriodStatistics:
 
 
 class PeriodicThread(BackgroundThread):
-    """Calls `cycle` once per period of wall time until it is stopped, by `Deadlines`."""
+    """Calls `cycle` once per period of wall time, see `Deadlines`, until it is stopped."""
 
     def __init__(self, cycle: Callable[[], None], period: float):
         """Prepare a daemon thread that calls `cycle` every `period` s."""
@@ -146,7 +146,7 @@ class PeriodicThread(BackgroundThread):
         self._statistics = PeriodStatistics()
 
     def set_period(self, period: float) -> None:
-        """Change the period (s) and begin new statistics."""
+        """Change the period (s) and restart the statistics."""
         self._deadlines.period = period
         self._statistics.begin()
 
@@ -176,36 +176,36 @@ class PeriodicThread(BackgroundThread):
 
 
 MAX_STALL = 1.0
-"""A gap as long as this is a suspend, or a step of the clock, s; stamps do not wait for it."""
+"""A longer gap is a suspend, or a step of the clock, s. Stamps then skip it."""
 MAX_LAG = 5.0
-"""How far stamps may be from the wall clock where many short gaps add up, s."""
+"""Largest distance between stamps and wall clock after many short gaps, s."""
 
 
 class WallClockAnchor:
-    """The moment at which a time that runs like the wall clock was last tied to it."""
+    """The offset between the wall clock and a time that follows it, and how it grows."""
 
     def __init__(self, wall_ns: int = 0, time_ns: int = 0):
-        """Tie both together, ns."""
+        """Set the present offset from both times, ns."""
         self.tie(wall_ns, time_ns)
 
     def tie(self, wall_ns: int, time_ns: int) -> None:
-        """Tie both together at present, ns."""
-        self._apart_ns, self._lag_ns = wall_ns - time_ns, 0
+        """Set the present offset from both times, ns."""
+        self._offset_ns, self._lag_ns = wall_ns - time_ns, 0
 
     def behind_ns(self, wall_ns: int, time_ns: int) -> int:
-        """Return what the time lacks, however much."""
-        return wall_ns - time_ns - self._apart_ns
+        """Return how far the time is behind the wall clock, ns."""
+        return wall_ns - time_ns - self._offset_ns
 
     def lag_ns(self, wall_ns: int, time_ns: int, period_ns: int) -> int:
-        """Return what the time lacks, if that is too much by `MAX_STALL` or `MAX_LAG`; else 0.
+        """Return how far the time is behind if that exceeds `MAX_STALL` or `MAX_LAG`, else 0.
 
-        The wall clock may have been set back: then it is negative. What is returned is taken as
-        made up: from then on the lag is measured anew.
+        The lag is negative if the wall clock was set back. The caller must skip the returned lag:
+        the offset is reset.
 
         Args:
-            wall_ns: Wall clock now.
-            time_ns: The time now.
-            period_ns: The lag is rounded to whole periods, so that stamps stay on their grid.
+            wall_ns: Present wall clock.
+            time_ns: Present time.
+            period_ns: The lag is rounded to periods, so that stamps stay on their grid.
         """
         before, self._lag_ns = self._lag_ns, self.behind_ns(wall_ns, time_ns)
         lag, stall = self._lag_ns, self._lag_ns - before
@@ -215,23 +215,23 @@ class WallClockAnchor:
         return round(lag / period_ns) * period_ns
 
 
-def lag_message(lag_ns: int, what: str) -> str:
-    """Return the sentence that tells of a lag, and of what goes on from the present."""
+def lag_message(lag_ns: int, subject: str) -> str:
+    """Return the warning about a lag, after which the subject continues from the present."""
     return (
         f"{lag_ns * 1e-9:.3f} s of wall time passed without a step (suspended, too slow, or the "
-        f"clock was set): {what} go on from the present"
+        f"clock was set): {subject} continue from the present"
     )
 
 
 class Worker:
-    """Runs a job beside the node and hands its result over in the node's own thread.
+    """Runs one long computation at a time, so that the node's callbacks are not delayed.
 
     Attributes:
-        busy: Whether a result is waited for.
+        busy: Whether a result is expected.
     """
 
     def __init__(self, node: Node, on_done: Callable[[Any], None]):
-        """Call `on_done` with what a job returned, or with its `ManipDynError`."""
+        """Call `on_done` in the executor with the result of a job, or with its `ManipDynError`."""
         self._node, self._on_done = node, on_done
         self._thread: threading.Thread | None = None
         self._number, self._result = 0, (0, None)
@@ -239,9 +239,9 @@ class Worker:
         self._guard = node.create_guard_condition(self._deliver)
 
     def start(self, job: Callable[[Callable[[], bool]], Any]) -> None:
-        """Begin a job; the result of one that still runs is thrown away.
+        """Start a job; discard the result of a running one.
 
-        A job is given a function that tells whether its result is still wanted.
+        The argument of a job is a function that returns whether its result is still needed.
         """
         self._number += 1
         self.busy = True
@@ -251,11 +251,11 @@ class Worker:
         self._thread.start()
 
     def forget(self) -> None:
-        """Throw the result of the job that runs away."""
+        """Discard the result of the running job."""
         self.busy = False
 
     def close(self) -> None:
-        """Wait a little for the job that runs."""
+        """Wait for the running job, at most 2 s."""
         self.forget()
         if self._thread is not None:
             self._thread.join(timeout=2.0)
@@ -264,23 +264,23 @@ class Worker:
         self,
         job: Callable[[Callable[[], bool]], Any],
         number: int,
-        before: threading.Thread | None,
+        previous: threading.Thread | None,
     ) -> None:
-        def wanted() -> bool:
+        def needed() -> bool:
             return self.busy and number == self._number
 
-        if before is not None:
-            before.join()  # planning shares compiled scratch space
-        if not wanted():
+        if previous is not None:
+            previous.join()  # planning shares compiled scratch space
+        if not needed():
             return
         try:
-            result = job(wanted)
+            result = job(needed)
         except ManipDynError as error:
             result = error
-        except Exception as error:  # a fault must not leave the node waiting for good
+        except Exception as error:  # else the node would wait for ever
             result = ManipDynError(f"planning failed: {error!r}")
         self._result = (number, result)
-        with suppress(InvalidHandle):  # the node was destroyed meanwhile
+        with suppress(InvalidHandle):  # the node has been destroyed
             unless_shut_down(self._node, self._guard.trigger)
 
     def _deliver(self) -> None:

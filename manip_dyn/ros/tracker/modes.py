@@ -48,23 +48,23 @@ from manip_dyn.ros.tracker.topics import TrackerFacts
 
 
 class Callbacks(NamedTuple):
-    """What a mode calls.
+    """Callbacks of a mode.
 
     Attributes:
-        begun: When the path begins, with the stamp at path time 0, ns.
-        before_step: Before every step of the reference.
-        told: With every new stamp, ns, and the sample that belongs to it.
-        lock: Held meanwhile, where time passes in a thread of its own.
+        begun: Called when the path begins, with the stamp of path time 0, ns.
+        before_step: Called before every step of the reference.
+        sampled: Called with every new stamp, ns, and its sample.
+        lock: Held during the calls, which come from the mode's thread.
     """
 
     begun: Callable[[int], None]
     before_step: Callable[[], None]
-    told: Callable[[int, TrackingSample], None]
+    sampled: Callable[[int, TrackingSample], None]
     lock: RLock
 
 
 class Mode(Protocol):
-    """How the joints come to move."""
+    """Interface of both modes: the source of the joint positions."""
 
     def __init__(
         self,
@@ -73,32 +73,32 @@ class Mode(Protocol):
         parameters: ClikTrackerParameters,
         calls: Callbacks,
     ):
-        """Make publishers; nothing is called yet."""
+        """Create publishers. No callback is called yet."""
 
     @property
     def positions(self) -> Vector:
-        """Where the joints are (n,)."""
+        """Joint positions (n,)."""
 
     def early(self) -> str:
-        """Return why no target can be taken yet, as "before ...", or nothing."""
+        """Return why targets are not accepted yet, or ""."""
 
     def facts(self) -> TrackerFacts:
-        """Return what is known of the arm now."""
+        """Return the facts about the arm that determine the diagnostic state."""
 
     def start(self) -> None:
-        """Begin."""
+        """Start the clock or the subscription."""
 
     def stop(self) -> None:
-        """End what runs beside the node."""
+        """Stop the threads."""
 
     def restart(self) -> str:
-        """Begin the path anew; say from where."""
+        """Restart the path; return a message for the service's response."""
 
     def pause(self, paused: bool) -> None:
-        """Stand still, or go on."""
+        """Pause, or continue."""
 
     def use(self, parameters: ClikTrackerParameters) -> None:
-        """Go on by other parameters."""
+        """Continue with other parameters."""
 
     def statistics(self) -> PacingStatistics:
         """Return rate and period errors."""
@@ -108,7 +108,7 @@ class Mode(Protocol):
 
 
 class KinematicMode:
-    """Makes a step of the reference every period and publishes its joints."""
+    """Advances the reference by one step every period and publishes its joints."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class KinematicMode:
         parameters: ClikTrackerParameters,
         calls: Callbacks,
     ):
-        """Make the publisher of joint states."""
+        """Create the publisher of joint states."""
         self._node, self._reference, self._parameters = node, reference, parameters
         self._calls = calls
         self._robot = reference.follower.robot
@@ -131,15 +131,15 @@ class KinematicMode:
 
     @property
     def positions(self) -> Vector:
-        """Where the joints are (n,)."""
+        """Joint positions (n,)."""
         return self._reference.sample.q
 
     def early(self) -> str:
-        """Return nothing: the arm is there from the start."""
+        """Return "": targets are accepted from the start."""
         return ""
 
     def facts(self) -> TrackerFacts:
-        """Return what is known of time, of the joints and of others that publish them."""
+        """Return the facts about overruns, joints and their other publishers."""
         topic = self._states.topic_name
         return TrackerFacts(
             others=other_publishers(self._node, topic),
@@ -149,7 +149,7 @@ class KinematicMode:
         )
 
     def start(self) -> None:
-        """Begin the path and let time pass."""
+        """Begin the path and start the clock."""
         self._begin()
         if self._node.get_parameter("use_sim_time").value:
             back = JumpThreshold(
@@ -167,23 +167,23 @@ class KinematicMode:
         self._pacer.stop()
 
     def restart(self) -> str:
-        """Go back to where it began."""
+        """Restart the path at its first posture."""
         self._reference.begin()
         self._begin()
         return "back at the start of the path"
 
     def _on_time_went_back(self, _jump: TimeJump) -> None:
         with self._calls.lock:
-            self._node.get_logger().warning("time went back on /clock: the path begins anew")
+            self._node.get_logger().warning("time went back on /clock: the path restarts")
             self.restart()
 
     def pause(self, paused: bool) -> None:
-        """Stand still, or go on."""
+        """Pause, or continue."""
         self._paused = paused
         self._tie()
 
     def use(self, parameters: ClikTrackerParameters) -> None:
-        """Go on at another pace."""
+        """Continue with another period."""
         before, self._parameters = self._wall_period(), parameters
         if self._wall_period() != before:
             self._tie()
@@ -194,7 +194,7 @@ class KinematicMode:
         return self._pacer.statistics()
 
     def report(self) -> dict[str, Any]:
-        """Return nothing: the joints are where they should be."""
+        """Return no values: the joints have no error."""
         return {}
 
     def _begin(self) -> None:
@@ -218,15 +218,15 @@ class KinematicMode:
                 unless_shut_down(self._node, self._advance)
 
     def _keep_up(self) -> None:
-        """Where the path fell behind for good, let the stamps follow the wall clock again."""
+        """After a long delay, shift the stamps so that they follow the wall clock again."""
         lag = self._anchor.lag_ns(time.time_ns(), self._path_ns, 1)
         if lag:
             self._origin_ns += lag
             self._node.get_logger().warning(lag_message(lag, "stamps"), throttle_duration_sec=10.0)
 
     def _advance(self) -> None:
-        by_the_wall = not self._node.get_clock().ros_time_is_active
-        if by_the_wall and self._parameters.real_time_factor == 1.0:
+        by_wall_clock = not self._node.get_clock().ros_time_is_active
+        if by_wall_clock and self._parameters.real_time_factor == 1.0:
             self._keep_up()
         if self._steps:
             self._calls.before_step()
@@ -235,22 +235,22 @@ class KinematicMode:
         sample = self._reference.sample
         stamp = self._origin_ns + self._path_ns
         self._states.publish(joint_state(self._robot, stamp, sample.q, sample.v))
-        self._transforms.tell(stamp, sample.q)
-        self._calls.told(stamp, sample)
+        self._transforms.publish(stamp, sample.q)
+        self._calls.sampled(stamp, sample)
 
 
 STANDING = 0.5
-"""Wall time from which on states of one stamp mean that time stands still, s."""
+"""Wall time with states of the same stamp after which time stands still, s."""
 SEND_AGAIN = 20
-"""How often a state may be repeated before its command is sent again: it may have been lost.
+"""Number of repeated states after which the command is sent again: it may have been lost.
 
-Not a time: where a process stood still, the command is still to be taken, and in lockstep a second
-one would be a second period.
+This is a number, not a time. After a suspend of the process the command may still be in the queue,
+and in lockstep a second command would advance a second period.
 """
 
 
 class DynamicMode:
-    """The topics to and from an arm that an `ArmDriver` drives."""
+    """Topics of an arm that an `ArmDriver` drives along the reference."""
 
     def __init__(
         self,
@@ -259,18 +259,18 @@ class DynamicMode:
         parameters: ClikTrackerParameters,
         calls: Callbacks,
     ):
-        """Subscribe and publish."""
+        """Create the subscription and publishers."""
         self._node, self._reference, self._parameters = node, reference, parameters
         self._log = node.get_logger()
         self._robot, self._calls = reference.follower.robot, calls
         self._driver = driver_from(parameters, reference, calls.begun, calls.before_step)
         self._measured: MeasuredState | None = None
-        self._unheard, self._recent = False, RecentOverruns()
-        self._heard_at = self._fresh_at = time.perf_counter()
+        self._unsubscribed, self._recent = False, RecentOverruns()
+        self._received_at = self._fresh_at = time.perf_counter()
         self._repeated = 0
         self._arrivals = PeriodStatistics()
         self._effort = np.zeros(self._robot.n)
-        # Lockstep sends no second state before the first is answered.
+        # In lockstep, the simulator sends the next state after the command.
         self._states = PolledSubscription(
             node, JointState, "joint_states", self._on_joint_state, NEWEST_ONLY
         )
@@ -282,28 +282,28 @@ class DynamicMode:
 
     @property
     def positions(self) -> Vector:
-        """Where the joints are (n,); where they are wanted before any state."""
+        """Measured joint positions (n,), or those of the reference before the first state."""
         return self._reference.sample.q if self._measured is None else self._measured.q
 
     def early(self) -> str:
-        """Return why no target can be taken yet, or nothing."""
+        """Return why targets are not accepted yet, or ""."""
         if self._driver.stamp_ns is None:
-            return "before any joint state; expected the arm to be heard"
-        return "while the arm is braked; expected it to be led" if self._driver.braking else ""
+            return "before any joint state"
+        return "while the arm is braked" if self._driver.braking else ""
 
     def facts(self) -> TrackerFacts:
-        """Return what is known of the arm now: nothing that it said too long ago."""
+        """Return the facts about the arm; old states are ignored."""
         topic, overruns = self._commands.topic_name, self._recent(self.statistics().overruns)
         if self._measured is None:
             return TrackerFacts(waiting=self._states.topic_name)
-        silence = time.perf_counter() - self._heard_at
+        silence = time.perf_counter() - self._received_at
         if silence > self._parameters.state_timeout:
             return TrackerFacts(silence=silence)
-        q, v, stood = self._measured.q, self._measured.v, self._heard_at - self._fresh_at
-        led = not self._unheard and self._driver.stamp_ns is not None
+        q, v, stood = self._measured.q, self._measured.v, self._received_at - self._fresh_at
+        led = not self._unsubscribed and self._driver.stamp_ns is not None
         return TrackerFacts(
             outside=joints_outside_limits(self._robot, q),
-            unheard=topic if self._unheard else "",
+            unheard=topic if self._unsubscribed else "",
             braking=fastest_joint(self._robot, v) if self._driver.braking else "",
             others=other_publishers(self._node, topic),
             topic=topic,
@@ -313,47 +313,47 @@ class DynamicMode:
         )
 
     def _distance(self, q: Vector) -> str:
-        """Return how far the tool is from where the path will be taken up."""
-        there = self._reference.path.pose(self._reference.path_time)
-        error = task_error(there, tool_pose(self._robot, q), "log")
-        near = np.linalg.norm(error[:3]), np.linalg.norm(error[3:])
-        return "{:.3g} m and {:.3g} rad".format(*near)
+        """Return the distance from the tool to the pose at which the path continues."""
+        pose = self._reference.path.pose(self._reference.path_time)
+        error = task_error(pose, tool_pose(self._robot, q), "log")
+        distances = np.linalg.norm(error[:3]), np.linalg.norm(error[3:])
+        return "{:.3g} m and {:.3g} rad".format(*distances)
 
     def start(self) -> None:
-        """Listen to the arm."""
+        """Start the subscription."""
         self._listener.start()
 
     def stop(self) -> None:
-        """Listen no more."""
+        """Stop the subscription."""
         self._listener.stop()
 
     def restart(self) -> str:
-        """Begin the path anew with the next state."""
+        """Restart the path with the next state."""
         self._driver.restart()
         return "back to the start of the path, from where the arm is"
 
     def pause(self, paused: bool) -> None:
-        """Hold the arm, or go on."""
+        """Hold the arm, or continue."""
         self._driver.paused = paused
 
     def use(self, parameters: ClikTrackerParameters) -> None:
-        """Go on with other feedback."""
+        """Continue with other feedback gains."""
         self._parameters = parameters
         self._driver.controller.set_feedback(parameters.joint_stiffness, parameters.joint_damping)
 
     def statistics(self) -> PacingStatistics:
-        """Return rate and period errors of the joint states' arrival."""
+        """Return rate and period errors of the arriving joint states."""
         return self._arrivals.read()
 
     def report(self) -> dict[str, Any]:
-        """Return what the driver tells, unless it has nobody to drive."""
-        return {} if self._unheard else self._driver.report()
+        """Return the driver's values, or none while no node subscribes to the commands."""
+        return {} if self._unsubscribed else self._driver.report()
 
     def _on_joint_state(self, message: JointState, _info: object) -> None:
         with self._calls.lock:
-            self._hear(message)
+            self._update(message)
 
-    def _hear(self, message: JointState) -> None:
+    def _update(self, message: JointState) -> None:
         try:
             q = in_joint_order(message, self._robot, "position")
             v = in_joint_order(message, self._robot, "velocity")
@@ -365,14 +365,14 @@ class DynamicMode:
         if not repeated:
             self._time(stamp, now)
             self._fresh_at = now
-        self._heard_at, self._measured = now, MeasuredState(stamp, q, v)
-        self._unheard = self._commands.get_subscription_count() == 0
+        self._received_at, self._measured = now, MeasuredState(stamp, q, v)
+        self._unsubscribed = self._commands.get_subscription_count() == 0
         if repeated and stamp == self._driver.stamp_ns:
-            # Repeated while time stands still.
+            # The simulator repeats its state while time stands still.
             self._repeated += 1
             if self._repeated == SEND_AGAIN:
                 self._send()
-        elif not self._unheard:
+        elif not self._unsubscribed:
             self._answer(self._measured)
 
     def _answer(self, measured: MeasuredState) -> None:
@@ -381,16 +381,16 @@ class DynamicMode:
         self._effort = driver.answer(*measured).effort
         self._send()
         self._publish_error(*measured)
-        # A call for each kind of sentence: rclpy throttles what one line of code says.
+        # rclpy throttles each line of code separately.
         if driver.pick_ups > pick_ups:
-            sentence = f"the arm is picked up where it is: {driver.reason}"
-            self._log.warning(sentence, throttle_duration_sec=1.0)
+            message = f"the arm is picked up where it is: {driver.reason}"
+            self._log.warning(message, throttle_duration_sec=1.0)
         if driver.resets > resets:
-            sentence = f"the arm was reset: {driver.reason}; the path begins anew"
-            self._log.warning(sentence, throttle_duration_sec=1.0)
+            message = f"the arm was reset: {driver.reason}; the path restarts"
+            self._log.warning(message, throttle_duration_sec=1.0)
         while self._driver.news:
             self._log.warning(self._driver.news.pop(0))
-        self._tell(*measured)
+        self._report_sample(*measured)
 
     def _time(self, stamp: int, now: float) -> None:
         if self._measured is None or stamp < self._measured.stamp_ns:
@@ -398,7 +398,7 @@ class DynamicMode:
             return
         period = (stamp - self._measured.stamp_ns) * 1e-9
         late = max(Deadlines.TOLERATED_LATENESS, 10.0 * self._parameters.step)
-        self._arrivals.add(now - self._heard_at - period, period > late)
+        self._arrivals.add(now - self._received_at - period, period > late)
 
     def _send(self) -> None:
         self._repeated = 0
@@ -407,14 +407,14 @@ class DynamicMode:
     def _publish_error(self, stamp: int, q: Vector, v: Vector) -> None:
         due = self._driver.steps % self._parameters.publish_every == 0
         if due and self._errors.get_subscription_count():
-            wanted = self._driver.desired
-            error = wanted.q - q, wanted.v - v, self._effort.tolist()
+            desired = self._driver.desired
+            error = desired.q - q, desired.v - v, self._effort.tolist()
             self._errors.publish(joint_state(self._robot, stamp, *error))
 
-    def _tell(self, stamp: int, q: Vector, v: Vector) -> None:
-        """Tell of the arm's own joints."""
+    def _report_sample(self, stamp: int, q: Vector, v: Vector) -> None:
+        """Report the sample with the measured joints."""
         if self._reference.on_path and not self._driver.braking:
-            wanted, actual = self._reference.sample, tool_pose(self._robot, q)
+            sample, actual = self._reference.sample, tool_pose(self._robot, q)
             kind = self._reference.follower.settings.orientation_error
-            error = task_error(wanted.desired, actual, kind)
-            self._calls.told(stamp, wanted._replace(q=q, v=v, actual=actual, error=error))
+            error = task_error(sample.desired, actual, kind)
+            self._calls.sampled(stamp, sample._replace(q=q, v=v, actual=actual, error=error))

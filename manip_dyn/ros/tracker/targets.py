@@ -26,25 +26,25 @@ class TargetChecks:
 
     Attributes:
         base: Name of the base frame.
-        timeout: How old or how far ahead a stamp may be, s.
-        early: Returns why no target can be taken yet, or nothing.
-        origin_ns: Stamp of the path's begin: what was sent before it is not for it.
+        timeout: Largest distance of a stamp from the present, s.
+        early: Returns why targets are not accepted yet, or "".
+        origin_ns: Stamp of the start of the path. Earlier targets are for an earlier path.
     """
 
     def __init__(self, node: Node, base: str, timeout: float, early: Callable[[], str]):
-        """Take the node whose clock tells how old a target is."""
+        """Store the node, whose clock gives the age of targets, and the conditions."""
         self._node, self.base, self.timeout, self.early = node, base, timeout, early
         self.origin_ns = 0
 
     def __call__(
         self, header: Header, numbers: list[float], frames: RobotFrames
     ) -> tuple[str, str]:
-        """Return kind and description of what is wrong, or two empty strings."""
+        """Return kind and description of the error, or two empty strings."""
         early = self.early()
         if early:
             return "early", f"came {early}"
         if not np.isfinite(numbers).all():
-            return "numbers", f"is {numbers}; expected finite numbers"
+            return "numbers", f"must be finite, got {numbers}"
         unknown = frames.problem(header.frame_id)
         if unknown:
             return "frame", unknown
@@ -53,7 +53,7 @@ class TargetChecks:
             return "stamp", stale
         length = float(np.linalg.norm(numbers[3:])) if len(numbers) == 7 else 1.0
         if abs(length - 1.0) > UNIT:
-            return "quaternion", f"has a quaternion of length {length:.4g}; expected 1"
+            return "quaternion", f"must have a quaternion of length 1, got {length:.4g}"
         return "", ""
 
     def _stale(self, stamp: int) -> str:
@@ -63,28 +63,28 @@ class TargetChecks:
         if abs(age) > self.timeout:
             side = "old" if age > 0.0 else "ahead"
             return (
-                f"is {abs(age):.3f} s {side}; expected at most {self.timeout:g} s "
-                "(command_timeout), or a zero stamp"
+                f"must have a zero stamp or one within {self.timeout:g} s (command_timeout) of "
+                f"now, got one {abs(age):.3f} s {side}"
             )
         before = (self.origin_ns - stamp) * 1e-9
         if before > 0.0:
-            return f"was sent {before:.3f} s before the path began; expected one for this path"
+            return f"must be sent after the path began, got a stamp {before:.3f} s before"
         return ""
 
 
 WARN_AGAIN = 1.0
 """Wall time between two warnings of the same kind, s."""
 MARKER_PERIOD = 0.2
-"""Wall time between looks whether the marker is where the goal is, s."""
+"""Wall time between updates of the marker, s."""
 
 
 class LiveTarget:
-    """Subscribes to ~/target_pose and ~/target_twist and passes good ones to a follower.
+    """Subscribes to ~/target_pose and ~/target_twist and passes valid targets to a follower.
 
-    The interactive marker ~/target is where the goal is, and moves it when it is dragged.
+    The interactive marker ~/target shows the goal. Dragging it moves the goal.
 
     Attributes:
-        dropped: How many messages were dropped.
+        dropped: Number of dropped messages.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class LiveTarget:
         lock: RLock,
         positions: Callable[[], Vector],
     ):
-        """Take what is moved, the frames and checks of targets, and where the joints are."""
+        """Subscribe; `positions` returns the joint positions (n,)."""
         self.dropped = 0
         self._node, self._follower, self._lock = node, follower, lock
         self._frames, self._checks, self._positions = frames, checks, positions
@@ -113,11 +113,11 @@ class LiveTarget:
 
     # ------------------------------------------------------------------- time
     def begin(self, origin_ns: int) -> None:
-        """Begin with the path, whose time 0 has a stamp: what was sent before is not for it."""
+        """Begin with a path, whose time 0 has the stamp `origin_ns`; drop earlier targets."""
         self._checks.origin_ns = origin_ns
 
     def at(self, t: float) -> None:
-        """Tell the path time, s; turns a twist with its frame, lets one without news end."""
+        """Advance to path time `t`, s: rotate the twist with its frame, end it after a timeout."""
         if t < self._now:
             self._new_path()
         self._now = t
@@ -132,7 +132,7 @@ class LiveTarget:
             self._follower.drift(self._in_base())
 
     def halt(self) -> None:
-        """Let the goal stay where it is."""
+        """Stop the goal."""
         self._follower.drift(np.zeros(6))
 
     # --------------------------------------------------------------- messages
@@ -161,14 +161,14 @@ class LiveTarget:
 
     def _aim(self, frame: str, numbers: Vector) -> None:
         self._pose_at = self._now
-        given = clik.Pose(numbers[:3], Rotation.from_quat(numbers[3:]).as_matrix())
-        self._follower.aim(self._frames.pose(frame, self._positions(), given))
+        pose = clik.Pose(numbers[:3], Rotation.from_quat(numbers[3:]).as_matrix())
+        self._follower.aim(self._frames.pose(frame, self._positions(), pose))
 
     def _drift(self, frame: str, twist: Vector) -> None:
         follower = self._follower
         steering = self._now - self._pose_at > self._checks.timeout
         if steering and twist.any() and not follower.goal_twist.any():
-            # A twist on its own moves the tool on from where it is sent now.
+            # A twist without poses continues from the pose of the path.
             follower.aim(follower.pose(self._now))
         self._twist_at, self._twist, self._twist_frame = self._now, twist, frame
         follower.drift(self._in_base())

@@ -21,40 +21,40 @@ STATES = (
     State("waiting", WARN, "no joint states yet on {topic}"),
     State("silent", WARN, "no joint states for {silence:.1f} s"),
     State("outside_limits", ERROR, "joint outside its limits: {outside}"),
-    State("unheard", WARN, "nobody listens on {topic}"),
-    State("braking", WARN, "braking: {fastest}; the arm is led on when it is slow"),
-    State("not_alone", WARN, "other publishers on {topic}: {others}; expected this node alone"),
-    State("approaching", WARN, "on the way to the path: {distance} from it"),
+    State("unheard", WARN, "no node subscribes to {topic}"),
+    State("braking", WARN, "braking: {fastest}; the motion continues when the arm is slow"),
+    State("not_alone", WARN, "this node must be the only publisher on {topic}, got {others}, too"),
+    State("approaching", WARN, "moving to the path: {distance} away"),
     State("off_path", WARN, "{news}"),
-    State("overruns", WARN, "overruns in the last while: {overruns}"),
+    State("overruns", WARN, "recent overruns: {overruns}"),
     State("paused", OK, "paused"),
     State("standing", OK, "time stands still: the same joint state for {seconds:.1f} s"),
     State("tracking", OK, "tracking"),
 )
-"""In the order in which they are told where several hold."""
+"""In order of priority."""
 BY_NAME = {state.name: state for state in STATES}
 WITHOUT_ERRORS = ("fault", "waiting", "silent", "unheard", "braking", "approaching")
-"""States in which the tool has no error to the path that is worth a number."""
+"""States in which the error of the tool is not published."""
 
 
 @dataclass(frozen=True)
 class TrackerFacts:
-    """What is known now; each field that is set may be a reason for a state.
+    """Facts about the tracker. Each field that is set is a reason for a state.
 
     Attributes:
-        fault: Whether numbers stopped being finite.
-        waiting: The topic on which nothing came yet.
-        silence: How long nothing came, s; 0: it comes.
+        fault: Whether numbers are infinite or NaN.
+        waiting: The topic without messages so far.
+        silence: Time since the last joint state, s; 0 while they arrive.
         outside: The joints outside their limits.
-        unheard: The topic of commands to which nobody listens.
+        unheard: The topic of commands without subscribers.
         braking: The fastest joint of an arm that is braked.
-        others: Nodes that publish on `topic` beside this one.
+        others: Other nodes that publish on `topic`.
         topic: The topic of commands, or of joint states in kinematic mode.
-        approaching: The distance to the path on the way to it.
-        off_path: What the watch says of the path or target.
-        overruns: How many in the last while.
-        paused: Whether the node was paused.
-        standing: For how long the same joint state has come again and again, s.
+        approaching: The distance to the path, while the tool moves to it.
+        off_path: The message of the watch about the path or target.
+        overruns: Number of recent overruns.
+        paused: Whether the node is paused.
+        standing: Time for which the same joint state has been repeated, s.
     """
 
     fault: bool = False
@@ -73,7 +73,7 @@ class TrackerFacts:
 
 
 def state_of(facts: TrackerFacts) -> tuple[State, str]:
-    """Return the first state of `STATES` that holds, and its sentence."""
+    """Return the first state of `STATES` that applies, and its message."""
     holds = {
         "fault": facts.fault,
         "waiting": facts.waiting,
@@ -90,7 +90,7 @@ def state_of(facts: TrackerFacts) -> tuple[State, str]:
         "tracking": True,
     }
     state = next(state for state in STATES if holds[state.name])
-    sentence = state.says(
+    message = state.message(
         topic=facts.waiting or facts.unheard or facts.topic,
         silence=facts.silence,
         outside=facts.outside,
@@ -101,19 +101,19 @@ def state_of(facts: TrackerFacts) -> tuple[State, str]:
         overruns=facts.overruns,
         seconds=facts.standing,
     )
-    return state, sentence
+    return state, message
 
 
 POSES_PER_LAP = 300
 TRAIL_PERIOD = 0.02
-"""Path time between poses of the trail where the path has no end, s."""
+"""Path time between poses of the trail of an endless path, s."""
 
 
 class TrackerTopics:
-    """The publishers of a tracker node; positions, twists and errors are in its base frame."""
+    """The publishers of a tracker node. Poses, twists and errors are in its base frame."""
 
     def __init__(self, node: Node, frame: str, path_length: int):
-        """Make the publishers."""
+        """Create the publishers."""
         self._frame = frame
         self._desired_path = node.create_publisher(Path, "~/desired_path", LATCHED)
         self._desired_pose = node.create_publisher(PoseStamped, "~/desired_pose", 100)
@@ -123,7 +123,7 @@ class TrackerTopics:
         self._spacing_ns = 0
 
     def begin(self, path: clik.Path, origin_ns: int, step: float) -> None:
-        """Begin a new trail; publish one lap of the path from the stamp of its begin on."""
+        """Begin a new trail; publish one lap of the path, stamped from `origin_ns` on."""
         self._trail.clear()
         endless = np.isinf(path.duration)
         spacing = TRAIL_PERIOD if endless else path.duration / POSES_PER_LAP
@@ -131,15 +131,15 @@ class TrackerTopics:
         if endless:
             return
         count = int(np.ceil(path.duration / step - 1e-6))
-        kept = np.unique([*range(0, count, max(1, count // POSES_PER_LAP)), count]) * step
+        times = np.unique([*range(0, count, max(1, count // POSES_PER_LAP)), count]) * step
         poses = [
             pose_stamped(self._frame, origin_ns + round(t * 1e9), path.pose(t))
-            for t in map(float, kept)
+            for t in map(float, times)
         ]
         self._desired_path.publish(Path(header=header(self._frame, origin_ns), poses=poses))
 
     def publish(self, stamp_ns: int, desired: clik.Pose, actual: clik.Pose, error: Vector) -> None:
-        """Publish desired pose and error (6,) if somebody listens; keep the actual pose."""
+        """Publish desired pose and error (6,) to subscribers; add the actual pose to the trail."""
         if self._desired_pose.get_subscription_count():
             self._desired_pose.publish(pose_stamped(self._frame, stamp_ns, desired))
         if self._error.get_subscription_count():
@@ -151,7 +151,7 @@ class TrackerTopics:
             self._trail.append(pose_stamped(self._frame, stamp_ns, actual))
 
     def publish_trail(self) -> None:
-        """Publish the trail if somebody listens."""
+        """Publish the trail to subscribers."""
         if self._trail and self._actual_path.get_subscription_count():
             poses = list(self._trail)
             self._actual_path.publish(Path(header=poses[-1].header, poses=poses))

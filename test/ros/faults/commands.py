@@ -135,7 +135,7 @@ CASES = (
     pushed("long_command", "three efforts for two joints", [1.0, 2.0, 3.0], "shape (3,)"),
     pushed("empty_command", "no efforts at all", [], "shape (0,)"),
     scheduled(
-        "unnamed_trajectory", "an effort trajectory without joint names", ["joints []"], names=[]
+        "unnamed_trajectory", "an effort trajectory without joint names", ["got []"], names=[]
     ),
     scheduled(
         "repeated_names_trajectory",
@@ -172,7 +172,7 @@ CASES = (
     Case(
         "silent_commander", "simulator", "full efforts once, then no command any more", silence,
         "simulator", "lost_commander", WARN, "no command for 0.3 s: brake",
-        ("the safe command (brake) takes over",),
+        ("the safe command (brake) acts",),
     ),
     Case(
         "against_the_stop", "simulator", "full efforts beyond the stop of a joint",

@@ -86,22 +86,22 @@ def clock_jump(seconds, *words):
     return do
 
 
-CONTINUES = "go on from the present"
+CONTINUES = "continue from the present"
 
 
 CASES = (
     dropped_state("nan_state", "a joint state with NaN", ["position", "nan"], position=[NAN, 0.0]),
     dropped_state(
-        "short_state", "a joint state with one position for two names", ["2 names and 1"],
+        "short_state", "a joint state with one position for two names", ["2 names, got 1"],
         position=[0.7],
     ),
-    dropped_state("unnamed_state", "a joint state without names", ["0 names and 2"], names=[]),
+    dropped_state("unnamed_state", "a joint state without names", ["0 names, got 2"], names=[]),
     dropped_state(
         "repeated_names_state", "a joint state that names a joint twice", ["twice"],
         names=["shoulder", "elbow", "elbow"], position=[0.7, 0.1, 2.0], velocity=[0.0] * 3,
     ),
     dropped_state(
-        "other_robots_state", "a joint state of another robot", ["lacks joint 'shoulder'"],
+        "other_robots_state", "a joint state of another robot", ["must have joint 'shoulder'"],
         names=["S1", "S2"],
     ),
     lost("stale_state", "a joint state stamped 10 s ago during a motion", "reset", seconds=-10),
@@ -112,14 +112,14 @@ CASES = (
         position=[-2.0, 2.0],
     ),
     rejected("nan_goal", "a goal with NaN", "goal is [nan", [NAN, 0.0]),
-    rejected("short_goal", "a goal of one position for two names", "goal has 2 names", [0.0]),
-    rejected("unnamed_goal", "a goal without names", "goal has 0 names", names=[]),
+    rejected("short_goal", "a goal of one position for two names", "goal must have one", [0.0]),
+    rejected("unnamed_goal", "a goal without names", "goal must have one", names=[]),
     rejected(
-        "repeated_names_goal", "a goal that names a joint twice", "goal names are",
+        "repeated_names_goal", "a goal that names a joint twice", "goal must name each joint once",
         names=["elbow", "elbow"],
     ),
     rejected(
-        "unknown_joint_goal", "a goal of another robot's joint", "goal has the unknown joint",
+        "unknown_joint_goal", "a goal of another robot's joint", "goal must name joints",
         names=["shoulder", "wrist"],
     ),
     rejected("goal_beyond_limits", "a goal beyond a joint limit", "goal", [9.0, 0.0]),

@@ -217,13 +217,13 @@ def _planned():
         "planner_stopped_0.6_s", "planner_processes",
         "SIGSTOP of the planner for 0.6 s during a motion", stopped("bang_bang_planner", 0.6),
         "bang_bang_planner", "reached", OK, "reached the goal",
-        ("the safe command (brake) takes over",), "following",
+        ("the safe command (brake) acts",), "following",
     )  # fmt: skip
     yield Case(
         "planner_stopped_3_s", "planner_processes",
         "SIGSTOP of the planner for 3 s during a motion", stopped("bang_bang_planner", 3.0),
         "bang_bang_planner", "lost", ERROR, "gave up: no joint states for",
-        ("the safe command (brake) takes over",),
+        ("the safe command (brake) acts",),
     )  # fmt: skip
     yield Case(
         "simulator_stopped_0.6_s", "planner_processes",
@@ -234,7 +234,7 @@ def _planned():
         "simulator_stopped_3_s", "planner_processes",
         "SIGSTOP of the simulator for 3 s during a motion", stopped("simulator", 3.0),
         "bang_bang_planner", "lost", ERROR, "gave up: no joint states for",
-        ("go on from the present",),
+        ("continue from the present",),
     )  # fmt: skip
 
 

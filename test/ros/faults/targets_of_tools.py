@@ -41,7 +41,7 @@ def during_motion(*words, **what):
 
 CASES = (
     sent("nan_target", "a target pose with NaN", "finite", (NAN, 0.0, 0.0)),
-    sent("no_rotation_target", "a target whose quaternion is zero", "length 0",
+    sent("no_rotation_target", "a target whose quaternion is zero", "length 1, got 0",
          quaternion=(0.0,) * 4),
     sent("unknown_frame_target", "a target in an unknown frame", "nowhere", frame="nowhere"),
     sent("stale_target", "a target stamped 100 s ago", "s old", seconds=-100),
