@@ -1,4 +1,4 @@
-"""Parameters: refused with one clear line at the start and at run time, described for people."""
+"""Parameters of nodes: descriptions, and errors of one line at the start and at run time."""
 
 import numpy as np
 import pytest
@@ -14,10 +14,8 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
 import manip_dyn as md
-from manip_dyn.core.errors import ManipDynError
-from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
-from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
-from manip_dyn.ros.nodes.simulator import SimulatorNode
+from manip_dyn import ManipDynError
+from manip_dyn.ros import BangBangPlannerNode, ClikTrackerNode, SimulatorNode
 
 NODES = {
     "simulator": (SimulatorNode, {"robot": "ibm7535", "control_period": 0.01}),
@@ -46,7 +44,7 @@ DEFAULTS = {
     },
     "bang_bang_planner": {"goal": []},
 }
-"""What those who ask are told of some lists."""
+"""Defaults of lists as returned by get_parameters."""
 OWN = {"use_sim_time", "start_type_description_service"}
 
 
@@ -77,24 +75,24 @@ OWN = {"use_sim_time", "start_type_description_service"}
         (BangBangPlannerNode, {"goal": [0.0]}, ["'goal'", "(1,)", "(2,)"]),
     ],
 )
-def test_bad_parameter_is_refused_at_the_start(ros, node, parameters, words):
+def test_an_invalid_parameter_is_rejected_at_the_start(ros, node, parameters, words):
     with pytest.raises(ManipDynError) as error:
         ros.start(node, **({"robot": "ibm7535"} | parameters))
     assert all(word in str(error.value) for word in words), str(error.value)
 
 
-def test_an_empty_list_is_one_that_is_not_set(ros):
-    """As `ros2 param dump` writes it, so that what it wrote can be read again."""
+def test_an_empty_list_is_treated_as_not_set(ros):
+    """`ros2 param dump` writes unset lists as empty ones; its output must be loadable."""
     states = ros.listen(JointState, "joint_states")
     ros.start(SimulatorNode, robot="ibm7535", initial_position=[], disturbance=[])
     ros.until(lambda: states, "no joint states")
 
 
-def test_a_refused_node_leaves_nothing_behind(ros):
-    with pytest.raises(ManipDynError) as refused:
+def test_a_rejected_node_is_destroyed(ros):
+    with pytest.raises(ManipDynError) as error:
         ros.start(SimulatorNode, robot="ibm7535", step=-0.1)
     names = ros.probe.get_node_names()
-    assert "simulator" not in names, f"there still, while '{refused.value}' is looked at"
+    assert "simulator" not in names, f"the node still exists after '{error.value}'"
 
 
 @pytest.mark.parametrize(
@@ -128,7 +126,7 @@ def test_a_refused_node_leaves_nothing_behind(ros):
         ),
     ],
 )
-def test_impossible_tracking_is_refused(ros, parameters, words):
+def test_impossible_tracking_is_rejected(ros, parameters, words):
     with pytest.raises(ManipDynError) as error:
         ros.start(ClikTrackerNode, **(NODES["clik_tracker"][1] | parameters))
     assert all(word in str(error.value) for word in words), str(error.value)
@@ -150,7 +148,7 @@ def test_the_law_is_set_at_run_time(ros, name, value, success, words):
     assert words in result.reason
 
 
-def test_refused_start_is_one_line_and_exit_code_2(tmp_path):
+def test_a_rejected_start_is_one_line_and_exit_code_2(tmp_path):
     file = tmp_path / "params.yaml"
     file.write_text("/**/simulator:\n  ros__parameters:\n    robott: pa10\n")
     code, log = run_node("simulator", "--params-file", str(file))
@@ -186,21 +184,27 @@ def test_every_parameter_is_described(ros, name):
     request = DescribeParameters.Request(names=[n for n in listed if n not in OWN])
     described = ros.call(DescribeParameters, f"{name}/describe_parameters", request).descriptors
     assert len(described) > 8
-    for each in described:
-        assert len(each.description) > 10, each.name
-        if each.type == ParameterType.PARAMETER_DOUBLE:
-            assert each.floating_point_range, each.name
-    found = ros.call(GetParameters, f"{name}/get_parameters", GetParameters.Request(names=listed))
-    assert [each.type for each in described] == [
+    for descriptor in described:
+        assert len(descriptor.description) > 10, descriptor.name
+        if descriptor.type == ParameterType.PARAMETER_DOUBLE:
+            assert descriptor.floating_point_range, descriptor.name
+    response = ros.call(
+        GetParameters, f"{name}/get_parameters", GetParameters.Request(names=listed)
+    )
+    assert [descriptor.type for descriptor in described] == [
         value.type
-        for each, value in zip(listed, found.values, strict=True)  # one without would be all
-        if each not in OWN
+        for key, value in zip(listed, response.values, strict=True)  # all parameters have values
+        if key not in OWN
     ]
-    told = dict(zip(listed, found.values, strict=True))
-    for each, numbers in DEFAULTS[name].items():
-        assert list(told[each].double_array_value) == numbers, each
-    lists = [each for each in described if each.type == ParameterType.PARAMETER_DOUBLE_ARRAY]
-    changing = {each.name for each in lists if not each.read_only}
+    values = dict(zip(listed, response.values, strict=True))
+    for key, numbers in DEFAULTS[name].items():
+        assert list(values[key].double_array_value) == numbers, key
+    lists = [
+        descriptor
+        for descriptor in described
+        if descriptor.type == ParameterType.PARAMETER_DOUBLE_ARRAY
+    ]
+    changing = {descriptor.name for descriptor in lists if not descriptor.read_only}
     assert changing == ({"disturbance"} if name == "simulator" else set())
 
 
@@ -231,8 +235,8 @@ def test_setting_at_run_time(ros, name, value, success, words):
         ({"integrator": "taylor"}, "without tolerances"),
     ],
 )
-def test_the_integrator_is_chosen_while_paused(ros, changes, words):
-    """The motion goes on from the same state; what does not fit together is refused."""
+def test_the_integrator_is_changed_while_paused(ros, changes, words):
+    """The motion continues from the same state; invalid combinations are rejected."""
     states = ros.listen(JointState, "joint_states")
     free = {"safe_command": "zero", "initial_velocity": [1.0, -1.0]}
     ros.start(SimulatorNode, robot="ibm7535", mode="lockstep", **free)
@@ -254,11 +258,11 @@ def test_diagnostics_count_the_steps(ros):
     reports = ros.listen(DiagnosticArray, "/diagnostics")
     ros.start(SimulatorNode, robot="ibm7535", integrator="rkdp54", rtol=1e-8)
 
-    def told():
-        return {each.key: each.value for each in reports[-1].status[0].values}
+    def current_values():
+        return {item.key: item.value for item in reports[-1].status[0].values}
 
-    ros.until(lambda: reports and int(told()["steps"]) > 0, "no diagnostics of steps")
-    told = told()
-    assert told["integrator"] == "rkdp54"
-    assert int(told["evaluations"]) >= 6 * int(told["steps"]) > 0
-    assert int(told["failures"]) >= 0
+    ros.until(lambda: reports and int(current_values()["steps"]) > 0, "no diagnostics of steps")
+    values = current_values()
+    assert values["integrator"] == "rkdp54"
+    assert int(values["evaluations"]) >= 6 * int(values["steps"]) > 0
+    assert int(values["failures"]) >= 0

@@ -2,6 +2,7 @@
 
 import signal
 import threading
+from pathlib import Path
 
 import pytest
 from harness import LATCHED, TIMEOUT, run_node, start_node
@@ -9,13 +10,13 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.files import share_directory
-from manip_dyn.ros.nodes.simulator import SimulatorNode
-from manip_dyn.ros.runtime.environment import check_parameter_files, matches
+from manip_dyn import ManipDynError
+from manip_dyn.ros import SimulatorNode, check_parameter_files, matches
 
-URDF = (share_directory() / "urdf" / "one_link_horizontal.urdf").read_text(encoding="utf-8")
-RENAMED = URDF.replace('name="one_link_horizontal"', 'name="heard"')
+URDF = (Path(__file__).parents[2] / "urdf" / "one_link_horizontal.urdf").read_text(
+    encoding="utf-8"
+)
+RENAMED = URDF.replace('name="one_link_horizontal"', 'name="renamed"')
 
 
 def test_a_node_waits_for_its_robot_on_the_topic(ros):
@@ -27,30 +28,30 @@ def test_a_node_waits_for_its_robot_on_the_topic(ros):
         sent.set()
         publisher.publish(String(data=RENAMED))
 
-    later = threading.Timer(0.5, send)
-    later.start()
+    timer = threading.Timer(0.5, send)
+    timer.start()
     node = ros.start(SimulatorNode, robot="topic", mode="lockstep")
     assert sent.is_set()
-    later.join()
-    ros.until(lambda: states, "no joint states of the robot that was heard")
-    # Whoever publishes it goes on to: a second one would be another robot for who comes later.
+    timer.join()
+    ros.until(lambda: states, "no joint states of the received robot")
+    # The node does not publish the description again: late joiners need a single publisher.
     assert ros.probe.count_publishers("/robot_description") == 1
-    assert node._robot.name == "heard"
+    assert node._robot.name == "renamed"
 
 
-def test_the_description_itself_is_a_parameter(ros):
-    heard = ros.listen(String, "robot_description", LATCHED)
+def test_the_description_is_a_parameter(ros):
+    descriptions = ros.listen(String, "robot_description", LATCHED)
     text = "'" + RENAMED.replace("\n", " ").replace("'", "''") + "'"
-    node = ros.start(SimulatorNode, robot="nobody", robot_description=text, mode="lockstep")
-    assert node._robot.name == "heard"
-    ros.until(lambda: heard, "no description")
-    assert 'name="heard"' in heard[0].data
+    node = ros.start(SimulatorNode, robot="unused", robot_description=text, mode="lockstep")
+    assert node._robot.name == "renamed"
+    ros.until(lambda: descriptions, "no description")
+    assert 'name="renamed"' in descriptions[0].data
     with pytest.raises(ManipDynError, match="robot from a string is not well-formed XML"):
         ros.start(SimulatorNode, robot_description="'<robot'")
 
 
 @pytest.mark.parametrize("gravity", ["robot", "model"])
-def test_an_arm_that_holds_itself_rests_without_efforts(ros, gravity):
+def test_an_arm_with_gravity_compensation_rests_without_efforts(ros, gravity):
     free = {"mode": "lockstep", "safe_command": "zero"}
     node = ros.start(SimulatorNode, robot="rr", gravity=gravity, **free)
     for _ in range(10):
@@ -90,7 +91,7 @@ def test_names_in_a_parameters_file_match_as_in_rcl(pattern, node, same):
     assert matches(pattern, node) is same
 
 
-def test_a_parameters_file_for_other_nodes_is_refused(tmp_path):
+def test_a_parameters_file_for_other_nodes_is_rejected(tmp_path):
     path = tmp_path / "params.yaml"
     path.write_text("/**/simulater:\n  ros__parameters:\n    robot: rr\n", encoding="utf-8")
     code, log = run_node("simulator", "--params-file", str(path))
@@ -100,7 +101,7 @@ def test_a_parameters_file_for_other_nodes_is_refused(tmp_path):
     check_parameter_files("/simulater", arguments)
     check_parameter_files(
         "/simulator", [*arguments[:1], "--params-file", str(path)]
-    )  # not one of ROS's
+    )  # not a ROS argument
     path.write_text("arm:\n  simulator:\n    ros__parameters: {robot: rr}\n", encoding="utf-8")
     check_parameter_files("/arm/simulator", arguments)
     with pytest.raises(ManipDynError, match="got /arm/simulator"):

@@ -1,4 +1,4 @@
-"""Time that stands still, jumps or has no clock: stamps, /clock, diagnostics."""
+"""Time that pauses, jumps or has no clock: stamps, /clock, diagnostics."""
 
 import signal
 import time
@@ -15,11 +15,15 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 import manip_dyn as md
-from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode
-from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode
-from manip_dyn.ros.nodes.simulator import SimulatorNode
-from manip_dyn.ros.runtime.execution import build
-from manip_dyn.ros.runtime.threads import Deadlines, PeriodicThread, WallClockAnchor
+from manip_dyn.ros import (
+    BangBangPlannerNode,
+    ClikTrackerNode,
+    Deadlines,
+    PeriodicThread,
+    SimulatorNode,
+    WallClockAnchor,
+    build,
+)
 
 SECOND = 1_000_000_000
 
@@ -29,11 +33,11 @@ def nanoseconds(stamp):
 
 
 def stamps(states):
-    return [nanoseconds(each.header.stamp) for each in states]
+    return [nanoseconds(state.header.stamp) for state in states]
 
 
-def told(diagnostics, key):
-    """Return the values of a key on /diagnostics so far."""
+def reported_values(diagnostics, key):
+    """Return all values of a key on /diagnostics so far."""
     return [v.value for m in diagnostics for s in m.status for v in s.values if v.key == key]
 
 
@@ -56,13 +60,13 @@ def test_a_suspend_is_missed_once_and_counted():
     assert (deadlines.overruns, deadlines.missed) == (1, pytest.approx(3.0))
 
 
-def test_without_a_period_nothing_is_late():
+def test_without_a_period_no_cycle_is_late():
     deadlines = Deadlines(0.0)
     assert [deadlines.wait(now) for now in (1.0, 5.0, 500.0)] == [0.0] * 3
     assert deadlines.missed == 0.0
 
 
-def test_a_pacer_counts_what_its_cycle_missed():
+def test_a_periodic_thread_counts_missed_time():
     paces = []
 
     def cycle():
@@ -88,16 +92,16 @@ def test_stamps_follow_the_wall_clock_after_a_suspend():
     assert anchor.lag_ns(1005 * SECOND + 2_000_000, 8 * SECOND, 1) == 0
 
 
-def test_a_slow_machine_is_followed_when_it_is_far_behind():
-    """Many short gaps are let pass for a while: time that leaps would stop what goes on."""
+def test_a_large_lag_of_a_slow_machine_is_corrected():
+    """Short gaps are tolerated at first: a jump of time would abort running motions."""
     anchor = WallClockAnchor()
     walls = range(0, 8 * SECOND, SECOND // 2)
     lags = [anchor.lag_ns(wall, wall // 4, 1) for wall in walls]
-    (found,) = [lag for lag in lags if lag]
-    assert 5 * SECOND < found < 6 * SECOND
+    (lag,) = [lag for lag in lags if lag]
+    assert 5 * SECOND < lag < 6 * SECOND
 
 
-def test_a_clock_that_was_set_back_is_followed():
+def test_a_clock_that_is_set_back_is_followed():
     anchor = WallClockAnchor(1000 * SECOND, 0)
     assert anchor.lag_ns(900 * SECOND, 0, 1) == -100 * SECOND
     assert anchor.lag_ns(901 * SECOND, SECOND, 1) == 0
@@ -105,7 +109,7 @@ def test_a_clock_that_was_set_back_is_followed():
 
 @pytest.fixture
 def shift(monkeypatch):
-    """Seconds by which the wall clock is ahead, for those that tie time to it."""
+    """Offset of the wall clock of simulator and tracker, s, as a list of one number."""
     ahead = [0]
     shifted = lambda: time.time_ns() + ahead[0] * SECOND  # noqa: E731
     jumping = SimpleNamespace(time_ns=shifted, sleep=time.sleep)
@@ -114,36 +118,36 @@ def shift(monkeypatch):
     return ahead
 
 
-def leap(states):
+def largest_gap(states):
     """Return the largest time between two stamps, s."""
     return np.diff(stamps(states)).max() * 1e-9
 
 
-def test_real_time_goes_on_from_the_present_after_a_jump(ros, shift):
+def test_real_time_continues_from_the_present_after_a_jump(ros, shift):
     states = ros.listen(JointState, "joint_states")
     ros.start(SimulatorNode, robot="ibm7535", control_period=0.01)
     ros.until(lambda: len(states) > 5, "no joint states")
     shift[0] = 3
     ros.expect_warning("wall time passed without a step", "stamps continue from the present")
-    ros.until(lambda: leap(states) > 2.0, "stamps lag")
-    assert leap(states) > 2.4
+    ros.until(lambda: largest_gap(states) > 2.0, "stamps lag")
+    assert largest_gap(states) > 2.4
     assert np.all(np.diff(stamps(states)) % 10_000_000 == 0)
-    # A pause is none: time stands still because somebody asked for it.
+    # A pause is not a jump: the user stopped time.
     ros.call(SetBool, "simulator/pause", SetBool.Request(data=True))
     shift[0] = 60
     ros.call(SetBool, "simulator/pause", SetBool.Request(data=False))
     before = len(states)
-    ros.until(lambda: len(states) > before + 5, "it does not go on")
-    assert leap(states) < 50.0
-    # Nor is it one for a reset after it: seen, "60 s passed without a step (suspended, ...)".
+    ros.until(lambda: len(states) > before + 5, "the simulator stopped")
+    assert largest_gap(states) < 50.0
+    # Regression: a reset after a pause reported "60 s passed without a step (suspended, ...)".
     assert ros.call(Trigger, "simulator/reset").success
     before = len(states)
-    ros.until(lambda: len(states) > before + 5, "it does not go on")
-    assert leap(states) < 50.0
+    ros.until(lambda: len(states) > before + 5, "the simulator stopped")
+    assert largest_gap(states) < 50.0
 
 
-def test_stamps_go_on_without_a_gap_at_a_reset(ros):
-    """After a stall they lag; a reset that set them right would look like a motion."""
+def test_stamps_continue_without_a_gap_at_a_reset(ros):
+    """After a stall stamps lag; a correction at the reset would look like a motion."""
     states = ros.listen(JointState, "joint_states")
     node = ros.start(SimulatorNode, robot="ibm7535", control_period=0.01)
     ros.until(lambda: len(states) > 5, "no states")
@@ -160,10 +164,10 @@ def test_simulated_time_has_no_jump(ros, shift):
     ros.until(lambda: len(states) > 5, "no joint states")
     shift[0] = 3
     ros.expect_warning("wall time passed without a step", "steps continue from the present")
-    assert leap(states) == pytest.approx(0.01)
+    assert largest_gap(states) == pytest.approx(0.01)
 
 
-def test_a_kinematic_path_goes_on_from_the_present_after_a_jump(ros, shift):
+def test_a_kinematic_path_continues_from_the_present_after_a_jump(ros, shift):
     states = ros.listen(JointState, "joint_states")
     parameters = {"circle.center": [0.5, 0.0, 0.68], "circle.normal": [1.0, 0.0, 0.0]}
     start = [0.36, 1.0, -0.38, 1.92, -2.22, 2.74, -2.41]
@@ -172,13 +176,13 @@ def test_a_kinematic_path_goes_on_from_the_present_after_a_jump(ros, shift):
     ros.until(lambda: len(states) > 5, "no joint states")
     shift[0] = 3
     ros.expect_warning("wall time passed without a step", "stamps continue from the present")
-    ros.until(lambda: leap(states) > 2.0, "stamps lag")
-    assert leap(states) > 2.4
-    moved = np.abs(np.diff([each.position for each in states], axis=0)).max()
+    ros.until(lambda: largest_gap(states) > 2.0, "stamps lag")
+    assert largest_gap(states) > 2.4
+    moved = np.abs(np.diff([state.position for state in states], axis=0)).max()
     assert moved < 0.02  # the joints do not jump with the stamps
 
 
-def test_a_suspended_process_says_what_it_missed(ros):
+def test_a_suspended_process_reports_the_missed_time(ros):
     states, diagnostics = (
         ros.listen(JointState, "joint_states"),
         ros.listen(DiagnosticArray, "/diagnostics"),
@@ -189,9 +193,12 @@ def test_a_suspended_process_says_what_it_missed(ros):
         node.send_signal(signal.SIGSTOP)
         ros.spin(1.5)
         node.send_signal(signal.SIGCONT)
-        ros.until(lambda: leap(states) > 1.0, "stamps lag")
+        ros.until(lambda: largest_gap(states) > 1.0, "stamps lag")
         missed = "missed [s]"
-        ros.until(lambda: float(told(diagnostics, missed)[-1]) > 0.5, "nothing is missed")
+        ros.until(
+            lambda: float(reported_values(diagnostics, missed)[-1]) > 0.5,
+            "no missed time is reported",
+        )
     finally:
         node.send_signal(signal.SIGINT)
         output = node.communicate()[0]
@@ -199,8 +206,8 @@ def test_a_suspended_process_says_what_it_missed(ros):
 
 
 def in_namespace(ros, space, kind, **parameters):
-    """Start a node in a namespace, as a program does."""
-    pairs = [part for name, value in parameters.items() for part in ("-p", f"{name}:={value}")]
+    """Start a node in a namespace as on the command line."""
+    pairs = [word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")]
     arguments = ["--ros-args", "-r", f"__ns:={space}", *pairs]
     work = build(kind, context=ros.context, cli_args=arguments)
     ros.works.append(work)
@@ -228,16 +235,16 @@ def test_two_simulators_have_a_clock_each(ros):
         "a node does not follow the clock of its namespace",
     )
     ros.until(lambda: clocks["/right"], "no right clock")
-    assert {nanoseconds(each.clock) for each in clocks["/right"]} == {0}
+    assert {nanoseconds(message.clock) for message in clocks["/right"]} == {0}
     assert not clocks[""]
     ros.until(
         lambda: any(s.name == "left/bang_bang_planner" for m in diagnostics for s in m.status),
-        "a clock that stands still keeps diagnostics back",
+        "no diagnostics while the clock is paused",
     )
 
 
 class Bare:
-    """Work that does nothing."""
+    """A node without functions."""
 
     name = "bare"
 
@@ -251,31 +258,31 @@ class Bare:
 @pytest.mark.parametrize(
     ("remapping", "topic"), [([], "/left/clock"), (["-r", "/clock:=/clock"], "/clock")]
 )
-def test_one_clock_of_the_whole_system_is_followed_by_a_remapping(ros, remapping, topic):
-    given = ["--ros-args", "-r", "__ns:=/left", "-p", "use_sim_time:=true", *remapping]
-    ros.works.append(build(Bare, context=ros.context, cli_args=given))
-    ros.until(lambda: ros.probe.count_subscribers(topic) == 1, f"nobody listens on {topic}")
+def test_a_common_clock_is_followed_by_a_remapping(ros, remapping, topic):
+    arguments = ["--ros-args", "-r", "__ns:=/left", "-p", "use_sim_time:=true", *remapping]
+    ros.works.append(build(Bare, context=ros.context, cli_args=arguments))
+    ros.until(lambda: ros.probe.count_subscribers(topic) == 1, f"no subscriber of {topic}")
 
 
-def test_silence_is_noticed_without_a_clock(ros):
-    """A timer of the node's clock would stand still with the clock of a simulator that died."""
+def test_missing_states_are_detected_without_a_clock(ros):
+    """A timer of the node's clock would stop with the clock of a simulator that ended."""
     chosen = {"method": "pd", "goal": [0.5], "state_timeout": 0.3, "use_sim_time": True}
     states = ros.probe.create_publisher(JointState, "joint_states", 10)
     ros.listen(Float64MultiArray, "simulator/commands")
     ros.listen(JointTrajectory, "simulator/effort_trajectory")
-    told = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
+    statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
     node = ros.start(BangBangPlannerNode, robot="one_link_vertical", **chosen).node
     joint = md.load_robot("one_link_vertical").joint_names
     state = JointState(name=joint, position=[0.0], velocity=[0.0])
 
-    def heard(word):
-        return any(each.message.startswith(word) for each in told)
+    def reported(word):
+        return any(status.message.startswith(word) for status in statuses)
 
     def executing():
         state.header.stamp.nanosec += 1_000_000
         states.publish(state)
-        return any(v.value == "executing" for each in told for v in each.values)
+        return any(v.value == "executing" for status in statuses for v in status.values)
 
-    ros.until(executing, "no motion begins")
-    ros.until(lambda: heard("gave up: no joint states"), "silence is not noticed")
+    ros.until(executing, "no motion starts")
+    ros.until(lambda: reported("gave up: no joint states"), "missing states are not detected")
     assert node.get_clock().now().nanoseconds == 0
