@@ -31,20 +31,28 @@ from numba.extending import (
 
 from manip_dyn.core import private_numba
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.compiled import PLAIN
+from manip_dyn.core.compiled import PLAIN, compiled
 
 
 def address_for(function: Any, signature: tuple) -> Any:
     """Return the address of a compiled function for argument types."""
     if PLAIN:
         return function
+    if not private_numba.STOCK:
+        own = function if hasattr(function, "results") else _compiled_again(function)
+        own.compile(signature)
+        return private_numba.address(own, signature)
     function.compile(signature)
-    if hasattr(function, "results"):
-        return private_numba.address(function, signature)
     (typed,) = (each for each in function.nopython_signatures if each.args == signature)
     callback = numba.cfunc(typed.return_type(*signature))(function.py_func)
     _callbacks.append(callback)
     return callback.address
+
+
+@functools.cache
+def _compiled_again(function: Any) -> Any:
+    """Return a function of numba's with our calling convention."""
+    return compiled(keep=False)(function.py_func)
 
 
 def address_of(function: Any, *arguments: Any) -> Any:
