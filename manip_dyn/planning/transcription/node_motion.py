@@ -117,9 +117,9 @@ class NodeWork(NamedTuple):
         right: Right-hand side (k,).
         step: The step (k,).
         factor: The band's factor (k, 3 n).
-        factor_low: Its low parts (k, 3 n), where it is of twice the precision.
+        factor_low: Its low words (k, 3 n), in double-double precision.
         steep: What the efforts add to the band then (k, 3 n).
-        steep_low: Its low parts (k, 3 n).
+        steep_low: Its low words (k, 3 n).
         low: Those of right-hand sides (k,).
         curved: What the curvature of the limits adds to the band (k, 3 n).
         curved_border: What it adds to the last column (k,).
@@ -380,7 +380,7 @@ def cubic_spline(v0: Vector, vf: Vector, nodes: int, origin: Vector) -> NodeSche
 
 
 def drift(z: Vector, v0: Vector, vf: Vector) -> Matrix:
-    """Return smooth displacements (k, n) at shares `z` (k,) of 1 s that have the speeds alone.
+    """Return smooth displacements (k, n) at times `z` (k,), s, of 1 s with only these end speeds.
 
     A longer motion drifts farther. Unknown is what control points have beyond it, so that a
     change of the duration leaves the accelerations near the ends nearly as they are.
@@ -391,7 +391,7 @@ def drift(z: Vector, v0: Vector, vf: Vector) -> Matrix:
 
 
 def _inner(nodes: int, place: tuple[float, float, float]) -> tuple[Matrix, Matrix, Matrix]:
-    """Return shares in position, speed and acceleration (nodes, 3) far from the ends."""
+    """Return weights of position, speed and acceleration (nodes, 3) far from the ends."""
     cells = float(nodes - 1)
     speed = -0.5 * cells, 0.0, 0.5 * cells
     bend = cells**2, -2.0 * cells**2, cells**2

@@ -110,7 +110,7 @@ def faster_plan(plan: Plan, straight: Plan, again: Callable[[], Plan | None]) ->
 
 
 class Costates(NamedTuple):
-    """What Pontryagin's principle is about, at nodes (k,).
+    """Costates, switching functions and Hamiltonians at nodes (k,).
 
     Attributes:
         times: s.
@@ -153,8 +153,8 @@ def costates_of(robot: Robot, solved: GridSolution) -> Costates:
 
 NOT_FASTER = "motions near it are not faster by more than"
 REFINEMENT_RATIO = 3.0
-"""From one grid to the next the cells are four times as many: the rest of an error that falls
-with their number is a third of the difference."""
+"""Each grid has four times the cells of the previous one. The remaining error of first order is
+a third of the difference between both."""
 
 
 def refined_plan(
@@ -165,7 +165,7 @@ def refined_plan(
     solution: RefinedSolution,
     searched: GridSearchSummary,
 ) -> Plan:
-    """Return a refined motion as a plan, with the numbers for how nearly it is fastest.
+    """Return a refined motion as a plan with its certificate.
 
     Args:
         robot: The arm.
@@ -242,8 +242,8 @@ def _exceeded_limit(robot: Robot, spline: Spline) -> str:
 
 
 COMPARED_RATIO, MOST_COMPARED = 1.05, 6
-"""Motions of the coarse grid that take longer by more than this ratio are not compared on the
-next one, nor more of them than this."""
+"""Largest ratio to the least duration, and largest number, of motions of the coarse search that
+are compared on the next grid."""
 NOT_REFINED = "it arrives, along the straight path, but nothing could be refined on grids"
 
 
@@ -297,7 +297,7 @@ def plan_from_straight(
 
 
 def _turning_distance(ends: Ends) -> float:
-    """Return a distance (rad or m) for detours of a moving arm, a second's at its speeds."""
+    """Return a distance (rad or m) for detours of a moving arm: that of 1 s at its speeds."""
     return float(np.abs([ends.v0, ends.vf]).max())
 
 

@@ -1,6 +1,6 @@
-"""The fastest spline on a grid: coarse search from many guesses, then ever finer grids.
+"""Fastest spline on a grid: coarse search from many initial guesses, then refinement.
 
-Refinement ends when the motion satisfies its limits between the nodes, too.
+Refinement ends when the motion also satisfies its limits between the nodes.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from manip_dyn.planning.transcription.spline import (
 from manip_dyn.robot import Robot
 
 SINGLE_SWINGS = (0.5, 1.5)
-"""How far one joint swings out, rad."""
+"""Detours of one joint, rad."""
 PAIR_SWINGS = (0.7, 1.5)
-"""How far two swing out against each other, rad, the second one half as far again."""
+"""Opposite detours of two joints, rad; that of the second joint is 1.5 times as large."""
 SHORT_MOTION = 2.0
 """Largest detour of short motions, as a multiple of their distance."""
 
 
 def swings(robot: Robot, distance: float) -> Iterator[Vector]:
-    """Yield how far the joints swing out (n,): not at all, each alone, neighbours both.
+    """Yield detours of the joints (n,): none, of one joint, and of two adjacent joints.
 
-    A single joint has nothing to gain.
+    Arms with one joint have no useful detours.
     """
     unit = _units(robot, distance)
     yield np.zeros(robot.n)
@@ -62,14 +62,14 @@ def swings(robot: Robot, distance: float) -> Iterator[Vector]:
 
 
 def random_swings(robot: Robot, distance: float) -> Iterator[Vector]:
-    """Yield ever more of them, always the same."""
+    """Yield an endless reproducible sequence of random detours (n,)."""
     rng, unit = np.random.default_rng(0), _units(robot, distance)
     while True:
         yield 1.5 * rng.normal(size=robot.n) @ unit
 
 
 def _units(robot: Robot, distance: float) -> Vector:
-    """Return a radian of each joint (n, n), or as much of the range of one that extends."""
+    """Return unit detours (n, n): 1 rad, or a fraction of the range of a prismatic joint."""
     spans = [
         min((high - low) / np.pi, 1.0) if kind == "prismatic" else 1.0
         for kind, low, high in zip(robot.joint_types, robot.q_min, robot.q_max, strict=True)
@@ -83,35 +83,36 @@ def _both(swing: Vector) -> Iterator[Vector]:
 
 
 POSITION_MARGIN = 1e-2
-"""Least distance of an initial guess from a limit of position, over the motion's distance."""
+"""Least margin of initial guesses to position limits, as a fraction of the distance."""
 EFFORT_MARGIN, SLOWDOWN = 0.3, 30.0
-"""Least distance of an initial guess from a limit of effort or speed, and how much slower still
-a motion from rest to rest begins."""
+"""Least margin of initial guesses to limits of effort or speed; additional slowdown of initial
+guesses from rest to rest."""
 GUESS_DURATIONS = np.geomspace(1e-2, 1e2, 120)
 """Durations of initial guesses for moving arms, s."""
 FIRST_SLOWER, MOST_SLOWER = 1e-6, 0.5
-"""By how much a motion is made slower to be within its limits: doubled up to the second."""
+"""First and largest relative slowdown to satisfy the limits; the slowdown is doubled."""
 STEPS, NEWTON_STEPS, NEWTON_WORK = 150, 400, 1_800_000
-"""Most steps; steps with curvature on a fine grid times its cells and joints."""
+"""Largest numbers of steps: without curvature, with curvature, and with curvature times cells
+and joints."""
 COARSE_TOLERANCE = 10.0
-"""Promised fall over the barrier's weight by which the steps of a rough search are over."""
+"""Predicted decrease over the barrier weight at which the coarse search stops."""
 LEAST_SLACK = 1e-3
-"""Least distance from limits where a motion is brought within them, over the limit."""
+"""Least slack of a corrected motion, as a fraction of the limit."""
 RELAXATIONS, CENTERING = 60, 8
-"""How often limits are moved towards what they are, by how many steps each."""
+"""Number of relaxations of the limits, and steps per relaxation."""
 RELAXATION_WEIGHT = 10.0
-"""Weight of the barrier that does so on fine grids, over what is lacking in a cell."""
+"""Barrier weight of relaxations on fine grids, over the violation in a cell."""
 
 
 class SplineGrid:
-    """A grid of equal cells between two states.
+    """Grid of equal cells between two states.
 
     Attributes:
         room: Margins from the effort limits as fractions (nodes, 2 n), below and above.
     """
 
     def __init__(self, robot: Robot, ends: Ends, cells: int):
-        """Lay down the arrays."""
+        """Allocate the arrays."""
         n, nodes = robot.n, cells + 1
         self._robot, self._ends, self._kernels = robot, ends, inverse_kernels_of(robot)
         scale = np.full(n, max(float(np.abs(ends.qf - ends.q0).max()), 1e-9))
@@ -310,20 +311,20 @@ def _same_motion(first: Spline, second: Spline) -> bool:
 
 
 ROUGH_CELLS, FINE_CELLS = 128, (512, 2048)
-"""Cells of the grids, the rough one for a comparison of motions."""
+"""Numbers of cells: the rough grid for the comparison of motions, and finer grids."""
 FIRST_WEIGHT, BARRIER = 1e-4, 1e-5
 """Initial weight of the barrier; its final fraction of the duration, over all efforts."""
 ROUGH_FACTOR, FINE_FACTOR = 100.0, 10.0
-"""How much larger that share is on the rough grid, and on the others but the last."""
+"""Factors of this fraction on the rough grid, and on all finer grids except the last."""
 RESTART_FACTOR = 30.0
-"""How much higher the barrier is at first where steps with curvature did not settle."""
+"""Factor of the initial barrier weight after steps with curvature did not converge."""
 SUBSAMPLES = 8
-"""Efforts between two nodes are checked at one fewer points."""
+"""Intervals per cell at whose ends efforts are checked."""
 TIGHTENINGS, UNSETTLED_TIGHTENINGS, TIGHTENING_FACTOR = 5, 3, 1.1
-"""How often limits at the nodes beside are made tighter where efforts pass them in between, how
-often where the motion is not settled, and by how much more than what they pass them by."""
+"""Largest number of tightenings of effort limits that are violated between nodes, the same for
+motions that did not converge, and factor of the violation."""
 SLOWEST = 0.1
-"""Remaining violations are removed by slowing down by at most this fraction."""
+"""Largest relative slowdown to remove remaining violations."""
 EFFORT_TOLERANCE = 1e-10
 
 
@@ -380,10 +381,10 @@ def _finer(
 def _settled(
     grid: SplineGrid, spline: Spline, first: float, last: float, before: GridSolution | None
 ) -> GridSolution | None:
-    """Return the fastest motion on a grid; where steps do not settle, with curvature.
+    """Return the fastest motion on a grid, with curvature if necessary.
 
-    They are taken with curvature at once where they were before, and without it where even
-    those did not settle.
+    Steps with curvature are tried if other steps do not converge, and first if they converged
+    on the coarser grid.
     """
     if before is not None and before.curved and before.settled:
         solution = grid.solved(spline, first, last, curved=True)
@@ -398,7 +399,7 @@ def _settled(
 
 
 def _slower(robot: Robot, ends: Ends, spline: Spline) -> tuple[Spline, float]:
-    """Return a motion that is so much slower that efforts keep their limits, and their load."""
+    """Return a motion that is slowed to satisfy the effort limits, and its largest load."""
     beyond, share, slower = float(_beyond(robot, spline).max()), 0.0, spline
     best, z = (slower, beyond), np.linspace(0.0, 1.0, spline.cells + 1)[1:-1]
     while beyond > EFFORT_TOLERANCE and share < SLOWEST:
@@ -411,7 +412,7 @@ def _slower(robot: Robot, ends: Ends, spline: Spline) -> tuple[Spline, float]:
 
 
 def _beyond(robot: Robot, spline: Spline) -> Matrix:
-    """Return by which share efforts pass their limits in every cell (cells, 2 n), if they do."""
+    """Return the largest relative violation of effort limits per cell (cells, 2 n), or 0."""
     shares = efforts_of(robot, spline, spline.cells * SUBSAMPLES) / robot.tau_max
     passed = np.hstack([-shares, shares]) - 1.0
     inner = passed[:-1].reshape(spline.cells, SUBSAMPLES, -1).max(axis=1)

@@ -463,7 +463,7 @@ def test_errors_of_end_speeds_state_the_highest_possible_speed(rr, begin):
         md.time_path(rr, short, end_speeds=(begin, 1.01 * most))
 
 
-def test_a_blend_that_is_cut_short_is_told(rr):
+def test_shortened_blends_are_reported(rr):
     points = np.array([[0.0, 0.0], [0.4, 0.0], [0.4, 0.1], [1.0, 0.1]])
     cut = md.time_path(rr, points, blend=0.1)
     assert cut.path.blends == pytest.approx([0.05, 0.05])

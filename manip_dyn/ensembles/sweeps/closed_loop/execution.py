@@ -78,7 +78,7 @@ def scratch_of(n: int) -> Scratch:
 def law_of(robot: Robot, tuning: Tuning) -> Law:
     """Return the feedback with an integral of zero."""
     n = robot.n
-    arrays = ("sum", "requested", "asked", "there", "zero", "lack", "pivots")
+    arrays = ("sum", "requested", "accelerations", "there", "zero", "lack", "pivots")
     return Law(
         stiffness=float(tuning.stiffness),
         damping=float(tuning.damping),

@@ -82,7 +82,7 @@ class Law(NamedTuple):
     sum: Vector
     saturated: Vector
     requested: Vector
-    asked: Vector
+    accelerations: Vector
     there: Vector
     zero: Vector
     mass: Matrix
@@ -93,9 +93,9 @@ class Law(NamedTuple):
 
 @compiled(short=True, python=False)
 def feedback_acceleration(law, q, v, q_ref, v_ref):
-    """Write the accelerations (n,) of the feedback to `law.asked`."""
+    """Write the accelerations (n,) of the feedback to `law.accelerations`."""
     for i in range(q.size):
-        law.asked[i] = (
+        law.accelerations[i] = (
             law.stiffness * (q_ref[i] - q[i])
             + law.damping * (v_ref[i] - v[i])
             + law.integral * law.sum[i]
@@ -106,7 +106,7 @@ def feedback_acceleration(law, q, v, q_ref, v_ref):
 def feedback_efforts(kernels, law, q, v, q_ref, v_ref, out):
     """Write the efforts (n,) to add to those of the reference."""
     feedback_acceleration(law, q, v, q_ref, v_ref)
-    call_kernel(kernels.inverse_dynamics, (q, v, law.asked, out))
+    call_kernel(kernels.inverse_dynamics, (q, v, law.accelerations, out))
     call_kernel(kernels.inverse_dynamics, (q_ref, v_ref, law.zero, law.there))
     for i in range(q.size):
         out[i] -= law.there[i]
@@ -404,7 +404,7 @@ def write_switched_segment(kernels, switched, law, effort, offset, duration, com
     feedback_acceleration(law, q, v, switched.goal, law.zero)
     call_kernel(kernels.mass_matrix, (q, mass))
     call_kernel(kernels.inverse_dynamics, (q, v, law.zero, bias))
-    a = law.asked
+    a = law.accelerations
     own = effort - bias[i]
     for j in range(n):
         if j != i:
