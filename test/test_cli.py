@@ -558,7 +558,7 @@ def test_doctor_and_prepare_agree_on_a_read_only_cache(capsys, monkeypatch):
     text = capsys.readouterr().out
     (problem,) = re.findall("^problem: (.*)$", text, re.MULTILINE)
     assert re.search(r"cache: writable +no$", text, re.MULTILINE)
-    assert problem.startswith("the cache folder '/proc/nope' cannot be written (")
+    assert problem.startswith("the cache folder '/proc/nope' must be writable (")
     assert main(["prepare", "rr"]) == 2
     assert capsys.readouterr().err == f"manip_dyn: {problem}\n"
 

@@ -174,4 +174,4 @@ def test_a_cache_that_is_not_writable_is_rejected(capsys, monkeypatch, tmp_path)
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MANIP_DYN_CACHE", str(tmp_path / "file" / "cache"))
     assert main(["prepare", "rr"]) == 2
-    assert "cannot be written" in capsys.readouterr().err
+    assert "must be writable" in capsys.readouterr().err

@@ -54,13 +54,13 @@ FIRST = """
 import sys
 import numpy as np
 import manip_dyn as md
-from manip_dyn.core.compiled import MachineCode
+from manip_dyn.core import machine_code
 
-def record(self, types, context, load=MachineCode.load_overload):
-    needed.add(self._path(types).stem)
-    return load(self, types, context)
+def record(function, arguments, *ending, load=machine_code.load):
+    needed.add(machine_code._path(function, arguments, ".machine_code").stem)
+    return load(function, arguments, *ending)
 
-needed, MachineCode.load_overload = set(), record
+needed, machine_code.load = set(), record
 robot = md.load_robot(sys.argv[1])
 goal = md.customize(robot).forward_kinematics(np.full(robot.n, float(sys.argv[2])))
 path = md.Target((goal[:3, 3], goal[:3, :3]))
