@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 private_numba.machine_code = machine_code
-PLAIN = bool(numba.config.DISABLE_JIT)
+PLAIN = bool(getattr(numba.config, "DISABLE_JIT", 0))
 """Whether everything runs as plain Python: with ``NUMBA_DISABLE_JIT=1``."""
 Function = TypeVar("Function", bound=Callable[..., Any])
 OPTIONS: dict[str, Any] = {

@@ -93,15 +93,16 @@ def _is_stock() -> bool:
     return bool(missing)
 
 
-STOCK = bool(numba.config.DISABLE_JIT) or _is_stock()
+STOCK = bool(getattr(numba.config, "DISABLE_JIT", 0)) or _is_stock()
 """Whether functions are compiled by `numba.njit` alone."""
 
-if STOCK:
-    CompileResult = CPUDispatcher = JITCodeLibrary = object
-else:
-    from numba.core.codegen import JITCodeLibrary
-    from numba.core.compiler import CompileResult
-    from numba.core.registry import CPUDispatcher
+CompileResult: Any = object
+CPUDispatcher: Any = object
+JITCodeLibrary: Any = object
+if not STOCK:
+    CompileResult = import_module("numba.core.compiler").CompileResult
+    CPUDispatcher = import_module("numba.core.registry").CPUDispatcher
+    JITCodeLibrary = import_module("numba.core.codegen").JITCodeLibrary
     from numba.core.runtime import rtsys
 
 
