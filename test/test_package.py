@@ -68,7 +68,9 @@ def test_started_packages_are_dependencies():
 
 def test_lower_bounds_are_those_of_setup():
     text = (ROOT / "setup.py").read_text(encoding="utf-8")
-    bounds = dict(re.findall(r'"([\w-]+)>=([\d.]+)(?:,<[\d.]+)?"', text[text.index("install_requires") :]))
+    bounds = dict(
+        re.findall(r'"([\w-]+)>=([\d.]+)(?:,<[\d.]+)?"', text[text.index("install_requires") :])
+    )
     assert {"pin", "numba"} <= set(bounds)
     bounds.pop("llvmlite")  # determined by numba in a distribution
     for name, bound in bounds.items():
