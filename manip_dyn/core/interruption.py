@@ -8,6 +8,7 @@ for the end of the current function and lets the exception pass. Signal handlers
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import sys
@@ -30,33 +31,57 @@ NESTED = ("numba.core.compiler", "importlib._bootstrap")
 Value = TypeVar("Value")
 
 
-class _Work(threading.local):
+class _Flag:
+    """A flag to wait for. A signal handler that raises may interrupt both methods.
+
+    `threading.Event` releases its lock twice if a handler interrupts `wait`, or never if it
+    interrupts `set`.
+
+    Attributes:
+        is_set: Whether `set` has been called.
+    """
+
+    def __init__(self) -> None:
+        self.is_set = False
+        self._lock = threading.Lock()
+        self._lock.acquire()
+
+    def set(self) -> None:
+        """Set the flag, once."""
+        self.is_set = True
+        self._lock.release()
+
+    def wait(self) -> None:
+        """Return when the flag is set."""
+        while not self.is_set:
+            self._lock.acquire(timeout=POLL)
+
+
+class _Current(threading.local):
     """The work that the current thread does for the main thread; None: no such work."""
 
-    current: _Thread | None = None
+    work: _Work | None = None
 
 
-_work = _Work()
+_current = _Current()
 
 
-class _Thread(threading.Thread):
-    """A thread that runs one function.
+class _Work:
+    """A function to run in a thread, and its result.
 
     Attributes:
         cancelled: Whether the main thread has been interrupted and ignores the result.
     """
 
     def __init__(self, function: Callable[[], Any]):
-        super().__init__(daemon=True)
         self.function, self.cancelled = function, False
-        self.released = threading.Event()
-        self.finished = threading.Event()  # an interrupted `join` would mark the thread as ended
+        self.released, self.finished = _Flag(), _Flag()
         self.result: Any = None
         self.error: BaseException | None = None
 
     def run(self) -> None:
         """Run the function and store what it returns or raises."""
-        _work.current = self
+        _current.work = self
         self.released.wait()
         try:
             stop_if_interrupted()
@@ -89,29 +114,29 @@ def run_uninterrupted(
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         return function(*arguments)
 
-    thread = _Thread(run)
+    work = _Work(run)
     try:
-        thread.start()
-        thread.released.set()
-        while not thread.finished.wait(POLL):
-            pass  # a signal that arrives just before a wait is handled after it
+        _thread.start_new_thread(work.run, ())  # `Thread.start` waits for a `threading.Event`
+        work.released.set()
+        work.finished.wait()
     except BaseException:
-        thread.cancelled = True
-        if thread.released.is_set():
-            thread.finished.wait()
-        thread.released.set()
+        work.cancelled = True
+        if work.released.is_set:
+            work.finished.wait()
+        else:
+            work.released.set()
         raise
-    if thread.error is not None:
+    if work.error is not None:
         try:
-            raise thread.error
+            raise work.error
         finally:
-            thread.error = None  # its traceback refers to this frame
-    return thread.result
+            work.error = None  # its traceback refers to this frame
+    return work.result
 
 
 def stop_if_interrupted() -> None:
     """Raise `KeyboardInterrupt` in work whose result the main thread does not wait for."""
-    if _work.current is not None and _work.current.cancelled:
+    if _current.work is not None and _current.work.cancelled:
         raise KeyboardInterrupt
 
 

@@ -170,7 +170,9 @@ def failing(name: str, function: Any, error: Exception, expected: str) -> ManipD
     plain = getattr(function, "py_func", function)
     frames = traceback.extract_tb(error.__traceback__)
     code = getattr(plain, "__code__", None)
-    own = [frame for frame in frames if code and frame.filename == code.co_filename]
+    # Cached machine code names the file in the folder where it was compiled.
+    file = Path(code.co_filename).name if code else ""
+    own = [frame for frame in frames if Path(frame.filename).name == file]
     location = _location(plain, own[-1].lineno or 0) if own and code else ""
     reason = " ".join(str(error).split())[:300]
     return ManipDynError(

@@ -54,6 +54,29 @@ def test_an_interrupted_function_completes_before_the_exception(number):
     assert run_uninterrupted(lambda: 1) == 1
 
 
+def test_signals_at_any_moment_end_work_without_errors_of_threads(monkeypatch):
+    """Regression: an interrupted `threading.Event` left its lock held, or released it twice."""
+    delays, errors = np.random.default_rng(0).uniform(2e-5, 6e-4, 3000), []
+    monkeypatch.setattr(threading, "excepthook", errors.append)
+    before = signal.signal(signal.SIGALRM, raise_terminated)
+    interrupted = 0
+    try:
+        for delay in delays:
+            try:
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, delay)
+                    run_uninterrupted(int)
+                finally:
+                    signal.setitimer(signal.ITIMER_REAL, 0.0)
+            except KeyboardInterrupt:
+                interrupted += 1
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert interrupted
+    assert not errors
+    assert run_uninterrupted(lambda: 1) == 1
+
+
 def test_nested_work_does_not_start_after_a_signal(number):
     finished = []
 

@@ -145,3 +145,29 @@ def test_exceptions_of_compiled_functions_are_reported_alike():
     """Regression: "cannot be compiled by numba" for an exception of the function."""
     with pytest.raises(md.ManipDynError, match=r"^rhs fails: ValueError: no force .*'late', line"):
         md.integrate(late, (0.0, 1.0), [1.0])
+
+
+FAILING = """
+import manip_dyn as md
+
+def rhs(t, y, p, out):
+    if t > 0.5:
+        raise ValueError("no force")
+    out[:] = -y
+
+try:
+    md.integrate(rhs, (0.0, 1.0), [1.0], method="rk4", step=0.1)
+except md.ManipDynError as error:
+    print(error)
+"""
+
+
+def test_the_line_of_an_exception_is_reported_by_code_cached_in_another_folder(tmp_path):
+    """Regression: two folders with the same file share machine code, which names one of them."""
+    for folder in "first", "second":
+        program = tmp_path / folder / "program.py"
+        program.parent.mkdir()
+        program.write_text(FAILING)
+        script = f"import runpy; runpy.run_path({str(program)!r})"
+        output = output_of(script, MANIP_DYN_CACHE=str(tmp_path / "cache"))
+        assert f"('rhs', line 6 of {program})" in output
