@@ -10,7 +10,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import LaunchDescription
-from manip_dyn.demo.launch_arguments import check_installed, check_known
+from manip_dyn.demo.scenarios import check_installed, check_known
 from manip_dyn.robot import load_robot
 
 CONFIG = Path(get_package_share_directory("manip_dyn")) / "config" / "ros2_control"

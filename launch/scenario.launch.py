@@ -11,8 +11,13 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import LaunchDescription
-from manip_dyn.demo.launch_arguments import check_arguments, check_installed, description_of
-from manip_dyn.demo.scenarios import SCENARIOS, scenario
+from manip_dyn.demo.scenarios import (
+    SCENARIOS,
+    check_arguments,
+    check_installed,
+    description_of,
+    scenario,
+)
 from manip_dyn.ros.runtime.environment import local_discovery
 
 SHARE = Path(get_package_share_directory("manip_dyn"))

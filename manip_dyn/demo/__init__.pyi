@@ -1,8 +1,5 @@
 """Demo scenarios: `manip_dyn demo` starts, measures and stops their nodes without ros2 launch."""
 
-from manip_dyn.demo.launch_arguments import check_arguments as check_arguments
-from manip_dyn.demo.launch_arguments import check_installed as check_installed
-from manip_dyn.demo.launch_arguments import description_of as description_of
 from manip_dyn.demo.processes import RunFailedError as RunFailedError
 from manip_dyn.demo.processes import await_watcher as await_watcher
 from manip_dyn.demo.processes import perform_run as perform_run
@@ -14,4 +11,7 @@ from manip_dyn.demo.runs import soak as soak
 from manip_dyn.demo.scenarios import ANY_ROBOT as ANY_ROBOT
 from manip_dyn.demo.scenarios import SCENARIOS as SCENARIOS
 from manip_dyn.demo.scenarios import Run as Run
+from manip_dyn.demo.scenarios import check_arguments as check_arguments
+from manip_dyn.demo.scenarios import check_installed as check_installed
+from manip_dyn.demo.scenarios import description_of as description_of
 from manip_dyn.demo.scenarios import scenario as scenario

@@ -14,10 +14,9 @@ from manip_dyn.inspection.findings import Agreement, Finding, Inspection, by_lev
 from manip_dyn.inspection.readings import number
 from manip_dyn.inspection.rules import rule_findings
 from manip_dyn.robot import Robot, load_robot
-from manip_dyn.robot.description import Description
 from manip_dyn.robot.extras import read_extras
 from manip_dyn.robot.source import Source, read_source
-from manip_dyn.robot.urdf import MOVABLE, joints_of
+from manip_dyn.robot.urdf import MOVABLE, Description, joints_of
 
 
 def check_urdf(

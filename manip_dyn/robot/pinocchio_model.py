@@ -12,9 +12,9 @@ import pinocchio
 
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.robot.description import Description
 from manip_dyn.robot.extras import Extras, Payload
 from manip_dyn.robot.model import Robot, body_axes
+from manip_dyn.robot.urdf import Description
 
 
 def pinocchio_model(
