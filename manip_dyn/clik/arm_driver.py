@@ -1,8 +1,8 @@
 """`ArmDriver`: computed torque along a joint reference, from measured states.
 
-The time of the reference is that of the stamps of the states: every run in lockstep with a
-simulator is identical. The path restarts after a reset of the arm. After a silence, or a large
-error, the driver resumes the path from where the arm is. A fast arm is braked before either.
+The time of the reference follows the stamps of the states, so every run in lockstep with a
+simulator is identical. The path restarts after a reset of the arm. After missing states or a large
+error, the driver resumes the path from the position of the arm. A fast arm is braked first.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from manip_dyn.core.checks import Vector
 
 
 class ArmDriver:
-    """Controller of an arm along a joint reference: efforts for every measured state.
+    """Controller that moves an arm along a joint reference: one set of efforts per measured state.
 
     Attributes:
         controller: Controller that computes the efforts.
         desired: Reference motion of the joints in the current period.
         paused: Whether the arm is held at the current reference.
         steps: Steps of the reference since the last start.
-        pick_ups: Number of times the path was resumed from where the arm was.
+        pick_ups: Number of times the path was resumed from the position of the arm.
         resets: Number of resets of the arm.
         reason: Reason of the last resumption or reset.
-        news: Sentences to log about joints at their effort limits; the caller removes them.
+        news: Log messages about joints at their effort limits; the caller removes them.
     """
 
     desired: JointMotion
@@ -55,10 +55,11 @@ class ArmDriver:
             controller: Computes the efforts; its period is the reference's step.
             begun: Called with the stamp at path time 0, ns, whenever the path starts.
             before_step: Called before every step of the reference.
-            straight: Whether an arm off the path approaches it on a straight line first.
-            timeout: Silence after which the path is resumed from where the arm is, s.
-            max_error: Joint error above which it is resumed, rad or m.
-            max_speed: Joint speed above which the arm is first braked to half of it, rad/s or
+            straight: Whether an arm off the path first approaches it along a straight line.
+            timeout: Time without states after which the path is resumed from the arm's position,
+                s.
+            max_error: Joint error above which the path is resumed, rad or m.
+            max_speed: Joint speed above which the arm is first braked to half this speed, rad/s or
                 m/s.
         """
         self.controller, self._reference, self._robot = controller, reference, controller.robot
@@ -78,12 +79,12 @@ class ArmDriver:
 
     @property
     def stamp_ns(self) -> int | None:
-        """Stamp of the newest state; None before the first, and after `restart`."""
+        """Stamp of the newest state, ns; None before the first state and after `restart`."""
         return None if self._newest is None else self._newest.stamp_ns
 
     @property
     def braking(self) -> bool:
-        """Whether the arm is braked before it follows the reference."""
+        """Whether the arm is being braked before it follows the reference."""
         return self._braked
 
     def restart(self) -> None:
@@ -91,7 +92,7 @@ class ArmDriver:
         self._newest, self._error = None, np.zeros(self._robot.n)
 
     def answer(self, stamp_ns: int, q: Vector, v: Vector) -> Efforts:
-        """Return the efforts for the period after a state (n,) with a new stamp."""
+        """Return the efforts (n,) for the period that follows a state with a new stamp."""
         self._look(MeasuredState(stamp_ns, q, v))
         self._newest = MeasuredState(stamp_ns, q, v)
         if self._take_up is not None and not self._too_fast(v):
@@ -141,7 +142,7 @@ class ArmDriver:
 
     # ------------------------------------------------------------------ checks of states
     def _look(self, state: MeasuredState) -> None:
-        """Check that the arm continues its motion; advance the reference if it does."""
+        """Check that the motion of the arm is continuous, and advance the reference if it is."""
         if self._newest is None:
             self._take_up = self._begin
             return
@@ -166,7 +167,7 @@ class ArmDriver:
         self._start_steps(stamp)
 
     def _resume(self, stamp: int, q: Vector) -> None:
-        """Resume from where the arm is: approach the path on a straight line, then follow it."""
+        """Resume from the arm's position: approach the path along a line, then follow it."""
         self._reference.begin(q, self._reference.path_time, straight=True)
         self._start_steps(stamp)
 

@@ -23,7 +23,7 @@ second, in this time, s."""
 
 
 class Miss(NamedTuple):
-    """Error of the tool, m and rad, its desired position (3,), m, and the time, s."""
+    """Tool error (m, rad), desired position (3,) in m, and time in s."""
 
     position: float
     orientation: float
@@ -40,13 +40,13 @@ class TrackingDiagnostics:
     """Collects joint limits, singularities and errors from the samples of a motion.
 
     Attributes:
-        controlled: Flags (6,) of the rows of the task that are followed; other errors do not
-            count.
-        news: Sentences to log; the caller removes them.
-        limits_met: Time at which a joint first met its limit, s, by name.
+        controlled: Flags (6,) of the controlled rows of the task; errors of other rows are
+            ignored.
+        news: Log messages; the caller removes them.
+        limits_met: Time at which each joint first reached its limit, s, by joint name.
         slowest: Smallest speed scale.
-        worst: Largest error off the path, if any.
-        unreached: Present error of a target out of reach, if it is.
+        worst: Largest path error, if any.
+        unreached: Current error of a target that is out of reach, if any.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class TrackingDiagnostics:
         tolerance: float,
         controlled: Sequence[bool] = (True,) * 6,
     ):
-        """Prepare diagnostics for a path and the tolerance of its errors, m and rad."""
+        """Prepare diagnostics of a path; `tolerance` contains the largest errors, m and rad."""
         self._robot, self._path, self._tolerance = robot, path, tolerance
         self.controlled = controlled
         self.begin()
@@ -89,7 +89,7 @@ class TrackingDiagnostics:
             self._look_at_path(sample, gain)
 
     def _value(self, sample: TrackingSample) -> str:
-        """Return the smallest singular value of the Jacobian without joints at their limits."""
+        """Return the smallest singular value of the Jacobian of joints that are not at limits."""
         if not sample.at_limit:
             return f"smallest singular value {sample.smallest_singular_value:.3g}"
         free = [name not in sample.at_limit for name in self._robot.joint_names]
@@ -134,21 +134,21 @@ class TrackingDiagnostics:
         self._size = size
 
     def sentence(self, sample: TrackingSample) -> str:
-        """Return a sentence about the present problem, or an empty one."""
+        """Return a sentence that describes the current problem, or an empty string."""
         if self.unreached is not None:
             return f"target out of reach{_limit_note(sample)}: off by {self.unreached}"
         if self._off:
             return f"off the path by up to {self.worst}"
         if sample.damping > 0.0:
             return "near a singularity: damped"
-        # A limit that was met before the target changed does not matter any more.
+        # Limits that were reached before the target changed are no longer relevant.
         met = sample.at_limit if isinstance(self._path, SmoothTarget) else self.limits_met
         if met:
             return f"joint limit met: {', '.join(met)}"
         return ""
 
     def values(self, sample: TrackingSample) -> dict[str, Any]:
-        """Return named values for /diagnostics."""
+        """Return the values for /diagnostics by name."""
         return {
             "path time [s]": sample.path_time,
             "position error [m]": float(np.linalg.norm(sample.error[:3])),
@@ -165,7 +165,7 @@ class TrackingDiagnostics:
 
 
 def _limit_note(sample: TrackingSample) -> str:
-    """Return the joint limits that may be the cause."""
+    """Return a clause with the joint limits that may have caused the error."""
     return f" with {', '.join(sample.at_limit)} at a limit" if sample.at_limit else ""
 
 

@@ -1,4 +1,4 @@
-"""Followers: joint motions along a path step by step, and single velocities of the law."""
+"""Step-by-step joint motions along a path, and single velocities of the CLIK law."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ def motion_functions(path_function: Callable[..., None]) -> ModuleType:
 def tracking_arguments(
     robot: Robot, parameters: Vector, memory: Vector
 ) -> motion.TrackingArguments:
-    """Return the arguments of rates and samples for a robot on a path."""
+    """Return the arguments of the compiled rates and samples for a robot and a path."""
     (kinematics,) = addresses(robot, "kinematics")
     return motion.TrackingArguments(parameters, memory, kinematics)
 
 
 def method_of(method: str | Method) -> Method:
-    """Return a method, or the one of a name in `METHODS`."""
+    """Return the method with a name in `METHODS`, or the method itself."""
     return method if isinstance(method, Method) else METHODS[method]
 
 
 def tracking_engine(
     robot: Robot, path_function: Callable[..., None], method: str | Method
 ) -> Engine:
-    """Return the compiled time loop of a method for the rate of (q, path time)."""
+    """Return the compiled time loop of a method for the state (q, path time)."""
     return compile_engine(
         motion_functions(path_function).rate, method_of(method), Options(size=robot.n + 1)
     )
@@ -89,8 +89,8 @@ class PathFollower:
     ):
         """Start at the joint positions `q0` (n,) at path time 0, with steps of `step` s.
 
-        With `deadlines` all functions that a step may call are compiled now instead of on first
-        use: no step is delayed by the compiler.
+        With `deadlines`, all functions that a step may call are compiled now instead of on first
+        use, so that no step waits for the compiler.
         """
         self.robot, self.path = robot, check_path(path)
         self.step_size = positive("step", step, "s")
@@ -127,11 +127,11 @@ class PathFollower:
 
     @property
     def unstable(self) -> str:
-        """Why gain and step make the method unstable, in one sentence; empty if it is stable."""
+        """Sentence that explains why gain and step are unstable, or an empty string."""
         return unstable_gain(self.method, self.settings.gain, self.step_size)
 
     def follow(self, path: Path, q: ArrayLike | None = None, path_time: float = 0.0) -> None:
-        """Start another path with the same compiled function, see `reset`."""
+        """Follow another path that has the same compiled function; see `reset`."""
         if check_path(path).function is not self.path.function:
             raise ManipDynError(
                 f"path must have the compiled function of the follower's path, got {path!r}; use "
@@ -165,11 +165,11 @@ class PathFollower:
         return sample_of(rows[0], self.robot) if len(rows) else self.sample()
 
     def look(self) -> Vector:
-        """Return the current sample as a row of numbers, see `samples`."""
+        """Return the current sample as a row, see `samples`."""
         return self._rows(np.array([self._space.state.t]), self._y[None, :])[0]
 
     def run(self, steps: int) -> Vector:
-        """Advance by `steps` steps, fewer if one fails, and return a row for each."""
+        """Advance by `steps` steps, or until a step fails, and return one row per step."""
         record = self._engine.record(steps, 0, 0, degree=0)
         self._space.state.rows = 0
         status = self._engine.advance(self._p, self._y, self._space.keeping(record))
@@ -188,14 +188,14 @@ class PathFollower:
 
 
 def check_path(path: Any) -> Path:
-    """Return `path` after a check of its type."""
+    """Return `path` after checking its type."""
     if not isinstance(path, Path):
         raise ManipDynError(f"path must be a path such as md.Circle, got {path!r}.")
     return path
 
 
 def unstable_gain(method: str | Method, gain: float, step: float) -> str:
-    """Return why a method is unstable for a gain, 1/s, and a step, s; empty if it is stable."""
+    """Return why a gain (1/s) and a step (s) are unstable, or "" if they are stable."""
     chosen = method_of(method)
     interval = chosen.stability_interval
     if interval is None or gain * step <= interval:
@@ -207,7 +207,7 @@ def unstable_gain(method: str | Method, gain: float, step: float) -> str:
 
 
 def check_method(method: str | Method) -> str | Method:
-    """Return a method, or its name, after checking that it can integrate the law."""
+    """Return `method` after checking that it can integrate the CLIK law."""
     if not isinstance(method, Method) and method not in METHODS:
         raise ManipDynError(
             f"method must be a name in md.METHODS, got '{method}'{closest(str(method), METHODS)}"
@@ -218,7 +218,7 @@ def check_method(method: str | Method) -> str | Method:
 
 
 class JointVelocity(NamedTuple):
-    """Joint velocities (n,), rad/s or m/s, and the factor of the speed limits, at most 1."""
+    """Joint velocities (n,), rad/s or m/s, and their speed scale, at most 1."""
 
     velocity: Vector
     scale: float
@@ -228,16 +228,16 @@ class VelocitySolver:
     """The CLIK law of one robot, called from Python.
 
     Attributes:
-        in_place: Compiled ``in_place(q, desired, memory, v) -> scale``: q (n,), desired pose and
-            twist (18,) as in `clik.law.poses`, `memory` as below, velocities into v (n,).
-            It checks and allocates nothing.
-        memory: Constants and working memory. A solver must not be shared between threads.
+        in_place: Compiled ``in_place(q, desired, memory, v) -> scale`` with q (n,), desired pose
+            and twist (18,) as in `clik.law.poses`, and `memory` as below. It writes the velocities
+            into v (n,), without checks or allocations.
+        memory: Constants and working memory. Threads must not share a solver.
     """
 
     def __init__(self, robot: Robot, settings: ClikSettings | None = None, step: float = 1e-3):
-        """Compile the law for a robot; each velocity will hold for `step` s.
+        """Compile the law for a robot; each velocity is applied for `step` s.
 
-        All functions that a call may need are compiled now.
+        All functions that a call may need are compiled at construction.
         """
         positive("step", step, "s")
         self.robot = robot
@@ -250,7 +250,7 @@ class VelocitySolver:
     def __call__(
         self, q: ArrayLike, pose: tuple[ArrayLike, ArrayLike], twist: ArrayLike = (0.0,) * 6
     ) -> JointVelocity:
-        """Return the velocities at `q` (n,) for a desired pose and twist (6,), base frame."""
+        """Return joint velocities at `q` (n,) for a desired pose and twist (6,), base frame."""
         joints = finite_vector("q", q, self.robot.n)
         goal = checked_pose("pose", pose)
         desired, v = np.empty(DESIRED), np.empty(self.robot.n)

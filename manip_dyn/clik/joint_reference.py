@@ -1,6 +1,6 @@
 """`JointReference`: reference motion of the joints along a path, with an approach to it.
 
-An arm off the path first approaches it smoothly on a straight line. Accelerations are the
+An arm off the path first approaches it smoothly along a straight line. Accelerations are
 differences of the velocities of consecutive steps, divided by the step.
 """
 
@@ -27,7 +27,7 @@ class JointReference:
 
     Attributes:
         follower: The follower, one step ahead of `sample`.
-        path: The path after the approach.
+        path: The path that follows the approach.
         sample: Current sample.
         on_path: Whether the approach to the path has ended.
     """
@@ -35,7 +35,7 @@ class JointReference:
     sample: TrackingSample
 
     def __init__(self, follower: PathFollower, speed: float = 0.1, angular_speed: float = 0.5):
-        """Start with a follower of the path; the speeds of the approach are in m/s and rad/s."""
+        """Start with a follower of the path; the approach speeds are in m/s and rad/s."""
         self.follower, self.path = follower, follower.path
         self._speeds = speed, angular_speed
         self.begin()
@@ -48,8 +48,8 @@ class JointReference:
         Args:
             q: Joint positions (n,) of the arm at rest; clipped to the limits.
             path_time: Path time at which to continue, s.
-            straight: Whether to approach the path on a straight line. Otherwise the feedback of
-                the law leads to it.
+            straight: Whether to approach the path along a straight line. Otherwise the feedback of
+                the law approaches it.
         """
         follower = self.follower
         if q is not None:
@@ -85,7 +85,7 @@ class JointReference:
 
     @property
     def path_time(self) -> float:
-        """Path time of the arm, or its path time after the approach, s."""
+        """Path time of the arm, s; during the approach, the path time at which the path starts."""
         return self.sample.path_time if self.on_path else self._path_time
 
     @property

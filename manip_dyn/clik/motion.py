@@ -1,8 +1,8 @@
 """Compiled functions of the law on one kind of path: rates, samples and single velocities.
 
-`follower` binds the path's function and, for single velocities, the robot's kinematics. The
-functions that are called here are compiled once for all robots. So are the rates, which call the
-kinematics of a robot by address.
+`follower` binds the path function and, for single velocities, the kinematics of the robot. The
+other functions called here are compiled once for all robots. The rates are, too: they call the
+kinematics of the robot by address.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class TrackingArguments(NamedTuple):
 
 @compiled(short=True)
 def velocity(q, desired, memory, v):
-    """Write the joint velocities (n,) for a desired pose and twist (18,); return their scale."""
+    """Write joint velocities (n,) for a desired pose and twist (18,); return the speed scale."""
     kinematics(q, task_of(memory).actual)
     return joint_velocity(q, desired, memory, v)
 

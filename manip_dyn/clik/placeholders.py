@@ -1,4 +1,4 @@
-"""Placeholder of a robot's kinematics in `motion`: a robot with its tool at its base."""
+"""Placeholder for a robot's kinematics in `motion`; the tool is at the base."""
 
 from __future__ import annotations
 

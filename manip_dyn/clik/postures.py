@@ -42,9 +42,9 @@ def posture_at(
     """Return joint positions (n,) at which the tool has `pose`.
 
     Newton steps with the logarithmic error, damped by the error (Levenberg 1944; Sugihara 2011),
-    within the joint limits. They start from `guess`, then from `middle_posture`, then from random
-    postures with a fixed seed. Only the rows of the task that are `controlled` (6,) count, by
-    default all.
+    within the joint limits. The searches start from `guess`, then from `middle_posture`, then from
+    random postures with a fixed seed. Only the `controlled` (6,) rows of the task count. Default:
+    all rows.
 
     Raises:
         ManipDynError: If no solution is found. The message contains the nearest position and its
@@ -97,7 +97,7 @@ def postures_at(
 
 
 def unwound(robot: Robot, q: Vector) -> Vector:
-    """Return a posture (n,) with its revolute joints shifted by full turns towards mid-range."""
+    """Return a posture (n,) with revolute joints shifted by full turns towards mid-range."""
     turns = np.zeros(robot.n)
     for i in np.flatnonzero(np.isfinite(robot.q_max - robot.q_min)):
         if not robot.bodies[i].prismatic:
@@ -107,7 +107,7 @@ def unwound(robot: Robot, q: Vector) -> Vector:
 
 
 def controlled_rows(controlled: Sequence[bool] | None) -> Vector:
-    """Return 1 for each row of the task (6,) that counts, else 0. Default: all rows count."""
+    """Return 1 for each controlled row of the task (6,), else 0. Default: all rows."""
     return np.ones(6) if controlled is None else np.array(controlled, dtype=bool).astype(float)
 
 
@@ -145,7 +145,7 @@ def _range(robot: Robot) -> tuple[Vector, Vector]:
 
 
 def _descent(robot: Robot, goal: Pose, rows: Vector, start: Vector, tolerance: float) -> _Attempt:
-    """Return the best posture of a descent from one initial guess."""
+    """Return the posture at the end of a descent from one initial guess."""
     kernels = customize(robot).unchecked
     q = np.clip(start, robot.q_min, robot.q_max)
     best = _Attempt(q, rows * _error(kernels, goal, q))

@@ -27,7 +27,7 @@ class TrackingSample(NamedTuple):
         desired: Desired pose.
         actual: Pose of the tool.
         error: Error of the pose (6,), m and rad.
-        smallest_singular_value: Of the controlled rows of the Jacobian.
+        smallest_singular_value: Smallest singular value of the controlled rows of the Jacobian.
         damping: Largest damping d in the inverse.
         speed_scale: Factor by which the speed limits scale the velocity, at most 1.
         at_limit: Names of the joints that are held at their limits.
@@ -55,7 +55,7 @@ def row_size(n: int) -> int:
 
 
 def sample_of(row: Vector, robot: Robot) -> TrackingSample:
-    """Return a row as a `TrackingSample`."""
+    """Convert a row to a `TrackingSample`."""
     n = robot.n
     q, v, held = row[ROW_JOINTS:].reshape(3, n).copy()
     desired, actual = row[ROW_DESIRED:ROW_JOINTS].reshape(2, 12).copy()
@@ -77,7 +77,7 @@ def sample_of(row: Vector, robot: Robot) -> TrackingSample:
 
 @compiled(short=True)
 def fill_row(t, y, rate, memory, row):
-    """Write the row of the state `y` and its rate from the last evaluation of the law."""
+    """Write the sample row of the state `y`; memory contains the last evaluation of the law."""
     task = task_of(memory)
     n = task.freedom.size
     row[0], row[1] = t, y[n]

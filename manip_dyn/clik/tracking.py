@@ -38,7 +38,8 @@ class TrackResult(Result):
         error: Errors (m, 6), m and rad, base frame, see `task_error`.
         position_error: |e_p| of the controlled rows (m,), m.
         orientation_error: |e_o| of the controlled rows (m,), rad for small angles.
-        smallest_singular_value: Of the controlled rows of the Jacobian (m,).
+        smallest_singular_value: Smallest singular values of the controlled rows of the Jacobian
+            (m,).
         damping: Largest damping d in the inverse (m,).
         scale: Factors by which the speed limits scaled the velocities (m,), at most 1.
         path_time: Path times of the desired poses (m,), s; behind `t` after speeds were scaled.
@@ -50,7 +51,7 @@ class TrackResult(Result):
         reason: Description of the motion in one sentence.
         method: Name of the integrator.
         settings: Constants of the law.
-        followed: Path time at which the tool first left the path, or the last one, s.
+        followed: Path time at which the tool first left the path, or the final path time, s.
     """
 
     t: Vector
@@ -82,7 +83,7 @@ class TrackResult(Result):
 def track_result(
     follower: PathFollower, rows: Vector, end: float, tolerance: float, reach: Reach | None = None
 ) -> TrackResult:
-    """Return the result of rows, see `samples`, of a motion with the planned end `end`, s.
+    """Return the result of the sample rows of a motion that was planned to end at `end`, s.
 
     If the tool left the path near a singularity, the reason contains the sentence of `reach`.
     """
@@ -122,7 +123,7 @@ def track_result(
 
 
 def _matrices(poses: Vector) -> Tensor:
-    """Return homogeneous matrices (m, 4, 4) of positions and rotations (m, 12)."""
+    """Return homogeneous matrices (m, 4, 4) of positions and rotations by rows (m, 12)."""
     matrices = np.zeros((len(poses), 4, 4))
     matrices[:, :3, 3], matrices[:, 3, 3] = poses[:, :3], 1.0
     matrices[:, :3, :3] = poses[:, 3:].reshape(-1, 3, 3)
@@ -130,16 +131,16 @@ def _matrices(poses: Vector) -> Tensor:
 
 
 def _allowed(follower: PathFollower, t: Vector, position, orientation, tolerance: float) -> Matrix:
-    """Return the largest errors (2, m) on the path: the initial error, which fades, is allowed."""
+    """Return the allowed errors (2, m) on the path, including the decaying initial error."""
     fading = 2.0 * np.exp(-0.5 * follower.settings.gain * t)
     return tolerance + fading * np.array([[position[0]], [orientation[0]]])
 
 
 def _drift(follower: PathFollower, path_time: Vector, q: Vector, slope: Vector) -> Vector | None:
-    """Return the change of q over each full cycle at full speed, by cubic interpolation."""
+    """Return the change of q over each full lap at full speed, by cubic interpolation."""
     path = follower.path
     if path.period is None or np.diff(path_time).min(initial=np.inf) <= 0.0:
-        return None  # with ab4 path time may decrease where speed limits stop it suddenly
+        return None  # with ab4, path time may decrease when a speed limit stops it suddenly
     end = path_time[-1]
     if not path.twist(end).any():  # the last lap ends with a stop, not at full speed
         end -= max(path.settled, follower.step_size)
@@ -152,7 +153,7 @@ def _drift(follower: PathFollower, path_time: Vector, q: Vector, slope: Vector) 
 
 
 def _cubic(t: Vector, values: Matrix, slopes: Matrix, times: Vector) -> Matrix:
-    """Return values and slopes (m, n) at t, interpolated by cubics at `times`, as (k, n)."""
+    """Return values and slopes at `times` (k, n), by cubics through values and slopes at t."""
     i = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)
     width = (t[i + 1] - t[i])[:, None]
     s = (times - t[i])[:, None] / width
@@ -169,7 +170,7 @@ def _status_and_reason(
     end: float,
     reach: Reach | None,
 ) -> tuple[Status, str]:
-    """Return status and reason of a motion."""
+    """Return the status of a motion and the reason as a sentence."""
     t, path_time, scale = rows[:, 0], rows[:, 1], rows[:, 2]
     n, names = follower.robot.n, follower.robot.joint_names
     finished = path_time[-1] >= end
@@ -201,7 +202,7 @@ def _status_and_reason(
 def _departure(
     follower: PathFollower, rows: Vector, errors: Vector, off: np.ndarray, reach: Reach | None
 ) -> str:
-    """Return when the tool left the path, and its largest error."""
+    """Return a sentence with the time at which the tool left the path and its largest error."""
     first, worst = int(np.argmax(off)), int(np.argmax(errors[0] * off))
     position = ", ".join(f"{x:.4g}" for x in rows[worst, ROW_DESIRED : ROW_DESIRED + 3])
     text = (
@@ -228,8 +229,8 @@ def best_track(
 ) -> TrackResult | None:
     """Return the best motion over start postures (n,) and candidate settings.
 
-    Complete motions are ranked by their distance from the joint limits. If none is complete, the
-    motion that follows the largest fraction of the path wins.
+    Complete motions are ranked by their clearance from the joint limits. If none is complete, the
+    motion that follows the largest fraction of the path is returned.
     """
     best, rank, complete = None, (-1.0, -1.0), 0
     for start in starts:
@@ -248,7 +249,7 @@ def best_track(
 
 
 def candidate_settings(robot: Robot, settings: ClikSettings | None) -> list[ClikSettings]:
-    """Return the user's settings, or the default ones with and without limit avoidance."""
+    """Return the user's settings, or the defaults with and without limit avoidance."""
     if settings is not None:
         return [settings]
     default = ClikSettings()
@@ -256,7 +257,7 @@ def candidate_settings(robot: Robot, settings: ClikSettings | None) -> list[Clik
 
 
 def followed_fraction(run: TrackResult) -> float:
-    """Return the fraction of the path that is followed before the tool first leaves it."""
+    """Return the fraction of the path that is followed before the tool leaves it."""
     if run.success:
         return 1.0
     end = float(run.path_time[-1])
@@ -264,7 +265,7 @@ def followed_fraction(run: TrackResult) -> float:
 
 
 def limit_clearance(robot: Robot, run: TrackResult) -> float:
-    """Return the least distance of a joint from its limits, as a fraction of half its range."""
+    """Return the smallest distance of a joint from its limits, relative to half its range."""
     limited = np.isfinite(robot.q_max - robot.q_min)
     if not limited.any():
         return 1.0
@@ -294,16 +295,16 @@ def track(
         method: Integrator: a name in `md.METHODS` other than ``taylor``, or a `Method`, with fixed
             steps.
         step: Sampling period, s.
-        q0: Joint positions (n,) at the start, on or off the path. Default: a posture at the
-            path's first pose, searched from the middle of the joint ranges. ``"best"``: of many
-            postures at the first pose, the one from which the complete path is followed with the
-            largest distance from the joint limits. Without `settings` this also tries a null-space
-            motion that avoids the limits (see ``settings`` and ``q[0]`` of the result).
+        q0: Joint positions (n,) at the start, on or off the path. Default: a posture at the first
+            pose of the path, searched from the middle of the joint ranges. ``"best"`` tries many
+            postures at the first pose and selects the one that follows the complete path with the
+            largest distance from the joint limits. Without `settings` it also tries limit
+            avoidance in the null space (see ``settings`` and ``q[0]`` of the result).
         duration: Path time to track, s, rounded up to full steps. Default: the duration of the
             path, or one lap of an endless path.
         settings: Gain, inverse, null space and limits.
-        tolerance: Largest errors on the path, m and rad. The error of the start, which fades with
-            the gain, is added to it.
+        tolerance: Largest errors on the path, m and rad. The initial error, which decays with the
+            gain, is added.
 
     Raises:
         ManipDynError: If an argument is invalid. Failures of the motion are in the result.
@@ -342,7 +343,7 @@ def track(
 def _run_follower(
     follower: PathFollower, steps: int, tolerance: float, explained: bool = True
 ) -> TrackResult:
-    """Return the motion over a number of steps of path time from the state of the follower."""
+    """Run the follower for a number of steps of path time and return the result."""
     step = follower.step_size
     rows = [follower.look()[None, :]]
     end, count, limit = (steps - 1e-6) * step, 0, MAX_SLOWDOWN * max(steps, 1)
@@ -356,7 +357,7 @@ def _run_follower(
 
 
 def _reachability(follower: PathFollower, path_time: float) -> str:
-    """Return whether any posture reaches the pose at a path time, s, as a sentence."""
+    """Return a sentence that states whether any posture reaches the pose at a path time, s."""
     pose = follower.path.pose(path_time)
     try:
         q = posture_at(follower.robot, pose, controlled=follower.settings.controlled)
@@ -384,8 +385,8 @@ def posture_for(
         controlled: Flags (6,) of the rows of the task that count. Default: all.
 
     Raises:
-        ManipDynError: If no posture reaches the pose, or no start follows the path. The message
-            describes the best attempt.
+        ManipDynError: If no posture reaches the pose, or no start posture follows the path. The
+            message describes the best attempt.
     """
     if not isinstance(pose, Path):
         return posture_at(robot, pose, guess, tolerance, controlled)

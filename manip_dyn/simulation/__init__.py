@@ -1,4 +1,4 @@
-"""Direct dynamics: robot, effort law and integrator to a trajectory.
+"""Direct dynamics: trajectories from a robot, an effort law and an integrator.
 
 The public names are listed in ``__init__.pyi`` and imported on first use.
 """

@@ -1,10 +1,10 @@
 """A simulated arm under commands: efforts, joint references and joint trajectories.
 
 The rules are those of ros2_control's forward command controllers. The last command holds. If no
-command arrives for the timeout, a safe law takes over; it also acts before the first command. A
-schedule counts as a command until its last effort. An arm at rest at its references stays there:
-ros2_control's topic hardware sends no command that equals the state. Disturbances start with the
-first command.
+command arrives before the timeout, a safe law takes over; it also acts before the first command. A
+schedule counts as a command until its last effort. An arm at rest at its references stays there,
+because ros2_control's topic hardware sends no command that equals the state. Disturbances start
+with the first command.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ SLOW = 0.05
 def driven(
     kernels: Kernels, references: References, q: Vector, law: EffortLaw, bandwidth: float
 ) -> EffortLaw:
-    """Return the effort law that follows joint references from the positions q (n,).
+    """Return the effort law that drives the joints to references from the positions q (n,).
 
-    Joints without a reference hold their last reference position if `law` is a `JointDrive` with
-    one, otherwise their present position.
+    Joints without a reference hold their previous reference position if `law` is a `JointDrive`
+    that has one, otherwise their current position.
 
     Args:
         kernels: Kernels of the arm.
         references: New references of the joints.
-        q: Present positions (n,).
-        law: The effort law before.
+        q: Current positions (n,).
+        law: The previous effort law.
         bandwidth: Bandwidth of the drives, 1/s.
     """
     if not np.isnan(references.effort).any():
@@ -70,7 +70,7 @@ class CommandedArm:
         timeout: float = 0.0,
         disturbance: Disturbance | None = None,
     ):
-        """Set the arm; the times of the disturbance are relative to the first command."""
+        """Set the arm, the safe law and a disturbance, timed from the first command."""
         self.simulation, self.timeout = simulation, timeout
         self._safe_law, self._disturbance = safe_law, disturbance
         self._no_disturbance = simulation.disturbance
@@ -78,16 +78,16 @@ class CommandedArm:
 
     @property
     def time_ns(self) -> int:
-        """Simulated time."""
+        """Simulated time, ns."""
         return self.simulation.time_ns
 
     @property
     def commanded(self) -> bool:
-        """Whether there was a command."""
+        """Whether the arm has received a command."""
         return self._commanded_ns is not None
 
     def reset(self) -> None:
-        """Reset the arm to its initial state, before the first command."""
+        """Reset the arm to its initial state, as before the first command."""
         self.simulation.reset()
         self.simulation.law = self._safe_law
         self.simulation.disturbance = self._no_disturbance
@@ -95,7 +95,7 @@ class CommandedArm:
         self.timed_out = False
 
     def command(self, law: EffortLaw) -> None:
-        """Apply a law from now on; the present effort acts until the start of a later schedule."""
+        """Apply a law from now on; the current effort acts until a later schedule starts."""
         now = self.time_ns
         if isinstance(law, Schedule) and law.times_ns[0] > now:
             law = law.preceded_by(now, self.simulation.effort)
@@ -107,7 +107,7 @@ class CommandedArm:
         self._commanded_ns, self.timed_out = max(now, last), False
 
     def use(self, simulation: Simulation, safe_law: EffortLaw) -> None:
-        """Continue with an arm of other masses and its safe law; commands remain in force."""
+        """Continue with an arm of other masses and its safe law; the last command stays active."""
         before = self.simulation
         simulation.continue_from(before)
         if before.law is self._safe_law:
@@ -115,7 +115,7 @@ class CommandedArm:
         self.simulation, self._safe_law = simulation, safe_law
 
     def push(self, effort: Vector, duration_ns: int) -> None:
-        """Apply efforts (n,) in addition to the commands from now on, for `duration_ns`."""
+        """Add efforts (n,) to the commands for the next `duration_ns`."""
         now = self.time_ns
         self.simulation.disturbance = Disturbance(effort, now, now + duration_ns)
 
@@ -149,7 +149,7 @@ class CommandedArm:
             )
 
     def advance(self, duration_ns: int) -> None:
-        """Advance the simulation, see `Simulation.advance`."""
+        """Advance the simulation; see `Simulation.advance`."""
         if self.silent and not self.timed_out and not self.holding:
             self.time_out()
         self.simulation.advance(duration_ns)
@@ -158,9 +158,9 @@ class CommandedArm:
 class Following:
     """Effort law that follows a joint trajectory, then holds the last point.
 
-    After a failure it brakes, then holds the position at which the arm came to rest. The efforts
-    depend on time and state alone, so that a simulation may evaluate them repeatedly. `update` and
-    `stop` change the mode.
+    After a failure the arm brakes, then holds its rest position. The efforts depend only on time
+    and state, so that a simulation may evaluate them repeatedly. `update` and `stop` change the
+    mode.
 
     Attributes:
         outcome: Result of the trajectory; None while it is active.
@@ -175,14 +175,14 @@ class Following:
         now: tuple[int, Vector, Vector],
         brake_rate: float = RATE,
     ):
-        """Start from a state.
+        """Start to follow the trajectory from a state.
 
         Args:
             kernels: Kernels of the arm.
             waypoints: See `checked_waypoints`.
             tolerances: Path and goal tolerances.
             start_ns: Start of the trajectory, simulated time.
-            now: Simulated time, ns, positions and velocities (n,).
+            now: Current simulated time, ns, and positions and velocities (n,).
             brake_rate: See `Brake`.
         """
         time_ns, q, v = now
@@ -201,11 +201,11 @@ class Following:
         return self._law(time_ns, q, v)
 
     def next_switch(self, time_ns: int) -> int:
-        """Return the next multiple of the period, when the efforts change."""
+        """Return the next multiple of the control period, at which the efforts change."""
         return (time_ns // PERIOD_NS + 1) * PERIOD_NS
 
     def update(self, time_ns: int, q: Vector, v: Vector) -> None:
-        """Check the tolerances and select the mode; to be called every control period."""
+        """Check the tolerances and select the mode; called every control period."""
         if self.outcome is None:
             self.outcome = self._follower.outcome(self._seconds(time_ns), q, v)
             if self.outcome is not None and self.outcome.code is Code.SUCCESSFUL:
@@ -226,7 +226,7 @@ class Following:
             self.outcome = outcome
 
     def desired(self, time_ns: int) -> tuple[float, Vector, Vector, Vector]:
-        """Return the time since the start, s, and the desired motion, each (n,)."""
+        """Return the time since the start, s, and desired position, velocity and acceleration."""
         t = self._seconds(time_ns)
         return t, *self._follower.splines.motion(t)
 

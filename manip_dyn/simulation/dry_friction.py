@@ -1,4 +1,4 @@
-"""Dry friction: which joints slide, which stick, and the friction that holds the latter.
+"""Dry friction: sliding and sticking joints, and the friction that holds the sticking ones.
 
 Sticking joints neither move nor accelerate. The friction that holds them follows from the dynamics
 of the other joints (locked-joint dynamics)::
@@ -6,7 +6,7 @@ of the other joints (locked-joint dynamics)::
     M_ss a_s = tau_s - F_s - h_s,    a_r = 0,    f_r = tau_r - M_rs a_s - h_r
 
 with s the sliding and r the sticking joints, the bias h = ID(q, v, 0), and F the friction of the
-sliding joints. `hold` computes it. It is the same under every effort law and is compiled once for
+sliding joints. `hold` computes f_r. It does not depend on the effort law and is compiled once for
 all arms.
 """
 
@@ -36,7 +36,7 @@ class Sliding(NamedTuple):
         coulomb: See `Friction`.
         static: See `Friction`.
         stribeck: See `Friction`.
-        given: Constant efforts (n,), if there is no law, N m or N.
+        given: Constant efforts (n,), N m or N; used without a law.
         efforts: Efforts on the joints (n,), N m or N.
         held: Friction that holds the sticking joints (n,), N m or N.
         bias: Scratch (n,).
@@ -44,8 +44,8 @@ class Sliding(NamedTuple):
         mass: Scratch (n, n).
         matrix: Scratch (n, n).
         pivots: Scratch (n,).
-        mass_matrix: The kernel's address, see `by_address`.
-        inverse_dynamics: The kernel's address.
+        mass_matrix: Address of the kernel `mass_matrix`, see `by_address`.
+        inverse_dynamics: Address of the kernel `inverse_dynamics`.
         motion: Address of the kernel `motion_and_work`.
         linear_motion: Address of the kernel `linear_motion_and_work`; 0 for explicit methods.
     """
@@ -70,7 +70,7 @@ class Sliding(NamedTuple):
 
 @compiled(python=False, counted=False)
 def hold(y, now, tau):
-    """Subtract the friction of the sticking joints from efforts (n,) without it.
+    """Subtract the friction of the sticking joints from friction-free efforts (n,).
 
     Args:
         y: The state (2 n + 1,).
@@ -109,10 +109,10 @@ class StickSlip:
     """The joints of an arm with dry friction.
 
     Attributes:
-        module: The motion between two transitions, see `with_friction`.
+        module: Compiled motion between two transitions, see `with_friction`.
         parameters: Parameters of the motion.
-        events: Transitions of the joints, then position limits if they end the motion.
-        efforts: Constant efforts (n,), if there is no law.
+        events: Transitions of the joints, followed by position limits if they end the motion.
+        efforts: Constant efforts (n,) if there is no law.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class StickSlip:
         implicit: bool,
         law: tuple[Any, ...] | None,
     ):
-        """Bind the motion.
+        """Bind the compiled motion.
 
         Args:
             kernels: Kernels of the arm.
@@ -167,7 +167,7 @@ class StickSlip:
         self.events = Events(self.module.signals, count=n + count, direction=-1)
 
     def look(self, t: float, y: Vector) -> tuple[Vector, Vector, Vector]:
-        """Return efforts without friction (n,), rates (2 n + 1,) and event functions (n + k,)."""
+        """Return friction-free efforts (n,), rates (2 n + 1,) and event functions (n + k,)."""
         n = self._n
         arrays = np.empty(n), np.empty(2 * n + 1), np.empty(self.events.count)
         self.module.look(t, y, self.parameters, *arrays)
@@ -182,13 +182,13 @@ class StickSlip:
         return self.look(t, y)[2]
 
     def stop(self, t: float, y: Vector) -> None:
-        """Stop the joints whose velocity crossed zero in the state (2 n + 1,)."""
+        """Stop joints whose velocity crosses zero in the state y (2 n + 1,)."""
         n, mode = self._n, self._now.mode
         passed = (self.signals(t, y)[:n] <= 0.0) & (mode != 0.0)
         y[n : 2 * n][passed] = 0.0
 
     def settle(self, t: float, y: Vector) -> None:
-        """Determine which joints slide from the state (2 n + 1,) on, and in which direction."""
+        """Determine which joints slide from the state y (2 n + 1,) on, and their directions."""
         n, mode, static = self._n, self._now.mode, self._now.static
         v = y[n : 2 * n]
         mode[:] = np.where(static > 0.0, np.sign(v), 1.0)
@@ -208,9 +208,9 @@ class StickSlip:
             mode[reversing] = 0.0
 
     def _directions(self, t: float, y: Vector, resting: Vector) -> Vector:
-        """Return the directions (k,) in which the k resting joints start to slide; 0: none."""
+        """Return the sliding directions (k,) of the k resting joints; 0 for joints that stick."""
         n, static = self._n, self._now.static
-        tau = self.look(t, y)[0]  # with all of them sticking
+        tau = self.look(t, y)[0]  # with all resting joints sticking
         held = np.where(resting, self._now.held, 0.0)
         if np.any(np.abs(held) > static):
             q, v = y[:n], y[n : 2 * n]

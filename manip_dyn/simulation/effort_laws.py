@@ -1,7 +1,7 @@
 """Effort laws: joint efforts as functions of time and state, saturated at the limits.
 
-Times are whole nanoseconds. A switch therefore happens exactly at the requested time, and two runs
-agree bit for bit. Plans become schedules, and references for feedback.
+Times are whole nanoseconds. A switch therefore occurs exactly at the requested time, and two runs
+agree bit for bit. Plans are converted to schedules and to references for feedback.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ class EffortLaw(Protocol):
 
 
 class Schedule:
-    """Piecewise constant efforts: each holds until the next starts, the last one without end.
+    """Piecewise constant efforts: each holds until the next one starts, the last one indefinitely.
 
     The first effort also acts before its time.
 
     Attributes:
         times_ns: Start times of the efforts (k), ns.
         efforts: Efforts within the limits, (n,) each.
-        cut_off: Whether an effort of each joint (n,) exceeded the limit.
+        cut_off: Joints (n,) with an effort that exceeded the limit and was clipped.
     """
 
     def __init__(self, robot: Robot, times_ns: Sequence[int], efforts: Sequence[ArrayLike]):
-        """Set efforts (k, n) from `times_ns` (k,) on; times must increase."""
+        """Set efforts (k, n) that start at `times_ns` (k,); times must increase."""
         checked_robot(robot)
         values: Any
         for name, values in (("times", times_ns), ("efforts", efforts)):
@@ -78,7 +78,7 @@ class Schedule:
         return self.efforts[max(bisect_right(self.times_ns, time_ns) - 1, 0)]
 
     def next_switch(self, time_ns: int) -> int | None:
-        """Return the time of the next effort after `time_ns`."""
+        """Return the start time of the first effort after `time_ns`, or None."""
         index = max(bisect_right(self.times_ns, time_ns), 1)
         return self.times_ns[index] if index < len(self.times_ns) else None
 
@@ -102,19 +102,19 @@ class Schedule:
                 )
 
     def preceded_by(self, time_ns: int, effort: Vector) -> Schedule:
-        """Return the schedule with `effort` (n,) acting from `time_ns` until its first time."""
+        """Return the schedule preceded by `effort` (n,) from `time_ns` on."""
         return Schedule(
             self._robot, [time_ns, *self.times_ns], [np.asarray(effort), *self.efforts]
         )
 
 
 def exceeds_limits(robot: Robot, efforts: Vector) -> NDArray[np.bool_]:
-    """Return which joints (n,) have an effort (k, n) above its limit, except for rounding."""
+    """Return which joints (n,) have an effort in (k, n) above the limit, except for rounding."""
     return np.any(np.abs(efforts) > ROUNDED * robot.tau_max, axis=0)
 
 
 def held(robot: Robot, effort: ArrayLike) -> Schedule:
-    """Return a schedule with one constant effort."""
+    """Return a schedule with one constant effort (n,)."""
     return Schedule(robot, [0], [effort])
 
 
@@ -124,7 +124,7 @@ INSIDE = 1e-12
 
 @runtime_checkable
 class Planned(Protocol):
-    """The methods of a `Plan` that effort laws use."""
+    """Interface of `Plan` that effort laws use."""
 
     def state(self, t: float) -> tuple[Vector, Vector]:
         """Return positions and velocities (n,) at time t, s."""
@@ -134,7 +134,7 @@ class Planned(Protocol):
 
 
 class References(NamedTuple):
-    """Motions to follow: times (g,), s, states (g, 2 n), and ranges of rows per motion (N, 2)."""
+    """Motions to follow: times (g,), s, states (g, 2 n), and the rows of each motion (N, 2)."""
 
     knots: Vector
     states: Vector
@@ -142,20 +142,20 @@ class References(NamedTuple):
 
 
 def schedule_of(robot: Robot, plan: Any, period: float) -> Schedule:
-    """Return the efforts of a plan, held for at most `period`, s, where they change smoothly."""
+    """Return the efforts of a plan; smooth sections are held for at most `period`, s."""
     _check_plan(robot, plan)
     efforts = {round(t * 1e9): effort for t, effort in plan.samples(period)}
     return Schedule(robot, list(efforts), list(efforts.values()))
 
 
 def stops_of(robot: Robot, plan: Any, period: float = 0.0) -> Schedule:
-    """Return zero efforts with the times at which accelerations of the plan may jump."""
+    """Return a schedule of zero efforts that switches where accelerations of the plan may jump."""
     times = np.unique(_whole([*plan.knots, 0.0, plan.t_final]))
     return Schedule(robot, times.tolist(), list(np.zeros((len(times), robot.n))))
 
 
 def references_of(robot: Robot, plans: Sequence[Any], period: float) -> References:
-    """Return the motions of plans at their knots and every `period`, s, in between."""
+    """Return the motions of plans at their knots and, between them, every `period`, s."""
     knots, states, ranges = [], [], []
     first = 0
     for plan in plans:
@@ -182,7 +182,7 @@ def _times(plan: Any, period: float) -> Vector:
 
 
 def _whole(times: ArrayLike) -> Vector:
-    """Return times, s, in whole nanoseconds, at which steps end."""
+    """Round times, s, to whole nanoseconds, at which steps end."""
     return np.round(1e9 * np.asarray(times)).astype(np.int64)
 
 

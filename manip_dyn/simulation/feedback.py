@@ -1,6 +1,6 @@
-"""The motion under efforts that depend on the state; specialized for each robot and law.
+"""Motion under efforts that depend on the state; specialized for each robot and law.
 
-Parameters are those of the efforts, see `saturated`; the fourth is scratch for the efforts.
+Parameters are those of the efforts, see `saturated`; the fourth one is scratch for the efforts.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def rates(t, y, p, out):
 def derivatives(t, y, p, out, by_time):
     """Write the derivatives of the rates, see `Jacobian`.
 
-    The derivatives of the motion are exact. Those of the law, a function of time and state, are
-    central differences; without them a method loses its order.
+    The derivatives of the motion are exact. The derivatives of the law by time and state are
+    central differences; without them a method would lose its order.
     """
     tau, high, low, place = np.empty(N), np.empty(N), np.empty(N), y.copy()
     efforts(t, y, p, tau)

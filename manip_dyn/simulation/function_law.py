@@ -47,26 +47,26 @@ def check_size(law: Any, start: tuple[Any, ...], n: int) -> None:
 
 
 def law_parameters(robot: Robot, own: Vector | None = None) -> tuple[Any, ...]:
-    """Return the parameters of compiled efforts, see `saturated`, with those of a law (k,)."""
+    """Return the parameters of compiled efforts (see `saturated`), including a law's own (k,)."""
     scratch = (np.zeros(robot.n) for _ in range(3))
     return np.array(robot.tau_max), *scratch, np.zeros(0) if own is None else own
 
 
 class LawError(ManipDynError):
-    """An effort law raised an exception, which ends the motion."""
+    """An exception that an effort law raised, which ends the motion."""
 
 
 class Feedback:
-    """Efforts from a function of time (s) and state, without known switches.
+    """Efforts from a function of time (s) and state, without known switch times.
 
-    The motion ends if the function raises or returns NaN. Infinite efforts saturate: divisions by
-    zero follow numpy's rules in compiled code and, because the arguments are numpy numbers, in
+    The motion ends if the function raises or returns NaN. Infinite efforts saturate. A division by
+    zero follows numpy's rules, in compiled code and, because the arguments are numpy numbers, in
     Python.
 
     Attributes:
         function: ``function(t, q, v)``, or ``function(t, q, v, p)`` with parameters; returns the
             efforts (n,).
-        weightless: Whether the law is gravity compensation, for which compiled code exists.
+        weightless: Whether the law is gravity compensation, which is compiled already.
         parameters: p (k,), or None.
         efforts: Compiled ``efforts(t, y, p, tau)``, set by a simulation; None if the function runs
             in Python.
@@ -83,10 +83,10 @@ class Feedback:
         weightless: bool = False,
         parameters: ArrayLike | None = None,
     ):
-        """Set the function; a simulation compiles it if numba can.
+        """Set the function; a simulation compiles it if numba supports it.
 
         Raises:
-            ManipDynError: If its arguments are not (t, q, v), or (t, q, v, p) with parameters.
+            ManipDynError: If the arguments are not (t, q, v), or (t, q, v, p) with parameters.
         """
         checked_robot(robot)
         plain = getattr(function, "py_func", function)
@@ -103,13 +103,13 @@ class Feedback:
 
     @property
     def compilable(self) -> bool:
-        """Whether numba may compile it: a function, not a callable object."""
+        """Whether numba may compile the law: it is a function, not a callable object."""
         return isinstance(getattr(self.function, "py_func", self.function), FunctionType)
 
     def arguments(self, t: float, q: Vector, v: Vector) -> tuple[Any, ...]:
         """Return the arguments of the function at time t, s, and a state."""
         own = () if self.parameters is None else (self.parameters,)
-        return (np.float64(t), q, v, *own)  # whose quotients by zero are infinite
+        return (np.float64(t), q, v, *own)  # numpy numbers: a division by zero is infinite
 
     def effort(self, time_ns: int, q: Vector, v: Vector) -> Vector:
         """Return the saturated efforts (n,) that act from `time_ns` on, possibly NaN.
@@ -135,13 +135,13 @@ class Feedback:
         return np.clip(_of_size(efforts, self._robot.n), -limits, limits)
 
     def failed(self, error: Exception) -> LawError:
-        """Return an error with the line in which the function raised an exception."""
+        """Return an error that contains the line in which the function raised an exception."""
         function = self.function if self.compilable else type(self.function).__call__
         expected = f"efforts ({self._robot.n},)"
         return LawError(str(failing("the effort law", function, error, expected)))
 
     def enter(self, begin_ns: int, end_ns: int) -> None:
-        """Prepare for the time between two switches."""
+        """Prepare for an interval between two switches."""
 
     def next_switch(self, time_ns: int) -> int | None:
         """Return None: there are no known switches."""
@@ -172,7 +172,7 @@ def _numbers(parameters: Any) -> Vector:
 
 
 def _of_size(efforts: Any, n: int) -> Vector:
-    """Return efforts as (n,); they may be infinite or NaN."""
+    """Return efforts with the shape (n,); they may be infinite or NaN."""
     try:
         array = np.array(efforts, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -114,7 +114,7 @@ class Integrator:
 
     @property
     def orders(self) -> tuple[int, int]:
-        """Orders of a Taylor series if the relative or the absolute tolerance is the larger."""
+        """Orders of a Taylor series from the relative and from the absolute tolerance."""
         if not self.series:
             return 0, 0
         rtol, atol = self.tolerances
@@ -122,7 +122,7 @@ class Integrator:
 
 
 def checked_order(order: int | None, taylor_order: int | None) -> int | None:
-    """Return `order`, or its deprecated name `taylor_order` with a warning."""
+    """Return `order`, or the value of its deprecated name `taylor_order` with a warning."""
     if taylor_order is None:
         return order
     warnings.warn(

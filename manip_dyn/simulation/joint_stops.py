@@ -1,4 +1,4 @@
-"""Mechanical stops at the joint limits, and a simulation with them."""
+"""Mechanical stops at the joint limits, and a simulation that includes them."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ RETURN_RATE = 10.0
 class JointStops:
     """Stiff, damped stops of an arm, which push and never pull.
 
-    For a time h, a stop pushes with the constant effort that removes the outward velocity of its
-    joint: a damper with the coefficient (reflected inertia) / h, implicit and therefore stable at
-    any h. Simultaneous contacts are solved together: f >= 0 with
-    0 <= f orthogonal to (w_free - h A f) <= 0, where A is the block of M^-1 of these joints and
-    w_free their outward velocity without stops (inelastic impact of Moreau, 1988, as an effort).
+    During a time h, a stop pushes with the constant effort that removes the outward velocity of
+    its joint. It is a damper with the coefficient (reflected inertia) / h, which is implicit and
+    therefore stable for any h. Simultaneous contacts are solved together: f >= 0 with 0 <= f
+    orthogonal to (w_free - h A f) <= 0, where A is the block of M^-1 of these joints and w_free
+    their outward velocity without stops (inelastic impact of Moreau, 1988, as an effort).
     """
 
     def __init__(self, kernels: Kernels):
-        """Set the arm."""
+        """Set the kernels of the arm."""
         self._kernels = kernels
         self._low, self._high = kernels.robot.q_min, kernels.robot.q_max
         zeros = np.zeros(kernels.robot.n)
@@ -43,17 +43,18 @@ class JointStops:
         box_minimum(np.eye(1), np.zeros(1), np.zeros(1), np.ones(1), np.zeros(1))
 
     def beyond(self, q: Vector) -> Vector:
-        """Return the distances (n,) of joints at q (n,) beyond their limits, negative inside."""
+        """Return the distances (n,) by which q (n,) exceeds the joint limits, negative inside."""
         return np.maximum(self._low - q, q - self._high)
 
     def outward_velocity(self, q: Vector, v: Vector) -> Vector:
-        """Return the velocities (n,) towards the nearer limit at q, of velocities v (n,)."""
+        """Return the velocities (n,) towards the nearer limits at positions q, velocities v."""
         return self._sides(q) * v
 
     def passed(self, q: Vector, v: Vector, new_q: Vector, new_v: Vector, h: float) -> NDArray[Any]:
-        """Return which joints (n,) were beyond their limits at the end of h, s, or in between.
+        """Return which joints (n,) were beyond their limits during or at the end of h, s.
 
-        The position in between is the vertex of the parabola with the velocities at both ends.
+        Positions during h follow the parabola through both positions and velocities; its vertex
+        counts.
         """
         slowed = np.where(v * new_v < 0.0, np.abs(v), 0.0)
         change = np.where(slowed > 0.0, np.abs(v) + np.abs(new_v), 1.0)
@@ -93,7 +94,7 @@ LONGEST_NS, SHORTEST_NS = 1_000_000, 1_000
 
 
 class Passed(NamedTuple):
-    """Joints (n,) that pass their limits before a time, and the state then without stops."""
+    """Joints (n,) that pass their limits, and the time and state of a run without stops."""
 
     stop_ns: int
     joints: NDArray[Any]
@@ -127,7 +128,7 @@ class SimulationWithStops(Simulation):
         self.stop_effort = np.zeros(self.robot.n)
 
     def _run(self, stop_ns: int, extra: Vector | None = None) -> None:
-        """Advance to `stop_ns`, in one interval while no joint is in contact."""
+        """Advance to `stop_ns`, in one interval unless a joint is in contact."""
         if isinstance(self.law, Feedback):
             raise ManipDynError(
                 "law must have piecewise constant efforts with joint stops, got a feedback law. "
@@ -140,7 +141,7 @@ class SimulationWithStops(Simulation):
                 self._push(passed)
 
     def _attempt(self, stop_ns: int) -> Passed | None:
-        """Advance without stops; if joints pass their limits, undo it and return them."""
+        """Advance without stops; if joints pass their limits, undo the step and return them."""
         begin_ns, y, q, v = self.time_ns, self._y.copy(), self.q, self.v
         super()._run(stop_ns)
         after = self.q, self.v
@@ -158,7 +159,7 @@ class SimulationWithStops(Simulation):
         beyond, distance = self._stops.beyond(ahead.q), -self._stops.beyond(self.q)
         contact = distance <= TOUCH
         near = ahead.joints & ~contact & (beyond > 0.0)
-        if near.any():  # until the first contact
+        if near.any():  # advance to the first contact
             fraction = np.min(distance[near] / (distance[near] + beyond[near]))
             wait_ns = max(round(fraction * (ahead.stop_ns - self.time_ns)), SHORTEST_NS)
             ahead = self._within(ahead, self.time_ns + wait_ns)
@@ -169,11 +170,11 @@ class SimulationWithStops(Simulation):
         super()._run(ahead.stop_ns, self.stop_effort)
 
     def _within(self, passed: Passed, stop_ns: int) -> Passed | None:
-        """Return the joints that pass before `stop_ns`; advance if none does."""
+        """Return the joints that pass their limits before `stop_ns`; advance if none does."""
         return passed if passed.stop_ns <= stop_ns else self._attempt(stop_ns)
 
     def _end_of_push(self) -> int:
-        """Return the end of a constant effort, before a joint moves more than half of `GIVE`."""
+        """Return the end time of a constant effort, before a joint moves `GIVE` / 2."""
         contact = self._stops.beyond(self.q) >= -TOUCH
         speed = np.max(self._stops.outward_velocity(self.q, self.v), where=contact, initial=0.0)
         longest = 0.5e9 * GIVE / speed if speed > 0.0 else LONGEST_NS

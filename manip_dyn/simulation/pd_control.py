@@ -35,17 +35,17 @@ class PDControl:
 
     With e = stiffness (q_r - q) + damping (v_r - v) the efforts are, by `compensation`,
 
-        none              s(t) + e, where s are the efforts of a plan that is followed, else 0
+        none              s(t) + e, where s are the efforts of the followed plan, or 0
         gravity           g(q) + e
         computed_torque   M(q) (a_r + e) + h(q, v), the inverse dynamics of the robot
 
     within the limits of the robot. Siciliano et al., Robotics (2009), sections 8.5.1 and 8.5.2. g,
-    M and h are those of the robot argument of `simulate` or `simulate_many`, not of the payload or
-    masses of a motion, so that control with a wrong model can be simulated.
+    M and h are those of the robot argument of `simulate` or `simulate_many`. They do not include
+    the payload or masses of a motion, so that control with a wrong model can be simulated.
 
     Attributes:
-        target: Positions (n,) or (N, n), rad or m, or a `Plan`, or a list of N plans: the drive
-            follows the motion and holds the goal.
+        target: Positions (n,) or (N, n), rad or m, or a `Plan`, or a list of N plans. With a plan,
+            the control follows the motion and then holds the goal.
         stiffness: A number, (n,) or (N, n), 0 or more: N m/rad or N/m; 1/s^2 with computed torque.
         damping: A number, (n,) or (N, n), 0 or more: N m s/rad or N s/m; 1/s with computed torque.
         compensation: ``"none"``, ``"gravity"`` or ``"computed_torque"``.
@@ -96,15 +96,14 @@ def _check_target(target: Any) -> None:
 class PDLaw(Feedback):
     """The effort law of a `PDControl`, with the switches of its plan.
 
-    It is always compiled; see `pd_efforts` for `arrays`.
+    The law is always compiled; see `pd_efforts` for `arrays`.
     """
 
     def __init__(self, kernels: Kernels, control: PDControl, period: float):
-        """Set the arm, the control, and the time for which efforts of a plan are held, s.
+        """Set the arm, the control, and the time, s, for which efforts of a plan are held.
 
-        Raises:
-            ManipDynError: If the shape of target or gains is not (n,), or for a plan of another
-                arm.
+        ManipDynError: If the shape of target or gains is not (n,), or if a plan is for another
+            arm.
         """
         robot, n = kernels.robot, kernels.robot.n
         self._robot, self.weightless = robot, False
@@ -127,7 +126,7 @@ class PDLaw(Feedback):
         self.efforts = module.of_pd
 
     def enter(self, begin_ns: int, end_ns: int) -> None:
-        """Prepare for the time between two switches, at which accelerations of a plan may jump."""
+        """Prepare for an interval between two switches, where accelerations of a plan may jump."""
         self._span[:] = 1e-9 * begin_ns + INSIDE, 1e-9 * end_ns - INSIDE
         self.arrays[-1][:] = self._feedforward.effort(begin_ns, self._span, self._span)
 
@@ -139,7 +138,7 @@ class PDLaw(Feedback):
 def _references_and_efforts(
     kernels: Kernels, control: PDControl, period: float
 ) -> tuple[References, Schedule]:
-    """Return the references and the feedforward efforts."""
+    """Return the references and the feedforward schedule."""
     robot, target = kernels.robot, control.target
     if isinstance(target, (list, tuple)) and target and isinstance(target[0], Planned):
         if len(target) > 1:
@@ -156,7 +155,7 @@ def _references_and_efforts(
 
 
 def _row(name: str, value: Any, size: int) -> Vector:
-    """Return a number, (size,) or (1, size) as (size,)."""
+    """Broadcast a number, (size,) or (1, size) to (size,)."""
     try:
         shape = np.shape(value)
     except ValueError:

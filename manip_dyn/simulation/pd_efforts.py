@@ -1,4 +1,4 @@
-"""The efforts of `PDControl`; specialized for each robot and compensation.
+"""Compiled efforts of `PDControl`; specialized for each robot and compensation.
 
 Parameters are the effort limits (n,), scratch for positions, velocities, efforts and accelerations
 (n,) each, stiffness and damping (2, n), knots (g,) and states (g, 2 n) of the reference, the times
@@ -19,7 +19,7 @@ GRAVITY, COMPUTED = False, False
 
 @inlined
 def no_dynamics(q, v, a, tau):
-    """Write the efforts that give the accelerations a (n,)."""
+    """Write the efforts that produce the accelerations a (n,)."""
 
 
 inverse_dynamics = no_dynamics
@@ -53,7 +53,7 @@ def of_pd(t, y, p, tau):
 
 @compiled(merge=True)
 def follow(t, knots, states, q, v, a):
-    """Write the motion (n,) each at time t, s: cubic between the knots, at rest after them."""
+    """Write position, velocity and acceleration at t, s: cubic, at rest after the last knot."""
     first, last = 0, knots.shape[0] - 1
     if t >= knots[last]:
         for i in range(N):

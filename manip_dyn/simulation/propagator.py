@@ -1,6 +1,6 @@
 """Propagators: a robot, an effort law and an integrator compiled into one loop.
 
-Joint limits are events: the time at which a joint reaches its limit is exact to rounding.
+Joint limits are events: the time at which a joint reaches a limit is exact to rounding.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class JointLimits:
         self._sides = np.where(finite < n, "lower", "upper")
 
     def reached(self, y: Vector) -> str:
-        """Return a clause with the limit that the state (m,) has reached."""
+        """Return a clause that names the limit reached by the state (m,)."""
         nearest = int(np.argmin(self.distances(y)))
         return f"joint '{self._names[nearest]}' reached its {self._sides[nearest]} limit"
 
@@ -88,13 +88,13 @@ class Propagator:
     """Advances the state (q, v, work), (2 n + 1,), in place.
 
     Attributes:
-        statistics: Steps, failures and evaluations of the dynamics so far; for Taylor series,
-            evaluations of the whole series.
-        status: How the last run ended.
-        reached: The time at which it ended, s.
-        limit: The joint limit that ended it; empty if none did.
-        failure: The error of the effort law that ended it; empty if there was none.
-        law: The effort law of the user, or None.
+        statistics: Steps, failures and evaluations of the dynamics since construction; for Taylor
+            series, evaluations of the whole series.
+        status: Status of the last run.
+        reached: End time of the last run, s.
+        limit: The joint limit that ended the last run, or an empty string.
+        failure: The error of the effort law that ended the last run, or an empty string.
+        law: The user's effort law, or None.
     """
 
     statistics = Statistics()
@@ -103,7 +103,7 @@ class Propagator:
     law: Feedback | None = None
 
     def run(self, begin: float, end: float, y: Vector, effort: Vector | None) -> float:
-        """Advance `y` from `begin` towards `end`, s, and return the time reached, see `status`.
+        """Advance `y` from `begin` towards `end`, s, and return the time reached; see `status`.
 
         Args:
             begin: Start, s.
@@ -123,12 +123,12 @@ class Propagator:
         return self.reached
 
     def _go(self, begin: float, end: float, y: Vector, effort: Vector | None) -> None:
-        """Advance `y`, which belongs to the time `reached` even if the law raises."""
+        """Advance `y` and `reached` together, even if the law raises."""
         raise NotImplementedError
 
 
 class CompiledPropagator(Propagator):
-    """A loop over the steps in compiled code."""
+    """A compiled loop over the steps."""
 
     def __init__(
         self,
@@ -145,9 +145,9 @@ class CompiledPropagator(Propagator):
             kernels: Kernels of the arm.
             integrator: Method and step size.
             rhs: Compiled right-hand side.
-            parameters: Parameters of `rhs`; None if they are passed to each run.
-            jacobian: Derivatives of `rhs`, for implicit methods.
-            events: Default: the joint limits, if they end the motion.
+            parameters: Parameters of `rhs`; None to pass them to each run.
+            jacobian: Derivatives of `rhs` for implicit methods.
+            events: Events of the loop. Default: the joint limits, if they end the motion.
         """
         self._limits = limits_of(kernels, integrator)
         events = events or (self._limits.events if self._limits else None)
@@ -211,7 +211,7 @@ class InterpretedPropagator(Propagator):
     """RK4 in Python, for effort laws that numba cannot compile."""
 
     def __init__(self, kernels: Kernels, law: Feedback, step: float):
-        """Set the law and the step, s."""
+        """Set the law and the step size, s."""
         self._motion = kernels.unchecked.motion_and_work
         self._law, self._step, self._n = law, step, kernels.robot.n
 
@@ -228,7 +228,7 @@ class InterpretedPropagator(Propagator):
         self.reached = end
 
     def _stepped(self, t: float, y: Vector, h: float) -> tuple[Vector, float]:
-        """Return the state after h, s, or less, and the length of the step, s."""
+        """Return the state after at most h, s, and the length of the step, s."""
         return rk4_step(self._rate, t, y, h), h
 
     def _rate(self, t: float, y: Vector) -> Vector:
@@ -243,7 +243,7 @@ class InterpretedFrictionPropagator(InterpretedPropagator):
     """RK4 in Python with dry friction; a step ends where a joint starts to slide or to stick."""
 
     def __init__(self, kernels: Kernels, law: Feedback, step: float, sliding: StickSlip):
-        """Set the law, the step, s, and the friction."""
+        """Set the law, the step size, s, and the friction."""
         super().__init__(kernels, law, step)
         self._sliding = sliding
 
@@ -274,11 +274,11 @@ class InterpretedFrictionPropagator(InterpretedPropagator):
 
 
 def constant_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:
-    """Return the motion under efforts that are constant in each run.
+    """Return the propagator for efforts that are constant during each run.
 
-    The loop contains the dynamics of the arm and is linked for each arm: 0.1 s of CPU for rk4,
-    0.5 s for rkdp87, 0.65 s for rodas5p. A common loop that calls the dynamics by address makes
-    simulations of a PA-10 1 to 3 % slower, and periods of 1 ms 3.5 %.
+    The loop contains the dynamics of the arm and is linked for each arm: 0.1 s of CPU time for
+    rk4, 0.5 s for rkdp87, 0.65 s for rodas5p. A shared loop that calls the dynamics by address
+    would make simulations of a PA-10 1 to 3 % slower, with periods of 1 ms 3.5 %.
     """
     if kernels.robot.has_dry_friction:
         check_series(integrator, "Coulomb friction")
@@ -294,7 +294,7 @@ def constant_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:
 def _stick_slip(
     kernels: Kernels, integrator: Integrator, efforts: Any = None, law: Any = None
 ) -> StickSlip:
-    """Return the motion with friction; `efforts` are compiled, None for constant ones."""
+    """Return the motion with friction under compiled `efforts`, or constant ones if None."""
     from manip_dyn.simulation.dry_friction import StickSlip  # only for robots with friction
 
     limits = limits_of(kernels, integrator)
@@ -303,12 +303,12 @@ def _stick_slip(
 
 
 def limits_of(kernels: Kernels, integrator: Integrator) -> JointLimits | None:
-    """Return the joint limits, if they end the motion."""
+    """Return the joint limits if they end the motion, else None."""
     return joint_limits(kernels.robot) if integrator.stop_at_limits else None
 
 
 def weightless_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:
-    """Return the motion under the efforts that hold the arm's weight."""
+    """Return the propagator for gravity compensation."""
     check_series(integrator, "gravity compensation")
     hold = specialized(
         saturated, inverse_dynamics=kernels.in_place.inverse_dynamics, N=kernels.robot.n
@@ -317,13 +317,13 @@ def weightless_propagator(kernels: Kernels, integrator: Integrator) -> Propagato
 
 
 def pd_propagator(kernels: Kernels, integrator: Integrator, law: PDLaw) -> Propagator:
-    """Return the motion under a `PDControl`."""
+    """Return the propagator for a `PDControl`."""
     check_series(integrator, "a feedback law")
     return _state_dependent(kernels, integrator, law.efforts, law.arrays)
 
 
 def feedback_propagator(kernels: Kernels, integrator: Integrator, law: Feedback) -> Propagator:
-    """Return the motion under a feedback law: compiled, or RK4 in Python if numba cannot.
+    """Return the propagator for a feedback law: compiled, or RK4 in Python as a fallback.
 
     Raises:
         ManipDynError: If the law runs in Python and the integrator is not RK4 with fixed steps.
@@ -368,7 +368,7 @@ def _compiled(kernels: Kernels, law: Feedback) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _not_compiled(n: int, law: Feedback, error: Exception) -> str:
-    """Return the reason why a law runs in Python."""
+    """Return a sentence that explains why a law runs in Python."""
     if not law.compilable:
         return f"{error}, which runs in Python. Use a function of t, q and v."
     state = law.arguments(0.0, np.zeros(n), np.zeros(n))
@@ -378,7 +378,7 @@ def _not_compiled(n: int, law: Feedback, error: Exception) -> str:
 def _state_dependent(
     kernels: Kernels, integrator: Integrator, efforts: Any, parameters: Any
 ) -> Propagator:
-    """Return the motion under compiled ``efforts(t, y, p, tau)``."""
+    """Return the propagator for compiled ``efforts(t, y, p, tau)``."""
     if kernels.robot.has_dry_friction:
         sliding = _stick_slip(kernels, integrator, efforts, parameters)
         return FrictionPropagator(kernels, integrator, sliding)
@@ -419,7 +419,7 @@ def _engine(
 
 
 def _limits_of_steps(control: StepControl | None) -> dict[str, Any]:
-    """Return the arguments of `Engine.space` for a step control; none for None."""
+    """Return the keyword arguments of `Engine.space` for a step control; {} for None."""
     if control is None:
         return {}
     names = ("min_step", "max_step", "max_steps", "fac", "facmin", "facmax")

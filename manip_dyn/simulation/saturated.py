@@ -1,4 +1,4 @@
-"""Efforts that depend on the state, within their limits; specialized for each robot and law.
+"""State-dependent efforts, saturated at the limits; specialized for each robot and law.
 
 Parameters are the effort limits (n,), three scratch arrays (n,), and numbers (k,) of the law.
 """
@@ -29,7 +29,7 @@ def no_function(t, q, v):
 
 @inlined
 def no_dynamics(q, v, a, tau):
-    """Write the efforts (n,) that give the accelerations a (n,)."""
+    """Write the efforts (n,) that produce the accelerations a (n,)."""
 
 
 function, law, inverse_dynamics = no_function, no_law, no_dynamics
@@ -43,7 +43,7 @@ def without_parameters(t, q, v, p):
 
 @compiled(merge=True)
 def of_law(t, y, p, tau):
-    """Write the efforts (n,) of a law."""
+    """Write the saturated efforts (n,) of a law."""
     limits, q, v, _, own = p
     for i in range(N):
         q[i], v[i] = y[i], y[N + i]
@@ -54,7 +54,7 @@ def of_law(t, y, p, tau):
 
 @compiled(merge=True)
 def of_weight(t, y, p, tau):
-    """Write the efforts (n,) that hold the weight of the arm."""
+    """Write the efforts (n,) that compensate gravity."""
     limits, still, _, _, _ = p
     for i in range(N):
         still[i] = 0.0

@@ -1,7 +1,7 @@
-"""`Simulation`: the direct dynamics of a robot, advanced in exact time steps.
+"""`Simulation`: the direct dynamics of a robot, integrated over exact times.
 
-Integrates M(q) q'' + C(q, v) v + g(q) + D v + K (q - rest) = tau together with the work of the
-efforts and the damping, against which the energy is balanced.
+Integrates M(q) q'' + C(q, v) v + g(q) + D v + K (q - rest) = tau, and the work of efforts and
+damping, from which the energy balance is computed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ADVICE = (
 
 
 class Energy(NamedTuple):
-    """Energies in J; `residual` is the drift of the balance kinetic + potential - work."""
+    """Energies in J; `residual` is the drift of kinetic + potential - work."""
 
     kinetic: float
     potential: float
@@ -47,9 +47,9 @@ class Energy(NamedTuple):
 
 
 class Disturbance(NamedTuple):
-    """Efforts (n,) that act on the joints in addition to the law, from begin to end, ns.
+    """Efforts (n,) added to those of the law from `begin` to `end`, ns.
 
-    They do not saturate, and do not act with a feedback law such as gravity compensation.
+    They do not saturate, and are ignored under a feedback law such as gravity compensation.
     """
 
     effort: Vector
@@ -57,11 +57,11 @@ class Disturbance(NamedTuple):
     end_ns: int
 
     def at(self, time_ns: int) -> Vector:
-        """Return the efforts (n,) from `time_ns` on."""
+        """Return the efforts (n,) that act from `time_ns` on."""
         return self.effort if self.begin_ns <= time_ns < self.end_ns else 0.0 * self.effort
 
     def next_switch(self, time_ns: int) -> list[int]:
-        """Return the times of begin and end that are after `time_ns`."""
+        """Return begin and end, if they are after `time_ns`."""
         return [time for time in (self.begin_ns, self.end_ns) if time > time_ns]
 
 
@@ -69,7 +69,7 @@ class DivergenceError(ManipDynError):
     """A simulation cannot continue from its last state.
 
     Attributes:
-        status: How the integration ended.
+        status: Status of the integration.
     """
 
     def __init__(self, message: str, status: Status):
@@ -79,7 +79,7 @@ class DivergenceError(ManipDynError):
 
 
 class JointLimitError(ManipDynError):
-    """A joint reached its limit with `stop_at_limits`; the state is the one at the limit."""
+    """A joint reached its limit with `stop_at_limits`; the simulation is at that state."""
 
 
 class Simulation:
@@ -126,10 +126,10 @@ class Simulation:
         self._law = law
 
     def continue_from(self, before: Simulation) -> None:
-        """Copy state, law and disturbance of an arm with the same joints but other masses.
+        """Copy state, law and disturbance of an arm with the same joints and other masses.
 
-        The residual of its energy balance is retained. Kinetic and potential energy are those of
-        this arm from now on; the work continues.
+        The energy residual and the work continue. Kinetic and potential energy are those of this
+        arm.
         """
         residual = before.energy().residual
         self.time_ns, self._y = before.time_ns, before._y.copy()
@@ -143,7 +143,7 @@ class Simulation:
             check_series(integrator, "a feedback law such as gravity compensation")
 
     def prepare(self, law: EffortLaw) -> None:
-        """Compile the loop for a law in advance, so that the first `advance` is fast."""
+        """Compile the loop for a law in advance, so that `advance` starts immediately."""
         time_ns, y, previous = self.time_ns, self._y.copy(), self.law
         self.law = law
         try:
@@ -176,11 +176,11 @@ class Simulation:
 
     @property
     def statistics(self) -> Statistics:
-        """Steps, failures and evaluations since the integrator was chosen."""
+        """Steps, failures and evaluations since the integrator was set."""
         return sum((motion.statistics for motion in self._motions.values()), Statistics())
 
     def energy(self) -> Energy:
-        """Return the present energies and the residual of their balance."""
+        """Return the current energies and the residual of the energy balance."""
         kinetic, potential = (float(x) for x in self.kernels.unchecked.energy(self.q, self.v))
         work = float(self._y[-1])
         return Energy(kinetic, potential, work, kinetic + potential - self._energy0 - work)
@@ -200,7 +200,7 @@ class Simulation:
             self._run(min([end, *edges] if switch is None else [end, switch, *edges]))
 
     def _run(self, stop_ns: int, extra: Vector | None = None) -> None:
-        """Advance while no effort jumps, with `extra` efforts (n,) in addition to the law."""
+        """Advance over an interval without jumps; `extra` efforts (n,) are added to the law."""
         begin_ns, law = self.time_ns, self.law
         if isinstance(law, Feedback):
             motion, effort, origin = self.motion(law), None, begin_ns * 1e-9
@@ -225,7 +225,7 @@ class Simulation:
         )
 
     def motion(self, law: Feedback) -> Propagator:
-        """Return the loop for a law that depends on the state, compiled on first use."""
+        """Return the propagator of a state-dependent law, compiled on first use."""
         if law not in self._motions:
             if isinstance(law, PDLaw):
                 motion: Propagator = pd_propagator(self.kernels, self.integrator, law)

@@ -1,4 +1,4 @@
-"""`simulate`: compute a sampled `Trajectory` from an initial state and efforts."""
+"""`simulate`: compute a sampled `Trajectory` from an initial state and an effort law."""
 
 from __future__ import annotations
 
@@ -31,12 +31,11 @@ class Trajectory(Result):
         v: Velocities (m, n), rad/s or m/s.
         tau: Efforts (m, n) that act from each sample on, N m or N.
         energy: Kinetic energy, potential energy, work and balance residual (m, 4), J.
-        status: How the simulation ended; EVENT if a joint reached its limit and
-            `stop_at_limits` is set.
-        reason: The same in one sentence.
+        status: Status of the simulation; EVENT if a joint reached its limit with `stop_at_limits`.
+        reason: The status as a sentence.
         statistics: Steps, failures and evaluations of the dynamics.
-        saturated: Whether an effort is at its limit (m, n), for joints whose effort law exceeds
-            the limit; empty if unknown.
+        saturated: Whether each effort is at its limit (m, n) because the effort law exceeds it;
+            empty if unknown.
     """
 
     t: Vector
@@ -89,8 +88,8 @@ def simulate(
             saturated at the effort limits, see `Trajectory.saturated`, except those of a custom
             `EffortLaw`. Functions are compiled by numba. If numba cannot compile a function, it
             runs in Python: slowly, and only with the method ``rk4``.
-        duration: s.
-        step: Integration step, s, without tolerances.
+        duration: Duration of the motion, s.
+        step: Fixed integration step, s; unused with tolerances.
         sample_period: Time between samples, s; steps end at the samples. Default: the step; with
             tolerances and with Adams methods, which restart at samples, 1 % of the duration.
         method: Name in `md.METHODS`, or a `Method`.
@@ -99,9 +98,9 @@ def simulate(
         atol: Absolute tolerance, rad or m (and per s). Default: `rtol`.
         order: Order of the method ``taylor``. Default: determined by the tolerances.
         control: Step control.
-        stop_at_limits: Whether to end when a joint reaches a position limit: the last sample is at
-            that time, and `success` is False. Otherwise joints pass their limits.
-        parameters: p (k,) of a function (t, q, v, p).
+        stop_at_limits: Whether to end when a joint reaches a position limit. The last sample is
+            then at that time, and `success` is False. Otherwise joints move beyond their limits.
+        parameters: Parameters p (k,) of a function (t, q, v, p).
         taylor_order: Deprecated name of `order`.
 
     Raises:
@@ -166,7 +165,7 @@ def _as_law(simulation: Simulation, effort: Any, step: float, parameters: Any) -
 
 
 def _first_sample(simulation: Simulation) -> tuple:
-    """Return the first sample after compiling the law; raise if the law cannot be used."""
+    """Return the first sample, which compiles the law; raise if the law cannot be used."""
     law = simulation.law
     if not isinstance(law, Feedback):
         return _sample(simulation)
@@ -181,7 +180,7 @@ def _first_sample(simulation: Simulation) -> tuple:
 
 
 def _sample(simulation: Simulation) -> tuple:
-    """Return time, state, efforts (NaN if the law has none) and energies."""
+    """Return time, state, efforts (NaN if the law has no known efforts) and energies."""
     try:
         return _state(simulation, simulation.effort)
     except LawError:

@@ -1,11 +1,11 @@
-"""The motion with dry friction between two events; compiled for all arms, and for each law.
+"""Motion with dry friction between two events; compiled for all arms, and for each law.
 
-Every joint slides in a direction, or sticks. Sticking joints neither move nor accelerate, see
-`dry_friction`. A joint stops sliding when its velocity crosses zero, and stops sticking when the
-friction that holds it exceeds the static level.
+Every joint either slides in one direction or sticks. Sticking joints do not move, see
+`dry_friction`. A joint starts to stick when its velocity crosses zero, and starts to slide when
+the friction that holds it exceeds the static friction.
 
-Parameters are those of the efforts and a reference to `Sliding`, which has the addresses of the
-kernels of the arm. With constant efforts both are the reference.
+Parameters are those of the efforts and a reference to `Sliding`, which contains the addresses of
+the arm's kernels. With constant efforts both are the same reference.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROUNDING = 1e-12
 PASSED = 1e-13
 """Velocity beyond zero at which a zero crossing is detected, rad/s or m/s."""
 
-# Bound for each law that depends on time and state, and if limits end the motion.
+# Bound for each law that depends on time and state, or if limits end the motion.
 VARIES = False
 """Whether the efforts depend on time and state."""
 LIMITED = False
@@ -55,7 +55,7 @@ efforts, hold, distances = given, no_rest, no_limits
 
 @inlined
 def fall(speed, stribeck):
-    """Return the fraction of the excess of static friction at a speed (Stribeck)."""
+    """Return the remaining fraction of the excess static friction at a speed (Stribeck)."""
     if stribeck <= 0.0:
         return 0.0
     ratio = speed / stribeck
@@ -64,7 +64,7 @@ def fall(speed, stribeck):
 
 @inlined
 def act(t, y, p, tau):
-    """Write the efforts without friction (n,), and the friction of the sticking joints."""
+    """Write the friction-free efforts (n,) and the friction of the sticking joints."""
     law, now = p
     n = tau.shape[0]
     efforts(t, y, law, tau)
@@ -81,7 +81,7 @@ def act(t, y, p, tau):
 
 @inlined
 def move(y, now, tau, out):
-    """Write the rates (2 n + 1,) of the state under the efforts of `act`."""
+    """Write the rates (2 n + 1,) of the state for the efforts of `act`."""
     n = tau.shape[0]
     call_kernel(now.motion, (y, tau, out))
     for i in range(n):
@@ -91,7 +91,7 @@ def move(y, now, tau, out):
 
 @inlined
 def judge(t, y, p, out):
-    """Write the event functions of `signals` after `act`."""
+    """Write the event functions of `signals`; requires the results of `act`."""
     now = p[1]
     n = now.mode.shape[0]
     for i in range(n):
@@ -115,14 +115,14 @@ def rates(t, y, p, out):
 
 @compiled(python=False)
 def signals(t, y, p, out):
-    """Write the event functions (n + k,), which cross zero downwards: joints, position limits."""
+    """Write the event functions (n + k,) of joints and limits, which cross zero downwards."""
     act(t, y, p, p[1].efforts)
     judge(t, y, p, out)
 
 
 @compiled
 def look(t, y, p, tau, out, passing):
-    """Write the outputs of `act`, `rates` and `signals`; for Python."""
+    """Write the outputs of `act`, `rates` and `signals` together, for calls from Python."""
     act(t, y, p, tau)
     move(y, p[1], tau, out)
     judge(t, y, p, passing)
@@ -132,7 +132,7 @@ def look(t, y, p, tau, out, passing):
 def derivatives(t, y, p, out, by_time):
     """Write the derivatives of the rates, see `Jacobian`.
 
-    Those of a law are central differences, as in `feedback`.
+    The derivatives of a law are central differences, as in `feedback`.
     """
     law, now = p
     n = now.mode.shape[0]

@@ -1,4 +1,4 @@
-"""Inverses of the Jacobian: velocities of least (weighted) norm for a twist.
+"""Inverses of the Jacobian: joint velocities of least (weighted) norm for a twist.
 
 With J (6, n), its columns divided by the square roots of the joints' weights, and singular values
 s_i with left singular vectors u_i:
@@ -15,8 +15,8 @@ s_i with left singular vectors u_i:
 `filtered` needs singular values only near a singularity: while the trace of (J J^T)^-1, which is
 at least 1 / s_min^2, is below 1 / s_0^2, the Cholesky solution is exact.
 
-The decompositions work in place, without LAPACK. For six rows they take fewer instructions than
-the call of a library.
+The decompositions work in place, without LAPACK. With six rows they need fewer instructions than a
+library call.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def decompose(rows, basis, values):
 
 @inlined(always=True)
 def _rotate(rows, basis, a, b, width):
-    """Orthogonalize rows a and b, the longer one first; return whether they changed."""
+    """Orthogonalize rows a and b and sort them by length; return whether they changed."""
     alpha = beta = gamma = 0.0
     for i in range(width):
         alpha += rows[a, i] * rows[a, i]
@@ -104,7 +104,7 @@ def _rotate(rows, basis, a, b, width):
 def factorize(square, damping, lower):
     """Write L with L L^T = square + damping^2 I into `lower`, 1/l_ii on its diagonal.
 
-    Returns whether the matrix is positive definite beyond rounding.
+    Return whether the matrix is positive definite beyond rounding.
     """
     n = square.shape[0]
     size = 0.0
@@ -144,7 +144,7 @@ def substitute(lower, x):
 
 @inlined
 def inverse_trace(lower):
-    """Return the trace of (L L^T)^-1: at least 1 / sigma_min^2, at most m times that."""
+    """Return the trace of (L L^T)^-1, which is between 1 / sigma_min^2 and m / sigma_min^2."""
     n = lower.shape[0]
     total = 0.0
     for j in range(n):
@@ -189,7 +189,7 @@ def factorize_damped(task, memory):
 
 @late
 def report_manipulability(memory):
-    """Report sqrt(det J J^T) over the controlled rows, from ``task.square``."""
+    """Write sqrt(det J J^T) of the controlled rows, from ``task.square``, to the report."""
     task = task_of(memory)
     task.report[MEASURED] = 0.0
     if factorize(task.square, 0.0, task.factor):
@@ -198,7 +198,7 @@ def report_manipulability(memory):
 
 @inlined
 def determinant_root(factor, numbers):
-    """Return the root of the determinant of the controlled rows from a Cholesky factor."""
+    """Return sqrt(det) of the controlled rows from a Cholesky factor."""
     measure = 1.0
     for i in range(6):
         if numbers[CONTROLLED + i] != 0.0:
@@ -208,7 +208,7 @@ def determinant_root(factor, numbers):
 
 @inlined
 def find_singular_values(task):
-    """Decompose ``task.jacobian`` into ``task.rows``, ``task.basis`` and ``task.values``."""
+    """Write the singular value decomposition of ``task.jacobian`` to the task."""
     for r in range(6):
         for i in range(task.jacobian.shape[1]):
             task.rows[r, i] = task.jacobian[r, i]
@@ -217,7 +217,7 @@ def find_singular_values(task):
 
 @inlined
 def add_factorized(task, v):
-    """Add the velocities (n,) for ``task.rest`` to `v`, from the Cholesky factor.
+    """Add the velocities (n,) for ``task.rest`` to `v`, with the Cholesky factor.
 
     ``task.rest`` is overwritten.
     """
@@ -232,7 +232,7 @@ def add_factorized(task, v):
 
 @inlined
 def add_decomposed(task, v):
-    """Add the velocities (n,) for ``task.rest`` to `v`, from the singular values."""
+    """Add the velocities (n,) for ``task.rest`` to `v`, with the singular values."""
     smallest = NEGLIGIBLE * task.values[0]
     for k in range(6):
         value = task.values[k]
@@ -250,7 +250,7 @@ def add_decomposed(task, v):
 
 @inlined
 def damping_of(value, numbers):
-    """Return d^2 for a singular value of the decomposed Jacobian."""
+    """Return the squared damping d^2 for a singular value of the decomposed Jacobian."""
     kind, damping = numbers[INVERSE], numbers[DAMPING]
     if kind == CONSTANT:
         return damping * damping

@@ -6,7 +6,7 @@ Liegeois (1977). Conventions: see `poses`.
 
 Limits. A joint moves towards its limit at most at `limit_gain` times its distance (Faverjon,
 Tournassoud 1987). A joint that exceeds this speed is held at it, and the others compensate as far
-as they can: a redundant arm stays on its path. Speeds above their limits scale the whole velocity,
+Tournassoud 1987). A joint that exceeds this speed is held at it, and the others compensate as far
 which preserves its direction. The path's clock is slowed by the same scale: the tool stays on the
 path and arrives later.
 
@@ -15,16 +15,17 @@ Null-space velocities v_0:
     posture         k (q_0 - q)
     joint limits    k (middle_i - q_i): minus k times the gradient of
                     1/2 sum_i ((q_i - middle_i) / half range_i)^2, times the half range squared
-                    (Liegeois 1977). Joints without limits are left alone.
+                    (Liegeois 1977). Joints without limits do not move.
     manipulability  k times the gradient of w = sqrt(det J J^T) (Yoshikawa 1985)
 
 Escape from singular postures. In a singular posture the tool cannot move along the lost directions
 u, u^T J = 0: an error along one of them gives no joint velocity, and a stretched arm (or a robot
-with all joints at zero) would remain there. But a null-space motion v moves the tool along u in
+with all joints at zero) would remain there. However, a null-space motion v moves the tool along u
+in
 second order, by 1/2 v^T H v with H_ik = u . dJ_i/dq_k. The null-space direction of the fastest
 gain in u x is the eigenvector of the largest eigenvalue of P (s H) P, where P projects onto the
-null space and s is the sign of the desired u^T x. If no eigenvalue is positive, the desired
-motion leads out of reach, and no motion is added until the target allows it.
+null space and s is the sign of the desired u^T x. If no eigenvalue is positive, the desired motion
+leads out of reach. No motion is then added until the target allows one.
 
 The joint speed is that of the damped inverse at its worst, |u^T x| / (2 d). It fades to zero where
 the singular value reaches the threshold. (Compare Bedrossian, Flueckiger 1991, on null-space
@@ -73,7 +74,7 @@ from manip_dyn.core.compiled import compiled, inlined, late
 
 @inlined
 def curvature(actual, u, n, i, k):
-    """Return u . dJ_i/dq_k from the columns of J, which `actual` contains by rows from 12 on.
+    """Return u . dJ_i/dq_k; `actual` contains the columns of J from index 12 on.
 
     The derivative of a linear column is the angular column of the joint nearer to the base,
     crossed with the linear column of the other joint. An angular column changes only with joints
@@ -106,7 +107,7 @@ MEASURE_FLOOR = 1e-3
 
 @late
 def desired_null_velocity(q, memory):
-    """Write the desired null-space velocities into ``task.wish`` (n,)."""
+    """Write the desired null-space velocity into ``task.wish`` (n,)."""
     task = task_of(memory)
     numbers, joints = task.numbers, task.joints
     posture, avoidance = numbers[POSTURE_GAIN], numbers[AVOIDANCE_GAIN]
@@ -178,7 +179,7 @@ def add_escape(q, memory):
 
 @inlined
 def _write_projector(task, threshold):
-    """Write the projector onto velocities that move the tool along lost directions only."""
+    """Write the projector onto joint velocities that move the tool only along lost directions."""
     projector = task.projector
     n = projector.shape[0]
     for i in range(n):
@@ -195,7 +196,7 @@ def _write_projector(task, threshold):
 
 @inlined
 def _second_order(task, sign, lost):
-    """Write P (s H) P, symmetric, in weighted joint coordinates."""
+    """Write the symmetric matrix P (s H) P in weighted joint coordinates."""
     actual, hessian = task.actual, task.hessian
     n = hessian.shape[0]
     for r in range(6):
@@ -224,9 +225,10 @@ def _multiply_square(left, right, product):
 
 @inlined
 def _largest_eigenvector(matrix, vectors, values):
-    """Return the column of `vectors` of the largest eigenvalue; -1 if none is above zero.
+    """Return the index of the eigenvector with the largest eigenvalue; -1 if none is positive.
 
-    The matrix is shifted by its norm to make its eigenvalues singular values, and overwritten.
+    The matrix is shifted by its norm, so that its eigenvalues are singular values, and
+    overwritten.
     """
     n = matrix.shape[0]
     size = 0.0
@@ -245,10 +247,10 @@ def _largest_eigenvector(matrix, vectors, values):
 
 @inlined
 def _escape_side(q, task, sign, lost, column):
-    """Return 1 or -1: the side of the singularity on which to leave it.
+    """Return 1 or -1: the side of the singularity towards which to leave it.
 
-    The arm stays on its present side. Exactly in the singularity it moves towards the middle of
-    the joint ranges. If that does not decide, the largest component is positive.
+    The arm stays on its current side. Exactly at the singularity it moves towards the middle of
+    the joint ranges. If that is not decisive, the largest component is positive.
     """
     joints, directions = task.joints, task.directions
     progress = middle = largest = 0.0
@@ -271,13 +273,13 @@ def _escape_side(q, task, sign, lost, column):
 
 @compiled(short=True)
 def joint_velocity(q, desired, memory, v):
-    """Write the joint velocities (n,) into `v` and return the speed scale, 1 or less.
+    """Write the joint velocities (n,) into `v` and return the speed scale, at most 1.
 
     Args:
-        q: Joint positions (n,) or longer.
+        q: Joint positions (n,); additional entries are ignored.
         desired: Pose and twist (18,).
-        memory: See `law_memory`, with the kinematics at q in ``actual``.
-        v: Joint velocities (n,) or longer.
+        memory: See `law_memory`; ``actual`` contains the kinematics at q.
+        v: Joint velocities (n,); additional entries are ignored.
     """
     task = task_of(memory)
     numbers = task.numbers
@@ -331,7 +333,7 @@ def _solve(q, memory, task, null_motion, v):
 
 @late
 def _solve_decomposed(q, memory, v):
-    """Do the same near a singularity, with the escape from a posture that blocks x."""
+    """Write v_0 + J^+ (x - J v_0) near a singularity, with the escape from a blocking posture."""
     task = task_of(memory)
     n = task.freedom.size
     find_singular_values(task)
@@ -361,7 +363,7 @@ def _subtract_null_motion(task):
 
 @inlined
 def _hold_worst_joint(q, task, v):
-    """Hold the free joint that exceeds its speed bound most; return whether there is one."""
+    """Hold the free joint that exceeds its speed bound most; return whether a joint exceeds it."""
     joints, rate = task.joints, task.numbers[LIMIT_GAIN]
     worst, most, bound = -1, 1e-12, 0.0
     for i in range(task.freedom.size):

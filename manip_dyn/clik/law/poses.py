@@ -1,4 +1,4 @@
-"""Poses of the tool, their frames, and the error between two poses.
+"""Poses of the tool, their frames, and errors between two poses.
 
 - Poses, twists, errors and Jacobians are those of the tool (`robot.tip`) in the robot's base
   frame. Positions are in m along the base axes. The columns of a rotation matrix R are the tool's
@@ -50,7 +50,7 @@ class Pose(NamedTuple):
 
 
 def checked_pose(name: str, value: Any) -> Pose:
-    """Return a pair of a position and an orientation (see `checked_rotation`) as a `Pose`."""
+    """Return a position and an orientation (see `checked_rotation`) as a `Pose`."""
     try:
         position, orientation = value
     except (TypeError, ValueError) as error:
@@ -82,7 +82,7 @@ COLUMNS, QUATERNION, LOG = range(3)
 def task_error(desired: Pose, actual: Pose, orientation: str = "columns") -> Vector:
     """Return the position and orientation error (6,) in the base frame, m and rad.
 
-    The module docstring defines the orientation errors; rad holds for small angles.
+    The module docstring defines the orientation errors. They are in rad for small angles.
     """
     if orientation not in ERRORS:
         hint = closest(str(orientation), ERRORS)
@@ -124,7 +124,7 @@ def _entry(desired, actual, i, j):
 
 @late
 def _scale(desired, actual, kind, cosine, error):
-    """Scale sin(theta) a in ``error[3:6]`` to another kind of error, or for a large angle."""
+    """Scale sin(theta) a in ``error[3:6]`` to the selected error, also for large angles."""
     if cosine > -0.5:
         # sin(theta) is well above 0, or theta is small.
         w = sqrt(0.5 * (1.0 + min(cosine, 1.0)))

@@ -1,4 +1,4 @@
-"""Constants of the CLIK law, and the memory that its compiled functions work in."""
+"""Settings of the CLIK law, and the working memory of its compiled functions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NUMBERS, ROWS = 16, 5
 
 @dataclass(frozen=True, eq=False)
 class ClikSettings:
-    """Constants of the CLIK law.
+    """Settings of the CLIK law.
 
     Attributes:
         gain: Feedback K of the task error, 1/s.
@@ -39,10 +39,9 @@ class ClikSettings:
             ``manipulability``: value of sqrt(det J J^T) below which it starts.
         max_damping: Damping at a singularity. For ``constant``: the damping.
         escape: Whether ``filtered`` leaves singular postures that block the desired twist.
-        weights: Weights (n,) of the joint velocities in the norm that the inverse minimizes.
-            Default: 1.
-        controlled: Flags (6,) of the rows of the task that are followed: x, y, z and rotations
-            about them.
+        weights: Weights (n,) of the joint velocities in the minimized norm. Default: 1.
+        controlled: Flags (6,) of the controlled rows of the task: x, y, z and rotations about
+            them.
         posture: Joint positions (n,) that the null-space motion approaches, rad or m.
         posture_gain: Null-space gain towards `posture`, 1/s.
         limit_avoidance: Null-space gain towards the middle of the joint ranges, 1/s.
@@ -66,7 +65,7 @@ class ClikSettings:
     limit_gain: float | None = None
 
     def __post_init__(self) -> None:
-        """Check the constants."""
+        """Check the settings."""
         positive("gain", self.gain, "1/s")
         _one_of("orientation_error", self.orientation_error, ERRORS)
         _one_of("inverse", self.inverse, INVERSES)
@@ -120,7 +119,7 @@ class ClikSettings:
 
 
 def checked_settings(settings: ClikSettings | None) -> ClikSettings:
-    """Return the settings, by default `ClikSettings()`, and check their type."""
+    """Return the settings after checking their type. Default: `ClikSettings()`."""
     if settings is not None and not isinstance(settings, ClikSettings):
         raise ManipDynError(f"settings must be md.ClikSettings, got {settings!r}.")
     return settings or ClikSettings()
@@ -148,16 +147,17 @@ class Task(Parts):
         values: Singular values (6,) of the last decomposition, in descending order.
         error: Error of the pose (6,).
         twist: Required twist: twist_d + K e (6,).
-        rest: Required twist minus the null-space motion's, and the solution of the inverse (6,).
-        report: Values for samples, see the indices above (4,).
+        rest: Required twist minus the twist of the null-space motion, and the solution of the
+            inverse (6,).
+        report: Values for samples (4,), see the indices above.
         lost: Lost direction of a singularity (6,).
         desired: Desired pose and twist (18,), see `poses`.
         actual: Output of the kernel ``kinematics``: pose of the tool (12), Jacobian by rows (6 n).
-        jacobian: J times `freedom`, zero in the rows that are not controlled (6, n).
-        rows: The same, decomposed in place (6, n).
+        jacobian: J times `freedom`, with zeros in uncontrolled rows (6, n).
+        rows: `jacobian`, decomposed in place (6, n).
         joints: Limits, weights and posture from `ClikSettings.joints` (5, n).
         wish: Desired null-space velocity (n,).
-        null: The same with the escape from a singularity (n,).
+        null: `wish` with the escape from a singularity (n,).
         freedom: 1 / sqrt(weight) of the joints, 0 for joints held at their limits (n,).
         held: 1 for joints held at their limits, 0 for others (n,).
         speeds: Eigenvalues of the escape (n,).
@@ -220,14 +220,14 @@ task_of = reader(Task)
 
 
 def law_memory(robot: Robot, settings: ClikSettings, step: float) -> Vector:
-    """Return working memory with the constants of a law; each velocity holds for `step` s."""
+    """Return working memory with the settings of a law; each velocity is applied for `step` s."""
     memory = Task.allocate(robot.n)
     set_constants(memory, robot, settings, step)
     return memory
 
 
 def set_constants(memory: Vector, robot: Robot, settings: ClikSettings, step: float) -> None:
-    """Write the constants of a law. Invalid ones raise `ManipDynError` and change nothing."""
+    """Write the settings of a law. Invalid settings raise `ManipDynError` and change nothing."""
     numbers, joints = settings.numbers(step), settings.joints(robot)
     task = Task(memory)
     task.numbers[:], task.joints[:] = numbers, joints

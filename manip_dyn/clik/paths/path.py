@@ -1,4 +1,4 @@
-"""Paths of the tool: numbers and a compiled function that returns pose and twist over time.
+"""Paths of the tool: parameters and a compiled function that returns pose and twist over time.
 
 A path is a geometric curve s -> pose times a timing law s(t).
 
@@ -8,7 +8,7 @@ Trajectory Planning for Automatic Machines and Robots, section 2.1.5). Then it i
 end it falls along the same curve. Without a ramp the speed is constant from the start, as on the
 circle of Sariyildiz et al. (2011).
 
-A path is stored as an array of numbers: one compiled loop follows all kinds of paths.
+A path is stored as an array of numbers, so one compiled loop follows all kinds of paths.
 
     0       kind: HARMONIC or SPLINE
     1..4    timing: cruise, ramp, end, duration
@@ -67,11 +67,11 @@ class Timing:
         return inf if isinf(self.end) else self.end / self.cruise + self.ramp
 
     def time_at(self, s: float) -> float:
-        """Return the time at which `s`, after the ramp of the start, is reached, s."""
+        """Return the time, s, at which the path reaches `s`, after the initial ramp."""
         return s / self.cruise + 0.5 * self.ramp
 
     def numbers(self) -> list[float]:
-        """Return the arguments of `progress` after the time."""
+        """Return the arguments of `progress` that follow the time."""
         return [self.cruise, self.ramp, self.end, self.duration]
 
 
@@ -144,14 +144,14 @@ def _spline(s, speed, p, out):
 
 @inlined
 def _cubic(p, first, stride, u):
-    """Return value and slope of a cubic with coefficients at a distance of `stride`."""
+    """Return value and slope of a cubic whose coefficients are `stride` apart."""
     a, b, c, d = p[first], p[first + stride], p[first + 2 * stride], p[first + 3 * stride]
     return d + u * (c + u * (b + u * a)), c + u * (2.0 * b + 3.0 * u * a)
 
 
 @inlined
 def _rotation_factors(squared):
-    """Return sin(x)/x, (1 - cos x)/x^2 and (x - sin x)/x^3 for x^2, by series for small x."""
+    """Return sin(x)/x, (1 - cos x)/x^2 and (x - sin x)/x^3 as functions of x^2."""
     if squared < 1e-2:
         a = 1.0 - squared / 6.0 * (1.0 - squared / 20.0 * (1.0 - squared / 42.0))
         b = 0.5 - squared / 24.0 * (1.0 - squared / 30.0 * (1.0 - squared / 56.0))
@@ -205,7 +205,7 @@ def progress(t, cruise, ramp, end, duration):
 
 @inlined
 def _unit_ramp(u):
-    """Return the length and the speed of the unit ramp at u in 0..1."""
+    """Return length and speed of the unit ramp for u from 0 to 1."""
     cube = u * u * u
     return cube * u * (2.5 + u * (u - 3.0)), cube * (10.0 + u * (6.0 * u - 15.0))
 
@@ -225,7 +225,7 @@ class Path:
 
     Attributes:
         parameters: Parameters of `function`.
-        duration: Time from start to end, or of one lap, s; infinite without either.
+        duration: Time from start to end, or of one lap, s; infinite if the path has neither.
         period: Time of one lap at full speed, s; None for paths without laps.
         settled: Time at which the path reaches its full speed, s.
         function: Compiled function that evaluates the path.
@@ -238,7 +238,7 @@ class Path:
     function: Callable[..., None] = staticmethod(evaluate_path)
 
     def __init_subclass__(cls) -> None:
-        """Make `function` a static method: it is called without the path."""
+        """Make `function` a static method, so that it is called without the path."""
         function = vars(cls).get("function")
         if callable(function) and not isinstance(function, staticmethod):
             cls.function = staticmethod(function)

@@ -1,9 +1,9 @@
-"""Targets that move while they are followed.
+"""Targets that move while the arm follows them.
 
 A smooth target moves towards its goal at the speed k e for small errors e and sqrt(2 a e) beyond,
 from which a constant deceleration a stops at the goal. Speed and acceleration are bounded. The
-desired pose stays within a leash of the tool: a goal out of reach pulls the arm as near to it as
-possible, and the arm reverses for a new goal without delay.
+desired pose stays within a leash of the tool. A goal out of reach pulls the arm as close as
+possible, and the arm reverses towards a new goal without delay.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Target(Path):
         twist: ArrayLike = (0.0,) * 6,
         t: float = 0.0,
     ) -> None:
-        """Set the pose at path time `t`, s, and the twist (6,) from then on.
+        """Set the pose at path time `t`, s, and the twist (6,) from that time on.
 
         Invalid values raise `ManipDynError` and leave the target unchanged.
         """
@@ -93,7 +93,7 @@ class SmoothTarget(Target):
         self.goal_twist = finite_vector("target twist", twist, 6)
 
     def advance(self, t: float, step: float, tool: Pose) -> None:
-        """Set the twist of the desired pose for the `step` s after path time `t`.
+        """Set the twist of the desired pose for `step` s after path time `t`.
 
         Args:
             t: Path time, s.
@@ -116,7 +116,7 @@ class SmoothTarget(Target):
         self._move_goal(step, here)
 
     def _move_goal(self, step: float, here: Pose) -> None:
-        """Move the goal by its twist, no further than the leash allows."""
+        """Move the goal by its twist, limited by the leash."""
         if not self.goal_twist.any():
             return
         goal = displaced(self.goal, self.goal_twist * step)
@@ -142,7 +142,7 @@ def displaced(pose: Pose, displacement: Vector) -> Pose:
 
 
 def _approach_velocity(error: Vector, rate: float, acceleration: float) -> Vector:
-    """Return the velocity (3,) towards a goal at `error` (3,)."""
+    """Return the approach velocity (3,) for the error (3,) of the goal."""
     distance = float(np.linalg.norm(error))
     if rate * rate * distance <= acceleration:
         return rate * error
@@ -151,6 +151,6 @@ def _approach_velocity(error: Vector, rate: float, acceleration: float) -> Vecto
 
 
 def _bounded(vector: Vector, length: float) -> Vector:
-    """Return `vector` shortened to `length` if it is longer."""
+    """Return `vector`, shortened to at most `length`."""
     size = float(np.linalg.norm(vector))
     return vector if size <= length else vector * (length / size)

@@ -89,7 +89,7 @@ class Waypoints(Path):
         if closed:
             points[-1] = points[0]
         periodic = closed and len(points) > 3
-        from scipy.interpolate import CubicSpline  # slow to load, and other paths need none
+        from scipy.interpolate import CubicSpline  # slow to load, not used by other paths
         from scipy.spatial.transform import RotationSpline
 
         position = CubicSpline(knots, points, bc_type="periodic" if periodic else "natural")
@@ -170,12 +170,12 @@ def path_from_csv(
         file: Path of the file.
         ramp: Duration of a smooth start and stop, s; 0 for the times of the file.
         rounds: Number of laps of a closed path.
-        max_linear_speed: Largest speed between two lines, m/s; faster motions are jumps.
+        max_linear_speed: Largest speed between two lines, m/s; a faster motion counts as a jump.
         max_angular_speed: Largest angular speed between two lines, rad/s.
 
     Raises:
-        ManipDynError: With line and column if an entry is not a number, times do not increase, a
-            quaternion has not length 1, or the path jumps.
+        ManipDynError: If an entry is not a number, times do not increase, the norm of a quaternion
+            is not 1, or the path jumps. The message contains line and column.
     """
     limits = (
         positive("max_linear_speed", max_linear_speed, "m/s"),
@@ -192,7 +192,7 @@ def path_from_csv(
 
 
 def _read_rows(file: File) -> tuple[list[int], Vector]:
-    """Return the line numbers and their values (k, 8)."""
+    """Return the line numbers and the values of the lines (k, 8)."""
     lines: list[int] = []
     rows: list[list[float]] = []
     try:
