@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.clik import motion
 from manip_dyn.clik.law.joint_velocity import joint_velocity
 from manip_dyn.clik.law.poses import DESIRED, ROTATION, TWIST, checked_pose
-from manip_dyn.clik.law.settings import ClikSettings, checked_settings, law_memory, set_constants
+from manip_dyn.clik.law.settings import (
+    ClikSettings,
+    checked_settings,
+    law_memory,
+    set_constants,
+    task_of,
+)
 from manip_dyn.clik.paths.path import Path, evaluate_path
-from manip_dyn.clik.samples import TrackingSample, row_size, sample_of
+from manip_dyn.clik.samples import TrackingSample, fill_row, row_size, sample_of
 from manip_dyn.codegen import customize
-from manip_dyn.codegen.kernel_addresses import addresses
+from manip_dyn.codegen.kernel_addresses import addresses, call_kernel
+from manip_dyn.core.arrays import row
 from manip_dyn.core.checks import Vector, finite_vector, positive
-from manip_dyn.core.compiled import compile_late
+from manip_dyn.core.compiled import compile_late, compiled
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.specialized import specialized
 from manip_dyn.integration import METHODS, Method, Options, Status, compile_engine
 from manip_dyn.integration.engine import Engine
 from manip_dyn.integration.methods.taylor import Taylor
@@ -30,24 +34,71 @@ from manip_dyn.robot import Robot
 
 @lru_cache(maxsize=64)
 def velocity_function(robot: Robot) -> Callable[..., float]:
-    """Return `motion.velocity` compiled for a robot."""
+    """Return ``velocity(q, desired, memory, v) -> scale`` of a robot, see `VelocitySolver`."""
     kinematics = customize(robot).in_place.kinematics
-    function: Callable[..., float] = specialized(motion, kinematics=kinematics).velocity
-    return function
+
+    @compiled(short=True)
+    def velocity(q, desired, memory, v):
+        kinematics(q, task_of(memory).actual)
+        return joint_velocity(q, desired, memory, v)
+
+    return velocity
+
+
+class TrackingArguments(NamedTuple):
+    """Arguments of `rate`.
+
+    Attributes:
+        path: Parameters of the path.
+        memory: Constants and working memory of the law, see `law_memory`.
+        kinematics: Address of the robot's kinematics kernel.
+    """
+
+    path: Vector
+    memory: Vector
+    kinematics: int
+
+
+def tracking_arguments(robot: Robot, parameters: Vector, memory: Vector) -> TrackingArguments:
+    """Return the arguments of the compiled rates and samples for a robot and a path."""
+    (kinematics,) = addresses(robot, "kinematics")
+    return TrackingArguments(parameters, memory, kinematics)
+
+
+class MotionFunctions(NamedTuple):
+    """Compiled functions of the law on one kind of path, for all robots.
+
+    Attributes:
+        rate: ``rate(t, y, p, out)`` writes the rate of the state y = (q, path time) for
+            `TrackingArguments` p.
+        look: ``look(times, states, p, out, rows)`` writes the sample rows, see `samples`, at times
+            (k,) and states (k, n + 1).
+    """
+
+    rate: Any
+    look: Any
 
 
 @lru_cache(maxsize=64)
-def motion_functions(path_function: Callable[..., None]) -> ModuleType:
-    """Return `motion` compiled for the function of a path, for all robots."""
-    return specialized(motion, desired_pose=path_function)
+def motion_functions(path_function: Callable[..., None]) -> MotionFunctions:
+    """Return the functions of the law for the function of a path."""
 
+    @compiled(short=True, python=False)
+    def rate(t, y, p, out):
+        task = task_of(p.memory)
+        desired = task.desired
+        path_function(y[y.size - 1], p.path, desired)
+        call_kernel(p.kinematics, (y, task.actual))
+        out[y.size - 1] = joint_velocity(y, desired, p.memory, out)
 
-def tracking_arguments(
-    robot: Robot, parameters: Vector, memory: Vector
-) -> motion.TrackingArguments:
-    """Return the arguments of the compiled rates and samples for a robot and a path."""
-    (kinematics,) = addresses(robot, "kinematics")
-    return motion.TrackingArguments(parameters, memory, kinematics)
+    @compiled(short=True)
+    def look(times, states, p, out, rows):
+        for k in range(rows.shape[0]):
+            y = row(states, k)
+            rate(times[k], y, p, out)
+            fill_row(times[k], y, out, p.memory, row(rows, k))
+
+    return MotionFunctions(rate, look)
 
 
 def method_of(method: str | Method) -> Method:

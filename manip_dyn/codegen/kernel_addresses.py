@@ -15,12 +15,10 @@ from numba.core import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from manip_dyn.codegen import pointer_kernels
 from manip_dyn.codegen.kernels import customize
-from manip_dyn.codegen.rigid_body.catalogue import BY_NAME, Declaration, argument_size
+from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
 from manip_dyn.core.arrays import address_for, array_pointer, emit_call
 from manip_dyn.core.compiled import PLAIN
-from manip_dyn.core.specialized import specialized
 from manip_dyn.robot import Robot
 
 _POINTER = types.CPointer(types.float64)
@@ -29,23 +27,16 @@ _POINTER = types.CPointer(types.float64)
 @lru_cache(maxsize=512)
 def addresses(robot: Robot, *names: str) -> tuple[int, ...]:
     """Return the addresses of a robot's kernels for `call_kernel`, compiled at their first use."""
-    return tuple(_kernel_address(robot, BY_NAME[name]) for name in names)
+    return tuple(_kernel_address(robot, name) for name in names)
 
 
-def _kernel_address(robot: Robot, declaration: Declaration) -> Any:
+def _kernel_address(robot: Robot, name: str) -> Any:
     """Return the address of a kernel whose arguments are pointers."""
-    kernel = getattr(customize(robot).in_place, declaration.name)
+    kernel = getattr(customize(robot).in_place, name)
     if PLAIN:
         return kernel
-    count = len(declaration.arguments) + 1
-    function = getattr(sys.modules[kernel.__module__], f"{declaration.name}_at", None)
-    if function is None:
-        sizes = [(argument_size(name, robot.n),) for name in declaration.arguments]
-        shapes = (*sizes, declaration.shape(robot.n))
-        function = getattr(
-            specialized(pointer_kernels, KERNEL=kernel, SHAPES=shapes), f"of_{count}"
-        )
-    return address_for(function, (_POINTER,) * count)
+    function = getattr(sys.modules[kernel.__module__], f"{name}_at")
+    return address_for(function, (_POINTER,) * (len(BY_NAME[name].arguments) + 1))
 
 
 @intrinsic

@@ -15,9 +15,12 @@ import jax
 import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
+from numba import carray, cfunc, types
+from numba.extending import intrinsic
 
 from manip_dyn.core.compiled import PLAIN
-from manip_dyn.export.vector_functions import VectorFunction, rows_module, write_rows
+from manip_dyn.core.fingerprint import digest_of
+from manip_dyn.export.vector_functions import VectorFunction, rows_function, write_rows
 
 value = Primitive("manip_dyn_value")
 linear = Primitive("manip_dyn_linear")
@@ -74,14 +77,58 @@ def _by_xla(context: Any, x: Any, *, function: VectorFunction) -> Any:
     return jax.ffi.ffi_lowering(_target(function))(context, x)
 
 
+def _pointer_to(kind: Any) -> Any:
+    def make(_context, address):
+        def generate(context, builder, signature, values):
+            return builder.inttoptr(values[0], context.get_value_type(signature.return_type))
+
+        return types.CPointer(kind)(types.int64), generate
+
+    return intrinsic(make)
+
+
+words_at: Any = _pointer_to(types.int64)
+"""``words_at(address)``: pointer to integers of eight bytes."""
+numbers_at: Any = _pointer_to(types.float64)
+"""``numbers_at(address)``: pointer to numbers in double precision."""
+
+# Offsets in the structures of XLA's C interface for custom calls, in words of eight bytes
+# (xla/ffi/api/c_api.h: XLA_FFI_CallFrame, _Args, _Rets, _Buffer, _Metadata_Extension).
+EXTENSION, ARGUMENTS, RESULTS = 1, 9, 14
+DATA, RANK, EXTENTS = 3, 4, 5
+KIND, METADATA, METADATA_KIND = 1, 3, 1
+VERSION, TRAITS = 3, 4
+INTERFACE = 0 | 1 << 32
+"""Version 0.1 of the interface."""
+
+
 @cache
 def _target(function: VectorFunction) -> str:
     """Return the name of a function in XLA; the first call compiles and registers it."""
-    from numba import cfunc
+    rows, inputs, outputs = rows_function(function), function.inputs, function.outputs
 
-    module: Any = rows_module(function)
-    name = f"manip_dyn_{module.__name__}"
-    handler = cfunc(module.HANDLER)(module.handler)
+    @cfunc(types.int64(types.CPointer(types.int64)))
+    def handler(frame):
+        """Execute a call from XLA, or return the version of the interface."""
+        if frame[EXTENSION] != 0:
+            extension = words_at(frame[EXTENSION])
+            if (extension[KIND] & 0xFFFFFFFF) == METADATA_KIND:
+                metadata = words_at(extension[METADATA])
+                metadata[VERSION] = INTERFACE
+                return 0
+        argument = words_at(words_at(frame[ARGUMENTS])[0])
+        result = words_at(words_at(frame[RESULTS])[0])
+        extents = words_at(argument[EXTENTS])
+        states = 1
+        for axis in range(argument[RANK] - 1):
+            states *= extents[axis]
+        rows(
+            carray(numbers_at(argument[DATA]), (states, inputs)),
+            carray(numbers_at(result[DATA]), (states, outputs)),
+        )
+        return 0
+
+    name = f"manip_dyn_{function.name}_{digest_of(rows)[:24]}"
     _handlers.append(handler)
     jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(handler.ctypes), platform="cpu")
     return name

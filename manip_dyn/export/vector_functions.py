@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from manip_dyn.codegen.backend.vectors import LANES, on_stack
@@ -18,9 +17,8 @@ from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.codegen.rigid_body.graph import Graph, Scalar, gradient, rates
 from manip_dyn.core.cache import source_of
 from manip_dyn.core.checks import Matrix
+from manip_dyn.core.compiled import compiled
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.specialized import specialized
-from manip_dyn.export import row_kernels
 from manip_dyn.export.selection import GRAVITY, TAYLOR, declaration_of, gravity, selected
 from manip_dyn.robot import Robot
 from manip_dyn.robot.model import checked_robot
@@ -178,8 +176,12 @@ def _flat(values: Sequence) -> list:
 
 
 @lru_cache(maxsize=256)
-def rows_module(function: VectorFunction) -> ModuleType:
-    """Return `row_kernels` instantiated for a function of one vector."""
+def rows_function(function: VectorFunction) -> Any:
+    """Return the compiled ``rows(x, out)`` of a function of one vector.
+
+    It writes the results (m, outputs) for states x (m, inputs) in rows, the layout of PyTorch and
+    JAX. Eight states at a time are copied from rows to the columns of the batched kernel.
+    """
     source = hashlib.sha256(source_of(Path(__file__).parent)).hexdigest()[:8]
     module = robot_module(
         function.robot,
@@ -187,18 +189,27 @@ def rows_module(function: VectorFunction) -> ModuleType:
         f"{function.name}_{source}",
         lambda: module_text(function.robot.name, [function.function()]),
     )
-    return specialized(
-        row_kernels,
-        BATCH=getattr(module, function.name + BATCH),
-        INPUTS=function.inputs,
-        OUTPUTS=function.outputs,
-        LANES=LANES,
-        _columns=on_stack(function.inputs, LANES),
-        _results=on_stack(function.outputs, LANES),
-    )
+    batch = getattr(module, function.name + BATCH)
+    inputs, outputs = function.inputs, function.outputs
+    new_columns, new_results = on_stack(inputs, LANES), on_stack(outputs, LANES)
+
+    @compiled(counted=False)
+    def rows(x, out):
+        columns, results = new_columns(), new_results()
+        states = x.shape[0]
+        for first in range(0, states, LANES):
+            count = min(LANES, states - first)
+            for i in range(inputs):
+                for lane in range(count):
+                    columns[i, lane] = x[first + lane, i]
+            batch(columns, results, 0, count)
+            for i in range(outputs):
+                for lane in range(count):
+                    out[first + lane, i] = results[i, lane]
+
+    return rows
 
 
 def write_rows(function: VectorFunction, x: Matrix, out: Matrix) -> None:
     """Write the results (m, outputs) for states x (m, inputs), both C-contiguous float64."""
-    compiled_rows: Any = rows_module(function).rows
-    compiled_rows(x, out)
+    rows_function(function)(x, out)

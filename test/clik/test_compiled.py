@@ -84,10 +84,12 @@ def test_the_law_is_compiled_once_for_all_robots_and_its_rare_branches_on_first_
         return keys
 
     first = loaded("pa10", "0.4", "0.5")
-    assert len(first["joint_velocity"]) == len(first["evaluate_path"]) == len(first["rate"]) == 1
+    functions = [f"motion_functions__locals__{name}" for name in ("rate", "look")]
+    functions += ["joint_velocity", "evaluate_path"]
+    assert all(len(first[name]) == 1 for name in functions)
     assert not {"add_escape", "desired_null_velocity", "_spline"} & first.keys()
     second = loaded("cylindrical", "0.2", "0.1")
-    for name in ("joint_velocity", "evaluate_path", "rate", "look"):
+    for name in functions:
         assert second[name] == first[name]
     ready = loaded("pa10", "0.4", "0.5", "ready")
     assert {"add_escape", "desired_null_velocity", "_spline"} <= ready.keys()

@@ -43,7 +43,7 @@ import manip_dyn.multibody.equations.forces as forces
 import manip_dyn.multibody.equations.primitives as kernel
 found = []
 def noted(program):
-    found.append(kernel.specialized(kernel.pointers, PROGRAM=program).kernel)
+    found.append(kernel.pointer_kernel(program))
     return 0
 forces.kernel_address = noted
 def push(t, first, second):

@@ -25,7 +25,7 @@ from numba.extending import intrinsic
 
 from manip_dyn import codegen
 from manip_dyn.codegen.backend.statements import Program
-from manip_dyn.codegen.backend.straight_line import plain_one_state
+from manip_dyn.codegen.backend.straight_line import one_state_at, plain_one_state
 from manip_dyn.codegen.generation.kernel_source import Entry, Function, program_text
 from manip_dyn.codegen.rigid_body import vectors as vec
 from manip_dyn.codegen.rigid_body.catalogue import Declaration
@@ -33,10 +33,9 @@ from manip_dyn.codegen.rigid_body.graph import Graph, Scalar, derivatives, gradi
 from manip_dyn.core.arrays import address_for, array_pointer, emit_call
 from manip_dyn.core.cache import generated_module, source_of
 from manip_dyn.core.compiled import PLAIN, compiled
-from manip_dyn.core.specialized import specialized
-from manip_dyn.multibody.equations import pointers
 
-INPUTS = pointers.PROGRAM.inputs
+INPUTS = "q_i", "q_j", "v_i", "v_j", "a_i", "a_j", "r"
+"""Arguments of a kernel: pointers to the arrays of two bodies, and to its numbers."""
 _KINDS = (types.CPointer(types.float64),) * (len(INPUTS) + 1)
 _python_kernels: list[Callable[..., None]] = []
 """Kernels in plain Python; their indices serve as addresses if nothing is compiled."""
@@ -48,8 +47,18 @@ def kernel_address(program: Program) -> int:
     if PLAIN:
         _python_kernels.append(plain_one_state(program))
         return len(_python_kernels) - 1
-    kernel: Any = specialized(pointers, PROGRAM=program).kernel
-    return address_for(kernel, _KINDS)
+    return address_for(pointer_kernel(program), _KINDS)
+
+
+def pointer_kernel(program: Program) -> Any:
+    """Return the compiled function of a program whose arguments are pointers."""
+    run = one_state_at(program, (1,))
+
+    @compiled(python=False, counted=False)
+    def kernel(q_i, q_j, v_i, v_j, a_i, a_j, r, out):
+        run((q_i, q_j, v_i, v_j, a_i, a_j, r), out)
+
+    return kernel
 
 
 @intrinsic
