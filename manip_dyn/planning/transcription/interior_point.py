@@ -163,12 +163,12 @@ def slack_slopes(limits, motion, work, rise):
                 moved = there - here - (q[k + 1, i] - q[k, i]) * rise
                 slope[k, 4 * n + i] = moved * stretch[k] / (duration * limits.v[i])
             slope[k, 5 * n + i] = -slope[k, 4 * n + i]
-    share = 1.0
+    fraction = 1.0
     for k in range(nodes):
         for i in range(6 * n):
             if slope[k, i] < 0.0 and slack[k, i] < np.inf:
-                share = min(share, -(1.0 - BOUNDARY_FRACTION) * slack[k, i] / slope[k, i])
-    return share
+                fraction = min(fraction, -(1.0 - BOUNDARY_FRACTION) * slack[k, i] / slope[k, i])
+    return fraction
 
 
 BARRIER_FACTOR = 0.25
@@ -177,6 +177,47 @@ ARMIJO = 1e-4
 """Least fraction of the predicted decrease that a step must achieve."""
 DAMPING = 1e-4
 """Initial damping of the diagonal, in weights of the barrier."""
+
+
+@compiled(short=True, python=False, counted=False)
+def _center_multipliers(motion, work, weight):
+    """Set the multipliers of the limits to those of the central path."""
+    nodes, n = motion.q.shape
+    for k in range(nodes):
+        for i in range(6 * n):
+            work.force[k, i] = weight / motion.slack[k, i]
+
+
+@compiled(short=True, python=False, counted=False)
+def _line_search(kernels, limits, here, there, work, weight, rise):
+    """Write a motion along the step, and the change of the multipliers for a whole step.
+
+    Returns:
+        The fraction of the step, 0 if no tried fraction is feasible and decreases the merit
+        enough, and the predicted decrease of a whole step, which is negative.
+    """
+    nodes, n = here.q.shape
+    force, change, slope, slack = work.force, work.change, work.slope, here.slack
+    fraction = slack_slopes(limits, here, work, rise)
+    fraction = min(fraction, 0.5 / max(abs(rise), 1e-30))
+    descent = rise
+    for k in range(nodes):
+        for i in range(6 * n):
+            if slack[k, i] < np.inf:
+                descent -= weight * slope[k, i] / slack[k, i]
+                change[k, i] = (weight - force[k, i] * slope[k, i]) / slack[k, i] - force[k, i]
+    for _ in range(12):
+        for k in range(1, nodes - 1):
+            for i in range(n):
+                there.q[k, i] = here.q[k, i] + fraction * work.step[(k - 1) * n + i]
+        there.log_duration[0] = here.log_duration[0] + fraction * rise
+        if (
+            measure_slacks(kernels, limits, there, work) > 0.0
+            and merit_decrease(here, there, weight) >= -ARMIJO * fraction * descent
+        ):
+            return fraction, descent
+        fraction *= 0.5
+    return 0.0, descent
 
 
 @compiled(short=True, counted=False)
@@ -201,11 +242,9 @@ def gauss_newton_steps(kernels, limits, here, there, work, weight, least_weight,
     if not measure_slacks(kernels, limits, here, work) > 0.0:
         return -1, weight, np.inf
     nodes, n = here.q.shape
-    force, change, slope, slack = work.force, work.change, work.slope, here.slack
+    force, change, slack = work.force, work.change, here.slack
     size = work.step.shape[0]
-    for k in range(nodes):
-        for i in range(6 * n):
-            force[k, i] = weight / slack[k, i]
+    _center_multipliers(here, work, weight)
     damping, descent = DAMPING, 0.0
     for taken in range(most):
         effort_jacobians(kernels, limits, here, work)
@@ -222,34 +261,14 @@ def gauss_newton_steps(kernels, limits, here, there, work, weight, least_weight,
         rise = last / corner
         for r in range(size):
             work.step[r] = work.right[r] - rise * work.step[r]
-        share = slack_slopes(limits, here, work, rise)
-        share = min(share, 0.5 / max(abs(rise), 1e-30))
-        descent = rise
-        for k in range(nodes):
-            for i in range(6 * n):
-                if slack[k, i] < np.inf:
-                    descent -= weight * slope[k, i] / slack[k, i]
-                    change[k, i] = (weight - force[k, i] * slope[k, i]) / slack[k, i] - force[k, i]
-        accepted = False
-        for _ in range(12):
-            for k in range(1, nodes - 1):
-                for i in range(n):
-                    there.q[k, i] = here.q[k, i] + share * work.step[(k - 1) * n + i]
-            there.log_duration[0] = here.log_duration[0] + share * rise
-            if (
-                measure_slacks(kernels, limits, there, work) > 0.0
-                and merit_decrease(here, there, weight) >= -ARMIJO * share * descent
-            ):
-                accepted = True
-                break
-            share *= 0.5
-        if not accepted:
+        fraction, descent = _line_search(kernels, limits, here, there, work, weight, rise)
+        if fraction == 0.0:
             if weight <= least_weight or damping > 1e6:
                 return taken, weight, -descent
             damping = max(10.0 * damping, 1e-4)
             weight = max(least_weight, weight * BARRIER_FACTOR) if damping > 1.0 else weight
             continue
-        damping = max(0.3 * damping, 1e-8) if share > 0.5 else min(2.0 * damping, 1e3)
+        damping = max(0.3 * damping, 1e-8) if fraction > 0.5 else min(2.0 * damping, 1e3)
         here.log_duration[0] = there.log_duration[0]
         for k in range(nodes):
             for i in range(n):
@@ -257,7 +276,7 @@ def gauss_newton_steps(kernels, limits, here, there, work, weight, least_weight,
             for i in range(6 * n):
                 slack[k, i] = there.slack[k, i]
                 if slack[k, i] < np.inf:
-                    moved = force[k, i] + share * change[k, i]
+                    moved = force[k, i] + fraction * change[k, i]
                     center = weight / slack[k, i]
                     force[k, i] = min(max(moved, 1e-2 * center), 1e2 * center)
                 else:
@@ -395,10 +414,8 @@ def newton_steps(kernels, limits, here, there, work, weight, least_weight, most,
     if not measure_slacks(kernels, limits, here, work) > 0.0:
         return -1, weight, np.inf
     nodes, n = here.q.shape
-    force, change, slope, slack = work.force, work.change, work.slope, here.slack
-    for k in range(nodes):
-        for i in range(6 * n):
-            force[k, i] = weight / slack[k, i]
+    force, change, slack = work.force, work.change, here.slack
+    _center_multipliers(here, work, weight)
     damping, descent, failures = 0.0, 0.0, 0
     for taken in range(most):
         effort_jacobians(kernels, limits, here, work)
@@ -406,37 +423,17 @@ def newton_steps(kernels, limits, here, there, work, weight, least_weight, most,
         damping, rise = _direction(limits, here, work, weight, curved, damping)
         if damping < 0.0:
             return taken, weight, np.inf
-        share = slack_slopes(limits, here, work, rise)
-        share = min(share, 0.5 / max(abs(rise), 1e-30))
-        descent = rise
-        for k in range(nodes):
-            for i in range(6 * n):
-                if slack[k, i] < np.inf:
-                    descent -= weight * slope[k, i] / slack[k, i]
-                    change[k, i] = (weight - force[k, i] * slope[k, i]) / slack[k, i] - force[k, i]
-        accepted = False
-        for _ in range(12):
-            for k in range(1, nodes - 1):
-                for i in range(n):
-                    there.q[k, i] = here.q[k, i] + share * work.step[(k - 1) * n + i]
-            there.log_duration[0] = here.log_duration[0] + share * rise
-            if (
-                measure_slacks(kernels, limits, there, work) > 0.0
-                and merit_decrease(here, there, weight) >= -ARMIJO * share * descent
-            ):
-                accepted = True
-                break
-            share *= 0.5
-        if not accepted:
+        fraction, descent = _line_search(kernels, limits, here, there, work, weight, rise)
+        if fraction == 0.0:
             failures += 1
             if failures > MOST_FAILURES or abs(descent) < settled * weight:
                 return taken, weight, abs(descent)
             damping = max(20.0 * damping, LEAST_DAMPING)
             continue
         failures = 0
-        if share < 0.25:
+        if fraction < 0.25:
             damping = max(4.0 * damping, LEAST_DAMPING)
-        elif share > 0.5:
+        elif fraction > 0.5:
             damping *= 0.25
         if damping < LEAST_DAMPING:
             damping = 0.0
@@ -447,7 +444,7 @@ def newton_steps(kernels, limits, here, there, work, weight, least_weight, most,
             for i in range(6 * n):
                 slack[k, i] = there.slack[k, i]
                 if slack[k, i] < np.inf:
-                    moved = force[k, i] + share * change[k, i]
+                    moved = force[k, i] + fraction * change[k, i]
                     center = weight / slack[k, i]
                     force[k, i] = min(
                         max(moved, center / MULTIPLIER_RANGE), MULTIPLIER_RANGE * center
@@ -459,9 +456,7 @@ def newton_steps(kernels, limits, here, there, work, weight, least_weight, most,
                 return taken + 1, weight, -descent
         elif -descent < CENTERING_TOLERANCE * weight:
             weight, damping = max(least_weight, weight * NEWTON_BARRIER_FACTOR), 0.0
-            for k in range(nodes):
-                for i in range(6 * n):
-                    force[k, i] = weight / slack[k, i]
+            _center_multipliers(here, work, weight)
     return most, weight, abs(descent)
 
 
