@@ -1,4 +1,4 @@
-"""Numerical methods in plain Python: damped Newton, and a friction model."""
+"""Numerical methods in plain Python: damped Newton, friction, and the step of differences."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 from manip_dyn.core.checks import Vector
 
 Reached = TypeVar("Reached")
+RELATIVE_CHANGE = 6e-6
+"""Third root of the spacing of floats, optimal for central differences."""
 
 
 class Damping(NamedTuple):

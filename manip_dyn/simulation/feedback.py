@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from manip_dyn.core.compiled import compiled, inlined
-from manip_dyn.integration.methods.implicit_step import RELATIVE_CHANGE
+from manip_dyn.core.numerics import RELATIVE_CHANGE
 from manip_dyn.simulation.saturated import of_law as efforts
 
 TICK = 1e-6

@@ -13,7 +13,6 @@ from manip_dyn.codegen import Kernels
 from manip_dyn.core.checks import Vector, finite_array, shortened
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.specialized import specialized
-from manip_dyn.simulation import pd_efforts
 from manip_dyn.simulation.effort_laws import (
     INSIDE,
     Planned,
@@ -116,6 +115,8 @@ class PDLaw(Feedback):
             *(np.array(robot.tau_max), q, v, tau, a),
             *(gains, references.knots, references.states, self._span, feedforward),
         )
+        from manip_dyn.simulation import pd_efforts
+
         module: Any = specialized(
             pd_efforts,
             inverse_dynamics=kernels.in_place.inverse_dynamics,

@@ -1,6 +1,7 @@
 """Propagators: a robot, an effort law and an integrator compiled into one loop.
 
-Joint limits are events: the time at which a joint reaches a limit is exact to rounding.
+Joint limits are events: the time at which a joint reaches a limit is exact to rounding. The
+modules of joint limits, feedback laws and dry friction are imported only for motions with them.
 """
 
 from __future__ import annotations
@@ -31,7 +32,6 @@ from manip_dyn.integration import (
 )
 from manip_dyn.integration.user_functions import COMPILING, jitted, not_compilable
 from manip_dyn.robot import Robot
-from manip_dyn.simulation import feedback, limit_distances, saturated
 from manip_dyn.simulation.function_law import Feedback, LawError, law_parameters
 from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.pd_control import PDLaw
@@ -46,6 +46,8 @@ class JointLimits:
 
     def __init__(self, robot: Robot):
         """Compile the limits of a robot with at least one finite limit."""
+        from manip_dyn.simulation import limit_distances
+
         n = robot.n
         bounds = np.concatenate([robot.q_min, robot.q_max])
         finite = np.flatnonzero(np.isfinite(bounds))
@@ -309,6 +311,8 @@ def limits_of(kernels: Kernels, integrator: Integrator) -> JointLimits | None:
 
 def weightless_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:
     """Return the propagator for gravity compensation."""
+    from manip_dyn.simulation import saturated
+
     check_series(integrator, "gravity compensation")
     hold = specialized(
         saturated, inverse_dynamics=kernels.in_place.inverse_dynamics, N=kernels.robot.n
@@ -354,6 +358,8 @@ def _is_simple(integrator: Integrator) -> bool:
 
 def _compiled(kernels: Kernels, law: Feedback) -> tuple[Any, tuple[Any, ...]]:
     """Return a law's compiled ``efforts(t, y, p, tau)`` and its parameters."""
+    from manip_dyn.simulation import saturated
+
     if not law.compilable:
         raise TypeError(f"the effort law is a {type(law.function).__name__}")
     n, parameters = kernels.robot.n, law_parameters(kernels.robot, law.parameters)
@@ -379,6 +385,8 @@ def _state_dependent(
     kernels: Kernels, integrator: Integrator, efforts: Any, parameters: Any
 ) -> Propagator:
     """Return the propagator for compiled ``efforts(t, y, p, tau)``."""
+    from manip_dyn.simulation import feedback
+
     if kernels.robot.has_dry_friction:
         sliding = _stick_slip(kernels, integrator, efforts, parameters)
         return FrictionPropagator(kernels, integrator, sliding)

@@ -17,7 +17,7 @@ import numpy as np
 from manip_dyn.codegen.kernel_addresses import call_kernel
 from manip_dyn.core.arrays import part
 from manip_dyn.core.compiled import compiled, inlined
-from manip_dyn.integration.methods.implicit_step import RELATIVE_CHANGE
+from manip_dyn.core.numerics import RELATIVE_CHANGE
 
 TICK = 1e-6
 """Change of time for differences, s."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from manip_dyn.core.arrays import part, row, rows
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.linear_algebra import factorize, solve
+from manip_dyn.core.numerics import RELATIVE_CHANGE
 from manip_dyn.integration.methods.dense_output import fill_hermite, finish_piece
 from manip_dyn.integration.methods.step_control import (
     NON_FINITE,
@@ -90,8 +91,6 @@ U, RATE, F, WRONG, BY_TIME, PIVOTS, PLACE, END, Z = range(9)
 """Rows of the work array: the state at the end, the derivatives at the start and of a stage, the
 error estimate, derivatives by time, row exchanges, scratch, the derivative at the end, and the
 solution of the first stage."""
-RELATIVE_CHANGE = 6e-6
-"""Third root of the spacing of floats, optimal for central differences."""
 
 ALPHA, GAMMAS, REPEATS = range(3)
 """Rows of `of_stage`: the sums of alpha and gamma; whether the arguments of a stage are those of
