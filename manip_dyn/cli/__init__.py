@@ -1,4 +1,4 @@
-"""The `manip_dyn` command. Each command imports its modules only when it is selected."""
+"""The `manip_dyn` command; the modules of a command are imported when it is selected."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Command(NamedTuple):
     """A command of `manip_dyn`.
 
     Attributes:
-        module: Module of `manip_dyn.cli` with its function `configure_<command>`.
+        module: Module of `manip_dyn.cli` that defines `configure_<command>`.
         summary: One line for the list of commands.
     """
 
@@ -55,8 +55,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit code.
 
     Returns:
-        0 done, 1 failed, 2 bad input, 130 after Ctrl-C, 143 after SIGTERM in a command that
-        cleans up.
+        The code is 0 for success, 1 for a failure, 2 for bad input, 130 after Ctrl-C, and 143
+        after SIGTERM in a command that cleans up.
     """
     words = sys.argv[1:] if arguments is None else arguments
     if "_ARGCOMPLETE" in os.environ and arguments is None:
@@ -85,7 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def configure(name: str, parser: argparse.ArgumentParser) -> None:
-    """Add description, examples and options of a command to its parser."""
+    """Add the description, examples and options of a command to its parser."""
     module = import_module(f"manip_dyn.cli.{COMMANDS[name].module}")
     getattr(module, f"configure_{name}")(parser)
 

@@ -27,7 +27,7 @@ ROBOT_SUITES = ("dynamics", "clik")
 
 
 def configure_demo(command: argparse.ArgumentParser) -> None:
-    """Add description and options of `manip_dyn demo`."""
+    """Add the description and options of `manip_dyn demo`."""
     from manip_dyn.demo.scenarios import ANY_ROBOT, SCENARIOS
 
     names = [scenario.name for scenario in SCENARIOS]
@@ -76,7 +76,7 @@ def _demo(options: argparse.Namespace) -> int:
 
 
 def configure_sweep(command: argparse.ArgumentParser) -> None:
-    """Add description and options of `manip_dyn sweep`."""
+    """Add the description and options of `manip_dyn sweep`."""
     from manip_dyn.ensembles.sweeps.sweep_file import shipped_sweeps
 
     command.description = (
@@ -140,7 +140,7 @@ def _sweep(options: argparse.Namespace) -> int:
 
 
 def configure_study(command: argparse.ArgumentParser) -> None:
-    """Add description and options of `manip_dyn study`."""
+    """Add the description and options of `manip_dyn study`."""
     from manip_dyn.studies import PAPERS, paper, study
 
     items = "; ".join(f"{name}: {', '.join(paper(name).ITEMS)}" for name in PAPERS)
@@ -166,7 +166,7 @@ def configure_study(command: argparse.ArgumentParser) -> None:
 
 
 def configure_bench(command: argparse.ArgumentParser) -> None:
-    """Add description and options of `manip_dyn bench`."""
+    """Add the description and options of `manip_dyn bench`."""
     from manip_dyn.bench import SUITES
 
     command.description = (
@@ -222,7 +222,7 @@ def _bench(options: argparse.Namespace) -> int:
         raise ManipDynError(
             f"--robot is not an option of the suite '{name}', which has its robots"
         )
-    if options.keep:  # checked before minutes of measurements
+    if options.keep:  # checked before measurements that take minutes
         clean_commit(dict(setting(())))
         if options.robot:
             raise ManipDynError("--keep requires the default robots; remove --robot")

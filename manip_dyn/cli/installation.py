@@ -30,8 +30,8 @@ class Library(NamedTuple):
     """A library that the package uses.
 
     Attributes:
-        module: Name for import.
-        package: Name for pip.
+        module: Name of the module to import.
+        package: Name of the package on PyPI.
         purpose: Features that require it.
     """
 
@@ -92,7 +92,7 @@ class Installation(NamedTuple):
 
 
 def configure_doctor(command: argparse.ArgumentParser) -> None:
-    """Add description and options of `manip_dyn doctor`."""
+    """Add the description and options of `manip_dyn doctor`."""
     command.description = (
         "Report the installed libraries and their versions, the cache of compiled code, the "
         "vector instructions of the CPU, the ROS 2 installation and the missing libraries. Exit "
@@ -159,7 +159,7 @@ def _version(library: Library) -> str:
             return version(name)
         except PackageNotFoundError:
             continue
-    return "installed"  # a distribution without metadata for pip
+    return "installed"  # a distribution without package metadata
 
 
 def _optional() -> dict[str, str]:
@@ -239,7 +239,7 @@ def _has_rmw(name: str) -> bool:
 
 
 def configure_prepare(command: argparse.ArgumentParser) -> None:
-    """Add description and options of `manip_dyn prepare`."""
+    """Add the description and options of `manip_dyn prepare`."""
     from manip_dyn.integration import METHODS
 
     command.description = (
@@ -275,9 +275,7 @@ def configure_prepare(command: argparse.ArgumentParser) -> None:
 
 
 def _prepare(options: argparse.Namespace) -> int:
-    with (
-        sigterm_as_interrupt()
-    ):  # by default SIGTERM ends this process and leaves its workers running
+    with sigterm_as_interrupt():  # by default SIGTERM ends this process but not its workers
         return _prepare_all(options)
 
 
@@ -317,7 +315,7 @@ def _method_names(names: list[str]) -> list[str]:
 
 
 def configure_completion(command: argparse.ArgumentParser) -> None:
-    """Add description and options of `manip_dyn completion`."""
+    """Add the description and options of `manip_dyn completion`."""
     command.description = (
         "Print the completion script of a shell (library argcomplete). The Tab key then completes "
         "commands, options, scenarios, robots and files."
@@ -336,15 +334,15 @@ def _completion(options: argparse.Namespace) -> int:
 
 
 def complete(parser_of: Callable[[str], argparse.ArgumentParser]) -> None:
-    """Complete the command line of a shell and exit, or return if the shell did not call.
+    """Complete the command line and exit, or return if the shell does not request completion.
 
     Args:
-        parser_of: Returns the parser with the options of a command.
+        parser_of: Function that returns the parser with the options of a command.
     """
     line = os.environ.get("COMP_LINE", "")[: int(os.environ.get("COMP_POINT", 0))]
     try:
         words = shlex.split(line)
-    except ValueError:  # within a quotation
+    except ValueError:  # inside a quotation
         words = line.split()
     _argcomplete().autocomplete(parser_of(words[1] if len(words) > 1 else ""))
 

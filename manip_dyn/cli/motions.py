@@ -65,7 +65,7 @@ BEST = "best"
 
 
 def configure_plan(command: argparse.ArgumentParser) -> None:
-    """Add description and options of `manip_dyn plan`."""
+    """Add the description and options of `manip_dyn plan`."""
     command.description = (
         "Plan a motion to a goal within the limits of efforts and joints, and print its switching "
         "times. Zero net work moves from rest to rest with one switch per joint. Minimum time is "
@@ -136,7 +136,7 @@ def _plan(options: argparse.Namespace) -> int:
 
 
 def _planner_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of the selected planning method.
+    """Return the options that apply to the selected planning method.
 
     Raises:
         ManipDynError: If an option belongs to the other method.
@@ -156,7 +156,7 @@ def _planner_settings(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _write_plan(file: str, robot: Robot, plan: Plan) -> None:
-    """Write a plan with a row every `PERIOD` and at every switch."""
+    """Write a plan with one row every `PERIOD` and at every switch."""
     switches = [t for t, _ in plan.samples(PERIOD)]
     t = np.unique([*np.arange(0.0, plan.t_final, PERIOD), *switches, plan.t_final])
     q, v, effort = plan.at(t)
@@ -164,7 +164,7 @@ def _write_plan(file: str, robot: Robot, plan: Plan) -> None:
 
 
 def configure_simulate(command: argparse.ArgumentParser) -> None:
-    """Add description and options of `manip_dyn simulate`."""
+    """Add the description and options of `manip_dyn simulate`."""
     command.description = (
         "Integrate an arm's direct dynamics from rest under constant efforts and gravity, and "
         "print the final state."
@@ -255,7 +255,7 @@ def _simulate(options: argparse.Namespace) -> int:
 
 
 def configure_track(command: argparse.ArgumentParser) -> None:
-    """Add description and options of `manip_dyn track`."""
+    """Add the description and options of `manip_dyn track`."""
     command.description = (
         "Follow a path with the tool by closed-loop inverse kinematics and print the errors. The "
         "path is a circle (--center) or the poses of a CSV file (--path). Vectors are comma "
@@ -375,7 +375,7 @@ def _start_posture(options: argparse.Namespace, robot: Robot, path: Path) -> Vec
 
 
 def _path(options: argparse.Namespace) -> Path:
-    """Return the path that the options describe."""
+    """Return the path selected by the options."""
     if options.path is not None:
         return path_from_csv(options.path, ramp=options.ramp)
     if options.center is None:

@@ -34,7 +34,7 @@ def add_output_options(command: argparse.ArgumentParser) -> None:
 
 
 def check_outputs(options: argparse.Namespace) -> None:
-    """Check, before anything is computed, that all requested files can be written.
+    """Check before the computation that all requested files can be written.
 
     Raises:
         ManipDynError: If a library is missing or a file cannot be written.
@@ -57,7 +57,7 @@ def check_writable(option: str, file: str) -> None:
     """Check that a file can be written, without writing it.
 
     Raises:
-        ManipDynError: If the path is a folder, its folder does not exist or is not writable.
+        ManipDynError: If the path is a folder, or its parent folder is missing or not writable.
     """
     path = Path(file)
     reason = ""
@@ -72,7 +72,7 @@ def check_writable(option: str, file: str) -> None:
 
 
 def write_csv(file: str, columns: Iterable[str], rows: Matrix) -> None:
-    """Write rows (m, k) with all digits below the column names."""
+    """Write the column names and the rows (m, k) with all digits."""
     try:
         with open(file, "w", encoding="utf-8", newline="") as stream:
             table = csv.writer(stream, lineterminator="\n")
@@ -83,7 +83,7 @@ def write_csv(file: str, columns: Iterable[str], rows: Matrix) -> None:
 
 
 def motion_table(robot: Robot, t: Vector, **quantities: Matrix) -> tuple[list[str], Matrix]:
-    """Return column names and rows of times (m,) and joint quantities (m, n)."""
+    """Return column names and rows for times (m,) and joint quantities (m, n)."""
     names = [f"{quantity}_{joint}" for quantity in quantities for joint in robot.joint_names]
     return ["t", *names], np.column_stack([t, *quantities.values()])
 

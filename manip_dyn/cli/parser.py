@@ -1,4 +1,4 @@
-"""Parser, common options and printed results of the commands."""
+"""Parser, common options and output of the commands."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ NUMBERS = re.compile(r"-[\d.][-+\d.,eE]*")
 
 
 class Parser(argparse.ArgumentParser):
-    """Argument parser with examples in the help and errors of one line.
+    """Argument parser with examples in the help and single-line errors.
 
     Attributes:
-        topics: Arguments with their own help; each value returns description and examples.
+        topics: Arguments with separate help; each value returns a description and examples.
     """
 
     topics: Mapping[str, Callable[[], tuple[str, str]]] = {}
 
     def __init__(self, **options: Any):
-        """Create the parser with the options of `argparse.ArgumentParser`."""
+        """Create the parser; the arguments are those of `argparse.ArgumentParser`."""
         super().__init__(**{"formatter_class": _Formatter, **options})
 
     def error(self, message: str) -> NoReturn:
@@ -60,7 +60,7 @@ class Parser(argparse.ArgumentParser):
         """Print the help, coloured on a terminal."""
         stream = file or sys.stdout
         text = self.format_help()
-        if is_coloured(stream) and "\x1b" not in text:  # argparse colours from Python 3.14
+        if is_coloured(stream) and "\x1b" not in text:  # argparse has colours from Python 3.14 on
             text = OPTION.sub("\x1b[36m\\1\x1b[0m", HEADING.sub("\x1b[1m\\1\x1b[0m", text))
         stream.write(text)
 
@@ -80,7 +80,7 @@ class _Formatter(argparse.HelpFormatter):
 
 
 def join_negative_numbers(words: Sequence[str]) -> list[str]:
-    """Return the arguments with each negative number joined to the option before it.
+    """Return the arguments with each negative number joined to the preceding option.
 
     argparse reads ``--start -0.8,0`` as two options. It accepts ``--start=-0.8,0``.
     """
@@ -95,17 +95,17 @@ def join_negative_numbers(words: Sequence[str]) -> list[str]:
 
 
 def examples(*lines: str) -> str:
-    """Return the examples that end the help of a command."""
+    """Return the examples formatted for the end of a command's help."""
     return "\n  ".join((EXAMPLES, *lines))
 
 
 def add_topics(command: Any, topics: Mapping[str, Callable[[], tuple[str, str]]]) -> None:
-    """Add arguments with their own help to a command, see `Parser.topics`."""
+    """Add arguments with separate help to a command, see `Parser.topics`."""
     command.topics = topics
 
 
 def complete_with(action: Any, names: Callable[[], Iterable[str]]) -> None:
-    """Complete an argument in a shell with names and with files."""
+    """Enable shell completion of an argument with names and files."""
 
     def complete(prefix: str, **_: Any) -> list[str]:
         return [*(name for name in names() if name.startswith(prefix)), *glob(f"{prefix}*")]
@@ -119,7 +119,7 @@ def add_json(command: argparse.ArgumentParser) -> None:
 
 
 def add_robot(command: argparse.ArgumentParser, **settings: Any) -> None:
-    """Add the argument ROBOT to a command, with settings of `ArgumentParser.add_argument`."""
+    """Add the argument ROBOT to a command; `settings` are passed to `add_argument`."""
     action = command.add_argument(
         "robot",
         help="shipped robot (see manip_dyn robots) or path of a URDF or xacro file",
@@ -148,7 +148,7 @@ def add_robot_options(command: argparse.ArgumentParser) -> None:
 
 
 def robot_of(options: argparse.Namespace) -> Robot:
-    """Return the robot that the options select."""
+    """Return the robot selected by the options."""
     from manip_dyn.robot import load_robot
 
     return load_robot(options.robot, **load_arguments(options))
@@ -170,12 +170,12 @@ def numbers(name: str, text: str | None, robot: Robot | None = None) -> np.ndarr
     """Return comma-separated numbers as an array (k,), or zeros for the joints of `robot`.
 
     Args:
-        name: Option, for the error message.
-        text: Value of the option; None: zeros (n,).
-        robot: Robot whose number of joints the array must have; None: any number.
+        name: Option name for error messages.
+        text: Value of the option, or None for zeros (n,).
+        robot: Robot with the required number of joints, or None for any number.
 
     Raises:
-        ManipDynError: If the text contains another number of values, or no numbers.
+        ManipDynError: If the number of values is wrong, or a value is not a number.
     """
     import numpy as np
 
@@ -194,7 +194,7 @@ def numbers(name: str, text: str | None, robot: Robot | None = None) -> np.ndarr
 
 
 def format_value(value: object) -> str:
-    """Return a value as text: numbers with `DIGITS`, lists and dictionaries without quotes."""
+    """Format a value: numbers with `DIGITS`, lists and dictionaries without quotes."""
     if isinstance(value, float):
         return f"{value:.{DIGITS}g}"
     if isinstance(value, dict):
@@ -205,7 +205,7 @@ def format_value(value: object) -> str:
 
 
 def print_content(content: dict, as_json: bool) -> None:
-    """Print a line per entry, or one JSON object with all digits."""
+    """Print one line per entry, or one JSON object with all digits."""
     if as_json:
         print(json.dumps(content, indent=2))
         return

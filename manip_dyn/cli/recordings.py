@@ -30,7 +30,7 @@ TOPICS_OF_ALL_NODES = {"/rosout", "/parameter_events"}
 
 
 def configure_record(command: argparse.ArgumentParser) -> None:
-    """Add description and options of `manip_dyn record`."""
+    """Add the description and options of `manip_dyn record`."""
     command.description = (
         "Record every serialized message of the running nodes until Ctrl-C in an MCAP file for "
         "Foxglove, PlotJuggler, ros2 bag and manip_dyn replay. If the recorder is killed, the "
@@ -81,7 +81,7 @@ def _report_recording(**news: Any) -> None:
 
 
 def configure_replay(command: argparse.ArgumentParser) -> None:
-    """Add description and options of `manip_dyn replay`."""
+    """Add the description and options of `manip_dyn replay`."""
     command.description = (
         "Publish a recording on its topics in real time, or show it in the browser, or check that "
         "the simulator reproduces the recorded states bit for bit from the recorded commands "
@@ -108,12 +108,12 @@ def _replay(options: argparse.Namespace) -> int:
         return view(read(options.file))
     if options.check:
         return _check_replay(options)
-    MessageReader(options.file)  # rejects an unreadable file before the node starts
+    MessageReader(options.file)  # raises for an unreadable file before the node starts
     parameters = {"file": options.file, "rate": options.rate}
     bars: list[Bar] = []
 
     def report(progress: float = 0.0, published: int = 0, **_: Any) -> None:
-        if not bars:  # a node that fails to start reports nothing
+        if not bars:  # a node that fails to start does not report progress
             bars.append(Bar(f"replaying {options.file}"))
         bars[0](progress)
         if published:
@@ -152,7 +152,7 @@ def run_node(
         name: Module of the node.
         namespace: Namespace of the node.
         parameters: Parameters of the node by name.
-        report: Called with the progress of the node as keyword arguments.
+        report: Function that is called with the progress of the node as keyword arguments.
 
     Raises:
         ManipDynError: If the namespace is invalid or rclpy is not installed.
@@ -181,7 +181,7 @@ def _print_error(message: str) -> None:
 
 
 def configure_view(command: argparse.ArgumentParser) -> None:
-    """Add description and options of `manip_dyn view`."""
+    """Add the description and options of `manip_dyn view`."""
     from manip_dyn.viewer.server import LOCALHOST, PORT
 
     command.description = (

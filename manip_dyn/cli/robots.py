@@ -41,7 +41,7 @@ ALL = "all"
 
 
 def configure_robots(command: argparse.ArgumentParser) -> None:
-    """Add description and options of `manip_dyn robots`."""
+    """Add the description and options of `manip_dyn robots`."""
     command.description = "List the shipped robots, or describe one (or any URDF)."
     command.epilog = examples("manip_dyn robots", "manip_dyn robots pa10 --lock S3=0")
     add_robot(command, nargs="?")
@@ -78,7 +78,7 @@ def _joint_line(row: Sequence[str]) -> str:
 
 
 def configure_methods(command: argparse.ArgumentParser) -> None:
-    """Add description and options of `manip_dyn methods`."""
+    """Add the description and options of `manip_dyn methods`."""
     command.description = (
         "List the integration methods: order, order of the embedded solution, evaluations per "
         "step, end of the real stability interval, source."
@@ -103,7 +103,7 @@ def _methods(_options: argparse.Namespace) -> int:
 
 
 def configure_check(command: argparse.ArgumentParser) -> None:
-    """Add description and options of `manip_dyn check`."""
+    """Add the description and options of `manip_dyn check`."""
     command.description = (
         "Find errors and doubtful values in a URDF or xacro file: physically impossible "
         "inertias, missing masses, limits, axes, friction, mimic joints, misspelt tags and the "
@@ -165,7 +165,7 @@ def _print_inspection(inspection: Inspection) -> None:
 
 
 def configure_identify(command: argparse.ArgumentParser) -> None:
-    """Add description and options of `manip_dyn identify`."""
+    """Add the description and options of `manip_dyn identify`."""
     from manip_dyn.identification.parameters import OF_A_JOINT
 
     command.description = (
@@ -229,7 +229,7 @@ def _print_identification(result: Identification) -> None:
 
 
 def configure_export(command: argparse.ArgumentParser) -> None:
-    """Add description and options of `manip_dyn export`."""
+    """Add the description and options of `manip_dyn export`."""
     from manip_dyn.export import DEFAULT_KERNELS, KERNEL_NAMES
 
     command.description = (

@@ -1,6 +1,6 @@
 """Terminal output: colours, tables, progress bars and status lines.
 
-The library rich draws on terminals. Pipes, files and installations without rich get plain text.
+Terminals use the library rich. Pipes, files and installations without rich get plain text.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def print_table(
     """Print a table that fits the terminal, or plain text elsewhere.
 
     Args:
-        columns: Titles; if all are empty, the table has no header.
-        rows: Cells.
-        plain: Returns the text for pipes and files.
-        numeric: Titles of the right-aligned columns.
+        columns: Column titles; if all are empty, the table has no header.
+        rows: Cells of the table.
+        plain: Function that returns the text for pipes and files.
+        numeric: Titles of right-aligned columns.
     """
     if not is_terminal(sys.stdout):
         print(plain(), end="")
@@ -67,7 +67,7 @@ def print_table(
 
 
 class Bar:
-    """Progress bar with the remaining time; without a terminal, a line per quarter."""
+    """Progress bar with the remaining time; without a terminal, one line per quarter."""
 
     def __init__(self, title: str):
         """Print the title and start the bar."""
@@ -105,9 +105,9 @@ def status_line(message: str, writes: bool = False) -> Iterator[None]:
     """Show a message with the elapsed time if the block takes longer than `STATUS_DELAY`.
 
     Args:
-        message: What the block does, such as ``planning``.
-        writes: Whether the block writes files or starts processes. It then handles Ctrl-C as
-            Python does. Otherwise Ctrl-C ends the process, also within compiled code.
+        message: Description of the task, such as ``planning``.
+        writes: Whether the block writes files or starts processes. If so, Ctrl-C is handled by
+            Python. Otherwise Ctrl-C ends the process, even in compiled code.
     """
     ending: Any = _default_ending if writes else interruptible
     if not is_terminal(sys.stderr):
@@ -143,5 +143,5 @@ def status_line(message: str, writes: bool = False) -> Iterator[None]:
 
 
 def _default_ending(*_: Any) -> AbstractContextManager[None]:
-    """Return a context manager that leaves Ctrl-C to Python."""
+    """Return a context manager in which Python handles Ctrl-C."""
     return nullcontext()

@@ -1,4 +1,4 @@
-"""Kernels of a robot, generated from its rigid-body equations."""
+"""Compiled kernels of a robot, generated from its rigid-body equations."""
 
 from manip_dyn.core.lazy import lazy_package
 

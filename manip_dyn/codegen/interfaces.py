@@ -1,9 +1,9 @@
 """Call interfaces of a robot's kernels: in place, batched and checked.
 
-The checked interface calls one compiled check of sizes and numbers, and then the kernel by its
-address. The check does not depend on the robot, so it is compiled once per machine for each number
-of arguments. Arguments that it does not support (lists, strided arrays, other types of numbers)
-and invalid arguments are checked in Python, which converts them or raises an error.
+The checked interface calls one compiled check of sizes and numbers, then the kernel by its
+address. The check does not depend on the robot and is compiled once per machine for each number of
+arguments. Other arguments (lists, strided arrays, other number types) and invalid ones are checked
+in Python, which converts them or raises an error.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ def describe(function: Any, name: str, n: int, owner: str) -> None:
     """Set name, signature and docstring of an unchecked kernel that returns its result.
 
     Args:
-        function: A function of the arrays in the kernel's declaration.
+        function: A function with the array arguments of the kernel's declaration.
         name: Name of the kernel.
         n: Number of joints.
-        owner: Class of which the function is an attribute.
+        owner: Class that has the function as an attribute.
     """
     _set_signature(function, name, owner, ())
     function.__doc__ = f"{_purpose(name)}\n\nArguments are not checked.\n\n{_arguments(name, n)}\n"
@@ -113,16 +113,16 @@ class InPlace:
 
     Every kernel of `Kernels` is an attribute: ``kernel(*arguments, out)`` for one state, and
     ``kernel_batch(*arguments, out, first, last)`` for many. The arrays of a batch have an
-    additional last axis with a column per state; columns `first` up to `last` are computed. Numba
-    code can call both forms.
+    additional last axis with one column per state. Columns from `first` to `last`, exclusive, are
+    computed. Numba code can call both forms.
 
     Arrays must be C-contiguous float64; other types raise numba's TypingError. Sizes are not
-    checked. ``out`` may be one of the inputs. Numbers that are not finite propagate to the
-    result. Kernels are generated and compiled at their first use and cached on disk.
+    checked. ``out`` may be one of the inputs. Infinite numbers and NaN propagate to the result.
+    Kernels are generated and compiled on first use and cached on disk.
     """
 
     def __init__(self, robot: Robot, frame: Frame):
-        """Initialize with the robot and the frame of the kinematic functions."""
+        """Initialize with the robot and the frame for kinematics."""
         self._robot = robot
         self._frame = frame
 
@@ -131,7 +131,7 @@ class InPlace:
         return f"{type(self).__name__}(robot '{self._robot.name}', {self._robot.n} joints)"
 
     def __getattr__(self, name: str) -> Callable[..., None]:
-        """Return a kernel; the first kernel of a module generates the module."""
+        """Return a kernel; the first access generates its module."""
         if name.removesuffix(BATCH) not in BY_NAME:
             raise AttributeError(f"There is no kernel '{name}'.")
         function = kernel_of(self._robot, self._frame, name)
@@ -140,16 +140,16 @@ class InPlace:
         return function
 
     def __dir__(self) -> list[str]:
-        """Return the kernels' names."""
+        """Return the names of the kernels."""
         return [kernel.name + end for kernel in DECLARATIONS for end in ("", BATCH)]
 
     def compile(self, *names: str) -> None:
-        """Compile kernels now, or load them from the cache; by default all dynamics kernels.
+        """Compile kernels now, or load them from the cache. Default: all dynamics kernels.
 
-        A loop with deadlines needs this, because the first call of a kernel compiles it.
+        Loops with deadlines need this, because otherwise the first call of a kernel compiles it.
 
         Raises:
-            ManipDynError: If there is no such kernel.
+            ManipDynError: If a kernel does not exist.
         """
         for name in names:
             if name not in BY_NAME:
@@ -164,9 +164,9 @@ class InPlace:
 
 
 class Batch:
-    """Every kernel of `Kernels` under its name, for arrays with a column per state.
+    """Every kernel of `Kernels` as an attribute, for arrays with one column per state.
 
-    ``batch.forward_dynamics(q, v, tau)`` takes arrays (n, m) of m states and returns (n, m);
+    ``batch.forward_dynamics(q, v, tau)`` accepts arrays (n, m) of m states and returns (n, m);
     matrices are returned as (rows, columns, m). ``threads=2`` uses two cores.
     """
 
@@ -176,7 +176,7 @@ class Batch:
         self._n = n
 
     def __repr__(self) -> str:
-        """Return the robot's name and its number of joints."""
+        """Return the name of the robot and its number of joints."""
         return repr(self._in_place).replace("InPlace", "Batch")
 
     def __getattr__(self, name: str) -> Callable[..., Vector]:
@@ -200,7 +200,7 @@ class Batch:
         return call
 
     def __dir__(self) -> list[str]:
-        """Return the kernels' names."""
+        """Return the names of the kernels."""
         return list(BY_NAME)
 
     def _run(self, declaration: Declaration, arguments: Sequence[Any], threads: int) -> Vector:
@@ -213,7 +213,7 @@ class Batch:
         if threads == 1:
             kernel(*arrays, out, 0, states)
             return out
-        # Every thread computes whole blocks of lanes. Kernels release the interpreter lock.
+        # Every thread computes whole blocks of lanes. Kernels release the GIL.
         count = -(-states // (threads * LANES)) * LANES
         starts = range(0, states, max(count, 1))
         kernel(*arrays, out, 0, 0)  # compiles in this thread, which receives Ctrl-C
@@ -248,7 +248,7 @@ PAYLOAD, WRENCH = argument_size("payload", 0), argument_size("wrench", 0)
 
 
 class Checked:
-    """Every kernel under its name, with checked arguments and results in new arrays.
+    """Every kernel as an attribute, with checked arguments and results in new arrays.
 
     Arguments are positional: ``checked.forward_dynamics(q, v, tau)``.
     """
@@ -259,7 +259,7 @@ class Checked:
         self._n = n
 
     def __getattr__(self, name: str) -> Callable[..., Vector]:
-        """Return the checked form of a kernel, compiled at its first use."""
+        """Return a kernel that checks its arguments, compiled on first use."""
         declaration = BY_NAME.get(name)
         if declaration is None:
             raise AttributeError(f"There is no kernel '{name}'.")
@@ -309,11 +309,11 @@ def checked_call(declaration: Declaration, kernel: Any, n: int) -> Callable[...,
 
 @lru_cache
 def _compiled(run: Callable[..., bool], count: int, axes: int) -> Callable[..., bool]:
-    """Return `run` compiled for `count` vectors and an output with `axes` axes only.
+    """Return `run` compiled only for `count` vectors and an output with `axes` axes.
 
-    It is compiled before it is returned, so that all threads may call it.
+    It is compiled here, so that all threads may call it.
     """
-    # Every vector of numbers, strided and read-only ones included, converts to this type.
+    # All vectors of numbers, including strided and read-only ones, convert to this type.
     vector = types.Array(types.float64, 1, "A", readonly=True)
     kinds = (types.int64, types.int64, *[vector] * count, _output(axes))
     function: Any = compiled(run)

@@ -1,8 +1,8 @@
 """Kernels called by address, so that a caller is compiled once for all robots.
 
 Long functions, such as searches, would otherwise inline the kernels that they call and be compiled
-again for every robot. A call by address costs two nanoseconds. With ``NUMBA_DISABLE_JIT=1`` the
-Python functions replace their addresses.
+for every robot. A call by address costs two nanoseconds. With ``NUMBA_DISABLE_JIT=1``, Python
+functions take the place of addresses.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _POINTER = types.CPointer(types.float64)
 
 @lru_cache(maxsize=512)
 def addresses(robot: Robot, *names: str) -> tuple[int, ...]:
-    """Return the addresses of a robot's kernels for `call_kernel`, compiled at their first use."""
+    """Return the addresses of a robot's kernels for `call_kernel`, compiled on first use."""
     return tuple(_kernel_address(robot, name) for name in names)
 
 
 def _kernel_address(robot: Robot, name: str) -> Any:
-    """Return the address of a kernel whose arguments are pointers."""
+    """Return the address of a kernel with pointer arguments."""
     kernel = getattr(customize(robot).in_place, name)
     if PLAIN:
         return kernel
@@ -56,7 +56,7 @@ def _call_kernel(_context, address, arrays):
 
 
 def _check(address: Any, arrays: Any) -> None:
-    """Raise `TypingError` for types that kernels would misread."""
+    """Raise `TypingError` for types that the kernels would misread."""
     if not isinstance(address, types.Integer) or not isinstance(
         arrays, (types.Tuple, types.UniTuple)
     ):
@@ -72,7 +72,7 @@ def _check(address: Any, arrays: Any) -> None:
 
 
 def _plain(function: Any, arguments: Any) -> Any:
-    """Call a Python function that replaces its address."""
+    """Call the Python function that takes the place of an address."""
     return function(*arguments)
 
 

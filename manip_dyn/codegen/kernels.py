@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 def holding_friction(static: Vector, mass: Matrix, drive: Vector, resting: Vector) -> Vector:
     """Return the unique friction efforts (n,) of joints at rest; 0 for the other joints.
 
-    A joint either does not accelerate, or its friction has the static level, against the
-    direction in which the joint begins to slide. The efforts minimize f' A f / 2 - f' a over
-    |f| <= Fs. A contains the rows and columns of M^-1 of the resting joints, and a their
-    accelerations without friction (Moreau, "Unilateral contact and dry friction in finite freedom
-    dynamics", 1988).
+    Either a joint does not accelerate, or its friction has the static level and opposes the
+    direction in which the joint begins to slide. The efforts minimize f' A f / 2 - f' a over |f|
+    <= Fs. A contains the rows and columns of M^-1 of the resting joints, and a their accelerations
+    without friction (Moreau, "Unilateral contact and dry friction in finite freedom dynamics",
+    1988).
 
     Args:
         static: Static friction Fs (n,).
@@ -54,7 +54,7 @@ NO_PAYLOAD, NO_WRENCH = np.zeros(10), np.zeros(6)
 
 
 class Unchecked:
-    """Every kernel under its name, without checks and with results in new arrays.
+    """Every kernel as an attribute, without checks and with results in new arrays.
 
     Call it as ``unchecked.forward_dynamics(q, v, tau)``.
     """
@@ -65,7 +65,7 @@ class Unchecked:
         self._n = n
 
     def __repr__(self) -> str:
-        """Return the robot's name and its number of joints."""
+        """Return the name of the robot and its number of joints."""
         return repr(self.in_place).replace("InPlace", "Unchecked")
 
     def __getattr__(self, name: str) -> Callable[..., Vector]:
@@ -85,35 +85,35 @@ class Unchecked:
         return call
 
     def __dir__(self) -> list[str]:
-        """Return the kernels' names."""
+        """Return the names of the kernels."""
         return [*BY_NAME, "in_place"]
 
 
 class Kernels:
-    """Checked functions of joint positions q, velocities v, accelerations a and efforts tau.
+    """Checked kernels of a robot: dynamics, kinematics, derivatives and Taylor series.
 
-    All are arrays of shape (n,). Units are rad or m for q, rad/s or m/s for v, rad/s^2 or m/s^2
-    for a, and N m or N for tau. Results are new arrays. A wrong shape or a number that is not
-    finite raises `ManipDynError`.
+    Arguments are joint positions q, velocities v, accelerations a and efforts tau, all (n,). Units
+    are rad or m for q, rad/s or m/s for v, rad/s^2 or m/s^2 for a, and N m or N for tau. Results
+    are new arrays. A wrong shape or a number that is not finite raises `ManipDynError`.
 
     A `payload` (10,) is fixed to the tool (`robot.tip`). It contains the mass, the centre of mass
     (3) and the moments of inertia about it, ixx, iyy, izz, ixy, ixz, iyz, in the tool's axes. A
     `wrench` (6,) is an external force and moment at the tool's origin, in base axes.
 
     The methods `forward_dynamics` and `inverse_dynamics` include the dry friction of the joints,
-    see `manip_dyn.core.numerics`. All others, and all of `in_place`, `unchecked`
-    and `batch`, omit it.
+    see `manip_dyn.core.numerics`. All other functions omit it, including those of `in_place`,
+    `unchecked` and `batch`.
 
     Attributes:
         robot: The robot.
         frame: Name of the link whose pose and Jacobian are computed.
         in_place: Jitted functions that write into ``out``.
         unchecked: The same functions without checks.
-        batch: The same functions for m states, with arrays (n, m).
+        batch: The same functions for m states in arrays (n, m).
     """
 
     def __init__(self, robot: Robot, frame: str):
-        """Initialize the kernels of `robot` with the kinematics of its link `frame`."""
+        """Initialize the kernels of `robot` and the kinematics of its link `frame`."""
         self.robot = robot
         self.frame, self._has_friction = frame, robot.has_dry_friction
         self.in_place = InPlace(robot, robot.frame(frame))
@@ -155,10 +155,10 @@ class Kernels:
         payload: ArrayLike | None = None,
         wrench: ArrayLike | None = None,
     ) -> Vector:
-        """Return the accelerations (n,) under the efforts `tau`.
+        """Return the accelerations (n,) for the efforts `tau`.
 
-        Joints with zero velocity are at rest; dry friction prevents their motion up to its static
-        level.
+        Joints with zero velocity are at rest. Dry friction prevents their motion up to the static
+        friction.
         """
         if payload is None and wrench is None:
             if self._has_friction:
@@ -184,8 +184,8 @@ class Kernels:
         """Return the efforts (n,) for the accelerations `a`.
 
         Dry friction of joints with zero velocity is omitted, because it may have any value up to
-        its static level. For an arm at rest, the result is the centre of the range of holding
-        efforts. A joint that begins to slide needs the static level in addition.
+        the static friction. For an arm at rest, the result is the centre of the range of holding
+        efforts. A joint that begins to slide also needs the static friction.
         """
         if payload is None and wrench is None:
             effort = self._checked.inverse_dynamics(q, v, a)
@@ -200,14 +200,14 @@ class Kernels:
     def _without_friction(
         self, tau: ArrayLike, mass: Matrix, v: ArrayLike, bias: Vector
     ) -> Vector:
-        """Return the efforts `tau` minus dry friction, from mass matrix and bias."""
+        """Return the efforts `tau` minus dry friction, for a mass matrix and a bias."""
         drive = finite_vector("tau", tau, self.robot.n) - self._sliding_friction(v)
         resting = (np.asarray(v) == 0.0) & (self.robot.static_friction > 0.0)
         static = self.robot.static_friction
         return drive - holding_friction(static, mass, drive - bias, resting)
 
     def mass_matrix(self, q: ArrayLike, payload: ArrayLike | None = None) -> Matrix:
-        """Return the joint-space inertia matrix (n, n), rotor inertias included."""
+        """Return the joint-space inertia matrix (n, n), including rotor inertias."""
         if payload is None:
             return self._checked.mass_matrix(q)
         return self._checked.mass_matrix_loaded(q, checked_payload(payload))
@@ -215,8 +215,8 @@ class Kernels:
     def energy(self, q: ArrayLike, v: ArrayLike) -> tuple[float, float]:
         """Return kinetic and potential energy in J.
 
-        They include rotors (armature) and springs. The potential energy of gravity is zero at the
-        base origin, and omits links that are fixed to the base.
+        Both include rotors (armature) and springs. The potential energy of gravity is zero at the
+        base origin, and excludes links that are fixed to the base.
         """
         kinetic, potential = self._checked.energy(q, v)
         return float(kinetic), float(potential)
@@ -337,7 +337,7 @@ def _load(payload: ArrayLike | None, wrench: ArrayLike | None) -> tuple[ArrayLik
 
 
 def checked_payload(payload: ArrayLike) -> Vector:
-    """Return a payload (10,) as an array; raise an error unless it is a rigid body."""
+    """Return a payload (10,) as an array; raise an error unless it is a valid rigid body."""
     checked = finite_vector("payload", payload, len(NO_PAYLOAD))
     mass, xx, yy, zz, xy, xz, yz = checked[0], *checked[4:]
     if mass < 0.0:
@@ -348,16 +348,16 @@ def checked_payload(payload: ArrayLike) -> Vector:
 
 @lru_cache(maxsize=64)
 def _kernels(robot: Robot, frame: str) -> Kernels:
-    """Return the kernels of a robot, which all callers share because they have no state."""
+    """Return the kernels of a robot; callers can share them because they are stateless."""
     return Kernels(robot, frame)
 
 
 def customize(robot: Robot, frame: str | None = None) -> Kernels:
-    """Return the kernels of `robot`, generated at their first use and cached on disk.
+    """Return the kernels of `robot`, generated on first use and cached on disk.
 
     Args:
-        robot: From `load_robot`.
-        frame: Name of the link for pose and Jacobian; default: the tool, `robot.tip`.
+        robot: A robot returned by `load_robot`.
+        frame: Name of the link for pose and Jacobian. Default: the tool, `robot.tip`.
     """
     checked_robot(robot)
     if frame is not None and not isinstance(frame, str):

@@ -1,7 +1,7 @@
-"""Operation counts of kernels before and after customization, as counted in the literature.
+"""Operation counts of kernels before and after customization, with the literature's rules.
 
-Before: all additions and multiplications of the algorithms in loops, including those with zero
-and one. After: the operations in the generated code.
+Before: all additions and multiplications of the algorithms in loops, including those with zero and
+    one. After: the operations of the generated code.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from manip_dyn.robot import Robot
 
 
 class Operations(NamedTuple):
-    """Numbers of operations; additions include subtractions, sines include cosines."""
+    """Numbers of operations; additions include subtractions, and sines include cosines."""
 
     multiplications: int
     additions: int
@@ -30,12 +30,12 @@ class Operations(NamedTuple):
 
     @property
     def total(self) -> int:
-        """The number of all operations."""
+        """The total number of operations."""
         return sum(self)
 
 
 class Row(NamedTuple):
-    """Counts of one kernel; `before` is None for a kernel without a form in loops."""
+    """Counts of one kernel; `before` is None for a kernel without an algorithm in loops."""
 
     kernel: str
     before: Operations | None
@@ -43,13 +43,13 @@ class Row(NamedTuple):
 
 
 class Report(NamedTuple):
-    """The operations of a robot's kernels; prints as a table."""
+    """Operation counts of a robot's kernels; prints as a table."""
 
     robot: str
     rows: tuple[Row, ...]
 
     def __str__(self) -> str:
-        """Return a table of multiplications, additions, divisions, sines, and their sum."""
+        """Return a table of multiplications, additions, divisions, sines and totals."""
         heads = f"{'mult':>7}{'add':>7}{'div':>5}{'sin':>5}{'all':>7}"
         lines = [
             f"{self.robot}: operations before and after customization",
@@ -70,8 +70,8 @@ class Report(NamedTuple):
 def operation_report(robot: Robot, frame: str) -> Report:
     """Count the operations of every straight-line kernel.
 
-    Second derivatives are omitted, and so are the switching rates of long chains, which contain
-    second derivatives. The motion is omitted because it equals the forward dynamics.
+    Second derivatives are omitted, as are the switching rates of long chains, which contain second
+    derivatives. The motion is omitted because it equals the forward dynamics.
     """
     equations = Equations(robot, robot.frame(frame))
     omitted = {"motion", "second_derivatives"}
@@ -119,7 +119,7 @@ def _columns(operations: Operations) -> str:
 
 
 class _Tally:
-    """A scalar without a value that counts the operations on it."""
+    """A scalar without a value that counts operations."""
 
     def __init__(self, counts: Counter[str]):
         self._counts = counts

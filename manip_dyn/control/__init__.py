@@ -1,4 +1,4 @@
-"""Control laws: efforts from a measured state and references.
+"""Control laws: efforts from measured states and references.
 
 The public names are listed in ``__init__.pyi`` and imported on first use.
 """

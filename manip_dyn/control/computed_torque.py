@@ -1,14 +1,14 @@
-"""Computed-torque control: efforts with which an arm follows a motion of its joints.
+"""Computed-torque control: efforts that make an arm follow a joint motion.
 
-tau = ID(q, v, a) with a = a_r + D (v_r - v) + K (q_r - q): the inverse dynamics cancels the
+tau = ID(q, v, a) with a = a_r + D (v_r - v) + K (q_r - q): the inverse dynamics cancel the
 dynamics of the arm, and each joint becomes a double integrator with feedback (Paul 1972; Luh,
 Walker, Paul 1980; Siciliano et al., Robotics, section 8.5.2). The efforts are held for a period h.
 They are computed for the middle of the period, so that the error of the hold is of second order in
-h. Coulomb friction is compensated for the reference velocity, which has no noise, and with the
-mean of its sign over the period, so that the impulse is exact at a reversal.
+h. Coulomb friction is compensated for the noise-free reference velocity, with the mean of its sign
+over the period, so that the impulse is exact at a reversal.
 
-With d = D h and k = K h^2 the sampled double integrator is stable for k / 2 < d < 2 (criterion of
-Jury for det = 1 - d + k / 2 and trace = 2 - d - k / 2).
+With d = D h and k = K h^2, the sampled double integrator is stable for k / 2 < d < 2 (Jury
+criterion with determinant 1 - d + k / 2 and trace 2 - d - k / 2).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class JointMotion(NamedTuple):
 
 
 class Efforts(NamedTuple):
-    """Efforts (n,) within their limits, N m or N, and which of them are saturated (n,)."""
+    """Efforts (n,) within their limits, N m or N, and flags of saturated joints (n,)."""
 
     effort: Vector
     saturated: np.ndarray
@@ -62,10 +62,10 @@ class ComputedTorque:
 
         Args:
             robot: The arm.
-            stiffness: K of all joints, 1/s^2.
-            damping: D of all joints, 1/s.
+            stiffness: Feedback K of the positions, 1/s^2, for all joints.
+            damping: Feedback D of the velocities, 1/s, for all joints.
             period: Time for which each effort is held, s.
-            effort_rate: Maximum rate of an effort, N m/s or N/s; 0: unlimited.
+            effort_rate: Maximum rate of an effort, N m/s or N/s; 0 for no limit.
 
         Raises:
             ManipDynError: If the feedback is unstable at this period.
@@ -78,7 +78,7 @@ class ComputedTorque:
         self.set_feedback(stiffness, damping)
 
     def set_feedback(self, stiffness: float, damping: float) -> None:
-        """Set stiffness and damping; unstable values raise and leave the old ones in place."""
+        """Set stiffness and damping; unstable values raise an error and change nothing."""
         problem = unstable_feedback(stiffness, damping, self.period)
         if problem:
             raise ManipDynError(problem)
@@ -87,7 +87,7 @@ class ComputedTorque:
     def efforts(self, q: Vector, v: Vector, reference: JointMotion) -> Efforts:
         """Return the efforts for the period that starts at positions and velocities (n,).
 
-        The rate of the first efforts is not limited, because the efforts before are unknown.
+        The rate of the first efforts is not limited, because the previous efforts are unknown.
         """
         a = reference.a + self.damping * (reference.v - v) + self.stiffness * (reference.q - q)
         half = 0.5 * self.period
@@ -103,12 +103,12 @@ class ComputedTorque:
 
 
 def mean_sign(v: Vector, a: Vector, half: float) -> Vector:
-    """Return the mean sign (n,) of the velocities v + a t (n,) over a time of 2 `half`, s."""
+    """Return the mean sign (n,) of the velocities v + a t (n,) for |t| <= `half`, s."""
     return np.clip((v + half * a) / np.maximum(np.abs(half * a), SMALLEST), -1.0, 1.0)
 
 
 def unstable_feedback(stiffness: float, damping: float, period: float) -> str:
-    """Return an error message if sampled feedback is unstable, otherwise ""."""
+    """Return an error message if the sampled feedback is unstable, otherwise ""."""
     d, k = damping * period, stiffness * period**2
     if 0.0 < 0.5 * k < d < 2.0:
         return ""

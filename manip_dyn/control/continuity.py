@@ -1,4 +1,4 @@
-"""Detection of resets between two measured states of an arm."""
+"""Detection of arm resets between two measured states."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class MeasuredState(NamedTuple):
 
 
 def reset_reason(robot: Robot, before: MeasuredState, after: MeasuredState) -> str:
-    """Return why the arm must have been reset between two states, or an empty string.
+    """Return why the arm must have been reset between two states, or "" if it was not.
 
-    Either time went back, or a joint moved by more than twice the distance that its larger
-    velocity explains or, after a gap longer than `LONG_GAP`, that its largest speed explains.
-    This detects resets with simulated and with wall-clock stamps.
+    A reset is detected if time went back or a joint moved too far. The limit is twice the distance
+    at the larger of both velocities or, after a gap longer than `LONG_GAP`, the distance at the
+    maximum speed. This works with simulated and with wall-clock stamps.
     """
     if after.stamp_ns < before.stamp_ns:
         return "time went back"

@@ -1,4 +1,4 @@
-"""Joint drives, which follow positions, velocities and efforts, and the brake of an arm."""
+"""Joint drives that follow positions, velocities and efforts, and the brake of an arm."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from manip_dyn.robot import Robot
 
 
 class References(NamedTuple):
-    """References of the joints, NaN for no reference.
+    """References of the joints; NaN if a joint has no reference.
 
     A joint has a reference position, a reference velocity, both, a reference effort, or none.
 
     Attributes:
-        position: (n,), rad or m.
-        velocity: (n,), rad/s or m/s.
-        effort: (n,), N m or N.
+        position: Reference positions (n,), rad or m.
+        velocity: Reference velocities (n,), rad/s or m/s.
+        effort: Reference efforts (n,), N m or N.
     """
 
     position: Vector
@@ -32,15 +32,15 @@ class References(NamedTuple):
 
     @property
     def unset(self) -> NDArray[np.bool_]:
-        """Which joints have no reference (n,)."""
+        """Flags (n,) of the joints without a reference."""
         return np.isnan(self.position) & np.isnan(self.velocity) & np.isnan(self.effort)
 
     def held_at(self, q: Vector) -> References:
-        """Return the references with positions q (n,) for the joints without a reference."""
+        """Return the references with the positions q (n,) for joints without a reference."""
         return self._replace(position=np.where(self.unset, q, self.position))
 
     def within_limits(self, robot: Robot) -> References:
-        """Return the references, clipped to the limits of position, velocity and effort."""
+        """Return the references clipped to the limits of position, velocity and effort."""
         return References(
             np.clip(self.position, robot.q_min, robot.q_max),
             np.clip(self.velocity, -robot.v_max, robot.v_max),
@@ -70,20 +70,20 @@ class JointDrive:
         k_p = (1 - p)^2 / h^2,   k_v = (1 - p) (3 + p) / (2 h),
 
     from 2 - k_v h - k_p h^2 / 2 = 2 p (trace) and 1 - k_v h + k_p h^2 / 2 = p^2 (determinant).
-    This is stable at every bandwidth, and for shorter periods. At low bandwidths k_p is
-    bandwidth^2 and k_v is 2 bandwidth: a ramp of the reference position without a reference
-    velocity is followed with a lag of 2 / bandwidth. A joint with a reference velocity alone has
-    a = (1 - p) / h (v_r - v). Coulomb friction is compensated at v_c.
+    This is stable for every bandwidth, and for shorter periods. At low bandwidths k_p is
+    bandwidth^2 and k_v is 2 bandwidth, so a ramp of the reference position without a reference
+    velocity is followed with a lag of 2 / bandwidth. A joint with only a reference velocity has a
+    = (1 - p) / h (v_r - v). Coulomb friction is compensated at v_c.
 
-    v_c is within the speed limit, and the approach k_p / k_v (q_r - q) within
-    sqrt(2 a_b |q_r - q|), where a_b is a deceleration that all joints can have at the same time
-    (proximate time-optimal: Workman, Kosut, Franklin 1987). The arm therefore approaches distant
-    references smoothly and follows fast ramps with a larger lag. Efforts beyond the limits are
-    replaced by those of the largest admissible fraction of a.
+    v_c is within the speed limit, and the approach k_p / k_v (q_r - q) is within sqrt(2 a_b |q_r -
+    q|), where all joints can simultaneously have the deceleration a_b (proximate time-optimal
+    control: Workman, Kosut, Franklin 1987). The arm therefore approaches distant references
+    smoothly and follows fast ramps with a larger lag. If efforts exceed their limits, a is scaled
+    down to the largest admissible fraction.
 
-    The accelerations of joints with reference efforts follow from these (hybrid dynamics:
-    Featherstone, Rigid Body Dynamics Algorithms, 2008, section 9.2), so that the other joints
-    still follow their references.
+    Joints with reference efforts have the resulting accelerations (hybrid dynamics: Featherstone,
+    Rigid Body Dynamics Algorithms, 2008, section 9.2), so that the other joints still follow their
+    references.
 
     Attributes:
         references: References of the joints, within their limits.
@@ -132,13 +132,13 @@ class JointDrive:
         return np.clip(effort, -robot.tau_max, robot.tau_max)
 
     def next_switch(self, time_ns: int) -> int:
-        """Return the next multiple of the period, when the efforts change."""
+        """Return the next multiple of the period, at which the efforts change."""
         return (time_ns // self._period_ns + 1) * self._period_ns
 
     def holds(self, q: Vector, v: Vector) -> bool:
         """Return whether the arm at (q, v), (n,), rests at its references, within `NEAR`.
 
-        A joint with a reference velocity of zero and no position rests anywhere.
+        A joint with a zero reference velocity and no reference position rests anywhere.
         """
         if self._by_effort.any() or np.any(np.nan_to_num(self.references.velocity)):
             return False
@@ -148,7 +148,7 @@ class JointDrive:
         return np.where(self._by_position, self.references.position - q, 0.0)
 
     def _speed(self, q: Vector, braking: Vector) -> Vector:
-        """Return the velocities (n,) v_c of the approach to the references."""
+        """Return the approach velocities v_c (n,) towards the references."""
         error = self._error(q)
         fastest = np.sqrt(2.0 * BRAKING_FRACTION * braking * np.abs(error))
         approach = np.clip(self._approach * error, -fastest, fastest)
@@ -156,7 +156,7 @@ class JointDrive:
         return np.clip(speed, -self._robot.v_max, self._robot.v_max)
 
     def _braking(self, inertia: Matrix, bias: Vector) -> Vector:
-        """Return admissible decelerations (n,), in proportion to effort limit over inertia."""
+        """Return admissible decelerations (n,), proportional to effort limit over inertia."""
         limits = np.where(self._limited, self._robot.tau_max, 0.0)
         decelerations = limits / np.diag(inertia)
         margin = np.maximum(limits - np.abs(bias), 0.1 * limits)
@@ -173,7 +173,7 @@ class JointDrive:
         return efforts * np.min(fractions, where=~self._by_effort, initial=1.0)
 
     def _accelerate(self, inertia: Matrix, bias: Vector, acceleration: Vector) -> None:
-        """Write the accelerations of the joints with reference efforts into (n,)."""
+        """Write the accelerations of joints with reference efforts into `acceleration` (n,)."""
         joints = self._by_effort
         acceleration[joints] = 0.0
         missing = (self.references.effort - bias - inertia @ acceleration)[joints]
@@ -185,26 +185,26 @@ RATE = 20.0
 
 
 class Brake:
-    """Gravity compensation with damping, within the effort limits, held for one period.
+    """Gravity compensation with damping within the effort limits, held for one period.
 
     The damping is proportional to the inertia: u = -D v with D = rate / (1 + rate h) M(q), for
-    efforts that are held for h. Then M v' = u has the solution v_k+1 = v_k / (1 + rate h): the
+    efforts that are held for h. Then M v' = u has the solution v_k+1 = v_k / (1 + rate h). The
     velocities of all joints decrease together, by the factor e every 1 / rate, and the kinetic
-    energy twice as fast. The factor lies between 0 and 1 for every rate and every h: this is the
+    energy twice as fast. The factor is between 0 and 1 for every rate and every h. This is the
     implicit Euler method, which is explicit here because M is known. Coriolis efforts do no work.
 
     If -D v exceeds the limits, u minimizes
 
         v' u + (h + 1 / rate) / 2 u' M^-1 u   within   -tau_max - g <= u <= tau_max - g,
 
-    whose unconstrained solution is -D v. While the limits can hold the weight g(q), u = 0 is
-    admissible with the value zero, so that the minimum is not positive, and
+    whose unconstrained solution is -D v. As long as the limits allow the arm to hold its weight
+    g(q), u = 0 is admissible with the value zero. The minimum is then not positive, and
 
         T(v + h M^-1 u) = T(v) + h (v' u + h / 2 u' M^-1 u) <= T(v):
 
-    the kinetic energy never increases, saturated or not, at any period. A fast arm gets the full
-    effort against the motion of each joint. Springs are compensated like weight. With rate 0 the
-    brake only holds the weight.
+    so the kinetic energy never increases, with or without saturation, for any period. A fast arm
+    is braked with the full effort of each joint. Springs are compensated like weight. With rate 0
+    the brake only compensates gravity.
     """
 
     def __init__(self, kernels: Kernels, rate: float = RATE, period: float = PERIOD):
@@ -224,11 +224,11 @@ class Brake:
         return hold + self._damping(q, v, -limits - hold, limits - hold)
 
     def next_switch(self, time_ns: int) -> int:
-        """Return the next multiple of the period, when the efforts change."""
+        """Return the next multiple of the period, at which the efforts change."""
         return (time_ns // self._period_ns + 1) * self._period_ns
 
     def _damping(self, q: Vector, v: Vector, low: Vector, high: Vector) -> Vector:
-        """Return the efforts (n,) against the motion, from `low` to `high` (n,)."""
+        """Return the damping efforts (n,) against the motion, between `low` and `high` (n,)."""
         inertia = self._kernels.unchecked.mass_matrix(q)
         time = 1.0 / self.rate + 1e-9 * self._period_ns
         damping = -inertia @ v / time

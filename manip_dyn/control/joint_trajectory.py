@@ -1,9 +1,9 @@
-"""Joint trajectories: waypoints, their checks, and splines through them.
+"""Joint trajectories: waypoints, argument checks, and splines.
 
 The rules are those of joint_trajectory_controller 4.42.1 (ros2_controllers, branch jazzy:
-`trajectory.cpp`). Positions alone are joined by straight lines, positions with velocities by cubic
-polynomials, and with accelerations by polynomials of degree five. Efforts are interpolated
-linearly. `Code` has the result codes of the action FollowJointTrajectory.
+`trajectory.cpp`). Waypoints are joined by straight lines if they have only positions, by cubic
+polynomials with velocities, and by quintic polynomials with accelerations. Efforts are
+interpolated linearly. `Code` contains the result codes of the action FollowJointTrajectory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from manip_dyn.robot import Robot
 
 
 class Code(IntEnum):
-    """Result codes with the names of the action."""
+    """Result codes of the action, with the names used there."""
 
     SUCCESSFUL = 0
     INVALID_GOAL = -1
@@ -41,7 +41,7 @@ class Outcome(NamedTuple):
 
 
 class RejectedTrajectoryError(ManipDynError):
-    """A trajectory is invalid.
+    """An invalid trajectory.
 
     Attributes:
         code: Result code.
@@ -58,14 +58,14 @@ AT_REST = 1e-6
 
 
 class Waypoint(NamedTuple):
-    """Positions of the joints at a time, and optionally their derivatives and efforts.
+    """Joint positions at a time, and optionally their derivatives and efforts.
 
     Attributes:
-        time_ns: Time since the start of the trajectory.
-        positions: (n,), rad or m.
-        velocities: (n,), rad/s or m/s, or empty.
-        accelerations: (n,), per s^2, or empty; only with velocities.
-        effort: (n,), N m or N, or empty; at all waypoints or at none.
+        time_ns: Time since the start of the trajectory, ns.
+        positions: Positions (n,), rad or m.
+        velocities: Velocities (n,), rad/s or m/s, or empty.
+        accelerations: Accelerations (n,), per s^2, or empty; only with velocities.
+        effort: Efforts (n,), N m or N, or empty; at all waypoints or at none.
     """
 
     time_ns: int
@@ -81,7 +81,7 @@ FIELDS = Waypoint._fields[1:]
 def checked_waypoints(
     robot: Robot, names: Sequence[str], waypoints: Sequence[Waypoint]
 ) -> list[Waypoint]:
-    """Return waypoints with arrays (n,), or (0,), in the joint order of the robot.
+    """Return waypoints with arrays (n,) or (0,), in the joint order of the robot.
 
     Args:
         robot: The arm.
@@ -103,7 +103,7 @@ def checked_waypoints(
     if moving.any():
         joint = robot.joint_names[int(moving.argmax())]
         raise _invalid(f"joint '{joint}' must have the velocity 0 at the last point.")
-    begin = 1 if len(points) > 1 else 0  # the first of several is the state of the arm
+    begin = 1 if len(points) > 1 else 0  # with several points, the first is the state of the arm
     for k, point in enumerate(points[begin:], begin):
         try:
             robot.check_within_limits(f"point {k}", np.asarray(point.positions))
@@ -157,9 +157,9 @@ def _check_times(points: list[Waypoint]) -> None:
 
 
 class JointSplines:
-    """The motion from the state of an arm through waypoints; it ends at rest.
+    """Splines from the state of an arm through waypoints; the motion ends at rest.
 
-    Times are in s since the start of the trajectory, at which the first waypoint has the time 0.
+    Times are in s since the start of the trajectory, where the first waypoint has the time 0.
 
     Attributes:
         t_final: Time of the last waypoint, s.
@@ -175,14 +175,14 @@ class JointSplines:
         v: Vector,
         effort: Vector | None = None,
     ):
-        """Join waypoints, see `checked_waypoints`, to the initial state.
+        """Connect the initial state to waypoints, see `checked_waypoints`.
 
-        If the initial state is later than the first waypoint, the motion enters the trajectory at
-        its time.
+        If the initial state is later than the first waypoint, the motion joins the trajectory at
+        that time.
 
         Args:
-            robot: The arm; continuous joints use the nearest revolution.
-            waypoints: At least one.
+            robot: The arm; continuous joints move to the nearest revolution.
+            waypoints: One or more waypoints.
             t: Time of the initial state, s; negative before the start.
             q: Initial positions (n,).
             v: Initial velocities (n,).
@@ -207,11 +207,11 @@ class JointSplines:
 
     @classmethod
     def standing(cls, robot: Robot, q: Vector) -> JointSplines:
-        """Return the splines of an arm at rest at q (n,)."""
+        """Return the splines of an arm that rests at q (n,)."""
         return cls(robot, [Waypoint(0, q)], 0.0, q, 0.0 * q)
 
     def motion(self, t: float) -> JointMotion:
-        """Return positions, velocities and accelerations (n,) at `t` s."""
+        """Return positions, velocities and accelerations (n,) at time `t`, s."""
         if t >= self.t_final or not self._rows:
             return JointMotion(self.goal, self._zeros, self._zeros)
         k, s, h = self._segment_at(t)
@@ -220,7 +220,7 @@ class JointSplines:
         return JointMotion(q, v / h, a / h**2)
 
     def effort(self, t: float) -> Vector | None:
-        """Return the efforts (n,) of the trajectory at `t` s, or None if it has none."""
+        """Return the efforts (n,) of the trajectory at time `t`, s, or None if it has none."""
         if not self._efforts[-1].size:
             return None
         if t >= self.t_final or not self._rows:
@@ -229,14 +229,14 @@ class JointSplines:
         return self._efforts[k] + s * (self._efforts[k + 1] - self._efforts[k])
 
     def _segment_at(self, t: float) -> tuple[int, float, float]:
-        """Return the segment at a time, its elapsed fraction (0 to 1), and its length, s."""
+        """Return the segment at a time, the elapsed fraction (0 to 1), and its duration, s."""
         k = max(int(np.searchsorted(self._times, t, side="right")) - 1, 0)
         h = float(self._times[k + 1] - self._times[k])
         return k, max((t - float(self._times[k])) / h, 0.0), h
 
 
 def _turns(robot: Robot, ahead: Vector) -> Vector:
-    """Return the revolutions (n,), rad, that continuous joints are ahead; 0 for other joints."""
+    """Return the full turns (n,), rad, by which continuous joints are ahead; 0 for others."""
     turn = 2.0 * math.pi
     continuous = np.array([kind == "continuous" for kind in robot.joint_types])
     return np.where(continuous, turn * np.round(ahead / turn), 0.0)
@@ -249,7 +249,7 @@ def _with_fields_of(first: Waypoint, start: Waypoint) -> Waypoint:
 
 
 def _segment(a: Waypoint, b: Waypoint) -> Matrix:
-    """Return the coefficients (6, n) of the polynomials from a to b in the elapsed fraction."""
+    """Return the polynomial coefficients (6, n) from a to b, over the elapsed fraction."""
     h = 1e-9 * (b.time_ns - a.time_ns)
     qa, qb = np.asarray(a.positions), np.asarray(b.positions)
     rows, rise = np.zeros((6, len(qa))), qb - qa

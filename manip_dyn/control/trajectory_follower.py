@@ -1,8 +1,8 @@
-"""`TrajectoryFollower`: efforts along a joint trajectory, and its path and goal tolerances.
+"""`TrajectoryFollower`: efforts along a joint trajectory, with path and goal tolerances.
 
-Tolerances are those of joint_trajectory_controller 4.42.1 (ros2_controllers, branch jazzy:
-`tolerances.hpp` and the defaults of its parameters `constraints`), but an invalid tolerance is
-rejected.
+The tolerances are those of joint_trajectory_controller 4.42.1 (ros2_controllers, branch jazzy:
+`tolerances.hpp` and the defaults of its parameters `constraints`). In contrast, an invalid
+tolerance is rejected.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ UNLIMITED = -1.0
 
 
 class JointTolerance(NamedTuple):
-    """Tolerances of one joint in a goal, rad or m, and per s; 0: default, -1: unlimited."""
+    """Tolerances of one joint, rad or m, and per s; 0 for the default, -1 for no limit."""
 
     name: str
     position: float = 0.0
@@ -35,13 +35,13 @@ class JointTolerance(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """Largest errors of positions and velocities (n,); inf: unlimited."""
+    """Largest errors of positions and velocities (n,); inf for no limit."""
 
     position: Vector
     velocity: Vector
 
     def violation(self, robot: Robot, q_error: Vector, v_error: Vector) -> str:
-        """Return a sentence about the first error beyond its bound, or ""."""
+        """Return a sentence about the first error that exceeds its bound, or ""."""
         for quantity, errors, bounds, per in (
             ("position", q_error, self.position, ""),
             ("velocity", v_error, self.velocity, "/s"),
@@ -63,8 +63,8 @@ class Tolerances:
 
     Attributes:
         path: Bounds of the errors before the end of the trajectory.
-        goal: Bounds of the errors at its last point, from the end on.
-        goal_time: Time after the end by which the arm must be at the goal, s; 0: unlimited.
+        goal: Bounds of the errors at the last point, from the end on.
+        goal_time: Time after the end within which the arm must reach the goal, s; 0 for no limit.
     """
 
     path: Bounds
@@ -79,7 +79,7 @@ class Tolerances:
         goal: Iterable[JointTolerance] = (),
         goal_time: float = 0.0,
     ) -> Tolerances:
-        """Return the tolerances of a goal, with the defaults for zeros.
+        """Return the tolerances of an action goal; zeros are replaced by defaults.
 
         Raises:
             RejectedTrajectoryError: For an unknown joint or an invalid tolerance.
@@ -95,7 +95,7 @@ class Tolerances:
     def at_end(
         self, robot: Robot, late: float, q_error: Vector, v_error: Vector
     ) -> Outcome | None:
-        """Return the outcome for errors (n,) `late` s after the end, or None if undecided."""
+        """Return the outcome for errors (n,) at `late` s after the end, or None if undecided."""
         beyond = self.goal.violation(robot, q_error, v_error)
         if not beyond:
             return Outcome(Code.SUCCESSFUL, "the arm is at the goal")
@@ -132,11 +132,10 @@ def _resolved(name: str, value: float, default: float) -> float:
 
 
 class TrajectoryFollower:
-    """Computed torque along splines, with tolerances.
+    """Computed-torque control along splines, with tolerances.
 
-    The efforts are those of the inverse dynamics for the accelerations of the trajectory, or the
-    efforts of the trajectory, plus the feedback M(q) (K e + D e'). After the end the last point is
-    held.
+    The efforts are the inverse dynamics for the accelerations of the trajectory, or the efforts of
+    the trajectory, plus the feedback M(q) (K e + D e'). After the end the last point is held.
 
     Attributes:
         splines: The motion to follow.
@@ -158,8 +157,8 @@ class TrajectoryFollower:
             splines: The motion to follow.
             tolerances: Path and goal tolerances.
             period: Time for which each effort is held, s.
-            stiffness: Acceleration per position error K, 1/s^2.
-            damping: Acceleration per velocity error D, 1/s.
+            stiffness: Feedback K of the position error, 1/s^2.
+            damping: Feedback D of the velocity error, 1/s.
 
         Raises:
             ManipDynError: If the feedback is unstable at this period.
@@ -170,10 +169,10 @@ class TrajectoryFollower:
         self._started = False
 
     def effort(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Return the efforts (n,) for the period that starts at `t` s, at q and v (n,).
+        """Return the efforts (n,) for the period that starts at time `t`, s, and state q, v.
 
-        They are within their limits. Accelerations and efforts of the trajectory are those of the
-        middle of the period.
+        The efforts are within their limits. Accelerations and efforts of the trajectory are
+        evaluated at the middle of the period.
         """
         middle = t + 0.5 * self._controller.period
         start = self.splines.motion(t)
@@ -185,15 +184,15 @@ class TrajectoryFollower:
         return np.clip(feedforward + self._feedback(q, v, reference), -limit, limit)
 
     def errors(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
-        """Return the errors of positions and velocities (n,) at `t` s: reference minus actual."""
+        """Return position and velocity errors (n,) at time `t`, s: reference minus actual."""
         reference = self.splines.motion(t)
         return reference.q - q, reference.v - v
 
     def outcome(self, t: float, q: Vector, v: Vector) -> Outcome | None:
-        """Return the outcome at `t` s, positions q and velocities v (n,), or None if undecided.
+        """Return the outcome at time `t`, s, in the state q, v (n,), or None if undecided.
 
-        To be called every control period. The path tolerances apply before the end and at the
-        first call, the goal tolerances from the end on.
+        Call this function every control period. The path tolerances apply before the end and at
+        the first call, the goal tolerances from the end on.
         """
         ended, first = t >= self.splines.t_final, not self._started
         self._started = True
@@ -207,7 +206,7 @@ class TrajectoryFollower:
         return self._tolerances.at_end(self._robot, t - self.splines.t_final, *errors)
 
     def _feedback(self, q: Vector, v: Vector, reference: JointMotion) -> Vector:
-        """Return M(q) (K e + D e'), (n,)."""
+        """Return the feedback efforts M(q) (K e + D e'), (n,)."""
         k, d = self._controller.stiffness, self._controller.damping
         a = k * (reference.q - q) + d * (reference.v - v)
         return self._inverse_dynamics(q, v, a) - self._inverse_dynamics(q, v, 0.0 * v)

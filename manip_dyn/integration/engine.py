@@ -1,6 +1,6 @@
 """Engines: a method and a right-hand side compiled together into one time loop.
 
-Other numba code runs an engine in place::
+Numba code can run an engine in place::
 
     engine = compile_engine(rhs, METHODS["rk4"], Options(size=2))
     space = engine.space(step=1e-3)
@@ -10,11 +10,11 @@ Other numba code runs an engine in place::
     def advance_one_second(p, y, space):
         status = run(0.0, 1.0, p, y, space)   # y is now y(1), or at space.state.t
 
-`space` are arrays that the caller owns, see `Space`; the loop allocates nothing. Afterwards
-``space.state`` has the time reached, ``t``, and ``steps``, ``failures`` and ``evaluations``.
+`space` contains arrays that the caller owns, see `Space`; the loop allocates no memory. Afterwards
+``space.state`` contains the time reached, ``t``, and ``steps``, ``failures`` and ``evaluations``.
 
-The loop, the step of the method and the functions of the user are compiled separately. LLVM then
-links them into one function, see `core.linking`. With the compiler off they are bound by name.
+The loop, the step of the method and the user's functions are compiled separately. LLVM then links
+them into one function, see `core.linking`. With the compiler disabled they are bound by name.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ STEP = ("prepare", "attempt", "interpolate", "close", "adapt")
 def assembled(
     method: Method, options: Options, functions: Mapping[str, Any]
 ) -> tuple[Loop, Loop, Step]:
-    """Return `advance` and `run`, see `Engine`, and the step of the method.
+    """Return `advance` and `run` (see `Engine`), and the step of the method.
 
     Args:
-        method: The method.
-        options: Options of the loop.
+        method: The integration method.
+        options: Options of the time loop.
         functions: Compiled functions ``rhs``, ``signal``, ``act`` and ``jacobian``, or None.
     """
     return (_plain if STOCK else _linked)(method, options, functions)
@@ -94,7 +94,7 @@ def _plain(
 
 
 def _numbers(options: Options, step: Step) -> dict[str, int]:
-    """Return the numbers of a loop by their names in `template_parameters`."""
+    """Return the parameters of a loop by their names in `template_parameters`."""
     return {
         "size": options.size,
         "rate_row": step.module.RATE,
@@ -110,14 +110,15 @@ class Engine:
     """A compiled time loop.
 
     Attributes:
-        method: The method.
+        method: The integration method.
         options: Options for which it was compiled.
         advance: ``advance(p, y, space) -> status``: continues from the state in `space`.
-        run: ``run(t, t_end, p, y, space) -> status``: starts at t and ends exactly at t_end; for
-            compiled code. The equivalent for Python is `go`.
+        run: ``run(t, t_end, p, y, space) -> status``: starts at t and ends exactly at t_end. For
+            compiled code; call `go` from Python.
         rows: Number of rows of the work array.
         degree: Degree of the dense output.
-        scratch: Shape of the scratch array; (0, columns) of a Taylor series, a row per term.
+        scratch: Shape of the scratch array; for a Taylor series (0, columns), with one row per
+            term.
     """
 
     method: Method
@@ -153,23 +154,23 @@ class Engine:
         every_step: bool = False,
         room: tuple[int, int, int] = (0, 0, 0),
     ) -> Space:
-        """Return the arrays of the loop.
+        """Create the arrays of the loop.
 
         Args:
-            step: The fixed step, s.
+            step: Fixed step, s.
             rtol: Relative tolerance, scalar or (m,).
             atol: Absolute tolerance, scalar or (m,), in the units of the state.
-            first_step: First step with tolerances, s; 0 to estimate it.
+            first_step: First adaptive step, s; 0 to estimate it.
             min_step: Smallest step, s.
             max_step: Largest step, s.
             max_steps: Maximum number of accepted and rejected steps.
             fac: Safety factor of the step control.
             facmin: Smallest ratio of consecutive steps.
             facmax: Largest ratio of consecutive steps.
-            event_tolerance: Tolerance of the time of an event, s.
+            event_tolerance: Tolerance of event times, s.
             kinds: Directions and terminal flags of the events, (2,) or (2, k).
             orders: Orders of a Taylor series if the relative or the absolute tolerance is the
-                larger; with fixed steps the first applies.
+                larger one; fixed steps use the first.
             stops: Maximum number of stops.
             every_step: Whether every step is recorded, or only the marked stops.
             room: Capacity for states, polynomials and events. Capacity 0 disables a record; a full
@@ -203,15 +204,15 @@ class Engine:
 
     @staticmethod
     def start(space: Space, t: float, stops: ArrayLike) -> None:
-        """Set `space` to the start of an integration from t, s, over `stops` (n, 4)."""
+        """Prepare `space` to integrate from time t, s, over the stops `stops` (n, 4)."""
         begin(space, t, stops)
 
     def go(self, t: float, t_end: float, p: Any, y: Vector, space: Space) -> int:
-        """Integrate from Python like `run`, without separate machine code.
+        """Integrate from Python, without the separate machine code of `run`.
 
         Args:
-            t: Time at the start, s.
-            t_end: Time to reach, s.
+            t: Start time, s.
+            t_end: End time, s.
             p: Parameters.
             y: State (m,), changed in place.
             space: Arrays with at least one stop.
@@ -220,7 +221,7 @@ class Engine:
         return self.advance(p, y, space)
 
     def record(self, rows: int, spans: int, events: int, degree: int) -> Record:
-        """Return empty arrays for states, polynomials of a degree and events."""
+        """Create empty arrays for states, polynomials of a degree, and events."""
         return record_of(self.options.size, rows, spans, events, degree)
 
 
@@ -234,16 +235,16 @@ def compile_engine(
     scratch: int = 0,
     jacobian: Any = None,
 ) -> Engine:
-    """Return the engine of a right-hand side, which is compiled at its first call.
+    """Create the engine of a right-hand side, which is compiled on its first call.
 
     Args:
         rhs: ``rhs(t, y, p, out)``, or the function of a `Series`.
-        method: The method.
-        options: Options of the loop.
-        signal: Function of `Events`, or None.
-        act: Action of `Events`, or None.
-        scratch: Number of scratch columns of a `Series`.
-        jacobian: Function of a `Jacobian`, or None.
+        method: The integration method.
+        options: Options of the time loop.
+        signal: Function of the `Events`, or None.
+        act: Action of the `Events`, or None.
+        scratch: Number of scratch columns of the `Series`.
+        jacobian: Function of the `Jacobian`, or None.
 
     Raises:
         ManipDynError: If a function is not compiled.

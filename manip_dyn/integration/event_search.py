@@ -1,11 +1,11 @@
-"""The search for zero crossings of event functions.
+"""Search for zero crossings of event functions.
 
-A step in which a function changes its sign is repeated with other lengths, from the same start,
-until the crossing is located within the tolerance. The last trial is the step.
+A step in which an event function changes sign is repeated from the same start with other lengths,
+until the crossing is located within the tolerance. The last trial becomes the step.
 
-In the state of the loop `low` and `high` are the lengths of the bracket, s, `high_lands` is
-whether the longer one ends at the stop, `probe` is the next length, `rounds` counts trials, and
-`settled` is whether the present trial is the last one.
+In the loop state, `low` and `high` are the lengths of the bracket, s. `high_lands` is True if the
+longer one ends at the stop. `probe` is the next length, `rounds` counts trials, and `settled` is
+True if the current trial is the last one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def crosses(before, after, direction):
 
 @inlined(counted=False)
 def any_crosses(signals):
-    """Return whether one of k functions crosses zero in the step."""
+    """Return whether one of k functions crosses zero during the step."""
     crossed = False
     for j in range(signals.shape[1]):
         crossed = crossed or crosses(signals[BEFORE, j], signals[AFTER, j], signals[KINDS, j])
@@ -38,17 +38,17 @@ def any_crosses(signals):
 
 @inlined(counted=False)
 def copy_row(signals, source, target):
-    """Copy a row of the signals to another one."""
+    """Copy a row of the signals to another row."""
     for j in range(signals.shape[1]):
         signals[target, j] = signals[source, j]
 
 
 @inlined(counted=False)
 def next_trial(now, signals, width):
-    """Return the next length to try in the bracket, s.
+    """Return the next trial length in the bracket, s.
 
-    Regula falsi on the earliest crossing, or bisection in every third trial. The distance from
-    both ends is at least half of `width`, s, so that the bracket shrinks from both sides.
+    Regula falsi on the earliest crossing, with bisection in every third trial. The distance from
+    both ends is at least half of `width`, s, so the bracket shrinks from both sides.
     """
     low, high = now.low, now.high
     bisect = now.rounds % 3 == 0
@@ -70,8 +70,8 @@ def another_trial(now, signals, tolerance):
 
     Args:
         now: State of the loop after a trial step.
-        signals: Values of the event functions, see `BEFORE`.
-        tolerance: Tolerance of the time of a crossing, s.
+        signals: Values of the event functions, indexed as in `BEFORE`.
+        tolerance: Tolerance of the crossing time, s.
     """
     crossed = any_crosses(signals)
     if now.settled != 0 or not (now.locating != 0 or crossed):

@@ -79,15 +79,15 @@ CACHE_LINE = 8
 
 
 class Record(NamedTuple):
-    """Recorded samples, polynomials and events of states (m,).
+    """Recorded samples, polynomials and events; states are (m,).
 
     Attributes:
-        times: Times (k,), s.
-        states: States at them (k, m).
-        spans: Start and length of steps (j, 2), s.
+        times: Sample times (k,), s.
+        states: States at the sample times (k, m).
+        spans: Start time and length of steps (j, 2), s.
         polynomials: Dense output of the steps (j, degree + 1, m).
-        event_times: Times of events (i,), s.
-        event_states: States at them (i, m).
+        event_times: Event times (i,), s.
+        event_states: States at the event times (i, m).
         event_indices: Indices of the event functions (i,).
     """
 
@@ -101,19 +101,19 @@ class Record(NamedTuple):
 
 
 class Space(NamedTuple):
-    """The arrays of a loop over states (m,).
+    """The arrays of a time loop; states are (m,).
 
     Attributes:
-        rules: Limits of the steps, one record of `LIMITS` (1,); in Python `limits`.
-        tolerances: Relative and absolute (2, m).
-        clock: State of the loop, one record of `STATE` (1,); in Python `state`.
+        rules: Step limits, one record of `LIMITS` (1,); `limits` in Python.
+        tolerances: Relative and absolute tolerances (2, m).
+        clock: State of the loop, one record of `STATE` (1,); `state` in Python.
         stops: Times at which steps end, see `planned_stops` (n, 4).
         work: Scratch (rows, m).
-        scratch: Scratch of a shape that depends on the method.
+        scratch: Scratch with a method-dependent shape.
         signals: Values of the event functions, see `event_search` (7, k).
 
-    The arrays of a `Record` follow. They are fields of this tuple because a nested tuple makes
-    each call of a loop from Python slower.
+    The arrays of a `Record` follow. They are fields of this tuple because a nested tuple would
+    slow down each call of a loop from Python.
     """
 
     rules: Any
@@ -137,12 +137,12 @@ class Space(NamedTuple):
         return Record(*self[-len(Record._fields) :])
 
     def keeping(self, record: Record) -> Space:
-        """Return the same arrays with another record."""
+        """Return the same arrays with a different record."""
         return self._replace(**record._asdict())
 
     @property
     def limits(self) -> Any:
-        """Limits of the steps, by name."""
+        """Step limits, by name."""
         return _first_by_name(self.rules)
 
     @property
@@ -171,7 +171,7 @@ def _state(space):
 
 
 def cleared(rows: int, columns: int) -> Vector:
-    """Return zeros (rows, columns) aligned to a cache line.
+    """Return zeros (rows, columns), aligned to a cache line.
 
     A SIMD vector that crosses a cache line takes twice as long to load.
     """
@@ -182,7 +182,7 @@ def cleared(rows: int, columns: int) -> Vector:
 
 
 def record_of(size: int, rows: int, spans: int, events: int, degree: int) -> Record:
-    """Return empty arrays for states (size,), polynomials of a degree and events."""
+    """Create empty arrays for states (size,), polynomials of a degree, and events."""
     return Record(
         np.empty(rows),
         np.empty((rows, size)),
@@ -195,10 +195,10 @@ def record_of(size: int, rows: int, spans: int, events: int, degree: int) -> Rec
 
 
 def begin(space: Space, t: float, stops: ArrayLike) -> None:
-    """Set a space to the start of an integration from t, s, over `stops` (n, 4)."""
+    """Prepare a space to integrate from time t, s, over the stops `stops` (n, 4)."""
     planned = space.rules["first_step"][0]
-    space.clock[0] = (t, planned, 0.0, t, *_ZEROS)  # ten times as fast as by
-    space.stops[:] = stops  # field: t, planned, memory, origin
+    space.clock[0] = (t, planned, 0.0, t, *_ZEROS)  # ten times faster than
+    space.stops[:] = stops  # assigning the fields t, planned, memory and origin
 
 
 RESTART, RECORD = 1.0, 2.0
@@ -209,10 +209,10 @@ TIME, EARLIEST, LATEST, MARK = range(4)
 def planned_stops(span: Vector, switches: Vector, samples: Vector) -> Matrix:
     """Return the stops (n, 4) in the order of integration.
 
-    The columns are the time, the earliest and the latest time of evaluation of the right-hand side
-    before the stop, and RESTART for a switch plus RECORD for a sample. Times of evaluation are
-    strictly between two switches, by one unit in the last place, so that the value of the
-    right-hand side at the time of a switch is not used.
+    The columns are the time, the earliest and the latest time at which the right-hand side is
+    evaluated before the stop, and RESTART for a switch plus RECORD for a sample. Evaluation times
+    are strictly between two switches, by one unit in the last place, so that the right-hand side
+    is never evaluated at a switch.
 
     Args:
         span: Start and end (2,), s, forwards or backwards.

@@ -1,8 +1,8 @@
 """Tables of the registered methods for the documentation.
 
-``python -m manip_dyn.integration.page docs/integrators.md`` writes them into the page between
-``<!-- methods -->`` or ``<!-- measurements -->`` and ``<!-- end -->``. Without a file it prints
-them.
+``python -m manip_dyn.integration.page docs/integrators.md`` writes the tables into the page
+between ``<!-- methods -->`` or ``<!-- measurements -->`` and ``<!-- end -->``. Without a file it
+prints them.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ EVALUATIONS, DURATION, TAYLOR_ORDER = 2000, 10.0, 20
 
 @compiled(merge=True)
 def swing(t, y, p, out):
-    """Write the rates (2,) of a forced pendulum, on which the methods are measured."""
+    """Write the rates (2,) of a forced pendulum, which is used to measure the methods."""
     out[0] = y[1]
     out[1] = -np.sin(y[0]) + 0.5 * np.cos(2.0 * t)
 
 
 @compiled(merge=True)
 def swing_series(t, y, p, order, work, out):
-    """Write the Taylor coefficients (order + 1, 2) of `swing`; of sine and cosine into `work`."""
+    """Write the Taylor coefficients (order + 1, 2) of `swing`; sine and cosine into `work`."""
     sine, cosine = work[:, 0], work[:, 1]
     out[0, 0], out[0, 1] = y[0], y[1]
     sine[0], cosine[0] = np.sin(y[0]), np.cos(y[0])
@@ -56,9 +56,9 @@ def method_table() -> str:
 
 
 def measured_table() -> str:
-    """Return the table of errors and times on a forced pendulum over 10 s.
+    """Return the table of errors and times for a forced pendulum over 10 s.
 
-    The error is that of the final state with fixed steps and about 2000 evaluations, or series
+    The error is that of the final state, with fixed steps and about 2000 evaluations, or series
     coefficients.
     """
     exact = solved(METHODS["rkdp87"], 40_000)[0]
@@ -73,7 +73,7 @@ def measured_table() -> str:
 
 
 def updated(page: str, measure: bool = True) -> str:
-    """Return the text of the page with new tables, measured again if `measure`."""
+    """Return the text of the page with updated tables; `measure` repeats the measurements."""
     tables = {"methods": method_table}
     if measure:
         tables["measurements"] = measured_table
@@ -103,7 +103,7 @@ def _evaluations(method: Method) -> int:
 
 
 def solved(method: Method, steps: int) -> tuple[np.ndarray, float]:
-    """Return the final state after fixed steps and the shortest time of five runs, s."""
+    """Return the final state after fixed steps, and the shortest time of five runs, s."""
     series = method.order is None
     rhs = swing_series if series else swing
     engine = compile_engine(rhs, method, Options(size=2), scratch=2 if series else 0)
@@ -136,7 +136,7 @@ def _number(value: int | None, otherwise: str) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Write the tables into the pages that `arguments` name, or print them."""
+    """Write the tables into the pages named in `arguments`, or print them."""
     for name in arguments:
         path = Path(name)
         path.write_text(updated(path.read_text(encoding="utf-8")), encoding="utf-8")

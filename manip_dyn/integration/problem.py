@@ -1,4 +1,4 @@
-"""Checks of the arguments of `integrate`."""
+"""Argument checks of `integrate`."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ class Problem:
     """An initial value problem with checked values, and the options of its solution.
 
     Attributes:
-        method: The method.
+        method: The integration method.
         options: Options of the compiled loop.
         functions: Compiled functions `rhs`, `jacobian`, and `signal` and `act` of the events.
-        user_functions: The functions of the user by the names of the arguments.
+        user_functions: The user's functions by argument name.
         scratch: Number of scratch columns of a series.
-        t: Start, s.
-        y: State at the start (m,).
+        t: Start time, s.
+        y: Initial state (m,).
         p: Parameters.
         stops: Times at which steps end, see `planned_stops` (n, 4).
         settings: Arguments of `Engine.space`.
-        t_eval: Times of the samples (k,), s, or None for every step.
-        land: Whether steps end at `t_eval`.
+        t_eval: Sample times (k,), s, or None for every step.
+        land: Whether steps end at the sample times.
         dense: Whether the solution has dense output.
     """
 
@@ -82,7 +82,7 @@ def checked_problem(
     control: StepControl,
     sampling: Sampling,
 ) -> Problem:
-    """Return the problem that the arguments of `integrate` describe."""
+    """Check the arguments of `integrate` and return them as a problem."""
     solver = _method(method)
     span = finite_vector("t_span", t_span, 2)
     if span[0] == span[1]:
@@ -176,7 +176,7 @@ def _method(method: Any) -> Method:
 def _tolerances(
     method: Method, step: float | None, rtol: Any, atol: Any, size: int
 ) -> tuple[bool, dict[str, Vector]]:
-    """Return whether steps are adaptive, and then the tolerances (m,)."""
+    """Return whether steps are adaptive, and the tolerances (m,) if they are."""
     specified = rtol is not None or atol is not None
     if step is not None:
         positive("step", step, "s")
@@ -212,7 +212,7 @@ def _tolerance(name: str, value: Any, size: int) -> Vector:
 
 
 def _times(name: str, value: Any, span: Vector | None) -> Vector:
-    """Return times (k,); with a span, inside it and in its direction."""
+    """Return times (k,) after checking them; with a span, they must be inside and ordered."""
     times = finite_vector(name, value, np.size(value))
     if span is None:
         return np.unique(times)
@@ -232,7 +232,7 @@ def _events(events: Any) -> Events | None:
 
 
 def _jacobian(method: Method, jacobian: Any, size: int) -> Jacobian:
-    """Return the derivatives for a method; a function alone is of first order."""
+    """Return the derivatives for a method; a plain function implies a first-order system."""
     if jacobian is not None and not isinstance(method, Rosenbrock):
         raise ManipDynError(
             f"jacobian must be None for method '{method.name}'. Use rosenbrock_nystrom, "
@@ -250,7 +250,7 @@ def _jacobian(method: Method, jacobian: Any, size: int) -> Jacobian:
 def _series(
     method: Method, rhs: Any, order: Any, adaptive: bool, tolerances: dict[str, Vector]
 ) -> tuple[tuple[int, int], int, Any]:
-    """Return the orders, the columns of scratch and the function of a Taylor series."""
+    """Return the orders, the scratch columns and the function of a Taylor series."""
     if hasattr(rhs, "of_state"):  # kernels.series
         rhs = Series(rhs.of_state, rhs.width)
     if not isinstance(method, Taylor):
@@ -286,7 +286,7 @@ def _first_step(first_step: float | None, controlled: bool) -> float:
 
 
 def _parameters(p: Any) -> Any:
-    """Return a copy of the parameters for compiled code; the action of an event may change it."""
+    """Return a copy of the parameters for compiled code, because event actions may change it."""
     if isinstance(p, np.ndarray) and p.dtype == np.float64:
         return p.copy()
     try:

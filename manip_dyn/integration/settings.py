@@ -1,8 +1,9 @@
 """Arguments of `integrate`: step control, sampling, events and Jacobians.
 
-Events are zero crossings of functions of the state. The loop finds them by repeating the step, see
-`event_search`. An event is therefore as exact as the method, independent of its dense output, and
-the step ends on the far side of the crossing, where the next one starts with a new derivative.
+Events are zero crossings of functions of the state. The loop locates them by repeating the step,
+see `event_search`. Event times are therefore as accurate as the method, and independent of its
+dense output. The step ends just after the crossing, and the next step starts with a new
+derivative.
 """
 
 from __future__ import annotations
@@ -25,21 +26,20 @@ _SAME = 1e-9
 
 @dataclass(frozen=True)
 class StepControl:
-    """Step size control of an integration with tolerances, and limits on its steps.
+    """Step size control of an adaptive integration, and limits of its steps.
 
     Attributes:
         controller: ``"pi"`` (Gustafsson 1991) or ``"paper"`` (Galhano, Machado 1994).
-        norm: ``"max"`` or ``"rms"``: norm of the error divided by the tolerances.
+        norm: ``"max"`` or ``"rms"`` norm of the error divided by the tolerances.
         estimate: ``"plain"`` or ``"scaled"``. The scaled error estimate of a Rosenbrock method is
-            multiplied by the inverse of the step's matrix, which damps stiff components.
+            multiplied by the inverse of the step matrix, which damps stiff components.
         first_step: First step, s. Default: estimated from the derivative.
         min_step: Smallest step, s. If the tolerances require a smaller one, the integration ends
             with STEP_UNDERFLOW.
         max_step: Largest step, s.
-        max_steps: Maximum number of accepted and rejected steps, also with fixed steps. The
-            integration then ends with TOO_MANY_STEPS.
-        fac: Safety factor, by which the step is shorter than the error estimate allows; sigma in
-            Galhano, Machado (1994).
+        max_steps: Maximum number of accepted and rejected steps, also with fixed steps. If it is
+            exceeded, the integration ends with TOO_MANY_STEPS.
+        fac: Safety factor of the step length; sigma in Galhano, Machado (1994).
         facmin: Smallest ratio of consecutive steps.
         facmax: Largest ratio of consecutive steps.
     """
@@ -88,10 +88,10 @@ class Sampling:
     """The samples of a solution.
 
     Attributes:
-        times: Times of the samples (k,), s, from the start towards the end. Default: every step.
-        land: Whether steps end at the times, which keeps the full accuracy. Otherwise samples are
-            interpolated by the dense output.
-        dense: Whether the solution can be called with any time in the span.
+        times: Sample times (k,), s, from the start towards the end. Default: every step.
+        land: Whether steps end at the sample times, which provides the full accuracy. Otherwise
+            samples are interpolated by the dense output.
+        dense: Whether the solution can be evaluated at any time in the span.
     """
 
     times: ArrayLike | None = None
@@ -101,22 +101,24 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Events:
-    """Zero crossings to be located.
+    """Zero crossings of event functions that are located during an integration.
 
-    If a right-hand side jumps where the state crosses a surface, the method keeps its order only
-    if no jump is inside a step. Read the mode of the right-hand side from `p`, and let `action`
-    change the mode. An impact that reverses the motion requires a `direction`; the next impact is
-    located if it is later than 8 times the tolerance. Two crossings of one function within a step
-    without an action between them are missed: set `StepControl.max_step` if that can happen.
+    If a right-hand side jumps where the state crosses a surface, the method has its full order
+    only if no jump is inside a step. Read the mode of the right-hand side from `p`, and let
+    `action` change the mode. An impact that reverses the motion requires a `direction`; the next
+    impact is located if it is at least 8 times the tolerance later. Two crossings of one function
+    within a step, without an action between them, are not detected. Limit `StepControl.max_step`
+    if that can happen.
 
     Attributes:
-        function: ``function(t, y, p, out)``, numba-compiled; writes k values into `out` (k,).
+        function: ``function(t, y, p, out)``, compiled by numba; writes k values into `out` (k,).
         count: The number k of values.
-        terminal: Whether a crossing ends the integration; one for all, or k of them.
-        direction: 1 for crossings from below, -1 from above, 0 for both; one for all, or k.
-        tolerance: Tolerance of the time of a crossing, s; rounding is the lower bound.
-        action: ``action(index, t, y, p)``, numba-compiled; may change `y` (m,) and `p` in place
-            at a crossing: an impact, or the mode of a right-hand side with switches.
+        terminal: Whether a crossing ends the integration; one value for all, or k values.
+        direction: 1 for crossings from below, -1 from above, 0 for both; one value for all, or k
+            values.
+        tolerance: Tolerance of crossing times, s; limited by rounding.
+        action: ``action(index, t, y, p)``, compiled by numba; may change `y` (m,) and `p` in place
+            at a crossing, for example for an impact or a change of mode.
     """
 
     function: Callable[..., Any]
@@ -142,17 +144,17 @@ class Events:
 
     @property
     def terminals(self) -> tuple[bool, ...]:
-        """`terminal` for each of the k values."""
+        """`terminal` for each of the k functions."""
         return self._for_all("terminal", (False, True))
 
     @property
     def directions(self) -> tuple[int, ...]:
-        """`direction` for each of the k values."""
+        """`direction` for each of the k functions."""
         return self._for_all("direction", (-1, 0, 1))
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Arguments for `Engine.space`."""
+        """Arguments of `Engine.space`."""
         return {
             "kinds": (self.directions, self.terminals),
             "event_tolerance": self.tolerance,
@@ -170,20 +172,20 @@ class Events:
 
 @dataclass(frozen=True)
 class Jacobian:
-    """Derivatives of a right-hand side and its structure, for the Rosenbrock methods.
+    """Derivatives and structure of a right-hand side, for Rosenbrock methods.
 
-    With `positions` n > 0 the state of m numbers is y = (q, v, w): q' = v (n each) is second
-    order, and w of m - 2 n numbers are quadratures, whose rates depend on q, v and time alone.
+    With `positions` n > 0, the state of m numbers is y = (q, v, w). The n positions q have the
+    rates q' = v. The m - 2 n numbers w are quadratures, whose rates depend only on q, v and time.
     Linear systems then have n unknowns instead of m.
 
     Attributes:
-        function: ``function(t, y, p, out, by_time)``, numba-compiled. Writes the derivatives of
-            the rates of v and w with respect to y into `out` (m - n, m), and those with respect
-            to time into `by_time` (m - n,). None: central differences of the right-hand side.
-        positions: n; 0 for a system of first order.
+        function: ``function(t, y, p, out, by_time)``, compiled by numba. Writes the derivatives of
+            the rates of v and w by y into `out` (m - n, m), and those by time into `by_time` (m -
+            n,). None: central differences of the right-hand side.
+        positions: Number n of positions; 0 for a first-order system.
         mass: Whether the rows of v in both arrays are multiplied by a mass matrix M (n, n), as in
-            M dv'/dy, and M itself fills n columns of `out` after the first m. This avoids the
-            solutions with M (Sandu et al. (2001), eq. 43 to 45).
+            M dv'/dy. The n columns of `out` after the first m then contain M. This avoids solving
+            with M (Sandu et al. (2001), eq. 43 to 45).
     """
 
     function: Callable[..., Any] | None = None
@@ -205,7 +207,7 @@ class Jacobian:
             )
 
     def check_rates(self, derivative: Vector | None, y: Vector) -> None:
-        """Raise `ManipDynError` if the rates of q in a derivative (m,) at y (m,) are not v."""
+        """Raise `ManipDynError` unless the rates of q in a derivative (m,) at y (m,) equal v."""
         n = self.positions
         if not n or derivative is None:
             return
@@ -220,14 +222,14 @@ class Jacobian:
 
 
 def checked_control(control: Any) -> StepControl:
-    """Return a step control; the default for None."""
+    """Return the step control after checking its type. Default: `StepControl()`."""
     if control is not None and not isinstance(control, StepControl):
         raise ManipDynError(f"control must be an md.StepControl, got {control!r}.")
     return control or StepControl()
 
 
 def checked_sampling(sampling: Any) -> Sampling:
-    """Return a sampling; times alone are converted, None means every step."""
+    """Return a `Sampling`; times are converted, and None means every step."""
     return sampling if isinstance(sampling, Sampling) else Sampling(sampling)
 
 

@@ -45,15 +45,15 @@ class LocatedEvents(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution(ResultWithStatistics):
-    """The solution of an initial value problem at k samples.
+    """The solution of an initial value problem, with k samples.
 
     Attributes:
-        t: Times (k,), s: of every step, or of the requested samples up to `t_last`.
+        t: Times (k,), s, of every step or of the requested samples up to `t_last`.
         y: States (k, m).
-        status: How the integration ended.
-        reason: The same in one sentence.
-        t_last: Last time, s.
-        y_last: State (m,) at that time.
+        status: Status of the integration.
+        reason: The status as a sentence.
+        t_last: Final time, s.
+        y_last: State (m,) at the final time.
         statistics: Steps, failures and evaluations of the right-hand side.
         events: The located events.
         method: Name of the method.
@@ -77,7 +77,7 @@ class Solution(ResultWithStatistics):
         return self.status in (Status.SUCCESS, Status.EVENT)
 
     def __call__(self, t: ArrayLike) -> Array:
-        """Return the states (..., m) at times t (...), s, inside the integrated span."""
+        """Return the states (..., m) at times t (...), s, in the integrated span."""
         if self.dense is None:
             raise ManipDynError(
                 "sampling.dense must be True for values between the samples, got False."
@@ -114,27 +114,27 @@ def integrate(
 
     Args:
         rhs: ``rhs(t, y, p, out)``, which writes the derivative into `out` (m,), or ``f(t, y)``,
-            which returns it; both are compiled by numba. For ``taylor`` a `Series`.
-        t_span: Start and end (2,), s.
-        y0: State at the start (m,).
+            which returns it. Both are compiled by numba. For ``taylor``, a `Series`.
+        t_span: Start and end time (2,), s.
+        y0: Initial state (m,).
         method: Name in `METHODS`, or a `Method`.
-        step: Fixed step, s; the last one is shortened to end exactly at the end of the span.
-        rtol: Relative tolerance, scalar or (m,). Default: 1e-6 without a step, 0 with an `atol`.
+        step: Fixed step, s; the last step is shortened to end exactly at the end of the span.
+        rtol: Relative tolerance, scalar or (m,). Default: 1e-6 without `step`, 0 with `atol`.
         atol: Absolute tolerance, scalar or (m,), in the units of the state. Default: `rtol`, or
-            1e-9 if neither is given.
+            1e-9 without `rtol`.
         p: Parameters: a float64 array or a tuple of arrays. Default: an empty array.
-        t_switch: Times at which rhs is discontinuous (k,), s; steps end exactly there.
-        events: `Events`, or a function ``(t, y, p, out)`` with one value, whose zero crossing ends
+        t_switch: Times at which rhs is discontinuous (k,), s; steps end exactly at these times.
+        events: `Events`, or a function ``(t, y, p, out)`` with one value whose zero crossing ends
             the integration.
-        jacobian: A `Jacobian` for the Rosenbrock methods, or its function for a system of first
-            order. Default: central differences.
+        jacobian: A `Jacobian` for Rosenbrock methods, or its function for a first-order system.
+            Default: central differences.
         order: Order of a Taylor series. Default: determined by the tolerances.
-        control: Step control.
-        sampling: A `Sampling`, or the times of the samples (k,), s. Default: every step.
+        control: Step control of adaptive methods, and limits of the steps.
+        sampling: A `Sampling`, or sample times (k,), s. Default: every step.
 
     Raises:
-        ManipDynError: For invalid arguments. Numerical failures are reported by the status of the
-            solution.
+        ManipDynError: If an argument is invalid. Numerical failures are reported by the status of
+            the solution.
     """
     problem = checked_problem(
         rhs,
@@ -165,7 +165,7 @@ def integrate(
 
 
 def _initial_space(engine: Engine, problem: Problem) -> Space:
-    """Return the arrays of the loop at the start of the problem."""
+    """Create the arrays of the loop at the start of the problem."""
     every = problem.settings["every_step"]
     samples = 0 if problem.t_eval is None or not problem.land else len(problem.t_eval) + 2
     room = (
@@ -184,7 +184,7 @@ def _initial_space(engine: Engine, problem: Problem) -> Space:
 def _run_loop(
     engine: Engine, problem: Problem, y: np.ndarray, space: Space
 ) -> tuple[Status, Space]:
-    """Run the loop; double the record whenever it is full."""
+    """Run the loop; the record is doubled whenever it is full."""
     while True:
         try:
             status = Status(engine.advance(problem.p, y, space))
@@ -202,7 +202,7 @@ def _run_loop(
 
 
 def _solution(problem: Problem, status: Status, y: np.ndarray, space: Space) -> Solution:
-    """Return the solution from the arrays of the loop."""
+    """Create the solution from the arrays of the loop."""
     now, record = space.state, space.record
     rows, pieces, events = int(now.rows), int(now.pieces), int(now.found)
     dense = DenseOutput(record.spans[:pieces], record.polynomials[:pieces]) if pieces else None
@@ -230,7 +230,7 @@ def _solution(problem: Problem, status: Status, y: np.ndarray, space: Space) -> 
 
 
 def _reason(problem: Problem, status: Status, y: np.ndarray, space: Space) -> str:
-    """Return the reason of the status in one sentence."""
+    """Return a sentence that explains the status."""
     limits, now = space.limits, space.state
     t, step = float(now.t), abs(float(limits.step or now.planned))
     if status is Status.EVENT:

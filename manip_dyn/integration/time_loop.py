@@ -1,22 +1,22 @@
-"""The time loop of all methods; linked with the step of a method and a right-hand side.
+"""The time loop of all methods, linked with the step of a method and a right-hand side.
 
 The step of a method is a module with these functions of the state y (m,), the parameters p, and
 the arrays of the `Space`:
 
     prepare(y, p, now, limits, tolerances, work, scratch)
-        computes the derivatives at the start of the step, if they are not valid
+        computes the derivatives at the start of the step, unless they are valid
     attempt(y, p, now, limits, tolerances, work, scratch)
-        computes the step ``now.h`` and writes its final state to the first row of `work`
+        computes the step ``now.h`` and writes its end state to the first row of `work`
     interpolate(y, p, now, work, spans, polynomials)
         stores the polynomial of the step, for dense output
     close(now, work)
-        stores the derivatives for the next step, and their number in ``now.known``
+        stores the derivatives for the next step, and their count in ``now.known``
     adapt(now, limits)
         plans the next step
 
-and RATE, the row of `work` with the derivative at the start of the step. The first two functions
-return PASSED or the status with which the integration ends. `attempt` returns FAILED after it has
-planned a shorter step.
+The module also defines RATE, the row of `work` with the derivative at the start of the step. The
+first two functions return PASSED or the status with which the integration ends. `attempt` returns
+FAILED after it has planned a shorter step.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from manip_dyn.integration.methods.template_parameters import (
     size,
 )
 
-# Bound for each type of loop, see `engine`.
+# Bound for each kind of loop, see `engine`.
 EVENTS = False
 """Whether there are events: their search is a large part of the loop."""
 WIDTHS_AHEAD = 8
@@ -68,7 +68,7 @@ WIDTHS_AHEAD = 8
 
 @compiled(counted=False)
 def advance(p, y, space):
-    """Advance the state y (m,) from the state of the loop in `space`; return the status."""
+    """Advance the state y (m,) from the loop state in `space`; return the status."""
     p, y, space = unowned(p), unowned(y), unowned(space)
     limits, now = only(space.rules), only(space.clock)
     tolerances, stops = space.tolerances, space.stops
@@ -103,7 +103,7 @@ def advance(p, y, space):
                 return STEP_UNDERFLOW
             now.landing = abs(remaining) <= 1.01 * abs(now.planned)
             now.h = now.planned
-        else:  # times are multiples of fixed steps, without accumulated rounding
+        else:  # multiples of fixed steps do not accumulate rounding errors
             left = target - now.origin - (now.since + 1) * (now.sign * now.step)
             now.landing = left * now.sign <= 1e-6 * now.step
             now.h = now.sign * now.step
@@ -176,7 +176,7 @@ def arm(y, p, now, work, signals):
 
 @inlined(counted=False)
 def happen(y, p, now, tolerance, signals, space):
-    """Record the events at the end of the step, call actions; return whether one is terminal."""
+    """Record events at the end of the step and call actions; return whether one is terminal."""
     ended = False
     now.ahead = 0.0
     for j in range(event_count()):

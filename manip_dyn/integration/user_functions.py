@@ -1,4 +1,4 @@
-"""Functions of the user: compilation, checks and error messages."""
+"""User functions: compilation, checks and error messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from manip_dyn.core.errors import ManipDynError
 
 COMPILING = (
     errors.NumbaError,
-    getattr(errors, "UnsupportedBytecodeError", errors.NumbaError),  # numba 0.58 has none
+    getattr(errors, "UnsupportedBytecodeError", errors.NumbaError),  # missing in numba 0.58
     NotImplementedError,
     *(AttributeError, TypeError, ValueError),
 )
@@ -37,11 +37,11 @@ def jitted(function: Any) -> Any:
 
 
 def right_hand_side(function: Any, t: float, y: Vector) -> Any:
-    """Return the compiled ``rhs(t, y, p, out)`` of a function of the user.
+    """Return the compiled ``rhs(t, y, p, out)`` of a user function.
 
     Args:
-        function: ``rhs(t, y, p, out)``, which writes the derivative into `out` (m,), or
-            ``f(t, y)``, which returns it; numba-compiled or plain Python.
+        function: ``rhs(t, y, p, out)``, which writes the derivative into `out` (m,), or ``f(t,
+            y)``, which returns it. Compiled by numba or plain Python.
         t: A time for a trial call of ``f(t, y)``, s.
         y: A state (m,) for the trial call.
 
@@ -62,9 +62,9 @@ def right_hand_side(function: Any, t: float, y: Vector) -> Any:
 
 
 def first_trial(name: str, function: Any, t: float, y: Vector, p: Any) -> Vector | None:
-    """Return the derivative (m,) of a call in Python, or None if the call fails.
+    """Return the derivative (m,) of a trial call in Python, or None if the call fails.
 
-    Python detects an index out of range, which compiled code does not check.
+    Python detects an index that is out of range; compiled code does not.
 
     Raises:
         ManipDynError: If an index is out of range.
@@ -95,7 +95,7 @@ def _described(p: Any) -> str:
 
 @lru_cache(maxsize=256)
 def checked_function(name: str, function: Any, signature: str, arguments: int) -> Any:
-    """Return `function` as a numba function; it is compiled when its caller is."""
+    """Return `function` as a numba function, which is compiled together with its caller."""
     if _number_of_arguments(name, function) != arguments:
         raise ManipDynError(f"{name} must be a function {signature}, got {_named(function)}.")
     return jitted(function)
@@ -104,10 +104,10 @@ def checked_function(name: str, function: Any, signature: str, arguments: int) -
 def user_error(
     functions: Mapping[str, Any], error: Exception, expected: str, arguments: tuple[Any, ...] = ()
 ) -> Exception:
-    """Return an error that names the function that cannot be compiled or raised an exception.
+    """Return an error that names the user function that failed.
 
     Args:
-        functions: Functions of the user by the names of the arguments.
+        functions: User functions by argument name.
         error: The exception of the call.
         expected: Description of valid functions.
         arguments: Valid arguments, if there is only one function.
@@ -145,7 +145,7 @@ def not_compilable(
 
     Args:
         name: Name of the argument.
-        function: The function of the user.
+        function: The user function.
         error: The exception of the compilation.
         expected: Description of valid functions.
         arguments: Valid arguments of the function.
@@ -170,7 +170,7 @@ def failing(name: str, function: Any, error: Exception, expected: str) -> ManipD
     plain = getattr(function, "py_func", function)
     frames = traceback.extract_tb(error.__traceback__)
     code = getattr(plain, "__code__", None)
-    # Cached machine code names the file in the folder where it was compiled.
+    # Cached machine code refers to the file in the folder where it was compiled.
     file = Path(code.co_filename).name if code else ""
     own = [frame for frame in frames if Path(frame.filename).name == file]
     location = _location(plain, own[-1].lineno or 0) if own and code else ""
@@ -185,7 +185,7 @@ def _location(function: FunctionType, line: int) -> str:
 
 
 def _error_of(function: Any, arguments: tuple[Any, ...]) -> Exception | None:
-    """Return the exception of numba for a function alone, without its callers."""
+    """Return numba's exception for a function compiled without its callers."""
     if not arguments or not isinstance(function, FunctionType):
         return None
     try:
@@ -197,7 +197,7 @@ def _error_of(function: Any, arguments: tuple[Any, ...]) -> Exception | None:
 
 @lru_cache(maxsize=256)
 def _writing(function: Any, size: int) -> tuple[Any, Any]:
-    """Return ``f(t, y)``, compiled, and its in-place form for states of `size`."""
+    """Compile ``f(t, y)``; return it and its in-place form for states of `size`."""
     inner = checked_function("rhs", function, "f(t, y)", 2)
 
     @jitted

@@ -1,4 +1,4 @@
-"""A time loop from one time to another."""
+"""The time loop from a start time to an end time."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Convolution sums of Taylor recurrences in SIMD lanes.
 
 Coefficient k of a product a b is the sum of a_j b_(k-j) over j = 0..k. Quotients and sines contain
-such a sum, too. Its terms j = 1..k-1 depend on coefficients below k only. All sums of an order are
-therefore computed together, before any other operation of that order: a product per lane for one
-motion, a motion per lane for many. Moore (1966), Interval Analysis, chapter 11; Jorba, Zou (2005),
-proposition 2.1.
+such sums, too. The terms j = 1..k-1 depend only on coefficients below k. All sums of an order are
+therefore computed together, before any other operation of that order. Each lane computes one
+product for a single motion, or one motion for many. Moore (1966), Interval Analysis, chapter 11;
+Jorba, Zou (2005), proposition 2.1.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _VECTORS_IN_LOOP = 4
 
 
 class Factors(NamedTuple):
-    """Columns of the factors of all products in a coefficient's row.
+    """Columns of the factors of all products in the row of a coefficient.
 
-    All fields but `products` are multiples of `LANES`; padding is zero.
+    All fields except `products` are multiples of `LANES`; padding is zero.
 
     Attributes:
-        width: Numbers in a row, one row per coefficient.
+        width: Numbers per row; each coefficient has one row.
         products: Number of products.
-        first: Column of the first product's first factor; those of the other products follow.
-        last: Column of the first product's second factor.
-        sums: Column, in row 0, of the first product's sum.
+        first: Column of the first factor of the first product; those of other products follow.
+        last: Column of the second factor of the first product.
+        sums: Column, in row 0, of the sum of the first product.
     """
 
     width: int
@@ -46,12 +46,12 @@ class Factors(NamedTuple):
 
 
 def padded(count: int) -> int:
-    """Return the least multiple of `LANES` that is not below `count`."""
+    """Return `count`, rounded up to a multiple of `LANES`."""
     return -(-count // LANES) * LANES
 
 
 def vectors_of(size: int, factors: Factors) -> tuple[range, ...]:
-    """Return the columns of each vector in a row: vectors of the state (size,) and of factors."""
+    """Return the columns of each vector in a row: vectors of the state (size,), then factors."""
     vectors, first, lanes = [], 0, LANES
     while first < size:
         while lanes > size - first:
@@ -99,7 +99,7 @@ def _plain_sums(factors: Factors, order: int | None) -> Any:
 
 
 def emit_sums(builder, data, factors: Factors, order) -> None:
-    """Emit all sums: in a loop over groups of products, unrolled for a constant order."""
+    """Emit all sums, as a loop over groups of products that is unrolled for a constant order."""
     size = _VECTORS_IN_LOOP * LANES
     groups, rest = divmod(padded(factors.products), size)
     if isinstance(order, ir.Constant):
@@ -116,12 +116,12 @@ def emit_sums(builder, data, factors: Factors, order) -> None:
 
 
 def _newest_last(order: int) -> list[int]:
-    """Return 1..order-1; terms that depend on coefficient order - 1, the newest, are last."""
+    """Return 1..order-1, with the terms that depend on coefficient order - 1 last."""
     return sorted(range(1, order), key=lambda j: max(j, order - j))
 
 
 def _emit_product_sums(builder, data, factors: Factors, product, count: int, order) -> None:
-    """Emit the sums of `count` vectors of products, starting at one product."""
+    """Emit the sums of `count` vectors of products, starting at `product`."""
     kind = ir.VectorType(_NUMBER, LANES)
     totals = [cgutils.alloca_once_value(builder, ir.Constant(kind, None)) for _ in range(count)]
 
@@ -158,15 +158,14 @@ Products = tuple[tuple[int, int], ...]
 def unrolled_sums(
     builder: ir.IRBuilder, load: Callable[[int, int], Any], k: int, products: Products
 ) -> list[Any]:
-    """Return the sums of order k of the products of two columns each.
+    """Return the sums of order k of products; each product has the columns of two factors.
 
-    A factor is loaded once for its products in two terms, a_j b_(k-j) and a_(k-j) b_j. Terms that
-    depend on coefficient k - 1, the newest, are last. Products with equal factors need half the
-    terms.
+    A factor is loaded once for its two terms, a_j b_(k-j) and a_(k-j) b_j. Terms that depend on
+    the newest coefficient, k - 1, are last. Products with equal factors need half the terms.
 
     Args:
         builder: Builder of the function.
-        load: Emits the load of a vector from its row and column.
+        load: Emits the load of a vector from a row and a column.
         k: The order.
         products: Columns of the factors of each product.
     """
@@ -195,7 +194,7 @@ def unrolled_sums(
 
 
 def _reader(load: Callable[[int, int], Any]) -> Callable[[int, int], Any]:
-    """Return a function that loads each vector once."""
+    """Return a function that emits the load of each vector only once."""
     vectors: dict[tuple[int, int], Any] = {}
 
     def read(row: int, column: int) -> Any:
@@ -239,7 +238,7 @@ def lane_sums(products: Products, width: int, sums: int, lanes: int) -> Any:
 
 
 def _emit_lane_sums(builder, data, group: Products, width: int, order, lanes: int) -> list[Any]:
-    """Emit a loop over the terms of a group of sums, and return the sums."""
+    """Emit a loop over the terms of a group of sums and return the sums."""
     zero = ir.Constant(ir.VectorType(_NUMBER, lanes), None)
     totals = [cgutils.alloca_once_value(builder, zero) for _ in group]
     with cgutils.for_range(builder, builder.sub(order, _INDEX(1))) as loop:

@@ -11,12 +11,12 @@ class Program(NamedTuple):
     """A straight-line program as text.
 
     Attributes:
-        name: Name for messages.
-        inputs: Names of its input arrays, each with one axis.
-        dimensions: Number of axes of its output array, ``out``.
-        text: Lines that assign arithmetic, ``sin`` and ``cos`` of names, constants and entries
-            of the arrays to names and to entries of ``out``. It is text because parsing a Python
-            function of tens of thousands of lines costs too much memory.
+        name: Name used in messages.
+        inputs: Names of the input arrays, which have one axis each.
+        dimensions: Number of axes of the output array, ``out``.
+        text: Lines that assign arithmetic, ``sin`` and ``cos`` of names, constants and array
+            entries to names and to entries of ``out``. It is text because parsing a Python
+            function of tens of thousands of lines would require too much memory.
     """
 
     name: str
@@ -34,7 +34,7 @@ a function's length.
 
 
 class Statement(NamedTuple):
-    """An assignment, the names in its value, and its size: operations plus one result."""
+    """An assignment, the names in its expression, and its size: operations plus one result."""
 
     target: ast.expr
     value: ast.expr
@@ -67,7 +67,7 @@ def parsed(line: str) -> Statement:
 
 
 def divided(statements: list[Statement]) -> list[list[Statement]]:
-    """Return the statements in groups of about `FUNCTION_SIZE` operations and results."""
+    """Divide the statements into groups of about `FUNCTION_SIZE` operations and results."""
     groups: list[list[Statement]] = []
     size = FUNCTION_SIZE
     for statement in statements:
@@ -80,7 +80,7 @@ def divided(statements: list[Statement]) -> list[list[Statement]]:
 
 
 def memory_slots(groups: list[list[Statement]]) -> dict[str, int]:
-    """Return a memory slot for each name that a later group uses.
+    """Return a memory slot for each name that a later group reads.
 
     A slot is reused after the last group that reads it.
     """
@@ -114,10 +114,10 @@ def depth_first(statements: Sequence[Statement]) -> list[Statement]:
     """Return the statements in depth-first order of their results, sines and cosines first.
 
     The program must not read entries of ``out``. Compilers largely preserve the order of a long
-    function. A result is therefore computed just before its use, deepest operand first, so that
-    fewer values occupy registers or memory (Sethi, Ullman 1970). The forward dynamics of an arm
-    of seven joints gets 10 % faster than in the order of the graph, in C and in SIMD lanes. For a
-    single state, where LLVM pairs operations, it would get 20 % slower.
+    function. In depth-first order a result is computed just before its use, deepest operand first,
+    so fewer values occupy registers or memory (Sethi, Ullman 1970). The forward dynamics of a
+    seven-joint arm are 10 % faster than in the order of the graph, in C and in SIMD lanes. For a
+    single state, where LLVM pairs operations, they would be 20 % slower.
     """
     by_name = {ast.unparse(statement.target): statement for statement in statements}
     operands = {

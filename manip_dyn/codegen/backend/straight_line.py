@@ -1,9 +1,9 @@
 """Straight-line programs compiled for one state, or for many states in SIMD lanes.
 
 Numba's front end dominates the compile time of a long list of assignments, and LLVM does not
-vectorize such a list over a batch. The statements of a program are therefore translated to LLVM
-instructions directly, with numbers or with vectors of `LANES` numbers as operands. Types, arrays,
-calls and the cache on disk remain numba's.
+vectorize such a list over a batch. The statements of a program are therefore translated directly
+to LLVM instructions, with numbers or vectors of `LANES` numbers as operands. Numba still provides
+types, arrays, calls and the cache on disk.
 """
 
 from __future__ import annotations
@@ -88,11 +88,11 @@ def plain_lane_coefficient(
 
 
 def _plain_function(program: Program) -> Callable[..., None]:
-    """Return a program as a Python function of its arrays."""
+    """Return a Python function that runs a program on its arrays."""
     code = compile(program.text, f"<program {program.name}>", "exec")
 
     def run(**names: Any) -> None:
-        with np.errstate(all="ignore"):  # results that are not finite are results
+        with np.errstate(all="ignore"):  # infinite and NaN results are valid
             exec(code, {"sin": sin, "cos": cos, **names})
 
     return run
@@ -120,11 +120,11 @@ def one_state(program: Program) -> Any:
 
 
 def one_state_at(program: Program, shape: tuple[int, ...]) -> Any:
-    """Return an intrinsic ``(inputs, out)`` for pointers to the arrays' data.
+    """Return an intrinsic ``(inputs, out)`` for pointers to the data of the arrays.
 
     Args:
         program: The program.
-        shape: Shape of its output.
+        shape: Shape of the output.
     """
     if PLAIN:
         return plain_one_state(program)
@@ -149,7 +149,7 @@ def one_state_at(program: Program, shape: tuple[int, ...]) -> Any:
 def checked_out(program: Program) -> Any:
     """Return an intrinsic ``(inputs, out)`` that returns `out` if all types are supported.
 
-    A function that uses its result cannot be compiled for types that a program would misread.
+    A function that uses this result fails to compile for types that the program would misread.
     """
     if PLAIN:
         return lambda inputs, out: out
@@ -169,7 +169,7 @@ def checked_out(program: Program) -> Any:
 def many_states(program: Program, lanes: int) -> Any:
     """Return an intrinsic ``(inputs, out, column)`` for the next `lanes` states.
 
-    The arrays have an additional last axis with a state per column.
+    The arrays have an additional last axis with one column per state.
     """
     if PLAIN:
         return plain_many_states(program, lanes)
@@ -184,8 +184,8 @@ def one_coefficient(
 
     ``out`` has an additional first axis, with `width` numbers per coefficient. In the program
     ``start[i]`` denotes out[0, i], ``previous[i]`` out[k - 1, i], and ``order`` k, for k >= 1.
-    With `order`, k is ignored. The columns of a vector are written together; columns that the
-    program does not assign are zero.
+    With `order`, k is ignored. The columns of a vector are written together. Columns that the
+    program does not assign are set to zero.
     """
     if PLAIN:
         return plain_one_coefficient(program, order)
@@ -203,15 +203,15 @@ def lane_coefficient(
     """Return an intrinsic ``(inputs, out, k)`` for Taylor coefficients of `LANES` motions.
 
     Like `one_coefficient`, but every number is a vector, and inputs (.., LANES) do not depend on
-    k. In the program ``sums[i]`` denotes the sum of product i. It is computed where it is used if
-    `order` is an argument, and read from row `sums` + i of the last input otherwise.
+    k. In the program ``sums[i]`` denotes the sum of product i. It is computed on use if `order` is
+    an argument. Otherwise it is read from row `sums` + i of the last input.
 
     Args:
         program: The program.
         width: Vectors per coefficient, so that ``out`` is (.., width * LANES).
-        sums: See above.
+        sums: Row of the first sum in the last input.
         products: Columns of the factors of each product.
-        order: The order, instead of k.
+        order: A constant order that replaces the argument k, or None.
     """
     if PLAIN:
         return plain_lane_coefficient(program, products, LANES, order)
@@ -225,9 +225,9 @@ def _indexed(program: Program, layout: Layout, kind: str, fixed: int | None = No
 
     Args:
         program: The program.
-        layout: The layout of the arrays, without the index.
-        kind: The field of the layout that the index is: ``row`` or ``column``.
-        fixed: A constant index that replaces the argument; None: the argument.
+        layout: Memory layout of the arrays, without the index.
+        kind: Field of the layout for the index: ``row`` or ``column``.
+        fixed: Constant index that replaces the argument, or None.
     """
 
     @intrinsic
@@ -249,7 +249,7 @@ def _indexed(program: Program, layout: Layout, kind: str, fixed: int | None = No
 
 
 def _check(program: Program, inputs, out, extra: int) -> None:
-    """Raise `TypingError` for arrays that the generated addresses would misread."""
+    """Raise `TypingError` for array types that the generated code would misread."""
     names = dict(zip((*program.inputs, "out"), [*inputs, out], strict=True))
     dimensions = [1 + extra] * len(program.inputs) + [program.dimensions + extra]
     check_arrays(program.name, names, dimensions)
@@ -296,8 +296,8 @@ def _emit_functions(
 ) -> None:
     """Emit a function for each group of statements, and the calls of all functions.
 
-    Values that a later group needs pass through memory on the stack. No other pointer aliases
-    that memory or the rows of a series, and LLVM may assume so.
+    Values that a later group reads are passed in memory on the stack. No other pointer aliases
+    that memory or the rows of a series, which is declared to LLVM.
     """
     groups = divided(statements)
     slots = memory_slots(groups)

@@ -29,9 +29,9 @@ class Layout(NamedTuple):
         row: For a series: index of the coefficient in the first axis.
         width: Numbers per coefficient.
         products: For a series of many motions: columns of the factors of each product.
-        sums: For a series of many motions: row of the first product's sum in the last input.
-        vectors: For a series of one motion: columns of each vector that is read, and therefore
-            written, with one instruction.
+        sums: For a series of many motions: row of the sum of the first product in the last input.
+        vectors: For a series of one motion: columns of each vector that is loaded, and therefore
+            stored, with one instruction.
         merged: Whether the code is inlined into callers, so that arguments are in registers.
     """
 
@@ -46,26 +46,26 @@ class Layout(NamedTuple):
 
     @property
     def number(self) -> Any:
-        """The LLVM type of a value: a number, or a vector with a number per lane."""
+        """The LLVM type of a value: a number, or a vector with one number per lane."""
         return ir.VectorType(_NUMBER, self.lanes) if self.lanes > 1 else _NUMBER
 
 
 class ArrayPointer(NamedTuple):
-    """An array as LLVM values: the pointer to its data, and its extent along each axis."""
+    """An array in LLVM: the pointer to its data, and its extent along each axis."""
 
     data: Any
     extents: list[Any]
 
 
 class SharedValues(NamedTuple):
-    """Values that the functions of one program share: memory, and slots by name."""
+    """Values that the functions of one program share: stack memory, and its slots by name."""
 
     memory: Any
     slots: dict[str, int]
 
 
 class Translator:
-    """Emits LLVM instructions for assignments."""
+    """Emits LLVM instructions for assignments of a straight-line program."""
 
     def __init__(
         self,
@@ -80,8 +80,8 @@ class Translator:
         Args:
             builder: Builder of the function.
             arrays: Arrays by name.
-            layout: Their memory layout.
-            shared: Values of other functions of the same program.
+            layout: Memory layout of the arrays.
+            shared: Values shared with other functions of the same program.
             rows: Pointers to the rows of a series, see `rows_of`.
         """
         self._builder = builder
@@ -133,9 +133,9 @@ class Translator:
                 self._store_vector(vector)
 
     def _store(self, value: Any, target: ast.expr) -> None:
-        """Store a result, or its whole vector once all results of the vector are computed.
+        """Store a result; numbers of a vector are stored once the whole vector is computed.
 
-        For a constant order, vectors are stored at the end of the pass; until then, results are
+        For a constant order, vectors are stored at the end of the pass. Until then, results remain
         in registers.
         """
         vector = self._vectors.get(_column(target)) if self._vectors else None
@@ -150,8 +150,8 @@ class Translator:
     def _store_vector(self, vector: range) -> None:
         """Store the results of a vector with one instruction.
 
-        Numbers that were stored one by one cannot be loaded as a vector before they have reached
-        the cache.
+        A vector load of numbers that were stored individually stalls until they have reached the
+        cache.
         """
         builder, kind = self._builder, ir.VectorType(_NUMBER, len(vector))
         values: Any = ir.Constant(kind, None)
@@ -195,7 +195,7 @@ class Translator:
         return both[0] if node.func.id == "sin" else both[1]
 
     def _sine_and_cosine(self, angle: ast.expr) -> tuple[Any, Any]:
-        """Return both for an angle, computed with those of other available angles."""
+        """Return sine and cosine of an angle, computed together with other available angles."""
         value = self._value(angle)
         if not isinstance(angle, ast.Name):
             return sine_and_cosine(self._builder, value)
@@ -213,10 +213,10 @@ class Translator:
         return self._sines[angle.id]
 
     def _angle(self, node: ast.expr) -> Any:
-        """Return the value of an angle, by a load that LLVM does not vectorize with others.
+        """Return the value of an angle by a load that LLVM does not merge into a vector load.
 
-        Numbers that were stored one by one cannot be loaded as a vector before they have reached
-        the cache. LLVM does not vectorize atomic loads.
+        A vector load of numbers that were stored individually stalls until they have reached the
+        cache. LLVM does not vectorize atomic loads.
         """
         layout = self._layout
         if not isinstance(node, ast.Subscript) or layout.lanes > 1 or layout.merged:
@@ -230,7 +230,7 @@ class Translator:
         return ir.Constant(self._type, [ir.Constant(_NUMBER, float(value))] * lanes)
 
     def _address(self, node: ast.expr) -> Any:
-        """Return the pointer to a constant index."""
+        """Return the pointer to an array entry with a constant index."""
         assert isinstance(node, ast.Subscript)
         assert isinstance(node.value, ast.Name)
         index = ast.literal_eval(node.slice)
@@ -239,7 +239,7 @@ class Translator:
         return self._builder.bitcast(pointer, self._type.as_pointer())
 
     def _flat(self, name: str, index: tuple[int, ...]) -> tuple[Any, Any]:
-        """Return the memory of an array, or of a row, and the flat index of an entry in it."""
+        """Return the memory of an array, or of a row, and the flat index of an entry."""
         if self._layout.row is not None:
             data = self._rows[name] if name in self._rows else self._arrays[name].data
             return data, ir.Constant(_INDEX, index[0] * self._layout.lanes)

@@ -1,8 +1,8 @@
-"""Sine and cosine as LLVM instructions, for a number or for a vector of numbers.
+"""Sine and cosine as LLVM instructions, for numbers or vectors.
 
 The argument is reduced by multiples of pi/2 in three parts (Cody, Waite 1980). The polynomials
 are those of fdlibm (Sun Microsystems 1993, k_sin.c and k_cos.c): errors below 2 units
-in the last place. Beyond `LIMIT`, and for numbers that are not finite, the C library is called.
+in the last place. Beyond `LIMIT`, and for infinite numbers and NaN, the C library is called.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LIMIT = 1e5
 
 TWO_OVER_PI = 6.36619772367581382433e-01
 PARTS = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
-# Adding it rounds to an integer, which is then in the last bits of the sum.
+# Adding this number rounds to an integer, stored in the last bits of the sum.
 _ROUNDER = 6755399441055744.0
 SINE = (
     -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
@@ -30,7 +30,7 @@ _FLAGS = ("contract",)
 
 
 def sine_and_cosine(builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value, ir.Value]:
-    """Return the sine and the cosine of `x`, of x's type."""
+    """Return the sine and the cosine of `x`, with the same type."""
     function = _function(builder.module, x.type)
     both = builder.call(function, [x])
     return builder.extract_value(both, 0), builder.extract_value(both, 1)
@@ -55,7 +55,7 @@ def sines_and_cosines(
 
 
 def _function(module: ir.Module, kind: ir.Type) -> ir.Function:
-    """Return the module's function for one type; its body is emitted at the first call."""
+    """Return the function of the module for one type; its body is emitted on first use."""
     lanes = getattr(kind, "count", 1)
     name = f"manip_dyn.sine_and_cosine.{lanes}"
     if name in module.globals:
@@ -133,7 +133,7 @@ def _slow(builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value, ir.Value]:
 
 
 def _outside(builder: ir.IRBuilder, x: ir.Value) -> ir.Value:
-    """Return a mask of the numbers beyond the limit, and of NaN."""
+    """Return a mask of numbers beyond the limit, including NaN."""
     return builder.or_(
         builder.fcmp_unordered(">", x, _constant(x.type, LIMIT)),
         builder.fcmp_unordered("<", x, _constant(x.type, -LIMIT)),

@@ -1,4 +1,4 @@
-"""LLVM emitters: vectors in SIMD lanes, sums of rows, arrays on the stack."""
+"""LLVM emitters for vectors in SIMD lanes, sums of rows, and arrays on the stack."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from manip_dyn.core.compiled import PLAIN
 
 LANES = 8
 """Numbers in a vector."""
-# Fused multiply-add is allowed; no assumption that numbers are finite.
+# Fused multiply-add is allowed, but numbers need not be finite.
 FLAGS = ("contract",)
 NUMBERS = ir.VectorType(ir.DoubleType(), LANES)
 _NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
@@ -25,7 +25,7 @@ _ZERO = ir.Constant(NUMBERS, None)
 
 
 def check_arrays(name: str, arrays: dict[str, Any], dimensions: list[int]) -> None:
-    """Raise `TypingError` unless all types are C-contiguous float64 arrays of `dimensions`."""
+    """Raise `TypingError` unless all arrays are C-contiguous float64 with `dimensions` axes."""
     for (argument, kind), ndim in zip(arrays.items(), dimensions, strict=True):
         good = isinstance(kind, types.Array) and kind.layout == "C" and kind.ndim == ndim
         if not (good and kind.dtype == types.float64):
@@ -46,7 +46,7 @@ def broadcast(builder: ir.IRBuilder, value: Any, lanes: int) -> Any:
 
 
 def vector_at(builder: ir.IRBuilder, data: Any, start: Any, lanes: int) -> Any:
-    """Return the pointer to a vector from the index of its first number."""
+    """Return a pointer to the vector that starts at an index."""
     kind = ir.VectorType(_NUMBER, lanes)
     return builder.bitcast(builder.gep(data, [start]), kind.as_pointer())
 
@@ -68,7 +68,7 @@ def magnitude(builder: ir.IRBuilder, value: Any) -> Any:
 
 
 def vectors_at(builder: ir.IRBuilder, data: Any, start: Any, count: int = 1) -> list[Any]:
-    """Return pointers to consecutive vectors from the index of the first number."""
+    """Return pointers to consecutive vectors, the first of which starts at an index."""
     pointer = builder.gep(data, [start])
     return [
         builder.bitcast(builder.gep(pointer, [_INDEX(i * LANES)]), NUMBERS.as_pointer())
@@ -87,7 +87,7 @@ def accumulated(
     Args:
         builder: Builder of the function.
         starts: Initial vectors.
-        terms: Number of multiples that are added to each vector.
+        terms: Number of terms that are added to each vector.
         term: Emits the factor of a term and the pointers to its vectors.
     """
     sums = [cgutils.alloca_once_value(builder, start) for start in starts]
@@ -125,7 +125,7 @@ def function_of(
     kinds: Sequence[Any],
     emit: Callable[[ir.IRBuilder, Sequence[Any]], None],
 ) -> ir.Function:
-    """Return a function of a module that all callers share instead of inlining it."""
+    """Return a function of a module that callers share, so that it is not inlined."""
     if name in module.globals:
         return module.globals[name]
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), name)
@@ -144,16 +144,16 @@ _ROWS_IN_LOOP = 4
 def add_rows(total, scale, factors, rows, first, last):
     """Set total = scale total + sum(factors[k] rows[k]) for `first` <= k < `last`.
 
-    Numba cannot guarantee to LLVM that the sum and its terms are different rows. Such loops
-    would access memory at every step, or would not be vectorized.
+    Numba cannot declare to LLVM that the sum and its terms are different rows. Its loops would
+    access memory in every step, or would not be vectorized.
 
     Args:
         total: A contiguous row (m,) that is not one of `rows`; m is a multiple of `LANES`.
-        scale: A number.
-        factors: (`last`,) or longer, with any strides.
+        scale: Factor of `total`.
+        factors: Factors (`last`,) or longer, with any strides.
         rows: (`last`, m) or more rows, each contiguous.
         first: The first row.
-        last: The row after the last.
+        last: The index after the last row.
     """
     total *= scale
     for k in range(first, last):
@@ -207,7 +207,7 @@ _add_rows: Any = intrinsic(_add_rows_intrinsic)
 
 
 def _emit_row_sums(builder, arguments) -> None:
-    """Emit the loops over the vectors of a row."""
+    """Emit loops over the vectors of a row."""
     columns = builder.sdiv(arguments[1], _INDEX(LANES))
     for_blocks(
         builder,
@@ -220,7 +220,7 @@ def _emit_row_sums(builder, arguments) -> None:
 
 
 def _emit_row_block(builder, arguments, column, count: int) -> None:
-    """Emit the sums of `count` vectors that start at a column."""
+    """Emit the sums of `count` vectors, starting at a column."""
     total, _, scale, factors, factor_stride, rows, row_stride, first, last = arguments
     number, byte = ir.DoubleType().as_pointer(), ir.IntType(8).as_pointer()
 
@@ -248,7 +248,7 @@ def _emit_row_block(builder, arguments, column, count: int) -> None:
 def on_stack(*shape: int) -> Any:
     """Return an intrinsic ``()`` for a float64 array on the stack of the calling function.
 
-    Every call of the function has its own array, and so has every call site in it. The initial
+    Every call of the function, and every call site in it, has a separate array. The initial
     content is undefined.
     """
     if PLAIN:

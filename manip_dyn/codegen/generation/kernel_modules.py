@@ -21,9 +21,9 @@ def kernel_of(robot: Robot, frame: Frame, name: str) -> Any:
 
 
 def kernel_module(robot: Robot, frame: Frame, module: str) -> ModuleType:
-    """Return one module of the catalogue's kernels, generated at its first use.
+    """Return one module of the catalogue, generated on first use.
 
-    Kernels that are in loops for this number of joints are omitted, except in module ``linear``.
+    Kernels that use loops for this number of joints are omitted, except in module ``linear``.
     """
     kernels = [kernel for kernel in DECLARATIONS if kernel.module == module]
     straight = [kernel for kernel in kernels if robot.n <= kernel.longest]
@@ -31,7 +31,7 @@ def kernel_module(robot: Robot, frame: Frame, module: str) -> ModuleType:
 
 
 def _looped_module(robot: Robot, frame: Frame, declaration: Declaration) -> ModuleType:
-    """Return a separate module for a kernel in loops, so that only this kernel is compiled."""
+    """Return a separate module for a kernel that uses loops, so that only it is compiled."""
     name = declaration.name
     return robot_module(robot, frame, name, _source(robot, frame, name, [], [declaration]))
 
@@ -55,13 +55,13 @@ def _source(
 
 
 def robot_module(robot: Robot, frame: Frame, kind: str, text: Callable[[], str]) -> ModuleType:
-    """Return a generated module that depends on the robot, a frame and this package only."""
+    """Return a generated module that depends only on a robot, a frame and this package."""
     content = source_of(Path(__file__).parents[1]) + _numbers(robot, frame)
     return generated_module(f"{robot.name}_{kind}", content, text)
 
 
 def _numbers(robot: Robot, frame: Frame) -> bytes:
-    """Return all numbers that a robot's equations depend on."""
+    """Return all numbers of a robot that its equations depend on."""
     parts = [repr(robot.name).encode()]
     for body in robot.bodies:
         parts.append(repr((body.parent, body.prismatic, body.mass)).encode())

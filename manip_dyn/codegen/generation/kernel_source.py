@@ -1,4 +1,4 @@
-"""Python source of kernels: expression graphs as straight-line programs, and loops.
+"""Python source of kernels: straight-line programs from expression graphs, and loops.
 
 The source is generated only if a module is not in the cache.
 """
@@ -22,7 +22,7 @@ Entry = tuple[tuple[int, ...], Scalar]
 
 
 class Function(NamedTuple):
-    """A kernel as an expression graph: declaration, graph, and the output's shape and entries."""
+    """A kernel as an expression graph: declaration, graph, output shape and entries."""
 
     declaration: Declaration
     graph: Graph
@@ -36,12 +36,12 @@ class Function(NamedTuple):
 
     @property
     def outputs(self) -> list[Scalar]:
-        """The values of the entries."""
+        """The scalars of the output entries."""
         return [value for _, value in self.entries]
 
 
 def trace(equations: Equations, declaration: Declaration) -> Function:
-    """Return a kernel's equations as an expression graph."""
+    """Trace the equations of a kernel into an expression graph."""
     graph, n = Graph(), equations.n
     inputs = [
         [graph.input(f"{name}[{i}]") for i in range(argument_size(name, n))]

@@ -1,7 +1,7 @@
 """Mass matrix and derivatives of the dynamics in compiled loops, for long chains.
 
-Straight-line code would grow with the square and the cube of the number of joints. These loops are
-compiled once for all robots and allocate no memory.
+The size of straight-line code would grow with the square or cube of the number of joints. These
+loops are compiled once for all robots and allocate no memory.
 
 Spatial vectors (angular part, then linear part at the base origin) are in base axes, so that
 composite bodies are sums. Derivatives of the inverse dynamics: Singh, Russell, Wensing (2022),
@@ -37,7 +37,7 @@ from manip_dyn.core.compiled import compiled, inlined
 # --------------------------------------------------------------------------- bodies, base to tips
 @inlined(counted=False)
 def place_bodies(tree, space, q):
-    """Set the bodies' axes and origins and the joints' axes."""
+    """Set axes and origins of the bodies, and the axes of the joints."""
     for i in range(q.shape[0]):
         k = tree.parent[i]
         local, placed, origin = tree.rotation[i], space.rotation[i], space.origin[i]
@@ -69,7 +69,7 @@ def place_bodies(tree, space, q):
 
 @inlined(counted=False)
 def weigh(tree, space, n):
-    """Set the bodies' moments of mass, and initialize the composite bodies with them."""
+    """Set the moments of mass of the bodies; initialize the composite bodies with them."""
     for i in range(n):
         mass, rotation, origin = tree.mass[i], space.rotation[i], three(space.origin[i], 0)
         h = times(rotation, three(tree.moment[i], 0))
@@ -93,7 +93,7 @@ def weigh(tree, space, n):
 
 @inlined(counted=False)
 def compose(tree, space, n):
-    """Add every composite body to its parent, and set the forces for unit accelerations."""
+    """Add every composite body to its parent; set the forces for unit accelerations."""
     for i in range(n - 1, -1, -1):
         mass = space.composite_mass[i]
         moment, spread = space.composite_moment[i], space.composite_spread[i]
@@ -110,7 +110,7 @@ def compose(tree, space, n):
 
 @inlined(counted=False)
 def move(tree, space, v):
-    """Set the bodies' velocities, the rates of the axes, and the flow of single bodies."""
+    """Set velocities of the bodies, rates of the axes, and the flow of single bodies."""
     for i in range(v.shape[0]):
         k = tree.parent[i]
         axis = column(space.axis, i)
@@ -164,7 +164,7 @@ def accelerate(tree, space, v, a):
 # --------------------------------------------------------------------------- bodies, tips to base
 @inlined(counted=False)
 def gather_flows(tree, space, n):
-    """Add momentum and flow of every composite body to its parent's."""
+    """Add momentum and flow of every composite body to those of its parent."""
     for i in range(n - 1, 0, -1):
         k = tree.parent[i]
         if k >= 0:
@@ -176,7 +176,7 @@ def gather_flows(tree, space, n):
 
 @inlined(counted=False)
 def gather_forces(tree, space, q, v, a):
-    """Add the force on every composite body to its parent's, and set the joints' efforts."""
+    """Add the force on every composite body to its parent; set the efforts of the joints."""
     for i in range(q.shape[0] - 1, -1, -1):
         force, axis = space.force[i], column(space.axis, i)
         passive = tree.damping[i] * v[i] + tree.stiffness[i] * (q[i] - tree.rest[i])
@@ -190,7 +190,7 @@ def gather_forces(tree, space, q, v, a):
 
 @inlined(counted=False)
 def push(space, n):
-    """Set the changes of the forces per change of joint position and velocity."""
+    """Set the derivatives of the forces by joint position and velocity."""
     for i in range(n):
         axis, rate = column(space.axis, i), column(space.rate, i)
         mass = space.composite_mass[i]
@@ -233,7 +233,7 @@ def _fill_mass(tree, space, n):
 
 @inlined(counted=False)
 def _fill_slopes(tree, space, n):
-    """Set the derivatives of the efforts by positions and velocities in `sides`."""
+    """Write the derivatives of the efforts by positions and velocities to `sides`."""
     inner, outer = space.inner, space.outer
     for j in range(n):
         related, row = tree.related[j], space.sides[j]
@@ -270,7 +270,7 @@ def _factorize(space, n):
 
 @inlined(counted=False)
 def _solve_for_accelerations(space, n):
-    """Set the joints' accelerations M^-1 effort."""
+    """Set the joint accelerations M^-1 effort."""
     x, lower = space.joint_acceleration, space.lower
     for k in range(n):
         x[k] = space.effort[k]
@@ -294,7 +294,7 @@ def _solve_for_sides(lower, sides, n):
 
 @inlined(counted=False)
 def _accelerations(tree, space, q, v, tau):
-    """Set the joints' accelerations under the efforts tau, and L and D in `factor`."""
+    """Set the joint accelerations for the efforts tau, and L and D in `factor`."""
     accelerate(tree, space, v, space.joint_acceleration)
     gather_forces(tree, space, q, v, space.joint_acceleration)
     for i in range(q.shape[0]):
@@ -306,7 +306,7 @@ def _accelerations(tree, space, q, v, tau):
 # ------------------------------------------------------------------------ common steps of kernels
 @compiled(python=False, counted=False)
 def _prepare(tree, memory, q):
-    """Set all quantities that depend on the positions only; `factor` is the mass matrix."""
+    """Set all quantities that depend only on positions; `factor` becomes the mass matrix."""
     n = q.shape[0]
     clear(n, memory)
     space = workspace(n, memory)
@@ -318,10 +318,10 @@ def _prepare(tree, memory, q):
 
 @compiled(python=False, counted=False)
 def _differentiate(tree, memory, q, v, drive, forward):
-    """Set `sides` to the derivatives of the efforts, after `_prepare`.
+    """Write the derivatives of the efforts to `sides`; requires `_prepare`.
 
     Args:
-        tree: The robot's numbers.
+        tree: Parameters of the robot.
         memory: Memory of the workspace.
         q: Positions (n,).
         v: Velocities (n,).
@@ -358,7 +358,7 @@ def mass_matrix(tree, memory, q, out):
 
 @compiled(python=False, counted=False)
 def forward_dynamics(tree, memory, q, v, tau, out):
-    """Write the accelerations (n,) under the efforts tau, as a reference for tests."""
+    """Write the accelerations (n,) for the efforts tau; a reference for tests."""
     n = q.shape[0]
     _prepare(tree, memory, q)
     space = workspace(n, memory)

@@ -16,7 +16,7 @@ from manip_dyn.robot import Robot
 
 @inlined(counted=False)
 def cross(a, b):
-    """Return a x b of triples."""
+    """Return the vector product a x b of triples."""
     return (
         a[1] * b[2] - a[2] * b[1],
         a[2] * b[0] - a[0] * b[2],
@@ -26,13 +26,13 @@ def cross(a, b):
 
 @inlined(counted=False)
 def added(a, b):
-    """Return a + b of triples."""
+    """Return the sum a + b of triples."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
 @inlined(counted=False)
 def scaled(x, a):
-    """Return x a for a triple."""
+    """Return the product of a number and a triple."""
     return x * a[0], x * a[1], x * a[2]
 
 
@@ -56,7 +56,7 @@ def times(matrix, a):
 
 @inlined(counted=False)
 def transposed_times(matrix, a):
-    """Return a matrix (3, 3), transposed, times a triple."""
+    """Return a transposed matrix (3, 3) times a triple."""
     return (
         matrix[0, 0] * a[0] + matrix[1, 0] * a[1] + matrix[2, 0] * a[2],
         matrix[0, 1] * a[0] + matrix[1, 1] * a[1] + matrix[2, 1] * a[2],
@@ -73,7 +73,7 @@ def less_trace(matrix, turned, a):
 
 @inlined(counted=False)
 def column(columns, i):
-    """Return a spatial vector as two triples."""
+    """Return column i, a spatial vector, as two triples."""
     return (columns[0, i], columns[1, i], columns[2, i]), (
         columns[3, i],
         columns[4, i],
@@ -90,13 +90,13 @@ def keep(columns, i, angular, linear):
 
 @inlined(counted=False)
 def crossed(a, b):
-    """Return the rate of the motion b (two triples) in a frame with the motion a."""
+    """Return the rate of a motion b, fixed in a frame that moves with a (two triples each)."""
     return cross(a[0], b[0]), added(cross(a[0], b[1]), cross(a[1], b[0]))
 
 
 @inlined(counted=False)
 def accelerated(mass, moment, spread, motion):
-    """Return moment and force that accelerate a resting body by a motion (two triples)."""
+    """Return moment and force that give a resting body an acceleration (two triples)."""
     angular, linear = motion
     h = three(moment, 0)
     inertial = less_trace(spread, times(spread, angular), angular)
@@ -104,19 +104,18 @@ def accelerated(mass, moment, spread, motion):
 
 
 class Tree(NamedTuple):
-    """The parameters of a robot with n joints; descendants of a joint follow it directly.
+    """The parameters of a robot with n joints; the descendants of a joint follow it directly.
 
     Attributes:
         parent: Index of each joint's parent, (n,); -1 at the base.
-        related: 1 if a joint is an ancestor or a descendant of the other, or the same, else 0,
-            (n, n).
+        related: 1 for a joint with itself, an ancestor or a descendant, else 0, (n, n).
         prismatic: 1 for prismatic joints, 0 for revolute ones, (n,).
-        rotation: Rotation of the body in its parent's axes at q = 0, (n, 3, 3).
-        translation: Origin of the body in its parent's axes at q = 0, (n, 3), m.
+        rotation: Rotation of the body in the axes of its parent at q = 0, (n, 3, 3).
+        translation: Origin of the body in the axes of its parent at q = 0, (n, 3), m.
         mass: Masses, (n,), kg.
-        moment: First moments of mass about the body's origin, in its axes, (n, 3), kg m.
+        moment: First moments of mass about the origin of the body, in its axes, (n, 3), kg m.
         spread: Second moments sum(m r r^T), (n, 3, 3), kg m^2.
-        gravity: Gravity in the base's axes, (3,), m/s^2.
+        gravity: Gravity in the base axes, (3,), m/s^2.
         armature: Rotor inertias, (n,), kg m^2 or kg.
         damping: Viscous damping, (n,), N m s or N s/m.
         stiffness: Stiffness of the springs, (n,), N m or N/m.
@@ -139,7 +138,7 @@ class Tree(NamedTuple):
 
 
 def tree_of(robot: Robot) -> Tree:
-    """Return the parameters of a robot."""
+    """Convert a robot to its parameters."""
     bodies, rigid = robot.bodies, rigid_bodies(robot.bodies)
     inertias: Vector = np.array([body.inertia for body in rigid])
     traces = np.trace(inertias, axis1=1, axis2=2)
@@ -173,7 +172,7 @@ def _related(parents: Sequence[int]) -> Vector:
 
 
 class Workspace(NamedTuple):
-    """Quantities of the bodies in a state, about the base origin and in base axes.
+    """Quantities of the bodies in one state, about the base origin and in base axes.
 
     Rows of `width` numbers are padded with zeros. A composite body is a body with all its
     descendants. u is the velocity of a particle of mass m at r.
@@ -187,22 +186,22 @@ class Workspace(NamedTuple):
         spread: Second moments sum(m r r^T) of single bodies, (n, 3, 3).
         force: Spatial forces on the composite bodies, moments first, (n, 6).
         composite_mass: Masses of the composite bodies, (n,).
-        composite_moment: Their first moments, (n, 3).
-        composite_spread: Their second moments, (n, 3, 3).
+        composite_moment: First moments of the composite bodies, (n, 3).
+        composite_spread: Second moments of the composite bodies, (n, 3, 3).
         momentum: 2 sum(m u) of the composite bodies, (n, 3).
         flow: 2 sum(m u r^T) of the composite bodies, (n, 3, 3).
         axis: Motions of the joints at unit velocity, (6, width).
-        rate: First rates of the axes, which move with their parents, (6, width).
-        second_rate: Second rates, (6, width).
+        rate: First rates of the axes, which move with the parents, (6, width).
+        second_rate: Second rates of the axes, (6, width).
         weight: Forces for unit accelerations of the joints, (6, width).
-        by_position: Forces on the ancestors per change of position, (6, width).
-        by_velocity: Forces on the ancestors per change of velocity, (6, width).
+        by_position: Derivatives of the forces on the ancestors by position, (6, width).
+        by_velocity: Derivatives of the forces on the ancestors by velocity, (6, width).
         turned: Efforts of the joint per angular motion of its ancestors, (n, 3).
         factor: M, then D L, lower triangles, (n, width).
         lower: -L below the diagonal, 1 / D on it, (n, width).
         sides: Derivatives by q and by v, and the identity, (n, 3 n padded).
-        inner: Row of the derivatives from the joint's ancestors, (width,).
-        outer: Row of the derivatives from the joint and its descendants, (width,).
+        inner: Row of the derivatives for the ancestors of the joint, (width,).
+        outer: Row of the derivatives for the joint and its descendants, (width,).
         effort: Efforts of the joints, (n,).
         joint_acceleration: Accelerations of the joints, initially zero, (n,).
     """
@@ -249,7 +248,7 @@ def workspace_size(n):
 
 @inlined(counted=False)
 def clear(n, memory):
-    """Set the arrays to zero that the loops accumulate or read before writing."""
+    """Zero the arrays that the loops accumulate or read before writing."""
     rows = memory[72 * n :]
     rows[: 38 * row_width(n)] = 0.0
     memory[71 * n : 72 * n] = 0.0
@@ -257,7 +256,7 @@ def clear(n, memory):
 
 @inlined(counted=False)
 def matrices_in(n, memory):
-    """Return the results in the workspace for n joints: `factor`, `lower` and `sides`."""
+    """Return the results in the workspace: `factor`, `lower` and `sides`."""
     width, wide = row_width(n), row_width(3 * n)
     matrices = memory[72 * n + 38 * width :]
     factor = matrices[: n * width].reshape((n, width))

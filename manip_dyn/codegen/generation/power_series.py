@@ -1,4 +1,4 @@
-"""Template of a robot's Taylor series from one pass per order.
+"""Template for the Taylor series of a robot, computed by one pass per order.
 
 A row of the workspace contains all coefficients of one order: the state (SIZE), the efforts (N),
 the rates of the state (SIZE), and the intermediate results of the passes.
@@ -27,7 +27,7 @@ fill: Any = no_passes
 
 @compiled
 def taylor(q, v, tau, work, out):
-    """Write the coefficients of q(t) into `out` (order + 1, n), efforts `tau` (m, n) by rows."""
+    """Write the coefficients of q(t) into `out` (order + 1, n) for efforts `tau` (m, n)."""
     order = out.shape[0] - 1
     for i in range(N):
         work[0, i] = q[i]
@@ -48,7 +48,7 @@ def series(t, y, p, order, work, out):
     """Write the coefficients of the state into `out` (order + 1, m), see `md.Series`."""
     y, p, work, out = unowned(y), unowned(p), unowned(work), unowned(out)
     if work.shape[0] < order or work.shape[1] != WIDTH:
-        for k in range(out.shape[0]):  # too small; the caller returns a status
+        for k in range(out.shape[0]):  # `work` is too small; the caller returns a status
             for i in range(SIZE):
                 out[k, i] = nan
         return

@@ -13,12 +13,12 @@ SINES = ("sin", "cos")
 
 
 class Term(NamedTuple):
-    """A term of the sum that gives a coefficient.
+    """A term in the sum for a coefficient.
 
     Attributes:
-        depth: Length of the chain of operations from the newest rates to its value.
-        negative: Whether it is subtracted.
-        text: The term as source.
+        depth: Length of the chain of operations from the newest rates to the term.
+        negative: Whether the term is subtracted.
+        text: Source of the term.
     """
 
     depth: int
@@ -27,19 +27,19 @@ class Term(NamedTuple):
 
 
 class SeriesWriter:
-    """Writes two passes over the graph of y' = f(y, tau): for values, and for coefficients.
+    """Writes two passes over the graph of y' = f(y, tau): for values and for coefficients.
 
     Row k of the workspace contains the coefficients of order k: the state y (m), tau (n), and the
-    rates f (m). Reciprocals of divisors and sums of products follow, in row 0 only, then the first
-    and the second factors of products. A sum that is used once is merged into the sum that uses
-    it. The newest term of a sum is added last, which minimizes the chain of dependences.
+    rates f (m). In row 0 reciprocals of divisors and sums of products follow, then in all rows the
+    first and the second factors of products. A sum that is used only in another sum is merged into
+    it. The newest term of a sum is added last, which shortens the dependency chain.
 
     Attributes:
         factors: Columns of the factors.
     """
 
     def __init__(self, function: Function, n: int, constants: tuple[str, ...] = ()):
-        """Assign a column to every quantity with coefficients that a recurrence reads.
+        """Assign a column to every quantity whose coefficients a recurrence reads.
 
         Args:
             function: The graph.
@@ -63,7 +63,7 @@ class SeriesWriter:
         self._lay_out(size, n)
 
     def _lay_out(self, size: int, n: int) -> None:
-        """Choose the columns of all quantities in a row."""
+        """Assign columns of a row to all quantities."""
         self._blocks = {"y": 0, "tau": size, "rate": size + n, "divisor": 2 * size + n}
         count = len(self._products)
         sums, length = padded(self._blocks["divisor"] + len(self._divisors)), padded(count)
@@ -120,7 +120,7 @@ class SeriesWriter:
             self._products.append((f"x{operands[0]}", f"x{operands[1]}"))
 
     def _nodes_of(self, needed: list[int], arrays: tuple[str, ...]) -> set[int]:
-        """Return the nodes, except literals, that depend on the arguments `arrays` only."""
+        """Return the nodes, except literals, that depend only on the arguments `arrays`."""
         constants: set[int] = set()
         for node in needed:
             kind, operands, _ = self._operations[node]
@@ -135,7 +135,7 @@ class SeriesWriter:
         return constants
 
     def _sine_and_cosine(self, argument: int) -> list[int]:
-        """Return the nodes of both, because their recurrences are coupled."""
+        """Return the nodes of sine and cosine, because their recurrences are coupled."""
         return [self._node(Operation(kind, (argument,))) for kind in SINES]
 
     def _used_in_one_sum(self, needed: list[int]) -> set[int]:
@@ -199,7 +199,7 @@ class SeriesWriter:
         return f"{row}[{self._blocks['divisor'] + self._divisors.index(divisor)}]"
 
     def _factor(self, node: int) -> str:
-        """Return a factor that does not change with time as source."""
+        """Return a constant factor as source."""
         return operand_text(self._operations, node)
 
     def _terms(self, node: int) -> list[Term]:
@@ -226,7 +226,7 @@ class SeriesWriter:
         return [inner, self._product(self._start(a), b), self._product(self._start(b), a)]
 
     def _operand(self, node: int, negative: bool = False) -> list[Term]:
-        """Return the terms of a summand; coefficients k >= 1 of a constant are zero."""
+        """Return the terms of a summand; constants have no coefficients of order k >= 1."""
         if self._constant(node):
             return []
         if node in self._merged:
@@ -239,7 +239,7 @@ class SeriesWriter:
         return Term(self._depth[node], negative, f"{factor} * x{node}")
 
     def _is_rate_of_a_sum(self, node: int) -> bool:
-        """Whether an input is a state whose rate is not itself an input."""
+        """Return whether an input is a state whose rate is not itself an input."""
         array, index = self._array_and_index(node)
         if array != "y":
             return False
@@ -254,9 +254,9 @@ class LaneColumns(NamedTuple):
     """Columns of the quantities of a series.
 
     Attributes:
-        width: Columns of a row, one row per coefficient; the state is first.
-        fixed: Rows of the array ``fixed``, whose numbers do not depend on the order.
-        sums: Row of the first product's sum in ``fixed``; those of the other products follow.
+        width: Columns per row; each coefficient has one row, which starts with the state.
+        fixed: Rows of the array ``fixed``, which contains numbers that do not depend on the order.
+        sums: Row of the sum of the first product in ``fixed``; those of other products follow.
         products: Columns of the factors of each product.
     """
 
@@ -267,7 +267,7 @@ class LaneColumns(NamedTuple):
 
 
 class LaneSeriesWriter(SeriesWriter):
-    """Writes the passes of a series of vectors with a number per motion.
+    """Writes the passes of a series of vectors with one number per motion.
 
     ``out``, ``previous`` and ``start`` denote the current, the previous and the first row.
     ``fixed`` contains numbers that do not depend on the order, and ``sums[i]`` is the sum of
@@ -278,7 +278,7 @@ class LaneSeriesWriter(SeriesWriter):
     """
 
     def __init__(self, function: Function, n: int):
-        """Initialize with the graph of the rate of a state y; other arguments are constant."""
+        """Initialize with the graph of the rates of a state y; other arguments are constant."""
         super().__init__(function, n, function.declaration.arguments[1:])
 
     def _lay_out(self, size: int, n: int) -> None:
@@ -305,7 +305,7 @@ class LaneSeriesWriter(SeriesWriter):
         self.columns = LaneColumns(width, max(count + len(products), 1), count, products)
 
     def _constant_factors(self) -> list[int]:
-        """Return the nodes of computed factors that do not change with time."""
+        """Return the nodes of computed constant factors."""
         factors: dict[int, None] = {}
         for node in self._order:
             kind, operands, _ = self._operations[node]
@@ -330,7 +330,7 @@ class LaneSeriesWriter(SeriesWriter):
         return lines
 
     def _stores(self, name: str, count: int | None = None) -> list[str]:
-        """Return no assignments for the state, which `state_lines` assigns."""
+        """Return no assignments for the state, because `state_lines` assigns it."""
         assigned = count is None and name in {f"x{node}" for node in self._states}
         return [] if assigned else super()._stores(name, count)
 
@@ -349,7 +349,7 @@ class LaneSeriesWriter(SeriesWriter):
 
     def _coefficient(self, node: int) -> str:
         if node in self._states:
-            super()._coefficient(node)  # records its depth
+            super()._coefficient(node)  # records the depth
             return f"y{self._states[node]}"
         return super()._coefficient(node)
 

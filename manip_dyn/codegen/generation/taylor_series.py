@@ -1,7 +1,7 @@
 """Taylor series of a robot's motion, for one state or for many states in SIMD lanes.
 
-Every operation of the motion y' = f(y, tau) has a recurrence from order to order. One pass over
-the graph per order therefore gives the series up to any order (Galhano, Machado 1994, section 2.2,
+Every operation of the motion y' = f(y, tau) has a recurrence over the order. One pass over the
+graph per order therefore computes the series up to any order (Galhano, Machado 1994, section 2.2,
 without symbolic expansion). Coefficient k of the rates determines coefficient k + 1 of the state.
 """
 
@@ -82,19 +82,19 @@ CALL = """
 
 
 class Taylor:
-    """The Taylor series of one robot's motion.
+    """The Taylor series of the motion of one robot.
 
     Attributes:
-        in_place: Jitted ``in_place(q, v, tau, work, out)`` for numba code: q and v (n,), tau
-            (m, n), coefficient rows of the efforts; writes ``out`` (order + 1, n). `work` is
-            from `workspace`.
-        of_state: Jitted ``of_state(t, y, p, order, work, out)`` for integrators: writes the
+        in_place: Jitted ``in_place(q, v, tau, work, out)`` for numba code: q and v (n,), tau (m,
+            n) with one row per coefficient of the efforts. Writes ``out`` (order + 1, n). `work`
+            is returned by `workspace`.
+        of_state: Jitted ``of_state(t, y, p, order, work, out)`` for integrators. Writes the
             coefficients of the state y under constant efforts p into ``out`` (order + 1, m).
         width: Numbers per coefficient in `work`.
     """
 
     def __init__(self, robot: Robot, state: str = "motion"):
-        """Initialize with the recurrences of `robot`, generated or from the cache.
+        """Load the recurrences of `robot` from the cache, or generate them.
 
         The state y is (q, v) for ``motion``, (q, v, work) for ``motion_and_work``.
         """
@@ -153,7 +153,7 @@ def _module_text(robot: Robot, state: str) -> str:
 
 
 def _unrolled_order(lines: int, factors: Factors) -> int:
-    """Return the order up to which passes with `lines` lines and their sums are unrolled."""
+    """Return the highest order for which passes of `lines` lines are unrolled."""
     vectors = padded(factors.products) // LANES
     candidates = (
         order
@@ -218,8 +218,8 @@ class LaneSeries(NamedTuple):
         fill: Jitted ``fill(order, y, tau, rows, fixed)``, or with inertial parameters after tau,
             all (.., LANES). Writes the coefficients of the state up to `order` >= 1 into the first
             columns of ``rows`` (order + 1, width * LANES).
-        width: Vectors in a row.
-        fixed: Rows of the scratch array ``fixed`` (.., LANES).
+        width: Vectors per row.
+        fixed: Number of rows of the scratch array ``fixed`` (.., LANES).
     """
 
     fill: Any
@@ -257,7 +257,7 @@ def _lane_module_text(robot: Robot, state: str) -> str:
 
 
 def _unrolled_lane_order(lines: int, columns: LaneColumns) -> int:
-    """Return the order up to which passes with `lines` lines and their sums are unrolled."""
+    """Return the highest order for which passes of `lines` lines are unrolled."""
     candidates = (
         order
         for order in range(LANE_UNROLLED_ORDER, LANE_MODEST_ORDER, -1)

@@ -1,10 +1,10 @@
 """Poses and inertias of bodies over any scalar.
 
 Base parameters describe the same dynamics with the largest number of zeros. The part of a body's
-inertia that its joint cannot distinguish from the parent's is added to the parent: for a revolute
-joint about z the mass, the first moment along z, and equal moments of inertia about x and y; for
-a prismatic joint all moments of inertia. The remainder does not describe a real body, but
-efforts, mass matrix and accelerations are those of the arm.
+inertia whose effect does not depend on the joint position is added to the parent. For a revolute
+joint about z these are the mass, the first moment along z, and equal moments of inertia about x
+and y; for a prismatic joint all moments of inertia. The remainder does not describe a real body,
+but efforts, mass matrix and accelerations are those of the arm.
 
 Gautier, Khalil (1990), Direct calculation of minimum set of inertial parameters of serial
 robots; Khalil, Kleinfinger (1987).
@@ -24,7 +24,7 @@ from manip_dyn.robot import Body, Frame
 
 
 class JointPose(NamedTuple):
-    """Pose of a body in its parent: a fixed rotation, a rotation about z, and the origin."""
+    """Pose of a body in its parent frame: a fixed rotation, a rotation about z, and the origin."""
 
     rotation: vec.Matrix3
     cosine: Any
@@ -32,21 +32,21 @@ class JointPose(NamedTuple):
     origin: vec.Vector3
 
     def to_parent(self, a: Sequence[Any]) -> vec.Vector3:
-        """Return a body vector in the parent's axes."""
+        """Rotate a vector from the body's axes into the parent's axes."""
         return vec.times(self.rotation, vec.about_z(self.cosine, self.sine, a))
 
     def to_body(self, a: Sequence[Any]) -> vec.Vector3:
-        """Return a parent vector in the body's axes."""
+        """Rotate a vector from the parent's axes into the body's axes."""
         turned = vec.times(vec.transposed(self.rotation), a)
         return vec.about_z(self.cosine, -self.sine, turned)
 
     def turn(self, matrix: vec.Matrix3) -> vec.Matrix3:
-        """Return a body's matrix (3, 3) in the parent's axes."""
+        """Rotate a matrix (3, 3) from the body's axes into the parent's axes."""
         turned = vec.matrix_about_z(self.cosine, self.sine, matrix)
         return vec.product(vec.product(self.rotation, turned), vec.transposed(self.rotation))
 
     def turn_symmetric(self, matrix: vec.Matrix3) -> vec.Matrix3:
-        """Return a body's symmetric matrix (3, 3) in the parent's axes."""
+        """Rotate a symmetric matrix (3, 3) from the body's axes into the parent's axes."""
         return vec.mirrored(self.turn(matrix))
 
 
@@ -112,7 +112,7 @@ def jacobian(
 
 
 class Rigid(NamedTuple):
-    """The ten inertial parameters of a rigid body about its origin, in its axes.
+    """The ten inertial parameters of a rigid body, about its origin and in its axes.
 
     Attributes:
         mass: Mass, kg.
@@ -126,13 +126,13 @@ class Rigid(NamedTuple):
 
     @classmethod
     def of_numbers(cls, numbers: Sequence[Any]) -> Rigid:
-        """Return the body of ten numbers: mass, moment, ixx, iyy, izz, ixy, ixz, iyz."""
+        """Create a body from ten numbers: mass, moment, ixx, iyy, izz, ixy, ixz, iyz."""
         xx, yy, zz, xy, xz, yz = numbers[4:]
         return cls(numbers[0], list(numbers[1:4]), [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
     @property
     def numbers(self) -> list[Any]:
-        """The parameters in the order of `of_numbers`."""
+        """The parameters as a list in the order of `of_numbers`."""
         (xx, xy, xz), (_, yy, yz), (_, _, zz) = self.inertia
         return [self.mass, *self.moment, xx, yy, zz, xy, xz, yz]
 
@@ -175,7 +175,7 @@ class Rigid(NamedTuple):
 
 
 def rigid_bodies(bodies: Sequence[Body]) -> list[Rigid]:
-    """Return the bodies' inertial parameters as floats."""
+    """Return the inertial parameters of the bodies as floats."""
     rigid = []
     for body in bodies:
         lever: Vector = np.array(vec.skew(body.com.tolist()))
@@ -186,9 +186,10 @@ def rigid_bodies(bodies: Sequence[Body]) -> list[Rigid]:
 
 
 class Articulated:
-    """A spatial inertia at a body's origin: angular (symmetric), coupling and linear block.
+    """An articulated-body inertia at a body's origin, as blocks.
 
-    moment = angular @ alpha + coupling @ a; force = coupling^T @ alpha + linear @ a.
+    The blocks are angular (symmetric), coupling and linear: moment = angular @ alpha + coupling @
+    a and force = coupling^T @ alpha + linear @ a.
     """
 
     def __init__(self, angular: vec.Matrix3, coupling: vec.Matrix3, linear: vec.Matrix3):
@@ -197,7 +198,7 @@ class Articulated:
 
     @classmethod
     def of(cls, rigid: Rigid, zero: Any) -> Articulated:
-        """Return the inertia of a rigid body; `zero` is zero of the scalar type."""
+        """Create the inertia of a rigid body; `zero` is the zero of the scalar type."""
         unit = [[float(i == j) for j in range(3)] for i in range(3)]
         linear = [vec.scale(zero + rigid.mass, row) for row in unit]
         coupling = vec.skew([zero + h for h in rigid.moment])
@@ -218,7 +219,7 @@ class Articulated:
         )
 
     def without(self, moment, force, inverse, prismatic: bool, armature: float) -> Articulated:
-        """Return the inertia with a free joint: self - (m, f)(m, f)^T * inverse."""
+        """Return the inertia with a free joint, self - (m, f)(m, f)^T * inverse."""
         moment_scaled, force_scaled = vec.scale(inverse, moment), vec.scale(inverse, force)
         if armature == 0.0:
             (force_scaled if prismatic else moment_scaled)[2] = 1.0
@@ -269,16 +270,16 @@ def _symmetric(a, b, i: int, j: int) -> Any:
 
 
 def with_base_parameters(bodies: Sequence[Body], rigid: Sequence[Rigid]) -> list[Rigid]:
-    """Return the base parameters (floats) of the bodies, base to tips.
+    """Return the base parameters of the bodies as floats, base to tips.
 
-    Parameters that are added to the base are dropped. They change only the potential energy, by a
-    constant.
+    Parameters that would be added to the base are dropped. They change the potential energy only
+    by a constant.
     """
     return [_without_noise(body) for body in base_parameters(bodies, rigid)]
 
 
 def base_parameters(bodies: Sequence[Body], rigid: Sequence[Rigid]) -> list[Rigid]:
-    """Return the base parameters of the bodies, numbers or arrays, with rounding errors."""
+    """Return the base parameters of the bodies as numbers or arrays, with rounding errors."""
     parameters = list(rigid)
     for i in reversed(range(len(bodies))):
         body = bodies[i]
@@ -290,13 +291,13 @@ def base_parameters(bodies: Sequence[Body], rigid: Sequence[Rigid]) -> list[Rigi
 
 
 def base_parameter_mask(prismatic: bool) -> list[bool]:
-    """Return a mask of a body's parameters `Rigid.numbers` that are base parameters."""
+    """Return which of the parameters `Rigid.numbers` of a body are base parameters."""
     moments = [not prismatic, False, *[not prismatic] * 4]
     return [prismatic, True, True, prismatic, *moments]
 
 
 def _split(rigid: Rigid, prismatic: bool) -> tuple[Rigid, Rigid]:
-    """Return the parameters that remain with the body, and those added to its parent."""
+    """Split parameters into those that remain with the body and those added to its parent."""
     mass, moment, inertia = rigid
     zeros = [[0.0] * 3 for _ in range(3)]
     if prismatic:
@@ -310,7 +311,7 @@ def _split(rigid: Rigid, prismatic: bool) -> tuple[Rigid, Rigid]:
 
 
 def _without_noise(rigid: Rigid) -> Rigid:
-    """Return the parameters with zeros instead of rounding errors."""
+    """Return the parameters with rounding errors replaced by zeros."""
     inertia: Vector = np.array(rigid.inertia)
     moment: Vector = np.array(rigid.moment)
     inertia[np.abs(inertia) < 1e-15 * np.abs(inertia).max(initial=0.0)] = 0.0

@@ -10,14 +10,14 @@ Shape = tuple[int, ...]
 
 
 class Declaration(NamedTuple):
-    """A kernel to generate.
+    """Declaration of a kernel to be generated.
 
     Attributes:
         name: Name of the method of `Equations` and of the generated function.
-        module: Name of the generated module; its kernels are generated together.
+        module: Name of the generated module, which is generated as a whole.
         arguments: Names of the array arguments.
         shape: Function that returns the shape of the result for n joints.
-        longest: Greatest number of joints for straight-line code; longer chains use loops.
+        longest: Largest number of joints for straight-line code; longer chains use loops.
     """
 
     name: str

@@ -1,9 +1,9 @@
 """Rigid-body dynamics over any scalar: floats or expressions.
 
 Inverse and forward dynamics, mass matrix and its factors, and the derivatives of the inverse
-dynamics. The z axis of a body's frame is its joint's axis. Vectors are in the body's axes.
-Gravity acts as an acceleration of the base. Inertias are arguments, so that base parameters or a
-payload can replace those of the bodies.
+dynamics. The z axis of a body frame is the axis of its joint. Vectors are in body axes. Gravity
+acts as an acceleration of the base. Inertias are arguments, so that base parameters or a payload
+can replace those of the bodies.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from manip_dyn.robot import Body
 
 
 class BodyMotion(NamedTuple):
-    """Motion of a body in its axes; `carried` is its motion with the joint at rest.
+    """Motion of a body in its axes.
 
     Attributes:
         omega: Angular velocity (3,), rad/s.
         alpha: Angular acceleration (3,), rad/s^2.
         spin: U = [alpha] + [omega][omega], (3, 3).
         linear: Acceleration of the origin (3,) minus gravity, m/s^2.
-        carried: Angular velocity, angular and linear acceleration of the parent at the origin.
+        carried: Motion with the joint at rest: angular velocity, angular and linear acceleration
+            of the parent at the body's origin.
     """
 
     omega: vec.Vector3
@@ -41,7 +42,7 @@ def body_motions(
     a: Sequence[Any],
     gravity: Sequence[float],
 ) -> list[BodyMotion]:
-    """Return the bodies' motions for joint velocities and accelerations, base to tips."""
+    """Return the motions of the bodies for joint velocities and accelerations, base to tips."""
     still = [0.0 * v[0]] * 3
     base = BodyMotion(still, still, [still] * 3, [-g for g in gravity], (still,) * 3)
     motions: list[BodyMotion] = []
@@ -70,7 +71,7 @@ def inverse_dynamics(
 ) -> list[Any]:
     """Return the efforts (n,) for velocities and accelerations, by the Newton-Euler method.
 
-    Luh, Walker, Paul (1980), with the matrix U = [alpha] + [omega][omega] for the accelerations
+    Luh, Walker, Paul (1980), with the matrix U = [alpha] + [omega][omega] for the acceleration
     of all points of a body (Balafoutis, Patel 1989).
     """
     forces, moments = [], []
@@ -142,8 +143,8 @@ def solve_by_articulated_bodies(
 ) -> list[Any]:
     """Return the accelerations (n,) of bodies at rest without gravity under `efforts`.
 
-    This solves M(q) a = efforts in O(n). Featherstone (2008), table 7.1, without velocity terms,
-    which are part of the efforts (`inverse_dynamics` at zero acceleration).
+    Solves M(q) a = efforts in O(n). Featherstone (2008), table 7.1, without velocity terms, which
+    are part of the efforts (`inverse_dynamics` at zero acceleration).
     """
     zero = 0.0 * efforts[0]
     n = len(bodies)
@@ -173,7 +174,7 @@ def solve_by_articulated_bodies(
 
 
 def spin_matrix(omega: Sequence[Any], alpha: Sequence[Any]) -> vec.Matrix3:
-    """Return U = [alpha] + [omega][omega]; a point r of a body has the acceleration a + U r."""
+    """Return U = [alpha] + [omega][omega]; point r of a body has the acceleration a + U r."""
     xx, yy, zz = omega[0] * omega[0], omega[1] * omega[1], omega[2] * omega[2]
     xy, xz, yz = omega[0] * omega[1], omega[0] * omega[2], omega[1] * omega[2]
     return [
@@ -184,7 +185,7 @@ def spin_matrix(omega: Sequence[Any], alpha: Sequence[Any]) -> vec.Matrix3:
 
 
 def force_on(rigid: Rigid, motion: BodyMotion) -> tuple[vec.Vector3, vec.Vector3]:
-    """Return the moment about the origin and the force on a body with a motion."""
+    """Return the force on a moving body and its moment about the body's origin, moment first."""
     omega, alpha, spin, linear, _ = motion
     force = vec.add(vec.scale(rigid.mass, linear), vec.times(spin, rigid.moment))
     momentum = vec.times(rigid.inertia, omega)
@@ -197,7 +198,7 @@ def force_on(rigid: Rigid, motion: BodyMotion) -> tuple[vec.Vector3, vec.Vector3
 
 
 def to_parent(pose: JointPose, moment, force) -> tuple[vec.Vector3, vec.Vector3]:
-    """Return moment and force on a body about the parent's origin, in its axes."""
+    """Return moment and force on a body about the parent's origin, in the parent's axes."""
     force = pose.to_parent(force)
     return vec.add(pose.to_parent(moment), vec.cross(pose.origin, force)), force
 
@@ -214,7 +215,7 @@ def _backward(bodies, poses, forces, moments) -> list[Any]:
 
 
 def _outward(bodies, poses, steps, zero) -> list[Any]:
-    """Return the accelerations from the articulated bodies, base to tips."""
+    """Return the joint accelerations by the outward pass of the articulated-body method."""
     accelerations: list[Any] = []
     states: list[tuple] = []
     for i, body in enumerate(bodies):
@@ -253,7 +254,7 @@ class Factors(NamedTuple):
 
 
 def factorized(mass: Sequence[Sequence[Any]], parents: Sequence[int]) -> Factors:
-    """Return the factors of a mass matrix (n, n).
+    """Factorize a mass matrix (n, n).
 
     Featherstone (2005), Efficient factorization of the joint-space inertia matrix for branched
     kinematic trees.
@@ -273,7 +274,7 @@ def factorized(mass: Sequence[Sequence[Any]], parents: Sequence[int]) -> Factors
 
 
 def solved(factors: Factors, right: Sequence[Any]) -> list[Any]:
-    """Return M^-1 right, (n,)."""
+    """Solve M x = right and return x (n,)."""
     lower, inverse, ancestors = factors
     x = list(right)
     for k in reversed(range(len(x))):
@@ -324,7 +325,7 @@ class Sensitivities(NamedTuple):
 
 
 class _Axis(NamedTuple):
-    """First and second rate of a joint's axis as a motion: angular and linear part (3,) each."""
+    """First and second rate of a joint axis as motions: angular and linear part (3,) each."""
 
     rate: tuple[vec.Vector3, vec.Vector3]
     second_rate: tuple[vec.Vector3, vec.Vector3]
@@ -354,7 +355,7 @@ class _Flow(NamedTuple):
         return vec.times(rows, alpha)
 
     def row(self, prismatic: bool) -> vec.Vector3:
-        """Return the moment of 2 B^T for a unit motion of the joint; the force is zero."""
+        """Return the moment 2 B^T applied to a unit motion of the joint; the force is zero."""
         w, p = self.spread, self.momentum
         if prismatic:
             return [p[1], -p[0], 0.0 * p[0]]
@@ -372,8 +373,8 @@ def inverse_dynamics_sensitivities(
     """Return the derivatives of `inverse_dynamics` by q, v and a, each (n, n).
 
     Singh, Russell, Wensing (2022), Efficient analytical derivatives of rigid-body dynamics using
-    spatial vector algebra, eqs. 46-49. The matrix 2 B of the Coriolis force acts on the angular
-    part alpha of a motion only. For particles with velocities u at r,
+    spatial vector algebra, eqs. 46-49. The matrix 2 B of the Coriolis force acts only on the
+    angular part alpha of a motion. For particles with velocities u at r,
 
         force = 2 alpha x sum(m u),    moment = 2 (tr(W) 1 - W) alpha,    W = sum(m u r^T),
 
@@ -405,7 +406,7 @@ def inverse_dynamics_sensitivities(
 
 
 def _velocities(bodies, poses, motions, v) -> list[vec.Vector3]:
-    """Return the velocities (3,) of the bodies' origins, in the bodies' axes."""
+    """Return the velocities (3,) of the origins of the bodies, in body axes."""
     still = [0.0 * v[0]] * 3
     velocities: list[vec.Vector3] = []
     for i, (body, pose) in enumerate(zip(bodies, poses, strict=True)):
@@ -420,7 +421,7 @@ def _velocities(bodies, poses, motions, v) -> list[vec.Vector3]:
 
 
 def _axis(body: Body, motion: BodyMotion, velocity: vec.Vector3) -> _Axis:
-    """Return the rates of a joint's axis, which moves with the parent."""
+    """Return the rates of a joint axis, which moves with the parent."""
     omega, alpha, linear = motion.carried
     zero = 0.0 * omega[0]
     still = [zero] * 3
@@ -455,7 +456,7 @@ def _flow(rigid: Rigid, omega: vec.Vector3, velocity: vec.Vector3) -> _Flow:
 
 
 def _fill(result, i, bodies, poses, axes, composite, flow, load) -> None:
-    """Write row and column i, for joint i and its ancestors."""
+    """Write row and column i: the entries of joint i and its ancestors."""
     prismatic, zero = bodies[i].prismatic, 0.0 * load[0][0]
     axis = [zero, zero, zero + 1.0]
     unit = composite.column(prismatic)
@@ -495,7 +496,7 @@ def _fill(result, i, bodies, poses, axes, composite, flow, load) -> None:
 
 
 def _accelerated(composite: Rigid, motion) -> tuple[vec.Vector3, vec.Vector3]:
-    """Return moment and force that accelerate a resting body by a motion (angular, linear)."""
+    """Return moment and force that give a resting body an acceleration (angular, linear)."""
     angular, linear = motion
     moment = vec.add(vec.times(composite.inertia, angular), vec.cross(composite.moment, linear))
     force = vec.add(vec.scale(composite.mass, linear), vec.cross(angular, composite.moment))

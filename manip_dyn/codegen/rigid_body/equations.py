@@ -1,7 +1,7 @@
-"""The equations of a robot over any scalar: rigid-body algorithms with the robot's numbers.
+"""The equations of a robot over any scalar: rigid-body algorithms with its parameters.
 
-Joint vectors are lists of n scalars. With floats, the equations are a slow reference. With
-expressions, they define the generated kernels.
+Joint vectors are lists of n scalars. With floats, the equations are a slow reference
+implementation. With expressions, they define the generated kernels.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ LONGEST_MASS_ENERGY = 12
 
 
 class Equations:
-    """The functions of one robot, with the kinematics of one of its frames."""
+    """The equations of one robot, with the kinematics of one of its frames."""
 
     def __init__(self, robot: Robot, frame: Frame):
-        """Initialize with the numbers of a robot."""
+        """Initialize with the parameters of a robot."""
         self.n = robot.n
         self.bodies, self.frame = robot.bodies, frame
         self.parents = [body.parent for body in robot.bodies]
@@ -49,19 +49,19 @@ class Equations:
 
     # ------------------------------------------------------------------ kinematics
     def forward_kinematics(self, q: Sequence[Any]) -> Matrix:
-        """Return the frame's pose in the base frame, homogeneous (4, 4), m."""
+        """Return the pose of the frame in the base frame, homogeneous (4, 4), m."""
         rotation, origin = bodies.frame_pose(self.frame, self._world(q))
         rows = [[*row, coordinate] for row, coordinate in zip(rotation, origin, strict=True)]
         return [*rows, [0.0, 0.0, 0.0, 1.0]]
 
     def jacobian(self, q: Sequence[Any]) -> Matrix:
-        """Return the frame's geometric Jacobian (6, n)."""
+        """Return the geometric Jacobian (6, n) of the frame."""
         return bodies.jacobian(self.bodies, self.frame, self._world(q))
 
     def kinematics(self, q: Sequence[Any]) -> list[Any]:
         """Return position (3), rotation by rows (9) and Jacobian by rows (6 n) in one list.
 
-        For closed-loop inverse kinematics, which needs all of them at the same positions.
+        Closed-loop inverse kinematics needs all of them at the same positions.
         """
         world = self._world(q)
         rotation, origin = bodies.frame_pose(self.frame, world)
@@ -69,16 +69,16 @@ class Equations:
         return [*origin, *(x for row in (*rotation, *rows) for x in row)]
 
     def jacobian_rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Matrix:
-        """Return the Jacobian's time derivative (6, n)."""
+        """Return the time derivative (6, n) of the Jacobian."""
         return _folded(rates(self._lifted(q, self.jacobian(q)), q, v), self.n)
 
     def jacobian_derivatives(self, q: Sequence[Scalar]) -> list[Matrix]:
-        """Return the Jacobian's derivatives by the positions, (6, n, n)."""
+        """Return the derivatives (6, n, n) of the Jacobian by the positions."""
         return _folded(derivatives(self._lifted(q, self.jacobian(q)), q), self.n)
 
     # -------------------------------------------------------------------- dynamics
     def forward_dynamics(self, q, v, tau) -> list[Any]:
-        """Return the accelerations (n,), rad/s^2 or m/s^2, under the efforts `tau`."""
+        """Return the accelerations (n,), rad/s^2 or m/s^2, for the efforts `tau`."""
         return self._accelerations(q, v, tau, self.rigid)
 
     def inverse_dynamics(self, q, v, a) -> list[Any]:
@@ -104,13 +104,13 @@ class Equations:
         return [*v, *self.forward_dynamics(q, v, tau)]
 
     def motion_and_work(self, y, tau) -> list[Any]:
-        """Return the rate (2 n + 1,) of (q, v) and of the work of efforts and damping."""
+        """Return the rates (2 n + 1,) of q, v and the work of efforts and damping."""
         v = y[self.n : 2 * self.n]
         power = [tau[i] - self.damping[i] * v[i] for i in range(self.n)]
         return [*self.motion(y, tau), vectors.dot(v, power)]
 
     def linear_motion(self, y, tau) -> Matrix:
-        """Return M da/dy and M, (n, 3 n), with y = (q, v): M da/dx = -dID/dx at fixed a."""
+        """Return M da/dy and M, (n, 3 n), with y = (q, v) and M da/dx = -dID/dx at fixed a."""
         q, v = y[: self.n], y[self.n : 2 * self.n]
         by_q, by_v, mass = self._sensitivities(q, v, self.forward_dynamics(q, v, tau))
         return [[*(-slope for slope in (*by_q[i], *by_v[i])), *mass[i]] for i in range(self.n)]
@@ -153,9 +153,10 @@ class Equations:
 
     # ------------------------------------------------- dynamics with variable inertial parameters
     def motion_with_inertias(self, y, tau, inertias) -> list[Any]:
-        """Return the rate (2 n + 1,) of (q, v, work) with base parameters of the bodies (10 n,).
+        """Return the rates (2 n + 1,) of (q, v, work) for base parameters of the bodies (10 n,).
 
-        They are `Rigid.numbers` of the bodies; entries that are no base parameters are not read.
+        The parameters are `Rigid.numbers` of the bodies; entries that are not base parameters are
+        ignored.
         """
         zero, rigid = 0.0 * y[0], []
         for i, body in enumerate(self.bodies):
@@ -168,7 +169,7 @@ class Equations:
         return [*v, *self._accelerations(q, v, tau, rigid), vectors.dot(v, power)]
 
     def energy_with_inertias(self, q, v, inertias) -> list[Any]:
-        """Return kinetic and potential energy, J, with `Rigid.numbers` of the bodies (10 n,)."""
+        """Return kinetic and potential energy, J, for `Rigid.numbers` of the bodies (10 n,)."""
         rigid = [Rigid.of_numbers(inertias[10 * i : 10 * i + 10]) for i in range(self.n)]
         poses = bodies.joint_poses(self.bodies, q)
         kinetic = dynamics.kinetic_energy(self.bodies, rigid, poses, v)
@@ -205,8 +206,8 @@ class Equations:
     def forward_dynamics_adjoint(self, q, v, tau, adjoint) -> Matrix:
         """Return the gradients (3, n) of adjoint . a by q, v and tau.
 
-        With mu = M^-1 adjoint they are the gradients of -mu . ID(q, v, a) by q and v at fixed a
-        and mu, and mu.
+        With mu = M^-1 adjoint, these are the gradients of -mu . ID(q, v, a) by q and v at fixed a
+        and mu, and mu itself.
         """
         graph = q[0].graph
         a = [graph.input(f"fixed a {i}") for i in range(self.n)]
@@ -227,8 +228,8 @@ class Equations:
         """Return the rates of the switching functions and their gradients, (n, 1 + 4 n).
 
         The switching functions are S = M^-1 p_v for the costates (p_q, p_v) of the minimum-time
-        problem. Their first rates do not depend on the efforts. Each row contains S' and its
-        derivatives by q, v, p_q and p_v.
+        problem. Their first time derivatives S' do not depend on the efforts. Each row contains S'
+        and its derivatives by q, v, p_q and p_v.
         """
         still = [0.0 * velocity for velocity in v]
         _, by_v, switching = self.forward_dynamics_adjoint(q, v, still, p_v)
@@ -255,7 +256,7 @@ class Equations:
         ]
 
     def _with_springs(self, energy, q) -> Any:
-        """Return an energy with that of the springs."""
+        """Return an energy plus that of the springs."""
         for position, rest, stiffness in zip(q, self.rest, self.stiffness, strict=True):
             energy += 0.5 * stiffness * ((position - rest) * (position - rest))
         return energy
@@ -263,7 +264,7 @@ class Equations:
     def _accelerations(self, q, v, tau, rigid: Sequence[Rigid]) -> list[Any]:
         """Return M^-1 (tau - bias), by factors of M or by articulated bodies.
 
-        The variant with fewer operations is chosen: factors for arms, articulated bodies for long
+        The variant with fewer operations is used: factors for arms, articulated bodies for long
         chains.
         """
         resting = [0.0 * velocity for velocity in v]
@@ -282,7 +283,7 @@ class Equations:
     def _locked_accelerations(self, q, v, drive) -> list[Any]:
         """Solve M_dd a_d = tau_d - h_d for the driven joints d; locked joints have a = 0.
 
-        The rows and columns of locked joints in M are replaced by those of the identity.
+        The rows and columns of locked joints in M are those of the identity.
         """
         tau, driven = drive[: self.n], drive[self.n : 2 * self.n]
         mass, bias = self.mass_matrix(q), self.inverse_dynamics(q, v, [0.0 * x for x in v])
@@ -318,9 +319,10 @@ class Equations:
         return result
 
     def _rigid_with(self, payload: Sequence[Any]) -> list[Rigid]:
-        """Return the bodies with a payload at the tool: mass, centre (3) and inertia about it.
+        """Return the bodies with a payload at the tool.
 
-        The inertia is ixx, iyy, izz, ixy, ixz, iyz. All numbers are in the tool's axes.
+        The payload contains mass, centre of mass (3) and inertia about it, ixx, iyy, izz, ixy,
+        ixz, iyz, in the tool's axes.
         """
         mass, center, (xx, yy, zz, xy, xz, yz) = payload[0], payload[1:4], payload[4:10]
         still = [0.0 * mass] * 3
@@ -332,7 +334,7 @@ class Equations:
         return rigid
 
     def _wrench_efforts(self, q, wrench: Sequence[Any]) -> list[Any]:
-        """Return the efforts (n,) of force and moment (6,) on the tool, in base axes."""
+        """Return the joint efforts (n,) of a force and moment (6,) on the tool, in base axes."""
         columns = vectors.transposed(bodies.jacobian(self.bodies, self.tip_frame, self._world(q)))
         return [vectors.dot(wrench, column) for column in columns]
 

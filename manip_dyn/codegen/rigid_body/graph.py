@@ -1,8 +1,8 @@
-"""Expression graph: scalars that simplify themselves, and their exact derivatives.
+"""Expression graph: scalars with automatic simplification and exact derivatives.
 
-Derivatives are expressions of the same graph, by forward and reverse accumulation over the
-operations that the results need. Derivatives that are zero cost nothing.
-Griewank, Walther (2008), Evaluating Derivatives, sections 3.1 and 3.2.
+Derivatives are expressions of the same graph, computed by forward and reverse accumulation over
+the operations that the results depend on. Derivatives that are zero cost nothing. Griewank,
+Walther (2008), Evaluating Derivatives, sections 3.1 and 3.2.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple, Union
 
 
 class Operation(NamedTuple):
-    """An operation: kind, nodes of the operands, and the value of a constant or input."""
+    """An operation: its kind, operand nodes, and the value of a constant or name of an input."""
 
     kind: str
     operands: tuple[int, ...] = ()
@@ -23,7 +23,7 @@ class Operation(NamedTuple):
 
 
 class Graph:
-    """Distinct operations in the order of their creation, operands before results."""
+    """Unique operations in the order of creation, operands before results."""
 
     def __init__(self) -> None:
         """Initialize an empty graph."""
@@ -31,16 +31,16 @@ class Graph:
         self._nodes: dict[Operation, int] = {}
 
     def input(self, name: str) -> Scalar:
-        """Return the run-time input called `name`."""
+        """Create a run-time input."""
         return Scalar(self, self.node(Operation("input", (), name)))
 
     def constant(self, value: float) -> Scalar:
-        """Return a constant; its sign is stored in the `Scalar`."""
+        """Create a constant; its sign is stored in the `Scalar`."""
         node = self.node(Operation("constant", (), abs(float(value))))
         return Scalar(self, node, negative=value < 0.0)
 
     def lift(self, number: Number) -> Scalar:
-        """Return a number as a constant; a scalar is returned unchanged."""
+        """Convert a number to a constant; a scalar is returned unchanged."""
         return number if isinstance(number, Scalar) else self.constant(float(number))
 
     def value_of(self, scalar: Scalar) -> float | None:
@@ -65,12 +65,12 @@ class Graph:
         return sorted(needed)
 
     def count(self, outputs: list[Scalar]) -> Counter[str]:
-        """Return the number of operations of each kind for `outputs`."""
+        """Return the number of operations of each kind that `outputs` require."""
         kinds = (self.operations[node].kind for node in self.needed_for(outputs))
         return Counter(kind for kind in kinds if kind not in ("constant", "input"))
 
     def node(self, operation: Operation) -> int:
-        """Return the node of an operation; a new operation is appended."""
+        """Return the node of an operation, which is appended if it is new."""
         node = self._nodes.get(operation)
         if node is None:
             node = self._nodes[operation] = len(self.operations)
@@ -82,7 +82,7 @@ Number = Union["Scalar", float, int]
 
 
 class Scalar:
-    """A reference to an operation's result or to its negative, with the arithmetic of floats."""
+    """A reference to the result of an operation, or its negative, with float-like arithmetic."""
 
     __slots__ = ("graph", "negative", "node")
 
@@ -112,7 +112,7 @@ class Scalar:
         return self._sum(term)
 
     def _sum(self, term: Scalar) -> Scalar:
-        """Return the sum as one operation, which does not depend on the order of the terms."""
+        """Return the sum as one operation, independent of the order of the terms."""
         graph = self.graph
         if self.node == term.node:
             if self.negative != term.negative:
@@ -237,7 +237,7 @@ def derivatives(outputs: Sequence[Scalar], inputs: Sequence[Scalar]) -> list[lis
 def rates(
     outputs: Sequence[Scalar], inputs: Sequence[Scalar], speeds: Sequence[Scalar]
 ) -> list[Scalar]:
-    """Return the rates (m,) of `outputs` for the rates `speeds` (k,) of the inputs (k,)."""
+    """Return the rates (m,) of `outputs` for rates `speeds` (k,) of the inputs."""
     graph = inputs[0].graph
     seeds = {scalar.node: {0: speed} for scalar, speed in zip(inputs, speeds, strict=True)}
     tangents = _forward(graph, outputs, seeds)

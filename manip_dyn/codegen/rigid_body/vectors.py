@@ -1,4 +1,4 @@
-"""Three-dimensional vector algebra over any scalar, floats or expressions, in lists."""
+"""Three-dimensional vector algebra over any scalar (floats or expressions), with lists."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def add_matrices(*matrices: Sequence[Sequence[Any]]) -> Matrix3:
 
 
 def mirrored(matrix: Sequence[Sequence[Any]]) -> Matrix3:
-    """Return the symmetric matrix that has the upper triangle of `matrix`."""
+    """Return the symmetric matrix with the upper triangle of `matrix`."""
     return [[matrix[min(i, j)][max(i, j)] for j in range(3)] for i in range(3)]
 
 
@@ -82,7 +82,7 @@ def matrix_about_z(c: Any, s: Any, m: Sequence[Sequence[Any]]) -> Matrix3:
     """Return R m R^T for the rotation R about z by the angle with cosine c and sine s.
 
     The trace and the antisymmetric part of the block (x, y) are invariant; the rest of the block
-    rotates by twice the angle. A symmetric `m` costs 19 operations, any other 26.
+    rotates by twice the angle. A symmetric `m` takes 19 operations, any other 26.
     """
     along, across = m[0][0] - m[1][1], m[0][1] + m[1][0]
     first, second = s * along + c * across, c * along - s * across

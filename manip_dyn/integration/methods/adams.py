@@ -1,10 +1,10 @@
-"""Adams methods of order 4 with fixed steps: Adams-Bashforth, and Adams-Moulton as corrector.
+"""Fixed-step Adams methods of order 4: Adams-Bashforth, and Adams-Moulton as corrector.
 
-Both use the derivatives of the last three steps. At the start, after a switch or an event, and in
-a step shortened by a stop, these are not available, and the step is one of the classical
-Runge-Kutta method; its error per step is O(h^5), so that order 4 is preserved. With `rising`,
-steps of full length use the Adams formulas of orders 1, 2 and 3 instead, as in Sariyildiz,
-Temeltas (2011); the error of the first step, O(h^2) or with Moulton's formula O(h^3), remains.
+Both use the derivatives of the last three steps. These are not available at the start, after a
+switch or an event, and in a step shortened by a stop. Such steps use the classical Runge-Kutta
+method. Its error per step is O(h^5), which preserves order 4. With `rising`, full-length steps use
+the Adams formulas of orders 1, 2 and 3 instead, as in Sariyildiz, Temeltas (2011). The error of
+the first step, O(h^2), or O(h^3) with Moulton's formula, then remains.
 
 Hairer, Norsett, Wanner, Solving ODEs I, section III.1, eq. 1.5 and 1.9.
 """
@@ -47,7 +47,7 @@ class Adams(Method):
 
     @property
     def family(self) -> str:
-        """Adams, or Adams predictor and corrector."""
+        """Name of the family: Adams, or Adams predictor and corrector."""
         return "Adams, PECE" if self.corrected else "Adams"
 
     @property
@@ -58,17 +58,17 @@ class Adams(Method):
 
     @property
     def order(self) -> int:
-        """Order 4."""
+        """Order of the solution, 4."""
         return 4
 
     @property
     def multistep(self) -> bool:
-        """True."""
+        """Whether steps use earlier steps: True."""
         return True
 
     @property
     def stages(self) -> int:
-        """Evaluations per step."""
+        """Evaluations of the right-hand side per step."""
         return 2 if self.corrected else 1
 
     @property
@@ -82,8 +82,8 @@ class Adams(Method):
         return first_growth(self._largest_root)
 
     def _largest_root(self, s: float) -> float:
-        """Return the largest modulus of a root for y' = -s y and a step of 1."""
-        new = np.array([1.0, 0.0, 0.0, 0.0])  # y_{n+1} in terms of y_n .. y_{n-3}
+        """Return the largest modulus of a characteristic root for y' = -s y and step 1."""
+        new = np.array([1.0, 0.0, 0.0, 0.0])  # y_{n+1} as a combination of y_n .. y_{n-3}
         predicted = new - s * np.array(BASHFORTH)
         if self.corrected:
             predicted = new - s * (MOULTON[0] * predicted + np.array([*MOULTON[1:], 0.0]))

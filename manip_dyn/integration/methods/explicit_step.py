@@ -1,4 +1,4 @@
-"""One step of an explicit Runge-Kutta method; linked with each right-hand side."""
+"""One step of an explicit Runge-Kutta method, linked with each right-hand side."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from manip_dyn.integration.methods.template_parameters import (
 RATE = K
 """Row of the derivative at the start of the step."""
 
-# Bound for each type of step: steps without tolerances compile faster.
+# Bound for each kind of step, because steps without tolerances compile faster.
 ADAPTIVE = False
 """Whether tolerances determine the steps."""
 
@@ -59,7 +59,7 @@ def prepare(y, p, now, limits, tolerances, work, scratch):
 
 @inlined(always=True, counted=False)
 def attempt(y, p, now, limits, tolerances, work, scratch):
-    """Compute a trial step, write its final state to row `U`, and accept or reject it."""
+    """Compute a trial step, write its end state to row `U`, and accept or reject it."""
     stages(now.t, now.h, now.first, now.last, y, p, work)
     now.evaluations += evaluations()
     u = row(work, U)
@@ -75,7 +75,7 @@ def attempt(y, p, now, limits, tolerances, work, scratch):
 
 @inlined(always=True, counted=False)
 def interpolate(y, p, now, work, spans, polynomials):
-    """Store the polynomial of the step."""
+    """Store the interpolation polynomial of the step."""
     u, end = row(work, U), row(work, K + stage_count() - 1)
     if not fsal():
         end = row(work, K + stage_count() + 1)
@@ -93,7 +93,7 @@ def interpolate(y, p, now, work, spans, polynomials):
 
 @inlined(always=True, counted=False)
 def close(now, work):
-    """Store the derivative at the end of the step, if computed, for the next step."""
+    """Store the derivative at the end of the step, if available, for the next step."""
     if not (fsal() or dense()):
         now.known = 0
         return
@@ -105,6 +105,6 @@ def close(now, work):
 
 @inlined(always=True, counted=False)
 def adapt(now, limits):
-    """Plan the next step."""
+    """Plan the length of the next step."""
     if ADAPTIVE:
         plan_next(now, limits, power(), paper(), paper_power())

@@ -1,7 +1,8 @@
-"""One step of a Rosenbrock method; linked with each right-hand side, see `rosenbrock`.
+"""One step of a Rosenbrock method, linked with each right-hand side; see `rosenbrock`.
 
-The state is y = (q, v, w) with `size` numbers. The first `positions` numbers, q, have the rates v;
-w are quadratures. Without positions all of y is w. The unknowns of the linear systems are v, or w.
+The state is y = (q, v, w) with `size` numbers. The rates of q, the first `positions` numbers, are
+v; w are quadratures. Without positions, all of y is w. The unknowns of the linear systems are v,
+or w without positions.
 """
 
 from __future__ import annotations
@@ -47,18 +48,18 @@ from manip_dyn.integration.methods.template_parameters import (
 
 @compiled(merge=True)
 def implicit_matrix(slopes, n, gamma, h, mass, matrix):
-    """Write the matrix of the stages' linear systems, (b, b), into `matrix`.
+    """Write the matrix (b, b) of the linear systems of the stages into `matrix`.
 
-    With n positions q'' = f: M / gamma - h M J2 - h^2 gamma M J1 (Sandu et al. (2001), eq. 44,
-    divided by gamma), b = n, from M J1 and M J2 in the first 2 n columns of `slopes` (.., m) and
-    M, if `mass`, in the n columns after m. Without positions: I / gamma - h df/dy, b = m.
+    With n positions, q'' = f and b = n: M / gamma - h M J2 - h^2 gamma M J1 (Sandu et al. (2001),
+    eq. 44, divided by gamma). M J1 and M J2 are the first 2 n columns of `slopes` (.., m); with
+    `mass`, M is in the n columns after m. Without positions, b = m: I / gamma - h df/dy.
 
     Args:
         slopes: Output of a `Jacobian`.
         n: Number of positions.
-        gamma: Diagonal of gamma.
-        h: The step.
-        mass: Number of columns before M in `slopes`; 0 for M = I.
+        gamma: Diagonal entry of gamma.
+        h: Step, s.
+        mass: Number of columns before M in `slopes`; 0 if M = I.
         matrix: Output (b, ..).
     """
     size = matrix.shape[0]
@@ -76,9 +77,9 @@ def implicit_matrix(slopes, n, gamma, h, mass, matrix):
 
 @compiled(merge=True)
 def add_product(slopes, first, column, factor, x, out):
-    """Add `factor` times the product of a block of `slopes` with x (k,) to out (b,).
+    """Add `factor` times a block of `slopes` times x (k,) to out (b,).
 
-    The block's first row is `first`, its first column `column`.
+    The block starts at row `first` and column `column`.
     """
     for i in range(out.shape[0]):
         total = 0.0
@@ -100,7 +101,7 @@ for the result, then for the estimate."""
 
 @inlined(always=True, counted=False)
 def unknowns():
-    """Return the number of unknowns of a linear system."""
+    """Return the number of unknowns of the linear systems."""
     return positions() if positions() else size()
 
 
@@ -165,7 +166,7 @@ def differences(y, p, now, work, slopes, by_time):
 
 @inlined(always=True, counted=False)
 def attempt(y, p, now, limits, tolerances, work, scratch):
-    """Compute a trial step, write its final state to row `U`, and accept or reject it."""
+    """Compute a trial step, write its end state to row `U`, and accept or reject it."""
     u, f, h = row(work, U), row(work, F), now.h
     slopes = rows(scratch, 0, size() - positions())
     matrix = rows(scratch, size() - positions(), unknowns())
@@ -212,7 +213,7 @@ def argument(i, y, h, work, u):
 
 @inlined(counted=False)
 def solve_stage(i, y, h, work, slopes, matrix, pivots):
-    """Write the solution of stage i into its row, with its quadratures."""
+    """Solve stage i and write the solution, with its quadratures, into its row."""
     n = positions()
     rate = row(work, RATE if i == 0 else F)
     z, place = row(work, Z + i), part(row(work, PLACE), 0, unknowns())
@@ -255,7 +256,7 @@ def solve_stage(i, y, h, work, slopes, matrix, pivots):
 
 @inlined(counted=False)
 def result(kind, h, work, out):
-    """Write the sum of stages for the state (kind 0) or for its error estimate (kind 1)."""
+    """Write the sum of stages for the state (kind 0) or its error estimate (kind 1)."""
     for k in range(size()):
         total = 0.0
         for j in range(stage_count()):
@@ -270,8 +271,8 @@ def result(kind, h, work, out):
 def damp(h, work, slopes, matrix, pivots, wrong):
     """Replace `wrong` (m,) by (I - h gamma df/dy)^-1 wrong.
 
-    Damping of stiff components of the estimate by Shampine, after Hairer, Wanner, Solving ODEs II,
-    eq. IV.8.20; an open question of section 5.1 of Sandu et al. (2001).
+    Shampine's damping of stiff components of the error estimate, after Hairer, Wanner, Solving
+    ODEs II, eq. IV.8.20; an open question in section 5.1 of Sandu et al. (2001).
     """
     n = positions()
     if n == 0:
@@ -301,7 +302,7 @@ def damp(h, work, slopes, matrix, pivots, wrong):
 
 @inlined(always=True, counted=False)
 def interpolate(y, p, now, work, spans, polynomials):
-    """Store the polynomial of the step."""
+    """Store the interpolation polynomial of the step."""
     u, end = row(work, U), row(work, END)
     rhs(now.last, u, p, end)
     now.evaluations += 1
@@ -311,7 +312,7 @@ def interpolate(y, p, now, work, spans, polynomials):
 
 @inlined(always=True, counted=False)
 def close(now, work):
-    """Store the derivative at the end of the step, if computed, for the next step."""
+    """Store the derivative at the end of the step, if available, for the next step."""
     now.known = 0
     if dense():
         now.known = 1
@@ -321,6 +322,6 @@ def close(now, work):
 
 @inlined(always=True, counted=False)
 def adapt(now, limits):
-    """Plan the next step."""
+    """Plan the length of the next step."""
     if adaptive():
         plan_next(now, limits, power(), paper(), paper_power())

@@ -1,8 +1,7 @@
 """Linear combinations of stages and of Taylor terms, emitted as LLVM code.
 
-A stage is u = y + h sum_j a_ij k_j and k_i = f(t + c_i h, u). The sums have all their terms in one
-expression, without those that are zero: as loops over a table of coefficients they would take
-longer than many a right-hand side.
+A stage is u = y + h sum_j a_ij k_j and k_i = f(t + c_i h, u). Each sum is one expression of its
+nonzero terms. A loop over a table of coefficients would take longer than many right-hand sides.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ U, K = 0, 1
 def explicit_stages(table: Tableau, live: Sequence[int], rhs: Any, size: int) -> Any:
     """Return ``stages(t, h, first, last, y, p, work)`` for a tableau.
 
-    For compiled code: needs the first stage in row `K` of `work`; writes the other ones into the
-    rows behind it, and the state at the end of the step into row `U`.
+    For compiled code. The first stage must be in row `K` of `work`. The other stages are written
+    to the following rows, and the state at the end of the step to row `U`.
 
     Args:
         table: The coefficients.
-        live: The stages that are wanted, the first one included.
+        live: Indices of the required stages, including the first.
         rhs: Compiled ``rhs(t, y, p, out)``.
         size: Length of the state.
     """
@@ -81,7 +80,7 @@ def explicit_stages(table: Tableau, live: Sequence[int], rhs: Any, size: int) ->
 def weighted_sum(weights: Sequence[float], rows: Sequence[int], size: int) -> Any:
     """Return ``combine(base, factor, work, out)``: out = base + factor sum_j w_j work[rows_j].
 
-    For compiled code: `base` and `out` (m,), rows of `work` (.., m).
+    For compiled code: `base` and `out` are (m,), and `work` is (.., m).
     """
     if PLAIN:
         return _plain_sum(weights, rows)
@@ -110,7 +109,7 @@ def _terms(row: Sequence[Fraction]) -> tuple[tuple[float, int], ...]:
 
 
 def _emit_sum(builder, length, start, factor, weighted, end) -> None:
-    """Emit end[i] = start[i] + factor * sum of weight * row[i], for all i."""
+    """Emit end[i] = start[i] + factor * sum of weight * row[i] for all i."""
     with cgutils.for_range(builder, length) as loop:
 
         def load(data) -> Any:
@@ -132,7 +131,7 @@ def _emit_sum(builder, length, start, factor, weighted, end) -> None:
 
 
 def _emit_time(builder, t, h, first, last, c: Fraction) -> Any:
-    """Return t + c h; at the ends of the step on the inner side of a switch."""
+    """Return t + c h, moved to the inner side of a switch at the ends of the step."""
     if c in (0, 1):
         return last if c else first
     moved = builder.fmul(ir.Constant(_NUMBER, float(c)), h, flags=FLAGS)
@@ -164,9 +163,9 @@ WIDEST = 8
 
 
 def power_sum(size: int) -> Any:
-    """Return ``sum_up(h, order, terms, out)``: out = the sum of h^k terms[k] over k = 0..order.
+    """Return ``sum_up(h, order, terms, out)``: out = sum of h^k terms[k] for k = 0..order.
 
-    For compiled code: `terms` (.., size), `out` (size,); by Horner's rule.
+    For compiled code, by Horner's rule: `terms` is (.., size), and `out` is (size,).
     """
     if PLAIN:
         return _plain_power_sum

@@ -1,7 +1,7 @@
-"""Base class of integration methods: name, properties, and the functions of one step.
+"""Base class of integration methods: name, properties, and the compiled functions of a step.
 
-A family of methods is a subclass. Its `step` returns the functions that the time loop calls, see
-`time_loop`.
+Each family of methods is a subclass. Its `step` returns the functions that the time loop calls,
+see `time_loop`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ORDER_FACTOR = 0.65
 
 
 def order_for(tolerance: float) -> int:
-    """Return the order of a Taylor series of least cost for a tolerance."""
+    """Return the order of a Taylor series with the lowest cost for a tolerance."""
     order = math.ceil(1.0 - ORDER_FACTOR * math.log(max(tolerance, 1e-18)))
     return min(max(order, LOWEST_ORDER), HIGHEST_ORDER)
 
@@ -43,9 +43,9 @@ class Options:
         events: Number of event functions.
         acts: Whether events have an action.
         positions: Number n of positions of a second-order system, see `Jacobian`.
-        jacobian: Whether a function computes the Jacobian; otherwise differences.
-        mass: Whether its rows are multiplied by a mass matrix, see `Jacobian`.
-        estimate: ``"plain"`` or ``"scaled"``: error estimates of Rosenbrock methods.
+        jacobian: Whether a function computes the Jacobian; otherwise differences are used.
+        mass: Whether the rows of the Jacobian are multiplied by a mass matrix, see `Jacobian`.
+        estimate: ``"plain"`` or ``"scaled"`` error estimate of Rosenbrock methods.
     """
 
     size: int
@@ -62,15 +62,15 @@ class Options:
 
 
 class Step(NamedTuple):
-    """The step of a method in a time loop.
+    """The compiled step of a method, as part of a time loop.
 
     Attributes:
         module: Module with the functions of the step, see `time_loop`.
-        rows: Number of rows (m,) of the work array, the first for the state at the end of the
-            step, without those of a Taylor series.
-        degree: Degree of the polynomials of dense output; 0 for that of the Taylor series.
+        rows: Number of rows (m,) of the work array. The first row is the state at the end of the
+            step. Rows of a Taylor series are not counted.
+        degree: Degree of the polynomials of dense output; 0 for the degree of the Taylor series.
         scratch: Shape of the array `scratch`, if it depends on the method.
-        fills: Template parameters of the module and their arguments, without the motion.
+        fills: Template parameters of the module and their arguments, without those of the motion.
     """
 
     module: ModuleType
@@ -81,7 +81,7 @@ class Step(NamedTuple):
 
 
 def numbers_of(options: Options, power: int, paper_power: int) -> dict[str, float]:
-    """Return the numbers of a step and its control, by their names in `template_parameters`."""
+    """Return the numbers of a step and its control by their names in `template_parameters`."""
     return {
         "size": options.size,
         "dense": int(options.dense),
@@ -99,14 +99,14 @@ def open_step(
     emitted: Mapping[str, Any] = MappingProxyType({}),
     **constants: Any,
 ) -> tuple[ModuleType, Mapping[Any, Any]]:
-    """Return a method's part of a time loop, and what fills it.
+    """Return the module of a step, and the arguments of its template parameters.
 
     Args:
-        module: Where it stands; it plans its first step by `plan_first`.
-        motion: ``rhs`` and what else it calls of the motion; bound with the compiler off.
+        module: Module of the step; it plans the first step by `plan_first`.
+        motion: ``rhs`` and other functions of the motion; bound if the compiler is disabled.
         numbers: Numbers and tables (r, c) by their names in `template_parameters`.
-        emitted: Functions of the method by their names, or None.
-        constants: What the module is bound to before it is compiled.
+        emitted: Functions of the method by name, or None.
+        constants: Constants that are bound to the module before it is compiled.
     """
     if not STOCK:
         arguments = {
@@ -122,7 +122,7 @@ def open_step(
 
 @dataclass(frozen=True)
 class Method(ABC):
-    """An integration method; frozen.
+    """An integration method; immutable.
 
     Attributes:
         name: Name in the registry.
@@ -133,7 +133,7 @@ class Method(ABC):
     @property
     @abstractmethod
     def family(self) -> str:
-        """Name of the family."""
+        """Name of the family of methods."""
 
     @property
     @abstractmethod
@@ -153,7 +153,7 @@ class Method(ABC):
     @property
     @abstractmethod
     def stages(self) -> int:
-        """Evaluations of the right-hand side per step, with the first stage."""
+        """Evaluations of the right-hand side per step, including the first stage."""
 
     @property
     def fsal(self) -> bool:
@@ -172,7 +172,7 @@ class Method(ABC):
 
     @property
     def multistep(self) -> bool:
-        """Whether a step uses the steps before, so that a stop restarts the method."""
+        """Whether a step uses earlier steps, so that a stop restarts the method."""
         return False
 
     @property
@@ -192,7 +192,7 @@ class Method(ABC):
 
     @property
     def stand_in(self) -> Any:
-        """The template parameter for the right-hand side."""
+        """The template parameter in place of the right-hand side."""
         return template_parameters.rhs
 
     @abstractmethod
@@ -200,7 +200,7 @@ class Method(ABC):
         """Return the compiled functions of a step.
 
         Args:
-            options: What the loop is for.
-            rhs: The compiled right-hand side, or what stands in for it.
-            jacobian: The compiled function of a `Jacobian`, what stands in for it, or None.
+            options: Options of the time loop.
+            rhs: The compiled right-hand side, or its template parameter.
+            jacobian: The compiled function of a `Jacobian`, its template parameter, or None.
         """

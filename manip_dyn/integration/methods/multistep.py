@@ -1,4 +1,4 @@
-"""One step of an Adams method of order 4; linked with each right-hand side, see `adams`."""
+"""One step of an Adams method of order 4, linked with each right-hand side; see `adams`."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def attempt(y, p, now, limits, tolerances, work, scratch):
 
 @inlined(always=True, counted=False)
 def rise(y, p, now, work):
-    """Compute the step by the formulas of the order that the stored derivatives allow."""
+    """Compute the step by the highest-order formula for which derivatives are stored."""
     u, end = row(work, U), row(work, END)
     if now.known == 1:
         bashforth_1(y, now.h, work, u)
@@ -93,14 +93,14 @@ def rise(y, p, now, work):
 
 @inlined(always=True, counted=False)
 def interpolate(y, p, now, work, spans, polynomials):
-    """Store the polynomial of the step."""
+    """Store the interpolation polynomial of the step."""
     fill_hermite(now, polynomials, y, row(work, U), row(work, RATE), row(work, END), SIZE)
     finish_piece(now, spans)
 
 
 @inlined(always=True, counted=False)
 def close(now, work):
-    """Store the derivatives for the next steps."""
+    """Store the derivatives for the following steps."""
     now.known = min(now.known + 1, 4) if is_regular(now) else 1
     for i in range(SIZE):
         work[PAST + 2, i] = work[PAST + 1, i]
@@ -111,4 +111,4 @@ def close(now, work):
 
 @inlined(always=True, counted=False)
 def adapt(now, limits):
-    """Do nothing: steps are fixed."""
+    """Do nothing: the steps are fixed."""

@@ -1,8 +1,8 @@
-"""The registry of integration methods.
+"""Registry of integration methods.
 
-Add the key of a new tableau to `_FIXED` or `_EMBEDDED`, and the methods of a new family to
-`_OTHERS`. All lists of methods are derived from `METHODS`. The module of a family is imported when
-one of its methods is first used.
+To add a method, add the key of its tableau to `_FIXED` or `_EMBEDDED`, or the methods of a new
+family to `_OTHERS`. All lists of methods are derived from `METHODS`. The module of a family is
+imported when one of its methods is first used.
 """
 
 from __future__ import annotations

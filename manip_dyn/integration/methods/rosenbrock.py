@@ -6,12 +6,13 @@ With J1 = df/dy and J2 = df/dy' at the start of a step on y'' = f(t, y, y'), sta
             + h^2 gamma_i df/dt + h^2 J1 (gamma_i y' + sum_j delta_ij z_j),
     Y_i = y + h (alpha_i y' + sum_j theta_ij z_j),   Y'_i = y' + sum_j a_ij z_j,
 
-all sums over j < i, and y grows by h y' + h sum mu_i z_i, y' by sum m_i z_i: Sandu et al. (2001),
-theorem 2.1, divided by gamma. One factorization serves all stages and the error estimate.
+where all sums are over j < i, and y grows by h y' + h sum mu_i z_i, y' by sum m_i z_i: Sandu et
+al. (2001), theorem 2.1, divided by gamma. One factorization serves all stages and the error
+estimate.
 
-With a mass matrix M at the start of the step all equations are multiplied by it, as in eq. 43 to
-45. But f remains the acceleration: M(y) f(Y_i) is not the force at Y_i of eq. 45, with which the
-method has order 1 if M depends on y.
+With a mass matrix M at the start of the step, all equations are multiplied by M, as in eq. 43 to
+45. However, f remains the acceleration. With M(y) f(Y_i) instead of the force at Y_i in eq. 45,
+the method would have order 1 if M depends on y.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ from manip_dyn.integration.methods.rosenbrock_tableaus import RosenbrockTableau
 
 @dataclass(frozen=True)
 class Rosenbrock(Method):
-    """A Rosenbrock method; its order requires the exact Jacobian, unless `w`.
+    """A Rosenbrock method; its order requires the exact Jacobian, unless `w` is set.
 
     Attributes:
         tableau: Coefficients.
-        w: Whether the order is independent of the Jacobian (W-method).
+        w: Whether the order holds for any approximation of the Jacobian (W-method).
     """
 
     tableau: RosenbrockTableau
@@ -41,7 +42,7 @@ class Rosenbrock(Method):
 
     @property
     def family(self) -> str:
-        """Rosenbrock-Nystrom, or W-method."""
+        """Name of the family: Rosenbrock-Nystrom, or W-method."""
         return "W-method" if self.w else "Rosenbrock-Nystrom"
 
     @property
@@ -61,12 +62,12 @@ class Rosenbrock(Method):
 
     @property
     def implicit(self) -> bool:
-        """True."""
+        """Whether the method uses derivatives of the right-hand side: True."""
         return True
 
     @property
     def stages(self) -> int:
-        """Evaluations of the right-hand side, without the Jacobian."""
+        """Evaluations of the right-hand side per step, without those for the Jacobian."""
         return sum(not self.tableau.repeats(i) for i in range(self.tableau.stages))
 
     @property
@@ -76,7 +77,7 @@ class Rosenbrock(Method):
 
     @property
     def stability_interval(self) -> float:
-        """Infinite: all are L-stable."""
+        """Stability interval: infinite, because all methods are L-stable."""
         return math.inf
 
     def step(self, options: Options, rhs: Any, jacobian: Any) -> Step:

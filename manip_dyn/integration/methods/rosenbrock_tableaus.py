@@ -1,19 +1,19 @@
 """Coefficients of Rosenbrock and Rosenbrock-Nystrom methods, derived in exact arithmetic.
 
 A Rosenbrock method of s stages (Hairer, Wanner, Solving ODEs II, eq. IV.7.4; Sandu et al. (2001),
-eq. 11) has a strictly lower triangular `alpha`, a lower triangular `gamma` with one number on its
-diagonal, weights b, and weights b_hat of the embedded solution. Theorem 2.1 of Sandu et al. turns
-it into a method for y'' = f(t, y, y').
+eq. 11) has a strictly lower triangular `alpha`, a lower triangular `gamma` with equal diagonal
+entries, weights b, and weights b_hat of the embedded solution. Theorem 2.1 of Sandu et al.
+converts it to a method for y'' = f(t, y, y').
 
 Sandu, Negrut, Haug, Potra, Sandu, Rosenbrock-Nystrom integrators for SODE of multibody dynamics,
-Michigan Tech CSTR-01-06 (2001). Its tables misprint gamma_21, whose sign is minus, and a_21,
-which is 2.
+Michigan Tech CSTR-01-06 (2001). Its tables contain two misprints: gamma_21 is negative, and a_21
+is 2.
 
 RODAS5P is a stiffly accurate method of order 5 for stiff motions at tight tolerances: Steinebach,
 Construction of Rosenbrock-Wanner method Rodas5P and numerical benchmarks within the Julia
-Differential Equations package, BIT Numer. Math. 63 (2023) 27. Its coefficients are those of the
-solved stages, alpha gamma^-1 and 1 / gamma I - gamma^-1, to 16 digits. They determine alpha and
-gamma, and theorem 2.1 of Sandu et al. (2001) the form for second-order systems.
+Differential Equations package, BIT Numer. Math. 63 (2023) 27. The published coefficients are those
+of the solved stages, alpha gamma^-1 and 1 / gamma I - gamma^-1, to 16 digits. They determine alpha
+and gamma; theorem 2.1 of Sandu et al. (2001) then gives the form for second-order systems.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ VERWER_GAMMA = Fraction("1.70710678118654752440084436210484903928483593768847403
 
 @dataclass(frozen=True, eq=False)
 class RosenbrockTableau:
-    """A Rosenbrock method and, derived from it, its form for second-order systems.
+    """A Rosenbrock method, and its derived form for second-order systems.
 
-    Compared by identity, like `Tableau`.
+    Tableaus are compared by identity, like `Tableau`.
 
     Attributes:
         alpha: Strictly lower triangular (s, s), rows first.
-        gamma: Lower triangular (s, s), with one number on the diagonal.
+        gamma: Lower triangular (s, s), with equal diagonal entries.
         b: Weights (s,) of the solution.
         b_hat: Weights (s,) of the embedded solution.
         order: Order of `b`.
@@ -57,7 +57,7 @@ class RosenbrockTableau:
     source: str
 
     def __post_init__(self) -> None:
-        """Check that the coefficients are those of a Rosenbrock method with one matrix."""
+        """Check that the coefficients form a Rosenbrock method with one matrix."""
         s = len(self.b)
         faults = {
             "is not square": any(len(row) != s for row in (*self.alpha, *self.gamma, self.b_hat))
@@ -91,12 +91,12 @@ class RosenbrockTableau:
         embedded_order: int,
         source: str,
     ) -> RosenbrockTableau:
-        """Return the tableau from the coefficients of the solved stages.
+        """Return the tableau for coefficients of the solved stages.
 
         Args:
-            gamma: The number on the diagonal.
-            a: See `a` (s, s).
-            c: See `c` (s, s).
+            gamma: Diagonal entry of gamma.
+            a: Coefficients `a` (s, s).
+            c: Coefficients `c` (s, s).
             m: Weights (s,) of the solved stages, with the digits of the source.
             m_hat: Weights (s,) of the embedded solution.
             order: Order of `m`.
@@ -108,7 +108,7 @@ class RosenbrockTableau:
         matrix = _inverse(inverse)
 
         def weights(row: Row) -> Row:
-            """Return weights with the exact sum 1."""
+            """Return weights that sum exactly to 1."""
             b = _product((row,), matrix)[0]
             return (1 - sum(b[1:], Fraction(0)), *b[1:])
 
@@ -118,37 +118,37 @@ class RosenbrockTableau:
 
     @property
     def stages(self) -> int:
-        """The number of linear systems of a step."""
+        """Number of linear systems solved per step."""
         return len(self.b)
 
     @property
     def diagonal(self) -> Fraction:
-        """The number on the diagonal of gamma."""
+        """Diagonal entry of gamma."""
         return self.gamma[0][0]
 
     @cached_property
     def inverse(self) -> Matrix:
-        """The inverse of gamma."""
+        """Inverse of gamma."""
         return _inverse(self.gamma)
 
     @cached_property
     def alpha_sums(self) -> Row:
-        """alpha_i, the abscissas."""
+        """Row sums alpha_i of alpha, the abscissas."""
         return tuple(sum(row, Fraction(0)) for row in self.alpha)
 
     @cached_property
     def gamma_sums(self) -> Row:
-        """gamma_i, what df/dt is multiplied by."""
+        """Row sums gamma_i of gamma, the factors of df/dt."""
         return tuple(sum(row, Fraction(0)) for row in self.gamma)
 
     @cached_property
     def a(self) -> Matrix:
-        """Alpha gamma^-1: the arguments of f."""
+        """Alpha gamma^-1, the weights of stages in the arguments of f."""
         return _product(self.alpha, self.inverse)
 
     @cached_property
     def c(self) -> Matrix:
-        """1 / gamma I - gamma^-1: what earlier stages give to the right-hand side."""
+        """1 / gamma I - gamma^-1, the weights of earlier stages in the right-hand sides."""
         s = range(self.stages)
         return tuple(
             tuple((1 / self.diagonal if i == j else 0) - self.inverse[i][j] for j in s) for i in s
@@ -156,16 +156,16 @@ class RosenbrockTableau:
 
     @cached_property
     def delta(self) -> Matrix:
-        """Gamma + gamma alpha gamma^-1: the positions that df/dy is multiplied by."""
+        """Gamma + gamma alpha gamma^-1, the weights of stages in the factor of df/dy."""
         return _sum(self.gamma, _product(_product(self.gamma, self.alpha), self.inverse))
 
     @cached_property
     def theta(self) -> Matrix:
-        """Alpha + alpha^2 gamma^-1: the positions at which f is evaluated."""
+        """Alpha + alpha^2 gamma^-1, the weights of stages in the positions for f."""
         return _sum(self.alpha, _product(_product(self.alpha, self.alpha), self.inverse))
 
     def weights(self, b: Row) -> Row:
-        """Return b gamma^-1: m of the theorem for b, m_hat for b_hat."""
+        """Return b gamma^-1: m of the theorem for b, or m_hat for b_hat."""
         return _product((b,), self.inverse)[0]
 
     def position_weights(self, b: Row) -> Row:
@@ -173,7 +173,7 @@ class RosenbrockTableau:
         return _sum((b,), (self.weights(_product((b,), self.alpha)[0]),))[0]
 
     def repeats(self, i: int) -> bool:
-        """Return whether stage i has the arguments of the stage before: no evaluation."""
+        """Return whether stage i has the arguments of the previous stage, so no evaluation."""
         return i > 0 and self.alpha[i] == self.alpha[i - 1]
 
 
@@ -181,7 +181,7 @@ def order_four(gamma: Fraction = SANDU_GAMMA) -> RosenbrockTableau:
     """Return the method of order 4 with three evaluations and embedded order 3.
 
     Sandu et al. (2001), eq. 36 to 42, solved in sequence. Each equation is linear in its unknown,
-    so that all coefficients are rational functions of gamma.
+    so all coefficients are rational functions of gamma.
     """
     alpha2 = 2 * gamma
     alpha3 = (Fraction(1, 5) - alpha2 / 4) / (Fraction(1, 4) - alpha2 / 3)  # eq. 40
@@ -216,8 +216,8 @@ def order_four(gamma: Fraction = SANDU_GAMMA) -> RosenbrockTableau:
         (beta3 - beta32, beta32, gamma, zero),
         (beta4 - beta42 - beta43, beta42, beta43, gamma),
     )
-    # The matrix of eq. 37 is singular by eq. 38: b_hat is b plus a multiple of its kernel, such
-    # that b_hat_1 is the printed one, alpha_31.
+    # The matrix of eq. 37 is singular by eq. 38. b_hat is b plus a multiple of its kernel, such
+    # that b_hat_1 has the printed value alpha_31.
     kernel4 = -chain / inner
     kernel2 = -(1 + kernel4) * (alpha3 / alpha2) ** 2
     kernel = (-1 - kernel2 - kernel4, kernel2, Fraction(1), kernel4)
@@ -234,7 +234,7 @@ def order_four(gamma: Fraction = SANDU_GAMMA) -> RosenbrockTableau:
 
 
 def w_method() -> RosenbrockTableau:
-    """Return the W-method of order 2 with embedded order 1, for any Jacobian.
+    """Return the W-method of order 2 with embedded order 1, for any approximate Jacobian.
 
     Verwer, Spee, Blom, Hundsdorfer (1999), ROS2; Sandu et al. (2001), section 4.
     """
@@ -307,7 +307,7 @@ _STEINEBACH_C = (
 
 
 def rodas5p() -> RosenbrockTableau:
-    """Return the method of order 5, whose embedded solution is the last stage argument."""
+    """Return the method of order 5; its embedded solution is the argument of the last stage."""
     last = _rows_of(_STEINEBACH_A)[-1]
     return RosenbrockTableau.solved(
         gamma=STEINEBACH_GAMMA,

@@ -30,7 +30,7 @@ def rk4_step(rhs: RightHandSide, t: float, y: Vector, step: float) -> Vector:
         rhs: Function of t and y (m,) that returns the derivative (m,).
         t: Time, s.
         y: State (m,); not changed.
-        step: Step, s.
+        step: Length of the step, s.
 
     Kutta (1901); Hairer, Norsett, Wanner, Solving ODEs I, table II.1.2.
     """
@@ -61,7 +61,7 @@ class RungeKutta(Method):
 
     @property
     def family(self) -> str:
-        """Runge-Kutta or embedded Runge-Kutta."""
+        """Name of the family: Runge-Kutta or embedded Runge-Kutta."""
         return "Runge-Kutta" if self.embedded_order is None else "embedded Runge-Kutta"
 
     @property
@@ -81,7 +81,7 @@ class RungeKutta(Method):
 
     @property
     def stages(self) -> int:
-        """Stages of the tableau."""
+        """Number of stages of the tableau."""
         return self.tableau.stages
 
     @property
@@ -126,5 +126,5 @@ class RungeKutta(Method):
 
 
 def _of_stages(weights: Row, size: int) -> Any:
-    """Return a compiled sum of stages with weights (s,)."""
+    """Return a compiled sum of stages with the weights (s,)."""
     return weighted_sum([float(weight) for weight in weights], range(K, K + len(weights)), size)

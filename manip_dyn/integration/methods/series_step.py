@@ -1,4 +1,4 @@
-"""One step of a Taylor series; linked with each motion, see `taylor`."""
+"""One step of a Taylor series, linked with each motion; see `taylor`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ sum_up: Any = None
 def prepare(y, p, now, limits, tolerances, work, scratch):
     """Compute the series at the start of the step, and plan the step from it.
 
-    A search for an event uses the same series.
+    A search for an event reuses this series.
     """
     if now.known != 0:
         return PASSED
@@ -59,7 +59,7 @@ def prepare(y, p, now, limits, tolerances, work, scratch):
 
 @inlined(always=True, counted=False)
 def order_of_step(tolerances, limits, size):
-    """Return the order for the larger tolerance if the largest component is `size`."""
+    """Return the order for the larger tolerance; `size` is the largest component of the state."""
     for i in range(SIZE):
         if tolerances[0, i] * size > tolerances[1, i]:
             return limits.order
@@ -68,13 +68,13 @@ def order_of_step(tolerances, limits, size):
 
 @inlined(always=True, counted=False)
 def length_of_step(work, tolerances, order, size):
-    """Return a step, s, from the last two nonzero terms of the series.
+    """Return the step length, s, from the last two nonzero terms of the series.
 
-    Terms vanish in series of symmetric motions, and zero terms would allow any step. Only if the
-    whole upper half vanishes is the motion a polynomial, and any step is exact. As in the source,
-    the relative tolerance refers to the largest component.
+    Terms vanish in series of symmetric motions, and zero terms would allow any step. If the whole
+    upper half vanishes, the motion is a polynomial and any step is exact. As in the source, the
+    relative tolerance refers to the largest component.
     """
-    level = inf  # the step's logarithm
+    level = inf  # logarithm of the step
     k = order
     terms = 0
     while k > order // 2 - 1 and k > 0 and terms < 2:
@@ -90,7 +90,7 @@ def length_of_step(work, tolerances, order, size):
 
 @inlined(always=True, counted=False)
 def attempt(y, p, now, limits, tolerances, work, scratch):
-    """Sum the series at the end of the step, by Horner's rule."""
+    """Sum the series at the end of the step by Horner's rule."""
     u = row(work, U)
     sum_up(now.h, now.order, rows(work, TERMS, work.shape[0] - TERMS), u)
     return PASSED if finite(u, SIZE) else NON_FINITE
@@ -110,7 +110,7 @@ def interpolate(y, p, now, work, spans, polynomials):
 
 @inlined(always=True, counted=False)
 def close(now, work):
-    """Discard the series: each step has its own."""
+    """Discard the series, because each step computes a new one."""
     now.known = 0
 
 

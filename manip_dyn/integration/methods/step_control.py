@@ -1,14 +1,14 @@
 """Status codes, step size control and the first step.
 
-With e the norm of the error estimate over the tolerances, and k the power of h in that error:
+With e the norm of the error estimate over the tolerances, and k the order of that error in h:
 
     paper   h_new = fac h (1 / e)^(1 / (max(p, q) + 1))            Galhano (1994), eq. 14
     pi      h_new = fac h e^(-0.7 / k) e_before^(0.4 / k)          Gustafsson (1991)
 
-Rosenbrock methods use k instead of max(p, q) + 1 in "paper", as eq. 15 of Sandu et al. (2001).
+For Rosenbrock methods, "paper" uses k instead of max(p, q) + 1, as eq. 15 of Sandu et al. (2001).
 A step with e > 1 fails and is repeated with a shorter one. By eq. 13 of Galhano (1994) the error
 is proportional to h^k with k = min(p, q) + 1, which is not the exponent of eq. 14; "paper" uses
-eq. 14 as printed. Neither source limits the change of the step. Here the factor stays in
+eq. 14 as printed. Neither source limits the change of the step. Here the factor is limited to
 [facmin, facmax], as in eq. 16 of Sandu et al. (2001). Defaults: fac 0.9, facmin 0.1, facmax 5.
 
 Gustafsson, Control theoretic techniques for stepsize selection in explicit Runge-Kutta methods,
@@ -26,7 +26,7 @@ from manip_dyn.integration.methods.template_parameters import rhs
 
 
 class Status(IntEnum):
-    """How an integration ended."""
+    """Status of an integration."""
 
     SUCCESS = 0
     """The end of the time span was reached."""
@@ -74,22 +74,22 @@ ROUNDING = 3.6e-15
 
 @inlined(always=True, counted=False)
 def finite(x, size):
-    """Return whether all of x (size,) is finite."""
+    """Return whether all entries of x (size,) are finite."""
     total = 0.0
     for i in range(size):
-        total += 0.0 * x[i]  # NaN for an infinite number too
+        total += 0.0 * x[i]  # NaN also for an infinite number
     return total == 0.0
 
 
 @inlined(always=True, counted=False)
 def unit(tolerances, i, magnitude):
-    """Return the scale of an error in component i of this magnitude; never zero."""
+    """Return the error scale of component i with this magnitude; never zero."""
     return tolerances[1, i] + tolerances[0, i] * magnitude + 1e-300
 
 
 @inlined(always=True, counted=False)
 def error_norm(y, u, wrong, tolerances, size, rms):
-    """Return the norm of the estimate `wrong` (size,) of a step from y to u; NaN as u."""
+    """Return the norm of the error estimate `wrong` (size,) of a step from y to u; NaN if u is."""
     error = 0.0
     for i in range(size):
         scale = unit(tolerances, i, max(abs(y[i]), abs(u[i])))
@@ -105,7 +105,7 @@ def error_norm(y, u, wrong, tolerances, size, rms):
 
 @inlined(always=True, counted=False)
 def judge(now, limits, power):
-    """Accept a step or plan a shorter one; accept any error during a search for an event."""
+    """Accept a step or plan a shorter one; any error is accepted during an event search."""
     error = now.error
     if error <= 1.0 or (now.locating != 0 and error == error):
         return PASSED
@@ -123,14 +123,14 @@ def judge(now, limits, power):
 
 @inlined(always=True, counted=False)
 def plan_next(now, limits, power, paper, paper_power):
-    """Plan the step after an accepted one, except after a search for an event.
+    """Plan the step after an accepted one, except after an event search.
 
     Args:
         now: State of the loop.
-        limits: Its limits.
-        power: The power k of the step in the error.
-        paper: Whether the control is "paper", otherwise "pi".
-        paper_power: The power of the step in "paper".
+        limits: Step limits.
+        power: Order k of the error in the step length.
+        paper: Whether the controller is "paper"; otherwise "pi".
+        paper_power: Exponent of the controller "paper".
     """
     if now.locating != 0:
         return
@@ -155,13 +155,13 @@ def plan_first(y, p, now, limits, tolerances, u, rate, later, size, power):
         y: State at the start (size,).
         p: Parameters.
         now: State of the loop.
-        limits: Its limits.
-        tolerances: Relative and absolute (2, size).
+        limits: Step limits.
+        tolerances: Relative and absolute tolerances (2, size).
         u: Scratch (size,).
         rate: The derivative at the start (size,).
         later: Scratch (size,).
         size: Length of the state.
-        power: The power of the step in the error.
+        power: Order of the error in the step length.
     """
     longest = min(limits.max_step, abs(now.end - now.t))
     place = slope = bend = 0.0

@@ -5,8 +5,8 @@ ODEs I, eq. II.1.8; Galhano (1994), eq. 8 and 10):
 
     k_i = f(t + c_i h, y + h sum_{j<i} A_ij k_j),   y_new = y + h sum_i b_i k_i
 
-On y' = -s y a step multiplies y by R(-s h). The stability interval is where |R| <= 1 (Hairer,
-Wanner, Solving ODEs II, section IV.2).
+For y' = -s y, a step multiplies y by R(-s h). The stability interval is the range of s h with |R|
+<= 1 (Hairer, Wanner, Solving ODEs II, section IV.2).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ROUNDING = Fraction(1, 10**16)
 
 @dataclass(frozen=True, eq=False)
 class Tableau:
-    """The coefficients of an explicit Runge-Kutta method of s stages, as exact fractions.
+    """Coefficients of an explicit Runge-Kutta method with s stages, as exact fractions.
 
     Tableaus are compared by identity: hashing all fractions would be slow.
 
@@ -59,7 +59,7 @@ class Tableau:
     bump: Row | None = None
 
     def __post_init__(self) -> None:
-        """Check that the coefficients are those of an explicit, consistent method."""
+        """Check that the coefficients form an explicit, consistent method."""
         s = len(self.c)
         rows = [*self.a, self.b, *([] if self.b_hat is None else [self.b_hat])]
         faults = {
@@ -81,7 +81,7 @@ class Tableau:
 
     @property
     def stages(self) -> int:
-        """The number of stages s."""
+        """Number s of stages."""
         return len(self.c)
 
     @cached_property
@@ -91,13 +91,13 @@ class Tableau:
 
     @cached_property
     def error_weights(self) -> Row | None:
-        """The weights b - b_hat (s,) of the local error estimate."""
+        """Weights b - b_hat (s,) of the local error estimate."""
         if self.b_hat is None:
             return None
         return tuple(b - b_hat for b, b_hat in zip(self.b, self.b_hat, strict=True))
 
     def needed(self, *weights: Row | None) -> list[int]:
-        """Return the stages on which weights (s,) depend, in order."""
+        """Return the indices of the stages on which weights (s,) depend, in order."""
         stages = {i for row in weights if row for i, weight in enumerate(row) if weight}
         for i in reversed(range(self.stages)):
             if i in stages:
@@ -107,9 +107,9 @@ class Tableau:
 
 @cache
 def tableaus() -> MappingProxyType[str, Tableau]:
-    """Return all tableaus of ``tableaus.json`` by their keys.
+    """Return all tableaus of ``tableaus.json`` by key.
 
-    The file's numbers are fractions, or decimals of at least 60 digits where a coefficient is
+    The numbers in the file are fractions, or decimals of at least 60 digits if a coefficient is
     irrational. Both are read exactly and converted to floats when a step is compiled.
     """
     path = Path(__file__).parent / "tableaus.json"
@@ -148,8 +148,8 @@ def euler_trapezoidal(corrections: int = 1) -> Tableau:
     """Return the Euler predictor with `corrections` passes of the trapezoidal corrector.
 
     P(EC)^n: y_1 = y + h f(t, y), then n times y_{i+1} = y + h/2 (f(t, y) + f(t + h, y_i)). Each
-    pass is a stage, so that this is a Runge-Kutta method of order 2. One pass, as in Sariyildiz
-    (2011), is the method of Heun.
+    pass is a stage, so this is a Runge-Kutta method of order 2. One pass, as in Sariyildiz (2011),
+    is Heun's method.
     """
     half, one, zero = Fraction(1, 2), Fraction(1), Fraction(0)
     size = corrections + 1
@@ -190,7 +190,7 @@ def stability_interval(coefficients: Sequence[float]) -> float:
 
 
 def first_growth(growth: Callable[[float], float], longest: float = 100.0) -> float:
-    """Return the first s > 0 at which growth(s), at most 1 before, exceeds 1."""
+    """Return the first s > 0 at which growth(s) exceeds 1."""
     before = 0.0
     for s in np.arange(0.01, longest, 0.01):
         if growth(s) > 1.0 + _SLACK:

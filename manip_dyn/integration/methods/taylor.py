@@ -4,9 +4,9 @@ With tolerances, the step follows Jorba and Zou, A software package for the nume
 of ODEs by means of high-order Taylor methods, Experimental Mathematics 14 (2005): the last two
 terms of the series are within the tolerances, and the step is multiplied by exp(-0.7 / (p - 1)).
 This implementation also allows mixed tolerances and any order p. eps is the larger of the relative
-and the absolute tolerance. The order of least cost is -ln(eps) / 2 if the cost of a series is
-proportional to p^2, and -ln(eps) if it is proportional to p; with sums in SIMD lanes it is in
-between.
+and the absolute tolerance. The order with the lowest cost is -ln(eps) / 2 if the cost of a series
+is proportional to p^2, and -ln(eps) if it is proportional to p. With sums in SIMD lanes, the cost
+is in between.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from manip_dyn.integration.methods.method import Method, Options, Step
 
 @dataclass(frozen=True)
 class Series:
-    """The power series of a solution, which is the right-hand side of the method ``taylor``.
+    """The power series of a solution; replaces the right-hand side for the method ``taylor``.
 
     Attributes:
-        function: ``function(t, y, p, order, work, out)``, numba-compiled. Writes the coefficients
-            of y about t into `out` (order + 1, m): row k is the coefficient of (s - t)^k, row 0
-            is y.
-        quantities: Number of columns of the scratch array `work` (order + 1, quantities), zero at
-            the start: one for the coefficients of each intermediate quantity.
+        function: ``function(t, y, p, order, work, out)``, compiled by numba. Writes the
+            coefficients of y about t into `out` (order + 1, m): row k is the coefficient of (s -
+            t)^k, row 0 is y.
+        quantities: Number of columns of the scratch array `work` (order + 1, quantities), one per
+            intermediate quantity; initially zero.
     """
 
     function: Callable[..., Any]
@@ -49,55 +49,55 @@ class Series:
 
 @dataclass(frozen=True)
 class Taylor(Method):
-    """The Taylor series method, whose order is an argument or follows from the tolerance."""
+    """The Taylor series method; its order is an argument or follows from the tolerance."""
 
     @property
     def family(self) -> str:
-        """Taylor series."""
+        """Name of the family: Taylor series."""
         return "Taylor series"
 
     @property
     def source(self) -> str:
-        """Jorba and Zou (2005)."""
+        """Authors of the step control: Jorba and Zou (2005)."""
         return "Jorba, Zou (2005)"
 
     @property
     def order(self) -> None:
-        """None: variable."""
+        """Order of the solution: None, because it is variable."""
         return
 
     @property
     def series(self) -> bool:
-        """True."""
+        """Whether the right-hand side is a `Series`: True."""
         return True
 
     @property
     def stages(self) -> int:
-        """One series per step."""
+        """Evaluations per step: one series."""
         return 1
 
     @property
     def adaptive(self) -> bool:
-        """True: the last terms of the series determine the step."""
+        """Whether tolerances can determine the step: True, by the last terms of the series."""
         return True
 
     @property
     def dense_order(self) -> None:
-        """None: the order of the series."""
+        """Order of the dense output: None, because it is that of the series."""
         return
 
     @property
     def stability_interval(self) -> None:
-        """None: it depends on the order."""
+        """Stability interval: None, because it depends on the order."""
         return
 
     @property
     def stand_in(self) -> Any:
-        """What stands in for the function of a `Series`."""
+        """The template parameter in place of the function of a `Series`."""
         return template_parameters.series
 
     def step(self, options: Options, rhs: Any, jacobian: Any) -> Step:
-        """Return the compiled functions of a step; `rhs` is that of a `Series`."""
+        """Return the compiled functions of a step; `rhs` is the function of a `Series`."""
         module = specialized(
             series_step,
             series=rhs,

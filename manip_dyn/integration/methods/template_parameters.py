@@ -1,8 +1,8 @@
 """Template parameters of time loops and steps: numbers, tables and functions to be linked.
 
-LLVM treats the numbers as constants and removes the branches that they exclude; flags are 0 or 1.
-With the compiler off, functions of these names are bound that return the numbers. The
-coefficients of implicit methods are those of `RosenbrockTableau`.
+LLVM treats the numbers as constants and removes the branches that they exclude. Flags are 0 or 1.
+With the compiler disabled, functions with these names return the numbers. The coefficients of
+implicit methods are those of `RosenbrockTableau`.
 """
 
 from __future__ import annotations
@@ -50,25 +50,25 @@ def dense():
 
 @number_parameter()
 def rms():
-    """Return whether the error's norm is "rms", otherwise "max"."""
+    """Return whether the error norm is "rms" instead of "max"."""
     return 0
 
 
 @number_parameter()
 def paper():
-    """Return whether the step size control is "paper", otherwise "pi"."""
+    """Return whether the step controller is "paper" instead of "pi"."""
     return 0
 
 
 @number_parameter(types.float64)
 def power():
-    """Return the power of the step in the error, see `step_control`."""
+    """Return the order of the error in the step length, see `step_control`."""
     return 1.0
 
 
 @number_parameter(types.float64)
 def paper_power():
-    """Return the power of the step in "paper", see `step_control`."""
+    """Return the exponent of the step controller "paper", see `step_control`."""
     return 1.0
 
 
@@ -80,7 +80,7 @@ def stage_count():
 
 @number_parameter()
 def evaluations():
-    """Return the evaluations of a step without the first stage."""
+    """Return the evaluations per step without the first stage."""
     return 0
 
 
@@ -104,13 +104,13 @@ def positions():
 
 @number_parameter()
 def exact():
-    """Return whether a function computes the Jacobian, otherwise differences."""
+    """Return whether a function computes the Jacobian; otherwise differences are used."""
     return 0
 
 
 @number_parameter()
 def mass():
-    """Return whether its rows are multiplied by a mass matrix."""
+    """Return whether the rows of the Jacobian are multiplied by a mass matrix."""
     return 0
 
 
@@ -122,13 +122,13 @@ def scaled():
 
 @number_parameter(types.float64)
 def gamma():
-    """Return the diagonal of gamma."""
+    """Return the diagonal entry of gamma."""
     return 1.0
 
 
 @table_parameter
 def of_stage(row, i):
-    """Return the sum of alpha or gamma of stage i, or whether it repeats, see `implicit_step`."""
+    """Return a row sum of alpha or gamma, or whether stage i repeats, see `implicit_step`."""
     return 0.0
 
 
@@ -179,7 +179,7 @@ def series(t, y, p, order, work, out):
 
 @function_parameter()
 def jacobian(t, y, p, out, by_time):
-    """Write the derivatives of the rates by the state and by time, see `Jacobian`."""
+    """Write the derivatives of the rates by state and time, see `Jacobian`."""
 
 
 @function_parameter()
@@ -189,7 +189,7 @@ def signal(t, y, p, out):
 
 @function_parameter()
 def act(index, t, y, p):
-    """Change y (m,) and p at the event `index`."""
+    """Apply the action of event `index`, which changes y (m,) and p."""
 
 
 @function_parameter()
@@ -236,5 +236,5 @@ def adapt(now, limits):
 
 @function_parameter(returns=types.int64)
 def advance(p, y, space):
-    """Advance the state y (m,) from the state of the loop in `space`; return the status."""
+    """Advance the state y (m,) from the loop state in `space`; return the status."""
     return 0
