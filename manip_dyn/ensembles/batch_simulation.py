@@ -1,6 +1,6 @@
 """`simulate_many`: many simulations of one arm, in SIMD lanes and on all cores.
 
-Each thread runs chunks of motions without the global interpreter lock.
+Each thread simulates chunks of motions without the GIL.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ CHUNKS_PER_THREAD = 8
 
 
 def checked_threads(threads: Any) -> int:
-    """Return the number of threads; None is one per available core."""
+    """Return the number of threads; None means one per available core."""
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
@@ -70,7 +70,7 @@ def run_batch(
     threads: int,
     fixed: int,
 ) -> BatchArrays:
-    """Simulate all motions and return their samples, statistics and ends.
+    """Simulate all motions and return their samples, statistics and final states.
 
     Args:
         motions: The motions.
@@ -78,7 +78,7 @@ def run_batch(
         method: Arrays of the method.
         samples: Samples per motion.
         threads: Number of threads.
-        fixed: Rows of the constant part of a Taylor series.
+        fixed: Number of rows of the constant part of a Taylor series.
     """
     count = len(motions.starts)
     try:
@@ -100,7 +100,7 @@ def run_batch(
     top = int(max(limits["order"], limits["absolute_order"]))
     loop: Any = run_series if options.width else run_lanes
     problem = [by_reference(part) for part in (motions, options, method)]
-    results, memories = by_reference(arrays), list[LaneMemory]()  # not in use
+    results, memories = by_reference(arrays), list[LaneMemory]()  # memories not in use by a thread
 
     chunk = max(-(-count // (threads * CHUNKS_PER_THREAD)), LANES) if threads > 1 else count
     firsts = range(0, count, chunk)
@@ -142,41 +142,43 @@ def simulate_many(
 ) -> Ensemble:
     """Simulate N motions of `robot` in parallel, eight per SIMD vector, on all cores.
 
-    Each motion agrees with `md.simulate` to rounding: the same steps, step control and switches.
-    It is bit-identical for any other motions and any number of threads. A motion that fails
-    reports a status and a reason and affects no other motion.
+    Each motion agrees with `md.simulate` to rounding, including steps, step control and switches.
+    It does not depend, bit for bit, on the other motions or the number of threads. A motion that
+    fails reports a status and a reason, and does not affect other motions.
 
-    Arguments with one value apply to all motions; arguments with N rows have one row per motion.
+    Arguments with a single value apply to all motions; arguments with N rows have one row per
+    motion.
 
     Args:
         robot: The arm, without dry friction.
         q0: Initial positions (n,) or (N, n), rad or m.
         v0: Initial velocities (n,) or (N, n), rad/s or m/s.
-        effort: Constant efforts (n,) or (N, n); a `Schedule`, a `Plan` (its efforts played back,
-            constant over a `step` where they change smoothly), or N of either; a `PDControl`; a
-            function (t, q, v), or (t, q, v, p) with `parameters`, that numba compiles. Saturated
-            at the effort limits.
-        duration: s.
-        step: Integration step, s, without tolerances.
-        sample_period: Time between samples, s; steps end on samples. Default: the duration, for
-            samples at start and end only; `over_time` contains statistics of the whole motion.
-        method: An explicit Runge-Kutta method of `md.METHODS`; or ``taylor`` with tolerances or an
-            order, under efforts that are constant between switches, and the robot's damping.
-        rtol: Relative tolerance, for methods with an error estimate; 0 with `atol` 0: fixed step.
-        atol: Absolute tolerance, rad or m (and per s); 0 with `rtol` above 0: equal to `rtol`.
+        effort: Constant efforts (n,) or (N, n); a `Schedule`, a `Plan`, or N of either; a
+            `PDControl`; or a function (t, q, v), or (t, q, v, p) with `parameters`, that numba
+            compiles. Efforts of a plan are played back and, where they change smoothly, held for
+            one `step`. All efforts saturate at the effort limits.
+        duration: Duration of the motions, s.
+        step: Fixed integration step, s; unused with tolerances.
+        sample_period: Time between samples, s; steps end at samples. Default: the duration, with
+            samples only at start and end. `over_time` contains statistics of the whole motion.
+        method: An explicit Runge-Kutta method of `md.METHODS`, or ``taylor`` with tolerances or an
+            order. ``taylor`` requires efforts that are constant between switches, and the robot's
+            damping.
+        rtol: Relative tolerance, for methods with an error estimate. Fixed steps if both are 0.
+        atol: Absolute tolerance, rad or m (and per s). Default: `rtol`.
         order: Order of the method ``taylor``. Default: determined by the tolerances.
-        control: Step control, with the default controller and norm.
-        stop_at_limits: Whether a motion ends where a joint reaches a position limit.
-        damping: Damping of the joints (n,) or (N, n), N m s/rad or N s/m, instead of the robot's.
-        mass_scale: Factor of the masses and inertias of the links: a number for all, (n,) for
+        control: Step control; only the default controller and norm are supported.
+        stop_at_limits: Whether a motion ends when a joint reaches a position limit.
+        damping: Joint damping (n,) or (N, n), N m s/rad or N s/m, instead of the robot's.
+        mass_scale: Factor of the masses and inertias of the links: one number for all, (n,) for
             the bodies that the joints move, or (N, n).
-        payload: Payload of the tool, (10,) or (N, 10), see `md.Kernels`.
-        parameters: Parameters (k,) or (N, k) of a function (t, q, v, p).
+        payload: Payload at the tool, (10,) or (N, 10), see `md.Kernels`.
+        parameters: Parameters p (k,) or (N, k) of a function (t, q, v, p).
         threads: Number of threads. Default: one per core.
         taylor_order: Deprecated name of `order`.
 
     Raises:
-        ManipDynError: If an argument is invalid; motions that fail do not raise.
+        ManipDynError: If an argument is invalid. Motions that fail do not raise.
     """
     checked_robot(robot)
     if robot.has_dry_friction:
@@ -223,7 +225,7 @@ def _motions(
     bounds = np.stack([robot.q_min, robot.q_max], axis=1)
     joints, sides = np.nonzero(np.isfinite(bounds) & stop_at_limits)
     signs = np.where(sides == 0, 1, -1)
-    # Contiguous, writable arrays: the time loop has one signature for all arguments.
+    # With contiguous, writable arrays the time loop has one signature for all arguments.
     arrays = Motions(
         starts=starts,
         times_ns=law.times_ns,
@@ -275,7 +277,7 @@ def _loop_options(
 def _series_options(
     robot: Robot, options: LoopOptions, arm: ArmParameters
 ) -> tuple[LoopOptions, int]:
-    """Return the options of Taylor series, and the rows of their constant part."""
+    """Return the options of Taylor series, and the number of rows of their constant part."""
     if options.law != SCHEDULE:
         raise ManipDynError(
             "effort must not depend on the state with method 'taylor'; use efforts, schedules or "
@@ -299,7 +301,7 @@ def _ensemble(
         start = sampled[:, :1, 0] + sampled[:, :1, 1]
     energy = _energy_balance(sampled, arrays.states[:, :, -1], start)
     energy_end = energy[:, -1]
-    if np.any(ends[:, space.STATUS] != SUCCESS):  # their last samples are missing
+    if np.any(ends[:, space.STATUS] != SUCCESS):  # the last samples of failed motions are missing
         final = arm.energy(arrays.final[:, None])
         energy_end = _energy_balance(final, arrays.final[:, None, -1], start)[:, 0]
     finite = np.argwhere(np.isfinite(np.stack([robot.q_min, robot.q_max], axis=1)))
@@ -340,7 +342,7 @@ def _ensemble(
 
 
 def _energy_balance(energies: Any, work: Any, start: Any) -> Any:
-    """Return kinetic and potential energy, work and residual, (N, s, 4)."""
-    with np.errstate(all="ignore"):  # of motions that diverged
+    """Return kinetic and potential energy, work and balance residual, (N, s, 4)."""
+    with np.errstate(all="ignore"):  # some motions may have diverged
         residual = energies[..., 0] + energies[..., 1] - start - work
     return np.stack([energies[..., 0], energies[..., 1], work, residual], axis=2)

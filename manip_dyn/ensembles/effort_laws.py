@@ -1,4 +1,4 @@
-"""Effort laws as the arrays and addresses that the time loop works with."""
+"""Effort laws converted to the arrays and addresses of the time loop."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ EXPECTED = (
 class LaneLaw(NamedTuple):
     """Arrays of an effort law; see `lanes.memory.Motions` and `LoopOptions` for the fields.
 
-    `cut_off` marks joints (n,) or (N, n) that may request more than their limits.
+    `cut_off` marks joints (n,) or (N, n) whose law may exceed the effort limits.
     """
 
     law: int
@@ -59,7 +59,7 @@ class LaneLaw(NamedTuple):
 
     @property
     def counts(self) -> dict[str, int]:
-        """For how many motions each part has rows; 1 for any number."""
+        """Number of motions for which each field has rows; 1 if it applies to all motions."""
         return {
             "effort": len(self.schedules),
             "target": len(self.references.ranges),
@@ -70,12 +70,12 @@ class LaneLaw(NamedTuple):
 
 
 def lane_law(robot: Robot, effort: Any, period: float, parameters: Any = None) -> LaneLaw:
-    """Return an effort law from the `effort` of `simulate_many`.
+    """Convert the argument `effort` of `simulate_many` to an effort law.
 
     Args:
         robot: The arm.
-        effort: The law.
-        period: Hold time of the efforts of a plan where they change smoothly, s.
+        effort: The argument `effort`.
+        period: Time for which smooth efforts of a plan are held, s.
         parameters: Parameters of a function.
     """
     if parameters is not None and not callable(effort):
@@ -117,7 +117,7 @@ def _schedule_law(robot: Robot, schedules: Sequence[Schedule]) -> LaneLaw:
 
 
 def _state_law(robot: Robot, law: int, schedules: Sequence[Schedule] = ()) -> LaneLaw:
-    """Return a state-dependent law with additional schedules; default: zero efforts."""
+    """Return a state-dependent law plus schedules. Default: schedules of zero efforts."""
     schedule_law = _schedule_law(robot, schedules or [Schedule(robot, [0], [np.zeros(robot.n)])])
     return schedule_law._replace(law=law, cut_off=(robot.tau_max > 0.0)[None])
 

@@ -21,10 +21,10 @@ from manip_dyn.simulation.trajectory import Trajectory
 
 @dataclass(frozen=True, eq=False)
 class OverTime:
-    """Statistics of each motion over its time, at the ends of all its steps; (N, n) each.
+    """Statistics of each motion over time, evaluated at the ends of all steps; (N, n) each.
 
     Attributes:
-        q_mean, q_min, q_max: Positions, rad or m; the mean by the trapezoidal rule.
+        q_mean, q_min, q_max: Positions, rad or m; the mean is computed by the trapezoidal rule.
         v_mean, v_min, v_max: Velocities, rad/s or m/s.
         tau_peak: Largest absolute efforts, N m or N.
     """
@@ -42,29 +42,28 @@ class OverTime:
 class Ensemble:
     """N motions of an arm with n joints, sampled at s times.
 
-    Axes are motion, time, joint, in this order. Samples after the end of a motion are NaN.
+    The axes are motion, time and joint, in this order. Samples after the end of a motion are NaN.
 
     Attributes:
         robot: The arm.
-        t: Times of the samples (s,), s.
+        t: Sample times (s,), s.
         q: Positions (N, s, n), rad or m.
         v: Velocities (N, s, n), rad/s or m/s.
-        tau: Efforts (N, s, n) from each sample on, N m or N.
-        energy: Kinetic, potential, work and balance residual (N, s, 4), J.
-        status: Final status of each motion (N,), numbers of `md.Status`.
+        tau: Efforts (N, s, n) that act from each sample on, N m or N.
+        energy: Kinetic energy, potential energy, work and balance residual (N, s, 4), J.
+        status: Final status of each motion (N,), values of `md.Status`.
         t_end: Final times (N,), s.
         q_end: Final positions (N, n).
         v_end: Final velocities (N, n).
         tau_end: Final efforts (N, n).
         energy_end: Final energies (N, 4).
         over_time: Mean, minimum and maximum of each motion.
-        steps: Steps of each motion (N,).
-        failures: Steps rejected by the error control (N,).
-        evaluations: Evaluations of the dynamics (N,).
-        limits_met: Index of the position limit that ended each motion (N,), -1: none; see
-            `reason`.
-        saturated: Joints with an effort at its limit after any step, where the law may have
-            requested more (N, n).
+        steps: Number of steps of each motion (N,).
+        failures: Number of steps rejected by the error control (N,).
+        evaluations: Number of evaluations of the dynamics (N,).
+        limits_met: Index of the position limit that ended each motion (N,), or -1; see `reason`.
+        saturated: Whether an effort of each joint (N, n) was at its limit after any step, for laws
+            that may exceed the limits.
     """
 
     robot: Robot
@@ -98,7 +97,7 @@ class Ensemble:
 
     @property
     def success(self) -> np.ndarray:
-        """Whether each motion lasted the whole duration (N,)."""
+        """Whether each motion was simulated for the whole duration (N,)."""
         return self.status == Status.SUCCESS
 
     @property
@@ -108,11 +107,11 @@ class Ensemble:
 
     @cached_property
     def reason(self) -> tuple[str, ...]:
-        """End of each motion, one sentence each (N)."""
+        """Reason for the end of each motion as a sentence (N)."""
         return tuple(self._reason(i) for i in range(len(self)))
 
     def trajectory(self, motion: int) -> Trajectory:
-        """Return the samples of one motion up to its end, as `md.simulate` does."""
+        """Return one motion up to its end as a `Trajectory`, as returned by `md.simulate`."""
         if isinstance(motion, bool) or not isinstance(motion, (int, np.integer)):
             raise ManipDynError(f"motion must be a whole number, got {motion!r}.")
         if not 0 <= motion < len(self):

@@ -23,11 +23,11 @@ def per_motion_rows(name: str, value: Any, size: int, scalars: bool = True) -> M
     """Return a value as rows (1, size), or (N, size) for one row per motion.
 
     Args:
-        name: Name of the argument, for messages.
+        name: Name of the argument for messages.
         value: A row (size,), or rows (N, size).
         size: Length of a row.
-        scalars: Whether a number stands for `size` equal ones, and (N, 1) for one number per
-            motion.
+        scalars: Whether a number is expanded to `size` equal numbers, and (N, 1) contains one
+            number per motion.
 
     Raises:
         ManipDynError: If the shape is invalid, or a number is not finite.
@@ -92,7 +92,7 @@ def number_of_motions(counts: dict[str, int]) -> int:
 
 
 def as_sequence(value: Any, kind: type) -> Sequence[Any] | None:
-    """Return a sequence of one kind, or a single value as a sequence; None for anything else."""
+    """Return a sequence of `kind`, or a single value as a sequence; None for other values."""
     if isinstance(value, kind):
         return [value]
     if isinstance(value, (list, tuple)) and value and all(isinstance(e, kind) for e in value):
@@ -105,14 +105,15 @@ ENERGY_BLOCK = 1 << 16
 
 
 class ArmParameters(NamedTuple):
-    """The arms of an ensemble.
+    """Parameters of the arms in an ensemble.
 
     Attributes:
         robot: The common robot.
         counts: Number of rows of each argument.
-        friction: Damping in addition to the robot's (1, n) or (N, n).
-        bodies: `Rigid.numbers` of all bodies (1, 10 n) or (N, 10 n); (1, 0): the robot's.
-        inertias: The base parameters of these bodies.
+        friction: Joint damping in addition to the robot's (1, n) or (N, n).
+        bodies: `Rigid.numbers` of all bodies (1, 10 n) or (N, 10 n); (1, 0) for the robot's
+            bodies.
+        inertias: Base parameters of `bodies`.
         motion: Address of the batched motion with work.
         inverse_dynamics: Address of the robot's batched inverse dynamics.
     """
@@ -153,7 +154,7 @@ def arm_parameters(
     mass_scale: ArrayLike | None,
     payload: ArrayLike | None,
 ) -> ArmParameters:
-    """Return the arms of an ensemble, see `simulate_many`."""
+    """Return the parameters of the arms in an ensemble, see `simulate_many`."""
     n, counts = robot.n, dict[str, int]()
     friction, bodies = np.zeros((1, n)), np.zeros((1, 0))
     if damping is not None:
@@ -175,7 +176,7 @@ def arm_parameters(
 
 @lru_cache(maxsize=64)
 def motion_series(robot: Robot, loaded: bool) -> tuple[Any, LaneSeries]:
-    """Return the address of the motion's Taylor series and its sizes."""
+    """Return the address of the motion's Taylor series, and its sizes."""
     series = lane_series(robot, "motion_with_inertias" if loaded else "motion_and_work")
     signature = (types.int64, *(MATRIX,) * (5 if loaded else 4))
     return address_for(series.fill, signature), series
@@ -183,7 +184,7 @@ def motion_series(robot: Robot, loaded: bool) -> tuple[Any, LaneSeries]:
 
 @lru_cache(maxsize=64)
 def _kernel_addresses(robot: Robot, loaded: bool) -> tuple[Any, Any]:
-    """Return the addresses of the batched motion and of inverse dynamics."""
+    """Return the addresses of the batched motion and the batched inverse dynamics."""
     kernels, columns = customize(robot).in_place, (types.int64,) * 2
     kernel = kernels.motion_with_inertias_batch if loaded else kernels.motion_and_work_batch
     return (
@@ -219,7 +220,7 @@ def _body_parameters(
 
 
 def _base_parameters(robot: Robot, bodies: Matrix) -> Matrix:
-    """Return base parameters (N, 10 n) of bodies (N, 10 n)."""
+    """Return the base parameters (N, 10 n) of bodies (N, 10 n)."""
     parameters = bodies.reshape(len(bodies), robot.n, 10)
     rigid = [Rigid.of_numbers(list(parameters[:, i].T)) for i in range(robot.n)]
     zero = np.zeros(len(bodies))

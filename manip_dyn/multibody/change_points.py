@@ -1,15 +1,15 @@
-"""Change points: positions where the constraints depend on each other, and motions cross.
+"""Change points: positions where constraints become dependent and several motions meet.
 
-A slider-crank whose crank is as long as its rod has one, and a parallelogram two. The motion
-continues smoothly, but near the point its equations are ill-conditioned. With the condition number
-c, errors of positions grow by c in velocities and by c^2 in accelerations, and no step that begins
-or ends there meets a narrow tolerance. One step therefore leads from one side to the other. If two
-such steps of different lengths disagree, no motion is determined.
+A slider-crank with crank and rod of equal length has one change point, and a parallelogram has
+two. The motion continues smoothly, but near the point its equations are ill-conditioned. With
+condition number c, position errors grow by c in velocities and by c^2 in accelerations, and no
+step that starts or ends there satisfies narrow tolerances. One step therefore crosses the point.
+If two such steps of different lengths disagree, the motion is not determined.
 
 Near a change point the constraints have several solutions for the same independent coordinates,
-and the start of Newton's method decides which one it finds. After a wide step that may belong to
-another motion. Between steps that rotate a body far, the coordinates are therefore followed in
-small steps along the cubic through both ends.
+and the initial guess of Newton's method selects one. After a wide step, this solution may belong
+to another motion. Steps that rotate a body by a large angle are therefore divided into small steps
+along the cubic through both ends.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ AGREEMENT, LARGEST = 1e3, 0.3
 
 
 def step_kinks(t: Vector, q: Vector, v: Vector) -> Vector:
-    """Return the deviation of each step between samples (k, N) from its mean velocity (k - 1,).
+    """Return the relative deviation (k - 1,) of steps between samples (k, N) from uniform motion.
 
-    The deviation is relative: (h w)^2 / 12 for a motion of the angular frequency w.
+    For a motion of angular frequency w it is (h w)^2 / 12.
     """
     lengths = np.diff(t)[:, np.newaxis]
     deviations = np.abs(np.diff(q, axis=0) - 0.5 * lengths * (v[1:] + v[:-1])).max(axis=1)
@@ -72,16 +72,16 @@ def cross_change_point(
     rtol: float,
     kinked: bool = False,
 ) -> State | None:
-    """Return a state on the other side of a change point, or None if it is not determined.
+    """Return a state beyond a change point, or None if the motion is not determined.
 
     Args:
         state: Last state that is not near the change point.
-        length: Length of the step that ended near it, s.
-        least: Smallest condition number so far.
-        step: Integrates in one step.
-        steps: Integrates in steps that satisfy the tolerances.
+        length: Length of the step that ended near the change point, s.
+        least: Smallest condition number of the motion.
+        step: Function that integrates in one step.
+        steps: Function that integrates in steps that satisfy the tolerances.
         rtol: Relative tolerance.
-        kinked: Whether that step has changed to another motion.
+        kinked: Function that returns whether a step has changed to another motion.
     """
     states = _states_beyond(state, length, least, step, kinked)
     near, far = next(states, None), next(states, None)
@@ -99,7 +99,7 @@ def cross_change_point(
 
 
 def interpolate_state(first: State, last: State, t: float) -> tuple[Vector, Vector]:
-    """Return coordinates and rates (N,) at a time between two states by cubic interpolation."""
+    """Return coordinates and rates (N,) at a time between two states, by cubic interpolation."""
     length = last.t - first.t
     x = (t - first.t) / length
     q = (1.0 + 2.0 * x) * (1.0 - x) ** 2 * first.q + x**2 * (3.0 - 2.0 * x) * last.q
@@ -111,7 +111,7 @@ def interpolate_state(first: State, last: State, t: float) -> tuple[Vector, Vect
 def _states_beyond(
     state: State, length: float, least: float, step: Step, kinked: bool
 ) -> Iterator[State]:
-    """Yield the ends of steps of growing length that are beyond the change point."""
+    """Yield the end states of steps of growing length that are beyond the change point."""
     for trial in range(SHORTEST if kinked else 1, LONGEST):
         t = state.t + length * LONGER**trial
         try:
@@ -132,13 +132,13 @@ BRANCH_DISTANCE = 1e-6
 
 
 class BranchSamples(NamedTuple):
-    """Coordinates and rates at k steps, up to the first step that cannot be assembled.
+    """Coordinates and rates at k steps, up to the first state that cannot be assembled.
 
     Attributes:
         q: Coordinates (k, N).
-        v: Their rates (k, N).
+        v: Rates of the coordinates (k, N).
         strayed: Whether the solution has changed to another motion.
-        condition: Largest condition number along wide steps; 0 without any.
+        condition: Largest condition number along wide steps; 0 without wide steps.
     """
 
     q: Matrix
@@ -148,7 +148,7 @@ class BranchSamples(NamedTuple):
 
 
 def has_loops(mechanism: Mechanism) -> bool:
-    """Return whether joints form a closed loop; without one, no motions cross."""
+    """Return whether joints form a closed loop; otherwise there are no change points."""
     group: dict[str, str] = {}
 
     def root(name: str) -> str:
@@ -176,9 +176,9 @@ def expand_along_branch(
 
     Args:
         t: Times (k,), s.
-        y: States (k, 2 n).
+        y: States of the independent coordinates (k, 2 n).
         memory: Memory of the solution.
-        start: Coordinates (N,) and angles of springs (f,) at the start of the solution.
+        start: Coordinates (N,) and spring angles (f,) at the start of the solution.
         worst: Largest violations, see `expand`.
         closely: Whether to divide wide steps.
     """
@@ -229,7 +229,7 @@ def _largest_condition(y: Matrix, memory: Memory, start: tuple[Vector, Vector]) 
 
 
 def _substep_counts(q: Matrix) -> np.ndarray:
-    """Return the numbers of substeps for the steps between rows of q (k, N), (k - 1,)."""
+    """Return the number of substeps for each step between rows of q (k, N), (k - 1,)."""
     parameters = np.diff(q, axis=0).reshape(len(q) - 1, -1, 7)[:, :, 3:]
     rotations = 2.0 * np.linalg.norm(parameters, axis=2).max(axis=1)
     counts = np.ceil(np.minimum(rotations / SMALL_TURN, MAX_SUBSTEPS)).astype(int)
@@ -237,7 +237,7 @@ def _substep_counts(q: Matrix) -> np.ndarray:
 
 
 def _refined(t: Vector, y: Matrix, counts: np.ndarray) -> tuple[Matrix, np.ndarray]:
-    """Return the states with interpolated states between them, and the indices of the former."""
+    """Insert interpolated states; return all states and the indices of the original ones."""
     n = y.shape[1] // 2
     rows = [y[:1]]
     for k, count in enumerate(counts):

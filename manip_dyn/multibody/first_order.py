@@ -1,10 +1,10 @@
-"""Mechanisms as y' = f(t, y) for any solver, and their simulation by Adams methods.
+"""Mechanisms as first-order systems y' = f(t, y) for any solver, and Adams methods.
 
-Algorithm 2 of Sandu et al. (2001): the solver integrates the independent positions and velocities,
-the dependent ones follow from the constraints wherever f is evaluated, and the solver restarts
-after each new partition. The paper used DDEABM of Shampine and Watts. Here it is VODE (Brown,
-Byrne and Hindmarsh 1989) with Adams-Moulton formulas of order 1 to 12 and functional iteration,
-from SciPy.
+Algorithm 2 of Sandu et al. (2001): the solver integrates the independent positions and velocities.
+The dependent ones are computed from the constraints in each evaluation of f, and the solver
+restarts after each new partition. The paper used DDEABM of Shampine and Watts. This module uses
+VODE (Brown, Byrne and Hindmarsh 1989) from SciPy, with Adams-Moulton formulas of order 1 to 12 and
+functional iteration.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ Sample = tuple[float, Vector, Vector, float]
 
 
 class FirstOrder:
-    """``f(t, y)`` of a mechanism for independent positions and their rates y (2 n,).
+    """``f(t, y)`` of a mechanism, where y (2 n,) are independent positions and their rates.
 
     `needs_repartition` and `expanded` count the full turns of rotational springs. If a spring
-    turns by more than half a turn, call one of them after each step of the solver.
+    rotates by more than half a turn, call one of them after each step of the solver.
 
     Attributes:
         y0: Initial state (2 n,).
         partition: Partition of the coordinates.
-        evaluations: Number of calls.
+        evaluations: Number of evaluations.
         angles: Deflections of rotational springs, rad; 0 for other forces (f,).
     """
 
@@ -52,9 +52,9 @@ class FirstOrder:
         partition: Partition | None = None,
         angles: Vector | None = None,
     ):
-        """Start at coordinates q and rates v (N,), by default those of the mechanism.
+        """Start at coordinates q and rates v (N,). Default: the start of the mechanism.
 
-        The `angles` (f,) of an earlier object continue the angles of rotational springs.
+        The `angles` (f,) of an earlier object preserve the angles of rotational springs.
         """
         self.mechanism = mechanism
         q = mechanism.q0 if q is None else q
@@ -66,13 +66,13 @@ class FirstOrder:
         self._out, self._need = np.zeros(len(self.y0)), np.zeros(1)
 
     def __call__(self, t: float, y: Vector) -> Vector:
-        """Return the rates (2 n,); NaN where the mechanism cannot be assembled."""
+        """Return the rates (2 n,), or NaN if the mechanism cannot be assembled."""
         self.evaluations += 1
         rates(t, _float_copy(y), self._memory, self._out)
         return self._out.copy()
 
     def accelerations(self, t: float, y: Vector) -> Vector:
-        """Return the accelerations (N,) of all coordinates; NaN if they cannot be assembled."""
+        """Return the accelerations (N,) of all coordinates, or NaN if they cannot be assembled."""
         rates(t, _float_copy(y), self._memory, self._out)
         values = self._memory.group(Motion).a[: self.mechanism.size].copy()
         return values if np.isfinite(self._out).all() else np.full_like(values, np.nan)
@@ -92,7 +92,7 @@ class FirstOrder:
 
 
 def _float_copy(y: Vector) -> Vector:
-    """Return a contiguous float64 copy, as the compiled functions require it."""
+    """Return a contiguous float64 copy for compiled functions."""
     return np.array(y, dtype=np.float64, order="C")
 
 
@@ -102,10 +102,10 @@ def simulate_by_adams(
     """Simulate a mechanism explicitly by Adams methods.
 
     Args:
-        mechanism: The mechanism. If it is stiff, stability limits the steps.
+        mechanism: The mechanism. For stiff mechanisms, stability limits the steps.
         duration: Duration, s.
         rtol: Relative tolerance of the independent coordinates and velocities.
-        atol: Absolute tolerance, m and per s. Default: rtol.
+        atol: Absolute tolerance, m and per s. Default: `rtol`.
     """
     if not isinstance(mechanism, Mechanism):
         raise ManipDynError(f"mechanism must be a Mechanism, got {mechanism!r}.")
@@ -139,7 +139,7 @@ def simulate_by_adams(
 def _add_samples(
     samples: list[Sample], rhs: FirstOrder, end: float, tolerances: tuple[float, float]
 ) -> bool:
-    """Add all steps up to a time; return early and True if a new partition is due."""
+    """Add all steps up to a time; return True early if a new partition is due."""
     for t, y in _steps(rhs, samples[-1][0], end, tolerances):
         samples.append((t, *rhs.expanded(y)))
         if rhs.needs_repartition(t, y):
@@ -150,7 +150,7 @@ def _add_samples(
 def _steps(
     rhs: FirstOrder, t: float, end: float, tolerances: tuple[float, float]
 ) -> Iterator[tuple[float, Vector]]:
-    """Yield time and state after each step of the solver, the last at the end."""
+    """Yield time and state after each step of the solver; the last step ends at `end`."""
     from scipy.integrate import ode  # slow to load
 
     solver = ode(rhs).set_integrator(
@@ -162,14 +162,14 @@ def _steps(
             warnings.simplefilter("ignore")  # failures raise an error below
             y = solver.integrate(end, step=True)
             if solver.t > end:
-                y = solver.integrate(end)  # between its last two steps
+                y = solver.integrate(end)  # interpolated between its last two steps
         if not (solver.successful() and np.isfinite(y).all()):
             raise ManipDynError(f"the Adams method failed at t = {solver.t:.9g} s")
         yield solver.t, y
 
 
 def _successor(rhs: FirstOrder, sample: Sample, repartition: bool) -> FirstOrder:
-    """Return f(t, y) from a sample on, with a new partition if it is due."""
+    """Return f(t, y) from a sample on, with a new partition if one is due."""
     t, q, v, _ = sample
     roles = rhs.mechanism.roles_at(q) if repartition else rhs.partition
     if roles is None:

@@ -1,7 +1,7 @@
-"""Simulation of mechanisms: `simulate_mechanism`, and `MechanismSimulation` step by step.
+"""Simulation of mechanisms: `simulate_mechanism`, and the stepwise `MechanismSimulation`.
 
-Algorithm 1 of Sandu et al. (2001) with the Rosenbrock methods, their algorithm 2 with explicit
-ones. The coordinates are partitioned again whenever the condition number has grown by a quarter.
+Rosenbrock methods use algorithm 1 of Sandu et al. (2001), explicit methods their algorithm 2. The
+coordinates are repartitioned whenever the condition number has grown by a quarter.
 """
 
 from __future__ import annotations
@@ -87,19 +87,19 @@ class SegmentStart(NamedTuple):
 
 
 class MechanismSimulation:
-    """Simulation of a mechanism; `advance_to` advances it in time.
+    """Stepwise simulation of a mechanism; `advance_to` advances the time.
 
     Attributes:
         mechanism: The mechanism.
-        t: Time, s.
-        q: Coordinates (N,): position and Euler parameters of each body, m.
-        v: Their rates (N,).
-        status: SUCCESS as long as the simulation can continue.
-        reason: Reason why it cannot, in one sentence, else empty.
-        violation: Largest violation of a constraint so far, including redundant ones.
-        redundant: Names of the constraints that are redundant now.
-        statistics: Steps, failures and evaluations so far.
-        partitions: Number of partitions so far.
+        t: Current time, s.
+        q: Coordinates (N,): position, m, and Euler parameters of each body.
+        v: Rates of the coordinates (N,).
+        status: SUCCESS while the simulation can continue.
+        reason: Sentence that explains why the simulation cannot continue, or "".
+        violation: Largest violation of a constraint since the start, including redundant ones.
+        redundant: Names of the constraints that are redundant in the current partition.
+        statistics: Steps, failures and evaluations since the start.
+        partitions: Number of partitions since the start.
     """
 
     def __init__(
@@ -113,9 +113,9 @@ class MechanismSimulation:
         control: StepControl | None = None,
         jacobian: Jacobian | None = None,
     ):
-        """Start at time zero; for the arguments see `simulate_mechanism`.
+        """Start at time zero; see `simulate_mechanism` for the arguments.
 
-        A `jacobian` with ``mass=True``, see `linearized_rates`, replaces the exact one.
+        A `jacobian` with ``mass=True`` replaces the exact one, see `linearized_rates`.
         """
         if not isinstance(mechanism, Mechanism):
             raise ManipDynError(f"mechanism must be a Mechanism, got {mechanism!r}.")
@@ -155,7 +155,7 @@ class MechanismSimulation:
         return float(self._worst.max())
 
     def advance_to(self, end: float) -> list[Samples]:
-        """Advance to the time `end`, s, or until a failure; return the samples of all segments."""
+        """Advance to time `end`, s, or until a failure; return the samples of all segments."""
         parts: list[Samples] = []
         if self._bridge is not None and self.t < end:
             parts.append(self._over(*self._bridge, end))
@@ -195,14 +195,14 @@ class MechanismSimulation:
     # ----------------------------------------------------- temporary narrow tolerances
     @property
     def _active(self) -> dict[str, Any]:
-        """The options of the current segment: the user's, or those with narrow tolerances."""
+        """Options of the current segment: the user's, or those with narrower tolerances."""
         if self._narrow is None:
             return self._options
         atol = min(self._narrow, self._options.get("atol", np.inf))
         return self._options | {"step": None, "rtol": self._narrow, "atol": atol}
 
     def _narrower(self) -> float | None:
-        """Return the next tolerance that is narrower than the current one, if there is any."""
+        """Return the next narrower tolerance, or None if there is none."""
         current = self._active.get("rtol", np.inf)
         return (
             next((rtol for rtol in NARROW_TOLERANCES if rtol < current), None)
@@ -238,7 +238,7 @@ class MechanismSimulation:
         return SegmentStart(*state, self._memory.group(Forces).angles.copy())
 
     def _go_back(self, begin: SegmentStart, until: float, rtol: float) -> None:
-        """Return to the start of a segment, with narrower tolerances up to its end."""
+        """Return to the start of a segment, and use narrower tolerances up to its end."""
         self._narrow, self._since, self._until = rtol, begin.t, until
         self._control = self._user_control
         self.t, self.q, self.v = begin.t, begin.q, begin.v
@@ -260,7 +260,7 @@ class MechanismSimulation:
         self.status, self.reason = Status.EVENT, reason
 
     def _use(self, roles: Partition, angles: Vector | None) -> float:
-        """Use a partition from now on; return its condition number."""
+        """Switch to a partition and return its condition number."""
         self.redundant = self.mechanism.names_of(roles.redundant)
         self._memory, self._y = prepare_memory(self.mechanism, self.q, self.v, roles, angles)
         self.partitions += 1
@@ -269,7 +269,7 @@ class MechanismSimulation:
         return float(condition)
 
     def _repartition(self, parts: list[Samples], end: float) -> None:
-        """Use a new partition; near a change point continue on its other side."""
+        """Switch to a new partition, or cross a change point that is near."""
         roles, angles = self.mechanism.roles_at(self.q), self._memory.group(Forces).angles
         condition = self._use(roles, angles) if roles else np.inf
         if not condition > NEAR_CHANGE_POINT * self._least:
@@ -288,9 +288,9 @@ class MechanismSimulation:
         return len(samples.t) > 1 and bool(step_kinks(*samples).max() > KINK)
 
     def _cross(self, parts: list[Samples], end: float, index: int | None = None) -> bool:
-        """Cross a change point that follows a sample; return whether this was possible.
+        """Cross a change point that follows a sample; return whether this succeeded.
 
-        The default sample is that before the sharpest kink, if a change point is near.
+        The default is the sample before the sharpest kink, if a change point is near.
         """
         last, kinked = parts[-1], index is None
         if index is None:
@@ -310,7 +310,7 @@ class MechanismSimulation:
         return True
 
     def _over(self, first: State, last: State, end: float) -> Samples:
-        """Set the state after a step across a change point, or at `end` if that is earlier."""
+        """Set the state after a step across a change point, or at `end` if `end` is earlier."""
         start = (self.t, self.q, self.v)
         if last.t <= end:
             self._bridge, state = None, (last.t, last.q, last.v)
@@ -345,7 +345,7 @@ class MechanismSimulation:
         )
 
     def _integrated(self, state: State, end: float, options: dict[str, Any]) -> State:
-        """Return the end of a solution from a state to a time."""
+        """Return the final state of a solution from a state to a time."""
         angles = self._memory.group(Forces).angles
         roles = self._roles(state.q)
         memory, y = prepare_memory(self.mechanism, state.q, state.v, roles, angles)
@@ -375,7 +375,7 @@ class MechanismSimulation:
             **self._active,
         )
         if len(solution.t) > 1 and "rtol" in self._active:
-            # The last step was shortened if it met the end.
+            # A step that ends at `end` was shortened.
             last = float(np.diff(solution.t[-3:]).max())
             self._control = replace(self._control, first_step=last)
         return solution
@@ -398,10 +398,10 @@ class MechanismMotion(ResultWithStatistics):
 
     Attributes:
         t: Times of the steps (k,), s.
-        q: Coordinates (k, N): position and Euler parameters of each body, m.
-        v: Their rates (k, N).
-        status: SUCCESS, or EVENT in a position that the mechanism cannot leave.
-        reason: Reason of the end in one sentence.
+        q: Coordinates (k, N): position, m, and Euler parameters of each body.
+        v: Rates of the coordinates (k, N).
+        status: SUCCESS, or EVENT in a position from which the motion cannot continue.
+        reason: Reason for the end as a sentence.
         statistics: Steps, failures and evaluations of the accelerations.
         partitions: Number of partitions.
         violation: Largest violation of a constraint over all samples, including redundant ones.
@@ -420,7 +420,7 @@ class MechanismMotion(ResultWithStatistics):
 
     @property
     def success(self) -> bool:
-        """Whether the motion was simulated to its end."""
+        """Whether the motion was simulated for the whole duration."""
         return self.status is Status.SUCCESS
 
 
@@ -434,7 +434,7 @@ def simulate_mechanism(
     step: float | None = None,
     control: StepControl | None = None,
 ) -> MechanismMotion:
-    """Simulate a mechanism from its start.
+    """Simulate a mechanism from its initial state.
 
     Args:
         mechanism: The mechanism.
@@ -442,8 +442,8 @@ def simulate_mechanism(
         method: Name in `md.METHODS`; use a Rosenbrock method for stiff mechanisms.
         rtol: Relative tolerance of the independent coordinates and velocities. Default: 1e-6
             without `step`.
-        atol: Absolute tolerance, m and per s. Default: rtol.
-        step: Fixed step instead of tolerances, s.
+        atol: Absolute tolerance, m and per s. Default: `rtol`.
+        step: Fixed step that replaces the tolerances, s.
         control: Step control.
     """
     positive("duration", duration, "s")

@@ -1,1 +1,1 @@
-"""The time loops over many motions, one motion per SIMD lane."""
+"""Time loops over many motions, with one motion per SIMD lane."""

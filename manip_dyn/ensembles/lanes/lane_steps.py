@@ -1,4 +1,4 @@
-"""Start, samples, acceptance and end of motions, lane by lane."""
+"""Start, samples, step acceptance and end of the motion in each lane."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from manip_dyn.integration.methods.step_control import (
 
 @inlined(counted=False)
 def load_motion(cases, rules, method, room, lane, motion):
-    """Set a lane to the start of a motion."""
+    """Initialize a lane with the start of a motion."""
     n, m = rules.joints, 2 * rules.joints + 1
     block, where, now = room.block, room.where, room.clock[lane]
     for i in range(m):
@@ -107,7 +107,7 @@ def set_next_stop(cases, rules, room, lane, time_ns):
 
 @inlined(counted=False)
 def write_samples(cases, rules, room, kept, sampled):
-    """Write the samples that are due, and end the motions at their final time."""
+    """Write the samples that are due, and end the motions that have reached their final time."""
     n, m = rules.joints, 2 * rules.joints + 1
     where = room.where
     efforts(cases, rules, room, Y, 0.0)
@@ -141,7 +141,7 @@ def update_peak_efforts(rules, room, lane):
 
 @inlined(counted=False)
 def finish_motion(cases, rules, room, kept, lane, status):
-    """Write the end of a lane's motion, and leave the lane idle at a valid state."""
+    """Write the results at the end of a lane's motion; leave the idle lane in a valid state."""
     n, m = rules.joints, 2 * rules.joints + 1
     block, now, motion = room.block, room.clock[lane], room.where[MOTION, lane]
     time_ns = room.where[BEGIN_NS, lane] + round(1e9 * now.t)
@@ -169,7 +169,7 @@ def finish_motion(cases, rules, room, kept, lane, status):
 
 @inlined(counted=False)
 def write_signals(rules, room, row, lane, signals, cases):
-    """Write the distances from the position limits to a row of a lane's signals."""
+    """Write the distances from the position limits to a row of the lane's signals."""
     m = 2 * rules.joints + 1
     state = rows(room.block, row * m, rules.joints)
     for k in range(cases.places.size):
@@ -179,7 +179,7 @@ def write_signals(rules, room, row, lane, signals, cases):
 
 @inlined(always=True, counted=False)
 def refill_lanes(cases, rules, method, room, kept, waiting, last):
-    """Bring all lanes to the start of a step; return the next motion, or -1 at the end."""
+    """Prepare all lanes for a step; return the next motion, or -1 if none is left."""
     where = room.where
     while True:
         due = busy = False
@@ -199,7 +199,7 @@ def refill_lanes(cases, rules, method, room, kept, waiting, last):
 
 @inlined(always=True, counted=False)
 def judge_step(cases, rules, method, room, lane):
-    """Accept or repeat the step of a lane, or end its motion."""
+    """Accept or reject the step of a lane, or end its motion."""
     m, block, where, now = 2 * rules.joints + 1, room.block, room.where, room.clock[lane]
     limits, limited = method.limits[0], cases.places.size > 0
     now.evaluations += rules.evaluations
@@ -230,7 +230,7 @@ def judge_step(cases, rules, method, room, lane):
 
 @inlined(always=True, counted=False)
 def accept_step(cases, rules, method, room, lane):
-    """Move a lane to the end of its accepted step, and plan the next one."""
+    """Move a lane to the end of its accepted step, and plan the next step."""
     where, now, limits = room.where, room.clock[lane], method.limits[0]
     now.steps += 1
     now.since += 1

@@ -1,6 +1,6 @@
-"""Efforts of all lanes: a schedule and feedback to a reference, within the effort limits.
+"""Efforts of all lanes: schedules and feedback to references, within the effort limits.
 
-With e = K (q_r - q) + D (v_r - v) and the schedule's efforts s:
+With e = K (q_r - q) + D (v_r - v) and the efforts s of the schedule:
 
     SCHEDULE   tau = s
     PD         tau = s + e
@@ -26,7 +26,7 @@ KNOT_OFFSET = 1e-12
 
 @inlined(always=True, counted=False)
 def efforts(cases, rules, room, row, c):
-    """Write the efforts at the states in a block's `row`, a fraction `c` of the step later."""
+    """Write the efforts for the states in a block row, at fraction `c` of the step."""
     n, law, block, tau = rules.joints, rules.law, room.block, room.tau
     first = row * (2 * n + 1)
     if rules.timed:
@@ -64,7 +64,7 @@ def efforts(cases, rules, room, row, c):
 
 @inlined(always=True, counted=False)
 def add_dynamics(rules, room, first):
-    """Write efforts from the feedback with gravity compensation or inverse dynamics."""
+    """Compute efforts from the feedback by gravity compensation or inverse dynamics."""
     n, block, tau = rules.joints, room.block, room.tau
     q, v, a, none = rows(block, first, n), rows(block, first + n, n), room.applied, 0
     if rules.law == GRAVITY:
@@ -85,9 +85,9 @@ def add_dynamics(rules, room, first):
 
 @inlined(always=True, counted=False)
 def update_references(cases, rules, room, c):
-    """Write the references (n, LANES) at the times (LANES,), s, a fraction `c` of the step later.
+    """Write the references (n, LANES) at fraction `c` of the step of each lane.
 
-    At the ends of a step, which are knots, the reference is evaluated inside the step.
+    At the ends of a step, which are knots, the reference is evaluated just inside the step.
     """
     n, inwards = rules.joints, KNOT_OFFSET * (1.0 - 2.0 * c)
     for lane in range(LANES):
@@ -121,7 +121,7 @@ def update_references(cases, rules, room, c):
 
 @inlined(always=True, counted=False)
 def evaluate_rates(cases, rules, room, source, target, c):
-    """Write the rates at the states in row `source` to row `target`."""
+    """Write the rates of the states in row `source` to row `target`."""
     n, none = rules.joints, 0
     m = 2 * n + 1
     block, acting = room.block, room.held

@@ -1,7 +1,7 @@
 """Arrays of the time loop: motions, options, working memory, and results.
 
-N motions of an arm with n joints; a state has m = 2 n + 1 numbers: positions, velocities, work.
-An array of parameters has N rows, or one row for all motions.
+The N motions are those of an arm with n joints. A state has m = 2 n + 1 numbers: positions,
+velocities and work. An array of parameters has N rows, or one row for all motions.
 """
 
 from __future__ import annotations
@@ -30,21 +30,22 @@ class Motions(NamedTuple):
     """Arrays of the motions.
 
     Attributes:
-        starts: Positions and velocities (N, 2 n).
-        times_ns: Start times of the efforts of the schedules (k,), ns.
-        efforts: These efforts (k, n).
-        schedules: First and one past the last row of each motion's schedule (N, 2).
-        stiffness: Feedback of positions (N, n).
-        damping: Feedback of velocities (N, n).
-        knots: Times (g,) of the reference motions, s.
-        references: Positions and velocities at these times (g, 2 n).
-        followed: First and one past the last row of each motion's reference (N, 2).
-        friction: Damping of the joints in addition to the arm's (N, n).
+        starts: Initial positions and velocities (N, 2 n).
+        times_ns: Start times of the efforts of all schedules (k,), ns.
+        efforts: Efforts of all schedules (k, n).
+        schedules: First row and end row (exclusive) of the schedule of each motion (N, 2).
+        stiffness: Feedback gains of positions (N, n).
+        damping: Feedback gains of velocities (N, n).
+        knots: Times of the reference motions (g,), s.
+        references: Positions and velocities at the knots (g, 2 n).
+        followed: First row and end row (exclusive) of the reference of each motion (N, 2).
+        friction: Joint damping in addition to the arm's (N, n).
         parameters: Parameters of a function law (N, k).
-        inertias: Inertial parameters (N, p), or none (N, 0).
+        inertias: Inertial parameters (N, p), or (N, 0) for the arm's.
         limits: Effort limits (n,).
-        bounds: Position limits at which motions end: joint, 1 for lower and -1 for upper (k, 2).
-        places: Values of these limits (k,).
+        bounds: Position limits that end a motion: joint, and 1 for a lower or -1 for an upper
+            limit (k, 2).
+        places: Positions of these limits (k,).
     """
 
     starts: Any
@@ -71,17 +72,17 @@ class LoopOptions(NamedTuple):
         joints: Number of joints n.
         law: Effort law, see `lanes.laws`.
         timed: Whether the efforts depend on time between switches.
-        damped: Whether `Motions.friction` is not zero.
+        damped: Whether `Motions.friction` is nonzero.
         adaptive: Whether tolerances control the steps.
         fsal: Whether the last stage is the first stage of the next step.
         stages: Number of stages.
-        evaluations: Evaluations per step except the first stage.
-        power: Power of the step size in the error estimate.
+        evaluations: Evaluations per step without the first stage.
+        power: Order of the error estimate in the step size.
         duration_ns: Duration of the motions, ns.
         period_ns: Time between samples, ns.
         loaded: Whether motions have individual inertial parameters.
-        width: Row width of a Taylor series, in vectors; 0: no series.
-        motion: Address of the batched motion with work, or of its series.
+        width: Row width of a Taylor series in vectors; 0 for Runge-Kutta methods.
+        motion: Address of the batched motion with work, or of its Taylor series.
         inverse_dynamics: Address of the batched inverse dynamics.
         function: Address of a function law.
     """
@@ -105,9 +106,9 @@ class LoopOptions(NamedTuple):
 
 
 class MethodArrays(NamedTuple):
-    """Arrays of a method: required stages (k,), their times (s,), terms, limits and tolerances.
+    """Arrays of a method: required stages (k,), stage times (s,), terms, limits and tolerances.
 
-    `terms` contains the sums before each stage, at the end, of the error, and of the mean.
+    `terms` contains the sums for the stages, the end of the step, the error, and the mean.
     """
 
     live: Any
@@ -118,13 +119,13 @@ class MethodArrays(NamedTuple):
 
 
 class LaneMemory(NamedTuple):
-    """Working memory of one thread; arrays (.., LANES) unless stated otherwise.
+    """Working memory of one thread; arrays are (.., LANES) unless stated otherwise.
 
     Attributes:
-        block: Rows of states, see `U` and the following constants (rows m, LANES).
-        clock: Time state of each lane, records of `STATE` (LANES,).
+        block: Rows of states, indexed by `U` and the following constants (rows m, LANES).
+        clock: Time and step data of each lane, records of `STATE` (LANES,).
         h: Step sizes (LANES,), s.
-        times: Times of a stage (LANES,), s; also norms of errors.
+        times: Times of a stage (LANES,), s; reused for error norms.
         passed: 1 for accepted steps, else 0 (LANES,).
         tau: Efforts of the law (n, LANES).
         applied: Efforts minus damping (n, LANES).
@@ -136,12 +137,12 @@ class LaneMemory(NamedTuple):
         parameters: Parameters of a function law (k, LANES).
         inertias: Inertial parameters (p, LANES).
         single: Positions, velocities and parameters of one lane (3, ..).
-        signals: Signals of the position limits, see the event search of `integration`
-            (LANES, 7, k).
-        where: Integers of each lane, see `MOTION` and the following constants (rows, LANES).
+        signals: Signals of the position limits (LANES, 7, k), see `integration.event_search`.
+        where: Integers of each lane, indexed by `MOTION` and the following constants (rows,
+            LANES).
         series: Coefficients of a Taylor series (order + 1, width * LANES).
         fixed: Constant part of the series (.., LANES).
-        orders, lengths: Orders and lengths of steps (LANES,).
+        orders, lengths: Orders and lengths of the steps (LANES,).
     """
 
     block: Any
@@ -183,16 +184,17 @@ SAMPLE_DUE, ENDED = 1, 2
 
 
 class BatchArrays(NamedTuple):
-    """Samples, statistics and ends of the motions; rows are motions.
+    """Samples, statistics and final values of the motions, with one row per motion.
 
     Attributes:
         states: States at the samples (N, s, m).
-        tau: Efforts from the samples on (N, s, n).
+        tau: Efforts from each sample on (N, s, n).
         mean, low, high: Mean, minimum and maximum of the state over time (N, m).
         peak: Largest absolute efforts (N, n).
         final: Final states (N, m).
         final_tau: Final efforts (N, n).
-        ends: Ends of the motions, see `STATUS` (N, 6).
+        ends: Integers at the end of each motion, indexed by `STATUS` and following constants (N,
+            6).
     """
 
     states: Any
@@ -209,13 +211,13 @@ class BatchArrays(NamedTuple):
 def lane_memory(
     motions: Motions, options: LoopOptions, top: int = 0, fixed: int = 0
 ) -> LaneMemory:
-    """Return the working memory of a thread.
+    """Allocate the working memory of a thread.
 
     Args:
         motions: The motions.
         options: The options.
         top: Highest order of a Taylor series.
-        fixed: Rows of `LaneMemory.fixed`.
+        fixed: Number of rows of `LaneMemory.fixed`.
     """
     n, limits = options.joints, len(motions.places)
 
@@ -247,7 +249,7 @@ def lane_memory(
 
 
 def batch_arrays(motions: int, samples: int, n: int) -> BatchArrays:
-    """Return arrays of NaN for samples, statistics and ends."""
+    """Allocate arrays of NaN for samples, statistics and final values."""
     m = 2 * n + 1
 
     def empty(*shape: int) -> Vector:

@@ -1,7 +1,8 @@
 """Operations on the rows of a block in all lanes: sums, error norms, accepted states.
 
-A block is an array (rows * m, LANES): states, stages and the like of LANES motions with m numbers
-each. A sum is base + h (w_0 row_0 + w_1 row_1 + ..), where h (LANES,) is the step of each lane.
+A block is an array (rows * m, LANES) with states, stages and similar quantities of LANES motions
+with m numbers each. A sum is base + h (w_0 row_0 + w_1 row_1 + ..), where h (LANES,) contains the
+step of each lane.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Terms(NamedTuple):
 
 
 def terms_of(sums: list[list[tuple[float, int]]]) -> Terms:
-    """Return sums from lists of weights and rows, without zero weights."""
+    """Convert lists of weights and rows to `Terms`, without zero weights."""
     nonzero = [[(weight, row) for weight, row in terms if weight] for terms in sums]
     longest = max(map(len, nonzero))
     weights, rows = np.zeros((len(nonzero), longest)), np.zeros((len(nonzero), longest), np.int64)
@@ -54,7 +55,7 @@ def terms_of(sums: list[list[tuple[float, int]]]) -> Terms:
 
 
 def _combine(_typing, block, size, target, base, h, terms, number):
-    """Write into row `target` the sum `number` of `terms` over row `base`."""
+    """Write row `base` plus sum number `number` of `terms` into row `target`."""
 
     def generate(context, builder, signature, values):
         def data(kind, value) -> Any:
@@ -87,7 +88,7 @@ def _combine(_typing, block, size, target, base, h, terms, number):
 
 
 def _emit(builder, arguments) -> None:
-    """Emit the function: its loops over the vectors of a row."""
+    """Emit the loops over the vectors of a row."""
     for_blocks(
         builder,
         arguments[1],
@@ -97,7 +98,7 @@ def _emit(builder, arguments) -> None:
 
 
 def _emit_block(builder, arguments, first, count: int) -> None:
-    """Emit the sums of `count` vectors of a row from its number `first` on."""
+    """Emit the sums of `count` vectors of a row, starting at vector `first`."""
     data, size, target, base, h, weights, rows, terms = arguments
 
     def vectors(row) -> list[Any]:
@@ -161,7 +162,7 @@ _TINY = 1e-300
 
 
 def _accept_states(_typing, block, size, h, passed):
-    """Move to the ends of accepted steps: the state, its integral, its minimum and maximum."""
+    """Move state, integral, minimum and maximum to the ends of accepted steps."""
 
     def generate(context, builder, signature, values):
         kinds = signature.args
@@ -206,7 +207,7 @@ def _plain_accept_states(block, size, h, passed):
 
 
 def _error_norms(_typing, block, size, tolerances, out):
-    """Write the largest error of each lane over the tolerances; NaN if the state is."""
+    """Write the largest error of each lane, relative to the tolerances; NaN if the state is."""
 
     def generate(context, builder, signature, values):
         kinds = signature.args

@@ -1,8 +1,8 @@
 """The time loop of Runge-Kutta methods over many motions, one in each lane.
 
-Each lane has its own time, step and end. The loop matches `integrate`, with the same step control
-and the same search for position limits, but all lanes try a step together. A lane whose motion has
-ended starts the next one. Fixed steps that end at no stop run without looking at single lanes.
+Each lane has a separate time, step and end. The loop matches `integrate`, with the same step
+control and search for position limits, but all lanes try a step together. When a motion ends, its
+lane starts the next one. Fixed steps without a stop are computed without checks of single lanes.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ EVENT_TOLERANCE = 1e-12
 
 
 class LaneMethod(NamedTuple):
-    """Arrays of a method, and its values for `LoopOptions`."""
+    """Arrays of a method, and the corresponding values of `LoopOptions`."""
 
     method: MethodArrays
     adaptive: bool
@@ -78,10 +78,10 @@ class LaneMethod(NamedTuple):
 
 
 def lane_method(integrator: Integrator, size: int) -> LaneMethod:
-    """Return an explicit Runge-Kutta method or Taylor series for states of length `size`.
+    """Convert an explicit Runge-Kutta method or Taylor series; states have length `size`.
 
     Raises:
-        ManipDynError: If the method is of another family.
+        ManipDynError: If the method belongs to another family.
     """
     solver = integrator.solver
     if isinstance(solver, Taylor):
@@ -118,7 +118,7 @@ def _taylor_method(integrator: Integrator, size: int) -> LaneMethod:
 
 
 def _step_limits(integrator: Integrator, size: int) -> tuple[Any, Any]:
-    """Return the limits of steps, and the tolerances (2, m)."""
+    """Return the step limits and the tolerances (2, m)."""
     control, limits = integrator.control or StepControl(), np.zeros(1, LIMITS)
     if (control.controller, control.norm, control.estimate) != ("pi", "max", "plain"):
         raise ManipDynError(
@@ -146,7 +146,7 @@ ENDLESS = 1 << 40
 
 @inlined(always=True, counted=False)
 def count_steps(rules, method, room, passed, quiet):
-    """Count the accepted steps of `take_fixed_steps`, out of `quiet` attempts."""
+    """Count the accepted steps of `take_fixed_steps` among `quiet` attempts."""
     if passed == 0:
         return
     for lane in range(LANES):
@@ -163,7 +163,7 @@ def count_steps(rules, method, room, passed, quiet):
 
 @inlined(always=True, counted=False)
 def compute_rates(cases, rules, room):
-    """Write the rates at the starts of the steps where they are unknown."""
+    """Compute the rates at the starts of steps whose rates are unknown."""
     m, block = 2 * rules.joints + 1, room.block
     some, every = False, True
     for lane in range(LANES):
@@ -187,9 +187,9 @@ def compute_rates(cases, rules, room):
 
 @inlined(always=True, counted=False)
 def choose_steps(cases, rules, method, room):
-    """Choose the step sizes; return the number of steps that need no look at single lanes.
+    """Choose the step sizes; return the number of steps without checks of single lanes.
 
-    -1 if a motion cannot continue and must end.
+    The result is -1 if a motion cannot continue and must end.
     """
     limits, step = method.limits[0], method.limits[0].step
     quiet, failed = ENDLESS, False
@@ -230,7 +230,7 @@ def choose_steps(cases, rules, method, room):
 
 @inlined(always=True, counted=False)
 def plan_first_steps(cases, rules, method, room):
-    """Plan the first steps of all new lanes from the rates at their starts."""
+    """Plan the first steps of all new lanes from their initial rates."""
     m, block, where = 2 * rules.joints + 1, room.block, room.where
     tolerances, limits = method.tolerances, method.limits[0]
     new = 0
@@ -279,7 +279,7 @@ def plan_first_steps(cases, rules, method, room):
 
 @inlined(always=True, counted=False)
 def try_step(cases, rules, method, room):
-    """Try a step of length `room.h` in each lane, from known rates."""
+    """Compute a trial step of length `room.h` in each lane, from known rates."""
     m, live = 2 * rules.joints + 1, method.live
     for stage in range(1, live.size):
         combine(room.block, m, U, Y, room.h, value_of(method.terms), stage)
@@ -290,9 +290,10 @@ def try_step(cases, rules, method, room):
 
 @compiled(python=False, counted=False)
 def take_fixed_steps(cases, rules, method, room, count):
-    """Take `count` fixed steps in all lanes; return the number of accepted ones.
+    """Compute `count` fixed steps in all lanes; return the number of accepted steps.
 
-    It is smaller if a state becomes infinite or NaN in any lane: that step is tried, no more.
+    The number is smaller if a state becomes infinite or NaN in any lane; that step is the last
+    one.
     """
     m, block, step = 2 * rules.joints + 1, room.block, method.limits[0].step
     for lane in range(LANES):
@@ -327,10 +328,10 @@ def update_all_peak_efforts(rules, room):
 
 @compiled(short=True, counted=False)
 def run_lanes(cases, rules, method, room, kept, first, last):
-    """Simulate the motions from index `first` up to `last`."""
+    """Simulate the motions from index `first` to `last`, exclusive."""
     m, block, where, live = 2 * rules.joints + 1, room.block, room.where, method.live
     waiting = first
-    for lane in range(LANES):  # idle lanes compute on valid numbers
+    for lane in range(LANES):  # idle lanes compute with valid numbers
         load_motion(cases, rules, method, room, lane, first)
         where[MOTION, lane] = IDLE
     while True:
@@ -341,7 +342,7 @@ def run_lanes(cases, rules, method, room, kept, first, last):
         if rules.adaptive:
             plan_first_steps(cases, rules, method, room)
         quiet = choose_steps(cases, rules, method, room)
-        if quiet < 0:  # a motion has to end
+        if quiet < 0:  # a motion must end
             continue
         if quiet > 0:
             passed = take_fixed_steps(cases, rules, method, room, quiet)

@@ -2,9 +2,9 @@
 
 Efforts are constant between switches. A search for a position limit evaluates the same series
 again while the other lanes wait. Order and length of a step follow from the tolerances as in
-`integrate`. Base-2 logarithms and powers have an error of 1e-11 here, so step lengths differ by as
-much. The logarithm is a series in (x - 1) / (x + 1) for x in [sqrt(1/2), sqrt(2)], the power a
-series of exp for arguments up to ln(2) / 2.
+`integrate`. Base-2 logarithms and powers have an error of 1e-11, so step lengths differ by the
+same amount. The logarithm is a series in (x - 1) / (x + 1) for x in [sqrt(1/2), sqrt(2)], and the
+power is a series of exp for arguments up to ln(2) / 2.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from manip_dyn.integration.methods.step_control import NON_FINITE, PASSED, ROUND
 
 INTEGERS = ir.VectorType(ir.IntType(64), LANES)
 MANTISSA = 52
-_ROUNDER = 6755399441055744.0  # adding it rounds to an integer, then in the last bits
+_ROUNDER = 6755399441055744.0  # adding it rounds to an integer, stored in the last bits
 LOGARITHM = tuple(2.0 * log2(e) / k for k in range(1, 16, 2))
 EXPONENTIAL = tuple(log(2.0) ** k / factorial(k) for k in range(11))
 
@@ -66,7 +66,7 @@ def _polynomial(builder: ir.IRBuilder, x: ir.Value, coefficients: tuple[float, .
 
 
 def logarithm(builder: ir.IRBuilder, x: ir.Value) -> ir.Value:
-    """Return the logarithm to base 2 of numbers above 1e-300."""
+    """Return the base-2 logarithm of numbers above 1e-300."""
     bits = builder.bitcast(x, INTEGERS)
     shift = _integer(MANTISSA)
     power = builder.ashr(builder.sub(bits, _integer(_bits(sqrt(0.5)))), shift)
@@ -98,7 +98,7 @@ _ZERO, _FIRST = ir.Constant(NUMBERS, None), _INDEX(0)
 
 
 class _Vectors(NamedTuple):
-    """Vectors of the series' rows (width vectors each) and of the block's rows."""
+    """Vectors of the rows of the series (`width` vectors each) and of the block."""
 
     builder: ir.IRBuilder
     series: Any
@@ -121,7 +121,7 @@ class _Vectors(NamedTuple):
 
 
 def _larger(builder, a, b) -> Any:
-    """Return the larger numbers; b where a is NaN."""
+    """Return the larger of two numbers, or b where a is NaN."""
     return builder.select(builder.fcmp_ordered(">", a, b), a, b)
 
 
@@ -137,7 +137,7 @@ def _largest(places: _Vectors, *reads: Any) -> list[Any]:
 
 
 def _number(builder, value) -> Any:
-    """Return an integer as a floating-point number in all lanes."""
+    """Convert an integer to a vector of floating-point numbers."""
     return broadcast_to_lanes(builder, builder.sitofp(value, NUMBERS.element))
 
 
@@ -178,7 +178,7 @@ def _plan(_typing, series, width, block, size, tolerances, relative, absolute, o
         lowest = builder.fsub(builder.fmul(order, constant(0.5)), constant(1.0))
 
         def look(k, term, level, looked) -> tuple[Any, Any, Any]:
-            """Emit a look at one term; return level and count, and whether to look on."""
+            """Emit the check of one term; return level, count, and whether to continue."""
             number = _number(builder, k)
             wanted = builder.fcmp_ordered("<=", number, order)
             for left, right in ((lowest, number), (looked, constant(2.0)), (constant(TINY), term)):
@@ -203,7 +203,7 @@ def _plan(_typing, series, width, block, size, tolerances, relative, absolute, o
         last = cgutils.alloca_once_value(builder, builder.sub(below, _INDEX(1)))
         looking, after = builder.append_basic_block("look"), builder.append_basic_block("after")
         builder.cbranch(more, looking, after)
-        builder.position_at_end(looking)  # where terms vanish, or another lane's order is less
+        builder.position_at_end(looking)  # terms vanish, or another lane has a lower order
         k = builder.load(last)
         (term,) = _largest(places, lambda i: places.term(k, i))
         length, count, more = look(k, term, builder.load(level), builder.load(looked))
@@ -243,7 +243,7 @@ def _sum(_typing, series, width, block, size, top, orders, h):
 
 
 def _emit_sums(places: _Vectors, first, count: int, top, order, h) -> None:
-    """Emit Horner's rule for some components, side by side."""
+    """Emit Horner's rule for several components at the same time."""
     builder = places.builder
     components = [builder.add(first, _INDEX(i)) for i in range(count)]
     totals = [cgutils.alloca_once_value(builder, _ZERO) for _ in components]
@@ -297,12 +297,12 @@ sum_series: Any = _plain_sum if PLAIN else intrinsic(_sum)
 
 @compiled(short=True, counted=False)
 def run_series(cases, rules, method, room, kept, first, last):
-    """Simulate the motions from index `first` up to `last`."""
+    """Simulate the motions from index `first` to `last`, exclusive."""
     m, block, limits = 2 * rules.joints + 1, room.block, method.limits[0]
     relative, absolute = limits.order, limits.absolute_order
     top = max(relative, absolute)
     waiting = first
-    for lane in range(LANES):  # idle lanes compute on valid numbers
+    for lane in range(LANES):  # idle lanes compute with valid numbers
         load_motion(cases, rules, method, room, lane, first)
         room.where[MOTION, lane] = IDLE
         room.orders[lane] = top
@@ -333,7 +333,7 @@ def run_series(cases, rules, method, room, kept, first, last):
 
 @inlined(always=True, counted=False)
 def expand_series(rules, room, top):
-    """Write the series at the starts of the steps of all lanes."""
+    """Compute the series at the starts of the steps of all lanes."""
     m = 2 * rules.joints + 1
     y = rows(room.block, Y * m, m - 1)
     if rules.loaded:
@@ -369,7 +369,7 @@ def choose_series_step(rules, method, room, lane):
 
 @inlined(always=True, counted=False)
 def search_limit(cases, rules, method, room, lane, top):
-    """Shorten a lane's step to the position limit that it crosses."""
+    """Shorten the step of a lane to the position limit that it crosses."""
     now, m = room.clock[lane], 2 * rules.joints + 1
     if now.armed == 0:
         write_signals(rules, room, Y, lane, BEFORE, cases)
@@ -383,13 +383,13 @@ def search_limit(cases, rules, method, room, lane, top):
 
 @inlined(always=True, counted=False)
 def judge_series(rules, room, lane, every):
-    """End a lane's motion if its step is not finite or too short.
+    """End the motion of a lane if its step is not finite or too short.
 
     Args:
         rules: Options.
         room: Working memory.
         lane: The lane.
-        every: Whether the ends of all steps are finite.
+        every: Whether the end states of all lanes are finite.
     """
     now, verdict, m = room.clock[lane], PASSED, 2 * rules.joints + 1
     if not every:

@@ -18,9 +18,9 @@ law = no_law
 
 @compiled(python=False)
 def of_lanes(t, y, p, state, tau):
-    """Write the law's efforts (n, LANES) at times t (LANES,) and states y (2 n, LANES).
+    """Write the efforts (n, LANES) of a law at times t (LANES,) and states y (2 n, LANES).
 
-    The efforts of a law that raises are NaN, which ends its motion.
+    If the law raises an exception, its efforts are NaN, which ends the motion.
     """
     q, v = part(row(state, 0), 0, N), part(row(state, 1), 0, N)
     parameters = part(row(state, 2), 0, COUNT)

@@ -1,6 +1,6 @@
-"""Sweeps: one function, or a task of a file, over many cases, on cores or on a cluster."""
+"""Parameter sweeps: a function or a task from a file, over many cases, on cores or a cluster."""
 
 from manip_dyn.core.lazy import lazy_package
 
-# What takes the compiler is loaded when it is used: a worker may not need it.
+# Names that require the compiler are loaded on first use, because not every worker needs them.
 __getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -1,6 +1,6 @@
-"""Cases of a sweep: named values that vary, their samples, and checks of table columns.
+"""Cases of a sweep: named values that vary, sampling, and checks of table columns.
 
-Samples in a box are random, a Sobol sequence or a Latin hypercube, reproducible by their seed.
+Samples of a box are random, a Sobol sequence or a Latin hypercube, reproducible by seed.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class InvalidValue(NamedTuple):
 
 
 class Column(NamedTuple):
-    """Plain values, None where invalid, and reasons by index."""
+    """Plain values, None for invalid ones, and reasons by index."""
 
     values: list[Any]
     faults: dict[int, str]
 
 
 def column(name: str, raw: Sequence[Any]) -> Column:
-    """Return values of their most frequent kind; floats if any number is a float."""
+    """Convert values to their most frequent kind, or floats if any number is a float."""
     values: list[Any] = []
     faults: dict[int, str] = {}
     for index, value in enumerate(raw):
@@ -68,11 +68,11 @@ def column(name: str, raw: Sequence[Any]) -> Column:
 
 
 def invalid_results(rows: Sequence[Mapping[str, Any]], kinds: Mapping[str, str]) -> dict[int, str]:
-    """Return the rows of results that do not fit a table, with reasons by index.
+    """Return the indices of results that do not fit a table, with reasons.
 
     Args:
         rows: Values by name.
-        kinds: Predefined kinds of names: those of `KIND_NAMES`, or ``whole``.
+        kinds: Predefined kinds by name: keys of `KIND_NAMES`, or ``whole``.
     """
     reasons: dict[int, str] = {}
     for name in dict.fromkeys(name for row in rows for name in row):
@@ -114,7 +114,7 @@ def _kind_of(value: Any) -> str | None:
 
 
 def _has_surrogates(text: str) -> bool:
-    """Return whether a string has lone surrogates, which no file can store."""
+    """Return whether a string contains lone surrogates, which cannot be stored in files."""
     return any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
@@ -148,7 +148,7 @@ MOST_CASES = 10_000_000
 def sampled_cases(
     kind: str, count: int, seed: int, ranges: Mapping[str, Any]
 ) -> Iterator[dict[str, float | list[float]]]:
-    """Yield `count` cases between the ends (low, high) of each name, numbers or vectors.
+    """Yield `count` cases between the bounds (low, high) of each name, numbers or vectors.
 
     Raises:
         ManipDynError: If a number or a range is invalid.
@@ -176,7 +176,7 @@ def _unit(kind: str, count: int, seed: int, dimensions: int) -> Matrix:
     generator = np.random.default_rng(seed)
     if kind == "random":
         return generator.random((count, dimensions))
-    from scipy.stats import qmc  # loads slowly
+    from scipy.stats import qmc  # slow to load
 
     kinds: dict[str, Any] = {"sobol": qmc.Sobol, "latin_hypercube": qmc.LatinHypercube}
     with warnings.catch_warnings():  # counts need not be powers of two, see `Cases.sobol`
@@ -201,19 +201,20 @@ RESERVED = ("case", "success", "status", "reason")
 
 
 class Cases(Sequence[dict[str, Any]]):
-    """Numbered cases, each a dictionary with the same names.
+    """Numbered cases; each case is a dictionary with the same names.
 
     Values are numbers, booleans, strings, or lists of numbers. ``a * b`` is the product of all
-    cases of `a` with all cases of `b`. Sampled cases are reproducible by their seed.
+    cases of `a` with all cases of `b`. Sampled cases are reproducible by seed.
 
     Attributes:
         names: Names of the varied values.
-        faults: Reasons why cases are invalid, by number: other names than most cases, or a value
-            of another kind. Such a case has a row with this reason, and None for missing values.
+        faults: Reasons for invalid cases, by number: names that differ from most cases, or a value
+            of another kind. The row of such a case contains the reason, and None for missing
+            values.
     """
 
     def __init__(self, cases: Iterable[Mapping[str, Any]]):
-        """Initialize from dictionaries with the same names.
+        """Create cases from dictionaries with the same names.
 
         Raises:
             ManipDynError: If there are no cases, or a name is reserved.
@@ -247,7 +248,7 @@ class Cases(Sequence[dict[str, Any]]):
 
     @classmethod
     def grid(cls, **axes: Sequence[Any]) -> Cases:
-        """Return every combination of the values of each name; the last name varies fastest."""
+        """Return all combinations of the values of each name; the last name varies fastest."""
         for name, values in axes.items():
             if isinstance(values, str) or not _is_list(values):
                 raise ManipDynError(f"grid: {name} must be a list of values, got {values!r}.")
@@ -263,12 +264,12 @@ class Cases(Sequence[dict[str, Any]]):
 
     @classmethod
     def sobol(cls, count: int, seed: int = 0, **ranges: Any) -> Cases:
-        """Return a scrambled Sobol sequence; counts that are powers of two fill space best."""
+        """Return a scrambled Sobol sequence; prefer powers of two as counts."""
         return cls(sampled_cases("sobol", count, seed, ranges))
 
     @classmethod
     def latin_hypercube(cls, count: int, seed: int = 0, **ranges: Any) -> Cases:
-        """Return a Latin hypercube: one case in each of `count` even layers of each name."""
+        """Return a Latin hypercube: one case in each of `count` equal intervals of each name."""
         return cls(sampled_cases("latin_hypercube", count, seed, ranges))
 
     def __mul__(self, other: Cases) -> Cases:
@@ -302,7 +303,7 @@ class Cases(Sequence[dict[str, Any]]):
         return (dict(zip(self.names, row, strict=True)) for row in self._rows)
 
     def identity(self, task: str) -> str:
-        """Return a hash of these cases and of the task."""
+        """Return a hash of the cases and the task."""
         faults = [self.faults] if self.faults else []
         content = json.dumps([task, self.names, self._rows, *faults], separators=(",", ":"))
         return hashlib.sha256(content.encode()).hexdigest()

@@ -1,6 +1,6 @@
 """Results of a sweep: rows in memory, and Parquet files on disk, one per chunk of cases.
 
-A file is written completely or not at all. Its number is that of its chunk, so repeated chunks
+A file is written completely or not at all. It has the number of its chunk, so repeated chunks
 yield one file. Its metadata contain a hash of the sweep. A lock allows one sweep per folder.
 """
 
@@ -24,21 +24,21 @@ from manip_dyn.ensembles.sweeps.workers import Row
 
 try:
     import fcntl
-except ImportError:  # not a Unix
+except ImportError:  # not a Unix system
     fcntl = None  # type: ignore[assignment]
 
 LOCK = ".lock"
 
 
 def checked_folder(folder: str | Path) -> Path:
-    """Return the folder of results as a path."""
+    """Return the folder of the results as a path after checking it."""
     if not isinstance(folder, (str, Path)) or not str(folder):
         raise ManipDynError(f"the folder of results must be a path, got {folder!r}.")
     return Path(folder)
 
 
 def lock_folder(folder: Path) -> IO[bytes]:
-    """Return a lock file held by this sweep; the system releases it if the process is killed."""
+    """Lock a folder for this sweep; the system releases the lock if the process is killed."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         held = (folder / LOCK).open("wb")
@@ -85,15 +85,14 @@ class ResultParts:
         """Lock the folder and read existing files, which determine the chunk size.
 
         Args:
-            folder: Path, created with the first file.
+            folder: Path of the folder, which is created with the first file.
             identity: Hash of the sweep.
             chunk: Number of cases per file of a new sweep.
             columns: Predefined kinds of columns.
 
         Raises:
             ManipDynError: If the folder has results of another sweep, another sweep is writing to
-            it,
-                or pyarrow is not installed.
+                it, or pyarrow is not installed.
         """
         self._arrow = required_module("pyarrow", PURPOSE, "sweep")
         self._parquet = required_module("pyarrow.parquet", PURPOSE, "sweep")
@@ -121,12 +120,12 @@ class ResultParts:
                     "another version. Use a new folder, or the original sweep file."
                 )
             self.chunk = int(metadata[CHUNK])
-        for left in self.folder.glob(".*.tmp"):  # of a killed sweep
+        for left in self.folder.glob(".*.tmp"):  # left by a killed sweep
             left.unlink(missing_ok=True)
         return set(files)
 
     def close(self) -> None:
-        """Release the folder; delete it if it is new and without results."""
+        """Release the folder, and delete it if it is new and without results."""
         if not part_files(self.folder):
             with contextlib.suppress(OSError):
                 (self.folder / LOCK).unlink()
@@ -166,10 +165,10 @@ class ResultParts:
 
 
 def read_rows(folder: str | Path) -> list[Row]:
-    """Return the rows written so far, sorted by case.
+    """Return all rows that have been written, sorted by case.
 
     Raises:
-        ManipDynError: If there are none.
+        ManipDynError: If there are no rows.
     """
     arrow, parquet = (
         required_module("pyarrow", PURPOSE, "sweep"),
@@ -186,7 +185,7 @@ def read_rows(folder: str | Path) -> list[Row]:
         raise ManipDynError(f"cannot read '{folder}': {error}") from error
     try:
         rows = arrow.concat_tables(tables, promote_options="permissive").to_pylist()
-    except (arrow.ArrowInvalid, arrow.ArrowTypeError):  # kinds of a name differ between files
+    except (arrow.ArrowInvalid, arrow.ArrowTypeError):  # kinds of a column differ between files
         rows = [row for table in tables for row in table.to_pylist()]
         names = dict.fromkeys(name for row in rows for name in row)
         rows = [{name: row.get(name) for name in names} for row in rows]
@@ -205,7 +204,7 @@ def part_files(folder: Path) -> dict[int, Path]:
 def _metadata(parquet: Any, file: Path) -> Mapping[bytes, bytes]:
     try:
         return parquet.read_schema(file).metadata or {}
-    except Exception as error:  # pyarrow has several
+    except Exception as error:  # pyarrow raises several types
         raise ManipDynError(f"'{file}' is not a result file of a sweep: {error}") from error
 
 
@@ -222,11 +221,11 @@ def _kinds(arrow: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SweepResult(Result):
-    """Rows of a sweep, sorted by case.
+    """Results of a sweep, sorted by case.
 
     Attributes:
         rows: Number, values, results, ``success``, ``status`` and ``reason`` of each case.
-        folder: Folder of the stored results; None without one.
+        folder: Folder of the stored results, or None.
         repeated: Number of cases that were finished before this call.
     """
 
@@ -236,17 +235,17 @@ class SweepResult(Result):
 
     @property
     def success(self) -> bool:
-        """Whether every case is a success."""
+        """Whether every case succeeded."""
         return all(row["success"] for row in self.rows)
 
     @property
     def status(self) -> str:
-        """``solved`` if every case is a success, else ``partly``."""
+        """``solved`` if every case succeeded, else ``partly``."""
         return "solved" if self.success else "partly"
 
     @property
     def reason(self) -> str:  # type: ignore[override]
-        """Number of successful cases, one sentence."""
+        """Number of successful cases as a sentence."""
         count = sum(row["success"] for row in self.rows)
         return f"{count} of {len(self.rows)} cases succeeded"
 
@@ -271,12 +270,12 @@ class SweepResult(Result):
 
 
 def read_sweep(folder: str | Path) -> SweepResult:
-    """Return the results that a sweep has written so far.
+    """Return the results that a sweep has written to a folder, also while it is running.
 
     Args:
         folder: Folder with ``part-*.parquet``.
 
     Raises:
-        ManipDynError: If there are none, or pyarrow is not installed.
+        ManipDynError: If there are no results, or pyarrow is not installed.
     """
     return SweepResult(read_rows(folder), Path(folder))

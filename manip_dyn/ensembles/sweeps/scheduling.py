@@ -42,21 +42,22 @@ def sweep(
 ) -> SweepResult:
     """Call a function for many cases, on all cores or on a Dask cluster.
 
-    A case that fails is a row with the reason. With `out`, results are written chunk by chunk, and
-    the same call continues after any interruption.
+    A case that fails becomes a row with the reason. With `out`, results are written chunk by
+    chunk, and the same call continues after an interruption.
 
     Args:
-        function: Function of the values of a case by name. It returns a dictionary of numbers,
-            strings or lists of numbers, optionally with ``success``, ``status`` and ``reason``.
+        function: Function with the values of a case as keyword arguments. It returns a dictionary
+            of numbers, strings or lists of numbers, optionally with ``success``, ``status`` and
+            ``reason``.
         cases: The cases.
-        out: Folder of the results, as Parquet files; default: results are only returned.
-        workers: Processes on this machine; default: one per core; 1: the calling process.
-        scheduler: Address of a Dask scheduler, instead of local processes.
-        chunk: Cases per task and file; default: automatic.
-        progress: Callback with the number of finished cases and of all cases.
+        out: Folder for results in Parquet files. Default: results are only returned.
+        workers: Number of local processes; 1 for the calling process. Default: one per core.
+        scheduler: Address of a Dask scheduler that replaces the local processes.
+        chunk: Number of cases per task and file. Default: automatic.
+        progress: Callback with the numbers of finished cases and of all cases.
 
     Returns:
-        A row for every case, in order; identical for any number of workers.
+        One row per case, in order; identical for any number of workers.
 
     Raises:
         ManipDynError: If an argument is invalid, `out` has the results of another sweep, the
@@ -101,7 +102,7 @@ class _Run(NamedTuple):
     progress: Callable[[int, int], None] | None
 
     def through(self, size: int, done: set[int], keep: Callable[[int, list[Row]], None]) -> int:
-        """Run chunks of `size` cases that are not `done`; return the number of done cases."""
+        """Run chunks of `size` cases that are not in `done`; return the number of cases done."""
         chunks = [chunk for chunk in _chunks(self.cases, size) if chunk.number not in done]
         repeated = finished = len(self.cases) - sum(len(chunk.cases) for chunk in chunks)
         self._tell(finished)
@@ -126,13 +127,13 @@ class _Run(NamedTuple):
 def task_identity(function: Function) -> str:
     """Return a string that identifies the function across processes.
 
-    It is the name of a function, or the attribute ``identity`` or a hash of another object.
+    This is the name of a function, or the attribute ``identity`` or a hash of another object.
     """
     own = getattr(function, "identity", None)
     if own is None and not hasattr(function, "__qualname__"):
         try:
             own = hashlib.sha256(pickle.dumps(function)).hexdigest()
-        except (pickle.PicklingError, AttributeError, TypeError):  # runs in this process only
+        except (pickle.PicklingError, AttributeError, TypeError):  # runs only in this process
             own = type(function).__qualname__
     return str(own or f"{function.__module__}.{function.__qualname__}")
 
@@ -140,7 +141,7 @@ def task_identity(function: Function) -> str:
 def _complete_chunks(
     chunks: list[Chunk], done: Iterator[tuple[Chunk, list[Row]]]
 ) -> Iterator[tuple[int, list[Row]]]:
-    """Yield the rows of each complete chunk, in order."""
+    """Yield the rows of each complete chunk in order."""
     sizes = {item.number: len(item.cases) for item in chunks}
     partly: dict[int, list[Row]] = {}
     for chunk, rows in done:
@@ -170,7 +171,7 @@ def _column_kinds(cases: Cases, function: Function) -> dict[str, str]:
 
 
 def _valid_rows(rows: list[Row], cases: Cases, kinds: dict[str, str]) -> list[Row]:
-    """Return rows that fit a table; invalid rows are replaced by rows with the reason."""
+    """Replace rows that do not fit the table by rows with the reason."""
     wrong = invalid_results(rows, kinds)
     return [
         failed_row(row["case"], cases[row["case"]], "refused", wrong[i]) if i in wrong else row

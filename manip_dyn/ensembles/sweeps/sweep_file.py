@@ -9,9 +9,9 @@
       grid: {method: [zero_net_work, minimum_time]}
       sobol: {count: 1024, seed: 1, mass_scale: [0.8, 1.2]}
 
-A ``list`` contains single cases. A ``grid`` has lists of values, or ``{from: 0.5, to: 1.5, count:
-11}``. ``random``, ``sobol`` and ``latin_hypercube`` have ranges [low, high]. The sweep is the
-product of the cases of all kinds.
+A ``list`` contains single cases. A ``grid`` contains lists of values, or ranges such as ``{from:
+0.5, to: 1.5, count: 11}``. ``random``, ``sobol`` and ``latin_hypercube`` contain ranges [low,
+high]. The sweep is the product of the cases of all kinds.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SweepDescription(NamedTuple):
 
 
 def read_sweep_file(source: str | Path) -> SweepDescription:
-    """Return the sweep of a file, or of a bundled sweep by name.
+    """Read a sweep file, or a bundled sweep by name.
 
     Raises:
         ManipDynError: If the file is missing or invalid.

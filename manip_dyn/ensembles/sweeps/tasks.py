@@ -1,6 +1,6 @@
-"""Tasks of sweeps that are described in files: plan, simulate, track, and execution.
+"""Tasks of sweep files: plan, simulate, track, and execution.
 
-A task imports its planner or simulator when it first runs, so a worker loads only what it uses.
+A task imports its planner or simulator on first use, so a worker loads only the modules it needs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ AXES = {"normal": (0.0, 0.0, 1.0), "first": (1.0, 0.0, 0.0), "rpy": (0.0, 0.0, 0
 
 
 def plan_case(robot: Robot, settings: Settings) -> dict[str, Any]:
-    """Return the duration of a plan, its switches, and its largest net work."""
+    """Return duration, switches and largest net work of a plan."""
     method = _choice("method", settings["method"], PLANNERS)
     start, goal = (_posture(robot, settings, name) for name in ("start", "goal"))
     plan = _planner(method)(robot, start, goal, **_subset(settings, "slew_rate"))
@@ -47,7 +47,7 @@ def plan_case(robot: Robot, settings: Settings) -> dict[str, Any]:
 
 
 def simulate_case(robot: Robot, settings: Settings) -> dict[str, Any]:
-    """Return the last state under constant efforts, the energy balance, and the step counts."""
+    """Return the final state under constant efforts, the energy balance, and step counts."""
     from manip_dyn.simulation import simulate
 
     q0, v0, tau = (_posture(robot, settings, name) for name in ("start", "velocity", "effort"))
@@ -67,7 +67,7 @@ def simulate_case(robot: Robot, settings: Settings) -> dict[str, Any]:
 
 
 def track_case(robot: Robot, settings: Settings) -> dict[str, Any]:
-    """Return the largest errors of a tracked circle, and the distance from singularities."""
+    """Return the largest errors along a tracked circle, and the distance from singularities."""
     from scipy.spatial.transform import Rotation
 
     from manip_dyn.clik import Circle, ClikSettings, middle_posture, posture_for, track
@@ -122,14 +122,14 @@ def execute_case(robot: Robot, settings: Settings) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class TaskType:
-    """A task by name, without a robot.
+    """A task without a robot, and its settings.
 
     Attributes:
-        run: Returns the results of a case from a robot and its settings.
+        run: Function that returns the results of a case from a robot and its settings.
         settings: Names of all settings.
-        required: Those without a default.
-        vectors: Those with one number per joint.
-        strings: Those that are strings.
+        required: Names of settings without a default.
+        vectors: Names of settings with one number per joint.
+        strings: Names of settings that are strings.
         columns: Kinds of the columns of the results.
     """
 
@@ -209,12 +209,12 @@ TASKS = {
 
 @dataclass(frozen=True)
 class Task:
-    """A task with its robot and fixed settings: a function of the values of a case.
+    """A task with its robot and fixed settings, callable with the values of a case.
 
     Attributes:
         name: One of `TASKS`.
-        robot: Keywords of `load_robot`.
-        fixed: Settings that all cases share.
+        robot: Keyword arguments of `load_robot`.
+        fixed: Settings shared by all cases.
     """
 
     name: str
@@ -222,7 +222,7 @@ class Task:
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check the name and the settings."""
+        """Check the task name and the settings."""
         if not isinstance(self.name, str) or self.name not in TASKS:
             raise ManipDynError(f"there is no task '{self.name}'{closest(str(self.name), TASKS)}")
         for what, settings in (("robot", self.robot), ("fixed", self.fixed)):
@@ -268,11 +268,11 @@ class Task:
                 raise ManipDynError(f"task '{self.name}' requires the setting '{name}'.")
 
     def _load_robot(self) -> Robot:
-        """Return the robot, loaded once per process."""
+        """Load the robot once per process."""
         return _cached_robot(json.dumps(self.robot, sort_keys=True))
 
     def _components(self, robot: Robot) -> dict[str, tuple[str, int]]:
-        """Return settings for one component of a vector, such as ``goal_elbow``."""
+        """Return settings for single components of vectors, such as ``goal_elbow``."""
         return {
             f"{vector}_{joint}": (vector, i)
             for vector in self._type.vectors
@@ -286,7 +286,7 @@ class Task:
 
     @property
     def strings(self) -> tuple[str, ...]:
-        """Settings that are strings; others are numbers, booleans or lists."""
+        """Names of settings that are strings; others are numbers, booleans or lists."""
         return self._type.strings
 
     @property
@@ -319,12 +319,12 @@ def _planner(method: str) -> Callable[..., Plan]:
 
 
 def _posture(robot: Robot, settings: Settings, name: str) -> Vector:
-    """Return a setting with one number per joint (n,); zeros by default."""
+    """Return a setting with one number per joint (n,). Default: zeros."""
     return finite_vector(name, settings.get(name, np.zeros(robot.n)), robot.n)
 
 
 def _subset(settings: Settings, *names: str) -> dict[str, Any]:
-    """Return the settings with these names."""
+    """Return the settings with the given names."""
     return {name: settings[name] for name in names if name in settings}
 
 
@@ -335,6 +335,6 @@ def _choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
 
 
 def _outcome(result: Any) -> dict[str, Any]:
-    """Return success, status and reason of a result."""
+    """Return success, status and reason of a result by name."""
     status = getattr(result.status, "name", result.status)
     return {"success": result.success, "status": str(status).lower(), "reason": result.reason}

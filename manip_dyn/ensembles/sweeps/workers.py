@@ -1,7 +1,7 @@
-"""Chunks of cases on worker processes of this machine or on a Dask cluster.
+"""Chunks of cases on local worker processes or on a Dask cluster.
 
-Local workers use Python's process pool. When a process dies, the chunks that were running are
-repeated one by one. A case that kills its process is identified and costs no other results.
+Local workers use Python's process pool. If a process dies, the chunks that were running are
+repeated one by one. A case that kills its process is identified, and no other results are lost.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Function = Callable[..., Mapping[str, Any]]
 
 
 class Chunk(NamedTuple):
-    """Cases that are sent to a worker together, with the number of the first one."""
+    """Cases that are sent to a worker together, with the number of the first case."""
 
     number: int
     first: int
@@ -44,7 +44,7 @@ class Chunk(NamedTuple):
 
 
 def solve_chunk(function: Function, chunk: Chunk) -> list[Row]:
-    """Return the rows of a chunk, case by case."""
+    """Compute the rows of a chunk, case by case."""
     rows = []
     for number, case in enumerate(chunk.cases, chunk.first):
         fault = chunk.faults.get(number)
@@ -54,7 +54,7 @@ def solve_chunk(function: Function, chunk: Chunk) -> list[Row]:
 
 
 def solve_case(function: Function, number: int, case: Mapping[str, Any]) -> Row:
-    """Return the row of a case: number, values, results, and outcome.
+    """Compute the row of a case: number, values, results, and outcome.
 
     The outcome is ``success``, ``status`` and ``reason`` of the returned dictionary. After an
     exception the status is `refused` for a `ManipDynError`, else ``error``.
@@ -82,13 +82,13 @@ def failed_row(number: int, case: Mapping[str, Any], status: str, reason: str) -
 
 
 def _one_line(reason: Any) -> str:
-    """Return a reason as one line of valid UTF-8."""
+    """Convert a reason to one line of valid UTF-8."""
     text = " ".join(str(reason or "").split())
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def lost_rows(chunk: Chunk) -> list[Row]:
-    """Return the rows of a chunk that killed every worker."""
+    """Return rows for a chunk that killed every worker."""
     reason = "the worker process died repeatedly on this case"
     return [
         failed_row(chunk.first + i, case, "lost", reason) for i, case in enumerate(chunk.cases)
@@ -96,13 +96,13 @@ def lost_rows(chunk: Chunk) -> list[Row]:
 
 
 def split_chunk(chunk: Chunk) -> list[Chunk]:
-    """Return chunks of one case each."""
+    """Divide a chunk into chunks of one case each."""
     cases = enumerate(chunk.cases, chunk.first)
     return [Chunk(chunk.number, number, [case], chunk.faults) for number, case in cases]
 
 
 def _plain(result: Any) -> Row:
-    """Return results as plain numbers, strings and lists of numbers."""
+    """Convert results to plain numbers, strings and lists of numbers."""
     if result is None:
         return {}
     if isinstance(result, Result):
@@ -132,7 +132,7 @@ _packed = b""
 def by_processes(
     function: Function, chunks: Iterable[Chunk], count: int
 ) -> Iterator[tuple[Chunk, list[Row]]]:
-    """Yield each chunk with its rows on completion, from `count` processes.
+    """Yield each chunk with its rows on completion, computed by `count` processes.
 
     Raises:
         ManipDynError: If processes cannot start, or the function cannot be pickled.
@@ -155,7 +155,7 @@ def by_processes(
 def _run_pool(
     packed: bytes, waiting: deque[Chunk], count: int, check: bool
 ) -> Generator[tuple[Chunk, list[Row]], None, list[Chunk]]:
-    """Yield finished chunks; after the death of a process, return the chunks that were running."""
+    """Yield finished chunks; after a process has died, return the chunks that were running."""
     running: dict[Future[list[Row]], Chunk] = {}
     pool = _pool(packed, min(count, len(waiting)))
     try:
@@ -192,7 +192,7 @@ def _check_pool(pool: ProcessPoolExecutor) -> None:
 
 
 def _run_alone(packed: bytes, chunk: Chunk) -> list[Row]:
-    """Return the rows of a chunk from a separate process, finally case by case."""
+    """Compute the rows of a chunk in a separate process, if necessary case by case."""
     for _ in range(ATTEMPTS if len(chunk.cases) == 1 else 1):
         pool = _pool(packed, 1)
         try:
@@ -212,7 +212,7 @@ def _pool(packed: bytes, count: int) -> ProcessPoolExecutor:
 
 
 def _shut_down(pool: ProcessPoolExecutor, under_way: bool) -> None:
-    """End the processes, immediately if their results are not needed."""
+    """End the processes, immediately if their results are not required."""
     processes = list((getattr(pool, "_processes", None) or {}).values()) if under_way else []
     pool.shutdown(wait=not under_way, cancel_futures=True)
     for process in processes:
@@ -246,7 +246,7 @@ def _load_function() -> None:
 def _function() -> Function:
     try:
         return pickle.loads(_packed)
-    except Exception as error:  # imports may raise anything
+    except Exception as error:  # imports may raise any exception
         raise ManipDynError(
             f"another process cannot load the function ({type(error).__name__}: {error}); define "
             "it in an importable module, or set workers=1."
@@ -290,11 +290,11 @@ def _error_message(error: Exception) -> str:
 
 
 def _connect(distributed: Any, address: str) -> Any:
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # repeats the error
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # would repeat the error
     try:
         _check_address(address)
         return distributed.Client(address, timeout=CONNECT_TIMEOUT, set_as_default=False)
-    except Exception as error:  # OSError, TimeoutError, ValueError of a bad address
+    except Exception as error:  # OSError, TimeoutError, or ValueError for an invalid address
         raise ManipDynError(
             f"the scheduler '{address}' cannot be reached ({_error_message(error)}); expected the "
             "address of a running Dask scheduler, such as tcp://192.168.0.10:8786"
@@ -302,7 +302,7 @@ def _connect(distributed: Any, address: str) -> Any:
 
 
 def _check_address(address: str) -> None:
-    """Raise an error if a TCP address cannot be connected; clients report it late."""
+    """Raise an error if a TCP address does not respond, because clients report it late."""
     parts = urlsplit(address if "://" in address else f"tcp://{address}")
     if parts.port is None:
         raise ValueError("an address without a port")
@@ -318,7 +318,7 @@ def _submit(client: Any, function: Function, chunk: Chunk, identity: str) -> Any
 
 
 def _wait_for(distributed: Any, future: Any, address: str) -> tuple[Chunk, list[Row] | None]:
-    """Return a chunk with its rows, or None if it killed its workers."""
+    """Return a chunk with its rows, or None for the rows if it killed its workers."""
     try:
         return future.chunk, future.result()
     except distributed.KilledWorker:
@@ -334,7 +334,7 @@ def _wait_for(distributed: Any, future: Any, address: str) -> tuple[Chunk, list[
 
 
 def _solve_on_cluster(function: Function, chunk: Chunk, version: str) -> list[Row]:
-    """Return the rows of a chunk in a worker; its threads take turns."""
+    """Compute the rows of a chunk in a worker; its threads take turns."""
     if version != VERSION:
         raise ManipDynError(
             f"workers must have manip_dyn {version} like the sweep, got {VERSION}."

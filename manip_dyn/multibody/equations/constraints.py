@@ -1,8 +1,8 @@
-"""Constraints and generalized coordinate partitioning, compiled.
+"""Compiled constraints and generalized coordinate partitioning.
 
-Dependent positions follow from the independent ones by Newton's method on the constraints,
-velocities by their gradients: Sandu et al. (2001), eq. 7c, 7d and section 4. Nothing is allocated.
-The arrays are described in `tables`; p is the `Memory` of all arrays.
+Dependent positions are computed from the independent ones by Newton's method on the constraints,
+velocities by the constraint gradients: Sandu et al. (2001), eq. 7c, 7d and section 4. No memory is
+allocated. The arrays are described in `tables`; p is the `Memory` of all arrays.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_ITERATIONS = (6, 30, 30)
 
 @compiled(short=True, python=False, counted=False)
 def residuals(p, out):
-    """Write the violations (m,) of the constraints and `slopes`; return the largest violation."""
+    """Write the violations (m,) of the constraints, and `slopes`; return the largest one."""
     links, motion = links_of(p), motion_of(p)
     rows, numbers, targets, slopes = links.rows, links.numbers, links.targets, links.slopes
     q, result = motion.q, motion.result
@@ -53,7 +53,7 @@ def residuals(p, out):
 
 @compiled(short=True, python=False, counted=False)
 def refactor(p):
-    """Factorize the gradients of the constraints by the dependent coordinates."""
+    """Factorize the gradients of the constraints with respect to the dependent coordinates."""
     links = links_of(p)
     rows, roles, slopes = links.rows, links.roles, links.slopes
     factors, pivots = links.factors, links.pivots
@@ -72,7 +72,7 @@ def refactor(p):
 def assemble(y, p):
     """Compute all positions from the independent ones, y[:n]; return whether this succeeded.
 
-    Newton's method starts at the position predicted by the velocities at the last position. Near a
+    Newton's method starts at a prediction from the last positions and velocities, because near a
     change point the position nearest to the last one may belong to another motion.
     """
     links, motion, reduced = links_of(p), motion_of(p), reduced_of(p)
@@ -122,7 +122,7 @@ def assemble(y, p):
                 substitute(factors, pivots, violations)
                 for i in range(m):
                     q[dependent[i]] -= violations[i]
-            if close:  # iterate to rounding: near a change point errors grow
+            if close:  # iterate to rounding, because errors grow near a change point
                 residuals(p, violations)
                 refactor(p)
                 flags[0] = ASSEMBLED
@@ -149,7 +149,7 @@ def redundant_violation(p):
 
 @compiled(short=True, python=False, counted=False)
 def set_velocities(y, p):
-    """Fill `basis`, and compute all velocities from the independent ones, y[n:]."""
+    """Write `basis`, and compute all velocities from the independent ones, y[n:]."""
     links, motion, reduced = links_of(p), motion_of(p), reduced_of(p)
     rows, roles, slopes = links.rows, links.roles, links.slopes
     dependent, independent = links.dependent, links.independent

@@ -1,10 +1,11 @@
-"""Forces between two bodies and their derivatives: laws along a scalar, and `UserForce`.
+"""Forces between two bodies and their derivatives: scalar force laws, and `UserForce`.
 
-A force f(x, x', t) against the quantity x(q) adds -f x_q to the generalized forces. The gradient's
-rate and the Hessian of x, from the expression graph, give the derivatives of that.
+A force f(x, x', t) against a quantity x(q) adds -f x_q to the generalized forces. Their
+derivatives follow from the rate of the gradient and the Hessian of x, which the expression graph
+provides.
 
-A `UserForce` is a Python function. It runs once, over the expression graph, and becomes machine
-code that the compiled equations call by address: no mechanism compiles the equations again for it.
+A `UserForce` is a Python function. It is traced once into the expression graph and compiled. The
+compiled equations call it by address, so they are not compiled again for each mechanism.
 """
 
 from __future__ import annotations
@@ -57,11 +58,11 @@ USER_RESULT = BY_TIME + SIZE
 
 
 class BodyState(NamedTuple):
-    """Motion of a body in global axes, as lists of floats or of expressions.
+    """Motion of a body in global axes, as lists of floats or expressions.
 
     Attributes:
         position: Centre of mass (3,), m.
-        rotation: Rotation matrix from body axes to global ones (3, 3).
+        rotation: Rotation matrix from body axes to global axes (3, 3).
         velocity: Velocity of the centre of mass (3,), m/s.
         angular_velocity: Angular velocity (3,), rad/s.
     """
@@ -81,11 +82,12 @@ class UserForce:
 
     Attributes:
         bodies: Names of two bodies, or "ground".
-        function: ``function(t, first, second)`` of the time, s, and two `BodyState` that returns
+        function: ``function(t, first, second)`` of the time, s, and two `BodyState`. It returns
             the force (3,), N, on the second body at its centre of mass, and the moment (3,), N m,
-            both in global axes. The opposite acts on the first body, at the same point. It may use
-            ``+ - * /``, `manip_dyn.codegen.sine` and `cosine`, but no conditions.
-        name: Name in messages.
+            both in global axes. The opposite force and moment act on the first body, at the same
+            point. The function may use ``+ - * /``, `manip_dyn.codegen.sine` and `cosine`, but no
+            conditions.
+        name: Name for messages.
     """
 
     bodies: tuple[str, str]
@@ -93,7 +95,7 @@ class UserForce:
     name: str = ""
 
     def __post_init__(self) -> None:
-        """Evaluate the function for two bodies at rest to check it."""
+        """Check the function by evaluating it for two bodies at rest."""
         object.__setattr__(self, "name", self.name or f"user force {'-'.join(self.bodies)}")
         start = [0.1, 0.2, 0.3, 1.0, 0.0, 0.0, 0.0, 0.5, 0.7, 1.1, 0.8, 0.0, 0.6, 0.0]
         self._program(2)
@@ -119,7 +121,7 @@ class UserForce:
         return first, second
 
     def evaluated(self, t: float, x: Any, v: Any) -> np.ndarray:
-        """Return the compiled force and its derivatives (420,); for the offsets see `VALUE`."""
+        """Return the compiled force and its derivatives (420,), with offsets as in `VALUE`."""
         positions, velocities = (np.array(values, dtype=np.float64) for values in (x, v))
         out = np.zeros(USER_RESULT)
         evaluate_kernel(
@@ -179,10 +181,10 @@ RADIUS, HEIGHT, SPEED, CONTACT_TIME = 4, 5, 6, 7
 
 @inlined
 def bump_height(c, t):
-    """Return the lift of a wheel that rolls over a bump, its rate and its second rate.
+    """Return lift, lift rate and second rate of a wheel that rolls over a bump.
 
     The centre of a rigid wheel of radius R on a half-cylinder of radius r moves on a circle of
-    radius R + r. It starts where the wheel on the road touches the half-cylinder.
+    radius R + r. This motion starts where the wheel on the road first touches the half-cylinder.
 
     Args:
         c: Constants of the tyre (8,).
@@ -201,12 +203,12 @@ def bump_height(c, t):
 
 @inlined
 def force_law(kind, c, t, x, rate):
-    """Return a force against x, and its derivatives by x, by its rate and by time.
+    """Return a force against x, and its derivatives by x, by the rate of x and by time.
 
-    `c` contains stiffness, damping, x or length without force, constant force, and the constants
-    of the road.
+    `c` contains stiffness, damping, force-free x or length, constant force, and the constants of
+    the road.
     """
-    if kind == SPRING:  # x is the square of the length
+    if kind == SPRING:  # x is the squared length
         length = sqrt(x)
         pull = c[0] * (length - c[2]) + c[1] * rate / (2.0 * length) + c[3]
         by_x = c[0] / (2.0 * length) - c[1] * rate / (4.0 * x * length)
@@ -225,7 +227,7 @@ def force_law(kind, c, t, x, rate):
 
 @inlined
 def nearest_turn(angle, last):
-    """Return the angle shifted by full turns to within half a turn of the last one."""
+    """Return the angle shifted by full turns to within half a turn of the previous one."""
     return angle + 2.0 * pi * floor((last - angle) / (2.0 * pi) + 0.5)
 
 
@@ -245,13 +247,13 @@ def count_turns(p):
 
 @compiled(short=True, python=False, counted=False)
 def convert_to_angle(along, across, last, v, row, order):
-    """Convert the kernel results of two dot products into an angle and return its rate.
+    """Convert the kernel results of two dot products to an angle, and return its rate.
 
     The angle is atan2 of the components of a direction of body j along and across a direction of
-    body i, shifted by full turns to the nearest one to `last`.
+    body i. It is shifted by full turns to the value nearest to `last`.
 
     Args:
-        along: Kernel result of the first product. It is replaced by angle, gradient and, with
+        along: Kernel result of the first product, replaced by angle, gradient and, with
             DERIVATIVES, Hessian.
         across: Kernel result of the second product.
         last: Previous angle, rad.
@@ -290,7 +292,7 @@ def convert_to_angle(along, across, last, v, row, order):
 
 @compiled(short=True, python=False, counted=False)
 def add_user_forces(t, p, order):
-    """Add the forces of all `UserForce`; with DERIVATIVES also their derivatives."""
+    """Add the forces of all `UserForce` and, with DERIVATIVES, their derivatives."""
     forces, motion, loads = forces_of(p), motion_of(p), loads_of(p)
     rows, time, q, v, result = forces.user_rows, forces.time, motion.q, motion.v, motion.result
     force, by_time = loads.force, loads.by_time
@@ -317,7 +319,7 @@ def add_user_forces(t, p, order):
 
 @compiled(short=True, python=False, counted=False)
 def add_forces(t, p, order):
-    """Add gravity and all forces; with DERIVATIVES also the derivatives of the forces."""
+    """Add gravity and all forces and, with DERIVATIVES, the derivatives of the forces."""
     add_user_forces(t, p, order)
     forces, motion, loads, bodies = forces_of(p), motion_of(p), loads_of(p), bodies_of(p)
     rows, numbers, constants = forces.rows, forces.numbers, forces.constants

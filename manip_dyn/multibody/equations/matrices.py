@@ -1,4 +1,4 @@
-"""Compiled matrix products and linear systems of a mechanism's equations, without allocation."""
+"""Compiled, allocation-free matrix products and linear systems of a mechanism's equations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from manip_dyn.multibody.equations.tables import FIRST
 
 @compiled(short=True, python=False, counted=False)
 def fill_1(x, value):
-    """Fill a vector; this compiles faster than the assignment of a slice."""
+    """Fill a vector; this compiles faster than a slice assignment."""
     for i in range(x.shape[0]):
         x[i] = value
 
@@ -40,7 +40,7 @@ def add_mass_times(mass, turning, x, out):
 
 @compiled(python=False, counted=False)
 def add_gathered(left, right, out, sign, first):
-    """Add sign left^T right, (n, n), of matrices (N, n) to `out` from its column `first` on."""
+    """Add sign left^T right, (n, n), of matrices (N, n) to `out`, starting at column `first`."""
     width = left.shape[1]
     for i in range(left.shape[0]):
         for row in range(width):
@@ -52,7 +52,7 @@ def add_gathered(left, right, out, sign, first):
 
 @compiled(python=False, counted=False)
 def add_product(matrix, x, out):
-    """Add matrix (N, N) x (N, n) to `out`, skipping zeros."""
+    """Add the product of matrix (N, N) and x (N, n) to `out`, skipping zeros."""
     width = x.shape[1]
     for i in range(matrix.shape[0]):
         for k in range(matrix.shape[1]):
@@ -64,7 +64,7 @@ def add_product(matrix, x, out):
 
 @compiled(python=False, counted=False)
 def add_rows(rows, local, x, out, factor):
-    """Add factor times rows of two bodies `local` (m, 14) times x (N, n) to out (m, n)."""
+    """Add factor times rows `local` (m, 14) of two bodies times x (N, n) to out (m, n)."""
     size, width = x.shape
     for k in range(local.shape[0]):
         for i in range(SIZE):
@@ -76,7 +76,7 @@ def add_rows(rows, local, x, out, factor):
 
 @compiled(short=True, python=False, counted=False)
 def scatter_rows(rows, indices, out):
-    """Write `rows` (m, n) to the rows `indices` (m,) of `out` (N, n), and zeros elsewhere."""
+    """Write `rows` (m, n) to the rows `indices` (m,) of `out` (N, n), and zeros to the others."""
     fill(out, 0.0)
     for k in range(indices.shape[0]):
         for c in range(rows.shape[1]):
@@ -85,19 +85,19 @@ def scatter_rows(rows, indices, out):
 
 @compiled(python=False, counted=False)
 def eliminate(matrix, pivots):
-    """Factorize a matrix in place, see `factorize`."""
+    """Factorize a matrix in place; see `factorize`."""
     factorize(matrix, pivots)
 
 
 @compiled(python=False, counted=False)
 def substitute(factors, pivots, x):
-    """Replace x by the solution of the factorized system, see `solve`."""
+    """Replace x by the solution of the factorized system; see `solve`."""
     solve(factors, pivots, x)
 
 
 @compiled(short=True, python=False, counted=False)
 def solve_rows(factors, pivots, x):
-    """Replace the columns of x (m, n) by the solutions of the system, skipping zeros."""
+    """Replace the columns of x (m, n) by solutions of the system, skipping zeros."""
     size, width = x.shape
     for k in range(size):
         best = int(pivots[k])

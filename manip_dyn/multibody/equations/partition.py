@@ -1,15 +1,15 @@
-"""Partition of the coordinates into independent and dependent ones, and redundant constraints.
+"""Partition into independent and dependent coordinates, and redundant constraints.
 
-Gauss-Jordan elimination with full pivoting, Sandu et al. (2001), eq. 6: the columns with the
-largest pivots become dependent, so that the gradients of the constraints by them are as far from
-singular as elimination finds. Rows without a pivot follow from the others: the same elimination
-reveals the rank.
+Gauss-Jordan elimination with full pivoting, Sandu et al. (2001), eq. 6. The columns with the
+largest pivots become dependent, so that the gradients with respect to them are as far from
+singular as elimination can find. Rows without a pivot depend on the others, so the elimination
+also reveals the rank.
 
-Redundant constraints: a planar four-bar of four revolute joints is constrained to its plane three
-times, and a Bennett linkage moves although a count of its constraints predicts that it is locked.
-Their gradients have the same rank r along the whole motion, and any r independent ones describe
-it. A position is singular if the rank is lower only there: motions cross there, or the mechanism
-is locked.
+Redundant constraints: a planar four-bar with four revolute joints is constrained to its plane
+three times, and a Bennett linkage moves although a count of its constraints predicts that it is
+locked. The gradients have the same rank r along the whole motion, and any r independent ones
+describe it. A position is singular if the rank is lower only at that position. There several
+motions meet, or the mechanism is locked.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Partition(NamedTuple):
         dependent: Indices of the dependent coordinates, sorted.
         independent: Indices of the independent coordinates, sorted.
         redundant: Indices of the redundant constraints, sorted.
-        active: Indices of the other constraints, sorted.
+        redundant: Indices of the redundant constraints, sorted.
     """
 
     dependent: np.ndarray
@@ -42,12 +42,12 @@ class Partition(NamedTuple):
 
 
 def partition(gradients: Vector, rank: int | None = None, first: int = 0) -> Partition:
-    """Return the partition of N coordinates from the gradients of the constraints.
+    """Partition N coordinates by the gradients of the constraints.
 
     Args:
         gradients: Gradients of the constraints (m, N).
-        rank: Largest number of pivots. Default: all pivots that are not zero.
-        first: Number of last rows that get their pivots first.
+        rank: Largest number of pivots. Default: all nonzero pivots.
+        first: Number of rows, counted from the last one, that get their pivots first.
     """
     remainder = np.array(gradients)
     m, size = remainder.shape
@@ -81,11 +81,11 @@ directions, and iterations for each."""
 
 
 def has_constant_rank(evaluate: Evaluate, q: Vector, roles: Partition) -> bool:
-    """Return whether the rank at q (N,) equals that of the positions near it.
+    """Return whether the rank at q (N,) equals the rank at nearby positions.
 
-    From q + d, with a tangent d, Gauss-Newton iterations with the r largest singular values lead
-    back to the constraints. There all constraints are satisfied only if the redundant ones follow
-    from the others.
+    From q + d with a tangent d, Gauss-Newton iterations with the r largest singular values return
+    to the constraints. All constraints are then satisfied only if the redundant ones depend on the
+    others.
     """
     rank = len(roles.active)
     if rank == len(q):

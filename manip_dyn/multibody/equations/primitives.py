@@ -1,14 +1,15 @@
-"""Scalar functions of two bodies, from which joints and forces are built, and their kernels.
+"""Primitives of joints and forces, scalar functions of two bodies, and their kernels.
 
 The coordinates of a body are its centre of mass p (3,) and its Euler parameters e (4,). A
-primitive is a function of the coordinates x = (p_i, e_i, p_j, e_j) (14,) of two bodies and of
-r = (a_i, a_j, s_i, s_j) (12,): directions and points fixed to the bodies, in body axes. The four
-of Haug, Computer-aided kinematics and dynamics of mechanical systems (1989), chapter 9, are
-written once over the expression graph, which derives their derivatives up to order 3.
+primitive is a function of the coordinates x = (p_i, e_i, p_j, e_j) (14,) of two bodies and of r =
+(a_i, a_j, s_i, s_j) (12,), directions and points that are fixed to the bodies, in body axes. The
+four primitives of Haug, Computer-aided kinematics and dynamics of mechanical systems (1989),
+chapter 9, are defined once over the expression graph, which provides their derivatives up to order
+3.
 
 A kernel evaluates a primitive with its derivatives. It reads positions, velocities and
 accelerations of two bodies, q_i, q_j, v_i, v_j, a_i, a_j (7,) each, and numbers r, and writes
-``out``. Its callers use its address: they are compiled once for all kernels.
+``out``. Its callers use its address, so they are compiled once for all kernels.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _python_kernels: list[Callable[..., None]] = []
 
 @cache
 def kernel_address(program: Program) -> int:
-    """Return the address of a program's machine code for `run_kernel`; compile it on first use."""
+    """Return the machine-code address of a program for `run_kernel`, compiled on first use."""
     if PLAIN:
         _python_kernels.append(plain_one_state(program))
         return len(_python_kernels) - 1
@@ -126,7 +127,7 @@ INERTIA_BY_A, INERTIA_BY_E, INERTIA_BY_V = 4, 20, 36
 
 
 def rotation(e: Sequence[Any]) -> vec.Matrix3:
-    """Return the rotation matrix (3, 3) from body axes to global ones, quadratic in e (4,)."""
+    """Return the rotation matrix (3, 3) from body to global axes, quadratic in e (4,)."""
     w, x, y, z = e
     return [
         [w * w + x * x - y * y - z * z, 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
@@ -171,13 +172,13 @@ def point(x: Sequence[Any], r: Sequence[Any]) -> Any:
 
 
 def distance(x: Sequence[Any], r: Sequence[Any]) -> Any:
-    """Return the square of the distance from P_i to P_j."""
+    """Return the squared distance from P_i to P_j."""
     offset = _offset(x, r)
     return vec.dot(offset, offset)
 
 
 def norm(x: Sequence[Any], r: Sequence[Any]) -> Any:
-    """Return half the square of the norm of e_i."""
+    """Return half the squared norm of e_i."""
     return 0.5 * vec.dot(x[3:7], x[3:7])
 
 
@@ -191,11 +192,11 @@ ORDERS = 3
 
 @cache
 def kernel_addresses(kind: int) -> tuple[int, int, int]:
-    """Return the addresses of a primitive's kernels of order 0, 1 and 2, for `run_kernel`.
+    """Return the addresses of a primitive's kernels of order 0, 1 and 2 for `run_kernel`.
 
-    Order 0 writes value and gradient (15,), order 1 also the rate of the gradient at the
-    velocities (29,), order 2 (239,) also the gradient of phi'' at fixed velocities and
-    accelerations and the Hessian (14, 14).
+    Order 0 writes value and gradient (15,). Order 1 also writes the rate of the gradient for the
+    velocities (29,). Order 2 (239,) also writes the gradient of phi'' at fixed velocities and
+    accelerations, and the Hessian (14, 14).
     """
     first, second, third = (primitive_address(kind, order) for order in range(ORDERS))
     return first, second, third
@@ -208,11 +209,11 @@ def primitive_address(kind: int, order: int) -> int:
 
 @cache
 def inertia_addresses() -> tuple[int, int]:
-    """Return the addresses of the kernels of a body's rotational inertia.
+    """Return the addresses of the kernels for the rotational inertia of a body.
 
-    The first writes the inertial generalized force (4,) without acceleration and its derivatives
-    (4, 4) by the acceleration. The second writes the force with acceleration and its derivatives
-    by acceleration, e and v. Their numbers are the inertia (6,).
+    The first kernel writes the inertial generalized force (4,) at zero acceleration and its
+    derivatives (4, 4) by the acceleration. The second writes the force at an acceleration and its
+    derivatives by acceleration, e and v. The arguments are the moments of inertia (6,).
     """
     return kernel_address(generated_programs().inertia_1), kernel_address(
         generated_programs().inertia_2
@@ -255,7 +256,7 @@ def _primitive_program(primitive: Callable[..., Any], order: int) -> Program:
 
 
 def _inertia_program(order: int) -> Program:
-    """Return d/dt dT/de' - dT/de (Lagrange) with the rotational energy T."""
+    """Return Lagrange's d/dt dT/de' - dT/de for the rotational energy T."""
     graph = Graph()
     e, v, a = ([graph.input(f"{name}_i[{i}]") for i in range(3, 7)] for name in "qva")
     omega = body_angular_velocity(e, v)
@@ -272,12 +273,12 @@ def _inertia_program(order: int) -> Program:
 
 
 def two_bodies(graph: Graph, name: str) -> list[Scalar]:
-    """Return inputs for the positions, q, velocities, v, or accelerations, a, of two bodies."""
+    """Return inputs for the positions q, velocities v or accelerations a of two bodies."""
     return [graph.input(f"{name}_{body}[{i}]") for body in "ij" for i in range(SIZE // 2)]
 
 
 def traced_program(name: str, graph: Graph, results: list) -> Program:
-    """Return the program that writes the results into ``out``."""
+    """Return a program that writes the results into ``out``."""
     values = [graph.lift(result) for result in results]
     declaration = Declaration(name, "multibody", INPUTS, lambda n: (len(values),))
     entries: list[Entry] = [((k,), value) for k, value in enumerate(values)]

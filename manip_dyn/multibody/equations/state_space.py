@@ -1,8 +1,7 @@
-"""The equations of motion of the independent coordinates, and their derivatives, compiled.
+"""Compiled equations of motion of the independent coordinates, and their derivatives.
 
-Sandu et al. (2001), eq. 9 and 10, and 26 to 35, with the derivatives of the constraints and the
-forces from the expression graph. With B, the velocities of all coordinates by the independent
-ones,
+Sandu et al. (2001), eq. 9, 10 and 26 to 35, with the derivatives of the constraints and forces
+from the expression graph. With B, the velocities of all coordinates by the independent ones,
 
     B^T M B v'' = B^T (Q - M a_0),     Phi_u a_0 = tau
 
@@ -10,8 +9,8 @@ and with F = M q'' + Phi_q^T lambda - Q the derivatives are
 
     M J1 = -B^T (F_q B + F_q' J + M L),   M J2 = -B^T (F_q' B + 2 M J),
 
-where J and L are the derivatives of the dependent velocities and accelerations by the independent
-positions.
+where J and L are the derivatives of the dependent velocities and accelerations with respect to the
+independent positions.
 """
 
 from __future__ import annotations
@@ -93,9 +92,9 @@ def add_inertial_forces(p, order):
 
 @compiled(short=True, python=False, counted=False)
 def add_constraint_stiffness(p):
-    """Fill `bends` with second rates; add the derivatives of the constraint forces to `stiffness`.
+    """Write `bends` with second rates; add derivatives of the constraint forces to `stiffness`.
 
-    The multipliers are in `work`.
+    `work` contains the multipliers.
     """
     links, motion, stiffness = links_of(p), motion_of(p), loads_of(p).stiffness
     rows, numbers, bends, multipliers = links.rows, links.numbers, links.bends, links.work
@@ -117,7 +116,7 @@ def add_constraint_stiffness(p):
 
 @compiled(short=True, python=False, counted=False)
 def hold_constraints(p):
-    """Fill `bends` and `held`, which satisfies the constraints; subtract its inertial forces."""
+    """Write `bends` and `held`, which satisfies the constraints; subtract its inertial forces."""
     links, motion, reduced, force = links_of(p), motion_of(p), reduced_of(p), loads_of(p).force
     rows, numbers, bends, tau = links.rows, links.numbers, links.bends, links.work
     q, v, result, bodies = motion.q, motion.v, motion.result, bodies_of(p)
@@ -254,10 +253,10 @@ def differentiate_rates(p, out, by_time):
 
 @compiled(short=True, counted=False)
 def needs_repartition(t, y, p, out):
-    """Write the relative excess of the condition number over the limit of the partition, (1,).
+    """Write the relative excess of the condition number over the limit of the partition (1,).
 
-    The time loop calls this function after each step. It therefore also counts the turns of
-    rotational springs.
+    The time loop calls this function after each step, so it also counts the turns of rotational
+    springs.
     """
     if not assemble(y, p):
         out[0] = 1.0
@@ -271,8 +270,8 @@ def expand(states, p, q, v, worst):
     """Write all coordinates and their rates (k, N) at the states (k, 2 n).
 
     `worst` (2,) is raised to the largest violations of the constraints and of the redundant ones.
-    Return the number of states that could be assembled. This counts the turns of rotational
-    springs, and stores the condition number of a new partition.
+    Return the number of states that could be assembled. The function also counts the turns of
+    rotational springs, and stores the condition number of a new partition.
     """
     motion, limits, work = motion_of(p), links_of(p).limits, links_of(p).work
     for k in range(states.shape[0]):

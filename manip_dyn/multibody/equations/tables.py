@@ -1,9 +1,9 @@
-"""Arrays that a mechanism's compiled equations read and write, in one memory.
+"""Arrays of a mechanism's compiled equations, stored in one memory.
 
 A mechanism has b bodies, N = 7 b coordinates, m independent constraints and n = N - m degrees of
-freedom. The arrays are in groups. `Memory` stores all of them in two arrays and a layout, and a
-compiled function opens the groups that it uses: passing 45 arrays, each of seven words and more,
-from function to function would take long to compile and to call.
+freedom. The arrays are divided into groups. `Memory` stores all of them in two arrays and a
+layout, and a compiled function opens the groups that it uses. Passing 45 arrays of seven or more
+words to each function would take long to compile and to call.
 """
 
 from __future__ import annotations
@@ -40,24 +40,25 @@ class Links(NamedTuple):
     """Arrays of the constraints.
 
     Attributes:
-        rows: Bodies and kernels of each constraint (m, 5), see `FIRST`.
+        rows: Bodies and kernels of each constraint (m, 5), indexed by `FIRST` and following
+            constants.
         numbers: Vector r of each constraint (m, 12).
         targets: Constant values of the constraints (m,).
         dependent: Indices of the dependent coordinates (m,).
         independent: Indices of the independent coordinates (n,).
-        roles: For each coordinate (N + 7,): its index k among the dependent ones, or -1 - k among
-            the independent ones; the ground comes after these.
+        roles: For each coordinate (N + 7,), its index k among the dependent coordinates, or -1 - k
+            for the index k among the independent ones. The ground is last.
         slopes: Gradients of the constraints by the coordinates of their two bodies (m, 14).
         bends: Rates of the gradients (m, 14).
-        factors: LU factors of the gradients by the dependent coordinates (m, m).
+        factors: LU factors of the gradients with respect to the dependent coordinates (m, m).
         pivots: Row exchanges of the factors (m,).
         work: Scratch (m,).
         spare: Scratch (m,).
         flags: Whether ASSEMBLED, and the number of iterations.
-        limits: Tolerance of the constraints, condition number of the current partition.
-        extra_rows: As `rows`, for the redundant constraints (k, 5).
-        extra_numbers: As `numbers`, for the redundant constraints (k, 12).
-        extra_targets: As `targets`, for the redundant constraints (k,).
+        limits: Tolerance of the constraints, and condition number of the current partition.
+        extra_rows: `rows` of the redundant constraints (k, 5).
+        extra_numbers: `numbers` of the redundant constraints (k, 12).
+        extra_targets: `targets` of the redundant constraints (k,).
     """
 
     rows: Rows
@@ -80,7 +81,7 @@ class Links(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """Coordinates of all bodies; those of the ground are last.
+    """Coordinates of all bodies, with those of the ground last.
 
     Attributes:
         q: Positions (N + 7,).
@@ -98,12 +99,13 @@ class Motion(NamedTuple):
 
 
 class Bodies(NamedTuple):
-    """Arrays of the bodies' inertia.
+    """Arrays of the inertia of the bodies.
 
     Attributes:
         rows: Kernels of each body (b, 5).
         mass: Masses (b,), kg.
-        inertia: About the centres of mass in body axes: ixx, iyy, izz, ixy, ixz, iyz (b, 6).
+        inertia: Moments of inertia about the centres of mass in body axes: ixx, iyy, izz, ixy,
+            ixz, iyz (b, 6).
         turning: Mass matrices of the Euler parameters (b, 4, 4).
         gravity: Acceleration of gravity (3,), m/s^2.
     """
@@ -120,11 +122,11 @@ class Forces(NamedTuple):
 
     Attributes:
         rows: Bodies, kernels and law of each force (f, 6).
-        numbers: Vector r of each force, and a second one for angles (f, 24).
+        numbers: Vector r of each force, and a second vector for angles (f, 24).
         constants: Constants of the laws (f, 8).
         angles: Deflections of rotational springs at the end of the last step (f,), rad.
         user_rows: Bodies and kernels of each `UserForce` (u, 5).
-        time: Time that user forces read (1,), s.
+        time: Time for user forces (1,), s.
     """
 
     rows: Rows
@@ -155,14 +157,14 @@ class Reduced(NamedTuple):
     """Arrays of the equations of the independent coordinates.
 
     Attributes:
-        basis: Velocities of all coordinates by those of the independent ones (N, n).
-        mass_basis: M times the basis (N, n).
+        basis: Velocities of all coordinates by the independent velocities (N, n).
+        mass_basis: Product of M and the basis (N, n).
         matrix: Reduced mass matrix (n, n).
         factors: LU factors of the reduced mass matrix (n, n).
         pivots: Row exchanges of the factors (n,).
         acceleration: Accelerations of the independent coordinates (n,).
-        held: Accelerations of all coordinates if the independent ones do not accelerate (N, 1).
-        moved: M times `held` (N, 1).
+        held: Accelerations of all coordinates at zero independent accelerations (N, 1).
+        moved: Product of M and `held` (N, 1).
         place: Scratch (m, n).
         carried: Scratch (N, n).
         rates: Scratch (2 n,).
@@ -201,9 +203,9 @@ class Memory(NamedTuple):
     """All arrays of a mechanism in two arrays and a layout.
 
     Attributes:
-        layout: Offset of each of k arrays in its memory, and its shape, filled up with 1 (k, 4).
-        numbers: Memory of the arrays of numbers.
-        integers: Memory of the arrays of integers.
+        layout: Offset of each of k arrays in its memory, and its shape, padded with 1 (k, 4).
+        numbers: Memory of the floating-point arrays.
+        integers: Memory of the integer arrays.
     """
 
     layout: np.ndarray
@@ -216,7 +218,7 @@ class Memory(NamedTuple):
         return Tables(*map(self.group, GROUPS))
 
     def group(self, kind: type[Group]) -> Group:
-        """Return one group of `Tables` by its type, in a fifth of the time for all groups."""
+        """Return one group of `Tables` by type, five times faster than all groups."""
         arrays, kinds, before = [], _kinds(kind), _arrays_before(kind)
         rows = self.layout[before : before + len(kinds)].tolist()
         for array_kind, (first, *extents) in zip(kinds, rows, strict=True):
@@ -242,7 +244,7 @@ def memory_with(tables: Tables) -> Memory:
 
 @cache
 def _kinds(group: Any) -> tuple[types.Array, ...]:
-    """Return the numba types of the arrays of a group from its annotations."""
+    """Return the numba types of the arrays of a group, from its annotations."""
     hints = get_type_hints(group, include_extras=True)
     return tuple(hint.__metadata__[0] for hint in hints.values())
 

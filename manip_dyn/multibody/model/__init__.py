@@ -1,1 +1,1 @@
-"""Models of mechanisms: bodies, joints and forces in Python or YAML, linearization, geometry."""
+"""Models of mechanisms in Python or YAML: bodies, joints, forces, linearization, geometry."""

@@ -1,6 +1,6 @@
-"""Mechanisms in YAML files: bodies, joints and forces with the attributes of their Python classes.
+"""Mechanisms in YAML files, with the attributes of the Python classes as keys.
 
-Bodies and joints have names, forces are a list::
+Bodies and joints have names; forces are a list::
 
     gravity: [0.0, -9.81, 0.0]        # m/s^2; default: [0, 0, -9.81]
     bodies:
@@ -34,14 +34,14 @@ IN_PYTHON = {"hmmwv": hmmwv}
 
 
 def load_mechanism(source: str | Path) -> Mechanism:
-    """Return the mechanism of a YAML file.
+    """Load a mechanism from a YAML file.
 
     Args:
         source: Path of the file, or the name of a shipped mechanism.
 
     Raises:
         ManipDynError: If the file is missing or invalid, or the mechanism cannot be assembled or
-            cannot move. The message begins with the file.
+            cannot move. The message starts with the file name.
     """
     if not isinstance(source, (str, Path)):
         raise ManipDynError(f"mechanism must be a name or the path of a file, got {source!r}.")
@@ -66,7 +66,7 @@ def shipped_mechanisms() -> list[str]:
 
 
 def mechanism_from(content: Any) -> Mechanism:
-    """Return the mechanism of a mapping, in the format of the YAML files."""
+    """Create a mechanism from a mapping in the format of the YAML files."""
     keys = ("gravity", "bodies", "joints", "forces")
     content = mapping("a mechanism", content, keys, ("bodies",))
     bodies = _entries("bodies", content["bodies"])
@@ -98,7 +98,7 @@ def _force(where: str, values: Any) -> Any:
 
 
 def _element(kind: type, where: str, values: Any, **name: str) -> Any:
-    """Return a body, joint or force from its attributes."""
+    """Create a body, joint or force from its attributes."""
     attributes = [item for item in fields(kind) if item.init and item.name not in name]
     required = [item.name for item in attributes if item.default is MISSING]
     values = dict(mapping(where, values, [item.name for item in attributes], required))

@@ -1,7 +1,7 @@
-"""Bodies, joints and forces that describe a mechanism, with checked values.
+"""Bodies, joints and forces of a mechanism, with checked values.
 
-Positions, directions and rotations are global, at assembly. "ground" is the body that does not
-move.
+Positions, directions and rotations are global and refer to the assembly. The body "ground" does
+not move.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class MovingBody:
     Attributes:
         name: Name of the body.
         mass: Mass, kg.
-        inertia: Inertia about the centre of mass in body axes, kg m^2: ixx, iyy, izz, ixy, ixz,
-            iyz (6,), or the first three.
+        inertia: Moments of inertia about the centre of mass in body axes, kg m^2: ixx, iyy, izz,
+            ixy, ixz, iyz (6,), or the first three.
         position: Centre of mass (3,), m.
-        orientation: Euler parameters (4,), scalar first, from body axes to global ones.
+        orientation: Euler parameters (4,), scalar first, from body axes to global axes.
         velocity: Velocity of the centre of mass (3,), m/s.
         angular_velocity: Angular velocity in global axes (3,), rad/s.
     """
@@ -68,7 +68,7 @@ class MovingBody:
     angular_velocity: Any = _ZERO3
 
     def __post_init__(self) -> None:
-        """Check and store the values as arrays."""
+        """Check the values and convert them to arrays."""
         where = f"body '{self.name}'"
         if not isinstance(self.name, str) or self.name in ("", GROUND):
             raise ManipDynError(
@@ -99,7 +99,7 @@ class MovingBody:
 
     @property
     def rotation(self) -> Matrix:
-        """Rotation matrix (3, 3) from body axes to global ones."""
+        """Rotation matrix (3, 3) from body axes to global axes."""
         return np.array(rotation(self.orientation.tolist()))
 
 
@@ -110,12 +110,12 @@ class Joint:
     Attributes:
         kind: One of `JOINTS`.
         bodies: Names of two bodies, or "ground".
-        points: Position of the joint (3,), m; for ``distance`` a point of each body (2, 3).
-            ``component`` fixes the distance between a point of each body along an axis of the
-            first.
-        axis: Axis (3,) of a revolute or translational joint, or of ``component``; for a universal
+        points: Position of the joint (3,), m. For ``distance`` and ``component``, a point of each
+            body (2, 3). ``component`` fixes the distance between both points along an axis of the
+            first body.
+        axis: Axis (3,) of a revolute or translational joint, or of ``component``. For a universal
             joint two perpendicular axes, one of each body (2, 3).
-        name: Name in messages.
+        name: Name for messages.
     """
 
     kind: str
@@ -125,7 +125,7 @@ class Joint:
     name: str = ""
 
     def __post_init__(self) -> None:
-        """Check and store the values as arrays."""
+        """Check the values and convert them to arrays."""
         if self.kind not in JOINTS:
             raise ManipDynError(
                 f"Joint kind must be one of {', '.join(JOINTS)}, got {self.kind!r}"
@@ -164,7 +164,7 @@ class Spring:
         points: A point of each body (2, 3), m.
         stiffness: Stiffness, N/m.
         damping: Damping, N s/m.
-        length: Length without force, m. Default: the length at assembly.
+        length: Force-free length, m. Default: the length at assembly.
         force: Constant tension, N.
     """
 
@@ -176,7 +176,7 @@ class Spring:
     force: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check and store the values as arrays."""
+        """Check the values and convert them to arrays."""
         where = f"spring {'-'.join(self.bodies)}"
         object.__setattr__(self, "points", _two(f"{where}, points", self.points))
         apart = float(np.linalg.norm(self.points[1] - self.points[0]))
@@ -188,18 +188,18 @@ class Spring:
 
 @dataclass(frozen=True, eq=False)
 class RotationalSpring:
-    """A spring, damper and actuator around an axis that two bodies share.
+    """A spring, damper and actuator about an axis shared by two bodies.
 
     The angle of the second body relative to the first is zero at assembly and continues across
-    full turns, from step to step. No step may change it by half a turn or more. Next to a revolute
-    joint between the two bodies the axis must be that of the joint.
+    full turns from step to step. No step may change it by half a turn or more. If the bodies are
+    also connected by a revolute joint, both must have the same axis.
 
     Attributes:
         bodies: Names of two bodies, or "ground".
         axis: Global axis (3,), fixed to the first body.
         stiffness: Stiffness, N m/rad.
         damping: Damping, N m s/rad.
-        rest: Angle without moment, rad.
+        rest: Angle at which the spring moment is zero, rad.
         force: Constant moment against the angle, N m.
     """
 
@@ -211,7 +211,7 @@ class RotationalSpring:
     force: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check and store the values as arrays."""
+        """Check the values and convert them to arrays."""
         where = f"rotational spring {'-'.join(self.bodies)}"
         axis = finite_vector(f"{where}, axis", self.axis, 3)
         positive(f"{where}, length of its axis", float(np.linalg.norm(axis)))
@@ -222,15 +222,15 @@ class RotationalSpring:
 
 @dataclass(frozen=True, eq=False)
 class Tyre:
-    """A vertical spring and damper between a wheel's centre and the road, with a bump on it.
+    """A vertical spring and damper between a wheel centre and the road, which may have a bump.
 
     Attributes:
-        body: Name of the wheel's body.
+        body: Name of the body of the wheel.
         point: Centre of the wheel (3,), m; the road is at height 0.
-        radius: Radius without load, m.
+        radius: Unloaded radius, m.
         stiffness: Stiffness, N/m.
         damping: Damping, N s/m.
-        bump: Radius of a half-cylinder on the road, m; 0 for none.
+        bump: Radius of a half-cylinder on the road, m; 0 for a flat road.
         speed: Speed of the wheel relative to the bump, m/s.
         hit: Time at which the wheel touches the bump, s.
     """
@@ -246,7 +246,7 @@ class Tyre:
     bodies: tuple[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Check and store the values as arrays."""
+        """Check the values and convert them to arrays."""
         where = f"tyre of '{self.body}'"
         object.__setattr__(self, "bodies", (GROUND, self.body))
         object.__setattr__(self, "point", finite_vector(f"{where}, point", self.point, 3))
@@ -268,7 +268,7 @@ Force = Spring | RotationalSpring | Tyre | UserForce
 
 
 def _two(where: str, value: Any) -> Matrix:
-    """Return a pair of vectors (2, 3); a single vector counts twice."""
+    """Return a pair of vectors (2, 3); a single vector is used twice."""
     sequences = (list, tuple, np.ndarray)
     if not isinstance(value, sequences) or not any(isinstance(row, sequences) for row in value):
         return np.tile(finite_vector(where, value, 3), (2, 1))
@@ -289,7 +289,7 @@ _PARALLEL = 1e-6
 
 
 def checked_elements(name: str, values: Any, kind: Any) -> tuple[Any, ...]:
-    """Return values of a kind as a tuple, after a check of their types."""
+    """Return values as a tuple after checking that they have the type `kind`."""
     types = " or ".join(item.__name__ for item in getattr(kind, "__args__", (kind,)))
     if not isinstance(values, Iterable) or isinstance(values, (str, dict)):
         raise ManipDynError(f"{name} must be a list of {types}, got {values!r}.")
@@ -301,7 +301,7 @@ def checked_elements(name: str, values: Any, kind: Any) -> tuple[Any, ...]:
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Check that there are bodies, with different names."""
+    """Check that there is at least one body and that all names are different."""
     if not names:
         raise ManipDynError("bodies must contain at least one body, got none.")
     duplicates = {name for name in names if names.count(name) > 1}
@@ -310,7 +310,7 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def check_connected(names: Sequence[str], links: Sequence[Joint | Force]) -> None:
-    """Check that joints and forces connect all bodies, and no other ones."""
+    """Check that joints and forces connect all bodies, and no unknown ones."""
     groups = {name: {name} for name in (*names, GROUND)}
     for link in links:
         for name in link.bodies:
@@ -333,7 +333,7 @@ def check_connected(names: Sequence[str], links: Sequence[Joint | Force]) -> Non
 
 
 def check_shared_axes(joints: Sequence[Joint], forces: Sequence[Force]) -> None:
-    """Check that a rotational spring has the axis of a revolute joint between the same bodies."""
+    """Check that rotational springs and revolute joints between the same bodies share axes."""
     for spring in forces:
         if not isinstance(spring, RotationalSpring):
             continue

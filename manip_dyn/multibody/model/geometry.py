@@ -1,7 +1,7 @@
 """Geometry of a moving mechanism: body poses, joint coordinates, and shapes for viewers.
 
-A body is drawn as the homogeneous box of its mass and inertia. The wheel of a tyre rotates about
-the axis of its body's largest moment of inertia. Springs and rods are lines.
+A body is drawn as the homogeneous box with its mass and inertia. The wheel of a tyre rotates about
+the axis of the body's largest moment of inertia. Springs and rods are lines.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def body_poses(mechanism: Mechanism, q: Vector) -> tuple[Vector, Vector]:
 
 
 class JointCoordinates:
-    """Rotations (rad) and displacements (m) of the joints with one coordinate; zero at assembly.
+    """Rotations (rad) and displacements (m) of single-coordinate joints, zero at assembly.
 
     Attributes:
         names: Names of the revolute and translational joints.
@@ -47,7 +47,7 @@ class JointCoordinates:
         ]
 
     def __call__(self, q: Vector, v: Vector) -> tuple[Vector, Vector]:
-        """Return the coordinates (k,) and their rates (k,) at q, v (N,)."""
+        """Return the joint coordinates (k,) and their rates (k,) at q, v (N,)."""
         coordinates = [
             _rotation_angle(self._frames(pair, q, v), *fixed)
             if joint.kind == "revolute"
@@ -60,7 +60,7 @@ class JointCoordinates:
     def _fixed_to(
         self, axis: Vector, points: Vector, pair: Sequence[int], rates: Vector
     ) -> tuple[Vector, Vector]:
-        """Return columns f, g, h of the axis' frame and a point, in each body's axes."""
+        """Return the columns f, g, h of the joint frame and a point, in the axes of each body."""
         frames = self._frames(pair, self._mechanism.assembly, rates)
         frame = np.column_stack([*perpendicular_axes(axis), axis])
         directions = np.array([rotation.T @ frame for _, rotation, _, _ in frames])
@@ -71,7 +71,7 @@ class JointCoordinates:
         return directions, np.array(local)
 
     def _frames(self, pair: Sequence[int], q: Vector, v: Vector) -> list[tuple]:
-        """Return position, rotation, velocity, angular velocity of two bodies, global."""
+        """Return position, rotation, velocity and angular velocity of two bodies, global axes."""
         frames: list[tuple] = []
         for body in pair:
             if body < 0:
@@ -111,14 +111,14 @@ WHEEL_WIDTH = 0.6
 
 
 class Shape(NamedTuple):
-    """A box, or a cylinder about its z axis, that moves with a body.
+    """A box, or a cylinder about its z axis, that is attached to a body.
 
     Attributes:
         name: Name of the body.
         kind: ``box`` or ``cylinder``.
         body: Index of the body in the mechanism.
         position: Centre of the shape in body axes (3,), m.
-        rotation: Rotation matrix from the axes of the shape to those of the body (3, 3).
+        rotation: Rotation matrix from the axes of the shape to body axes (3, 3).
         size: Sides of a box, or two diameters and the length of a cylinder (3,), m.
     """
 
@@ -134,10 +134,10 @@ class Line(NamedTuple):
     """A line between points of two bodies.
 
     Attributes:
-        name: Kind and bodies.
+        name: Kind and names of the bodies.
         kind: ``spring`` or ``rod``.
         bodies: Indices of the bodies; -1 for the ground.
-        points: Point of each body, in body axes (2, 3), m.
+        points: A point of each body, in body axes (2, 3), m.
     """
 
     name: str
@@ -167,9 +167,9 @@ def lines(mechanism: Mechanism) -> list[Line]:
 
 
 def bumps(mechanism: Mechanism, q: Vector, t: float) -> list[tuple[Vector, float]]:
-    """Return the positions (3,), m, and radii, m, of the half-cylinders on the road at a time.
+    """Return positions (3,), m, and radii, m, of the half-cylinders on the road at a time.
 
-    They move towards wheels that do not drive. Their axes are parallel to y.
+    They move towards the wheels, which do not drive forward. Their axes are parallel to y.
     """
     names = [body.name for body in mechanism.bodies]
     half_cylinders = []
@@ -197,7 +197,7 @@ def _wheel(index: int, tyre: Tyre, body: MovingBody) -> Shape:
     diameter = 2.0 * tyre.radius
     size = np.array([diameter, diameter, WHEEL_WIDTH * tyre.radius])
     middle = body.rotation.T @ (tyre.point - body.position)
-    # The moments are sorted: the last axis is that of the largest one.
+    # The moments are sorted, so the last axis has the largest moment.
     return Shape(body.name, "cylinder", index, middle, box.rotation, size)
 
 

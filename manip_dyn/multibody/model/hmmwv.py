@@ -1,24 +1,25 @@
 """The HMMWV of Sandu et al. (2001), section 5.2: 14 bodies, 80 constraints, 18 freedoms.
 
-Printed: the counts of joints, struts of 2e7 N/m and 2e6 N s/m between upper arms and chassis,
-tyres of 296325 N/m and 3502 N s/m, a half-cylinder of 0.1 m diameter at 10 mph, met at 0.5 s and
-1.2 s. The 80 constraints are a translational joint for the rack (5), its lock (1), Euler
-parameters (14) and 15 per corner: two revolute joints, one spherical joint, two distances.
+Values printed in the paper: the counts of joints, struts of 2e7 N/m and 2e6 N s/m between upper
+arms and chassis, tyres of 296325 N/m and 3502 N s/m, and a half-cylinder of 0.1 m diameter at 10
+mph that is reached at 0.5 s and 1.2 s. The 80 constraints are a translational joint for the rack
+(5), its lock (1), Euler parameters (14) and 15 per corner: two revolute joints, one spherical
+joint, two distances.
 
-The fast eigenvalues are the printed damping of the struts divided by the effective mass at their
-feet: -2.6e5 per s corresponds to 7.7 kg. Neither this mass nor the positions of the struts are
-printed.
+The fast eigenvalues equal the printed damping of the struts divided by the effective mass at their
+lower ends: -2.6e5 per s corresponds to 7.7 kg. Neither this mass nor the positions of the struts
+are printed.
 
-Not printed, and taken from the HMMWV of Project Chrono (chrono_models/vehicle/hmmwv, Serban,
-Madsen, Melanz, BSD licence): masses, inertias, hard points, and the shock absorbers between lower
-arms and chassis (those of 2014, linear). Ours: the upper arm carries the spindle by the spherical
-joint; a short lateral rod from the lower arm, under tension, and the tie rod are the distances.
-The positions of the struts on the upper arms and the height of the chassis' centre of mass
-reproduce the eigenvalue and the settled height of the paper. The frame moves with the car: the
+Values from the HMMWV of Project Chrono (chrono_models/vehicle/hmmwv, Serban, Madsen, Melanz, BSD
+licence): masses, inertias, hard points, and the shock absorbers between lower arms and chassis
+(those of 2014, linear). Our assumptions: the upper arm carries the spindle by the spherical joint;
+the distances are a short lateral rod from the lower arm, under tension, and the tie rod. The
+positions of the struts on the upper arms and the height of the chassis' centre of mass are chosen
+to reproduce the eigenvalue and the settled height of the paper. The frame moves with the car: the
 bump moves towards wheels that do not drive, and the damping of the tyres also acts fore and aft.
 
-With the printed forces alone the lower arms (9 Hz) and the pitching of the spindles (11 Hz) are
-not damped: 15 constraints per corner leave three degrees of freedom, and a real suspension has
+With only the printed forces, the lower arms (9 Hz) and the pitching of the spindles (11 Hz) are
+not damped: 15 constraints per corner leave three degrees of freedom, whereas a real suspension has
 one.
 """
 
@@ -59,7 +60,7 @@ fraction reproduces the eigenvalue of the paper."""
 SHOCK_DAMPING = {"front": 22459.0, "rear": 35024.0}
 """Damping of the shock absorbers in Chrono, N s/m."""
 
-# x forward, y left, z up, inches, from the middle of the lower arm's axis; left side.
+# x forward, y left, z up, in inches, from the middle of the lower arm's axis; left side.
 FRONT = {
     "spindle": (-1.59, 35.815, -1.035),
     "upper_front": (-1.8864, 17.5575, 9.6308),
@@ -99,14 +100,14 @@ def hmmwv(bump: float = BUMP, damped: bool = True, hit: float = FRONT_HIT) -> Me
 
     Args:
         bump: Radius of the bump, m; 0 for a flat road.
-        damped: Whether it has shock absorbers, and tyres that damp fore and aft.
-        hit: Time at which the front wheels touch the bump, s; the rear ones follow 0.7 s later.
+        damped: Whether the car has shock absorbers, and tyres that damp fore and aft.
+        hit: Time at which the front wheels touch the bump, s; the rear wheels follow 0.7 s later.
     """
     return _assembled(bump, damped, hit - FRONT_HIT).equilibrium(t=-1.0).mechanism
 
 
 def _assembled(bump: float, damped: bool, delay: float) -> Mechanism:
-    """Return the car with its hard points at their measured positions, not yet at rest."""
+    """Return the car with its hard points at the measured positions, before it settles."""
     weight = CHASSIS_MASS + RACK_MASS + 4 * (UPPER_MASS + LOWER_MASS + SPINDLE_MASS)
     level = TYRE_RADIUS - weight * GRAVITY / (4.0 * TYRE_STIFFNESS)
     chassis = np.array([0.0, 0.0, level + CHASSIS_HEIGHT])
@@ -133,7 +134,7 @@ def _assembled(bump: float, damped: bool, delay: float) -> Mechanism:
 
 
 def _hard_points(axle: str, sign: float, level: float) -> dict[str, Vector]:
-    """Return the points of a corner (3,), m, with the centre of its wheel at a height."""
+    """Return the points of a corner (3,), m, for a height of the wheel centre."""
     points, position, _ = AXLES[axle]
     lift = level - INCH * points["spindle"][2]
     return {

@@ -1,11 +1,11 @@
-"""The linear motion of a mechanism about a state, and its equilibria.
+"""Linearization of a mechanism about a state, and equilibria.
 
-At an equilibrium the independent coordinates y are free of forces: F(y) = M y'' = 0. The stiffness
-is K = -dF/dy. In the modes of K relative to M a step is F_i / max(|k_i|, 1 / d): Newton's method
-where k_i is positive and d is long, downhill elsewhere (saddle-free Newton, Dauphin et al. 2014).
-A step is repeated with a shorter d if the forces at its end oppose it by more than half of their
-initial value. Where no force acts, as on a car along a level road, the mechanism remains
-where it is.
+At an equilibrium the generalized forces of the independent coordinates y vanish: F(y) = M y'' = 0.
+The stiffness is K = -dF/dy. In the modes of K relative to M a step is F_i / max(|k_i|, 1 / d).
+This is Newton's method if k_i is positive and d is long, and a descent otherwise (saddle-free
+Newton, Dauphin et al. 2014). A step is repeated with a shorter d if the forces at its end oppose
+it by more than half of their initial value. In directions without a force, such as that of a car
+along a level road, the mechanism does not move.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class MechanismTables(Protocol):
-    """Interface of a `Mechanism` for the compiled equations."""
+    """Interface of `Mechanism` for the compiled equations."""
 
     size: int
 
@@ -48,9 +48,9 @@ def prepare_memory(
     roles: Partition,
     angles: Vector | None = None,
 ) -> tuple[Memory, Vector]:
-    """Return memory and state y (2 n,) for coordinates q and rates v (N,) and a partition.
+    """Return memory and the state y (2 n,) for coordinates q, rates v (N,) and a partition.
 
-    `angles` (f,) are the angles of rotational springs. Default: those at assembly.
+    `angles` (f,) are the angles of rotational springs. Default: the angles at assembly.
     """
     tables = mechanism.tables(q, roles)
     if angles is not None:
@@ -64,7 +64,7 @@ def prepare_memory(
 
 
 class Linearization(NamedTuple):
-    """Linear motion about a state, in the n independent coordinates.
+    """Linearization about a state, in the n independent coordinates.
 
     Attributes:
         mass: Reduced mass matrix (n, n).
@@ -84,7 +84,7 @@ class Linearization(NamedTuple):
 
     @property
     def eigenvalues(self) -> np.ndarray:
-        """Eigenvalues (2 n,) of the linear motion, 1/s, sorted by their real parts."""
+        """Eigenvalues (2 n,) of the linearization, 1/s, sorted by real part."""
         n = len(self.mass)
         matrix = np.zeros((2 * n, 2 * n))
         matrix[:n, n:] = np.eye(n)
@@ -94,7 +94,7 @@ class Linearization(NamedTuple):
 
 
 def linear_motion(memory: Memory, y: Vector, t: float) -> Linearization:
-    """Return the linear motion about a state y (2 n,) of prepared memory."""
+    """Linearize the motion about a state y (2 n,) of prepared memory."""
     n = len(y) // 2
     out, by_time = np.zeros((n, 3 * n)), np.zeros(n)
     linearized_rates(t, y, memory, out, by_time)
@@ -114,7 +114,7 @@ def linear_motion(memory: Memory, y: Vector, t: float) -> Linearization:
 
 
 def linearize(mechanism: Mechanism, t: float = 0.0) -> Linearization:
-    """Return the linear motion about the start of a mechanism; Sandu et al. (2001), eq. 26."""
+    """Linearize a mechanism about its start; Sandu et al. (2001), eq. 26."""
     memory, y = prepare_memory(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
     return linear_motion(memory, y, t)
 
@@ -128,7 +128,7 @@ MAX_ITERATIONS = 400
 
 
 class EquilibriumModel(MechanismTables, Protocol):
-    """Interface of a `Mechanism` for the search of equilibria."""
+    """Interface of `Mechanism` for the search for equilibria."""
 
     q0: Vector
     freedoms: int
@@ -140,7 +140,7 @@ class EquilibriumModel(MechanismTables, Protocol):
 
 
 class EquilibriumPoint(NamedTuple):
-    """Coordinates (N,), largest acceleration, iterations, eigenvalues (2 n,), 1/s."""
+    """Coordinates (N,), largest acceleration, iterations, and eigenvalues (2 n,), 1/s."""
 
     q: Vector
     acceleration: float
@@ -149,7 +149,7 @@ class EquilibriumPoint(NamedTuple):
 
 
 def find_equilibrium(mechanism: EquilibriumModel, tolerance: float, t: float) -> EquilibriumPoint:
-    """Return an equilibrium downhill from the start, see `Mechanism.equilibrium`."""
+    """Search downhill from the start for an equilibrium, see `Mechanism.equilibrium`."""
     q, roles, angles, length = mechanism.q0, mechanism.partition, None, FIRST
     n, count, residual = mechanism.freedoms, 0, np.inf
     while count < MAX_ITERATIONS and length > SHORTEST:
@@ -180,7 +180,7 @@ def find_equilibrium(mechanism: EquilibriumModel, tolerance: float, t: float) ->
 
 
 def _downhill(motion: Linearization, force: Vector, length: float) -> Vector:
-    """Return the step (n,) of the independent coordinates under their forces (n,)."""
+    """Return the step (n,) of the independent coordinates for their forces (n,)."""
     stiffness = -motion.mass @ motion.by_position
     inverse = np.linalg.inv(np.linalg.cholesky(motion.mass))
     sizes, modes = np.linalg.eigh(inverse @ (0.5 * (stiffness + stiffness.T)) @ inverse.T)
@@ -190,6 +190,6 @@ def _downhill(motion: Linearization, force: Vector, length: float) -> Vector:
 
 
 def _assembled_positions(memory: Memory, y: Vector) -> Vector | None:
-    """Return all coordinates (N,) at a state y (2 n,); None where it cannot be assembled."""
+    """Return all coordinates (N,) at a state y (2 n,), or None if it cannot be assembled."""
     q, v = np.empty((2, 1, len(memory.group(Loads).force)))
     return q[0] if expand(y[np.newaxis], memory, q, v, np.zeros(2)) == 1 else None

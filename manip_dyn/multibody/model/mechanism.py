@@ -1,7 +1,7 @@
-"""`Mechanism`: bodies, joints and forces, checked and translated into rows of primitives.
+"""`Mechanism`: bodies, joints and forces, checked and converted to rows of primitives.
 
-Haug (1989), section 9.4: a spherical joint consists of three points, a universal joint adds a
-dot-1, a revolute joint two, and a translational joint consists of three dot-1 and two dot-2.
+Haug (1989), section 9.4: a spherical joint consists of three points. A universal joint adds a
+dot-1, and a revolute joint two. A translational joint consists of three dot-1 and two dot-2.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Row(NamedTuple):
 
 
 def joint_rows(joint: Joint, poses: Sequence[Pose]) -> list[Row]:
-    """Return the primitives that a joint between bodies with two poses holds constant."""
+    """Return the primitives that a joint holds constant, for two body poses."""
     row = _rows(poses, joint.points)
     points = [row(POINT, unit) for unit in np.eye(3)]
     if joint.kind == "spherical":
@@ -124,14 +124,14 @@ def force_row(
 
 
 def constraint_label(row: Row) -> str:
-    """Return a word for the quantity that a row of a joint holds constant."""
+    """Return a word for the quantity that a joint row holds constant."""
     if row.kind == POINT:
         return f"position along {'xyz'[int(np.argmax(np.abs(row.numbers[:3])))]}"
     return {DOT_1: "direction", DOT_2: "displacement", DISTANCE: "distance"}[row.kind]
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:
-    """Return different names: repeated names get a number."""
+    """Return unique names: repeated names get a number."""
     count, results = Counter(names), list[str]()
     for name in names:
         number, new = 1, name
@@ -177,23 +177,23 @@ _ALONG = {SPRING: DISTANCE, ROTATIONAL_SPRING: DOT_1, TYRE: POINT}
 
 
 class Mechanism:
-    """Bodies, with 7 coordinates each, that are connected by joints and forces.
+    """Bodies with 7 coordinates each, connected by joints and forces.
 
     Attributes:
         bodies: Bodies in the order of the coordinates.
         joints: Joints.
         forces: Forces.
-        assembly: Coordinates (N,) at which the points and axes of joints and forces are defined.
+        assembly: Coordinates (N,) for which the points and axes of joints and forces are defined.
         gravity: Acceleration of gravity (3,), m/s^2.
         size: Number of coordinates N.
-        constraints: Number of independent constraints m, including one for the Euler parameters of
-            each body.
+        constraints: Number of independent constraints m, including one per body for its Euler
+            parameters.
         redundant: Names of the redundant constraints.
         freedoms: Degrees of freedom n = N - m.
         partition: Partition of the coordinates at the start.
-        switches: Times of kinks of the forces, s.
-        q0: Coordinates at the start (N,).
-        v0: Their rates at the start (N,).
+        switches: Times at which forces are not smooth, s.
+        q0: Initial coordinates (N,).
+        v0: Initial rates of the coordinates (N,).
     """
 
     def __init__(
@@ -207,8 +207,8 @@ class Mechanism:
 
         Raises:
             ManipDynError: If bodies are unknown or not connected, the position is singular, no
-                degree of freedom remains, the initial velocities violate the joints, or a
-                rotational spring has another axis than the revolute joint between its bodies.
+                degree of freedom remains, the initial velocities violate the joints, or the axes
+                of a rotational spring and of the revolute joint between its bodies differ.
         """
         self.bodies = checked_elements("bodies", bodies, MovingBody)
         self.joints = checked_elements("joints", joints, Joint)
@@ -253,7 +253,7 @@ class Mechanism:
     def roles_at(self, q: Vector) -> Partition | None:
         """Return the partition of coordinates and constraints at q (N,).
 
-        None in a singular position.
+        The result is None in a singular position.
         """
         first = len(self.bodies) if self.redundant else 0
         roles = partition(self.gradients(q), self.constraints, first)
@@ -264,7 +264,7 @@ class Mechanism:
         return tuple(self._owners[row] + self._labels[row] for row in rows)
 
     def tables(self, q: Vector, roles: Partition) -> Tables:
-        """Return new arrays of the compiled equations for coordinates q (N,) and a partition."""
+        """Create the arrays of the compiled equations for coordinates q (N,) and a partition."""
         n, m, size, b = self.freedoms, self.constraints, self.size, len(self.bodies)
         indices = np.full(size + 7, -1 - n)
         indices[roles.dependent] = np.arange(m)
@@ -344,7 +344,7 @@ class Mechanism:
         return Tables(links, motion, bodies, forces, loads, reduced)
 
     def starting_at(self, q: Vector, v: Vector | None = None) -> Mechanism:
-        """Return the same mechanism with another start: coordinates q and rates v (N,)."""
+        """Return the same mechanism with other initial coordinates q and rates v (N,)."""
         changed = copy.copy(self)
         changed.q0 = finite_vector("q", q, self.size)
         changed.v0 = np.zeros(self.size) if v is None else finite_vector("v", v, self.size)
@@ -360,11 +360,11 @@ class Mechanism:
         return changed
 
     def equilibrium(self, *, tolerance: float = 1e-9, t: float = 0.0) -> Equilibrium:
-        """Return an equilibrium downhill from the start.
+        """Search downhill from the start for an equilibrium.
 
         Args:
             tolerance: Largest remaining acceleration, m/s^2 or 1/s^2.
-            t: Time, for forces that depend on it, s.
+            t: Time for time-dependent forces, s.
 
         Raises:
             ManipDynError: If no equilibrium is found.
@@ -389,7 +389,7 @@ class Mechanism:
         ]
 
     def _rows(self) -> None:
-        """Fill the table of the constraints and their names."""
+        """Set the table of the constraints and their names."""
         table, numbers, owners, labels = [], [], [], []
         names = distinct_names([joint.name for joint in self.joints])
         for joint, name in zip(self.joints, names, strict=True):
@@ -411,7 +411,7 @@ class Mechanism:
         self._owners, self._labels = owners, labels
 
     def _link_rows(self, indices: np.ndarray) -> np.ndarray:
-        """Return rows of constraints (k, 5) with the addresses of their kernels."""
+        """Return rows of constraints (k, 5) with kernel addresses."""
         rows = [(*ij, *kernel_addresses(kind)) for kind, *ij in self._table[indices].tolist()]
         return np.array(rows, dtype=np.int64).reshape(-1, 5)
 
@@ -429,7 +429,7 @@ class Mechanism:
         return q, v
 
     def _evaluated(self, q: Vector) -> tuple[Vector, Vector]:
-        """Return the constraints' values (m,) and gradients (m, N)."""
+        """Return values (m,) and gradients (m, N) of the constraints."""
         out, rest = np.zeros(1 + SIZE), np.zeros(SIZE)
         wide = np.concatenate([q, [0, 0, 0, 1.0, 0, 0, 0]])
         values = np.zeros(len(self._table))
@@ -444,7 +444,7 @@ class Mechanism:
 
     # ------------------------------------------------------------------------- checks
     def _assembled(self, gradients: Vector) -> Partition:
-        """Return the partition at assembly; reject a singular position."""
+        """Return the partition at assembly; raise an error in a singular position."""
         roles = partition(gradients)
         if not roles.redundant.size:
             return roles
@@ -482,12 +482,12 @@ class Equilibrium(NamedTuple):
     """An equilibrium of a mechanism.
 
     Attributes:
-        mechanism: The mechanism that starts there at rest. The angles of rotational springs still
-            count from its assembly, to the nearest full turn.
+        mechanism: The mechanism at rest in the equilibrium. The angles of rotational springs still
+            refer to the assembly, to the nearest full turn.
         q: Coordinates (N,).
         acceleration: Largest acceleration of an independent coordinate, m/s^2 or 1/s^2.
         iterations: Number of iterations.
-        eigenvalues: Eigenvalues of the linear motion about it (2 n,), 1/s.
+        eigenvalues: Eigenvalues of the linearization (2 n,), 1/s.
     """
 
     mechanism: Mechanism
@@ -498,5 +498,5 @@ class Equilibrium(NamedTuple):
 
     @property
     def stable(self) -> bool:
-        """Whether no linear motion about the equilibrium grows."""
+        """Whether no mode of the linearization grows."""
         return bool(self.eigenvalues.real.max() < GROWING)

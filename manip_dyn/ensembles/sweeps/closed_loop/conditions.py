@@ -23,19 +23,21 @@ class Conditions:
     """Deviations of the model, the measurements and the timing of commands.
 
     Attributes:
-        mass_scale: Factor of the masses and inertias of all bodies of the arm, without rotors.
-        payload: Mass at the tool in addition to the plan's, kg; negative for a lighter one.
-        disturbance: Efforts in addition to the commands, N m or N: one for all joints, or (n,).
-        disturbance_start: Start of the disturbance after the first measurement, s.
+        mass_scale: Factor of the masses and inertias of all bodies, without rotors.
+        payload: Mass at the tool in addition to the planned one, kg; negative for a lighter
+            payload.
+        disturbance: Efforts in addition to the commands, N m or N: a number for all joints, or
+            (n,).
+        disturbance_start: Start time of the disturbance after the first measurement, s.
         disturbance_duration: Duration of the disturbance, s.
         delay: Time from a measurement to the effect of its command, s.
-        assumed_delay: Delay assumed by the executor, s; None: the actual one.
-        position_noise: Standard deviation of measured positions, rad or m.
-        velocity_noise: Standard deviation of measured velocities.
+        assumed_delay: Delay assumed by the executor, s. Default: the actual delay.
+        position_noise: Standard deviation of the measured positions, rad or m.
+        velocity_noise: Standard deviation of the measured velocities, per s.
         seed: Seed of the noise.
         control_period: Time between measurements, s.
         step: Longest integration step, s.
-        duration: Simulated time, s; 0: one second beyond the plan's end.
+        duration: Simulated time, s; 0 for one second more than the plan.
         tolerance: Largest final distance from the goal, rad or m.
     """
 
@@ -70,6 +72,6 @@ class Conditions:
         finite("payload", self.payload, "kg")
         try:
             shape = np.shape(self.disturbance)
-        except ValueError as error:  # rows of several lengths
+        except ValueError as error:  # rows of different lengths
             raise ManipDynError(f"disturbance must be numbers, got {self.disturbance}.") from error
         finite_array("disturbance", self.disturbance, shape)

@@ -1,4 +1,4 @@
-"""`execute`: a plan in closed loop under wrong masses, disturbances, delays and noise."""
+"""`execute`: closed-loop execution of a plan with model errors, disturbances, delay and noise."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def kernels_of(robot: Robot) -> Kernels:
 
 
 def arm_of(robot: Robot, conditions: Conditions) -> Arm:
-    """Return the actual arm under some conditions."""
+    """Return the actual arm for given conditions."""
     disturbance, n = conditions.disturbance, robot.n
     push = np.full(n, disturbance) if np.ndim(disturbance) == 0 else disturbance
     payload = np.zeros(10)
@@ -66,7 +66,7 @@ def arm_of(robot: Robot, conditions: Conditions) -> Arm:
 
 
 def scratch_of(n: int) -> Scratch:
-    """Return working memory for an arm of n joints."""
+    """Allocate working memory for an arm of n joints."""
     return Scratch(
         **{name: np.zeros(n) for name in ("q", "v", "zero", "bias", "pivots", "tau")},
         mass=np.zeros((n, n)),
@@ -76,7 +76,7 @@ def scratch_of(n: int) -> Scratch:
 
 
 def law_of(robot: Robot, tuning: Tuning) -> Law:
-    """Return the feedback with an integral of zero."""
+    """Return the feedback with a zero integral."""
     n = robot.n
     arrays = ("sum", "requested", "accelerations", "there", "zero", "lack", "pivots")
     return Law(
@@ -99,7 +99,7 @@ def empty_tracking(n: int) -> Tracking:
 
 
 def reference_of(tracking: Tracking, returns: int, n: int) -> Reference:
-    """Return the reference of an executor after a number of return motions."""
+    """Return the reference of an executor; `returns` is the number of return motions."""
     updated_at = np.nan if tracking.updated_at is None else tracking.updated_at
     reference = tracking.reference._asdict()
     return Reference(
@@ -136,7 +136,7 @@ def switched_joint_of(switching: OnlineSwitching, tracking: Tracking) -> Switche
 
 @lru_cache(maxsize=8)
 def _curve_rows(curve: BrakingCurve) -> tuple[Matrix, float]:
-    """Return the rows of a braking curve and their spacing."""
+    """Return the rows of a braking curve and their time spacing."""
     times = np.linspace(0.0, curve.duration, CURVE_CELLS + 1)
     states = [curve.state(t) for t in times]
     rows = [(q, v, curve.motion.acceleration(q, v, curve.brake)) for q, v in states]
@@ -158,7 +158,7 @@ WATCH_TIME = 1.0
 
 
 class ClosedLoop:
-    """One execution: the compiled loop, and the executor where it is needed."""
+    """One closed-loop execution: the compiled loop, and the executor when it is needed."""
 
     def __init__(self, plan: Plan, conditions: Conditions, tuning: Tuning):
         """Allocate the arrays."""
@@ -209,7 +209,7 @@ class ClosedLoop:
         )
 
     def go(self, compiled: bool) -> int:
-        """Run; return the number of the last measurement."""
+        """Run the execution and return the number of the last measurement."""
         number = 0
         while True:
             tracking = self.executor.tracking if compiled else None
@@ -253,7 +253,7 @@ class ClosedLoop:
         return code, number
 
     def _by_executor(self, number: int, measure: bool) -> int:
-        """Call the executor at one measurement; return the next one's number."""
+        """Call the executor for one measurement; return the number of the next one."""
         loop, n = self.loop, len(self.loop.q)
         if measure:
             loop.states[number] = self._y
@@ -275,16 +275,16 @@ REST_TIME = 0.1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Execution(Result):
-    """Result of the execution of a plan.
+    """Result of the closed-loop execution of a plan.
 
     Attributes:
         t: Times of the measurements (k,), s.
-        q: Positions (k, n), rad or m, without noise.
-        v: Velocities (k, n), per s.
-        arrival_time: Time from which the arm remained at the goal, s; NaN if it did not.
+        q: Noise-free positions (k, n), rad or m.
+        v: Noise-free velocities (k, n), per s.
+        arrival_time: Time from which the arm remains at the goal, s; NaN if it does not.
         returns: Number of return motions.
         status: ``arrived``, ``missed`` or ``diverged``.
-        reason: Explanation of the status, one sentence.
+        reason: Explanation of the status in one sentence.
     """
 
     t: Vector
@@ -307,20 +307,20 @@ def execute(
     tuning: Tuning | None = None,
     compiled: bool = True,
 ) -> Execution:
-    """Execute a plan on an arm that differs from the plan's.
+    """Execute a plan on an arm that differs from the arm of the plan.
 
-    In every control period a `PlanExecutor` responds to the measured state. Its regular work runs
+    In every control period a `PlanExecutor` responds to the measured state. Its regular tasks run
     in compiled code.
 
     Args:
-        plan: Plan that ends at rest; its robot is the assumed arm.
-        conditions: Deviations from the assumptions.
+        plan: Plan that ends at rest; the plan's robot is the assumed arm.
+        conditions: Deviations from the assumptions of the plan.
         tuning: Parameters of the feedback.
-        compiled: Whether to use the compiled loop; otherwise `PlanExecutor` handles every
+        compiled: Whether to use the compiled loop. Otherwise `PlanExecutor` handles every
             measurement.
 
     Raises:
-        ManipDynError: If the arm has dry friction, or the plan ends with velocities.
+        ManipDynError: If the arm has dry friction, or the plan does not end at rest.
     """
     differences, robot = conditions or Conditions(), plan.robot
     if robot.has_dry_friction:

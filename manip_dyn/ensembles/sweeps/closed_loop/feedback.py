@@ -1,8 +1,8 @@
 """Compiled controllers of the closed loop: tracking with feedback, and online switching.
 
-They reproduce the regular work of `PlanExecutor`: computed-torque feedback within the effort
-limits along a sampled motion, and one joint that switches where its measured state meets its
-braking curve, until its rest is within the horizon.
+They reproduce the regular tasks of `PlanExecutor`: computed-torque feedback within the effort
+limits along a sampled motion, and online switching of one joint. This joint switches when its
+measured state meets its braking curve, until its arrival is within the horizon.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from manip_dyn.core.linear_algebra import factorize, solve
 
 @compiled(short=True, python=False)
 def curve_speed(curve, h, sign, q):
-    """Return the curve's speed at q; 0 beyond the goal, infinite before its start.
+    """Return the speed of the braking curve at q; 0 beyond the goal, infinite before the start.
 
     Args:
-        curve: Position, velocity, acceleration by time to rest, (k + 1, 3).
-        h: Spacing of that time, s.
+        curve: Position, velocity and acceleration by time to rest, (k + 1, 3).
+        h: Spacing of the time to rest, s.
         sign: Direction of the joint.
         q: Position of the joint, rad or m.
     """
@@ -40,7 +40,7 @@ def curve_speed(curve, h, sign, q):
             high = middle
     begin, end = curve[low], curve[high]
     left, right, s = 0.0, 1.0, 0.5
-    for _ in range(60):  # Newton's method on the cubic, inside of what holds the root
+    for _ in range(60):  # Newton's method on the cubic, inside a bracket of the root
         rise, here, there = end[0] - begin[0], -h * begin[1], -h * end[1]
         bent, turned = 3.0 * rise - 2.0 * here - there, here + there - 2.0 * rise
         off = begin[0] + s * (here + s * (bent + s * turned)) - q
@@ -64,10 +64,10 @@ class Law(NamedTuple):
     """Gains, limits, state and working memory of the feedback; see `planning.Tuning`.
 
     Attributes:
-        stiffness: 1/s^2.
-        damping: 1/s.
-        integral: 1/s^3.
-        tolerance: rad or m.
+        stiffness: Feedback of the positions, 1/s^2.
+        damping: Feedback of the velocities, 1/s.
+        integral: Feedback of the integral, 1/s^3.
+        tolerance: Tolerance of the goal, rad or m.
         limit: Effort limits (n,), N m or N.
         sum: Integral of the position error (n,).
         saturated: Whether efforts were saturated, (1,).
@@ -104,7 +104,7 @@ def feedback_acceleration(law, q, v, q_ref, v_ref):
 
 @compiled(short=True, python=False)
 def feedback_efforts(kernels, law, q, v, q_ref, v_ref, out):
-    """Write the efforts (n,) to add to those of the reference."""
+    """Write the efforts (n,) that the feedback adds to those of the reference."""
     feedback_acceleration(law, q, v, q_ref, v_ref)
     call_kernel(kernels.inverse_dynamics, (q, v, law.accelerations, out))
     call_kernel(kernels.inverse_dynamics, (q_ref, v_ref, law.zero, law.there))
@@ -156,15 +156,15 @@ DONE, EXECUTOR_NEEDED = 0, 1
 
 
 class Reference(NamedTuple):
-    """Reference motion sampled from time `begin` on, see `planning.execution`.
+    """Reference motion, sampled from time `begin` on; see `planning.execution`.
 
     Attributes:
-        begin: s.
-        off_plan: Position error above which another motion is needed, rad or m.
-        stopping: Whether another motion is needed at the end of this one.
-        integrates: Whether errors are integrated before the end, too.
+        begin: Start time, s.
+        off_plan: Position error above which another motion is required, rad or m.
+        stopping: Whether another motion is required at the end of this one.
+        integrates: Whether errors are also integrated before the end.
         updated_at: Time of the last state, s, NaN before the first; and time of the arrival at the
-            goal, NaN before, (2,).
+            goal, s, NaN before the arrival (2,).
     """
 
     times: Vector
@@ -185,7 +185,7 @@ class Reference(NamedTuple):
 
 
 class Command(NamedTuple):
-    """Segments: offsets (m,), s, efforts (m, n), and their number (1,)."""
+    """Segments of a command: offsets (m,), s, efforts (m, n), and their number (1,)."""
 
     offsets: Vector
     efforts: Matrix
@@ -216,7 +216,7 @@ def reference_state(followed, t):
 
 @compiled(short=True, python=False)
 def cell(times, t):
-    """Return the index of the cell that contains t, s."""
+    """Return the index of the interval that contains t, s."""
     return max(np.searchsorted(times, t, side="right") - 1, 0)
 
 
@@ -264,7 +264,7 @@ def track_period(kernels, law, followed, t, horizon, q, v, command):
 
 @compiled(short=True, python=False)
 def write_segment(kernels, law, followed, q, effort, command, place):
-    """Write the efforts of a segment: those of the reference plus the correction."""
+    """Write the efforts of a segment: those of the reference plus a correction."""
     for i in range(q.size):
         law.requested[i] = effort[i] + followed.correction[i]
     saturate(kernels, law, q, command.efforts[place])
@@ -272,7 +272,7 @@ def write_segment(kernels, law, followed, q, effort, command, place):
 
 @compiled(short=True, python=False)
 def watch_arrival(law, followed, t, end, q, v):
-    """Integrate the error, and detect the arrival."""
+    """Integrate the error and detect the arrival."""
     over, last = t >= end, followed.updated_at[0]
     if last == last and (over or followed.integrates) and law.saturated[0] == 0.0:
         for i in range(q.size):
@@ -293,18 +293,18 @@ NEAR = 1e-14
 
 
 class SwitchedJoint(NamedTuple):
-    """Switched joint and its braking curve.
+    """The switched joint and its braking curve.
 
     Attributes:
-        joint: Index.
+        joint: Index of the joint.
         sign: Direction of its motion.
-        drive: Its effort before the switch; the opposite one after it.
-        inertia: kg m^2 or kg.
-        damping: N m s or N s/m.
-        off_plan: Position error of another joint above which a motion is needed, rad or m.
-        goal: Positions at the end (n,).
-        curve: Position, velocity, acceleration by time to rest, (k + 1, 3).
-        spacing: Spacing of that time, s.
+        drive: Effort before the switch; the negative effort acts after it.
+        inertia: Inertia of the joint, kg m^2 or kg.
+        damping: Damping of the joint, N m s or N s/m.
+        off_plan: Position error of another joint above which a motion is required, rad or m.
+        goal: Final positions (n,).
+        curve: Position, velocity and acceleration by time to rest, (k + 1, 3).
+        spacing: Spacing of the time to rest, s.
     """
 
     joint: int
@@ -326,7 +326,7 @@ class SwitchedJoint(NamedTuple):
 
 @compiled(short=True, python=False)
 def acceleration(kernels, switched, law, q, v, effort):
-    """Return the joint's acceleration at position q and velocity v, with the others at rest."""
+    """Return the acceleration of the joint at q, v, with the other joints at rest."""
     switched.posture[switched.joint] = q
     call_kernel(kernels.inverse_dynamics, (switched.posture, law.zero, law.zero, switched.load))
     return (effort - switched.load[switched.joint] - switched.damping * v) / switched.inertia
@@ -360,7 +360,7 @@ def speed_gap(kernels, switched, law, q, v, duration):
 
 @compiled(short=True, python=False)
 def switch_time(kernels, switched, law, q, v, horizon):
-    """Return the time at which the driven joint meets the curve, s, by regula falsi (Illinois)."""
+    """Return the time, s, at which the driven joint meets the curve, by the Illinois method."""
     low, high = 0.0, horizon
     at_low = speed_gap(kernels, switched, law, q, v, low)
     at_high = speed_gap(kernels, switched, law, q, v, high)
@@ -386,7 +386,7 @@ def switch_time(kernels, switched, law, q, v, horizon):
 
 @compiled(short=True, python=False)
 def predict(kernels, switched, law, effort, duration):
-    """Advance `switched.q` and `v`: the joint under its effort, the others uniformly."""
+    """Predict `switched.q` and `switched.v`: the joint under its effort, the others uniformly."""
     q, v, joint = switched.q, switched.v, switched.joint
     q_joint, v_joint = propagate(kernels, switched, law, q[joint], v[joint], effort, duration)
     for i in range(q.size):

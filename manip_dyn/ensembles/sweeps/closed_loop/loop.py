@@ -1,4 +1,4 @@
-"""The compiled closed loop: measurement, command and motion of the real arm, period by period."""
+"""The compiled closed loop: measurement, command and motion of the actual arm in each period."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from manip_dyn.ensembles.sweeps.closed_loop.feedback import (
 
 
 class Kernels(NamedTuple):
-    """Addresses of the planned arm's kernels."""
+    """Addresses of the kernels of the planned arm."""
 
     inverse_dynamics: int
     mass_matrix: int
@@ -29,19 +29,19 @@ class Kernels(NamedTuple):
 
 
 class Arm(NamedTuple):
-    """Parameters of the arm, arrays (n,) unless stated otherwise.
+    """Parameters of the actual arm; arrays are (n,) unless stated otherwise.
 
     Attributes:
         mass_scale: Factor of all masses and inertias of the bodies, without rotors.
-        payload: Payload of the tool in addition to the plan's, over `mass_scale` (10,).
+        payload: Payload in addition to the planned one, divided by `mass_scale` (10,).
         wrench: Zeros (6,).
-        damping: N m s or N s/m.
+        damping: Joint damping, N m s or N s/m.
         stiffness: Stiffness of the springs, N m or N/m.
         rest: Rest positions of the springs, rad or m.
         armature: Rotor inertias, kg m^2 or kg.
         push: Efforts in addition to the commands, N m or N.
-        push_begin: Start of these efforts, s.
-        push_end: End of these efforts, s.
+        push_begin: Start time of these efforts, s.
+        push_end: End time of these efforts, s.
         step: Longest integration step, s.
     """
 
@@ -74,10 +74,10 @@ class Scratch(NamedTuple):
 
 @compiled(short=True, python=False)
 def arm_rates(kernels, arm, y, scratch, out):
-    """Write the rates (2 n,) of the state y (2 n,) under the efforts `scratch.tau`.
+    """Write the rates (2 n,) of the state y (2 n,) for the efforts `scratch.tau`.
 
-    M and h of the bodies are those of the planned arm without damping, springs and rotors, times
-    the scale. The payload is divided by the scale, so its effect is unscaled.
+    M and h of the bodies are those of the planned arm, without damping, springs and rotors, times
+    the scale. The payload is divided by the scale, so the scale does not affect it.
     """
     n, scale = scratch.tau.size, arm.mass_scale
     q, v, bias, mass = scratch.q, scratch.v, scratch.bias, scratch.mass
@@ -101,7 +101,7 @@ def arm_rates(kernels, arm, y, scratch, out):
 
 @compiled(short=True, python=False)
 def integrate_arm(kernels, arm, y, duration, scratch):
-    """Advance the state y (2 n,) by `duration` s of constant efforts, by classical Runge-Kutta."""
+    """Advance the state y (2 n,) by `duration` s under constant efforts, by RK4."""
     steps = max(math.ceil(duration / arm.step - 1e-6), 1)
     h = duration / steps
     state, k = scratch.place, scratch.rates
@@ -123,13 +123,13 @@ TRACK, SWITCH = 0, 1
 
 
 class Loop(NamedTuple):
-    """Arrays of a run, in addition to arm and law.
+    """Arrays of a run in addition to those of arm and law.
 
     Attributes:
         period: Time between measurements, s.
         delay: Time from a measurement to the effect of its command, s.
-        lead: Delay of the executor's time, s.
-        horizon: Time for which efforts are needed in advance, s.
+        lead: Delay by which the executor advances its time, s.
+        horizon: Time for which efforts must be known in advance, s.
         offsets: Start times of the segments of the active commands, a ring buffer (r, m), s.
         efforts: Efforts of the segments (r, m, n), N m or N.
         counts: Number of segments (r,).
@@ -152,7 +152,7 @@ class Loop(NamedTuple):
 
 @compiled(short=True, python=False)
 def advance_period(kernels, arm, loop, number, y, scratch):
-    """Advance the arm by the period after measurement `number`, under the active commands."""
+    """Advance the arm by the period after measurement `number` under the active commands."""
     ring, period = loop.counts.size, loop.period
     now, end = number * period, (number + 1) * period
     whole = int(np.floor(loop.delay / period + 1e-9))
@@ -181,9 +181,9 @@ def advance_period(kernels, arm, loop, number, y, scratch):
 
 @compiled(short=True)
 def run_loop(kernels, arm, law, followed, switched, loop, scratch, mode, first, y):
-    """Continue from measurement `first`; return the kind of end and the next measurement's number.
+    """Continue from measurement `first`; return the kind of end and the next measurement.
 
-    With `STOPPED_FOR_EXECUTOR`, `loop.q` and `loop.v` contain the state of that measurement.
+    With `STOPPED_FOR_EXECUTOR`, `loop.q` and `loop.v` contain the state at that measurement.
     """
     n, last = loop.q.size, loop.noise.shape[0]
     q, v, ring = loop.q, loop.v, loop.counts.size
