@@ -77,6 +77,7 @@ from manip_dyn.ros.runtime.environment import check_parameter_files as check_par
 from manip_dyn.ros.runtime.environment import local_discovery as local_discovery
 from manip_dyn.ros.runtime.environment import lower_priority as lower_priority
 from manip_dyn.ros.runtime.environment import matches as matches
+from manip_dyn.ros.runtime.execution import ThrottledWarning as ThrottledWarning
 from manip_dyn.ros.runtime.execution import build as build
 from manip_dyn.ros.runtime.execution import rate_summary as rate_summary
 from manip_dyn.ros.runtime.execution import report_unraisable as report_unraisable

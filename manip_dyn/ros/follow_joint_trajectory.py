@@ -27,7 +27,7 @@ from manip_dyn.ros.messages.trajectories import (
     goal_from_trajectory,
     trajectory_point,
 )
-from manip_dyn.ros.runtime.execution import create_wall_timer
+from manip_dyn.ros.runtime.execution import ThrottledWarning, create_wall_timer
 
 TOPIC, ACTION = "~/joint_trajectory", "~/follow_joint_trajectory"
 FEEDBACK_RATE = 20.0
@@ -97,6 +97,7 @@ class FollowJointTrajectory:
         self._node, self._robot, self._arm = node, robot, arm
         self._active: ActiveGoal | None = None
         self._server: ActionServer | None = None
+        self._warn_rejected = ThrottledWarning(node, "rejected: ")
         node.create_subscription(JointTrajectory, TOPIC, self._on_topic, 10)
         try:
             self._type = import_module("control_msgs.action").FollowJointTrajectory
@@ -131,13 +132,13 @@ class FollowJointTrajectory:
             self._replace()
             self._arm.begin(goal)
         except RejectedTrajectoryError as error:
-            self._node.get_logger().warning(f"refused: {error}", throttle_duration_sec=1.0)
+            self._warn_rejected(error)
 
     def _on_goal(self, request: Any) -> GoalResponse:
         try:
             self._arm.check(goal_from_action(request, self._robot))
         except RejectedTrajectoryError as error:
-            self._refuse(error)
+            self._log_rejection(error)
             return GoalResponse.REJECT
         return GoalResponse.ACCEPT
 
@@ -147,7 +148,7 @@ class FollowJointTrajectory:
         try:
             followed = self._arm.begin(goal_from_action(handle.request, self._robot))
         except RejectedTrajectoryError as error:  # the state changed after the check
-            self._refuse(error)
+            self._log_rejection(error)
             outcome.set_result(Outcome(error.code, str(error)))
         else:
             self._active = ActiveGoal(handle, followed, outcome)
@@ -161,8 +162,8 @@ class FollowJointTrajectory:
         self._end(CANCELED)
         return CancelResponse.ACCEPT
 
-    def _refuse(self, error: RejectedTrajectoryError) -> None:
-        self._node.get_logger().warning(f"refused: {error}")
+    def _log_rejection(self, error: RejectedTrajectoryError) -> None:
+        self._node.get_logger().warning(f"rejected: {error}")
 
     # ------------------------------------------------------------------ output
     def _replace(self) -> None:
@@ -186,15 +187,15 @@ class FollowJointTrajectory:
 
     async def _execute(self, outcome: Future, handle: Any) -> Any:
         """Wait for the outcome and return the result."""
-        ended: Outcome = await outcome
-        if ended is CANCELED:
+        result: Outcome = await outcome
+        if result is CANCELED:
             handle.canceled()
-        elif ended.code is Code.SUCCESSFUL:
+        elif result.code is Code.SUCCESSFUL:
             handle.succeed()
         else:
             handle.abort()
-        self._node.get_logger().info(f"{ended.code.name}: {ended.sentence}")
-        return self._type.Result(error_code=int(ended.code), error_string=ended.sentence)
+        self._node.get_logger().info(f"{result.code.name}: {result.sentence}")
+        return self._type.Result(error_code=int(result.code), error_string=result.sentence)
 
     def _feedback(self, now: Progress) -> Any:
         feedback = self._type.Feedback(joint_names=list(self._robot.joint_names))

@@ -75,17 +75,17 @@ def test_a_trajectory_by_topic_is_followed_and_its_end_is_held(arm):
 
 def test_an_invalid_trajectory_by_topic_is_rejected_with_a_code(arm):
     arm.trajectories.publish(trajectory(["joint_1", "elbow"], (1.0, ZERO)))
-    arm.expect_warning("refused: INVALID_JOINTS", "unknown joint 'elbow'")
+    arm.expect_warning("rejected: INVALID_JOINTS", "unknown joint 'elbow'")
     old = trajectory(BOTH, (1.0, ZERO))
     old.header.stamp.sec = 1
     # Repeat: warnings are throttled to one per second.
-    warned = lambda: arm.warned("refused: OLD_HEADER_TIMESTAMP", "s ago")  # noqa: E731
+    warned = lambda: arm.warned("rejected: OLD_HEADER_TIMESTAMP", "s ago")  # noqa: E731
     arm.insist(lambda: arm.trajectories.publish(old), warned, "the trajectory is not rejected")
 
 
 def test_a_trajectory_sent_before_a_reset_is_rejected(arm):
     # The middleware decides how many are read before the reset; one per second is reported.
-    while not arm.warned("refused: INVALID_GOAL", "before the reset was done"):
+    while not arm.warned("rejected: INVALID_GOAL", "before the reset was done"):
         for _ in range(9):
             arm.trajectories.publish(SLOWLY)
         assert arm.call(Trigger, "simulator/reset").success
@@ -130,7 +130,7 @@ def test_an_invalid_goal_is_rejected_without_affecting_the_current_one(
     client.send(SLOWLY)
     first = client.result
     assert not client.send(message).accepted
-    arm.expect_warning("refused", *words)
+    arm.expect_warning("rejected", *words)
     assert not first.done()
 
 

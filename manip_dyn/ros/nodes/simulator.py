@@ -36,7 +36,13 @@ from manip_dyn.ros.parameters.simulator import (
 )
 from manip_dyn.ros.recorded_topics import await_recorder
 from manip_dyn.ros.robot_topics import Transforms, publish_description, with_description
-from manip_dyn.ros.runtime.execution import announce, rate_summary, robot_summary, run
+from manip_dyn.ros.runtime.execution import (
+    ThrottledWarning,
+    announce,
+    rate_summary,
+    robot_summary,
+    run,
+)
 from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE, NEWEST_ONLY, PolledSubscription
 from manip_dyn.ros.simulated_arm import (
     RESET_SETTLING,
@@ -62,8 +68,8 @@ class SimulatorNode:
         """Declare parameters, load the robot and start the clock."""
         self.node = node
         self._parameters = parameters = declare(node, SimulatorParameters)
-        self._described = with_description(node, parameters)
-        self._robot = robot_from(self._described, mass_scale=parameters.mass_scale)
+        self._description = with_description(node, parameters)
+        self._robot = robot_from(self._description, mass_scale=parameters.mass_scale)
         declare_joints(node, SimulatorParameters, self._robot.n)
         pace = rate_summary(
             parameters.mode, parameters.control_period, parameters.real_time_factor
@@ -75,6 +81,7 @@ class SimulatorNode:
         self._arm = CommandedArm(self._simulation, safe_law, timeout, disturbance)
         self._commands = FreshCommands(self._arm)
         self._dropped, self._energies, self._reported = 0, 0, ""
+        self._warn_dropped = ThrottledWarning(node, "dropped: ")
         self._recent_overruns = RecentOverruns()
         every = round(parameters.energy_period / parameters.control_period)
         self._energy_ns = every * nanoseconds("control_period", parameters.control_period)
@@ -102,7 +109,7 @@ class SimulatorNode:
         publish_every_second(node, self._report, f"simulated {self._robot.name}")
         # rclpy calls the callback that was added last first.
         node.add_post_set_parameters_callback(self._push)
-        on_change(node, parameters, self._use, self._refuse)
+        on_change(node, parameters, self._use, self._problem)
         await_recorder(node, parameters.await_recorder)
         self._stepper.start()
 
@@ -164,19 +171,19 @@ class SimulatorNode:
 
     def _drop(self, error: ManipDynError) -> None:
         self._dropped += 1
-        self.node.get_logger().warning(f"dropped: {error}", throttle_duration_sec=1.0)
+        self._warn_dropped(error)
 
     # -------------------------------------------------------------- parameters
-    def _refuse(self, parameters: SimulatorParameters, changed: Collection[str]) -> str:
+    def _problem(self, parameters: SimulatorParameters, changed: Collection[str]) -> str:
         try:
             disturbance_from(parameters, self._robot)
         except ManipDynError as error:
             return str(error)
-        chosen = [name for name in INTEGRATION if name in changed]
-        if not chosen:
+        names = [name for name in INTEGRATION if name in changed]
+        if not names:
             return ""
         if not self._stepper.paused:
-            return f"{chosen[0]} can be set only while the simulator is paused; call ~/pause first"
+            return f"{names[0]} can be set only while the simulator is paused; call ~/pause first"
         try:
             integrator_from(parameters)
         except ManipDynError as error:
@@ -204,9 +211,9 @@ class SimulatorNode:
             self._stepper.use(parameters)
 
     def _load(self, parameters: SimulatorParameters) -> None:
-        """Change the masses. Until their equations are compiled, the old ones act."""
+        """Change the masses. The old ones are simulated until the new model is compiled."""
         factor = parameters.mass_scale
-        self._robot = robot_from(self._described, mass_scale=factor)
+        self._robot = robot_from(self._description, mass_scale=factor)
         simulation, safe_law = self._prepared(parameters)
         with self._stepper.lock:
             self._arm.use(simulation, safe_law)
@@ -215,7 +222,7 @@ class SimulatorNode:
 
     def _push(self, changes: list[Parameter]) -> None:
         """Apply a disturbance from now on, if one was set."""
-        if any(each.name in ("disturbance", "disturbance_duration") for each in changes):
+        if any(change.name in ("disturbance", "disturbance_duration") for change in changes):
             with self._stepper.lock:
                 effort, begin, end = disturbance_from(self._parameters, self._robot)
                 self._arm.push(effort, end - begin)
@@ -245,7 +252,7 @@ class SimulatorNode:
         self._reported = reason
 
     def _report(self) -> Report:
-        senders = commanders(self.node, [each.topic_name for each in self._inputs])
+        senders = commanders(self.node, [entry.topic_name for entry in self._inputs])
         with self._stepper.lock:
             beyond = beyond_limits(self._robot, self._simulation.q)
             report = self._stepper.report("", {})
@@ -254,7 +261,7 @@ class SimulatorNode:
             present = condition(
                 ArmFacts(
                     fault=self._stepper.fault,
-                    beyond=tuple(words for _, words in beyond.values()),
+                    beyond=tuple(description for _, description in beyond.values()),
                     at_stops=stops and all(amount <= GIVE for amount, _ in beyond.values()),
                     commanders=senders,
                     handover=self._commands.handover,

@@ -7,6 +7,7 @@ from rclpy.node import Node
 
 from manip_dyn.ros.diagnostics import OK, Report, status_message
 from manip_dyn.ros.planner.states import BY_KEY
+from manip_dyn.ros.runtime.execution import ThrottledWarning
 from manip_dyn.ros.runtime.subscriptions import LATCHED
 
 
@@ -29,6 +30,7 @@ class PlannerStatus:
         self._publisher = node.create_publisher(DiagnosticStatus, "~/status", LATCHED)
         self.state, self.code, self.dropped = "", "", 0
         self.values: dict[str, object] = {}
+        self._warn_dropped = ThrottledWarning(node, "dropped: ")
 
     def enter(self, name: str, code: str = "", remains: str = "", **words: object) -> None:
         """Enter a state of `planner.states` and publish its message.
@@ -65,4 +67,4 @@ class PlannerStatus:
     def drop(self, reason: object) -> None:
         """Count a dropped message and log the reason."""
         self.dropped += 1
-        self._node.get_logger().warning(f"dropped: {reason}", throttle_duration_sec=1.0)
+        self._warn_dropped(reason)

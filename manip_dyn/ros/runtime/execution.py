@@ -106,8 +106,9 @@ def run(kind: type[Component], args: list[str] | None = None) -> int:
 
 
 def _report_error(kind: type[Component], message: str) -> None:
-    """Log why a node ends, or pass it to the component's `refuse`."""
-    report: Callable[[str], object] = getattr(kind, "refuse", None) or get_logger(kind.name).fatal
+    """Log why a node ends, or pass it to the component's `report_error`."""
+    log = get_logger(kind.name)
+    report: Callable[[str], object] = getattr(kind, "report_error", None) or log.fatal
     report(message)
 
 
@@ -193,15 +194,35 @@ def create_wall_timer(node: Node, period: float, call: Callable[[], None]) -> No
     node.create_timer(period, call, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
-def announce(node: Node, *parts: str) -> None:
-    """Log a summary of the node in one line, and from now on what it compiles.
+class ThrottledWarning:
+    """A warning that is logged at most once per period of wall time.
+
+    rclpy's option `throttle_duration_sec` inspects the call stack in every call. At 1 kHz that
+    costs a quarter of a core.
+    """
+
+    def __init__(self, node: Node, prefix: str = "", period: float = 1.0):
+        """Prepare a warning of a node that starts with `prefix`, for a period in s."""
+        self._log, self._prefix, self._period = node.get_logger(), prefix, period
+        self._last = float("-inf")
+
+    def __call__(self, reason: object) -> None:
+        """Log the prefix and the reason, unless the last warning was within the period."""
+        now = time.monotonic()
+        if now - self._last >= self._period:
+            self._last = now
+            self._log.warning(f"{self._prefix}{reason}")
+
+
+def announce(node: Node, *items: str) -> None:
+    """Log a summary of the node in one line; log compilations from now on.
 
     Args:
         node: The node.
-        parts: Parts of the line, such as robot, mode and rate.
+        items: Items of the summary, such as robot, mode and rate.
     """
     disable_announcements()  # on standard error
-    node.get_logger().info(", ".join(parts))
+    node.get_logger().info(", ".join(items))
     last = float("-inf")
 
     def report(kernels: str) -> None:

@@ -29,7 +29,7 @@ from manip_dyn.ros.messages.geometry import to_nanoseconds
 from manip_dyn.ros.messages.joints import effort_command, in_joint_order, joint_state
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters, driver_from
 from manip_dyn.ros.robot_topics import Transforms
-from manip_dyn.ros.runtime.execution import unless_shut_down
+from manip_dyn.ros.runtime.execution import ThrottledWarning, unless_shut_down
 from manip_dyn.ros.runtime.subscriptions import (
     EVERY_MESSAGE,
     NEWEST_ONLY,
@@ -98,7 +98,7 @@ class Mode(Protocol):
         """Pause, or continue."""
 
     def use(self, parameters: ClikTrackerParameters) -> None:
-        """Continue with other parameters."""
+        """Apply new parameters."""
 
     def statistics(self) -> PacingStatistics:
         """Return rate and period errors."""
@@ -183,7 +183,7 @@ class KinematicMode:
         self._tie()
 
     def use(self, parameters: ClikTrackerParameters) -> None:
-        """Continue with another period."""
+        """Apply a new period."""
         before, self._parameters = self._wall_period(), parameters
         if self._wall_period() != before:
             self._tie()
@@ -262,6 +262,11 @@ class DynamicMode:
         """Create the subscription and publishers."""
         self._node, self._reference, self._parameters = node, reference, parameters
         self._log = node.get_logger()
+        self._warn_dropped = ThrottledWarning(node, "dropped: ")
+        self._warn_pick_up = ThrottledWarning(
+            node, "the arm is picked up at its present position: "
+        )
+        self._warn_reset = ThrottledWarning(node, "the arm was reset: ")
         self._robot, self._calls = reference.follower.robot, calls
         self._driver = driver_from(parameters, reference, calls.begun, calls.before_step)
         self._measured: MeasuredState | None = None
@@ -330,14 +335,14 @@ class DynamicMode:
     def restart(self) -> str:
         """Restart the path with the next state."""
         self._driver.restart()
-        return "back to the start of the path, from where the arm is"
+        return "the path restarts; the arm moves to its start"
 
     def pause(self, paused: bool) -> None:
         """Hold the arm, or continue."""
         self._driver.paused = paused
 
     def use(self, parameters: ClikTrackerParameters) -> None:
-        """Continue with other feedback gains."""
+        """Apply new feedback gains."""
         self._parameters = parameters
         self._driver.controller.set_feedback(parameters.joint_stiffness, parameters.joint_damping)
 
@@ -358,7 +363,7 @@ class DynamicMode:
             q = in_joint_order(message, self._robot, "position")
             v = in_joint_order(message, self._robot, "velocity")
         except ManipDynError as error:
-            self._log.warning(f"dropped: {error}", throttle_duration_sec=1.0)
+            self._warn_dropped(error)
             return
         stamp, now = to_nanoseconds(message.header.stamp), time.perf_counter()
         repeated = self._measured is not None and stamp == self._measured.stamp_ns
@@ -381,13 +386,10 @@ class DynamicMode:
         self._effort = driver.answer(*measured).effort
         self._send()
         self._publish_error(*measured)
-        # rclpy throttles each line of code separately.
         if driver.pick_ups > pick_ups:
-            message = f"the arm is picked up where it is: {driver.reason}"
-            self._log.warning(message, throttle_duration_sec=1.0)
+            self._warn_pick_up(driver.reason)
         if driver.resets > resets:
-            message = f"the arm was reset: {driver.reason}; the path restarts"
-            self._log.warning(message, throttle_duration_sec=1.0)
+            self._warn_reset(f"{driver.reason}; the path restarts")
         while self._driver.news:
             self._log.warning(self._driver.news.pop(0))
         self._report_sample(*measured)
