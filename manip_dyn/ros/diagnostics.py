@@ -182,12 +182,17 @@ def fastest_joint(robot: Robot, v: Vector) -> str:
     return f"joint '{robot.joint_names[joint]}' at {abs(v[joint]):.3g} {robot.unit(joint)}/s"
 
 
+def publishers(node: Node, topic: str) -> list[str]:
+    """Return the full name of the node of each publisher of a topic."""
+    return [
+        f"{endpoint.node_namespace.rstrip('/')}/{endpoint.node_name}"
+        for endpoint in node.get_publishers_info_by_topic(topic)
+    ]
+
+
 def other_publishers(node: Node, topic: str) -> str:
     """Return the names of the other nodes that publish on a topic, or ""."""
-    names = [
-        f"{each.node_namespace.rstrip('/')}/{each.node_name}"
-        for each in node.get_publishers_info_by_topic(topic)
-    ]
+    names = publishers(node, topic)
     own = node.get_fully_qualified_name()
     if own in names:
         names.remove(own)
@@ -200,11 +205,7 @@ def commanders(node: Node, topics: Iterable[str]) -> tuple[str, ...]:
     A node with one publisher on each topic counts once. Two nodes of the same name, or two
     publishers of one node on the same topic, count twice.
     """
-    most: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for topic in topics:
-        found = Counter(
-            f"{each.node_namespace.rstrip('/')}/{each.node_name}"
-            for each in node.get_publishers_info_by_topic(topic)
-        )
-        most |= found
-    return tuple(sorted(most.elements()))
+        counts |= Counter(publishers(node, topic))
+    return tuple(sorted(counts.elements()))

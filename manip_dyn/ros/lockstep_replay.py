@@ -40,7 +40,13 @@ JOINT_TRAJECTORY = "/simulator/joint_trajectory"
 
 
 class State(NamedTuple):
-    """A recorded state: when it was sent and its stamp, ns, positions, velocities, efforts."""
+    """A recorded joint state.
+
+    Attributes:
+        sent_ns: Wall-clock time at which it was sent, ns.
+        stamp_ns: Its stamp, ns.
+        values: Positions, velocities and efforts (3, n).
+    """
 
     sent_ns: int
     stamp_ns: int
@@ -48,67 +54,71 @@ class State(NamedTuple):
 
 
 def simulator_parameters(
-    file: str | Path, source: MessageReader, kept: list[Message]
+    file: str | Path, source: MessageReader, messages: list[Message]
 ) -> SimulatorParameters:
-    """Return the simulator's parameters, with the robot as it was described."""
-    noted = source.notes.get(f"{PARAMETERS}simulator")
-    if noted is None:
-        raise ManipDynError(
-            f"recording '{file}' has no parameters of a simulator; expected a recording of one"
-        )
-    known = {row.name for row in rows(SimulatorParameters)}
-    values = {name: json.loads(text) for name, text in noted.items() if name in known}
-    plain = {
+    """Return the recorded parameters of the simulator, with the recorded robot description."""
+    metadata = source.notes.get(f"{PARAMETERS}simulator")
+    if metadata is None:
+        raise ManipDynError(f"recording '{file}' must contain a simulator's parameters, got none")
+    names = {row.name for row in rows(SimulatorParameters)}
+    values = {name: json.loads(text) for name, text in metadata.items() if name in names}
+    present = {
         name: tuple(v) if isinstance(v, list) else v for name, v in values.items() if v is not None
     }
-    parameters = with_values(SimulatorParameters(), plain)
-    if parameters.mode != "lockstep" or any(each.topic == JOINT_TRAJECTORY for each in kept):
-        what = "a joint trajectory" if parameters.mode == "lockstep" else f"mode {parameters.mode}"
+    parameters = with_values(SimulatorParameters(), present)
+    if parameters.mode != "lockstep":
         raise ManipDynError(
-            f"recording '{file}' is of {what}; expected one in lockstep, under commands, joint "
-            "commands or effort trajectories: only there commands say when they act"
+            f"recording '{file}' must be of a simulator in mode lockstep, got mode "
+            f"{parameters.mode}: in other modes the time at which a command acts is not recorded"
         )
-    described = [m for m in kept if m.topic == DESCRIPTION]
-    text = deserialize_message(described[-1].data, String).data if described else ""
+    if any(message.topic == JOINT_TRAJECTORY for message in messages):
+        raise ManipDynError(
+            f"recording '{file}' must contain only commands, joint commands and effort "
+            "trajectories, got a joint trajectory: it acts over many periods"
+        )
+    descriptions = [m for m in messages if m.topic == DESCRIPTION]
+    text = deserialize_message(descriptions[-1].data, String).data if descriptions else ""
     if parameters.robot == TOPIC and text:
         return replace(parameters, robot_description=text)
     if text and robot_from(parameters).urdf != text:
         raise ManipDynError(
-            f"recording '{file}' is of a robot '{parameters.robot}' that has changed since; "
-            "expected its description as it was"
+            f"robot '{parameters.robot}' must have the description in recording '{file}', got "
+            "another one: it has changed since"
         )
     return parameters
 
 
-def check_parameters_unchanged(file: str | Path, kept: list[Message], states: list[State]) -> None:
-    """Refuse a recording of a simulator whose parameters were set on the way, such as its masses.
+def check_parameters_unchanged(
+    file: str | Path, messages: list[Message], states: list[State]
+) -> None:
+    """Check that no parameter of the simulator, such as the mass scale, was set during the run.
 
     Raises:
-        ManipDynError: If some were after the first state, which the parameters do not tell of.
+        ManipDynError: If one was set after the first state. The stored parameters are those of
+            the start.
     """
-    for each in kept:
-        if each.topic == EVENTS and len(states) > 1 and each.sent_ns > states[1].sent_ns:
-            event = deserialize_message(each.data, ParameterEvent)
+    for message in messages:
+        if message.topic == EVENTS and len(states) > 1 and message.sent_ns > states[1].sent_ns:
+            event = deserialize_message(message.data, ParameterEvent)
             if event.node.rpartition("/")[2] == "simulator" and event.changed_parameters:
                 raise ManipDynError(
-                    f"recording '{file}' is of a simulator whose parameter "
-                    f"'{event.changed_parameters[0].name}' was set while it ran; expected one "
-                    "whose parameters stayed"
+                    f"recording '{file}' must be of a simulator with constant parameters; "
+                    f"'{event.changed_parameters[0].name}' was set while it ran"
                 )
 
 
-def states_of(kept: list[Message], robot: Robot) -> Iterator[State]:
-    """Yield the states in which time has passed, and the first after a reset."""
+def states_of(messages: list[Message], robot: Robot) -> Iterator[State]:
+    """Yield each state with a new stamp. States of a paused simulator repeat their stamp."""
     last = None
-    for each in kept:
-        if each.topic != STATES:
+    for entry in messages:
+        if entry.topic != STATES:
             continue
-        message = deserialize_message(each.data, JointState)
+        message = deserialize_message(entry.data, JointState)
         stamp = to_nanoseconds(message.header.stamp)
         if stamp != last:
             fields = ("position", "velocity", "effort")
-            row = np.array([in_joint_order(message, robot, field) for field in fields])
-            yield State(each.sent_ns, stamp, row)
+            values = np.array([in_joint_order(message, robot, field) for field in fields])
+            yield State(entry.sent_ns, stamp, values)
         last = stamp
 
 
@@ -120,13 +130,13 @@ KINDS = {
 
 
 class Verdict(NamedTuple):
-    """What came of it.
+    """Result of a comparison with a recording.
 
     Attributes:
-        same: Whether all states are equal, bit for bit.
-        states: How many were compared.
-        commands: How many commands were executed.
-        sentence: The same in words, with the first difference.
+        same: Whether all states are bit-identical.
+        states: Number of equal states.
+        commands: Number of executed commands.
+        sentence: Summary, with the first difference.
     """
 
     same: bool
@@ -136,27 +146,26 @@ class Verdict(NamedTuple):
 
 
 def check_recording(file: str | Path) -> Verdict:
-    """Let the simulator do once more what it did, and compare every state.
+    """Repeat the recorded commands in the simulator and compare every state.
 
     Args:
         file: A recording of a simulator in lockstep.
 
     Raises:
-        ManipDynError: If it cannot be read, or it is no such recording.
+        ManipDynError: If the file cannot be read or is not such a recording.
     """
     source = MessageReader(file)
-    kept = [
-        each
-        for each in source
-        if each.topic in (STATES, DESCRIPTION, JOINT_TRAJECTORY, EVENTS, *KINDS)
-    ]
-    parameters = simulator_parameters(file, source, kept)
+    topics = (STATES, DESCRIPTION, JOINT_TRAJECTORY, EVENTS, *KINDS)
+    messages = [message for message in source if message.topic in topics]
+    parameters = simulator_parameters(file, source, messages)
     robot = robot_from(parameters, mass_scale=parameters.mass_scale)
-    states = list(states_of(kept, robot))
+    states = list(states_of(messages, robot))
     if not states:
-        raise ManipDynError(f"recording '{file}' has no states of '{robot.name}'; expected some")
-    check_parameters_unchanged(file, kept, states)
-    commands = deque(sorted((m for m in kept if m.topic in KINDS), key=lambda m: m.sent_ns))
+        raise ManipDynError(
+            f"recording '{file}' must contain joint states of '{robot.name}', got none"
+        )
+    check_parameters_unchanged(file, messages, states)
+    commands = deque(sorted((m for m in messages if m.topic in KINDS), key=lambda m: m.sent_ns))
     return _compared(_arm(parameters, robot), parameters, states, commands)
 
 
@@ -186,14 +195,14 @@ def _compared(
         values = np.array([simulation.q, simulation.v, simulation.effort])
         if arm.time_ns != state.stamp_ns or values.tobytes() != state.values.tobytes():
             return Verdict(False, k, executed, _difference(simulation.robot, state, values))
-    told = f"{len(states)} states under {executed} commands, equal bit for bit"
-    return Verdict(True, len(states), executed, told)
+    sentence = f"{len(states)} states under {executed} commands are bit-identical"
+    return Verdict(True, len(states), executed, sentence)
 
 
 def _execute_next(
     arm: CommandedArm, parameters: SimulatorParameters, commands: deque[Message], sent_ns: int
 ) -> bool:
-    """Let the next command act that is accepted and was sent before a time; return if one is."""
+    """Execute the next valid command sent before a time; return whether there is one."""
     while commands and commands[0].sent_ns <= sent_ns:
         try:
             law = _law(arm, parameters, commands.popleft())
@@ -201,22 +210,22 @@ def _execute_next(
                 arm.command(law)
                 return True
         except ManipDynError:
-            continue  # the simulator dropped it, too
+            continue  # the simulator dropped it as well
     return False
 
 
 def _law(arm: CommandedArm, parameters: SimulatorParameters, command: Message) -> EffortLaw | None:
-    """Return what a command lets act, as the simulator node makes it."""
+    """Return the effort law of a command, as the simulator node creates it."""
     simulation, robot = arm.simulation, arm.simulation.robot
     message: Any = deserialize_message(command.data, KINDS[command.topic])
     if isinstance(message, Float64MultiArray):
         return held(robot, efforts_from(message, robot))
     if isinstance(message, JointState):
-        told = references_from(message, robot)
-        if told is None:
+        references = references_from(message, robot)
+        if references is None:
             return None
         bandwidth = parameters.command_bandwidth
-        return driven(simulation.kernels, told, simulation.q, simulation.law, bandwidth)
+        return driven(simulation.kernels, references, simulation.q, simulation.law, bandwidth)
     schedule = schedule_from(message, robot, 0, arm.time_ns)
     if to_nanoseconds(message.header.stamp):
         arm.check_age(schedule.times_ns[0])
@@ -224,10 +233,10 @@ def _law(arm: CommandedArm, parameters: SimulatorParameters, command: Message) -
 
 
 def _difference(robot: Robot, state: State, values: np.ndarray) -> str:
-    off = np.abs(values - state.values)
-    row, joint = np.unravel_index(int(np.nanargmax(off)), off.shape)
-    what = ("position", "velocity", "effort")[int(row)]
+    error = np.abs(values - state.values)
+    row, joint = np.unravel_index(int(np.nanargmax(error)), error.shape)
+    quantity = ("position", "velocity", "effort")[int(row)]
     return (
-        f"at {state.stamp_ns * 1e-9:.6f} s the {what} of joint '{robot.joint_names[joint]}' was "
-        f"{state.values[row, joint]!r} and is {values[row, joint]!r}"
+        f"at {state.stamp_ns * 1e-9:.6f} s the {quantity} of joint '{robot.joint_names[joint]}' "
+        f"is {values[row, joint]!r}, recorded {state.values[row, joint]!r}"
     )

@@ -1,4 +1,4 @@
-"""Topics that the recorder stores, and waiting for it to subscribe."""
+"""Names of the recorded topics, and a function that waits for the recorder to subscribe."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from rclpy.node import Node
 from rclpy.publisher import Publisher
 
 GLOBAL_TOPICS = ("/diagnostics", "/tf", "/tf_static", "/clock", "/parameter_events", "/rosout")
-"""Topics that are recorded beside those of the namespace."""
+"""Topics that are recorded in addition to those of the namespace."""
 EXCLUDED = ("/_action/", "/_service_event")
-"""Parts of names that belong to actions and services."""
+"""Substrings of the names of topics that belong to actions and services."""
 
 
 class ExpectedTopic(NamedTuple):
-    """A topic that is listened to before it is there, so that its first message is not missed."""
+    """A topic to which the recorder subscribes in advance, to record its first message."""
 
     name: str
     kind: str
@@ -53,58 +53,58 @@ EXPECTED_TOPICS = (
 
 
 def recorded_name(topic: str, namespace: str, left_out: Collection[str]) -> str:
-    """Return what a topic is called in the file; empty if it is not recorded.
+    """Return the name of a topic in the file, or "" if it is not recorded.
 
     Args:
         topic: Its full name.
-        namespace: Whose topics are recorded; it is left out of their names, so that layouts and
-            `read` find ``/joint_states`` whatever namespace it had.
+        namespace: The recorded namespace. Names in the file omit it: layouts and `read` find
+            ``/joint_states`` in any recording.
         left_out: Names in the namespace that are not recorded.
     """
-    if any(part in topic for part in EXCLUDED):
+    if any(substring in topic for substring in EXCLUDED):
         return ""
-    place = f"/{namespace.strip('/')}/" if namespace.strip("/") else "/"
-    if topic.startswith(place):
-        name = topic.removeprefix(place)
+    prefix = f"/{namespace.strip('/')}/" if namespace.strip("/") else "/"
+    if topic.startswith(prefix):
+        name = topic.removeprefix(prefix)
         return "" if name in left_out else f"/{name}"
     return topic if topic in GLOBAL_TOPICS else ""
 
 
 RECORDER = "recorder"
-LOOK = 0.02
-"""Wall time between looks who listens, s."""
+POLL_PERIOD = 0.02
+"""Wall time between checks for subscriptions of a recorder, s."""
 
 
-def await_recorder(node: Node, patience: float) -> None:
-    """Wait until a recorder in the node's namespace hears all that it records of the node.
+def await_recorder(node: Node, timeout: float) -> None:
+    """Wait until a recorder in the node's namespace subscribes to the node's recorded topics.
 
-    Discovery goes on in threads of the middleware: the node need not spin.
+    Threads of the middleware discover subscriptions: the node need not spin.
 
     Args:
-        node: The node; its publishers are there.
-        patience: Most wall time, s, after which the log says what is not heard; 0: none.
+        node: The node, with its publishers.
+        timeout: Wall time, s, after which a warning lists the missing topics. 0: do not wait.
 
     Raises:
-        KeyboardInterrupt: If the node is told to end meanwhile.
+        KeyboardInterrupt: If the node is shut down meanwhile.
     """
-    expected = {node.resolve_topic_name(each.name) for each in EXPECTED_TOPICS}
-    waited_for = [each for each in node.publishers if each.topic_name in expected]
-    deadline = time.monotonic() + patience
-    while patience and (unheard := [e.topic_name for e in waited_for if not _hears(node, e)]):
+    expected = {node.resolve_topic_name(topic.name) for topic in EXPECTED_TOPICS}
+    publishers = [p for p in node.publishers if p.topic_name in expected]
+    deadline = time.monotonic() + timeout
+    while timeout and (missing := [p.topic_name for p in publishers if not _matched(node, p)]):
         if not node.context.ok():
             raise KeyboardInterrupt
         if time.monotonic() >= deadline:
             node.get_logger().warning(
-                f"no recorder hears {', '.join(sorted(unheard))} after {patience:g} s: the begin "
-                "is not recorded"
+                f"no recorder has subscribed to {', '.join(sorted(missing))} within "
+                f"{timeout:g} s: the start is not recorded"
             )
             return
-        time.sleep(LOOK)
+        time.sleep(POLL_PERIOD)
 
 
-def _hears(node: Node, publisher: Publisher) -> bool:
-    """Whether a recorder is among those who subscribe, all of whom the publisher has found."""
-    there = node.get_subscriptions_info_by_topic(publisher.topic_name)
-    own = (RECORDER, node.get_namespace())
-    named = any((each.node_name, each.node_namespace) == own for each in there)
-    return named and publisher.get_subscription_count() >= len(there)
+def _matched(node: Node, publisher: Publisher) -> bool:
+    """Whether a recorder subscribes, and the publisher has matched all its subscriptions."""
+    endpoints = node.get_subscriptions_info_by_topic(publisher.topic_name)
+    recorder = (RECORDER, node.get_namespace())
+    subscribed = any((e.node_name, e.node_namespace) == recorder for e in endpoints)
+    return subscribed and publisher.get_subscription_count() >= len(endpoints)

@@ -210,7 +210,7 @@ def sent_at(info: Mapping[str, Any]) -> int:
 NEVER_OLD = 2**62
 """Wall-clock time of laws of this process, ns: a pause does not age them."""
 RESET = Outcome(Code.INVALID_GOAL, "the arm was reset")
-TAKEN_OVER = Outcome(Code.INVALID_GOAL, "replaced by another command")
+REPLACED = Outcome(Code.INVALID_GOAL, "replaced by another command")
 
 
 class FollowedTrajectory:
@@ -302,5 +302,5 @@ class Trajectories:
             self._law.update(arm.time_ns, arm.simulation.q, arm.simulation.v)
             self._commands.command(self._law, NEVER_OLD)
         else:
-            self._law.end(TAKEN_OVER if arm.commanded else RESET)
+            self._law.end(REPLACED if arm.commanded else RESET)
             self._law = None

@@ -1,10 +1,10 @@
-"""Starts a node as a program: ``python -m manip_dyn.ros.start simulator --ros-args ...``.
+"""Starts a node as a process: ``python -m manip_dyn.ros.start simulator --ros-args ...``.
 
-With ``--owned`` before its name a node ends when its standard input does, which is a pipe from who
-started it: also one that was killed takes its nodes along.
+With ``--owned`` before its name, a node ends at the end of its standard input, a pipe from its
+parent process. It ends even if the parent was killed.
 
-Imports take a second or two. A Ctrl-C meanwhile ends the program as any other: nothing has begun
-yet that would have to end, and half an import would leave a traceback.
+Imports take a second or two. Ctrl-C during the imports ends the process at once, without a
+traceback: there is nothing to clean up yet.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ NODES = (
 
 
 OWNED = "--owned"
-PATIENCE = 10.0
-"""Wall time that a node has to end when its owner is gone, s."""
+SHUTDOWN_TIMEOUT = 10.0
+"""Wall time for a regular shutdown after the parent has ended, s."""
 
 
 def end_with_owner() -> None:
-    """Watch standard input in a thread; when it ends, end this process as Ctrl-C does."""
+    """Watch standard input in a thread; at its end, end this process as Ctrl-C does."""
 
     def watch() -> None:
         while os.read(0, 1024):
             pass
         os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(PATIENCE)
+        time.sleep(SHUTDOWN_TIMEOUT)
         os._exit(1)
 
     threading.Thread(target=watch, name="owner", daemon=True).start()
@@ -97,5 +97,5 @@ if __name__ == "__main__":
         end_with_owner()
     name = sys.argv.pop(1).removesuffix("_node") if len(sys.argv) > 1 else ""
     if name not in (*NODES, *RECORDING):
-        sys.exit(f"manip_dyn: there is no node '{name}'; expected one of {', '.join(NODES)}")
+        sys.exit(f"manip_dyn: node must be one of {', '.join(NODES)}, got '{name}'")
     sys.exit(start(name))

@@ -93,7 +93,7 @@ class Stepper:
         self._pacer.stop()
 
     def use(self, parameters: SteppingParameters) -> None:
-        """Continue with other parameters."""
+        """Apply new parameters."""
         self._parameters = parameters
         self._tie()
         self._pacer.set_period(self._wall_period())
@@ -121,7 +121,7 @@ class Stepper:
             self._advance()
 
     def report(self, warning: str, values: dict[str, object]) -> Report:
-        """Return a report for /diagnostics, with a fault or the warning, and values."""
+        """Return a report for /diagnostics: the fault, the warning or the state, and values."""
         named = {
             "mode": self._parameters.mode,
             "time [s]": self.time,
@@ -244,7 +244,7 @@ class Stepper:
             self._clock.publish(Clock(clock=to_time(self.stamp_ns)))
 
 
-MOST_STEPS = 100_000
+MAX_STEPS = 100_000
 """Largest number of steps of one call of ~/step_simulation, which blocks the node."""
 
 
@@ -275,14 +275,14 @@ class StandardServices:
         self._stepper, self._messages = stepper, messages
         self._state, self._result = messages.SimulationState, messages.Result
         self._set_state = services.SetSimulationState.Response
-        for kind, name, answer in (
+        for kind, name, callback in (
             (services.GetSimulatorFeatures, "get_simulator_features", self._features),
             (services.GetSimulationState, "get_simulation_state", self._get_state),
             (services.SetSimulationState, "set_simulation_state", self._change_state),
             (services.ResetSimulation, "reset_simulation", self._reset),
             (services.StepSimulation, "step_simulation", self._step),
         ):
-            node.create_service(kind, f"~/{name}", answer)
+            node.create_service(kind, f"~/{name}", callback)
 
     @property
     def _present(self) -> int:
@@ -290,14 +290,14 @@ class StandardServices:
             return self._state.STATE_PLAYING
         return self._state.STATE_PAUSED if self._stepper.time else self._state.STATE_STOPPED
 
-    def _done(self, response: Any, code: int | None = None, why: str = "") -> Any:
+    def _done(self, response: Any, code: int | None = None, reason: str = "") -> Any:
         response.result.result = self._result.RESULT_OK if code is None else code
-        response.result.error_message = why
+        response.result.error_message = reason
         return response
 
     def _features(self, _request: Any, response: Any) -> Any:
-        known = self._messages.SimulatorFeatures
-        response.features.features = [getattr(known, name) for name in self.FEATURES]
+        constants = self._messages.SimulatorFeatures
+        response.features.features = [getattr(constants, name) for name in self.FEATURES]
         return response
 
     def _get_state(self, _request: Any, response: Any) -> Any:
@@ -305,36 +305,36 @@ class StandardServices:
         return self._done(response)
 
     def _change_state(self, request: Any, response: Any) -> Any:
-        wanted, state = request.state.state, self._state
-        if wanted == self._present:
-            why = "the simulation is in this state already"
-            return self._done(response, self._set_state.ALREADY_IN_TARGET_STATE, why)
-        if wanted not in (state.STATE_PLAYING, state.STATE_PAUSED, state.STATE_STOPPED):
-            why = f"state must be stopped, playing or paused, got {wanted}"
-            return self._done(response, self._result.RESULT_FEATURE_UNSUPPORTED, why)
-        if wanted == state.STATE_PAUSED and self._present == state.STATE_STOPPED:
+        target, state = request.state.state, self._state
+        if target == self._present:
+            reason = "the simulation is in this state already"
+            return self._done(response, self._set_state.ALREADY_IN_TARGET_STATE, reason)
+        if target not in (state.STATE_PLAYING, state.STATE_PAUSED, state.STATE_STOPPED):
+            reason = f"state must be stopped, playing or paused, got {target}"
+            return self._done(response, self._result.RESULT_FEATURE_UNSUPPORTED, reason)
+        if target == state.STATE_PAUSED and self._present == state.STATE_STOPPED:
             return self._done(response)  # time stands still at the start in both states
-        self._stepper.pause(wanted != state.STATE_PLAYING)
-        if wanted == state.STATE_STOPPED:
+        self._stepper.pause(target != state.STATE_PLAYING)
+        if target == state.STATE_STOPPED:
             self._stepper.reset()
         return self._done(response)
 
     def _reset(self, request: Any, response: Any) -> Any:
         together = request.SCOPE_TIME | request.SCOPE_STATE
         if request.scope != request.SCOPE_DEFAULT and request.scope & together != together:
-            why = f"scope must be time and state together, or all, got {request.scope}"
-            return self._done(response, self._result.RESULT_FEATURE_UNSUPPORTED, why)
+            reason = f"scope must be time and state together, or all, got {request.scope}"
+            return self._done(response, self._result.RESULT_FEATURE_UNSUPPORTED, reason)
         self._stepper.reset()
         return self._done(response)
 
     def _step(self, request: Any, response: Any) -> Any:
-        if request.steps > MOST_STEPS:
-            why = f"steps must be at most {MOST_STEPS}, got {request.steps}"
-            return self._done(response, self._result.RESULT_OPERATION_FAILED, why)
+        if request.steps > MAX_STEPS:
+            reason = f"steps must be at most {MAX_STEPS}, got {request.steps}"
+            return self._done(response, self._result.RESULT_OPERATION_FAILED, reason)
         for _ in range(request.steps):
-            why = self._stepper.step()
-            if why:
-                return self._done(response, self._result.RESULT_OPERATION_FAILED, why)
+            reason = self._stepper.step()
+            if reason:
+                return self._done(response, self._result.RESULT_OPERATION_FAILED, reason)
         return self._done(response)
 
 

@@ -30,18 +30,18 @@ from manip_dyn.ros.runtime.subscriptions import QUEUE
 
 
 class RobotFrames:
-    """Turns poses and twists in a link's frame into the base frame."""
+    """Transforms poses and twists from the frame of a link to the base frame."""
 
     def __init__(self, robot: Robot, base: str):
-        """Take the robot and the name of its root's frame on topics."""
+        """Create the transforms of a robot whose root link is called `base` in messages."""
         self._robot, self._base, self._kinematics = robot, base, Oracle(robot)
 
     def moves(self, frame: str) -> bool:
-        """Whether a frame may move against the base frame."""
+        """Whether a frame may move relative to the base frame."""
         return frame.lstrip("/") not in ("", self._base, self._robot.base)
 
     def problem(self, frame: str) -> str:
-        """Return why there is no such frame, or nothing."""
+        """Return why a frame is unknown, or ""."""
         if not self.moves(frame):
             return ""
         try:
@@ -57,36 +57,36 @@ class RobotFrames:
         return clik.Pose(matrix[:3, 3], matrix[:3, :3])
 
     def pose(self, frame: str, q: Vector, pose: clik.Pose) -> clik.Pose:
-        """Return a pose in a frame as one in the base frame."""
+        """Transform a pose from a frame to the base frame."""
         if not self.moves(frame):
             return pose
-        place, turn = self.of(frame, q)
-        return clik.Pose(place + turn @ pose.position, turn @ pose.rotation)
+        origin, rotation = self.of(frame, q)
+        return clik.Pose(origin + rotation @ pose.position, rotation @ pose.rotation)
 
     def twist(self, frame: str, q: Vector, twist: Vector) -> Vector:
-        """Return a twist (6,) of the tool along a frame's axes as one along those of the base.
+        """Rotate a twist (6,) of the tool from the axes of a frame to those of the base.
 
-        As MoveIt Servo's `apply_twist_commands_about_ee_frame`: only the axes are those of the
-        frame; the tool's own origin is what moves, and what the tool turns about.
+        The reference point remains the origin of the tool, as for the parameter
+        `apply_twist_commands_about_ee_frame` of MoveIt Servo.
         """
         if not self.moves(frame):
             return twist
-        turn = self.of(frame, q).rotation
-        return (turn @ twist.reshape(2, 3).T).T.ravel()
+        rotation = self.of(frame, q).rotation
+        return (rotation @ twist.reshape(2, 3).T).T.ravel()
 
 
 EXCLUSIVE_TIME = 1.0
-"""How long after its last feedback a client has the marker for itself, s."""
+"""Wall time after its last feedback for which a client controls the marker exclusively, s."""
 HALF = float(np.sqrt(0.5))
 AXES = {"x": (HALF, 0.0, 0.0), "y": (0.0, 0.0, HALF), "z": (0.0, HALF, 0.0)}
-"""x, y, z of the quaternion, beside w = HALF, that turns a control's x axis along another."""
+"""x, y, z of the quaternion, with w = HALF, that aligns the x axis of a control with an axis."""
 
 
 class InteractivePoseMarker:
-    """One marker with six degrees of freedom, and a menu.
+    """An interactive marker with six degrees of freedom and a menu.
 
     Attributes:
-        pose: Where it is, in its frame.
+        pose: Its pose, in its frame.
     """
 
     def __init__(
@@ -98,15 +98,15 @@ class InteractivePoseMarker:
         dragged: Callable[[PoseStamped], None],
         menu: Mapping[str, Callable[[PoseStamped], None]] | None = None,
     ):
-        """Serve the marker `name` in the namespace ~/`name`; it shows once it was placed.
+        """Serve the marker `name` in the namespace ~/`name`. `place` shows it.
 
         Args:
             node: The node.
-            name: Of marker and namespace.
-            frame: The frame of its poses.
-            description: What is written beside it.
-            dragged: Called with every pose that it is dragged to.
-            menu: What is called, with its pose, by the entries of its menu.
+            name: Name of the marker and of its namespace.
+            frame: Frame of its poses.
+            description: Label of the marker.
+            dragged: Called with every pose to which it is dragged.
+            menu: Titles of the menu entries with their callbacks, which accept its pose.
         """
         self._node, self._name, self._frame = node, name, frame
         self._description, self._dragged, self._menu = description, dragged, dict(menu or {})
@@ -123,11 +123,11 @@ class InteractivePoseMarker:
 
     @property
     def held(self) -> bool:
-        """Whether somebody drags it."""
+        """Whether a client drags it."""
         return time.monotonic() - self._touched < EXCLUSIVE_TIME
 
     def place(self, pose: clik.Pose) -> None:
-        """Put the marker somewhere, unless it is dragged or there already."""
+        """Move the marker to a pose, unless a client drags it."""
         if self.held or (self.pose is not None and _same_pose(pose, self.pose)):
             return
         self.pose = clik.Pose(pose.position.copy(), pose.rotation.copy())
@@ -141,10 +141,10 @@ class InteractivePoseMarker:
     def _moved(self, message: PoseStamped) -> None:
         assert self._marker is not None
         self._marker.pose = message.pose
-        here = InteractiveMarkerPose(
+        pose = InteractiveMarkerPose(
             header=self._marker.header, pose=message.pose, name=self._name
         )
-        self._update(InteractiveMarkerUpdate(poses=[here]))
+        self._update(InteractiveMarkerUpdate(poses=[pose]))
 
     def _update(self, update: InteractiveMarkerUpdate) -> None:
         self._number += 1
@@ -160,23 +160,23 @@ class InteractivePoseMarker:
         return response
 
     def _on_feedback(self, message: InteractiveMarkerFeedback) -> None:
-        stranger = message.client_id != self._client and self.held
-        if self._marker is None or message.marker_name != self._name or stranger:
+        excluded = message.client_id != self._client and self.held
+        if self._marker is None or message.marker_name != self._name or excluded:
             return
         self._client, self._touched = message.client_id, time.monotonic()
-        given = PoseStamped(header=message.header, pose=message.pose)
+        pose = PoseStamped(header=message.header, pose=message.pose)
         if message.event_type == InteractiveMarkerFeedback.POSE_UPDATE:
-            self.pose = None  # whoever takes it says where it is
-            self._moved(given)
-            self._dragged(given)
+            self.pose = None  # the next `place` moves the marker, if the target was not accepted
+            self._moved(pose)
+            self._dragged(pose)
         elif message.event_type == InteractiveMarkerFeedback.MENU_SELECT:
             entries = list(self._menu.values())
             if 0 < message.menu_entry_id <= len(entries):
                 self._touched = -np.inf
-                entries[message.menu_entry_id - 1](given)
+                entries[message.menu_entry_id - 1](pose)
 
 
-def _marker(name: str, description: str, menu: list[str], place: PoseStamped) -> InteractiveMarker:
+def _marker(name: str, description: str, menu: list[str], pose: PoseStamped) -> InteractiveMarker:
     """Return a ball with three arrows and three rings."""
     ball = Marker(type=Marker.SPHERE, scale=vector((0.05, 0.05, 0.05)))
     ball.color = ColorRGBA(r=0.95, g=0.6, b=0.1, a=0.8)
@@ -185,9 +185,9 @@ def _marker(name: str, description: str, menu: list[str], place: PoseStamped) ->
     controls = [InteractiveMarkerControl(name="ball", always_visible=True, markers=[ball])]
     controls[0].interaction_mode = grip
     for axis, (x, y, z) in AXES.items():
-        turn = Quaternion(x=x, y=y, z=z, w=HALF)
-        for what, mode in (("move", modes.MOVE_AXIS), ("turn", modes.ROTATE_AXIS)):
-            control = InteractiveMarkerControl(name=f"{what}_{axis}", orientation=turn)
+        orientation = Quaternion(x=x, y=y, z=z, w=HALF)
+        for verb, mode in (("move", modes.MOVE_AXIS), ("turn", modes.ROTATE_AXIS)):
+            control = InteractiveMarkerControl(name=f"{verb}_{axis}", orientation=orientation)
             control.interaction_mode = mode
             controls.append(control)
     entries = [
@@ -195,8 +195,8 @@ def _marker(name: str, description: str, menu: list[str], place: PoseStamped) ->
         for i, title in enumerate(menu, start=1)
     ]
     return InteractiveMarker(
-        header=place.header,
-        pose=place.pose,
+        header=pose.header,
+        pose=pose.pose,
         name=name,
         description=description,
         scale=0.25,
@@ -205,7 +205,7 @@ def _marker(name: str, description: str, menu: list[str], place: PoseStamped) ->
     )
 
 
-def _same_pose(one: clik.Pose, other: clik.Pose) -> bool:
-    return np.allclose(one.position, other.position, atol=1e-6) and np.allclose(
-        one.rotation, other.rotation, atol=1e-6
+def _same_pose(a: clik.Pose, b: clik.Pose) -> bool:
+    return np.allclose(a.position, b.position, atol=1e-6) and np.allclose(
+        a.rotation, b.rotation, atol=1e-6
     )

@@ -33,30 +33,30 @@ from manip_dyn.viewer.scene import Figure, Level, Part, Poses, Rod, Scope, Snaps
 NEWEST_BEST_EFFORT = QoSProfile(
     depth=1, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.BEST_EFFORT
 )
-"""What is missed is never sent again: nobody waits for the viewer."""
+"""Best effort: publishers never wait for the viewer."""
 ENERGY, ERROR = "energy [J]", "error of the tool [m, rad]"
 
 
 class RobotSubscriptions:
-    """The newest of joint states, energies, errors, paths.
+    """The newest joint states, energies, errors and paths.
 
-    What comes a thousand times a second is taken when somebody asks, and only its newest message:
-    an executor that is woken by each of them takes a third of a core.
+    Topics with 1000 messages per second are polled by `newest`, with a queue of one message. An
+    executor that wakes for each message needs a third of a core.
     """
 
     def __init__(self, node: Node):
         """Subscribe."""
         self._node = node
         self._robot: Robot | None = None
-        self._lock, self._taking = threading.Lock(), threading.Lock()
+        self._lock, self._polling = threading.Lock(), threading.Lock()
         self._origin_ns: int | None = None
         self._t = 0.0
         self._q: Vector | None = None
         self._values: dict[str, Vector] = {}
         self._lines: dict[str, Matrix] = {}
-        self._sent: tuple[Vector, Vector] | None = None
+        self._desired: tuple[Vector, Vector] | None = None
         self._scopes: list[Scope] = []
-        self._often = [
+        self._polled = [
             PolledSubscription(node, kind, topic, call, NEWEST_BEST_EFFORT)
             for kind, topic, call in (
                 (JointState, "joint_states", self._on_joints),
@@ -65,63 +65,63 @@ class RobotSubscriptions:
                 (TwistStamped, "clik_tracker/error", self._on_error),
             )
         ]
-        hear = node.create_subscription
-        hear(Path, "clik_tracker/desired_path", self._path("desired path"), LATCHED)
-        hear(Path, "clik_tracker/actual_path", self._path("actual path"), NEWEST_BEST_EFFORT)
+        subscribe = node.create_subscription
+        subscribe(Path, "clik_tracker/desired_path", self._path("desired path"), LATCHED)
+        subscribe(Path, "clik_tracker/actual_path", self._path("actual path"), NEWEST_BEST_EFFORT)
 
-    def know(self, robot: Robot) -> None:
-        """Take the robot whose joints are heard."""
+    def use(self, robot: Robot) -> None:
+        """Accept the joint states of a robot."""
         with self._lock:
             self._scopes, self._robot = joint_scopes(robot), robot
 
     def scopes(self) -> list[Scope]:
-        """Return what is plotted."""
-        none = np.full(3, np.inf)
+        """Return the plots."""
+        unlimited = np.full(3, np.inf)
         return [
             *self._scopes,
-            Scope(ENERGY, ("kinetic", "potential", "work of efforts"), -none, none),
-            Scope(ERROR, ("position", "orientation"), -none[:2], none[:2]),
+            Scope(ENERGY, ("kinetic", "potential", "work of efforts"), -unlimited, unlimited),
+            Scope(ERROR, ("position", "orientation"), -unlimited[:2], unlimited[:2]),
         ]
 
     def draw(self, name: str, points: Matrix) -> None:
-        """Show a line through points (m, 3), m, under a name from now on."""
+        """Draw a line through points (m, 3), m, in place of the line of the same name."""
         with self._lock:
             self._lines[name] = points
 
     def newest(self) -> Snapshot | None:
-        """Return what is known now; None before the first joint state."""
-        unless_shut_down(self._node, self._take)
+        """Return the newest state, or None before the first joint state."""
+        unless_shut_down(self._node, self._poll)
         with self._lock:
             if self._q is None:
                 return None
             return Snapshot(
-                self._t, self._q, dict(self._values), dict(self._lines), (), self._sent
+                self._t, self._q, dict(self._values), dict(self._lines), (), self._desired
             )
 
-    def _take(self) -> None:
-        """Take what has come, from whichever thread asks."""
-        with self._taking:
-            for each in self._often:
-                each.take()
+    def _poll(self) -> None:
+        """Take the messages that have arrived, in the calling thread."""
+        with self._polling:
+            for subscription in self._polled:
+                subscription.take()
 
     def _on_joints(self, message: JointState, _info: Any) -> None:
         stamp, robot = to_nanoseconds(message.header.stamp), self._robot
         if robot is None:
             return
         try:
-            found = [
+            state = [
                 in_joint_order(message, robot, field) if getattr(message, field) else None
                 for field in ("position", "velocity", "effort")
             ]
         except ManipDynError:
-            return  # of other joints
-        if found[0] is None:
+            return  # the message has other joints
+        if state[0] is None:
             return
         with self._lock:
             if self._origin_ns is None or stamp < self._origin_ns:
                 self._origin_ns = stamp
-            self._t, self._q = (stamp - self._origin_ns) * 1e-9, found[0]
-            for scope, values in zip(self._scopes, found, strict=True):
+            self._t, self._q = (stamp - self._origin_ns) * 1e-9, state[0]
+            for scope, values in zip(self._scopes, state, strict=True):
                 if values is not None:
                     self._values[scope.title] = values
 
@@ -137,42 +137,42 @@ class RobotSubscriptions:
     def _on_pose(self, message: PoseStamped, _info: Any) -> None:
         numbers = np.array(pose_numbers(message.pose))
         with self._lock:
-            self._sent = numbers[:3], numbers[[6, 3, 4, 5]]
+            self._desired = numbers[:3], numbers[[6, 3, 4, 5]]
 
     def _path(self, name: str) -> Callable[[Path], None]:
-        def take(message: Path) -> None:
-            points = np.array([pose_numbers(each.pose)[:3] for each in message.poses])
+        def callback(message: Path) -> None:
+            points = np.array([pose_numbers(stamped.pose)[:3] for stamped in message.poses])
             self.draw(name, points.reshape(-1, 3))
 
-        return take
+        return callback
 
 
 class DiagnosticsSubscription:
-    """What /diagnostics says of the nodes in a namespace."""
+    """The newest diagnostics of the nodes in a namespace."""
 
     def __init__(self, node: Node):
         """Subscribe."""
-        self._space = node.get_namespace().strip("/")
-        self._found: dict[str, tuple[int, str]] = {}
+        self._namespace = node.get_namespace().strip("/")
+        self._newest: dict[str, tuple[int, str]] = {}
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_array, 20)
 
     def __call__(self) -> tuple[Level, ...]:
-        """Return the newest levels by name."""
-        return tuple(Level(name, *said) for name, said in sorted(self._found.items()))
+        """Return level and message of each node, sorted by name."""
+        return tuple(Level(name, *newest) for name, newest in sorted(self._newest.items()))
 
     def _on_array(self, message: DiagnosticArray) -> None:
         for status in message.status:
-            space, _, name = status.name.strip("/").rpartition("/")
-            if space == self._space:
-                self._found[name] = (status.level[0], status.message)
+            namespace, _, name = status.name.strip("/").rpartition("/")
+            if namespace == self._namespace:
+                self._newest[name] = (status.level[0], status.message)
 
 
 LONGEST_PLAN = 60.0
-"""Plans that take longer are not drawn, s."""
+"""Longest duration of a plan that is drawn, s."""
 
 
 class PlanSubscription:
-    """Draws each plan that is heard; simulates it in a thread, which may have to compile."""
+    """Draws each plan. A thread simulates it, because that may have to compile."""
 
     def __init__(
         self, node: Node, positions: Callable[[], Vector | None], draw: Callable[[Matrix], None]
@@ -181,15 +181,15 @@ class PlanSubscription:
 
         Args:
             node: The node.
-            positions: Returns where the joints are (n,), if that is known.
-            draw: Takes where the tool would go (m, 3), m.
+            positions: Returns the joint positions (n,), or None.
+            draw: Called with the path of the tool (m, 3), m.
         """
         self._positions, self._draw = positions, draw
         self._robot: Robot | None = None
         node.create_subscription(JointTrajectory, "bang_bang_planner/plan", self._on_plan, LATCHED)
 
-    def know(self, robot: Robot) -> None:
-        """Take the robot that plans are for."""
+    def use(self, robot: Robot) -> None:
+        """Accept plans for a robot."""
         self._robot = robot
 
     def _on_plan(self, message: JointTrajectory) -> None:
@@ -201,26 +201,26 @@ class PlanSubscription:
         try:
             points = planned_trail(robot, q, message)
         except ManipDynError:
-            return  # of another arm
+            return  # the plan is for another arm
         self._draw(points)
 
 
 def planned_trail(robot: Robot, q: Vector, message: JointTrajectory) -> Matrix:
-    """Return where a plan's efforts would lead the tool (m, 3), m, from rest at positions (n,)."""
+    """Return the path of the tool (m, 3), m, under a plan's efforts from rest at q (n,)."""
     stamp = to_nanoseconds(message.header.stamp)
     schedule = schedule_from(message, robot, stamp, 0)
     duration = 1e-9 * schedule.times_ns[-1]
     if not 0.0 < duration <= LONGEST_PLAN:
         return np.zeros((0, 3))
-    moved = simulate(robot, q, np.zeros(robot.n), schedule, duration)
-    return trail(robot_figure(robot), moved.q)
+    simulation = simulate(robot, q, np.zeros(robot.n), schedule, duration)
+    return trail(robot_figure(robot), simulation.q)
 
 
 MARKER_SHAPES = {Marker.CUBE: "box", Marker.CYLINDER: "cylinder", Marker.SPHERE: "sphere"}
 
 
 class MarkerSubscription:
-    """The newest markers of a mechanism; its coordinates are their poses."""
+    """The newest markers of a mechanism. The coordinates of snapshots are their poses."""
 
     def __init__(self, node: Node):
         """Subscribe."""
@@ -232,12 +232,12 @@ class MarkerSubscription:
         )
 
     def figure(self) -> Figure | None:
-        """Return what the markers draw; None before the first ones."""
+        """Return the figure of the markers, or None before the first message."""
         with self._lock:
             return None if self._newest is None else figure_of(self._newest.markers)
 
     def newest(self) -> Snapshot | None:
-        """Return where everything is now."""
+        """Return the newest poses, or None before the first message."""
         with self._lock:
             if self._newest is None:
                 return None
@@ -254,26 +254,26 @@ class MarkerSubscription:
 
 
 def figure_of(markers: list[Marker]) -> Figure:
-    """Return what markers draw: a body for each shape, and one for each end of a line."""
+    """Return a figure with one body per shape and one per end point of a line."""
     parts, rods = [], []
-    for place, marker in enumerate(_solid(markers)):
+    for body, marker in enumerate(_solid(markers)):
         size = np.array([marker.scale.x, marker.scale.y, marker.scale.z])
         kind = MARKER_SHAPES[marker.type]
         parts.append(
-            Part(place, kind, np.zeros(3), np.eye(3), size, _colour(marker), marker.color.a)
+            Part(body, kind, np.zeros(3), np.eye(3), size, _colour(marker), marker.color.a)
         )
-    place = len(parts)
+    body = len(parts)
     for marker in _lines(markers):
         for _ in range(len(marker.points) // 2):
-            rods.append(Rod((place, place + 1), np.zeros((2, 3)), _colour(marker)))
-            place += 2
+            rods.append(Rod((body, body + 1), np.zeros((2, 3)), _colour(marker)))
+            body += 2
     rows = marker_coordinates(markers).reshape(-1, 7)
     spread = float(np.ptp(rows[:, :3], axis=0).max()) if len(rows) else 1.0
     return Figure("mechanism", tuple(parts), _poses, max(spread, 0.1), rods=tuple(rods))
 
 
 def marker_coordinates(markers: list[Marker]) -> Vector:
-    """Return x, y, z and the quaternion x, y, z, w of all shapes, then of all ends of lines."""
+    """Return x, y, z and quaternion x, y, z, w of all shapes, then of all end points of lines."""
     rows = [pose_numbers(marker.pose) for marker in _solid(markers)]
     for marker in _lines(markers):
         rows += [[end.x, end.y, end.z, 0.0, 0.0, 0.0, 1.0] for end in marker.points]

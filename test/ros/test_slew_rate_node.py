@@ -34,5 +34,7 @@ def test_ramps_are_published_and_executed(ros):
 
 
 def test_only_zero_net_work_accepts_a_slew_rate(ros):
-    with pytest.raises(ManipDynError, match="'slew_rate' is 5 with the method 'minimum_time'"):
+    with pytest.raises(
+        ManipDynError, match="'slew_rate' must be 0 with the method 'minimum_time', got 5"
+    ):
         ros.start(BangBangPlannerNode, robot="ibm7535", method="minimum_time", slew_rate=5.0)

@@ -117,4 +117,5 @@ def test_an_unknown_node_is_rejected_in_one_line(arguments):
     )
     (line,) = done.stderr.splitlines()
     assert done.returncode != 0
-    assert line.startswith(f"manip_dyn: there is no node '{''.join(arguments)}'; expected one of")
+    assert line.startswith("manip_dyn: node must be one of simulator, ")
+    assert line.endswith(f", got '{''.join(arguments)}'")

@@ -106,10 +106,10 @@ MONITOR = [
 ]
 
 
-@pytest.mark.parametrize(("heard_at", "fraction", "name", "level", "words"), MONITOR)
-def test_a_monitor_reports_its_worst_state(heard_at, fraction, name, level, words):
+@pytest.mark.parametrize(("received_at", "fraction", "name", "level", "words"), MONITOR)
+def test_a_monitor_reports_its_worst_state(received_at, fraction, name, level, words):
     progress = Progress()
-    progress.heard_at, progress.fraction = heard_at, fraction
+    progress.received_at, progress.fraction = received_at, fraction
     report = monitor.report_of("/joint_states", progress, now=12.5)
     assert (report.level, report.message) == (level, words)
     assert report.values["state"] == name

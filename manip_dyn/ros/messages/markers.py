@@ -47,7 +47,7 @@ def coordinates(message: PoseArray) -> Vector:
 
 
 class Markers:
-    """Markers of a mechanism, all in the fixed frame, so that they need no /tf."""
+    """Markers of a mechanism, all in the fixed frame: viewers do not require /tf."""
 
     def __init__(self, mechanism: Mechanism):
         """Collect the shapes and lines of the mechanism."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def schedule_from(message: JointTrajectory, robot: Robot, origin_ns: int, now_ns: int) -> Schedule:
-    """Return the effort schedule of a trajectory whose points hold until the next.
+    """Return the effort schedule of a trajectory. The efforts of a point hold until the next.
 
     Args:
         message: Names in any order. With a zero stamp the trajectory begins now.

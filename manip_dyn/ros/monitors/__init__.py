@@ -1,1 +1,1 @@
-"""What a run did, measured from its topics alone: the logs know no ROS, the monitors feed them."""
+"""Measurements of a run from its topics: logs, which are independent of ROS, and monitors."""

@@ -24,7 +24,7 @@ from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE, LATCHED
 
 @dataclass
 class MotionLog:
-    """A rest-to-rest motion: states at every control period.
+    """States of a rest-to-rest motion at every control period.
 
     Attributes:
         goal: Goal (n,), rad or m.
@@ -42,7 +42,7 @@ class MotionLog:
     _states: list[Vector] = field(default_factory=list)
 
     def add(self, stamp_ns: int, q: Vector, v: Vector, effort: Vector) -> None:
-        """Add a state; one that repeats the newest stamp is skipped."""
+        """Add a state, unless its stamp is not newer than the last one."""
         if self._stamps and stamp_ns <= self._stamps[-1]:
             return
         if np.abs(q - self.goal).max() > self.near or np.abs(v).max() > 10.0 * self.near:
@@ -56,15 +56,15 @@ class MotionLog:
         return len(self._stamps)
 
     def digest(self) -> str:
-        """Return the SHA-256 of all stamps and states, bit for bit."""
+        """Return the SHA-256 of all stamps and states."""
         rows = np.array(self._states)
         return hashlib.sha256(np.array(self._stamps).tobytes() + rows.tobytes()).hexdigest()
 
     def summary(self) -> dict[str, float]:
-        """Return errors at the end and, where one joint moves, its switch and final time.
+        """Return final errors and, if a single joint moves, its switching and final times.
 
-        The times count from the begin of the motion. They are where the velocity has its kinks,
-        between samples: the lines through two samples before and two after a kink meet there.
+        Times count from the start of the motion. They are kinks of the velocity, interpolated
+        between samples: the intersection of the lines through two samples on either side.
         """
         n = len(self.goal)
         rows = np.array(self._states)
@@ -91,7 +91,7 @@ class MotionLog:
 
     @staticmethod
     def _kink(t: Vector, v: Vector, near: int) -> float:
-        """Return the time of the velocity's kink in or beside the interval after `near`."""
+        """Return the time of the velocity's kink, within two samples of the index `near`."""
         best, time = -1.0, float(t[max(near, 0)])
         for k in range(max(near - 2, 0), min(near + 2, len(t) - 2)):
             before = (v[k] - v[k - 1]) / (t[k] - t[k - 1]) if k > 0 else 0.0
@@ -105,10 +105,10 @@ class MotionLog:
 
 
 class MotionMonitor:
-    """Listens to the arm until it has settled, or has had its time.
+    """Measures a planned motion until the arm has settled, or until a timeout.
 
     Attributes:
-        progress: What was heard so far.
+        progress: Progress of the run.
     """
 
     def __init__(
@@ -118,78 +118,78 @@ class MotionMonitor:
         parameters: MonitorParameters,
         finish: Callable[[dict[str, Any]], None],
     ):
-        """Subscribe; `finish` takes the summary."""
+        """Subscribe. `finish` is called with the summary."""
         self._node, self._robot, self._finish = node, robot, finish
         self._log = MotionLog(finite_vector("parameter 'goal'", parameters.goal, robot.n))
         self._rest, self._patience = parameters.rest, parameters.patience
-        self._asked, self.progress = False, Progress()
-        self._planned: tuple[int, float] | None = None
-        self._said: dict[str, str] = {}
+        self._requested, self.progress = False, Progress()
+        self._plan: tuple[int, float] | None = None
+        self._status: dict[str, str] = {}
         node.create_subscription(JointState, "joint_states", self._on_joints, EVERY_MESSAGE)
         node.create_subscription(JointTrajectory, "bang_bang_planner/plan", self._on_plan, LATCHED)
         node.create_subscription(
             DiagnosticStatus, "bang_bang_planner/status", self._on_status, LATCHED
         )
         self._start = node.create_client(Trigger, "bang_bang_planner/plan")
-        node.create_timer(0.1, self._ask_for_start)
+        node.create_timer(0.1, self._request_start)
 
-    def _ask_for_start(self) -> None:
-        """Start the motion once its first state was heard, so that no sample is missed."""
-        if self._asked or not self._log.count or not self._start.service_is_ready():
+    def _request_start(self) -> None:
+        """Start the motion after the first state, to record all of its samples."""
+        if self._requested or not self._log.count or not self._start.service_is_ready():
             return
-        self._asked = True
-        self._start.call_async(Trigger.Request()).add_done_callback(self._on_answer)
+        self._requested = True
+        self._start.call_async(Trigger.Request()).add_done_callback(self._on_response)
 
-    def _on_answer(self, future: Any) -> None:
-        answer = future.result()
-        self._asked = answer.success
-        if not answer.success:
-            self._node.get_logger().info(f"the planner does not start yet: {answer.message}")
+    def _on_response(self, future: Any) -> None:
+        response = future.result()
+        self._requested = response.success
+        if not response.success:
+            self._node.get_logger().info(f"the planner does not start yet: {response.message}")
 
     def _on_plan(self, message: JointTrajectory) -> None:
         final = to_nanoseconds(message.points[-1].time_from_start)
-        self._planned = (to_nanoseconds(message.header.stamp), 1e-9 * final)
+        self._plan = (to_nanoseconds(message.header.stamp), 1e-9 * final)
 
     def _on_status(self, message: DiagnosticStatus) -> None:
-        """End with the planner's own words where there is no plan to wait for."""
-        self._said = {pair.key: pair.value for pair in message.values}
-        if self._said.get("code") == "no_plan":
+        """End with the message of the planner if planning fails."""
+        self._status = {pair.key: pair.value for pair in message.values}
+        if self._status.get("code") == "no_plan":
             self._node.get_logger().error(message.message)
             self._node.context.try_shutdown()
 
     def _on_joints(self, message: JointState) -> None:
-        self.progress.heard()
+        self.progress.message_received()
         stamp = to_nanoseconds(message.header.stamp)
         fields = ("position", "velocity", "effort")
         self._log.add(stamp, *(in_joint_order(message, self._robot, field) for field in fields))
-        if self._planned is None:
+        if self._plan is None:
             return
-        start, final = self._planned
+        start, final = self._plan
         t = (stamp - start) * 1e-9
         self.progress(t / (final + self._rest))
         settled = (self._log.settled_ns - start) * 1e-9
-        late = t >= final + self._rest + self._patience
-        if late or t >= max(final, settled) + self._rest:
-            self._finish(self._log.summary() | self._cost(final, settled))
+        timed_out = t >= final + self._rest + self._patience
+        if timed_out or t >= max(final, settled) + self._rest:
+            self._finish(self._log.summary() | self._comparison(final, settled))
 
-    def _cost(self, final: float, settled: float) -> dict[str, Any]:
-        """Return what the motion took beyond its plan."""
+    def _comparison(self, final: float, settled: float) -> dict[str, Any]:
+        """Return planned and measured times, and the number of new motions."""
         return {
             "planned_final_time_s": final,
             "settled_time_s": settled,
             "extra_time_s": settled - final,
-            "new_motions": int(self._said.get("returns", 0)),
+            "new_motions": int(self._status.get("returns", 0)),
             "log_sha256": self._log.digest(),
         }
 
 
 @dataclass
 class FreeLog:
-    """A motion from the simulated time zero on, without commands.
+    """States of a motion without commands, from simulated time zero on.
 
     Attributes:
-        goal: Where it should be at the end (n,), rad or m.
-        duration: When that is, simulated s.
+        goal: Expected positions at the end (n,), rad or m.
+        duration: Simulated time of the end, s.
     """
 
     goal: Vector
@@ -197,13 +197,13 @@ class FreeLog:
     _rows: dict[int, Vector] = field(default_factory=dict)
 
     def add(self, stamp_ns: int, q: Vector, v: Vector) -> None:
-        """Add a state up to the duration."""
+        """Add a state, unless its stamp is after the end."""
         if stamp_ns <= round(self.duration * 1e9):
             self._rows[stamp_ns] = np.concatenate([q, v])
 
     @property
     def fraction(self) -> float:
-        """How much of the motion was heard, if its start was."""
+        """Received fraction of the motion; 0 if its start was missed."""
         return max(self._rows) * 1e-9 / self.duration if 0 in self._rows else 0.0
 
     def summary(self) -> dict[str, float]:
@@ -221,10 +221,10 @@ class FreeLog:
 
 
 class FreeMonitor:
-    """Listens to the simulator until the motion is over.
+    """Measures a motion of the simulator without commands, for a duration.
 
     Attributes:
-        progress: What was heard so far.
+        progress: Progress of the run.
     """
 
     def __init__(
@@ -234,20 +234,20 @@ class FreeMonitor:
         parameters: MonitorParameters,
         finish: Callable[[dict[str, Any]], None],
     ):
-        """Subscribe; `finish` takes the summary."""
+        """Subscribe. `finish` is called with the summary."""
         self._robot, self._finish = robot, finish
         goal = finite_vector("parameter 'goal'", parameters.goal, robot.n)
         self._log = FreeLog(goal, parameters.duration)
-        self._asked, self.progress = False, Progress()
+        self._requested, self.progress = False, Progress()
         node.create_subscription(JointState, "joint_states", self._on_joints, EVERY_MESSAGE)
         self._reset = node.create_client(Trigger, "simulator/reset")
 
     def _on_joints(self, message: JointState) -> None:
-        """Start the motion anew once a state was heard, so that no sample is missed."""
-        self.progress.heard()
-        if not self._asked:
+        """Restart the motion after the first state: the start may have been missed."""
+        self.progress.message_received()
+        if not self._requested:
             if self._reset.service_is_ready():
-                self._asked = True
+                self._requested = True
                 self._reset.call_async(Trigger.Request())
             return
         q, v = (in_joint_order(message, self._robot, field) for field in ("position", "velocity"))

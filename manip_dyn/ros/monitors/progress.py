@@ -20,14 +20,16 @@ class MonitorParameters(RobotParameters):
     """Parameters of the monitor of an arm."""
 
     measure: str = parameter(
-        "motion", "What to measure", choices=("tracking", "free", "motion", "soak")
+        "motion", "Kind of measurement", choices=("tracking", "free", "motion", "soak")
     )
-    goal: Numbers = parameter((), "Where the motion should end, in joint order", "rad or m")
+    goal: Numbers = parameter((), "Expected positions at the end, in joint order", "rad or m")
     settle: float = parameter(5.0, "Path time after which errors count as steady", "s", 0.0, 1e6)
-    duration: float = parameter(0.0, "Time to measure; 0: the path, one lap of it", "s", 0.0, 1e6)
+    duration: float = parameter(
+        0.0, "Duration of the measurement; 0: one lap of the path", "s", 0.0, 1e6
+    )
     period: float = parameter(1e-3, "Time between joint states, for a soak", "s", 1e-6, 10.0)
     patience: float = parameter(
-        6.0, "Time beyond that for an arm that does not rest", "s", 0.0, 1e3
+        6.0, "Time after the planned end for an arm that has not settled", "s", 0.0, 1e3
     )
     rest: float = parameter(
         0.2, "Time for which the arm must have settled at the end", "s", 0.0, 1e3
@@ -39,8 +41,10 @@ class MechanismMonitorParameters:
     """Parameters of the monitor of a mechanism."""
 
     mechanism: str = parameter("four_bar", "Name of a shipped mechanism or path of a YAML file")
-    body: str = parameter("", "Whose height is measured")
-    height: float = parameter(0.0, "Where its centre of mass should be at the end", "m", -1e6, 1e6)
+    body: str = parameter("", "Name of the body of which the height is measured")
+    height: float = parameter(
+        0.0, "Expected height of its centre of mass at the end", "m", -1e6, 1e6
+    )
     duration: float = parameter(1.0, "Simulated time of the motion", "s", 1e-3, 1e6)
 
 
@@ -57,18 +61,18 @@ class Progress:
     """Prints the progress of a run in steps of `PROGRESS_STEP`.
 
     Attributes:
-        heard_at: Monotonic time of the last message, s, or None.
+        received_at: Monotonic time of the last message, s, or None.
         fraction: Measured fraction of the run.
     """
 
     def __init__(self) -> None:
         """Begin at 0."""
-        self.heard_at: float | None = None
+        self.received_at: float | None = None
         self._printed = self.fraction = 0.0
 
-    def heard(self) -> None:
+    def message_received(self) -> None:
         """Record that a message has arrived."""
-        self.heard_at = time.monotonic()
+        self.received_at = time.monotonic()
 
     def __call__(self, fraction: float) -> None:
         """Print the fraction of the run, if it has grown by `PROGRESS_STEP`."""
@@ -103,9 +107,13 @@ def report_of(topic: str, progress: Progress, now: float) -> Report:
         progress: Progress of the run.
         now: Present time by the clock of `progress`, s.
     """
-    silence = 0.0 if progress.heard_at is None else now - progress.heard_at
-    holds = {"waiting": progress.heard_at is None, "silent": silence > SILENT, "measuring": True}
+    silence = 0.0 if progress.received_at is None else now - progress.received_at
+    holds = {
+        "waiting": progress.received_at is None,
+        "silent": silence > SILENT,
+        "measuring": True,
+    }
     state = next(state for state in STATES if holds[state.name])
     percent = 100.0 * min(progress.fraction, 1.0)
     sentence = state.message(topic=topic, silence=silence, percent=percent)
-    return Report(state.level, sentence, {"state": state.name, "heard [%]": percent})
+    return Report(state.level, sentence, {"state": state.name, "received [%]": percent})

@@ -20,13 +20,13 @@ from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE, PolledSubscriptio
 
 
 class SoakLog:
-    """What is kept of a run: no states, only what they come to.
+    """Statistics of a long run, without its states.
 
     Attributes:
-        states: How many joint states came.
-        lost: How many are missing between them, by their stamps.
+        states: Number of received joint states.
+        lost: Number of missing ones, by the gaps between their stamps.
         residual: The newest energy balance residual, J.
-        largest_residual: The largest by amount, J.
+        largest_residual: The largest magnitude of a residual, J.
     """
 
     def __init__(self, period: float):
@@ -40,7 +40,7 @@ class SoakLog:
         self._p99: list[float] = []
 
     def add(self, at: float, stamp_ns: int) -> None:
-        """Add a joint state that came at a time, s, of a clock that nobody sets."""
+        """Add a joint state that was received at monotonic time `at`, s."""
         if self.states == 0:
             self._first_at = at
         else:
@@ -55,7 +55,7 @@ class SoakLog:
         self.largest_residual = max(self.largest_residual, abs(residual))
 
     def add_window(self, p99: float, largest: float) -> None:
-        """Add what a node says of its last periods: 99th percentile and maximum, s."""
+        """Add a node's period errors over its last periods: 99th percentile and maximum, s."""
         self._p99.append(p99)
         self._worst["max"] = max(self._worst.get("max", 0.0), largest)
 
@@ -70,14 +70,14 @@ class SoakLog:
         return (self.states - 1) / self.elapsed if self.elapsed > 0.0 else 0.0
 
     def summary(self) -> dict[str, float]:
-        """Return what the run came to."""
-        wanted = 1e9 / self._period_ns
+        """Return rates, losses, period errors and energy balance residuals."""
+        nominal = 1e9 / self._period_ns
         return {
             "duration_s": self.elapsed,
             "states": self.states,
             "lost_states": self.lost,
             "rate_hz": self.rate,
-            "rate_error": abs(self.rate / wanted - 1.0),
+            "rate_error": abs(self.rate / nominal - 1.0),
             "median_p99_period_error_s": float(np.median(self._p99)) if self._p99 else 0.0,
             "largest_p99_period_error_s": max(self._p99, default=0.0),
             "max_period_error_s": self._worst.get("max", 0.0),
@@ -86,17 +86,17 @@ class SoakLog:
         }
 
 
-KEPT = ("mean rate [Hz]", "p99 period error [s]", "max period error [s]", "overruns", "missed [s]")
+KEYS = ("mean rate [Hz]", "p99 period error [s]", "max period error [s]", "overruns", "missed [s]")
 
-TAKE_EVERY = 0.05
-"""Wall time between looks at the states that came: who measures is not to load the machine, s."""
+POLL_PERIOD = 0.05
+"""Wall time between reads of the received states, s: the monitor must not load the machine."""
 
 
 class SoakMonitor:
     """Measures for a duration of wall time after the first joint state.
 
     Attributes:
-        progress: What was heard so far.
+        progress: Progress of the run.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class SoakMonitor:
         parameters: MonitorParameters,
         finish: Callable[[dict[str, Any]], None],
     ):
-        """Subscribe; `finish` takes the summary."""
+        """Subscribe. `finish` is called with the summary."""
         self._node, self._finish = node, finish
         self._duration, self.progress = parameters.duration, Progress()
         self._log = SoakLog(parameters.period)
@@ -114,13 +114,13 @@ class SoakMonitor:
         self._states = PolledSubscription(
             node, JointState, "joint_states", self._on_joints, EVERY_MESSAGE, raw=True
         )
-        create_wall_timer(node, TAKE_EVERY, self._states.take)
+        create_wall_timer(node, POLL_PERIOD, self._states.take)
         node.create_subscription(Float64MultiArray, "simulator/energy", self._on_energy, 10)
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 100)
         create_wall_timer(node, 1.0, self._sample)
 
     def _on_joints(self, message: bytes, info: Mapping[str, Any]) -> None:
-        self.progress.heard()
+        self.progress.message_received()
         age = 1e-9 * (time.time_ns() - info["received_timestamp"])
         self._log.add(time.monotonic() - age, serialized_stamp(message))
 
@@ -128,16 +128,16 @@ class SoakMonitor:
         self._log.add_residual(message.data[-1])
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        space = self._node.get_namespace().strip("/")
+        namespace = self._node.get_namespace().strip("/")
         for status in message.status:
             values = {pair.key: pair.value for pair in status.values}
-            if not status.name.startswith(space) or KEPT[0] not in values:
+            if not status.name.startswith(namespace) or KEYS[0] not in values:
                 continue
             node = status.name.rpartition("/")[2]
-            told: dict[str, object] = {key: float(values[key]) for key in KEPT if key in values}
-            self._nodes[node] = {"state": values.get("state", ""), **told}
+            numbers: dict[str, object] = {key: float(values[key]) for key in KEYS if key in values}
+            self._nodes[node] = {"state": values.get("state", ""), **numbers}
             if node == "simulator":
-                self._log.add_window(float(values[KEPT[1]]), float(values[KEPT[2]]))
+                self._log.add_window(float(values[KEYS[1]]), float(values[KEYS[2]]))
 
     def _sample(self) -> None:
         log = self._log
@@ -157,7 +157,7 @@ class SoakMonitor:
             ends = {
                 f"{node}_{key}": values[name]
                 for node, values in sorted(self._nodes.items())
-                for key, name in (("overruns", KEPT[3]), ("missed_s", KEPT[4]), ("state", "state"))
+                for key, name in (("overruns", KEYS[3]), ("missed_s", KEYS[4]), ("state", "state"))
                 if name in values
             }
             self._finish(log.summary() | ends)

@@ -24,22 +24,25 @@ from manip_dyn.ros.messages.joints import in_joint_order
 from manip_dyn.ros.monitors.progress import MonitorParameters, Progress, missed_samples
 from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE, LATCHED
 
-LATE = 0.02
-"""Share of the path that may pass before the first sample is heard."""
+START_TOLERANCE = 0.02
+"""Fraction of the path that may pass before the first sample is received."""
 
 
-def first_whole_lap(heard: float, duration: float) -> float:
-    """Return the path time from which to measure, s, when the first sample `heard` came late.
+def first_whole_lap(t: float, duration: float) -> float:
+    """Return the path time at which to start measuring, s.
 
-    A node that is discovered late is measured from its next lap on: there the path is where it
-    began.
+    A tracker that is discovered late is measured from the start of its next lap.
+
+    Args:
+        t: Path time of the first received sample, s.
+        duration: Duration of a lap, s.
     """
-    return 0.0 if heard < LATE * duration else math.ceil(heard / duration) * duration
+    return 0.0 if t < START_TOLERANCE * duration else math.ceil(t / duration) * duration
 
 
 @dataclass
 class TrackingLog:
-    """Tool poses by the joints' own forward kinematics, beside the desired ones.
+    """Measured joint states, with the desired tool poses of the same stamps.
 
     Attributes:
         robot: The arm.
@@ -53,7 +56,7 @@ class TrackingLog:
     _desired: list[Pose] = field(default_factory=list)
 
     def add(self, t: float, q: Vector, v: Vector, desired: Pose) -> None:
-        """Add joint positions and velocities (n,) and the desired pose at path time `t` s."""
+        """Add joint positions and velocities (n,) and the desired pose at path time `t`, s."""
         self._times.append(t)
         self._joints.append(np.concatenate([q, v]))
         self._desired.append(desired)
@@ -64,7 +67,7 @@ class TrackingLog:
         return self._times[-1] - self._times[0] if self._times else 0.0
 
     def digest(self) -> str:
-        """Return the SHA-256 of all joint positions and velocities, bit for bit."""
+        """Return the SHA-256 of all joint positions and velocities."""
         return hashlib.sha256(np.array(self._joints).tobytes()).hexdigest()
 
     def summary(self) -> dict[str, float]:
@@ -100,7 +103,7 @@ class TrackingMonitor:
     """Joins joint states and desired poses by their stamps.
 
     Attributes:
-        progress: What was heard so far.
+        progress: Progress of the run.
     """
 
     def __init__(
@@ -110,7 +113,7 @@ class TrackingMonitor:
         parameters: MonitorParameters,
         finish: Callable[[dict[str, Any]], None],
     ):
-        """Subscribe; `finish` takes the summary."""
+        """Subscribe. `finish` is called with the summary."""
         self._robot, self._finish = robot, finish
         self._log = TrackingLog(robot, parameters.settle)
         self._duration = parameters.duration
@@ -130,7 +133,7 @@ class TrackingMonitor:
         self._path = (first, self._duration or (last - first) * 1e-9)
 
     def _on_joints(self, message: JointState) -> None:
-        self.progress.heard()
+        self.progress.message_received()
         stamp = to_nanoseconds(message.header.stamp)
         q, v = (in_joint_order(message, self._robot, field) for field in ("position", "velocity"))
         self._joints[stamp] = q, v
@@ -144,7 +147,7 @@ class TrackingMonitor:
         self._match(stamp)
 
     def _match(self, newest: int) -> None:
-        """Log what was heard on both topics, once the path is known."""
+        """Log samples with the same stamp on both topics, after the path was received."""
         if self._path is None or self._done:
             return
         origin, duration = self._path
@@ -160,5 +163,5 @@ class TrackingMonitor:
         self.progress(self._log.duration / duration)
         if self._log.duration >= duration:
             self._done = True
-            digest = {"round_s": duration, "log_sha256": self._log.digest()}
+            digest = {"lap_s": duration, "log_sha256": self._log.digest()}
             self._finish(self._log.summary() | digest)

@@ -1,1 +1,1 @@
-"""The nodes, one a file; each reads messages, calls the core and writes messages."""
+"""The nodes, one per file. Each reads messages, calls the core and publishes messages."""

@@ -36,10 +36,10 @@ from manip_dyn.ros.runtime.execution import announce, create_wall_timer, robot_s
 
 
 class BangBangPlannerNode:
-    """Plans on ~/goal and answers every joint state with a command while it executes.
+    """Plans motions to ~/goal and commands the arm after every joint state.
 
     Attributes:
-        commands: Takes goals and trajectories.
+        commands: Starts and stops motions to goals and along trajectories.
     """
 
     name = "bang_bang_planner"
@@ -52,7 +52,7 @@ class BangBangPlannerNode:
         rate = f"control at {1.0 / parameters.control_period:g} Hz"
         announce(node, robot_summary(self._robot), f"method {parameters.method}", rate)
         prepare(self._robot, "inverse_dynamics", "mass_matrix")
-        tuning_from(parameters)  # refuses what is bad at the start
+        tuning_from(parameters)  # raises for invalid parameters before the node starts
         planner_from(parameters)
         goal = goal_from(parameters, self._robot)
         self._status = PlannerStatus(node, self._robot.name)
@@ -67,25 +67,25 @@ class BangBangPlannerNode:
             self._execution,
             self._status,
             lambda: self._arm.measured,
-            self._refuse,
+            self._reject,
         )
-        self.commands = Commands(self._execution, self._planning, self._status, self._refuse)
+        self.commands = Commands(self._execution, self._planning, self._status, self._reject)
         self.commands.awaiting_start = goal is not None and parameters.autostart
-        self._arm = ArmStates(node, self._robot, parameters, self._hear, self._status.drop)
+        self._arm = ArmStates(node, self._robot, parameters, self._on_state, self._status.drop)
         self._status.enter("waiting", "no_joint_states", topic=self._arm.topic)
         begin = self.commands.begin
-        self._goals = Goals(node, self._robot, self._positions, begin, self._refuse)
+        self._goals = Goals(node, self._robot, self._positions, begin, self._reject)
         trajectories = Trajectories(self.commands, self._robot, parameters)
         self._trajectories = FollowJointTrajectory(node, self._robot, trajectories)
         node.create_service(Trigger, "~/plan", self._on_plan)
         node.create_service(Trigger, "~/abort", self._on_abort)
         diagnostics.publish_every_second(node, self._report, self._robot.name)
         create_wall_timer(node, WATCH_PERIOD, self._watch)
-        on_change(node, parameters, self._planning.use, _refused_together)
+        on_change(node, parameters, self._planning.use, _invalid_combination)
         await_recorder(node, parameters.await_recorder)
 
     def close(self) -> None:
-        """End what is planned."""
+        """End planning, and the action."""
         self._planning.close()
         self._trajectories.close()
 
@@ -93,13 +93,13 @@ class BangBangPlannerNode:
     def _positions(self) -> Vector | None:
         return None if self._arm.measured is None else self._arm.measured.q
 
-    def _hear(self, before: MeasuredState | None, measured: MeasuredState) -> None:
+    def _on_state(self, before: MeasuredState | None, measured: MeasuredState) -> None:
         if before is None:
             self._goals.show()
             if self._status.state == "waiting":
                 self._status.enter("idle")
         elif measured.stamp_ns == before.stamp_ns:
-            # Repeated while time stands still: only a start can be waiting for it.
+            # Time stands still. A motion may still have to start.
             self.commands.start_when_connected()
             return
         else:
@@ -111,9 +111,9 @@ class BangBangPlannerNode:
             self._planning.answer(measured)
 
     def _watch(self) -> None:
-        """Give up when the arm is not heard any more: its next state may be any."""
+        """Give up the motion if joint states are missing: the arm may be in any state."""
         self._planning.watch()
-        # While planning, compilation may have kept this node from listening.
+        # During planning, compilation may have delayed the callbacks of joint states.
         silence = 0.0 if self._planning.busy else self._arm.silence()
         if silence:
             self._give_up(Loss("silence", f"no joint states for {silence:.1f} s"))
@@ -121,28 +121,28 @@ class BangBangPlannerNode:
                 self._status.enter("waiting", "silence", silence=silence)
 
     def _give_up(self, loss: Loss | None) -> None:
-        """Command no more: whoever holds the arm then, such as the simulator's brake, does.
+        """Stop commanding the arm, which a safe command such as the simulator's brake then stops.
 
-        A motion that was not over, or a plan for one, is lost.
+        The state is "lost" if a motion or planning was under way.
         """
         if loss is None:
             return
         lost = self._planning.under_way or self._execution.under_way
-        held = self._execution.motion is not None
+        holding = self._execution.motion is not None
         self._execution.forget()
         self._planning.forget()
         self._status.values = {}
         self._goals.show()
         if lost:
             self._status.enter("lost", loss.code, reason=loss.reason)
-        elif held and self._arm.measured is not None:
+        elif holding and self._arm.measured is not None:
             self._status.enter("idle", loss.code, reason=loss.reason)
 
     def _on_plan(self, _request, response: Trigger.Response) -> Trigger.Response:
-        """Accept or refuse at once; ~/status tells what comes out."""
+        """Accept or reject the goal without waiting for a plan, which ~/status reports."""
         goal = self._execution.goal
         if goal is None:
-            self._refuse("bad_goal", "there is no goal; expected one on ~/goal before ~/plan")
+            self._reject("bad_goal", "there is no goal; publish one on ~/goal before ~/plan")
         else:
             response.success = self.commands.begin(goal)
         response.message = self._status.report.message
@@ -155,23 +155,23 @@ class BangBangPlannerNode:
             response.message = self._status.report.message
         return response
 
-    def _refuse(self, code: str, reason: object) -> None:
-        """Tell why; what goes on, goes on."""
-        state, rest, motion = "", "", self._execution.motion
+    def _reject(self, code: str, reason: object) -> None:
+        """Report the rejection of a goal. A motion or planning continues."""
+        state, addition, motion = "", "", self._execution.motion
         if motion is not None and not motion.arrived:
-            state, rest = self._status.state, "; the motion continues"
+            state, addition = self._status.state, "; the motion continues"
         elif self._planning.busy:
             state = "planning"
-        self._status.enter("refused", code, state, reason=f"{reason}{rest}")
+        self._status.enter("refused", code, state, reason=f"{reason}{addition}")
 
     def _report(self) -> diagnostics.Report:
-        """Return the status, or what is wrong now beside it."""
+        """Return the status, or a present problem that is at least as severe."""
         q, efforts = self._positions(), self._execution.efforts
         outside = "" if q is None else joints_outside_limits(self._robot, q)
         return self._status.overlaid(outside, efforts.others(), efforts.name)
 
 
-def _refused_together(parameters: BangBangPlannerParameters, _changed: Collection[str]) -> str:
+def _invalid_combination(parameters: BangBangPlannerParameters, _changed: Collection[str]) -> str:
     try:
         planner_from(parameters)
     except ManipDynError as error:

@@ -1,4 +1,4 @@
-"""The CLIK tracker node: an arm whose tool follows a path or what arrives as a target."""
+"""The CLIK tracker node: the tool of an arm follows a path, or targets from topics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from manip_dyn.clik.paths.targets import SmoothTarget
 from manip_dyn.ros import diagnostics
 from manip_dyn.ros.parameters.clik_tracker import (
     ClikTrackerParameters,
-    refused_together,
+    invalid_combination,
     settings_from,
     tracker_from,
 )
@@ -36,7 +36,7 @@ TRAIL_EVERY = 0.2
 
 
 class ClikTrackerNode:
-    """Wires a `JointReference` to time, targets and topics; its mode lets the joints move."""
+    """Connects a `JointReference` to time, targets and topics. Its mode moves the joints."""
 
     name = "clik_tracker"
 
@@ -51,16 +51,16 @@ class ClikTrackerNode:
         prepare(self._robot, "forward_kinematics", "inverse_dynamics")
         tracker = tracker_from(parameters, self._robot)
         self._path, self._reference = tracker.path, JointReference(tracker)
-        followed = tracker.settings.controlled
-        self._watch = TrackingDiagnostics(self._robot, self._path, parameters.tolerance, followed)
+        axes = tracker.settings.controlled
+        self._watch = TrackingDiagnostics(self._robot, self._path, parameters.tolerance, axes)
         frame = parameters.base_frame or self._robot.base
         self._topics = TrackerTopics(node, frame, parameters.path_length)
         publish_description(node, self._robot)
         self._lock = threading.RLock()
-        self._paused, self._steps, self._told = False, 0, ""
+        self._paused, self._steps, self._reported = False, 0, ""
         self._sample: TrackingSample | None = None
         self._target: LiveTarget | None = None
-        calls = Callbacks(self._begin, self._before_step, self._tell, self._lock)
+        calls = Callbacks(self._begin, self._before_step, self._after_step, self._lock)
         mode: type[Mode] = DynamicMode if parameters.mode == "dynamic" else KinematicMode
         self._mode = mode(node, self._reference, parameters, calls)
         self._target = self._live_target(frame)
@@ -68,7 +68,7 @@ class ClikTrackerNode:
         node.create_service(SetBool, "~/pause", self._on_pause)
         diagnostics.publish_every_second(node, self._report, self._robot.name)
         node.create_timer(TRAIL_EVERY, self._publish_trail)
-        on_change(node, parameters, self._use, self._refuse)
+        on_change(node, parameters, self._use, self._problem)
         await_recorder(node, parameters.await_recorder)
         self._mode.start()
 
@@ -98,7 +98,7 @@ class ClikTrackerNode:
         if self._target is not None:
             self._target.at(self._reference.sample.path_time)
 
-    def _tell(self, stamp: int, sample: TrackingSample) -> None:
+    def _after_step(self, stamp: int, sample: TrackingSample) -> None:
         if self._steps % self._parameters.publish_every == 0:
             self._topics.publish(stamp, sample.desired, sample.actual, sample.error)
         self._steps += 1
@@ -127,8 +127,8 @@ class ClikTrackerNode:
         response.success, response.message = True, "paused" if request.data else "running"
         return response
 
-    def _refuse(self, parameters: ClikTrackerParameters, _changed: Collection[str]) -> str:
-        return refused_together(parameters, self._robot)
+    def _problem(self, parameters: ClikTrackerParameters, _changed: Collection[str]) -> str:
+        return invalid_combination(parameters, self._robot)
 
     def _use(self, parameters: ClikTrackerParameters) -> None:
         with self._lock:
@@ -141,9 +141,9 @@ class ClikTrackerNode:
     def _report(self) -> diagnostics.Report:
         with self._lock:
             state, sentence = state_of(self._facts())
-            if state.name == "not_alone" != self._told:
+            if state.name == "not_alone" != self._reported:
                 self.node.get_logger().warning(sentence)
-            self._told = state.name
+            self._reported = state.name
             values: dict[str, object] = {"state": state.name, "mode": self._parameters.mode}
             if state.name not in WITHOUT_ERRORS and self._sample is not None:
                 values |= self._watch.values(self._sample)
@@ -157,7 +157,7 @@ class ClikTrackerNode:
     def _facts(self) -> TrackerFacts:
         facts = self._mode.facts()
         if facts.unheard or facts.braking or facts.approaching:
-            self._sample = None  # of the way before; the next one is told when there is one
+            self._sample = None  # of the path before the interruption
         off_path = "" if self._sample is None else self._watch.sentence(self._sample)
         fault = bool(self._reference.follower.status)
         return replace(facts, fault=fault, off_path=off_path, paused=self._paused)

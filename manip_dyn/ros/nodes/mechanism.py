@@ -36,23 +36,21 @@ from manip_dyn.ros.stepper import Stepper, StepperServices
 
 @dataclass(frozen=True)
 class MechanismParameters(RecordedParameters, SteppingParameters):
-    """The mechanism and how it is simulated."""
+    """Parameters of the mechanism node."""
 
     control_period: float = parameter(
-        0.02, "Time between messages, and what one ~/step advances", "s", 1e-6, 10.0
+        0.02, "Time between messages; one ~/step advances by it", "s", 1e-6, 10.0
     )
     mechanism: str = parameter("four_bar", "Name of a shipped mechanism or path of a YAML file")
     integrator: str = parameter(
         default_of(MechanismSimulation, "method"),
-        "Integration method with an error estimate; the list is in docs/integrators.md",
+        "Integration method with an error estimate; docs/integrators.md lists them",
         choices=tuple(METHODS),
     )
     rtol: float = parameter(
         RTOL, "Relative tolerance of the independent coordinates and velocities", "", 1e-14, 0.1
     )
-    atol: float = parameter(
-        0.0, "Absolute tolerance; 0: the same number as rtol", "m (and per s)", 0.0, 0.1
-    )
+    atol: float = parameter(0.0, "Absolute tolerance; 0: equal to rtol", "m (and per s)", 0.0, 0.1)
     frame: str = parameter("world", "Frame of poses and markers")
 
 
@@ -103,8 +101,8 @@ class MechanismNode:
         self._poses = node.create_publisher(PoseArray, "~/poses", EVERY_MESSAGE)
         self._states = node.create_publisher(JointState, "joint_states", EVERY_MESSAGE)
         self._drawing = node.create_publisher(MarkerArray, "~/markers", 10)
-        self._moved = _Periods(self._simulation)
-        self._stepper = Stepper(node, self._moved, parameters, self._publish)
+        self._time = _SteppedSimulation(self._simulation)
+        self._stepper = Stepper(node, self._time, parameters, self._publish)
         StepperServices(node, self._stepper)
         self._recent_overruns = RecentOverruns()
         publish_every_second(node, self._report, parameters.mechanism)
@@ -128,7 +126,7 @@ class MechanismNode:
         state = JointState(header=header("", stamp), name=self._joints.names)
         state.position, state.velocity = position.tolist(), velocity.tolist()
         self._states.publish(state)
-        self._drawing.publish(self._markers(fixed, q, self._moved.time_ns * 1e-9))
+        self._drawing.publish(self._markers(fixed, q, self._time.time_ns * 1e-9))
 
     def _report(self) -> Report:
         with self._stepper.lock:
@@ -145,8 +143,8 @@ class MechanismNode:
             return Report(state.level, sentence, {"state": state.name, **values})
 
 
-class _Periods:
-    """A simulation of a mechanism in time steps of integer nanoseconds."""
+class _SteppedSimulation:
+    """A simulation of a mechanism that counts time in integer nanoseconds."""
 
     def __init__(self, simulation: MechanismSimulation):
         self._simulation = simulation

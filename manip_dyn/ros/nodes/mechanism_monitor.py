@@ -30,18 +30,18 @@ from manip_dyn.ros.runtime.execution import run
 from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE
 
 SETTLING = 0.5
-"""How long before the end a body should have come to rest, s."""
+"""Time at the end of the run in which the body should be at rest, s."""
 
 
 @dataclass
 class MechanismLog:
-    """A motion from the simulated time zero on.
+    """Samples of a motion from simulated time zero on.
 
     Attributes:
-        mechanism: What moves.
-        body: Whose height counts.
-        height: Where its centre of mass should be at the end, m.
-        duration: When that is, simulated s.
+        mechanism: The mechanism.
+        body: Name of the body of which the height is measured.
+        height: Expected height of its centre of mass at the end, m.
+        duration: Simulated time of the end, s.
     """
 
     mechanism: Mechanism
@@ -51,17 +51,17 @@ class MechanismLog:
     _rows: dict[int, Vector] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Find the body."""
-        names = [each.name for each in self.mechanism.bodies]
+        """Find the coordinate that is the height of the body."""
+        names = [body.name for body in self.mechanism.bodies]
         if self.body not in names:
             raise ManipDynError(f"body '{self.body}' is unknown{closest(self.body, names)}")
-        self._place = 7 * names.index(self.body) + 2
+        self._index = 7 * names.index(self.body) + 2
 
     def add(self, stamp_ns: int, q: Vector) -> None:
-        """Add coordinates (N,) up to the duration; the stamp zero begins anew."""
+        """Add coordinates (N,) up to the duration. The stamp zero clears earlier samples."""
         if len(q) != self.mechanism.size:
             raise ManipDynError(
-                f"{len(q)} coordinates came; expected the {self.mechanism.size} of the mechanism"
+                f"poses must have {self.mechanism.size} coordinates of the mechanism, got {len(q)}"
             )
         if stamp_ns == 0:
             self._rows.clear()
@@ -70,15 +70,15 @@ class MechanismLog:
 
     @property
     def fraction(self) -> float:
-        """How much of the motion was heard, if its start was."""
+        """Received fraction of the motion; 0 if its start was missed."""
         return max(self._rows) * 1e-9 / self.duration if 0 in self._rows else 0.0
 
     def summary(self) -> dict[str, float | str]:
         """Return heights, m, and the largest violation of a constraint."""
         stamps = np.array(sorted(self._rows))
         t, rows = stamps * 1e-9, np.array([self._rows[stamp] for stamp in stamps])
-        z = rows[:, self._place]
-        late = z[t >= t[-1] - SETTLING]
+        z = rows[:, self._index]
+        settling = z[t >= t[-1] - SETTLING]
         violations = [np.abs(self.mechanism.violations(row)).max() for row in rows]
         digest = hashlib.sha256(stamps.tobytes() + rows.tobytes()).hexdigest()
         return {
@@ -88,24 +88,26 @@ class MechanismLog:
             "highest_m": float(z.max()),
             "final_height_m": float(z[-1]),
             "final_height_error_m": float(abs(z[-1] - self.height)),
-            "late_change_of_height_m": float(np.ptp(late)),
+            "late_change_of_height_m": float(np.ptp(settling)),
             "max_violation": float(max(violations)),
             "log_sha256": digest,
         }
 
 
 class MechanismMonitorNode:
-    """Listens; the measuring itself is in `MechanismLog`."""
+    """Connects a `MechanismLog`, which measures, to topics."""
 
     name = "mechanism_monitor"
 
     def __init__(self, node: Node):
-        """Declare parameters, subscribe and say that it is ready."""
+        """Declare parameters, subscribe and print that the node is ready."""
         self.node = node
-        given = declare(node, MechanismMonitorParameters)
-        mechanism = load_mechanism(given.mechanism)
-        self._log = MechanismLog(mechanism, given.body, given.height, given.duration)
-        self._asked = self._done = False
+        parameters = declare(node, MechanismMonitorParameters)
+        mechanism = load_mechanism(parameters.mechanism)
+        self._log = MechanismLog(
+            mechanism, parameters.body, parameters.height, parameters.duration
+        )
+        self._requested = self._done = False
         self._progress = Progress()
         poses = node.create_subscription(
             PoseArray, "mechanism/poses", self._on_poses, EVERY_MESSAGE
@@ -113,21 +115,21 @@ class MechanismMonitorNode:
         self._reset = node.create_client(Trigger, "mechanism/reset")
         topic, progress = poses.topic_name, self._progress
         publish_every_second(
-            node, lambda: report_of(topic, progress, time.monotonic()), given.mechanism
+            node, lambda: report_of(topic, progress, time.monotonic()), parameters.mechanism
         )
         print_json(ready=True)
 
     def close(self) -> None:
-        """End nothing: no threads run."""
+        """Do nothing: the node has no threads."""
 
     def _on_poses(self, message: PoseArray) -> None:
-        """Start the motion anew once a pose was heard, so that no sample is missed."""
-        self._progress.heard()
+        """Restart the motion after the first pose: the start may have been missed."""
+        self._progress.message_received()
         if self._done:
             return
-        if not self._asked:
+        if not self._requested:
             if self._reset.service_is_ready():
-                self._asked = True
+                self._requested = True
                 self._reset.call_async(Trigger.Request())
             return
         self._log.add(to_nanoseconds(message.header.stamp), coordinates(message))

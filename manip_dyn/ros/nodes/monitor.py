@@ -1,4 +1,4 @@
-"""The monitor node: a subscriber of its own process that measures a run from its topics."""
+"""The monitor node: measures a run from its topics, in a separate process."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from manip_dyn.ros.runtime.execution import run
 Finish = Callable[[dict[str, Any]], None]
 
 
-class Measuring(Protocol):
-    """What measures a run.
+class Monitor(Protocol):
+    """Interface of a monitor.
 
     Attributes:
-        progress: What was heard so far.
+        progress: Progress of the run.
     """
 
     progress: Progress
 
 
-MONITORS: dict[str, Callable[[Node, Robot, MonitorParameters, Finish], Measuring]] = {
+MONITORS: dict[str, Callable[[Node, Robot, MonitorParameters, Finish], Monitor]] = {
     "tracking": TrackingMonitor,
     "motion": MotionMonitor,
     "free": FreeMonitor,
@@ -43,32 +43,32 @@ MONITORS: dict[str, Callable[[Node, Robot, MonitorParameters, Finish], Measuring
 
 
 class MonitorNode:
-    """Chooses what to measure, and adds how the nodes kept their periods."""
+    """Creates the monitor for the parameter `measure`; adds the period errors of the nodes."""
 
     name = "monitor"
 
     def __init__(self, node: Node):
-        """Declare parameters, subscribe and say that it is ready."""
+        """Declare parameters, subscribe and print that the node is ready."""
         self.node = node
         parameters = declare(node, MonitorParameters)
         self._pacing: dict[str, dict[str, str]] = {}
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 100)
         robot = robot_from(with_description(node, parameters))
-        measuring = MONITORS[parameters.measure](node, robot, parameters, self._finish)
-        topic, progress = node.resolve_topic_name("joint_states"), measuring.progress
+        monitor = MONITORS[parameters.measure](node, robot, parameters, self._finish)
+        topic, progress = node.resolve_topic_name("joint_states"), monitor.progress
         publish_every_second(
             node, lambda: report_of(topic, progress, time.monotonic()), robot.name
         )
         print_json(ready=True)
 
     def close(self) -> None:
-        """End nothing: no threads run."""
+        """Do nothing: the node has no threads."""
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        space = self.node.get_namespace().strip("/")
+        namespace = self.node.get_namespace().strip("/")
         for status in message.status:
             values = {pair.key: pair.value for pair in status.values}
-            if status.name.startswith(space) and "mean rate [Hz]" in values:
+            if status.name.startswith(namespace) and "mean rate [Hz]" in values:
                 self._pacing[status.name.rpartition("/")[2]] = values
 
     def _finish(self, summary: dict[str, Any]) -> None:

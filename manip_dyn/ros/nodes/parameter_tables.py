@@ -22,16 +22,17 @@ NODES: dict[str, Any] = {
 }
 TITLE = "## Parameters\n"
 HEAD = """
-Those marked "yes" can be set while the node runs, some of the simulator's while it is paused. The
-tables are written by `python -m manip_dyn.ros.nodes.parameter_tables docs/nodes.md`.
+Parameters marked "yes" can be set while the node runs; those of the simulator's integrator only
+while it is paused. `python -m manip_dyn.ros.nodes.parameter_tables docs/nodes.md` writes the
+tables.
 """
-COLUMNS = ("parameter", "default", "range", "unit", "while it runs", "")
-FEW = 8
-"""More choices than this are not listed: the description says where they are."""
+COLUMNS = ("parameter", "default", "range", "unit", "dynamic", "description")
+MAX_CHOICES = 8
+"""Largest number of choices that the table lists. The description refers to longer lists."""
 
 
 def parameter_section() -> str:
-    """Return the part of the page that has the tables, as Markdown."""
+    """Return the section of the page with the tables, as Markdown."""
     return (
         TITLE + HEAD + "".join(f"\n### {name}\n\n{_table(kind)}" for name, kind in NODES.items())
     )
@@ -52,18 +53,19 @@ def _default(row: Row) -> str:
         return "true" if row.default else "false"
     if row.kind is str:
         return f"`{row.default}`" if row.default else "empty"
-    if row.each is not None:
-        return f"{row.each} each"
+    if row.per_joint is not None:
+        return f"{row.per_joint} each"
     if row.default == ():
         return "not set"
     if isinstance(row.default, tuple):
         return str(list(row.default))
-    return str(row.default)  # a float with its decimal point, as it is to be given
+    return str(row.default)  # a float with its decimal point: ROS rejects an integer
 
 
 def _range(row: Row) -> str:
     if row.choices:
-        return ", ".join(f"`{each}`" for each in row.choices) if len(row.choices) <= FEW else ""
+        few = len(row.choices) <= MAX_CHOICES
+        return ", ".join(f"`{choice}`" for choice in row.choices) if few else ""
     if row.minimum is None or row.maximum is None:
         return ""
     return f"{row.minimum:g} to {row.maximum:g}"

@@ -31,106 +31,111 @@ from manip_dyn.ros.runtime.subscriptions import PausingExecutor, subscribe_raw
 
 @dataclass(frozen=True)
 class RecorderParameters:
-    """What is recorded, and where."""
+    """Parameters of the recorder."""
 
     file: str = parameter("", "Path of the new MCAP file")
     leave_out: str = parameter(
         "clik_tracker/actual_path, mechanism/markers",
-        "Topics of the namespace that are not recorded, comma separated",
+        "Topics of the namespace that are not recorded, separated by commas",
     )
     duration: float = parameter(
-        0.0, "Wall time after which the recorder ends; 0: it is stopped", "s", 0.0, 1e9
+        0.0,
+        "Wall time after which the recorder ends; 0: it runs until it is stopped",
+        "s",
+        0.0,
+        1e9,
     )
 
 
 @dataclass(frozen=True)
 class ReplayerParameters:
-    """What is published again, and how fast."""
+    """Parameters of the replayer."""
 
     file: str = parameter("", "Path of the MCAP file")
     rate: float = parameter(1.0, "Recorded time per wall time", "", 1e-3, 1e3)
     wait: float = parameter(
-        1.0, "Wall time before the first message, in which listeners find the topics", "s", 0.0, 60
+        1.0, "Wall time before the first message, for discovery by subscribers", "s", 0.0, 60
     )
 
 
 NODES_WITH_PARAMETERS = ("simulator", "clik_tracker", "bang_bang_planner", "mechanism")
 
 
-class ParameterNotes:
-    """Notes each node's parameters once, as JSON by name."""
+class ParameterRecorder:
+    """Stores the parameters of each node once, as JSON by name."""
 
-    def __init__(self, node: Node, note: Callable[[str, dict[str, str]], None]):
-        """Look for the nodes of the same namespace."""
-        self._node, self._note = node, note
-        space = node.get_namespace().rstrip("/")
+    def __init__(self, node: Node, store: Callable[[str, dict[str, str]], None]):
+        """Create clients for the nodes of the same namespace."""
+        self._node, self._store = node, store
+        namespace = node.get_namespace().rstrip("/")
         self._clients = {
-            name: AsyncParameterClient(node, f"{space}/{name}") for name in NODES_WITH_PARAMETERS
+            name: AsyncParameterClient(node, f"{namespace}/{name}")
+            for name in NODES_WITH_PARAMETERS
         }
 
-    def look(self) -> None:
-        """Ask those that have appeared."""
+    def poll(self) -> None:
+        """Request the parameters of nodes that have appeared."""
         for name, client in list(self._clients.items()):
             if client.services_are_ready():
                 del self._clients[name]
-                listed = client.list_parameters(depth=0)
-                listed.add_done_callback(partial(self._ask, name, client))
+                names = client.list_parameters(depth=0)
+                names.add_done_callback(partial(self._on_names, name, client))
 
-    def _ask(self, name: str, client: AsyncParameterClient, listed: Any) -> None:
-        names = sorted(listed.result().result.names)
+    def _on_names(self, node: str, client: AsyncParameterClient, future: Any) -> None:
+        names = sorted(future.result().result.names)
         values = client.get_parameters(names)
-        values.add_done_callback(partial(self._keep, name, names))
+        values.add_done_callback(partial(self._on_values, node, names))
 
-    def _keep(self, name: str, names: list[str], values: Any) -> None:
-        texts = {}
-        for each, value in zip(names, values.result().values, strict=True):
+    def _on_values(self, node: str, names: list[str], future: Any) -> None:
+        metadata = {}
+        for name, value in zip(names, future.result().values, strict=True):
             plain = parameter_value_to_python(value)
-            texts[each] = json.dumps(list(plain) if hasattr(plain, "tolist") else plain)
-        self._note(f"{PARAMETERS}{name}", texts)
+            metadata[name] = json.dumps(list(plain) if hasattr(plain, "tolist") else plain)
+        self._store(f"{PARAMETERS}{node}", metadata)
 
 
-LOOK = 0.1
-"""Wall time between looks for new topics, s."""
+POLL_PERIOD = 0.1
+"""Wall time between checks for new topics, s."""
 NICE = 5
-"""It gives way to those it listens to."""
+"""The recorded nodes have priority."""
 DEPTH = 10_000
-"""How many messages of a topic may wait."""
+"""Queue size of a topic."""
 
 
 class RecorderNode:
-    """Listens to everything; bytes are written as they came, and never decoded."""
+    """Writes all messages as serialized bytes, without decoding them."""
 
     name = "recorder"
     executor = PausingExecutor
-    tell: Callable[..., None] = staticmethod(print_json)
+    report: Callable[..., None] = staticmethod(print_json)
 
     def __init__(self, node: Node):
-        """Begin the file, and listen to what is expected."""
+        """Create the file and subscribe to the expected topics."""
         self.node = node
         self._parameters = parameters = declare(node, RecorderParameters)
         if not parameters.file:
-            raise ManipDynError("parameter 'file' is empty; expected the path of a new MCAP file")
-        self._left_out = {each.strip() for each in parameters.leave_out.split(",")}
+            raise ManipDynError("parameter 'file' must be the path of a new MCAP file, got ''")
+        self._left_out = {name.strip() for name in parameters.leave_out.split(",")}
         self._recorder = Recorder(parameters.file)
-        self._known: set[tuple[str, str]] = set()
+        self._subscribed: set[tuple[str, str]] = set()
         self._lost: dict[str, int] = {}
         self._shared: set[str] = set()
         self._drains: list[Callable[[], None]] = []
         self._began = time.monotonic()
         for name, kind, latched in EXPECTED_TOPICS:
-            self._listen(node.resolve_topic_name(name), kind, _reliable(latched))
+            self._subscribe(node.resolve_topic_name(name), kind, _reliable(latched))
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        node.create_timer(LOOK, self._look, clock=steady)
-        self._noted = ParameterNotes(node, self._recorder.add_note)
-        self.tell(ready=True)
+        node.create_timer(POLL_PERIOD, self._poll, clock=steady)
+        self._parameter_recorder = ParameterRecorder(node, self._recorder.add_note)
+        self.report(ready=True)
 
     def close(self) -> None:
-        """Write what has come, end the file and say what is in it."""
+        """Write the remaining messages, complete the file and report its contents."""
         for drain in self._drains:
             drain()
         self._recorder.close()
         counts = self._recorder.counts
-        self.tell(
+        self.report(
             recorded=str(self._recorder.file),
             messages=sum(counts.values()),
             topics={topic: count for topic, count in sorted(counts.items()) if count},
@@ -141,60 +146,61 @@ class RecorderNode:
 
     # ------------------------------------------------------------------ topics
     def _alone(self, topic: str) -> bool:
-        """Whether a topic of the file has had one publisher at a time."""
+        """Whether a topic of the file never had more than one publisher."""
         return topic not in GLOBAL_TOPICS and topic not in self._shared
 
-    def _look(self) -> None:
-        """Listen to topics that are new; end when it is time."""
+    def _poll(self) -> None:
+        """Subscribe to new topics; shut down after the duration."""
         self._recorder.flush_when_due()
-        self._noted.look()
+        self._parameter_recorder.poll()
         for topic, kinds in self.node.get_topic_names_and_types():
-            if self._wanted(topic) and self.node.count_publishers(topic) > 1:
-                self._shared.add(self._wanted(topic))
+            recorded = self._recorded_name(topic)
+            if recorded and self.node.count_publishers(topic) > 1:
+                self._shared.add(recorded)
             for kind in kinds:
-                if (topic, kind) not in self._known and self._wanted(topic):
-                    self._listen(topic, kind, self._offered(topic))
+                if (topic, kind) not in self._subscribed and recorded:
+                    self._subscribe(topic, kind, self._offered(topic))
         duration = self._parameters.duration
         if duration and time.monotonic() - self._began >= duration:
             self.node.context.try_shutdown()
 
-    def _wanted(self, topic: str) -> str:
+    def _recorded_name(self, topic: str) -> str:
         return recorded_name(topic, self.node.get_namespace(), self._left_out)
 
     def _offered(self, topic: str) -> QoSProfile | None:
-        """Return how to listen to what is published there now; None where nobody publishes."""
-        offers = [each.qos_profile for each in self.node.get_publishers_info_by_topic(topic)]
+        """Return a profile that matches the present publishers, or None without publishers."""
+        offers = [info.qos_profile for info in self.node.get_publishers_info_by_topic(topic)]
         if not offers:
             return None
-        latched = all(each.durability == DurabilityPolicy.TRANSIENT_LOCAL for each in offers)
+        latched = all(offer.durability == DurabilityPolicy.TRANSIENT_LOCAL for offer in offers)
         profile = _reliable(latched)
-        if any(each.reliability == ReliabilityPolicy.BEST_EFFORT for each in offers):
+        if any(offer.reliability == ReliabilityPolicy.BEST_EFFORT for offer in offers):
             profile.reliability = ReliabilityPolicy.BEST_EFFORT
         return profile
 
-    def _listen(self, topic: str, kind: str, profile: QoSProfile | None) -> None:
+    def _subscribe(self, topic: str, kind: str, profile: QoSProfile | None) -> None:
         if profile is None:
             return
-        self._known.add((topic, kind))
+        self._subscribed.add((topic, kind))
         package, _, name = kind.split("/")
         try:
             message = getattr(import_module(f"{package}.msg"), name)
             definition(kind)
         except (ImportError, AttributeError, ManipDynError) as error:
-            if (topic, kind) not in {(each.name, each.kind) for each in EXPECTED_TOPICS}:
+            if (topic, kind) not in {(row.name, row.kind) for row in EXPECTED_TOPICS}:
                 self.node.get_logger().warning(f"{topic} is not recorded: {error}")
             return
         latched = profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
-        write = self._writer(self._wanted(topic), kind, latched)
+        write = self._writer(self._recorded_name(topic), kind, latched)
         self._drains.append(subscribe_raw(self.node, message, topic, profile, write))
 
     def _writer(
         self, topic: str, kind: str, latched: bool
     ) -> Callable[[bytes, Mapping[str, Any]], None]:
-        """Return what writes the messages of a topic and counts those that did not come.
+        """Return a callback that writes the messages of a topic and counts lost ones.
 
-        Each publisher numbers its messages, but who published one is not told: only where there is
-        one publisher can those be counted that did not come.
+        Each publisher numbers its messages, but a message does not contain its publisher. The
+        count of lost messages is therefore valid only for topics with one publisher.
         """
         recorder, lost, last = self._recorder, self._lost, 0
 
@@ -222,13 +228,26 @@ def _reliable(latched: bool) -> QoSProfile:
 
 def main(
     args: list[str] | None = None,
-    tell: Callable[..., None] = print_json,
-    refuse: Callable[[str], None] | None = None,
+    report: Callable[..., None] = print_json,
+    report_error: Callable[[str], None] | None = None,
 ) -> int:
-    """Run the node; `tell` takes what it has to say, by name, `refuse` why it cannot go on."""
+    """Run the node.
+
+    Args:
+        args: The command line.
+        report: Called with the progress and the result as keyword arguments.
+        report_error: Called with the message of an error that ends the node. Default: its logger.
+    """
     lower_priority(NICE, prompt=True)
-    said = {"tell": staticmethod(tell), "refuse": staticmethod(refuse) if refuse else None}
-    return run(type("RecorderNode", (RecorderNode,), said), args)
+    return run(with_reports(RecorderNode, report, report_error), args)
+
+
+def with_reports(
+    kind: type[Any], report: Callable[..., None], report_error: Callable[[str], None] | None
+) -> type[Any]:
+    """Return a subclass of a node class that reports to the functions."""
+    error = staticmethod(report_error) if report_error else None
+    return type(kind.__name__, (kind,), {"report": staticmethod(report), "report_error": error})
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from manip_dyn.ros.runtime.execution import Component, build
 
 
 class Rule(NamedTuple):
-    """A kind of use of a name; in the order of a policy.
+    """A kind of use of a name, in the order of a policy.
 
     Attributes:
         kind: ``topic``, ``service`` or ``action``.
@@ -45,7 +45,7 @@ GRAPH_QUERIES = {
 }
 SUBSCRIBE, EXECUTE = Rule("topic", "subscribe"), Rule("action", "execute")
 ACTION_INFIX = "/_action/"
-"""What an action's topics and services have in their names."""
+"""Substring of the names of an action's topics and services."""
 ALWAYS_ALLOWED = {SUBSCRIBE: {"/clock"}}
 """With use_sim_time."""
 GLOBAL_NAMES = {"/clock", "/diagnostics", "/parameter_events", "/rosout", "/tf", "/tf_static"}
@@ -54,7 +54,7 @@ Names = dict[Rule, set[str]]
 
 
 def cases() -> tuple[tuple[type[Component], str, dict[str, str]], ...]:
-    """Return nodes, a scenario, if it has the node, and parameters, which make all they can."""
+    """Return nodes with scenarios and parameters under which they use all their names."""
     return (
         (SimulatorNode, "ibm7535_zero_net_work", {"publish_clock": "true", "mode": "lockstep"}),
         (BangBangPlannerNode, "ibm7535_zero_net_work", {"autostart": "false"}),
@@ -70,30 +70,30 @@ def cases() -> tuple[tuple[type[Component], str, dict[str, str]], ...]:
 
 
 def uses(kind: type[Component], scenario: str, parameters: dict[str, str]) -> Names:
-    """Return the names that a node uses, those in its own namespace relative to it."""
-    pairs = (f"{name}:={value}" for name, value in parameters.items())
+    """Return the names that a node uses. Names in its own namespace are relative to it."""
     arguments = ["--ros-args"]
     if scenario:
         file = share_directory() / "config" / f"{scenario}.yaml"
         arguments += ["--params-file", str(file)]
-    arguments += [part for pair in pairs for part in ("-p", pair)]
+    for name, value in parameters.items():
+        arguments += ["-p", f"{name}:={value}"]
     context = Context()
     rclpy.init(context=context)
     try:
-        work = build(kind, context=context, cli_args=arguments)
+        component = build(kind, context=context, cli_args=arguments)
         try:
-            name = work.node.get_name()
+            node = component.node.get_name()
             return {
                 rule: {
-                    _relative(each, name)
-                    for each, _ in ask(work.node, name, "/")
-                    if ACTION_INFIX not in each
+                    _relative(name, node)
+                    for name, _ in query(component.node, node, "/")
+                    if ACTION_INFIX not in name
                 }
-                for rule, ask in GRAPH_QUERIES.items()
+                for rule, query in GRAPH_QUERIES.items()
             }
         finally:
-            work.close()
-            work.node.destroy_node()
+            component.close()
+            component.node.destroy_node()
     finally:
         context.try_shutdown()
 
@@ -111,7 +111,7 @@ def allowed() -> dict[str, Names]:
         names = nodes.setdefault(kind.name, {rule: set() for rule in GRAPH_QUERIES})
         for rule, used in uses(kind, scenario, parameters).items():
             names[rule] |= used | ALWAYS_ALLOWED.get(rule, set())
-        # Where control_msgs is installed, which is not needed here.
+        # The action exists only with control_msgs, which may be missing here.
         if TOPIC in names[SUBSCRIBE]:
             names[EXECUTE] = {ACTION}
     return nodes

@@ -1,4 +1,4 @@
-"""The viewer node: a page in the browser that shows the robot of its namespace."""
+"""The viewer node: shows the robot or mechanism of its namespace in the browser."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from std_msgs.msg import String
 
@@ -19,7 +18,7 @@ from manip_dyn.ros.monitors.progress import print_json
 from manip_dyn.ros.parameters.declaration import declare, default_of, parameter
 from manip_dyn.ros.robot_topics import ROBOT_DESCRIPTION
 from manip_dyn.ros.runtime.environment import lower_priority
-from manip_dyn.ros.runtime.execution import run
+from manip_dyn.ros.runtime.execution import create_wall_timer, run
 from manip_dyn.ros.runtime.subscriptions import LATCHED
 from manip_dyn.ros.viewer_controls import ViewerControls
 from manip_dyn.ros.viewer_subscriptions import (
@@ -36,44 +35,44 @@ from manip_dyn.viewer.server import address, show, start, stop
 
 @dataclass(frozen=True)
 class ViewerParameters:
-    """Where the page is."""
+    """Parameters of the viewer."""
 
     host: str = parameter(
         default_of(start, "host"),
-        "Who may open the page: this machine only, or with 0.0.0.0 everybody who reaches it",
+        "Address of the page; 127.0.0.1: this machine only, 0.0.0.0: all network interfaces",
     )
     port: int = parameter(
         default_of(start, "port"),
-        "Its port; the next free one if it is taken, 0: any",
+        "Port of the page; the next free one if it is in use; 0: any",
         "",
         0,
         65535,
     )
-    dark: bool = parameter(default_of(start, "dark"), "Whether the page begins dark")
-    open_browser: bool = parameter(False, "Whether a browser is opened where there is a screen")
+    dark: bool = parameter(default_of(start, "dark"), "Whether the page starts in dark mode")
+    open_browser: bool = parameter(False, "Whether to open a browser, if there is a screen")
     meshes: str = parameter(
-        "", "Folders of the packages whose meshes a URDF names, between colons"
+        "", "Folders of packages with the meshes of a URDF, separated by colons"
     )
 
 
-LOOK = 0.1
-"""Wall time between looks whether something is heard, s."""
+POLL_PERIOD = 0.1
+"""Wall time between checks for a robot or mechanism, s."""
 NICE = 10
-"""It gives way to those it shows, and to who records them."""
+"""The displayed nodes and the recorder have priority."""
 
 
 class ViewerNode:
-    """Waits for a robot or a mechanism; hears it, and lets the page draw it.
+    """Waits for a robot or a mechanism and shows its motion.
 
     Attributes:
-        url: Where the page is; empty before it is there.
-        page: What runs on it; None before anything was heard.
+        url: Address of the page, or "" before the server runs.
+        page: The live page, or None before the first state.
     """
 
     name = "viewer"
 
     def __init__(self, node: Node):
-        """Declare parameters and listen; the page is there with the first state."""
+        """Declare parameters and subscribe. The page appears with the first state."""
         self.node = node
         self.url = ""
         self._parameters = declare(node, ViewerParameters)
@@ -83,9 +82,9 @@ class ViewerNode:
         self._plan = PlanSubscription(node, self._positions, partial(self._robot.draw, "plan"))
         self._figure: Figure | None = None
         self.page: LivePage | None = None
-        self._spoken = ViewerControls(node)
+        self._controls = ViewerControls(node)
         node.create_subscription(String, ROBOT_DESCRIPTION, self._on_description, LATCHED)
-        node.create_timer(LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        create_wall_timer(node, POLL_PERIOD, self._poll)
         self._server: Any = None
         self._watched = False
 
@@ -104,14 +103,14 @@ class ViewerNode:
         except ManipDynError as error:
             self.node.get_logger().error(f"{error}")
             return
-        folders = [each for each in self._parameters.meshes.split(os.pathsep) if each]
+        folders = [folder for folder in self._parameters.meshes.split(os.pathsep) if folder]
         self._figure = robot_figure(robot, folders)
-        self._robot.know(robot)
-        self._plan.know(robot)
-        self._spoken.know(robot, self._positions)
+        self._robot.use(robot)
+        self._plan.use(robot)
+        self._controls.use(robot, self._positions)
 
-    def _look(self) -> None:
-        """Show the page; tell once that somebody watches; draw once something is heard."""
+    def _poll(self) -> None:
+        """Start the server; report the first client; show the page after the first state."""
         if self._server is None:
             self._open()
         if not self._watched and self._server.get_clients():
@@ -128,16 +127,16 @@ class ViewerNode:
             self._show(figure, [])
 
     def _open(self) -> None:
-        given = self._parameters
-        self._server = start(given.host, given.port, given.dark)
+        parameters = self._parameters
+        self._server = start(parameters.host, parameters.port, parameters.dark)
         self.url = address(self._server)
         self.node.get_logger().info(f"the view is at {self.url}")
         print_json(url=self.url)
-        if given.open_browser:
+        if parameters.open_browser:
             show(self.url)
 
     def _show(self, figure: Figure, scopes: list[Scope]) -> None:
-        dark, controls = self._parameters.dark, self._spoken.controls()
+        dark, controls = self._parameters.dark, self._controls.controls()
         self.page = LivePage(self._server, figure, self._newest, controls, scopes, dark)
 
     def _positions(self) -> Vector | None:

@@ -1,1 +1,1 @@
-"""The nodes' parameters: a frozen dataclass for each node, from which everything else follows."""
+"""Parameters of the nodes: a frozen dataclass per node defines names, ranges and documentation."""

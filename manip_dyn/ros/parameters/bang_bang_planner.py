@@ -1,4 +1,4 @@
-"""The planner's parameters, and what is made of them."""
+"""Parameters of the planner, and functions that create its objects from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from manip_dyn.ros.parameters.declaration import Numbers, parameter
 
 
 def plan_none(robot: Robot, _q0: Vector, qf: Vector):
-    """Return the plan of an arm that is at its goal: feedback alone leads there."""
+    """Return a plan of zero duration at the goal: feedback drives the arm there."""
     return plan_zero_net_work(robot, qf, qf)
 
 
@@ -29,11 +29,11 @@ PLANNERS: dict[str, Callable[..., Any]] = {
 
 @dataclass(frozen=True)
 class BangBangPlannerParameters(RecordedParameters, RobotParameters):
-    """The arm, how its motions are planned and how they are executed."""
+    """Parameters of the bang-bang planner node."""
 
     method: str = parameter(
         "zero_net_work",
-        "How to plan; pd: not at all, feedback leads to the goal",
+        "Planning method; pd: no plan, feedback drives the arm to the goal",
         choices=tuple(PLANNERS),
         dynamic=True,
     )
@@ -41,12 +41,12 @@ class BangBangPlannerParameters(RecordedParameters, RobotParameters):
         (), "Goal of all joints, in joint order; not set: wait for ~/goal", "rad or m"
     )
     autostart: bool = parameter(
-        True, "Start towards the parameter goal as soon as the arm is heard"
+        True, "Start the motion to the parameter goal after the first joint state"
     )
     replanning_lead: float = parameter(
         0.5,
-        "For minimum_time: how long at least after a new goal the arm leaves the motion that goes "
-        "on for one to that goal, which is planned meanwhile; 0: the arm is stopped first",
+        "For minimum_time: smallest time from a new goal to the switch from the present motion to "
+        "the one to that goal, which is planned meanwhile; 0: the arm is stopped first",
         "s",
         0.0,
         10.0,
@@ -54,17 +54,17 @@ class BangBangPlannerParameters(RecordedParameters, RobotParameters):
     )
     control_period: float = parameter(1e-3, "Time between joint states", "s", 1e-6, 10.0)
     transport_delay: float = parameter(
-        0.0, "Time that a command needs to act, added to what is planned ahead", "s", 0.0, 1.0
+        0.0, "Delay from a command to its effect, which predictions include", "s", 0.0, 1.0
     )
     switching: str = parameter(
         "exact",
-        "exact: a switch inside a period goes to the effort trajectory topic at its exact time; "
-        "sampled: to the command topic as the mean effort of the period",
+        "exact: a switch within a period is published on the effort trajectory topic with its "
+        "exact time; sampled: as the mean effort of the period on the command topic",
         choices=("exact", "sampled"),
     )
     slew_rate: float = parameter(
         0.0,
-        "Most that efforts change, for zero_net_work; 0: they may jump",
+        "Largest rate of change of the efforts, for zero_net_work; 0: unlimited",
         "N m/s or N/s",
         0.0,
         1e12,
@@ -75,82 +75,82 @@ class BangBangPlannerParameters(RecordedParameters, RobotParameters):
     damping: float = parameter(Tuning.damping, "Acceleration per velocity error", "1/s", 0.0, 1e6)
     integral: float = parameter(
         Tuning.integral,
-        "Growth of the acceleration per position error, from the end of the planned motion on",
+        "Rate of the acceleration per position error, after the end of the planned motion",
         "1/s^3",
         0.0,
         1e9,
     )
     off_plan: float = parameter(
         Tuning.off_plan,
-        "Position error of a joint from which on the plan no longer fits and a new motion leads "
-        "to the goal; 0: never",
+        "Position error of a joint above which the planner plans a new motion to the goal; "
+        "0: never",
         "rad or m",
         0.0,
         1e6,
     )
     arrival_tolerance: float = parameter(
         Tuning.tolerance,
-        "Position error of an arm that has arrived; its speed may be ten times that, per s",
+        "Largest position error of an arm at its goal; its speed may be ten times that, per s",
         "rad or m",
         1e-12,
         1.0,
     )
     state_timeout: float = parameter(
         1.0,
-        "Wall time without joint states after which a motion is given up; 0: never",
+        "Wall time without joint states after which the planner gives up a motion; 0: never",
         "s",
         0.0,
         1e6,
     )
     hold_duration: float = parameter(
         0.0,
-        "Time after arrival for which the goal is held by feedback; 0: for good",
+        "Time after arrival for which feedback holds the goal; 0: unlimited",
         "s",
         0.0,
         1e6,
     )
     rest_speed: float = parameter(
-        1e-3, "Joint speed up to which the arm counts as resting", "rad/s or m/s", 0.0, 10.0
+        1e-3, "Largest joint speed of an arm at rest", "rad/s or m/s", 0.0, 10.0
     )
-    command_topic: str = parameter("simulator/commands", "Where effort commands go")
+    command_topic: str = parameter("simulator/commands", "Topic of effort commands")
     effort_trajectory_topic: str = parameter(
-        "simulator/effort_trajectory", "Where switches inside a period go"
+        "simulator/effort_trajectory", "Topic of switches within a period"
     )
 
 
 def planner_from(parameters: BangBangPlannerParameters) -> Callable[..., Any]:
-    """Return the function that plans for a robot, from start to goal (n,).
+    """Return a function that plans for a robot, from start to goal (n,).
 
-    Only zero_net_work has ramps; only minimum_time takes velocities `v0` (n,) of the start.
+    Only zero_net_work limits the slew rate. Only minimum_time accepts initial velocities `v0`.
     """
     method, slew_rate = parameters.method, parameters.slew_rate
     if slew_rate and method != "zero_net_work":
         raise ManipDynError(
-            f"parameter 'slew_rate' is {slew_rate:g} with the method '{method}'; expected 0 or "
-            "the method 'zero_net_work'"
+            f"parameter 'slew_rate' must be 0 with the method '{method}', got {slew_rate:g}; only "
+            "'zero_net_work' limits the slew rate"
         )
     options = {"slew_rate": slew_rate} if slew_rate else {}
 
-    def plan(robot: Robot, q0: Vector, qf: Vector, **moving: Vector) -> Any:
-        return PLANNERS[method](robot, q0, qf, **options, **moving)
+    def plan(robot: Robot, q0: Vector, qf: Vector, **velocities: Vector) -> Any:
+        return PLANNERS[method](robot, q0, qf, **options, **velocities)
 
     return plan
 
 
 def tuning_from(parameters: BangBangPlannerParameters) -> Tuning:
-    """Return the gains and thresholds; feedback alone (pd) is never off a plan."""
-    ever = parameters.off_plan and parameters.method != "pd"
+    """Return the gains and thresholds. With the method pd, `off_plan` has no effect."""
+    limited = parameters.off_plan and parameters.method != "pd"
     return Tuning(
         parameters.stiffness,
         parameters.damping,
         parameters.integral,
-        parameters.off_plan if ever else math.inf,
+        parameters.off_plan if limited else math.inf,
         parameters.arrival_tolerance,
     )
 
 
 def goal_from(parameters: BangBangPlannerParameters, robot: Robot) -> Vector | None:
-    """Return the goal (n,) that the parameters give, if they do."""
+    """Return the goal (n,) of the parameters, or None."""
     if not parameters.goal:
         return None
     goal = finite_vector("parameter 'goal'", parameters.goal, robot.n)

@@ -38,14 +38,14 @@ from manip_dyn.ros.parameters.path import PathParameters, path_from
 
 @dataclass(frozen=True)
 class LawParameters:
-    """The law's constants; each is the setting of the same name."""
+    """Parameters of the control law. Each sets the field of `ClikSettings` of the same name."""
 
     gain: float = parameter(
         ClikSettings.gain, "Feedback gain K of the task error", "1/s", 1e-3, 1e4, dynamic=True
     )
     orientation_error: str = parameter(
         ClikSettings.orientation_error,
-        "How an orientation error is measured",
+        "Definition of the orientation error",
         choices=ERRORS,
         dynamic=True,
     )
@@ -57,8 +57,8 @@ class LawParameters:
     )
     damping_threshold: float = parameter(
         ClikSettings.damping_threshold,
-        "Smallest singular value of the Jacobian (inverse manipulability: the measure) below "
-        "which damping begins",
+        "Smallest singular value of the Jacobian (manipulability, for the inverse of that name) "
+        "below which damping starts",
         "",
         1e-6,
         10.0,
@@ -66,7 +66,7 @@ class LawParameters:
     )
     max_damping: float = parameter(
         ClikSettings.max_damping,
-        "Damping at a singularity; constant: the damping",
+        "Damping at a singularity; for the inverse constant, everywhere",
         "",
         0.0,
         10.0,
@@ -78,13 +78,15 @@ class LawParameters:
         dynamic=True,
     )
     weights: Numbers = parameter(
-        (), "Weights of the joint velocities in the norm that is minimized", each=1.0
+        (), "Weights of the joint velocities in the minimized norm", per_joint=1.0
     )
     controlled: Numbers = parameter(
         tuple(map(float, ClikSettings.controlled)),
-        "1 or 0 for each of x, y, z and the rotations about them",
+        "1 or 0 for each of x, y, z and the rotations about them: whether it is controlled",
     )
-    posture: Numbers = parameter((), "Joint positions that the null space is to keep", "rad or m")
+    posture: Numbers = parameter(
+        (), "Desired joint positions for the null-space motion", "rad or m"
+    )
     posture_gain: float = parameter(
         ClikSettings.posture_gain,
         "Null-space gain towards the posture",
@@ -103,7 +105,7 @@ class LawParameters:
     )
     manipulability: float = parameter(
         ClikSettings.manipulability,
-        "Null-space gain up the gradient of sqrt(det J J^T)",
+        "Null-space gain along the gradient of the manipulability sqrt(det J J^T)",
         "",
         0.0,
         1e6,
@@ -111,7 +113,7 @@ class LawParameters:
     )
     limit_gain: float = parameter(
         ClikSettings.limit_gain or 0.0,
-        "A joint moves towards its limit at most at this rate times its distance; 0: half the "
+        "Largest speed of a joint towards its limit per distance from the limit; 0: half the "
         "reciprocal of the step",
         "1/s",
         0.0,
@@ -121,41 +123,40 @@ class LawParameters:
 
 
 def settings_from(parameters: LawParameters) -> ClikSettings:
-    """Return the law that the parameters describe; what is not set has its default.
+    """Return the settings of the control law. Parameters that are not set have defaults.
 
     Raises:
-        ManipDynError: If they do not fit together.
+        ManipDynError: If the combination is invalid.
     """
-    given = {each.name: getattr(parameters, each.name) for each in fields(LawParameters)}
-    given |= {name: given[name] or None for name in ("weights", "posture", "limit_gain")}
-    return ClikSettings(**given | {"controlled": _controlled(parameters.controlled)})
+    values = {row.name: getattr(parameters, row.name) for row in fields(LawParameters)}
+    values |= {name: values[name] or None for name in ("weights", "posture", "limit_gain")}
+    return ClikSettings(**values | {"controlled": _controlled(parameters.controlled)})
 
 
 def _controlled(numbers: Numbers) -> tuple[bool, ...]:
-    rows = list(numbers)
-    if len(rows) != 6 or not set(rows) <= {0.0, 1.0}:
+    flags = list(numbers)
+    if len(flags) != 6 or not set(flags) <= {0.0, 1.0}:
         raise ManipDynError(
-            f"parameter 'controlled' is {rows}; expected six numbers, each 1.0 or 0.0"
+            f"parameter 'controlled' must be six numbers, each 1.0 or 0.0, got {flags}"
         )
-    return tuple(bool(row) for row in rows)
+    return tuple(bool(flag) for flag in flags)
 
 
 @dataclass(frozen=True)
 class ClikTrackerParameters(
     RecordedParameters, TransformParameters, PathParameters, LawParameters, RobotParameters
 ):
-    """The arm, the law, the path, and what is done with them."""
+    """Parameters of the CLIK tracker node."""
 
     mode: str = parameter(
         "kinematic",
-        "kinematic: publish joint states; dynamic: drive the arm on joint_states by effort "
-        "commands",
+        "kinematic: publish joint_states; dynamic: read joint_states and publish effort commands",
         choices=("kinematic", "dynamic"),
     )
     method: str = parameter(
         default_of(PathFollower, "method"),
-        "Integration method; the list is in docs/integrators.md",
-        choices=tuple(name for name, each in METHODS.items() if not isinstance(each, Taylor)),
+        "Integration method; docs/integrators.md lists them",
+        choices=tuple(name for name, row in METHODS.items() if not isinstance(row, Taylor)),
     )
     step: float = parameter(
         default_of(PathFollower, "step"),
@@ -169,28 +170,28 @@ class ClikTrackerParameters(
     )
     initial_position: Numbers = parameter(
         (),
-        "Joint positions to start from in kinematic mode; not set: a posture on the path",
+        "Initial joint positions in kinematic mode; not set: a posture on the path",
         "rad or m",
     )
     start_on_path: bool = parameter(
         True,
-        "Move the initial posture onto the path's first pose before the motion begins; dynamic "
-        "mode: go there on a straight line",
+        "Move the initial posture to the first pose of the path before the motion starts; dynamic "
+        "mode: along a straight line",
     )
     base_frame: str = parameter(
-        "", "Frame of targets and of what is published; empty: the robot's root link"
+        "", "Frame of targets and of published poses; empty: the robot's root link"
     )
     command_timeout: float = parameter(
         0.5,
-        "Path time after which a twist without news falls to zero, and age or lead above which "
-        "targets are dropped",
+        "Path time after the last target twist at which the target halts; targets with a stamp "
+        "further from the present are dropped",
         "s",
         1e-3,
         3600.0,
     )
     tolerance: float = parameter(
         default_of(track, "tolerance"),
-        "Errors that count as being on the path or at the target",
+        "Largest error of a tool on the path or at the target",
         "m and rad",
         1e-12,
         1.0,
@@ -208,41 +209,42 @@ class ClikTrackerParameters(
     )
     effort_rate: float = parameter(
         default_of(ComputedTorque, "effort_rate"),
-        "Most that effort commands change, dynamic mode; 0: they may jump",
+        "Largest rate of change of effort commands, dynamic mode; 0: unlimited",
         "N m/s or N/s",
         0.0,
         1e12,
     )
     max_joint_error: float = parameter(
         0.2,
-        "Joint error from which the arm counts as lost: it is picked up where it is",
+        "Joint error above which the arm is picked up at its present position",
         "rad or m",
         1e-6,
         1e3,
     )
     max_pick_up_speed: float = parameter(
         default_of(ArmDriver, "max_speed"),
-        "Joint speed above which the arm is braked, to half of it, before it is led anywhere",
+        "Joint speed above which the arm is braked, to half of it, before it moves to the path",
         "rad/s or m/s",
         1e-3,
         1e3,
     )
     state_timeout: float = parameter(
         0.5,
-        "Time without joint states that is told; after it the arm is picked up where it is",
+        "Time without joint states after which the node warns, and picks up the arm at its next "
+        "position",
         "s",
         1e-3,
         1e6,
     )
-    command_topic: str = parameter("simulator/commands", "Where effort commands go")
+    command_topic: str = parameter("simulator/commands", "Topic of effort commands")
     publish_every: int = parameter(
-        1, "Poses and errors are published every so many steps", "", 1, 1000000
+        1, "Number of steps between messages with poses and errors", "", 1, 1000000
     )
-    path_length: int = parameter(2000, "Poses kept on ~/actual_path", "", 1, 1000000)
+    path_length: int = parameter(2000, "Number of poses on ~/actual_path", "", 1, 1000000)
 
 
-def refused_together(parameters: ClikTrackerParameters, robot: Robot) -> str:
-    """Return what is wrong with parameters that are good each for itself, or nothing."""
+def invalid_combination(parameters: ClikTrackerParameters, robot: Robot) -> str:
+    """Return why a combination of valid parameters is invalid, or ""."""
     problem = unstable_gain(parameters.method, parameters.gain, parameters.step)
     if problem:
         return problem
@@ -256,12 +258,13 @@ def refused_together(parameters: ClikTrackerParameters, robot: Robot) -> str:
 
 
 def tracker_from(parameters: ClikTrackerParameters, robot: Robot) -> PathFollower:
-    """Return a tracker of the path that the parameters describe, from where the arm begins.
+    """Return a follower of the path, at the initial posture.
 
     Raises:
-        ManipDynError: If they do not fit together, or there is no such path for this robot.
+        ManipDynError: If the combination of parameters is invalid, or the robot cannot follow
+            the path.
     """
-    problem = refused_together(parameters, robot)
+    problem = invalid_combination(parameters, robot)
     if problem:
         raise ManipDynError(problem)
     posture = _first_posture(parameters, robot)
@@ -278,7 +281,7 @@ def driver_from(
     begun: Callable[[int], None],
     before_step: Callable[[], None],
 ) -> ArmDriver:
-    """Return what drives the arm along a reference in dynamic mode, see `ArmDriver`."""
+    """Return the driver of an arm along a reference in dynamic mode, see `ArmDriver`."""
     return ArmDriver(
         reference,
         ComputedTorque(
@@ -308,8 +311,8 @@ def _first_posture(parameters: ClikTrackerParameters, robot: Robot) -> Vector:
 def _on_path(
     parameters: ClikTrackerParameters, robot: Robot, path: Path, posture: Vector
 ) -> Vector:
-    """Return the posture, on the path's first pose unless it is to stay where it is."""
-    stays = parameters.initial_position and not parameters.start_on_path
-    if isinstance(path, SmoothTarget) or stays:
+    """Return the posture, moved to the first pose of the path if `start_on_path` is set."""
+    unchanged = parameters.initial_position and not parameters.start_on_path
+    if isinstance(path, SmoothTarget) or unchanged:
         return posture
     return posture_for(robot, path.pose(0.0), posture)

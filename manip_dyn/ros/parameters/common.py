@@ -1,4 +1,4 @@
-"""Parameters that several nodes share: the robot, time, transforms, the recorder."""
+"""Common parameters of several nodes: the robot, time, transforms, the recorder."""
 
 from __future__ import annotations
 
@@ -13,30 +13,31 @@ from manip_dyn.robot import Robot, load_robot, lock_from, xacro_arguments_from
 from manip_dyn.ros.parameters.declaration import Numbers, parameter
 
 TOPIC = "topic"
-"""The robot that is heard on the topic robot_description."""
+"""Name of the robot described on the topic robot_description."""
 
 
 @dataclass(frozen=True)
 class RobotParameters:
-    """Which arm."""
+    """Parameters of the arm."""
 
     robot: str = parameter(
         "pa10",
         "Name of a shipped robot, path of a URDF or xacro file, package://PACKAGE/PATH of one, or "
-        "topic: what is heard on robot_description",
+        "topic: the URDF on robot_description",
     )
     xacro_arguments: str = parameter("", "Arguments of a xacro file, as NAME:=VALUE NAME:=VALUE")
     robot_description: str = parameter(
-        "", "The URDF itself, as robot_state_publisher takes it; not empty: used instead of robot"
+        "",
+        "The URDF as a string, as for robot_state_publisher; not empty: has priority over robot",
     )
     lock: str = parameter(
-        "", "Joints to hold fixed, as JOINT=POSITION, comma separated", "rad or m"
+        "", "Joints to hold fixed, as JOINT=POSITION, separated by commas", "rad or m"
     )
-    tip: str = parameter("", "Link whose frame is the tool; empty: tool0 or the last link")
+    tip: str = parameter("", "Link of the tool frame; empty: tool0 or the last link")
     gravity: str = parameter(
         "model",
-        "Who holds the arm's weight: model: efforts do; robot: its own controller does, and "
-        "efforts are without it",
+        "Compensation of gravity: model: effort commands contain it; robot: the robot's own "
+        "controller adds it",
         choices=("model", "robot"),
     )
     viscous_friction: Numbers = parameter(
@@ -44,19 +45,19 @@ class RobotParameters:
     )
     coulomb_friction: Numbers = parameter(
         (),
-        "Dry friction of the joints: simulated, compensated by the tracker's computed torque; "
-        "plans that cannot have it are refused; not set: that of the URDF and the YAML",
+        "Dry friction of the joints: simulated, and compensated by the tracker; planning methods "
+        "without friction reject it; not set: that of the URDF and the YAML file",
         "N m or N",
     )
     armature: Numbers = parameter(
         (),
-        "Rotor inertia at the joints; not set: that of the YAML file beside the URDF, or none",
+        "Rotor inertia at the joints; not set: that of the YAML file next to the URDF, or none",
         "kg m^2 or kg",
     )
 
 
 def robot_from(parameters: RobotParameters, *kernels: str, mass_scale: float = 1.0) -> Robot:
-    """Return the robot that the parameters name; compile some of its kernels."""
+    """Return the robot of the parameters; compile the named kernels."""
     robot = load_robot(
         parameters.robot_description or parameters.robot,
         lock_from(parameters.lock),
@@ -73,24 +74,24 @@ def robot_from(parameters: RobotParameters, *kernels: str, mass_scale: float = 1
 
 
 def prepare(robot: Robot, *kernels: str) -> None:
-    """Compile some kernels of a robot."""
-    if kernels:  # without names, all of them would be compiled
+    """Compile the named kernels of a robot."""
+    if kernels:  # without names, `compile` compiles all of them
         customize(robot).in_place.compile(*kernels)
 
 
 def joint_array(name: str, numbers: Sequence[float], robot: Robot) -> Vector:
-    """Return a parameter's list as (n,), zeros where it is not set."""
+    """Return a parameter's list as (n,), or zeros if it is not set."""
     return finite_vector(name, numbers, robot.n) if numbers else np.zeros(robot.n)
 
 
 @dataclass(frozen=True)
 class RecordedParameters:
-    """Whether a recorder is to have the first message, too."""
+    """The parameter of nodes that wait for a recorder."""
 
     await_recorder: float = parameter(
         0.0,
-        "Wall time for which the node waits, before anything moves, until a recorder of its "
-        "namespace hears it; 0: it does not wait",
+        "Longest wall time for which the node waits, before it starts, for the subscriptions of a "
+        "recorder in its namespace; 0: it does not wait",
         "s",
         0.0,
         3600.0,
@@ -102,12 +103,12 @@ MODES = ("real_time", "fast", "lockstep")
 
 @dataclass(frozen=True)
 class SteppingParameters:
-    """How time passes."""
+    """Parameters of simulated time."""
 
     mode: str = parameter(
         "real_time",
-        "How time advances: paced by the wall clock, as fast as possible, or one control period "
-        "per command or ~/step",
+        "Simulated time follows the wall clock, runs as fast as possible, or advances by one "
+        "control period per command or ~/step",
         choices=MODES,
     )
     real_time_factor: float = parameter(
@@ -115,7 +116,7 @@ class SteppingParameters:
     )
     control_period: float = parameter(
         1e-3,
-        "Time between joint states, and what one command or ~/step advances in lockstep",
+        "Time between joint states; in lockstep, one command or ~/step advances by it",
         "s",
         1e-6,
         10.0,
@@ -125,11 +126,11 @@ class SteppingParameters:
 
 @dataclass(frozen=True)
 class TransformParameters:
-    """Who publishes /tf."""
+    """The parameter of nodes that publish transforms."""
 
     publish_tf: str = parameter(
         "auto",
-        "Publish tf and tf_static of the links; auto: while nobody else publishes tf, and if "
+        "Publish tf and tf_static of the links; auto: while no other node publishes tf, and if "
         "tf2_msgs is installed",
         choices=("auto", "always", "never"),
     )

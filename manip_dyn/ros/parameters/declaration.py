@@ -57,7 +57,7 @@ class Row(NamedTuple):
         maximum: Its largest value, or None.
         choices: Its possible values, or () for any value.
         dynamic: Whether it can be set while the node runs, and not only at the start.
-        each: The value for each joint while a list is not set, or None.
+        per_joint: The value for each joint while a list is not set, or None.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Row(NamedTuple):
     maximum: float | None = None
     choices: tuple[str, ...] = ()
     dynamic: bool = False
-    each: float | None = None
+    per_joint: float | None = None
 
 
 def parameter(
@@ -81,12 +81,12 @@ def parameter(
     *,
     choices: tuple[str, ...] = (),
     dynamic: bool = False,
-    each: float | None = None,
+    per_joint: float | None = None,
 ) -> Any:
     """Return a dataclass field that is a parameter, see `Row`."""
     metadata: dict[str, Any] = {"description": description, "unit": unit}
     metadata |= {"minimum": minimum, "maximum": maximum}
-    metadata |= {"choices": choices, "dynamic": dynamic, "each": each}
+    metadata |= {"choices": choices, "dynamic": dynamic, "per_joint": per_joint}
     return field(default=default, metadata=metadata)
 
 
@@ -164,15 +164,15 @@ def declare_joints(node: Node, kind: type, joints: int) -> None:
         joints: Number of joints of the robot.
     """
     for row in rows(kind):
-        if row.each is not None and not _value(node, row):
-            _set_list(node, row, (row.each,) * joints)
+        if row.per_joint is not None and not _value(node, row):
+            _set_list(node, row, (row.per_joint,) * joints)
 
 
 def on_change(
     node: Node,
     parameters: P,
     apply: Callable[[P], None],
-    refuse: Callable[[P, Collection[str]], str] = lambda _parameters, _changed: "",
+    problem: Callable[[P, Collection[str]], str] = lambda _parameters, _changed: "",
 ) -> None:
     """Check parameters that are set while the node runs, and apply them once they are accepted.
 
@@ -180,8 +180,8 @@ def on_change(
         node: The node.
         parameters: The present parameters.
         apply: Applies the new parameters.
-        refuse: Returns why a combination of valid parameters is invalid, or "". Its arguments are
-            the new parameters and the names of those that change.
+        problem: Returns why a combination of valid parameters is invalid, or "". Its arguments
+            are the new parameters and the names of those that change.
     """
     table = {row.name: row for row in rows(type(parameters))}
     present = parameters
@@ -193,7 +193,7 @@ def on_change(
         values = values_of(changes)
         problems = (_problem(table[name], value) for name, value in values.items())
         reason = next(filter(None, problems), "")
-        reason = reason or refuse(with_values(present, values), values.keys())
+        reason = reason or problem(with_values(present, values), values.keys())
         return SetParametersResult(successful=not reason, reason=reason)
 
     def update(changes: list[Parameter]) -> None:
@@ -225,7 +225,7 @@ def _set_list(node: Node, row: Row, numbers: Sequence[float]) -> None:
     An empty list with a value for each joint stays writable until the number of joints is known.
     """
     node.set_parameters([Parameter(row.name, Parameter.Type.DOUBLE_ARRAY, list(numbers))])
-    if numbers or row.each is None:
+    if numbers or row.per_joint is None:
         closed = _descriptor(row)
         closed.type = ParameterType.PARAMETER_DOUBLE_ARRAY
         node.set_descriptor(row.name, closed)

@@ -1,6 +1,6 @@
-"""The parameters that describe a path: a group for each kind, which makes the path.
+"""Parameters of paths: one group for each kind of path, which creates the path.
 
-Another kind of path is another group here, one of `KINDS` and a field of `PathParameters`.
+To add a kind of path, add a group here, to `KINDS` and as a field of `PathParameters`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from manip_dyn.ros.parameters.declaration import Numbers, default_of, group, par
 
 RPY = "roll, pitch, yaw about the fixed base axes (3 numbers)"
 SPEEDS, RATES = (1e-6, 100.0), (1e-6, 1e3)
-"""Ranges of speeds, and of accelerations and of what is no speed any more but a jump."""
+"""Ranges of speeds, and of accelerations and speed limits of files."""
 BOUNDS = TargetBounds()
 
 
@@ -35,9 +35,9 @@ class PathKind(ABC):
         """Return the path.
 
         Args:
-            tool: Where the tool is at first, for what begins there.
+            tool: Initial pose of the tool, for paths that start there.
             ramp: Duration of the smooth start, s.
-            laps: How often it is run through; 0: as the kind has it.
+            laps: Number of laps. 0: the default of the kind.
         """
 
     def vector(self, name: str, default: Vector | None = None) -> Vector:
@@ -46,7 +46,7 @@ class PathKind(ABC):
         if numbers:
             return finite_vector(f"parameter '{self.kind}.{name}'", numbers, 3)
         if default is None:
-            raise ManipDynError(f"parameter '{self.kind}.{name}' is not set; expected 3 numbers")
+            raise ManipDynError(f"parameter '{self.kind}.{name}' must have 3 numbers, got none")
         return default
 
     def rotation(self, name: str, default: Vector | None = None) -> Matrix:
@@ -58,7 +58,7 @@ class PathKind(ABC):
 
 @dataclass(frozen=True)
 class CircleParameters(PathKind):
-    """A circle in any plane."""
+    """Parameters of a circle in any plane."""
 
     kind: ClassVar[str] = "circle"
     center: Numbers = parameter((), "Centre of the circle in the base frame (3 numbers)", "m")
@@ -75,11 +75,11 @@ class CircleParameters(PathKind):
         *SPEEDS,
     )
     follow_tangent: bool = parameter(
-        default_of(Circle, "follow_tangent"), "Turn the tool with the radius"
+        default_of(Circle, "follow_tangent"), "Rotate the tool with the radius"
     )
 
     def make(self, tool: Pose, ramp: float, laps: int) -> Path:
-        """Return the circle, without end unless there are `laps`."""
+        """Return the circle, endless without a number of laps."""
         return Circle(
             center=self.vector("center"),
             normal=self.vector("normal"),
@@ -95,7 +95,7 @@ class CircleParameters(PathKind):
 
 @dataclass(frozen=True)
 class LineParameters(PathKind):
-    """A straight line."""
+    """Parameters of a straight line."""
 
     kind: ClassVar[str] = "line"
     start: Numbers = parameter((), "First point in the base frame (3 numbers)", "m")
@@ -103,14 +103,14 @@ class LineParameters(PathKind):
     end: Numbers = parameter((), "Last point in the base frame (3 numbers)", "m")
     end_rpy: Numbers = parameter((), f"Orientation there; not set: as at the start: {RPY}", "rad")
     linear_speed: float = parameter(
-        default_of(Line, "linear_speed"), "Speed of the tool, at most", "m/s", *SPEEDS
+        default_of(Line, "linear_speed"), "Largest speed of the tool", "m/s", *SPEEDS
     )
     angular_speed: float = parameter(
-        default_of(Line, "angular_speed"), "Angular speed of the tool, at most", "rad/s", *SPEEDS
+        default_of(Line, "angular_speed"), "Largest angular speed of the tool", "rad/s", *SPEEDS
     )
 
     def make(self, tool: Pose, ramp: float, laps: int) -> Path:
-        """Return the line, which is run through once."""
+        """Return the line, which has one lap."""
         first = self.rotation("start_rpy")
         return Line(
             (self.vector("start"), first),
@@ -123,13 +123,13 @@ class LineParameters(PathKind):
 
 @dataclass(frozen=True)
 class LissajousParameters(PathKind):
-    """A Lissajous figure."""
+    """Parameters of a Lissajous figure."""
 
     kind: ClassVar[str] = "lissajous"
     center: Numbers = parameter(
         (),
-        "Centre of the figure in the base frame (3 numbers); not set: so that it begins where "
-        "the tool is",
+        "Centre of the figure in the base frame (3 numbers); not set: the figure starts at the "
+        "tool",
         "m",
     )
     amplitudes: Numbers = parameter((), "Amplitudes of the three motions", "m")
@@ -137,12 +137,12 @@ class LissajousParameters(PathKind):
     phases: Numbers = parameter((0.0,) * 3, "Phases of the three motions", "rad")
     axes_rpy: Numbers = parameter((0.0,) * 3, f"Directions of the three motions: {RPY}", "rad")
     tool_rpy: Numbers = parameter(
-        (), f"Orientation of the tool; not set: as it is at the start: {RPY}", "rad"
+        (), f"Orientation of the tool; not set: its initial one: {RPY}", "rad"
     )
     period: float = parameter(default_of(Lissajous, "period"), "Time of one lap", "s", 1e-3, 1e6)
 
     def make(self, tool: Pose, ramp: float, laps: int) -> Path:
-        """Return the figure, without end unless there are `laps`."""
+        """Return the figure, endless without a number of laps."""
         amplitudes, axes = self.vector("amplitudes"), self.rotation("axes_rpy")
         phases = self.vector("phases")
         center = tool.position - axes @ (amplitudes * np.sin(phases))
@@ -161,13 +161,13 @@ class LissajousParameters(PathKind):
 
 @dataclass(frozen=True)
 class WaypointsParameters(PathKind):
-    """Smooth curves through poses."""
+    """Parameters of a smooth curve through poses."""
 
     kind: ClassVar[str] = "waypoints"
     poses: Numbers = parameter(
         (), "Six numbers per waypoint in the base frame: x, y, z, roll, pitch, yaw", "m and rad"
     )
-    times: Numbers = parameter((), "When they are passed; not set: from the speeds", "s")
+    times: Numbers = parameter((), "Times of the waypoints; not set: from the speeds", "s")
     linear_speed: float = parameter(
         default_of(Waypoints, "linear_speed"), "Speed of the tool", "m/s", *SPEEDS
     )
@@ -176,12 +176,12 @@ class WaypointsParameters(PathKind):
     )
 
     def make(self, tool: Pose, ramp: float, laps: int) -> Path:
-        """Return the curve, run through once unless there are `laps`."""
+        """Return the curve, with one lap by default."""
         count = len(self.poses)
         if count < 12 or count % 6:
             raise ManipDynError(
-                f"parameter 'waypoints.poses' has {count} numbers; expected 6 per waypoint, "
-                "12 or more"
+                "parameter 'waypoints.poses' must have 6 numbers per waypoint, at least 12, got "
+                f"{count}"
             )
         rows = finite_vector("parameter 'waypoints.poses'", self.poses, count).reshape(-1, 6)
         rotations = Rotation.from_euler("xyz", rows[:, 3:]).as_matrix()
@@ -197,13 +197,13 @@ class WaypointsParameters(PathKind):
 
 @dataclass(frozen=True)
 class CsvParameters(PathKind):
-    """Waypoints from a file."""
+    """Parameters of waypoints from a file."""
 
     kind: ClassVar[str] = "csv"
     file: str = parameter("", "Path of a CSV file: t, x, y, z, qx, qy, qz, qw")
     max_linear_speed: float = parameter(
         default_of(path_from_csv, "max_linear_speed"),
-        "What is faster between two lines is a jump",
+        "Largest speed between two rows; faster ones are jumps, which are invalid",
         "m/s",
         *RATES,
     )
@@ -215,9 +215,9 @@ class CsvParameters(PathKind):
     )
 
     def make(self, tool: Pose, ramp: float, laps: int) -> Path:
-        """Return the curve, run through once unless there are `laps`."""
+        """Return the curve, with one lap by default."""
         if not self.file:
-            raise ManipDynError("parameter 'csv.file' is not set; expected the path of a CSV file")
+            raise ManipDynError("parameter 'csv.file' must be the path of a CSV file, got ''")
         return path_from_csv(
             self.file,
             ramp=ramp,
@@ -229,24 +229,24 @@ class CsvParameters(PathKind):
 
 @dataclass(frozen=True)
 class TargetParameters(PathKind):
-    """What arrives on ~/target_pose and ~/target_twist."""
+    """Parameters of the motion to targets on ~/target_pose and ~/target_twist."""
 
     kind: ClassVar[str] = "target"
     linear_speed: float = parameter(
-        BOUNDS.linear_speed, "Speed towards a target, at most", "m/s", *SPEEDS
+        BOUNDS.linear_speed, "Largest speed towards a target", "m/s", *SPEEDS
     )
     angular_speed: float = parameter(
         BOUNDS.angular_speed, "The same for the orientation", "rad/s", *SPEEDS
     )
     linear_acceleration: float = parameter(
-        BOUNDS.linear_acceleration, "Acceleration towards a target, at most", "m/s^2", *RATES
+        BOUNDS.linear_acceleration, "Largest acceleration towards a target", "m/s^2", *RATES
     )
     angular_acceleration: float = parameter(
         BOUNDS.angular_acceleration, "The same for the orientation", "rad/s^2", *RATES
     )
 
     def make(self, tool: Pose, ramp: float, laps: int) -> Path:
-        """Return a path that rests where the tool is until a target arrives."""
+        """Return a path that rests at the tool until a target arrives."""
         return SmoothTarget(tool, TargetBounds(**asdict(self)))
 
 
@@ -262,24 +262,24 @@ KINDS: tuple[type[PathKind], ...] = (
 
 @dataclass(frozen=True)
 class PathParameters:
-    """Which path, and the parameters of each kind."""
+    """The kind of path, and the parameters of each kind."""
 
     path: str = parameter(
         CircleParameters.kind,
-        "What the tool follows; target: what arrives on ~/target_pose and ~/target_twist",
-        choices=tuple(each.kind for each in KINDS),
+        "Kind of path; target: the tool follows ~/target_pose and ~/target_twist",
+        choices=tuple(row.kind for row in KINDS),
     )
     ramp: float = parameter(
         default_of(Line, "ramp"),
-        "Duration of the smooth start, and of the stop where there is one; 0: at full speed from "
-        "the first moment",
+        "Duration of the smooth start, and of the stop of a path with an end; 0: full speed "
+        "immediately",
         "s",
         0.0,
         1e4,
     )
     rounds: int = parameter(
         0,
-        "Laps of a closed path; 0: circles and Lissajous figures without end, others once",
+        "Number of laps; 0: endless circles and Lissajous figures, one lap of other paths",
         "",
         0,
         1000000,
@@ -293,19 +293,19 @@ class PathParameters:
 
 
 def path_from(parameters: PathParameters, tool: Pose) -> Path:
-    """Return the path that the parameters describe.
+    """Return the path of the parameters.
 
     Args:
-        parameters: Those of all kinds of paths.
-        tool: Where the tool is at first, for what begins there.
+        parameters: The parameters of all kinds of paths.
+        tool: Initial pose of the tool, for paths that start there.
 
     Raises:
-        ManipDynError: Naming the parameter or the group of them that gives no path.
+        ManipDynError: If a parameter or combination is invalid. The message contains its name.
     """
-    chosen: PathKind = getattr(parameters, parameters.path)
+    kind: PathKind = getattr(parameters, parameters.path)
     try:
-        return chosen.make(tool, parameters.ramp, parameters.rounds)
+        return kind.make(tool, parameters.ramp, parameters.rounds)
     except ManipDynError as error:
-        if f"'{chosen.kind}." in str(error):
+        if f"'{kind.kind}." in str(error):
             raise
-        raise ManipDynError(f"parameters '{chosen.kind}.*': {error}") from error
+        raise ManipDynError(f"parameters '{kind.kind}.*': {error}") from error

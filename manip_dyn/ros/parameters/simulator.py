@@ -1,4 +1,4 @@
-"""The simulator's parameters, and what they choose: integrator, disturbance, safe command."""
+"""Parameters of the simulator, and functions that create its objects from them."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from manip_dyn.simulation import (
 )
 
 INTEGRATION = ("integrator", "step", "rtol", "atol", "taylor_order")
-"""The parameters that can be set while the simulator is paused."""
+"""Parameters that can be set only while the simulator is paused."""
 
 
 @dataclass(frozen=True)
 class SimulatorParameters(
     RecordedParameters, TransformParameters, SteppingParameters, RobotParameters
 ):
-    """The arm, its start, its integrator, and what happens to it."""
+    """Parameters of the simulator node."""
 
     integrator: str = parameter(
         Integrator.method,
-        "Integration method; the list is in docs/integrators.md",
+        "Integration method; docs/integrators.md lists them",
         choices=tuple(METHODS),
         dynamic=True,
     )
     step: float = parameter(
-        Integrator.step, "Integration step, without tolerances", "s", 1e-6, 1.0, dynamic=True
+        Integrator.step, "Integration step without tolerances", "s", 1e-6, 1.0, dynamic=True
     )
     rtol: float = parameter(
         Integrator.rtol,
@@ -56,7 +56,7 @@ class SimulatorParameters(
     )
     atol: float = parameter(
         Integrator.atol,
-        "Absolute tolerance; 0 beside an rtol: the same number",
+        "Absolute tolerance; 0 with a positive rtol: equal to rtol",
         "rad or m (and per s)",
         0.0,
         0.1,
@@ -64,7 +64,7 @@ class SimulatorParameters(
     )
     taylor_order: int = parameter(
         0,
-        "Order of the integrator taylor; 0: what the tolerances ask for",
+        "Order of the integrator taylor; 0: chosen from the tolerances",
         "",
         0,
         HIGHEST_ORDER,
@@ -74,15 +74,15 @@ class SimulatorParameters(
         0.02, "Time between messages on ~/energy; 0: none", "s", 0.0, 10.0
     )
     initial_position: Numbers = parameter(
-        (), "Joint positions at the start and after ~/reset", "rad or m", each=0.0
+        (), "Joint positions at the start and after ~/reset", "rad or m", per_joint=0.0
     )
     initial_velocity: Numbers = parameter(
-        (), "Joint velocities at the start", "rad/s or m/s", each=0.0
+        (), "Joint velocities at the start", "rad/s or m/s", per_joint=0.0
     )
     mass_scale: float = parameter(
         default_of(load_robot, "mass_scale"),
-        "Factor of all masses and inertias: an arm that is heavier or lighter than a planner "
-        "thinks; set while the node runs, from when its equations are compiled",
+        "Factor of all masses and inertias, for a model error of planners; a change takes effect "
+        "after compilation",
         "",
         0.01,
         100.0,
@@ -90,26 +90,28 @@ class SimulatorParameters(
     )
     disturbance: Numbers = parameter(
         (),
-        "Efforts that act beside the commands for a while, in joint order; set while the node "
-        "runs, from then on",
+        "Efforts in addition to the commands for a limited time, in joint order; a change takes "
+        "effect immediately",
         "N m or N",
         dynamic=True,
-        each=0.0,
+        per_joint=0.0,
     )
     disturbance_start: float = parameter(
-        0.0, "When they begin, in simulated time after the first command", "s", 0.0, 1e6
+        0.0, "Start of the disturbance in simulated time after the first command", "s", 0.0, 1e6
     )
-    disturbance_duration: float = parameter(0.0, "How long they act", "s", 0.0, 1e6, dynamic=True)
+    disturbance_duration: float = parameter(
+        0.0, "Duration of the disturbance", "s", 0.0, 1e6, dynamic=True
+    )
     joint_limits: str = parameter(
         "mechanical_stops",
-        "What a joint meets at a position limit: a stiff, damped stop; the end of the run, with a "
-        "fault; or nothing",
+        "Model of position limits: stiff, damped stops; a fault that stops the simulation; or "
+        "none",
         choices=("mechanical_stops", "stop_at_limits", "ignore"),
     )
     command_timeout: float = parameter(
         0.5,
-        "Simulated time without a command after which the safe command takes over; 0: the last "
-        "command holds for good",
+        "Simulated time without a command after which the safe command acts; 0: the last command "
+        "remains in force",
         "s",
         0.0,
         3600.0,
@@ -117,15 +119,14 @@ class SimulatorParameters(
     )
     safe_command: str = parameter(
         "brake",
-        "What acts before the first command and after a timeout: gravity compensation minus "
-        "damping, gravity compensation, or no effort",
+        "Effort before the first command and after a timeout: gravity compensation with damping, "
+        "gravity compensation, or zero",
         choices=("brake", "gravity_compensation", "zero"),
     )
     command_bandwidth: float = parameter(
         default_of(JointDrive, "bandwidth"),
-        "How fast the joint drives correct what is wrong, for positions and velocities on "
-        "~/joint_commands; a position that moves on without a velocity is followed 2 / bandwidth "
-        "behind",
+        "Bandwidth of the joint drives for positions and velocities on ~/joint_commands; a moving "
+        "position without a velocity is followed with a delay of 2 / bandwidth",
         "1/s",
         1.0,
         1e3,
@@ -133,8 +134,7 @@ class SimulatorParameters(
     )
     brake_rate: float = parameter(
         default_of(Brake, "rate"),
-        "How fast the brake lets speeds fall where the efforts suffice: by the factor e in the "
-        "reciprocal",
+        "Decay rate of joint speeds under the safe command brake, within the effort limits",
         "1/s",
         0.1,
         1e3,
@@ -142,7 +142,7 @@ class SimulatorParameters(
 
 
 def integrator_from(parameters: SimulatorParameters) -> Integrator:
-    """Return the integrator that the parameters choose."""
+    """Return the integrator of the parameters."""
     return Integrator(
         parameters.integrator,
         parameters.step,
@@ -154,7 +154,7 @@ def integrator_from(parameters: SimulatorParameters) -> Integrator:
 
 
 def simulation_from(parameters: SimulatorParameters, robot: Robot) -> Simulation:
-    """Return the arm at its start, with what it meets at its limits."""
+    """Return the simulation of the arm at its initial state, with stops if they are simulated."""
     stops = parameters.joint_limits == "mechanical_stops"
     kind = SimulationWithStops if stops else Simulation
     return kind(
@@ -166,15 +166,15 @@ def simulation_from(parameters: SimulatorParameters, robot: Robot) -> Simulation
 
 
 def safe_law_from(parameters: SimulatorParameters, simulation: Simulation) -> EffortLaw:
-    """Return what acts where no command does."""
+    """Return the effort law that acts without commands."""
     if parameters.safe_command == "zero":
         return held(simulation.robot, np.zeros(simulation.robot.n))
-    braked = parameters.safe_command == "brake"
-    return Brake(simulation.kernels, parameters.brake_rate if braked else 0.0)
+    rate = parameters.brake_rate if parameters.safe_command == "brake" else 0.0
+    return Brake(simulation.kernels, rate)
 
 
 def disturbance_from(parameters: SimulatorParameters, robot: Robot) -> Disturbance:
-    """Return the disturbance that the parameters choose, its times after the first command."""
+    """Return the disturbance of the parameters, with times relative to the first command."""
     effort = joint_array("disturbance", parameters.disturbance, robot)
     begin = round(1e9 * parameters.disturbance_start)
     return Disturbance(effort, begin, begin + round(1e9 * parameters.disturbance_duration))

@@ -1,1 +1,1 @@
-"""What runs nodes: start and shut-down, workers, pacing."""
+"""Runtime of nodes: environment, execution, subscriptions, threads."""

@@ -1,1 +1,1 @@
-"""Parts of the tracker node: the arm that it drives, live targets, what it publishes."""
+"""Modules of the tracker node: modes, targets, topics and diagnostic states."""

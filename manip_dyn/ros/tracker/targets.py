@@ -32,7 +32,7 @@ class TargetChecks:
     """
 
     def __init__(self, node: Node, base: str, timeout: float, early: Callable[[], str]):
-        """Store the node, whose clock gives the age of targets, and the conditions."""
+        """Store the conditions. The clock of the node determines the age of targets."""
         self._node, self.base, self.timeout, self.early = node, base, timeout, early
         self.origin_ns = 0
 
@@ -113,7 +113,7 @@ class LiveTarget:
 
     # ------------------------------------------------------------------- time
     def begin(self, origin_ns: int) -> None:
-        """Begin with a path, whose time 0 has the stamp `origin_ns`; drop earlier targets."""
+        """Begin a path at the stamp `origin_ns`. Targets with earlier stamps are dropped."""
         self._checks.origin_ns = origin_ns
 
     def at(self, t: float) -> None:
@@ -137,16 +137,16 @@ class LiveTarget:
 
     # --------------------------------------------------------------- messages
     def _on_pose(self, message: PoseStamped) -> None:
-        self._take(message.header, "pose", pose_numbers(message.pose), self._aim)
+        self._accept(message.header, "pose", pose_numbers(message.pose), self._aim)
 
     def _on_twist(self, message: TwistStamped) -> None:
-        self._take(message.header, "twist", twist_numbers(message.twist), self._drift)
+        self._accept(message.header, "twist", twist_numbers(message.twist), self._drift)
 
     def _on_drag(self, message: PoseStamped) -> None:
-        self._take(message.header, "marker", pose_numbers(message.pose), self._aim)
+        self._accept(message.header, "marker", pose_numbers(message.pose), self._aim)
 
-    def _take(
-        self, header: Header, what: str, numbers: list[float], use: Callable[[str, Vector], None]
+    def _accept(
+        self, header: Header, kind: str, numbers: list[float], use: Callable[[str, Vector], None]
     ) -> None:
         with self._lock:
             problem, sentence = self._checks(header, numbers, self._frames)
@@ -155,9 +155,9 @@ class LiveTarget:
                 return
         self.dropped += 1
         now = time.monotonic()
-        if now - self._warned.get((what, problem), -np.inf) >= WARN_AGAIN:
-            self._warned[what, problem] = now
-            self._node.get_logger().warning(f"dropped: target {what} {sentence}")
+        if now - self._warned.get((kind, problem), -np.inf) >= WARN_AGAIN:
+            self._warned[kind, problem] = now
+            self._node.get_logger().warning(f"dropped: target {kind} {sentence}")
 
     def _aim(self, frame: str, numbers: Vector) -> None:
         self._pose_at = self._now
