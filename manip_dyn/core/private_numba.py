@@ -157,8 +157,16 @@ def _check_parameters(module: Any) -> None:
             raise ValueError(f"the template parameter {name} must have an argument")
 
 
+@cache
+def _has_function_attributes() -> bool:
+    """Return whether llvmlite sets attributes of functions; before 0.48, of results."""
+    function = llvm.parse_assembly("declare double @f()").get_function("f")
+    function.add_function_attribute("optsize")
+    return b"optsize" in function.attributes
+
+
 def _edit(library: Any, short: bool, internal: bool, always: bool) -> None:
-    """Set attributes of the functions of a library.
+    """Set attributes of the functions of a library, where llvmlite can.
 
     Args:
         library: The library.
@@ -167,6 +175,8 @@ def _edit(library: Any, short: bool, internal: bool, always: bool) -> None:
         always: Whether the function itself must be inlined.
     """
     functions = [*library.get_defined_functions()]
+    if not _has_function_attributes():
+        short = always = False
     for function in functions if short or internal or always else ():
         if short:
             function.add_function_attribute("optsize")
