@@ -19,7 +19,7 @@ def rotated(x, angle):
     """Return numbers of several types, whose last digits reveal any other computation."""
     rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     if x < 0.1:
-        raise md.ManipDynError(f"x is {x:g}; expected 0.1 or more")
+        raise md.ManipDynError(f"x must be 0.1 or more, got {x:g}.")
     if x > 0.9:
         raise ZeroDivisionError("x is\ntoo large")
     return {"place": rotation @ [x, 1.0], "length": np.hypot(x, angle), "quarter": int(4 * x)}

@@ -275,12 +275,15 @@ def test_robots_lists_and_describes(capsys):
             ["plan", "ibm7535", "--start", "0", "--goal", "0,0"],
             "--start must have 2 comma-separated numbers (shoulder, elbow), got '0'.",
         ),
-        (["plan", "ibm7535", "--start", "nan,0", "--goal", "0,0"], "start is [nan, 0.0]"),
+        (
+            ["plan", "ibm7535", "--start", "nan,0", "--goal", "0,0"],
+            "start must be finite numbers, got [nan, 0.0]",
+        ),
         (["plan", "ibm", "--start", "0,0", "--goal", "0,0"], "robot 'ibm' is not shipped"),
-        (["simulate", "ibm7535", "--duration", "-1"], "duration is -1 s"),
+        (["simulate", "ibm7535", "--duration", "-1"], "duration must be above 0, got -1 s"),
         (["simulate", "ibm7535", "--start=1"], "--start must have 2 comma-separated numbers"),
         (["plan", "ibm7535", "--start=1,1", "--goal=1,2,3"], "--goal must have 2 comma-separated"),
-        (["simulate", "ibm7535", "--step", "0"], "step is 0 s"),
+        (["simulate", "ibm7535", "--step", "0"], "step must be above 0, got 0 s"),
         (["robots", "pa10", "--lock", "S3"], "--lock S3 must be comma-separated numbers, got ''."),
         (["robots", "pa10", "--xacro", "a=1"], "must be NAME:=VALUE, got 'a=1'"),
         (

@@ -11,32 +11,32 @@ from numpy.typing import NDArray
 from manip_dyn.core.errors import ManipDynError, shortened
 
 MOST_DIGITS = 17
-"""Digits that tell any two numbers apart."""
+"""Digits that distinguish any two numbers."""
 
 
 def distinct_digits(value: float, *others: float, digits: int = 6) -> list[str]:
-    """Return numbers as texts, with `digits` digits, or more where `value` were like another.
+    """Return numbers as strings with `digits` digits, or more if `value` must be distinguished.
 
-    Sizes are told apart: -3.1416 is beyond a limit of 3.1416 by digits that are not there.
+    Magnitudes are distinguished as well: with too few digits, -3.1416 seems to be at a limit of
+    3.1416 that it exceeds.
     """
-    shown: list[str] = []
+    strings: list[str] = []
     for count in range(digits, MOST_DIGITS + 1):
-        shown = [f"{each:.{count}g}" for each in (value, *others)]
-        sizes = [each.lstrip("-") for each in shown]
-        alike = [abs(each) == abs(value) for each in others]
-        if alike == [each == sizes[0] for each in sizes[1:]]:
+        strings = [f"{number:.{count}g}" for number in (value, *others)]
+        first, *rest = (string.lstrip("-") for string in strings)
+        if [string == first for string in rest] == [abs(x) == abs(value) for x in others]:
             break
-    return shown
+    return strings
 
 
 def rounded_down(value: float, digits: int = 6) -> float:
-    """Return what a number above 0 is with `digits` digits, not more than it."""
+    """Return a number above 0 rounded down to `digits` digits."""
     scale = 10.0 ** (digits - 1 - math.floor(math.log10(value)))
     return float(f"{math.floor(value * scale) / scale:.{digits}g}")
 
 
 def rounded_up(value: float, digits: int = 6) -> float:
-    """Return what a number above 0 is with `digits` digits, not less than it."""
+    """Return a number above 0 rounded up to `digits` digits."""
     scale = 10.0 ** (digits - 1 - math.floor(math.log10(value)))
     return float(f"{math.ceil(value * scale) / scale:.{digits}g}")
 
@@ -47,13 +47,13 @@ Vector = Array
 Matrix = Array
 """Two axes, such as (4, 4) or (m, n)."""
 MOST_NANOSECONDS = 2**62
-"""Nanoseconds that whole numbers of 64 bits can count, and add."""
+"""Longest duration, ns; the sum of two fits into a signed integer of 64 bits."""
 MOST_ROWS = 10_000_000
-"""Of what is sampled: some GB."""
+"""Largest number of rows of samples, some GB."""
 Tensor = Array
 """Three axes or more, such as (k, 4, 4)."""
 Counts = NDArray[np.int64]
-"""Whole numbers, such as how many parts (k,) intervals have."""
+"""Whole numbers, such as the numbers of subintervals (k,)."""
 
 
 def finite_vector(name: str, value: Any, size: int) -> Vector:
@@ -65,24 +65,29 @@ def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Vector:
     """Return `value` as a new C-contiguous float64 array of `shape` without NaN or infinity."""
     try:
         masked = isinstance(value, np.ma.MaskedArray)
-        given = value if masked else np.asarray(value)
-        if given.dtype.kind not in "iufO" or (masked and np.ma.is_masked(given)):
-            raise TypeError(f"dtype {given.dtype}")
-        array = np.array(given, dtype=np.float64, order="C")
+        content = value if masked else np.asarray(value)
+        if content.dtype.kind not in "iufO" or (masked and np.ma.is_masked(content)):
+            raise TypeError(f"dtype {content.dtype}")
+        array = np.array(content, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError) as error:
-        raise ManipDynError(f"{name} is {shortened(value)}; expected {_amount(shape)}") from error
+        raise ManipDynError(_wrong(name, _amount(shape), shortened(value))) from error
     if array.shape == () != shape:
-        raise ManipDynError(f"{name} is {shortened(value)}; expected {_amount(shape)}")
+        raise ManipDynError(_wrong(name, _amount(shape), shortened(value)))
     if array.shape != shape:
-        raise ManipDynError(f"{name} has shape {array.shape}; expected {shape}")
+        raise ManipDynError(f"{name} must have shape {shape}, got {array.shape}.")
     if not np.isfinite(array).all():
-        absent = np.equal(given, np.array(None))  # which converts to NaN
+        absent = np.equal(content, np.array(None))  # which converts to NaN
         if absent.any():
-            what = f"whose entry {_first(absent)} is None"
-            raise ManipDynError(f"{name} is {shortened(value)}, {what}; expected {_amount(shape)}")
-        shown = array.tolist() if array.size <= 30 else f"an array with {_not_finite(array)}"
-        raise ManipDynError(f"{name} is {shown}; expected finite numbers")
+            value_text = f"{shortened(value)} with None at {_first(absent)}"
+            raise ManipDynError(_wrong(name, _amount(shape), value_text))
+        value_text = array.tolist() if array.size <= 30 else f"an array with {_not_finite(array)}"
+        raise ManipDynError(_wrong(name, "finite numbers", value_text))
     return array
+
+
+def _wrong(name: str, condition: str, value: object) -> str:
+    """Return the message about an argument that does not satisfy a condition."""
+    return f"{name} must be {condition}, got {value}."
 
 
 def rotation_matrix(name: str, value: Any) -> Matrix:
@@ -90,7 +95,7 @@ def rotation_matrix(name: str, value: Any) -> Matrix:
     matrix = np.array(value, dtype=np.float64)
     proper = matrix.shape == (3, 3) and np.abs(matrix @ matrix.T - np.eye(3)).max() < 1e-6
     if not proper or np.linalg.det(matrix) < 0.0:
-        raise ManipDynError(f"{name} is {matrix.tolist()}; expected a rotation matrix (3, 3)")
+        raise ManipDynError(_wrong(name, "a rotation matrix (3, 3)", matrix.tolist()))
     return matrix
 
 
@@ -98,7 +103,7 @@ def finite(name: str, value: Any, unit: str = "") -> float:
     """Return `value` as a float that is neither NaN nor infinite."""
     number = _number(name, value, unit)
     if np.ndim(value) or not math.isfinite(number):
-        raise ManipDynError(f"{name} is {value}{_space(unit)}; expected a finite number")
+        raise ManipDynError(_wrong(name, "a finite number", f"{value}{_space(unit)}"))
     return number
 
 
@@ -106,7 +111,7 @@ def positive(name: str, value: Any, unit: str = "") -> float:
     """Return `value` as a finite float greater than zero."""
     number = _number(name, value, unit)
     if not (math.isfinite(number) and number > 0.0):
-        raise ManipDynError(f"{name} is {number:g}{_space(unit)}; expected a number above 0")
+        raise ManipDynError(_wrong(name, "above 0", f"{number:g}{_space(unit)}"))
     return number
 
 
@@ -114,23 +119,23 @@ def not_negative(name: str, value: Any, unit: str = "") -> float:
     """Return `value` as a finite float that is zero or more."""
     number = _number(name, value, unit)
     if not (math.isfinite(number) and number >= 0.0):
-        raise ManipDynError(f"{name} is {number:g}{_space(unit)}; expected 0 or more")
+        raise ManipDynError(_wrong(name, "0 or more", f"{number:g}{_space(unit)}"))
     return number
 
 
 def whole_number(name: str, value: Any, least: int, most: int | None = None) -> int:
-    """Return `value` as an int from `least` to `most`; truth values and 3.0 are none."""
+    """Return `value` as an int from `least` to `most`; truth values and 3.0 are rejected."""
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
-        wanted = f"{least} or more" if most is None else f"from {least} to {most}"
-        raise ManipDynError(f"{name} is {shortened(value)}; expected a whole number, {wanted}")
+        interval = f", {least} or more" if most is None else f" from {least} to {most}"
+        raise ManipDynError(_wrong(name, f"a whole number{interval}", shortened(value)))
     return int(value)
 
 
 def truth(name: str, value: Any) -> bool:
-    """Return `value` as a bool; numbers and texts are none."""
+    """Return `value` as a bool; numbers and strings are rejected."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ManipDynError(f"{name} is {shortened(value)}; expected true or false")
+        raise ManipDynError(_wrong(name, "true or false", shortened(value)))
     return bool(value)
 
 
@@ -138,21 +143,21 @@ def nanoseconds(name: str, seconds: Any) -> int:
     """Return a positive duration in seconds as a whole number of nanoseconds, at least 1."""
     duration = round(positive(name, seconds, "s") * 1e9)
     if duration < 1:
-        raise ManipDynError(f"{name} is {seconds:g} s; expected at least 1 nanosecond")
+        raise ManipDynError(_wrong(name, "at least 1 nanosecond", f"{seconds:g} s"))
     if duration > MOST_NANOSECONDS:
-        raise ManipDynError(
-            f"{name} is {seconds:g} s; expected {1e-9 * MOST_NANOSECONDS:g} s at most"
-        )
+        longest = 1e-9 * MOST_NANOSECONDS
+        raise ManipDynError(_wrong(name, f"at most {longest:g} s", f"{seconds:g} s"))
     return duration
 
 
 def sampled(period: Any, duration: float) -> float:
-    """Return a period, s, above 0, in which `duration` s give at most `MOST_ROWS` rows."""
+    """Return a positive period, s, that gives at most `MOST_ROWS` rows in `duration` s."""
     step = positive("period", period, "s")
     if duration > MOST_ROWS * step:
+        least = rounded_up(duration / MOST_ROWS, 2)
         raise ManipDynError(
-            f"period is {step:g} s, {duration / step:.3g} rows in {duration:g} s; expected at "
-            f"most {MOST_ROWS} rows, a period of {rounded_up(duration / MOST_ROWS, 2):g} s or more"
+            f"period must be at least {least:g} s for at most {MOST_ROWS} rows in {duration:g} s, "
+            f"got {step:g} s ({duration / step:.3g} rows)."
         )
     return step
 
@@ -167,19 +172,19 @@ def _not_finite(array: Vector) -> str:
 
 
 def _first(condition: NDArray[np.bool_]) -> int | tuple[int, ...]:
-    """Return where a condition holds first: an index, or one of each axis."""
-    place = tuple(np.argwhere(condition)[0].tolist())
-    return place[0] if len(place) == 1 else place
+    """Return the first index at which a condition holds, or one index per axis."""
+    index = tuple(np.argwhere(condition)[0].tolist())
+    return index[0] if len(index) == 1 else index
 
 
 def _number(name: str, value: Any, unit: str) -> float:
     try:
         if isinstance(value, (bool, np.bool_, str, bytes)):
-            raise TypeError("a truth value, or a text")
+            raise TypeError("a truth value or a string")
         return float(value)
     except (TypeError, ValueError, OverflowError) as error:
-        wanted = f"a number in {unit}" if unit else "a number"
-        raise ManipDynError(f"{name} is {shortened(value)}; expected {wanted}") from error
+        condition = f"a number in {unit}" if unit else "a number"
+        raise ManipDynError(_wrong(name, condition, shortened(value))) from error
 
 
 def _space(unit: str) -> str:

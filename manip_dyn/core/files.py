@@ -17,15 +17,15 @@ _LANDMARK = Path("urdf") / "pa10.urdf"
 
 @cache
 def share_directory() -> Path:
-    """Return the folder that holds ``urdf``, ``config`` and ``launch``."""
+    """Return the folder that contains ``urdf``, ``config`` and ``launch``."""
     package = Path(__file__).resolve().parents[1]
     candidates = [package.parent, *(up / "share" / "manip_dyn" for up in package.parents)]
     for candidate in candidates:
         if (candidate / _LANDMARK).is_file():
             return candidate
     raise ManipDynError(
-        f"the data files of manip_dyn are missing: no {_LANDMARK} beside or above {package}; "
-        "expected an installation by pip or colcon"
+        f"the data files of manip_dyn are missing: there is no {_LANDMARK} next to or above "
+        f"{package}; install the package with pip or colcon"
     )
 
 
@@ -38,16 +38,16 @@ T = TypeVar("T")
 
 
 def read_yaml(path: Path, build: Callable[[Any], T]) -> T:
-    """Return what `build` makes of a file's content.
+    """Return the object that `build` creates from the content of a YAML file.
 
     Args:
         path: The file.
-        build: Takes the content as plain values, None for an empty file, and refuses what it
-            cannot use by a `ManipDynError`.
+        build: Function of the content as plain values, None for an empty file. It raises
+            `ManipDynError` for invalid content.
 
     Raises:
-        ManipDynError: If the file cannot be read, is no YAML, has a key twice, or `build` refuses
-            its content; the sentence begins with the file.
+        ManipDynError: If the file cannot be read, is not YAML, has a duplicate key, or its
+            content is invalid. The message begins with the file.
     """
     try:
         return build(_content(path))
@@ -56,18 +56,18 @@ def read_yaml(path: Path, build: Callable[[Any], T]) -> T:
 
 
 def mapping(
-    what: str, value: Any, known: Iterable[str], needed: Iterable[str] = ()
+    name: str, value: Any, allowed: Iterable[str], required: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Return `value` if it is a mapping with all `needed` keys and none but the `known`."""
-    known = list(known)
+    """Return `value` after a check that it is a mapping with all required, no unknown keys."""
+    allowed = list(allowed)
     if not isinstance(value, dict):
-        raise ManipDynError(f"{what} is {shortened(value)}; expected keys {', '.join(known)}")
+        raise ManipDynError(f"{name} must have keys {', '.join(allowed)}, got {shortened(value)}.")
     for key in value:
-        if key not in known:
-            raise ManipDynError(f"{what} has the unknown key '{key}'{closest(str(key), known)}")
-    for key in needed:
+        if key not in allowed:
+            raise ManipDynError(f"{name} has the unknown key '{key}'{closest(str(key), allowed)}")
+    for key in required:
         if key not in value:
-            raise ManipDynError(f"{what} has no '{key}'; expected it among its keys")
+            raise ManipDynError(f"{name} must have the key '{key}', got {shortened(list(value))}.")
     return value
 
 
@@ -80,20 +80,18 @@ def _content(path: Path) -> Any:
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses keys that stand twice; reads numbers with an exponent as YAML 1.2 does."""
+    """Rejects duplicate keys; reads numbers with an exponent as YAML 1.2 does."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
-        found: list[Any] = []
+        names: list[Any] = []
         for key, _ in node.value:
-            if key.tag == "tag:yaml.org,2002:merge":  # what `<<` brings in, the rest overrides
+            if key.tag == "tag:yaml.org,2002:merge":  # other keys override those that `<<` merges
                 continue
             name = self.construct_object(key, deep=True)
-            if name in found:
+            if name in names:
                 line = key.start_mark.line + 1
-                raise ManipDynError(
-                    f"line {line}: the key '{name}' stands twice; expected it once"
-                )
-            found.append(name)
+                raise ManipDynError(f"line {line}: each key must be unique, got '{name}' twice.")
+            names.append(name)
         return super().construct_mapping(node, deep)
 
 

@@ -27,7 +27,7 @@ def required_module(module: str, purpose: str, extra: str) -> Any:
 
 
 def check_installed(modules: tuple[str, ...], purpose: str, extra: str) -> None:
-    """Refuse to begin without modules that are loaded only later, see `needed`.
+    """Raise an error if a module that is loaded only later is not installed, see `needed`.
 
     Raises:
         ManipDynError: For the first one that is not installed.
@@ -39,4 +39,4 @@ def check_installed(modules: tuple[str, ...], purpose: str, extra: str) -> None:
 
 def _missing(module: str, purpose: str, extra: str) -> ManipDynError:
     library = module.partition(".")[0]
-    return ManipDynError(f"{purpose} {library}; expected pip install 'manip_dyn[{extra}]'")
+    return ManipDynError(f"{purpose} {library}; pip install 'manip_dyn[{extra}]'")

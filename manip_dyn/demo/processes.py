@@ -287,9 +287,7 @@ class ScenarioNode(NodeProcess):
 def isolate() -> None:
     """Limit discovery of the nodes to this machine; treat SIGTERM and SIGHUP like Ctrl-C."""
     if importlib.util.find_spec("rclpy") is None:
-        raise ManipDynError(
-            "the demo needs rclpy; expected a sourced ROS 2 or pip install 'manip_dyn[ros]'"
-        )
+        raise ManipDynError("the demo needs rclpy; source ROS 2, or pip install 'manip_dyn[ros]'")
     for ending in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(ending, raise_terminated)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"

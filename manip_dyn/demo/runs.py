@@ -219,8 +219,8 @@ def soak(
     real_time = next((run for run in chosen.runs if run.label == "real_time"), None)
     if real_time is None or chosen.nodes != ("simulator", "clik_tracker"):
         raise ManipDynError(
-            f"scenario '{chosen.name}' has no tracked arm in real time; expected "
-            f"{SOAK_SCENARIO} or no name"
+            f"soak must have a scenario with a tracked arm in real time such as {SOAK_SCENARIO}, "
+            f"got '{chosen.name}'."
         )
     measured = {"measure": "soak", "duration": float(duration), "period": control_period(chosen)}
     overrides = tuple(("monitor", key, str(value)) for key, value in measured.items())

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.codegen.backend.vectors import LANES
 from manip_dyn.core.arrays import by_reference
-from manip_dyn.core.checks import Matrix, Vector, nanoseconds
+from manip_dyn.core.checks import Matrix, Vector, nanoseconds, whole_number
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ensembles.effort_laws import LaneLaw, lane_law
 from manip_dyn.ensembles.ensemble import Ensemble, OverTime
@@ -57,9 +57,7 @@ def checked_threads(threads: Any) -> int:
     """Return the number of threads; None means one per available core."""
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise ManipDynError(f"threads is {threads!r}; expected a whole number above 0")
-    return threads
+    return whole_number("threads", threads, 1)
 
 
 def run_batch(

@@ -176,7 +176,7 @@ def failing(name: str, function: Any, error: Exception, expected: str) -> ManipD
     location = _location(plain, own[-1].lineno or 0) if own and code else ""
     reason = " ".join(str(error).split())[:300]
     return ManipDynError(
-        f"{name} fails: {type(error).__name__}: {reason}{location}; expected {expected}"
+        f"{name} fails: {type(error).__name__}: {reason}{location}. Use {expected}."
     )
 
 

@@ -122,12 +122,15 @@ def test_a_batch_does_not_depend_on_the_number_of_threads():
         ([np.zeros((7, 4)), np.zeros((7, 4))], "must be q, v, tau, got 2 array"),
         ([np.zeros(7)] * 3, r"q must have shape \(7, m\) for m states, got shape \(7,\)"),
         ([None] * 3, r"q must have shape \(7, m\) for m states, got None"),
-        ([np.zeros((7, 4)), np.zeros((7, 5)), np.zeros((7, 4))], r"v has shape \(7, 5\)"),
+        (
+            [np.zeros((7, 4)), np.zeros((7, 5)), np.zeros((7, 4))],
+            r"v must have shape \(7, 4\), got \(7, 5\)",
+        ),
         ([np.zeros((4, 7))] * 3, r"q must have shape \(7, m\) for m states, got shape \(4, 7\)"),
-        ([np.zeros((7, 4)), np.full((7, 4), np.nan), np.zeros((7, 4))], "v is .*finite"),
+        ([np.zeros((7, 4)), np.full((7, 4), np.nan), np.zeros((7, 4))], "v must be finite"),
         (
             [np.zeros((7, 4)) * 1j, np.zeros((7, 4)), np.zeros((7, 4))],
-            "q is array.*expected numbers of shape",
+            "q must be numbers of shape .*, got array",
         ),
     ],
 )

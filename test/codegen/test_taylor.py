@@ -97,7 +97,7 @@ def test_series_allocate_no_memory():
         ((np.zeros(7), np.zeros(7), np.zeros(7), True), "got True"),
         ((np.zeros(7), np.zeros(7), np.zeros((2, 6)), 3), "tau .*shape"),
         ((np.zeros(7), np.zeros(7), np.zeros((0, 7)), 3), r"must have shape \(7,\) or \(m, 7\)"),
-        ((np.zeros(7), np.full(7, np.nan), np.zeros(7), 3), "v is"),
+        ((np.zeros(7), np.full(7, np.nan), np.zeros(7), 3), "v must be finite"),
     ],
 )
 def test_invalid_arguments_raise_an_error_that_names_them(arguments, message):

@@ -104,9 +104,7 @@ def test_a_key_that_stands_twice_is_told_with_its_line(read, old, new, key, line
     with pytest.raises(md.ManipDynError) as told:
         read(tmp_path, text)
     assert str(told.value).startswith(f"'{tmp_path}")
-    assert f".yaml': line {line}: the key '{key}' stands twice; expected it once" in str(
-        told.value
-    )
+    assert f".yaml': line {line}: each key must be unique, got '{key}' twice" in str(told.value)
 
 
 @pytest.mark.parametrize(
@@ -135,10 +133,10 @@ def test_an_unknown_key_is_told_with_the_nearest(read, old, new, words, tmp_path
 @pytest.mark.parametrize(
     ("read", "old", "new", "words"),
     [
-        (mechanism, "mass: 1, ", "", "body 'arm' has no 'mass'; expected it among its keys"),
-        (settings, "steps: [2e7, 1e-3, 1.5e3]\n", "", "the file has no 'steps'; expected it"),
+        (mechanism, "mass: 1, ", "", "body 'arm' must have the key 'mass', got"),
+        (settings, "steps: [2e7, 1e-3, 1.5e3]\n", "", "the file must have the key 'steps', got"),
         (settings, "[2e7, 1e-3, 1.5e3]", "2e7", "steps must be a non-empty list, got 20000000.0"),
-        (settings, ".5e1", "heavy", "weight of one is 'heavy'; expected a number"),
+        (settings, ".5e1", "heavy", "weight of one must be a number, got 'heavy'"),
         (
             settings,
             "{one: {weight: .5e1}}",
@@ -146,8 +144,8 @@ def test_an_unknown_key_is_told_with_the_nearest(read, old, new, words, tmp_path
             "parts must be a mapping from names to entries, got {}",
         ),
         (settings, "parts", "repeats: yes\nparts", "repeats must be a positive integer, got True"),
-        (scenario, ", goal: [1e-3]", "", "of bang_bang_planner has no 'goal'"),
-        (scenario, "[2e7]", "[2e7, 0]", "initial_position has shape (2,)"),
+        (scenario, ", goal: [1e-3]", "", "of bang_bang_planner must have the key 'goal'"),
+        (scenario, "[2e7]", "[2e7, 0]", "initial_position must have shape (1,), got (2,)"),
     ],
 )
 def test_what_is_missing_or_of_another_kind_is_told(read, old, new, words, tmp_path):
@@ -182,5 +180,5 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path):
 
 
 def test_no_mapping_is_told_with_the_keys_that_were_expected():
-    with pytest.raises(md.ManipDynError, match=r"the file is \[1\]; expected keys a, b"):
+    with pytest.raises(md.ManipDynError, match=r"the file must have keys a, b, got \[1\]"):
         mapping("the file", [1], ("a", "b"))

@@ -69,9 +69,15 @@ def test_identity_depends_on_task_names_and_every_digit():
             lambda: md.Cases.random(10**9, a=(0, 1)),
             "count must be at most 10000000, got 1000000000",
         ),
-        (lambda: md.Cases.sobol(0, a=(0, 1)), "count is 0"),
-        (lambda: md.Cases.sobol(1.5, a=(0, 1)), "count is 1.5"),
-        (lambda: md.Cases.random(4, -1, a=(0, 1)), "seed is -1"),
+        (lambda: md.Cases.sobol(0, a=(0, 1)), "count must be a whole number, 1 or more, got 0"),
+        (
+            lambda: md.Cases.sobol(1.5, a=(0, 1)),
+            "count must be a whole number, 1 or more, got 1.5",
+        ),
+        (
+            lambda: md.Cases.random(4, -1, a=(0, 1)),
+            "seed must be a whole number, 0 or more, got -1",
+        ),
         (lambda: md.Cases.random(4), "must have names with"),
         (lambda: md.Cases.random(4, a=3), "a must be .* got 3"),
         (lambda: md.Cases.random(4, a=(2, 1)), "a must be low before high"),

@@ -136,17 +136,17 @@ def test_results_report_arrival_time_or_final_error(plans):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"mass_scale": 0.0}, "mass_scale is 0; expected a number above 0"),
-        ({"delay": -0.1}, "delay is -0.1 s; expected 0 or more"),
-        ({"position_noise": -1.0}, "position_noise is -1"),
-        ({"control_period": 0.0}, "control_period is 0 s"),
-        ({"seed": 0.5}, "seed is 0.5; expected a whole number"),
-        ({"disturbance": np.nan}, "disturbance is nan; expected finite numbers"),
+        ({"mass_scale": 0.0}, "mass_scale must be above 0, got 0"),
+        ({"delay": -0.1}, "delay must be 0 or more, got -0.1 s"),
+        ({"position_noise": -1.0}, "position_noise must be 0 or more, got -1"),
+        ({"control_period": 0.0}, "control_period must be above 0, got 0 s"),
+        ({"seed": 0.5}, "seed must be a whole number, 0 or more, got 0.5"),
+        ({"disturbance": np.nan}, "disturbance must be finite numbers, got nan"),
         ({"disturbance": [[1.0], [1.0, 2.0]]}, "disturbance must be numbers"),
-        ({"payload": np.inf}, "payload is inf kg; expected a finite number"),
-        ({"mass_scale": True}, "mass_scale is True; expected a number"),
+        ({"payload": np.inf}, "payload must be a finite number, got inf kg"),
+        ({"mass_scale": True}, "mass_scale must be a number, got True"),
         ({"duration": 1e30}, "duration and delay must be .* got 1e.30 s and 0 s"),
-        ({"disturbance": [1.0, 2.0, 3.0]}, r"disturbance has shape \(3,\); expected \(2,\)"),
+        ({"disturbance": [1.0, 2.0, 3.0]}, r"disturbance must have shape \(2,\), got \(3,\)"),
     ],
 )
 def test_invalid_conditions_raise(plans, options, message):

@@ -517,7 +517,7 @@ INVALID = {
         "parameters": np.ones((N, 3)),
         "effort": beyond_parameters,
     },
-    "expected q and v of 2 numbers, p of 3": {
+    "Use q and v of 2 numbers, p of 3": {
         "parameters": np.ones((N, 3)),
         "effort": beyond_parameters,
     },
@@ -535,15 +535,15 @@ INVALID = {
     "the effort law must return an array of shape (2,), got shape (3,)": {
         "effort": lambda t, q, v: np.zeros(3)
     },
-    "threads is 0": {"threads": 0},
+    "threads must be a whole number, 1 or more, got 0": {"threads": 0},
     "rtol must be 0, or 1e-20 or more, got 1e-30": {"rtol": 1e-30, "method": "rkdp54"},
-    "duration is 1e+30 s; expected 4.61169e+09 s at most": {"duration": 1e30},
-    "stop_at_limits is 'no'; expected true or false": {"stop_at_limits": "no"},
+    "duration must be at most 4.61169e+09 s, got 1e+30 s": {"duration": 1e30},
+    "stop_at_limits must be true or false, got 'no'": {"stop_at_limits": "no"},
     "method must be one of md.METHODS, got ['rk4']": {"method": ["rk4"]},
     "for method 'taylor' without tolerances, got None": {"method": "taylor"},
     "effort must not depend on the state": {"effort": md.PDControl(Q0, 1, 1)} | TIGHT,
     "damping must be None with method 'taylor'": {"damping": 1.0} | TIGHT,
-    "sample_period is 0 s; expected": {"sample_period": 0.0},
+    "sample_period must be above 0, got 0 s": {"sample_period": 0.0},
     "got shape (0, 2)": {"q0": np.zeros((0, 2))},
     "must have the joints of 'pa10'": {
         "robot": md.load_robot("pa10"),
@@ -620,7 +620,7 @@ def test_invalid_laws_are_reported_with_their_line(law, message):
         many(law)
     assert f"the effort law {message}" in str(error.value)
     assert f"('{law.__name__}', line {line - (law is opened)} of {__file__})" in str(error.value)
-    assert any(word in str(error.value) for word in ("; expected ", "Use "))
+    assert any(word in str(error.value) for word in ("Use ",))
     assert "\n" not in str(error.value)
     with pytest.raises(md.ManipDynError, match=f"the effort law .*'{law.__name__}', line {line}"):
         one(0, law)

@@ -23,7 +23,7 @@ def test_every_case_has_a_row_even_if_it_fails():
     for case, row in zip(swept.cases(), result.rows, strict=True):
         assert (row["x"], row["angle"]) == (case["x"], case["angle"])
         if case["x"] < 0.1:
-            assert row["reason"] == f"x is {case['x']:g}; expected 0.1 or more"
+            assert row["reason"] == f"x must be 0.1 or more, got {case['x']:g}."
         elif case["x"] > 0.9:
             assert (row["status"], row["reason"]) == ("error", "ZeroDivisionError: x is too large")
         else:
@@ -161,7 +161,7 @@ def test_invalid_results_are_failed_rows_with_a_reason(value, message, tmp_path)
     [
         ({"case": 7}, "results must not have names of the case, got 'case'"),
         ({"x": 7}, "results must not have names of the case, got 'x'"),
-        ({"success": "no"}, "the result 'success' is 'no'; expected true or false"),
+        ({"success": "no"}, "the result 'success' must be true or false, got 'no'"),
         ({"a": "\ud800"}, "the result 'a' must be a number, a string or a list of numbers, got"),
     ],
 )
@@ -198,11 +198,11 @@ def test_folders_are_unlocked_after_errors_and_deleted_if_empty(tmp_path):
         md.sweep(doubled, md.Cases.grid(x=[3]), out, workers=1)
     assert error.traceback  # a stored traceback must not hold the lock
     assert md.sweep(doubled, cases, out, workers=1).repeated == 2
-    with pytest.raises(md.ManipDynError, match="cannot be reached"):
+    with pytest.raises(md.ManipDynError, match="must be the address"):
         md.sweep(doubled, cases, tmp_path / "none", scheduler="nonsense")
     assert not (tmp_path / "none").exists()
     (tmp_path / "mine").mkdir()
-    with pytest.raises(md.ManipDynError, match="cannot be reached"):
+    with pytest.raises(md.ManipDynError, match="must be the address"):
         md.sweep(doubled, cases, tmp_path / "mine", scheduler="nonsense")
     assert list((tmp_path / "mine").iterdir()) == []
 
@@ -210,10 +210,10 @@ def test_folders_are_unlocked_after_errors_and_deleted_if_empty(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"workers": -1}, "workers is -1; expected a whole number"),
-        ({"workers": 0}, "workers is 0; expected a whole number"),
-        ({"chunk": 0}, "chunk is 0; expected a whole number"),
-        ({"chunk": 0.5}, "chunk is 0.5; expected a whole number"),
+        ({"workers": -1}, "workers must be a whole number, 1 or more, got -1"),
+        ({"workers": 0}, "workers must be a whole number, 1 or more, got 0"),
+        ({"chunk": 0}, "chunk must be a whole number, 1 or more, got 0"),
+        ({"chunk": 0.5}, "chunk must be a whole number, 1 or more, got 0.5"),
         ({"workers": 2}, "cannot be sent to other processes"),
         ({"progress": 3}, "progress must be callable, got 3"),
         ({"workers": 1, "out": ""}, "the folder of results must be a path, got ''"),

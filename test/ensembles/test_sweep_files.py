@@ -77,8 +77,8 @@ def test_infeasible_cases_are_failed_rows_with_a_reason():
             {"method": "minimum_time", "goal": [9.0, 0.0]},
             "goal of joint 'shoulder' must be",
         ),
-        ("plan", {"method": "minimum_time", "goal": [0.0]}, r"shape (1,)"),
-        ("simulate", {"duration": -1.0}, "duration is -1"),
+        ("plan", {"method": "minimum_time", "goal": [0.0]}, "goal must have shape (2,), got (1,)"),
+        ("simulate", {"duration": -1.0}, "duration must be above 0, got -1"),
         ("execution", {"method": "pd", "goal": [0.0, 0.0], "mass_scale": -1.0}, "mass_scale"),
     ):
         row = solve(name, "ibm7535", case)
@@ -119,8 +119,8 @@ def test_shipped_sweeps_can_be_read(name):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[]", "expected keys task, robot"),
-        ("{task: plan, robot: rr}", "has no 'cases'"),
+        ("[]", "must have keys task, robot"),
+        ("{task: plan, robot: rr}", "must have the key 'cases'"),
         ("{task: plan, robot: 3, cases: {}}", "robot must be a name"),
         ("{task: plan, robot: rr, cases: {}}", "cases must have list"),
         ("{task: plan, robot: rr, cases: {gird: {}}}", "'gird'; did you mean 'grid'"),
@@ -132,10 +132,16 @@ def test_shipped_sweeps_can_be_read(name):
             "{task: plan, robot: rr, fixed: {goal: 1}, cases: {grid: {goal: [1]}}}",
             "either fixed or var",
         ),
-        ("{task: simulate, robot: rr, cases: {grid: {duration: {from: 1}}}}", "has no 'to'"),
+        (
+            "{task: simulate, robot: rr, cases: {grid: {duration: {from: 1}}}}",
+            "must have the key 'to'",
+        ),
         ("{task: simulate, robot: rr, cases: {grid: {duration: 1}}}", "must be a list of values"),
-        ("{task: simulate, robot: rr, cases: {sobol: {duration: [0, 1]}}}", "has no 'count'"),
-        ("{task: simulate, robot: rr, cases: {sobol: 3}}", "sobol is 3"),
+        (
+            "{task: simulate, robot: rr, cases: {sobol: {duration: [0, 1]}}}",
+            "must have the key 'count'",
+        ),
+        ("{task: simulate, robot: rr, cases: {sobol: 3}}", "sobol must have keys names, got 3"),
         ("{task: simulate, robot: rr, cases: {list: {duration: 1}}}", "list must contain cases"),
         ("{task: simulate, robot: rr, cases: {list: [1, 2]}}", "list must contain cases"),
         ("{task: simulate, robot: rr, fixed: {step: 2020-01-01}, cases: {}}", "fixed must map"),
@@ -188,7 +194,7 @@ def test_invalid_values_and_names_are_failed_rows_with_a_reason(file, tmp_path, 
             "duration must be numbers, got 'fast'.",
             "start must be a finite number",
             "method must be a string, got 3.",
-            "start has shape (2,); expected (1,)",
+            "start must have shape (1,), got (2,)",
             "the case must have duration, start, method, got duration, strat, method.",
             "the case must have duration, start, method, got 12.",
             "start must be a finite number, a string or numbers, got datetime.date(2020, 1, 1).",
@@ -205,16 +211,16 @@ def test_invalid_values_and_names_are_failed_rows_with_a_reason(file, tmp_path, 
 def test_numbers_of_workers_are_checked(file, tmp_path, option, capsys):
     assert main(["sweep", file(EXECUTION), "--out", str(tmp_path / "out"), *option]) == 2
     output = capsys.readouterr().err
-    assert f"{option[0][2:]} is {option[1]}; expected a whole number, 1 or more" in output
+    assert f"{option[0][2:]} must be a whole number, 1 or more, got {option[1]}" in output
     assert not (tmp_path / "out").exists()
 
 
 def test_settings_of_vector_components_require_a_valid_vector():
     row = solve("plan", "ibm7535", {"goal_elbow": 0.1}, method="minimum_time", goal=[0.2])
     assert row["status"] == "refused"
-    assert row["reason"] == "goal has shape (1,); expected (2,)"
+    assert row["reason"] == "goal must have shape (2,), got (1,)."
     row = solve("plan", "ibm7535", {"goal_elbow": "x"}, method="minimum_time", goal=[0.2, 0.0])
-    assert row["reason"].startswith("goal_elbow is 'x'; expected a number")
+    assert row["reason"].startswith("goal_elbow must be a number, got 'x'")
 
 
 def test_unknown_sweeps_are_reported_with_a_suggestion(capsys):
@@ -231,7 +237,7 @@ def test_missing_libraries_are_reported_with_the_install_command(
             patch.setitem(__import__("sys").modules, library, None)
             assert main(["sweep", file(EXECUTION), *more]) == 2
         output = capsys.readouterr().err
-        assert f"{library}; expected pip install 'manip_dyn[sweep]'" in output
+        assert f"{library}; pip install 'manip_dyn[sweep]'" in output
 
 
 def test_pd_executes_without_a_plan():

@@ -12,8 +12,6 @@ import manip_dyn as md
 )
 def test_a_missing_library_raises_an_error_with_a_command(library, function, monkeypatch):
     monkeypatch.setitem(sys.modules, library, None)
-    expected = (
-        rf"{library}_function needs {library}; expected pip install 'manip_dyn\[{library}\]'"
-    )
+    expected = rf"{library}_function needs {library}; pip install 'manip_dyn\[{library}\]'"
     with pytest.raises(md.ManipDynError, match=expected):
         function(md.load_robot("rr"), "gravity")

@@ -137,7 +137,7 @@ def test_invalid_sources_and_arguments_raise_an_error(tmp_path):
         md.check_urdf(ARM, tip="hand")
     with pytest.raises(md.ManipDynError, match="no joint 'knee' to lock"):
         md.check_urdf(ARM, lock={"knee": 0.0})
-    with pytest.raises(md.ManipDynError, match="compiled is 'no'; expected true or false"):
+    with pytest.raises(md.ManipDynError, match="compiled must be true or false, got 'no'"):
         md.check_urdf(ARM, compiled="no")
     with pytest.raises(md.ManipDynError, match="no such file"):
         md.check_urdf(tmp_path / "arm.urdf")

@@ -92,7 +92,7 @@ def test_shipped_mechanisms_load_by_name(name):
         ),
         ("mass: 3", "mass: -3", "body 'arm', mass"),
         ("mass: 3", "mass: .nan", "body 'arm', mass"),
-        ("mass: 3,", "", "body 'arm' has no 'mass'"),
+        ("mass: 3,", "", "body 'arm' must have the key 'mass'"),
         ("mass: 3", "mas: 3", "body 'arm' has the unknown key 'mas'; did you mean 'mass'"),
         ("position: [1, 0, 0]", "position: [1, .inf, 0]", "body 'arm', position .*finite"),
         ("position: [1, 0, 0]", "position: [1, 0]", "position"),
@@ -117,7 +117,7 @@ def test_shipped_mechanisms_load_by_name(name):
         ),
         ("bodies:\n", "parts:\n", "unknown key 'parts'"),
         ("bodies:\n", "bodies: {arm: {mass: 1\n", "not readable YAML"),
-        ("  wheel: {", "  arm: {mass: 1}\n  wheel: {", "the key 'arm'"),
+        ("  wheel: {", "  arm: {mass: 1}\n  wheel: {", "each key must be unique, got 'arm' twice"),
         ("gravity: [0.0, -9.81, 0.0]", "gravity: [0.0]", "gravity"),
     ],
 )

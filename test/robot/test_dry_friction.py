@@ -43,7 +43,7 @@ def test_the_yaml_file_and_the_argument_replace_the_friction_of_the_urdf(tmp_pat
     ("entry", "message"),
     [
         ("{static: 1}", "static must be at least the Coulomb friction 4.5, got 1"),
-        ("{static: -1}", "static is -1; expected 0 or more"),
+        ("{static: -1}", "static must be 0 or more, got -1"),
         ("{stick: 1}", "stick"),
     ],
 )

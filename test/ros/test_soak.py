@@ -69,7 +69,7 @@ def test_the_period_is_that_of_the_simulator():
     ("arguments", "words"),
     [
         (("pa10_circle", 5.0), "no tracked arm in real time"),
-        ((None, -1.0), "soak is -1"),
+        ((None, -1.0), "soak must be above 0, got -1"),
         (("pa10_circel", 5.0), "did you mean 'pa10_circle'"),
     ],
 )

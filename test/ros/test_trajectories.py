@@ -41,7 +41,7 @@ def test_a_trajectory_is_timed_and_becomes_one_with_efforts():
     ("names", "rows", "words"),
     [
         (["joint_1", "wrist"], POINTS, "trajectory must have each of joint_1, joint_2 once, got"),
-        (["joint_1", "joint_2"], [[0.0]], "positions of point 0 has shape"),
+        (["joint_1", "joint_2"], [[0.0]], "positions of point 0 must have shape"),
     ],
 )
 def test_an_invalid_path_is_rejected(names, rows, words):

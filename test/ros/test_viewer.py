@@ -9,7 +9,7 @@ from sensor_msgs.msg import JointState
 import manip_dyn as md
 from manip_dyn.ros import BangBangPlannerNode, SimulatorNode
 
-pytest.importorskip("viser", reason="no viser; expected pip install 'manip_dyn[view]'")
+pytest.importorskip("viser", reason="no viser; pip install 'manip_dyn[view]'")
 from manip_dyn.ros import ViewerNode
 
 pytestmark = [

@@ -366,15 +366,15 @@ def test_items_that_are_not_computed_are_rejected(name, message, capsys):
     ("change", "words"),
     [
         (("near:", "neer:"), "has the unknown key 'neer'; did you mean 'near'?"),
-        (("near: 1.0e-4", "near: 0"), "near is 0"),
+        (("near: 1.0e-4", "near: 0"), "near must be above 0, got 0"),
         (("trials: 500", "trials: 0"), "trials must be a positive integer, got 0"),
         (
             ("arm: ibm7535,", "arm: ibm7536,"),
             "must be defined, got 'ibm7536'; did you mean 'ibm7535'?",
         ),
-        (("kp: [25.6, 300.0]", "kp: [25.6]"), "kp of 6.2 has shape (1,); expected (2,)"),
+        (("kp: [25.6, 300.0]", "kp: [25.6]"), "kp of 6.2 must have shape (2,), got (1,)"),
         (("start: [0.2, 0.3]", "start: 0.2"), "start of 5.4 must be a list of numbers, got 0.2"),
-        (("load: 0.5", "load: -1"), "load of two_link_small is -1"),
+        (("load: 0.5", "load: -1"), "load of two_link_small must be above 0, got -1"),
     ],
 )
 def test_bad_settings_are_rejected(change, words, tmp_path):

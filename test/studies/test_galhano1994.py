@@ -258,9 +258,9 @@ def test_only_files_require_matplotlib(monkeypatch, capsys, tmp_path):
     [
         (("steps:", "stepps:"), "has the unknown key 'stepps'; did you mean 'steps'?"),
         (("rkv67", "rkv76"), "fig5 must be defined names, got 'rkv76'; did you mean 'rkv"),
-        (("[20.0, 5.0]", "[20.0]"), "efforts of rr has shape (1,); expected (2,)"),
+        (("[20.0, 5.0]", "[20.0]"), "efforts of rr must have shape (2,), got (1,)"),
         (("repeats: 15", "repeats: 0"), "repeats must be a positive integer, got 0"),
-        (("duration: 2.0", "duration: -1"), "duration of rr is -1"),
+        (("duration: 2.0", "duration: -1"), "duration of rr must be above 0, got -1"),
     ],
 )
 def test_bad_settings_are_rejected(change, words, tmp_path):

@@ -309,13 +309,16 @@ def test_an_unknown_item_is_rejected(capsys):
     ("change", "words"),
     [
         (("gain: 0.2", "gian: 0.2"), "has the unknown key 'gian'; did you mean"),
-        (("gain: 0.2", "gain: 0"), "gain is 0 1/s"),
+        (("gain: 0.2", "gain: 0"), "gain must be above 0, got 0 1/s"),
         (("laps: 3", "laps: 2"), "laps must be at least 3 to measure growth, got 2"),
         (
             ("[around_base, beside_base]", "[around_bas]"),
             "shown_circles must be defined names, got 'around_bas'; did you",
         ),
-        (("center: [0.0, 0.4, 0.6]", "center: [0.4]"), "center of beside_base has shape (1,)"),
+        (
+            ("center: [0.0, 0.4, 0.6]", "center: [0.4]"),
+            "center of beside_base must have shape (3,), got (1,)",
+        ),
         (
             ("follow_tangent: true", "follow_tangent: 1"),
             "follow_tangent of around_base_tangent must be true or false",

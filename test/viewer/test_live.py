@@ -37,7 +37,7 @@ def await_move(handle):
 
 
 def test_the_handle_follows_the_tool_until_it_is_dragged(monkeypatch):
-    pytest.importorskip("viser", reason="no viser; expected pip install 'manip_dyn[view]'")
+    pytest.importorskip("viser", reason="no viser; pip install 'manip_dyn[view]'")
 
     figure, q, sent = robot_figure(md.load_robot("rr")), [np.array([0.1, 0.2])], []
     unused = dict.fromkeys(Controls.__dataclass_fields__)

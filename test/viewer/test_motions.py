@@ -70,8 +70,8 @@ def test_a_trajectory_requires_its_robot(robot):
 
 def test_a_recording_is_converted_by_joint_names(plan, tmp_path):
     """Additional joints, for example of a gripper, are ignored."""
-    pytest.importorskip("mcap", reason="no mcap; expected pip install 'manip_dyn[record]'")
-    pytest.importorskip("rosbags", reason="no rosbags; expected pip install 'manip_dyn[record]'")
+    pytest.importorskip("mcap", reason="no mcap; pip install 'manip_dyn[record]'")
+    pytest.importorskip("rosbags", reason="no rosbags; pip install 'manip_dyn[record]'")
     md.record(plan, tmp_path / "a.mcap", period=0.1)
     recording = read(tmp_path / "a.mcap")
     mixed = replace(
@@ -110,7 +110,7 @@ def test_invalid_results_are_rejected(robot):
 
 def test_a_missing_library_is_reported(monkeypatch):
     monkeypatch.setitem(sys.modules, "viser", None)
-    with pytest.raises(md.ManipDynError, match=r"needs viser; expected pip install 'manip_dyn\["):
+    with pytest.raises(md.ManipDynError, match=r"needs viser; pip install 'manip_dyn\["):
         start()
 
 

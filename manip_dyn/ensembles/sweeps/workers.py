@@ -296,8 +296,8 @@ def _connect(distributed: Any, address: str) -> Any:
         return distributed.Client(address, timeout=CONNECT_TIMEOUT, set_as_default=False)
     except Exception as error:  # OSError, TimeoutError, or ValueError for an invalid address
         raise ManipDynError(
-            f"the scheduler '{address}' cannot be reached ({_error_message(error)}); expected the "
-            "address of a running Dask scheduler, such as tcp://192.168.0.10:8786"
+            "scheduler must be the address of a running Dask scheduler such as "
+            f"tcp://192.168.0.10:8786, got '{address}': {_error_message(error)}."
         ) from error
 
 

@@ -146,8 +146,8 @@ def _on_grids(robot: Robot, ends: Ends, hold: Vector, exhaustive: float) -> Plan
     stopped = stopping_obstacle(robot, ends.qf, ends.vf) if np.any(ends.vf) else ""
     if stopped:
         raise ManipDynError(
-            f"the arm cannot be stopped in time beyond the goal: {stopped}; expected a slower "
-            "arrival or a goal farther from the limits"
+            f"the arm cannot be stopped in time beyond the goal: {stopped}. Use a slower arrival "
+            "or a goal farther from the limits."
         )
     plan = _refined(robot, ends, hold, exhaustive)
     if plan is not None:
@@ -155,8 +155,8 @@ def _on_grids(robot: Robot, ends: Ends, hold: Vector, exhaustive: float) -> Plan
     stopped = stopping_obstacle(robot, ends.q0, ends.v0) if np.any(ends.v0) else ""
     if stopped:
         raise ManipDynError(
-            f"the arm cannot be stopped in time from the start: {stopped}; expected a slower "
-            "start or one farther from the limits"
+            f"the arm cannot be stopped in time from the start: {stopped}. Use a slower start or "
+            "one farther from the limits."
         )
     arrive = stopping_obstacle(robot, ends.qf, -ends.vf) if np.any(ends.vf) else ""
     raise ManipDynError(

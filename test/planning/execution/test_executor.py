@@ -164,5 +164,5 @@ def test_stop_brings_the_arm_to_rest():
 def test_a_horizon_of_zero_raises():
     robot = md.load_robot("one_link_horizontal")
     plan = md.plan_zero_net_work(robot, [1.0], [0.0])
-    with pytest.raises(md.ManipDynError, match="horizon is 0 s"):
+    with pytest.raises(md.ManipDynError, match="horizon must be above 0, got 0 s"):
         PlanExecutor(robot, plan, 0.0)

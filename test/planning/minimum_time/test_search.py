@@ -96,7 +96,7 @@ def test_an_exhaustive_search_tries_more():
     longer = md.plan_minimum_time(arm, start, goal, exhaustive=0.05)
     assert longer.certificate.searched.guesses > plan.certificate.searched.guesses
     assert longer.t_final <= plan.t_final + 1e-9
-    with pytest.raises(md.ManipDynError, match=r"exhaustive is -1(\.0)? s"):
+    with pytest.raises(md.ManipDynError, match=r"exhaustive must be 0 or more, got -1(\.0)? s"):
         md.plan_minimum_time(arm, start, goal, exhaustive=-1.0)
 
 

@@ -265,7 +265,10 @@ def test_times_outside_the_motion_raise(timing):
     """A timing does not define the motion before and after it, unlike a plan."""
     for outside in (-1e-3, timing.t_final + 1e-3, np.nan):
         for evaluate in (timing.joints, timing.effort):
-            with pytest.raises(md.ManipDynError, match=r"time (must be 0 to .* s, got|is nan)"):
+            with pytest.raises(
+                md.ManipDynError,
+                match=r"time (must be 0 to .* s|be a finite number), got",
+            ):
                 evaluate(outside)
     assert (timing.joints(timing.t_final + 1e-12).q == timing.joints(timing.t_final).q).all()
 
@@ -287,7 +290,7 @@ def test_samples_end_at_the_goal(timing):
 
 def test_sample_periods_with_too_many_rows_raise(timing):
     """Regression: `MemoryError`."""
-    message = r"period is 1e-12 s, 1\.\d+e\+12 rows in 1\.\d+ s; expected at most 10000000 rows"
+    message = r"for at most 10000000 rows in 1\.\d+ s, got 1e-12 s \(1\.\d+e\+12 rows\)"
     for motion in (timing, timing.plan):
         with pytest.raises(md.ManipDynError, match=message):
             motion.samples(1e-12)
@@ -319,7 +322,7 @@ def test_tracked_tool_paths_can_be_timed():
     ("path", "options", "message"),
     [
         ([[0.0, 0.0]], {}, r"at least two waypoints of 2 joints, .* got shape \(1, 2\)"),
-        ([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]], {}, r"shape \(2, 3\)"),
+        ([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]], {}, r"shape \(2, 2\), got \(2, 3\)"),
         ([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0]], {}, "got equal waypoints 0 and 1"),
         (CURVE, {"blend": 0.0}, r"corner at waypoint 1 .*blend above 0"),
         ([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]], {"blend": 0.1}, "reverses at waypoint 1"),
@@ -329,7 +332,7 @@ def test_tracked_tool_paths_can_be_timed():
             {"acceleration_limits": 0.0},
             "acceleration limit of joint 'joint_1' must be above 0, got 0",
         ),
-        (CURVE, {"end_speeds": (-1.0, 0.0)}, "speed at the start is -1"),
+        (CURVE, {"end_speeds": (-1.0, 0.0)}, "speed at the start must be 0 or more, got -1"),
         (CURVE, {"end_speeds": (1e3, 0.0)}, "start of the path must be 0 to .* got 1000"),
         (CURVE, {"end_speeds": (0.0, 1e3)}, "end of the path must be at most [1-9].* got 1000"),
         (CURVE, {"end_speeds": (1e3, 1e3)}, "speed 1000 at the end of the path is not reachable"),

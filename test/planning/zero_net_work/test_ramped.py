@@ -174,10 +174,10 @@ def test_executor_tracks_the_ramps(name, motion):
     [
         (0.0, "slew_rate of joint 'shoulder' must be above 0, got 0"),
         ([5.0, -1.0], "slew_rate of joint 'elbow' must be above 0, got -1"),
-        (np.nan, "slew_rate is [nan, nan]; expected finite numbers"),
-        (np.inf, "slew_rate is [inf, inf]"),
-        ([1.0, 2.0, 3.0], "slew_rate has shape (3,); expected (2,)"),
-        ("fast", "slew_rate is"),
+        (np.nan, "slew_rate must be finite numbers, got [nan, nan]"),
+        (np.inf, "slew_rate must be finite numbers, got [inf, inf]"),
+        ([1.0, 2.0, 3.0], "slew_rate must have shape (2,), got (3,)"),
+        ("fast", "slew_rate must be 2 numbers, got"),
     ],
 )
 def test_invalid_slew_rates_raise(slew_rate, words):

@@ -111,7 +111,7 @@ CASES = (
         "impossible_state", "a joint state 2 rad away during a motion", "reset",
         position=[-2.0, 2.0],
     ),
-    rejected("nan_goal", "a goal with NaN", "goal is [nan", [NAN, 0.0]),
+    rejected("nan_goal", "a goal with NaN", "goal must be finite numbers, got [nan", [NAN, 0.0]),
     rejected("short_goal", "a goal of one position for two names", "goal must have one", [0.0]),
     rejected("unnamed_goal", "a goal without names", "goal must have one", names=[]),
     rejected(
