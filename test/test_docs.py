@@ -29,6 +29,12 @@ def test_examples_import_public_modules_only(page):
                 assert node.module.count(".") <= 1, node.module
 
 
+def test_no_line_of_a_page_is_a_comment(page):
+    """MyST hides lines that start with a percent sign."""
+    prose = re.sub(r"```.*?```", "", page, flags=re.DOTALL)
+    assert re.findall(r"^\s*%.*", prose, re.MULTILINE) == []
+
+
 def test_public_names_on_a_page_exist(page):
     names = set(re.findall(r"\bmd\.([A-Za-z_]+)", page))
     assert [name for name in sorted(names) if not hasattr(md, name)] == []

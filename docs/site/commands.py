@@ -11,4 +11,7 @@ def parser():
     commands = root.add_subparsers(metavar="COMMAND")
     for name, command in COMMANDS.items():
         configure(name, commands.add_parser(name, help=command.summary))
+        options = commands.choices[name]
+        # Examples are literal blocks: the site parses epilogues as reStructuredText.
+        options.epilog = (options.epilog or "").replace("examples:\n", "Examples::\n\n")
     return root
