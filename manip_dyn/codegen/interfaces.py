@@ -19,7 +19,7 @@ import numpy as np
 from numba import types
 
 from manip_dyn.codegen.backend.vectors import LANES
-from manip_dyn.codegen.generation.kernel_modules import kernel_of
+from manip_dyn.codegen.generation.kernel_modules import kernel_of, purpose_of
 from manip_dyn.codegen.rigid_body.catalogue import (
     BATCH,
     BY_NAME,
@@ -50,40 +50,44 @@ ARGUMENTS = {
 }
 
 
-def describe(function: Any, name: str, n: int, owner: str) -> None:
+def describe(function: Any, name: str, in_place: InPlace, owner: str) -> None:
     """Set name, signature and docstring of an unchecked kernel that returns its result.
 
     Args:
         function: A function with the array arguments of the kernel's declaration.
         name: Name of the kernel.
-        n: Number of joints.
+        in_place: The kernels of the robot.
         owner: Class that has the function as an attribute.
     """
     _set_signature(function, name, owner, ())
-    function.__doc__ = f"{_purpose(name)}\n\nArguments are not checked.\n\n{_arguments(name, n)}\n"
+    function.__doc__ = (
+        f"{in_place.purpose(name)}\n\nArguments are not checked.\n\n"
+        f"{_arguments(name, in_place.n)}\n"
+    )
 
 
-def describe_batch(function: Any, name: str, n: int, owner: str) -> None:
+def describe_batch(function: Any, name: str, in_place: InPlace, owner: str) -> None:
     """Set name, signature and docstring of a kernel for a batch of states."""
     _set_signature(
         function, name, owner, [Parameter("threads", Parameter.KEYWORD_ONLY, default=1)]
     )
     function.__doc__ = (
-        f"{_purpose(name)}\n\nAll arrays have an additional last axis with a column per state.\n\n"
-        f"{_arguments(name, n)}\n    threads: number of threads that share the columns.\n"
+        f"{in_place.purpose(name)}\n\n"
+        "All arrays have an additional last axis with a column per state.\n\n"
+        f"{_arguments(name, in_place.n)}\n    threads: number of threads that share the columns.\n"
     )
 
 
-def describe_in_place(function: Any, name: str, n: int) -> None:
+def describe_in_place(function: Any, name: str, in_place: InPlace) -> None:
     """Set the docstring of a compiled kernel that writes into ``out``, batched or not."""
-    kernel = name.removesuffix(BATCH)
+    kernel, n = name.removesuffix(BATCH), in_place.n
     shape, rows = BY_NAME[kernel].shape(n), _arguments(kernel, n)
     note = "Arguments are not checked; arrays must be float64 and C-contiguous"
     rows += f"\n    out: the result, {shape}."
     if kernel != name:
         note += ", with an additional last axis: a column per state"
         rows += "\n    first: the first column to compute.\n    last: the column after the last."
-    purpose = _purpose(kernel).replace("Return", "Write", 1)
+    purpose = in_place.purpose(kernel).replace("Return", "Write", 1)
     function.__doc__ = f"{purpose}\n\n{note}.\n\n{rows}\n"
 
 
@@ -92,12 +96,6 @@ def _set_signature(function: Any, name: str, owner: str, options: Sequence[Param
     names = BY_NAME[name].arguments
     arrays = [Parameter(argument, Parameter.POSITIONAL_OR_KEYWORD) for argument in names]
     function.__signature__ = Signature([*arrays, *options])
-
-
-def _purpose(name: str) -> str:
-    from manip_dyn.codegen.rigid_body.equations import Equations
-
-    return (getattr(Equations, name).__doc__ or "").strip().replace("\n        ", "\n")
 
 
 def _arguments(name: str, n: int) -> str:
@@ -135,13 +133,22 @@ class InPlace:
         if name.removesuffix(BATCH) not in BY_NAME:
             raise AttributeError(f"There is no kernel '{name}'.")
         function = kernel_of(self._robot, self._frame, name)
-        describe_in_place(function, name, self._robot.n)
+        describe_in_place(function, name, self)
         setattr(self, name, function)
         return function
 
     def __dir__(self) -> list[str]:
         """Return the names of the kernels."""
         return [kernel.name + end for kernel in DECLARATIONS for end in ("", BATCH)]
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return self._robot.n
+
+    def purpose(self, name: str) -> str:
+        """Return the description of a kernel for its docstring."""
+        return purpose_of(self._robot, self._frame, name)
 
     def compile(self, *names: str) -> None:
         """Compile kernels now, or load them from the cache. Default: all dynamics kernels.
@@ -195,7 +202,7 @@ class Batch:
             rest = [named[argument] for argument in declaration.arguments if argument in named]
             return self._run(declaration, [*arguments, *rest], threads)
 
-        describe_batch(call, name, self._n, "Batch")
+        describe_batch(call, name, self._in_place, "Batch")
         setattr(self, name, call)
         return call
 

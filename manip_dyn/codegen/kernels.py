@@ -80,7 +80,7 @@ class Unchecked:
             kernel(*arguments, out)
             return out
 
-        describe(call, name, self._n, "Unchecked")
+        describe(call, name, self.in_place, "Unchecked")
         setattr(self, name, call)
         return call
 

@@ -14,10 +14,19 @@ from manip_dyn.robot import Frame, Robot
 
 def kernel_of(robot: Robot, frame: Frame, name: str) -> Any:
     """Return a kernel of the catalogue, or its batched form, as a jitted function."""
-    declaration = BY_NAME[name.removesuffix(BATCH)]
+    return getattr(_module_of(robot, frame, BY_NAME[name.removesuffix(BATCH)]), name)
+
+
+def purpose_of(robot: Robot, frame: Frame, name: str) -> str:
+    """Return the description of a kernel of the catalogue, that of its method of `Equations`."""
+    purpose: str = _module_of(robot, frame, BY_NAME[name]).PURPOSES[name]
+    return purpose
+
+
+def _module_of(robot: Robot, frame: Frame, declaration: Declaration) -> ModuleType:
     if declaration.module != "linear" and robot.n > declaration.longest:
-        return getattr(_looped_module(robot, frame, declaration), name)
-    return getattr(kernel_module(robot, frame, declaration.module), name)
+        return _looped_module(robot, frame, declaration)
+    return kernel_module(robot, frame, declaration.module)
 
 
 def kernel_module(robot: Robot, frame: Frame, module: str) -> ModuleType:

@@ -5,6 +5,7 @@ The source is generated only if a module is not in the cache.
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -306,4 +307,7 @@ def kernel_source(
         text = module_text(robot.name, [trace(equations, kernel) for kernel in straight])
     else:
         text = looped_text(robot, looped)
-    return text + {"motion": RIGHT_HAND_SIDES, "linear": LINEARIZATIONS}.get(module, "")
+    text += {"motion": RIGHT_HAND_SIDES, "linear": LINEARIZATIONS}.get(module, "")
+    kernels = [kernel.name for kernel in straight or looped]
+    purposes = {name: inspect.getdoc(getattr(Equations, name)) for name in kernels}
+    return f"{text}\n\nPURPOSES = {purposes!r}\n"
