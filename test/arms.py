@@ -13,7 +13,7 @@ import yaml
 from scipy.spatial.transform import Rotation
 
 from manip_dyn import Robot, load_robot
-from manip_dyn.core.files import share_directory
+from manip_dyn.core import share_directory
 
 SHIPPED = (
     "cylindrical",

@@ -4,8 +4,7 @@ import numpy as np
 from numba import njit
 from numba.core.runtime import _nrt_python, rtsys
 
-from manip_dyn.integration import METHODS, Options, compile_engine
-from manip_dyn.integration.methods.registry import ALIASES
+from manip_dyn.integration import ALIASES, METHODS, Options, compile_engine
 
 CLASSICAL = [name for name in METHODS if name not in ALIASES and name != "taylor"]
 """All methods that take a right-hand side."""

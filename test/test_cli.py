@@ -29,9 +29,8 @@ from manip_dyn.cli import (
     robots,
     terminal,
 )
-from manip_dyn.core.files import bundled_robots
-from manip_dyn.core.interruption import Terminated, raise_terminated, run_uninterrupted
-from manip_dyn.demo.scenarios import scenario
+from manip_dyn.core import Terminated, bundled_robots, raise_terminated, run_uninterrupted
+from manip_dyn.demo import scenario
 from manip_dyn.export import straight_kernels
 from manip_dyn.studies import paper
 

@@ -8,13 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
-from fresh import Popen, output_of
+from fresh import output_of
 
 from manip_dyn import prepare as preparing
 from manip_dyn.cli import main
-from manip_dyn.core.atomic_files import write_atomically
-from manip_dyn.core.cache import cache_directory
-from manip_dyn.core.files import share_directory
+from manip_dyn.core import cache_directory, share_directory, write_atomically
 from manip_dyn.integration import METHODS
 from manip_dyn.prepare import JOBS, USED, waves
 
@@ -57,7 +55,7 @@ def test_a_fresh_process_compiles_nothing_after_prepare(tmp_path):
         "NUMBA_CACHE_DIR": str(tmp_path / "numba"),
     }
     prepared = [sys.executable, "-m", "manip_dyn", "prepare", "pa10", "--method", "rkdp54"]
-    with Popen(prepared, env=environment, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(prepared, env=environment, stdout=subprocess.PIPE, text=True) as process:
         output = process.stdout.read()
     assert process.returncode == 0, output
     assert "6 jobs in" in output
@@ -122,7 +120,7 @@ def test_sigterm_ends_all_processes_and_leaks_nothing():
     command = [sys.executable, "-m", "manip_dyn", "prepare", "--processes", "1"]
     # The first jobs are short because they are cached; the others take a while.
     command += ["pa10", "rr", "ibm7535", "cylindrical", "ur5"]
-    process = Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     end = time.monotonic() + 600.0
     assert process.stdout.readline(), (

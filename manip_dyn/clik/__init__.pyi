@@ -5,6 +5,7 @@ from manip_dyn.clik.diagnostics import TrackingDiagnostics as TrackingDiagnostic
 from manip_dyn.clik.follower import PathFollower as PathFollower
 from manip_dyn.clik.follower import VelocitySolver as VelocitySolver
 from manip_dyn.clik.joint_reference import JointReference as JointReference
+from manip_dyn.clik.law.joint_velocity import joint_velocity as joint_velocity
 from manip_dyn.clik.law.poses import ERRORS as ERRORS
 from manip_dyn.clik.law.poses import Pose as Pose
 from manip_dyn.clik.law.poses import task_error as task_error
@@ -28,3 +29,34 @@ from manip_dyn.clik.tracking import TrackResult as TrackResult
 from manip_dyn.clik.tracking import posture_for as posture_for
 from manip_dyn.clik.tracking import track as track
 from manip_dyn.control.computed_torque import ComputedTorque as ComputedTorque
+
+__all__ = [
+    "ArmDriver",
+    "Circle",
+    "ClikSettings",
+    "ComputedTorque",
+    "ERRORS",
+    "INVERSES",
+    "JointReference",
+    "Line",
+    "Lissajous",
+    "Path",
+    "PathFollower",
+    "Pose",
+    "SmoothTarget",
+    "Target",
+    "TargetBounds",
+    "Timing",
+    "TrackResult",
+    "TrackingDiagnostics",
+    "TrackingSample",
+    "VelocitySolver",
+    "Waypoints",
+    "dexterous_posture",
+    "middle_posture",
+    "path_from_csv",
+    "posture_for",
+    "task_error",
+    "tool_pose",
+    "track",
+]

@@ -17,6 +17,7 @@ from manip_dyn.codegen.backend.vectors import (
 )
 from manip_dyn.codegen.generation.kernel_source import program_text as program_text
 from manip_dyn.codegen.generation.kernel_source import trace as trace
+from manip_dyn.codegen.generation.long_chain_dynamics import linear_motion as linear_motion
 from manip_dyn.codegen.kernel_addresses import (
     addresses as addresses,
 )
@@ -68,3 +69,30 @@ from manip_dyn.codegen.rigid_body.graph import (
 from manip_dyn.codegen.rigid_body.graph import (
     sine as sine,
 )
+
+__all__ = [
+    "BY_NAME",
+    "DECLARATIONS",
+    "Equations",
+    "Graph",
+    "Kernels",
+    "LANES",
+    "Program",
+    "Scalar",
+    "addresses",
+    "argument_size",
+    "call_kernel",
+    "checked_payload",
+    "cosine",
+    "customize",
+    "derivatives",
+    "gradient",
+    "many_states",
+    "one_coefficient",
+    "one_state",
+    "operation_report",
+    "program_text",
+    "rates",
+    "sine",
+    "trace",
+]

@@ -1,1 +1,8 @@
-"""What every layer stands on: compiled functions, and where their machine code is kept."""
+"""Shared by all packages: compiled functions and their cache, checks, files, errors.
+
+The public names are listed in ``__init__.pyi`` and imported on first use.
+"""
+
+from manip_dyn.core.lazy import lazy_package
+
+__getattr__, __dir__, __all__ = lazy_package(__name__)

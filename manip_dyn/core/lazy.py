@@ -24,7 +24,8 @@ def lazy_package(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__` and `__all__` of a package with a stub `__init__.pyi`.
 
-    Modules below the package are available as attributes, too, but not listed.
+    `__all__` contains the names of the stub's `__all__`, or else all names of the stub. The other
+    names and the modules below the package are available as attributes, too, but not listed.
 
     Args:
         package: Dotted name of the package.
@@ -32,8 +33,9 @@ def lazy_package(
             DeprecationWarning.
     """
     module = sys.modules[package]
-    sources = _sources(Path(str(module.__file__)).with_suffix(".pyi"))
-    public = sorted(sources)
+    tree = ast.parse(Path(str(module.__file__)).with_suffix(".pyi").read_text(encoding="utf-8"))
+    sources = _sources(tree)
+    public = sorted(_listed(tree) or sources)
 
     def get(name: str) -> Any:
         if name in deprecated:
@@ -54,12 +56,19 @@ def lazy_package(
     return get, lambda: public, public
 
 
-def _sources(stub: Path) -> dict[str, str]:
+def _listed(stub: ast.Module) -> list[str]:
+    """Return the `__all__` of a stub file, empty if it has none."""
+    for statement in stub.body:
+        if isinstance(statement, ast.Assign):
+            return list(ast.literal_eval(statement.value))
+    return []
+
+
+def _sources(stub: ast.Module) -> dict[str, str]:
     """Return {name: module that defines it} from the imports of a stub file."""
-    tree = ast.parse(stub.read_text(encoding="utf-8"))
     return {
         alias.name: statement.module
-        for statement in tree.body
+        for statement in stub.body
         if isinstance(statement, ast.ImportFrom) and statement.module
         for alias in statement.names
     }

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from manip_dyn.core.arrays import MATRIX, VECTOR, address_for
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.specialized import specialized
+from manip_dyn.core.specialization import specialized
 from manip_dyn.ensembles.lanes import user_law as function
 from manip_dyn.ensembles.lanes.laws import COMPUTED, FUNCTION, GRAVITY, PD, SCHEDULE
 from manip_dyn.ensembles.motion_parameters import as_sequence, parameter_count, per_motion_rows

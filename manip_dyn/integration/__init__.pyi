@@ -69,6 +69,7 @@ from manip_dyn.integration.methods.taylor import (
 from manip_dyn.integration.methods.taylor import (
     Taylor as Taylor,
 )
+from manip_dyn.integration.methods.template_parameters import rhs as rhs
 from manip_dyn.integration.settings import (
     Events as Events,
 )
@@ -90,3 +91,36 @@ from manip_dyn.integration.solver import (
 from manip_dyn.integration.user_functions import (
     right_hand_side as right_hand_side,
 )
+
+__all__ = [
+    "ALIASES",
+    "Adams",
+    "Engine",
+    "Events",
+    "Jacobian",
+    "METHODS",
+    "Method",
+    "Options",
+    "RightHandSide",
+    "Rosenbrock",
+    "RosenbrockTableau",
+    "RungeKutta",
+    "Sampling",
+    "Series",
+    "Solution",
+    "Space",
+    "Statistics",
+    "Status",
+    "StepControl",
+    "Tableau",
+    "Taylor",
+    "compile_engine",
+    "euler_trapezoidal",
+    "integrate",
+    "order_for",
+    "order_four",
+    "right_hand_side",
+    "rk4_step",
+    "tableaus",
+    "w_method",
+]

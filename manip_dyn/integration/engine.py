@@ -31,7 +31,7 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import STOCK, is_cacheable, is_compiled
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.linking import constant_function, instantiate
-from manip_dyn.core.specialized import specialized
+from manip_dyn.core.specialization import specialized
 from manip_dyn.integration import time_loop, whole_run
 from manip_dyn.integration.event_search import SIGNAL_ROWS
 from manip_dyn.integration.loop_arrays import (

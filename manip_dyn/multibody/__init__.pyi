@@ -2,6 +2,7 @@
 
 from manip_dyn.multibody.equations.forces import BodyState as BodyState
 from manip_dyn.multibody.equations.forces import UserForce as UserForce
+from manip_dyn.multibody.equations.state_space import linearized_rates as linearized_rates
 from manip_dyn.multibody.first_order import FirstOrder as FirstOrder
 from manip_dyn.multibody.first_order import simulate_by_adams as simulate_by_adams
 from manip_dyn.multibody.model.description import load_mechanism as load_mechanism
@@ -20,3 +21,26 @@ from manip_dyn.multibody.model.mechanism import Mechanism as Mechanism
 from manip_dyn.multibody.simulation import MechanismMotion as MechanismMotion
 from manip_dyn.multibody.simulation import MechanismSimulation as MechanismSimulation
 from manip_dyn.multibody.simulation import simulate_mechanism as simulate_mechanism
+
+__all__ = [
+    "BodyState",
+    "Equilibrium",
+    "FirstOrder",
+    "Joint",
+    "JointCoordinates",
+    "Linearization",
+    "Mechanism",
+    "MechanismMotion",
+    "MechanismSimulation",
+    "MovingBody",
+    "RotationalSpring",
+    "Spring",
+    "Tyre",
+    "UserForce",
+    "hmmwv",
+    "linearize",
+    "load_mechanism",
+    "shipped_mechanisms",
+    "simulate_by_adams",
+    "simulate_mechanism",
+]

@@ -20,18 +20,22 @@ from manip_dyn.ros.messages.trajectories import trajectory_from as trajectory_fr
 from manip_dyn.ros.messages.trajectories import waypoints_from as waypoints_from
 from manip_dyn.ros.monitors.motion import FreeLog as FreeLog
 from manip_dyn.ros.monitors.motion import MotionLog as MotionLog
+from manip_dyn.ros.monitors.progress import MONITOR_STATES as MONITOR_STATES
 from manip_dyn.ros.monitors.progress import (
     MechanismMonitorParameters as MechanismMonitorParameters,
 )
 from manip_dyn.ros.monitors.progress import MonitorParameters as MonitorParameters
 from manip_dyn.ros.monitors.progress import Progress as Progress
+from manip_dyn.ros.monitors.progress import monitor_report as monitor_report
 from manip_dyn.ros.monitors.soak import SoakLog as SoakLog
 from manip_dyn.ros.monitors.tracking import TrackingLog as TrackingLog
 from manip_dyn.ros.monitors.tracking import first_whole_lap as first_whole_lap
 from manip_dyn.ros.nodes.bang_bang_planner import BangBangPlannerNode as BangBangPlannerNode
 from manip_dyn.ros.nodes.clik_tracker import ClikTrackerNode as ClikTrackerNode
+from manip_dyn.ros.nodes.mechanism import MECHANISM_STATES as MECHANISM_STATES
 from manip_dyn.ros.nodes.mechanism import MechanismNode as MechanismNode
 from manip_dyn.ros.nodes.mechanism import MechanismParameters as MechanismParameters
+from manip_dyn.ros.nodes.mechanism import mechanism_state as mechanism_state
 from manip_dyn.ros.nodes.parameter_tables import parameter_section as parameter_section
 from manip_dyn.ros.nodes.replayer import ReplayerNode as ReplayerNode
 from manip_dyn.ros.nodes.security_policy import policy as policy
@@ -68,6 +72,8 @@ from manip_dyn.ros.planner.planning_process.task import PreparedPlan as Prepared
 from manip_dyn.ros.planner.replanning_lead import MARGIN as MARGIN
 from manip_dyn.ros.planner.replanning_lead import REMEMBERED as REMEMBERED
 from manip_dyn.ros.planner.replanning_lead import ReplanningLead as ReplanningLead
+from manip_dyn.ros.planner.states import PLANNER_OVERLAYS as PLANNER_OVERLAYS
+from manip_dyn.ros.planner.states import PLANNER_STATES as PLANNER_STATES
 from manip_dyn.ros.planner.status import PlannerStatus as PlannerStatus
 from manip_dyn.ros.recorded_topics import EXPECTED_TOPICS as EXPECTED_TOPICS
 from manip_dyn.ros.recorded_topics import recorded_name as recorded_name
@@ -98,6 +104,7 @@ from manip_dyn.ros.simulated_arm import condition as condition
 from manip_dyn.ros.simulated_arm import sent_at as sent_at
 from manip_dyn.ros.targets import RobotFrames as RobotFrames
 from manip_dyn.ros.tracker.targets import TargetChecks as TargetChecks
+from manip_dyn.ros.tracker.topics import TRACKER_STATES as TRACKER_STATES
 from manip_dyn.ros.tracker.topics import TrackerFacts as TrackerFacts
 from manip_dyn.ros.tracker.topics import state_of as state_of
 from manip_dyn.ros.viewer_subscriptions import figure_of as figure_of

@@ -18,6 +18,7 @@ from manip_dyn.simulation.effort_laws import (
 from manip_dyn.simulation.effort_laws import (
     held as held,
 )
+from manip_dyn.simulation.feedback import rates as rates
 from manip_dyn.simulation.function_law import (
     Feedback as Feedback,
 )
@@ -48,3 +49,22 @@ from manip_dyn.simulation.trajectory import (
 from manip_dyn.simulation.trajectory import (
     simulate as simulate,
 )
+
+__all__ = [
+    "CommandedArm",
+    "Disturbance",
+    "EffortLaw",
+    "Energy",
+    "Feedback",
+    "Following",
+    "Integrator",
+    "PDControl",
+    "Schedule",
+    "Simulation",
+    "SimulationWithStops",
+    "Trajectory",
+    "driven",
+    "gravity_compensation",
+    "held",
+    "simulate",
+]

@@ -23,7 +23,7 @@ from manip_dyn.core.arrays import by_reference, part
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.linear_algebra import factorize, solve
-from manip_dyn.core.specialized import specialized
+from manip_dyn.core.specialization import specialized
 from manip_dyn.integration import Events
 from manip_dyn.simulation import with_friction
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from manip_dyn.codegen import Kernels
 from manip_dyn.core.checks import Vector, finite_array, shortened
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.specialized import specialized
+from manip_dyn.core.specialization import specialized
 from manip_dyn.simulation.effort_laws import (
     INSIDE,
     Planned,

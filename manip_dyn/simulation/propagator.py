@@ -18,7 +18,7 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import PLAIN
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.results import Statistics
-from manip_dyn.core.specialized import specialized
+from manip_dyn.core.specialization import specialized
 from manip_dyn.integration import (
     METHODS,
     Engine,

@@ -7,7 +7,7 @@ import pytest
 from arms import load, random_state
 
 import manip_dyn as md
-from manip_dyn.core.checks import finite_array
+from manip_dyn.core import finite_array
 
 PAYLOAD = [1.0, 0.0, 0.1, 0.0, 0.02, 0.02, 0.02, 0.0, 0.0, 0.0]
 METHODS = {

@@ -8,7 +8,7 @@ from numba.core.errors import TypingError
 
 import manip_dyn as md
 from manip_dyn.codegen import addresses, call_kernel
-from manip_dyn.core.arrays import address_of, call_returning
+from manip_dyn.core import address_of, call_returning
 
 NAMES = ("forward_dynamics", "forward_dynamics_derivatives", "energy")
 

@@ -7,7 +7,7 @@ from numba.core.runtime import _nrt_python, rtsys
 from scipy.integrate import solve_ivp
 
 import manip_dyn as md
-from manip_dyn.core.compiled import is_cacheable
+from manip_dyn.core import is_cacheable
 
 ROBOTS = ("rr", "pa10", "tree", "one_link_vertical")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import manip_dyn as md
 from manip_dyn.control import Brake
-from manip_dyn.core.linear_algebra import box_minimum
+from manip_dyn.core import box_minimum
 from manip_dyn.simulation import Integrator, Simulation
 
 MILLISECOND = 1_000_000

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.core.checks import MOST_ROWS, distinct_digits, rounded_down, rounded_up, sampled
+from manip_dyn.core import MOST_ROWS, distinct_digits, rounded_down, rounded_up, sampled
 
 
 @pytest.mark.parametrize(

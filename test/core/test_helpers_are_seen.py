@@ -10,46 +10,39 @@ from fresh import output_of
 import manip_dyn
 
 SCRIPT = """
-from manip_dyn.core.fingerprint import closure_of
+from manip_dyn.core import closure_of
 for text in {entries}:
-    exec(text)
-    digest = closure_of(entry).digest
+    names = {{}}
+    exec(text, names)
+    digest = names.get("digest") or closure_of(names["entry"]).digest
     assert digest, "the machine code is not kept at all"
     print(digest)
 """
 ENTRIES = {
     "integrate": """
-from manip_dyn.integration import METHODS, Options, compile_engine
-from manip_dyn.integration.methods.template_parameters import rhs
+from manip_dyn.integration import METHODS, Options, compile_engine, rhs
 entry = compile_engine(rhs, METHODS["rkdp54"], Options(size=2, adaptive=True)).advance
 """,
     "codegen": """
 import manip_dyn as md
 entry = md.customize(md.load_robot("pa10")).in_place.forward_dynamics
 """,
-    "long chains": (
-        "from manip_dyn.codegen.generation.long_chain_dynamics import linear_motion as entry"
-    ),
-    "simulation": "from manip_dyn.simulation.feedback import rates as entry",
-    "clik": "from manip_dyn.clik.law.joint_velocity import joint_velocity as entry",
-    "planning": "from manip_dyn.planning.zero_net_work.single_switch import try_guesses as entry",
-    "minimum time": (
-        "from manip_dyn.planning.minimum_time.grids.slp_iteration import improve as entry"
-    ),
-    "multibody": "from manip_dyn.multibody.equations.state_space import linearized_rates as entry",
+    "long chains": "from manip_dyn.codegen import linear_motion as entry",
+    "simulation": "from manip_dyn.simulation import rates as entry",
+    "clik": "from manip_dyn.clik import joint_velocity as entry",
+    "planning": "from manip_dyn.planning import try_guesses as entry",
+    "minimum time": "from manip_dyn.planning import improve as entry",
+    "multibody": "from manip_dyn.multibody import linearized_rates as entry",
     "force of a user": """
+import os, tempfile
+from pathlib import Path
 from manip_dyn.multibody import UserForce
-import manip_dyn.multibody.equations.forces as forces
-import manip_dyn.multibody.equations.primitives as kernel
-found = []
-def noted(program):
-    found.append(kernel.pointer_kernel(program))
-    return 0
-forces.kernel_address = noted
 def push(t, first, second):
     return [first.angular_velocity[0], 0.0, 0.0], [0.0, 0.0, 0.0]
-UserForce(("a", "ground"), push).addresses()
-entry = found[-1]
+with tempfile.TemporaryDirectory() as folder:
+    os.environ["MANIP_DYN_CACHE"] = folder
+    UserForce(("a", "ground"), push).addresses()
+    digest = ",".join(sorted(path.name for path in Path(folder).glob("*.machine_code")))
 """,
 }
 
@@ -131,7 +124,7 @@ def test_an_edited_helper_changes_the_key(copy, unchanged, layer, file, old, new
 @pytest.mark.parametrize("file", ["linking.py", "private_numba.py"])
 def test_the_form_of_kept_files_and_how_python_calls_is_a_part_of_names(copy, file):
     script = f"""
-from manip_dyn.core.machine_code import symbol_of
+from manip_dyn.core import symbol_of
 {ENTRIES["planning"]}
 print(symbol_of(entry, ()))
 """

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from numba import njit
 
-from manip_dyn.core.compiled import compiled
-from manip_dyn.core.interruption import (
+from manip_dyn import compiled
+from manip_dyn.core import (
     Terminated,
+    lazy_package,
     raise_terminated,
     run_uninterrupted,
     sigterm_as_interrupt,
 )
-from manip_dyn.core.lazy import lazy_package
 
 PAUSE = 0.5
 """Seconds after which a signal has reached the main thread."""

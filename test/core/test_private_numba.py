@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from manip_dyn.core.private_numba import PRIVATE
+from manip_dyn.core import PRIVATE
 
 SIMPLE = """
 import numpy as np
 from numba.core import types
-from manip_dyn.core.compiled import compiled, inlined
-from manip_dyn.core.linking import function_parameter, instantiate, number_parameter
+from manip_dyn import compiled
+from manip_dyn.core import function_parameter, inlined, instantiate, number_parameter
 
 
 @inlined
@@ -44,7 +44,7 @@ def double(x):
     return 2.0 * x
 
 
-from manip_dyn.core.private_numba import STOCK
+from manip_dyn.core import STOCK
 values = np.array([1.0, 3.0])
 print(instantiate(total, {count: 2, weight: double})(values), STOCK)
 """
@@ -67,7 +67,7 @@ values = [(each, vars(each)[last]) for each in owners]
 if last != "njit":
     for each in owners:
         delattr(each, last)
-from manip_dyn.core.private_numba import STOCK
+from manip_dyn.core import STOCK
 for each, value in values:  # numba itself needs it
     setattr(each, last, value)
 if last == "njit":

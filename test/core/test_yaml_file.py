@@ -7,17 +7,10 @@ import pytest
 from arms import ARM, write
 
 import manip_dyn as md
-from manip_dyn.core.checks import positive
-from manip_dyn.core.files import mapping, read_yaml
+from manip_dyn.core import mapping, positive, read_yaml
 from manip_dyn.multibody import load_mechanism
 from manip_dyn.prepare import scenario_motion
-from manip_dyn.studies.report.settings import (
-    checked,
-    list_of,
-    positive_integer,
-    read_settings,
-    records_by_name,
-)
+from manip_dyn.studies import report
 
 
 def robot(folder, text):
@@ -34,20 +27,20 @@ def mechanism(folder, text):
 
 @dataclass(frozen=True)
 class Part:
-    weight: float = checked(positive)
+    weight: float = report.checked(positive)
 
 
 @dataclass(frozen=True)
 class Settings:
-    steps: tuple[float, ...] = checked(list_of(positive))
-    parts: dict[str, Part] = checked(records_by_name(Part))
-    repeats: int = checked(positive_integer, default=3)
+    steps: tuple[float, ...] = report.checked(report.list_of(positive))
+    parts: dict[str, Part] = report.checked(report.records_by_name(Part))
+    repeats: int = report.checked(report.positive_integer, default=3)
 
 
 def settings(folder, text):
     """Numbers of a study."""
     (folder / "study.yaml").write_text(text)
-    found = read_settings("study", Settings, folder / "study.yaml")
+    found = report.read_settings("study", Settings, folder / "study.yaml")
     return [*found.steps, *(part.weight for part in found.parts.values())]
 
 

@@ -8,7 +8,7 @@ import pinocchio
 import pytest
 
 import manip_dyn as md
-from manip_dyn.ensembles.sweeps import Conditions, execute
+from manip_dyn.ensembles import Conditions, execute
 from manip_dyn.integration import rk4_step
 
 CONDITIONS = {

@@ -9,8 +9,7 @@ import pytest
 from fresh import output_of
 
 import manip_dyn as md
-from manip_dyn.ensembles import batch_simulation
-from manip_dyn.ensembles.lanes.runge_kutta_loop import run_lanes
+from manip_dyn.ensembles import batch_simulation, run_lanes
 
 N, DURATION, PERIOD = 11, 0.2, 0.05
 """More motions than lanes, so lanes run several motions."""

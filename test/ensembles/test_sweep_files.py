@@ -7,9 +7,8 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.cli import main
-from manip_dyn.core.files import share_directory
-from manip_dyn.ensembles.sweeps.sweep_file import read_sweep_file, shipped_sweeps
-from manip_dyn.ensembles.sweeps.tasks import TASKS, Task
+from manip_dyn.core import share_directory
+from manip_dyn.ensembles import TASKS, Task, read_sweep_file, shipped_sweeps
 
 pytest.importorskip("pyarrow", reason="stored sweeps need pip install '.[sweep]'")
 EXECUTION = """

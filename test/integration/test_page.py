@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from manip_dyn.integration import ALIASES, METHODS
-from manip_dyn.integration.page import method_table, solved, updated
+from manip_dyn.integration import page as generator
 
 PAGE = Path(__file__).parents[2] / "docs" / "integrators.md"
 NAMES = [name for name in METHODS if name not in ALIASES]
@@ -22,22 +22,22 @@ def page():
 
 def test_the_table_of_methods_is_the_one_of_the_generator(page):
     command = "run python -m manip_dyn.integration.page docs/integrators.md"
-    assert updated(page, measure=False) == page, command
+    assert generator.updated(page, measure=False) == page, command
 
 
 def test_every_method_is_measured_and_two_are_measured_again(page):
     rows = dict(re.findall(r"^\| `(\w+)`[^|]* \| (\de-\d\d) \| \d+ \|$", page, re.MULTILINE))
     assert list(rows) == NAMES
-    exact = solved(METHODS["rkdp87"], 40_000)[0]
+    exact = generator.solved(METHODS["rkdp87"], 40_000)[0]
     for name, steps in (("rk4", 500), ("ab4", 2000)):
-        error = np.abs(solved(METHODS[name], steps)[0] - exact).max()
+        error = np.abs(generator.solved(METHODS[name], steps)[0] - exact).max()
         assert error == pytest.approx(float(rows[name]), rel=0.5)
 
 
 def test_the_generator_replaces_an_old_table(page):
-    old = page.replace(method_table(), "| method |\n| --- |\n| `rk0` |\n")
+    old = page.replace(generator.method_table(), "| method |\n| --- |\n| `rk0` |\n")
     assert old != page
-    assert updated(old, measure=False) == page
+    assert generator.updated(old, measure=False) == page
 
 
 def test_the_first_example_of_the_page_runs(page, capsys):

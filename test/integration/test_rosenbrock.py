@@ -10,7 +10,7 @@ from rooted_trees import density, trees
 from swings import WAYS, slopes, swing
 
 import manip_dyn as md
-from manip_dyn.core.linear_algebra import factorize, solve
+from manip_dyn.core import factorize, solve
 from manip_dyn.integration import (
     METHODS,
     Options,

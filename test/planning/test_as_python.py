@@ -7,13 +7,8 @@ import numpy as np
 from called import called
 from fresh import output_of
 
-from manip_dyn.core.arrays import by_reference
-from manip_dyn.core.linear_algebra import factorize, solve
-from manip_dyn.planning.minimum_time.grids.linear_program import (
-    linear_program_of,
-    solve_linear_program,
-)
-from manip_dyn.planning.zero_net_work.shooting import Problem, shoot, work_of
+from manip_dyn.core import by_reference, factorize, solve
+from manip_dyn.planning import Problem, linear_program_of, shoot, solve_linear_program, work_of
 
 
 def shot():

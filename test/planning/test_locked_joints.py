@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.robot.pinocchio_model import Oracle
+from manip_dyn.robot import Oracle
 
 
 @pytest.mark.parametrize(

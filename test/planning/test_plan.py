@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.core.arrays import by_reference
-from manip_dyn.core.errors import ManipDynError
+from manip_dyn import ManipDynError
+from manip_dyn.core import by_reference
 
 START, GOAL = np.array([0.76, 0.2618]), np.zeros(2)
 """Fan (2003), table 6.3."""

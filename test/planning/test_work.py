@@ -5,8 +5,8 @@ import pinocchio
 import pytest
 
 import manip_dyn as md
-from manip_dyn.planning.work import link_powers
-from manip_dyn.robot.pinocchio_model import Oracle
+from manip_dyn.planning import link_powers
+from manip_dyn.robot import Oracle
 
 PA10 = ([0.4, 0.6, -0.3, 1.1, 0.3, 0.5, -0.4], [-0.4, 0.3, 0.3, 1.6, -0.3, -0.2, 0.5])
 

@@ -1,10 +1,8 @@
 """Real rclpy nodes over real DDS, on this machine only and in a reserved domain."""
 
 import os
-import subprocess
 from pathlib import Path
 
-import fresh
 from domains import reserved_domain
 
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
@@ -22,15 +20,6 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "ros" in item.path.parent.name:
             item.add_marker(pytest.mark.ros)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def forked(request):
-    """Fork processes from one with third-party modules loaded, unless the file sets FRESH."""
-    with pytest.MonkeyPatch.context() as patch:
-        if not getattr(request.module, "FRESH", False):
-            patch.setattr(subprocess, "Popen", fresh.Popen)
-        yield
 
 
 @pytest.fixture

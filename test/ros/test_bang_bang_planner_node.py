@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 import manip_dyn as md
 from manip_dyn.control import MeasuredState
-from manip_dyn.core.files import share_directory
+from manip_dyn.core import share_directory
 from manip_dyn.ros import (
     PLANNERS,
     BangBangPlannerNode,

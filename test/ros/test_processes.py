@@ -160,7 +160,7 @@ def test_errors_of_interrupted_constructors_are_reported_only_while_running(
 
 OWN = """
 import rclpy
-from manip_dyn.core.interruption import run_uninterrupted
+from manip_dyn.core import run_uninterrupted
 
 rclpy.init()
 node = rclpy.create_node("own")
@@ -257,13 +257,8 @@ def children(pid):
 def test_nodes_end_when_their_demo_is_killed():
     """Regression: the nodes continued to publish for days."""
     command = [sys.executable, "-m", "manip_dyn", "demo", "pa10_circle"]
-    # A new session: not a fork, whose children belong to another process.
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(command, stdout=quiet, stderr=quiet, start_new_session=True)
     wait_until(lambda: len(children(process.pid)) >= 2 or process.poll() is not None)
     nodes = children(process.pid)
     process.kill()

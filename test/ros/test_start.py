@@ -5,14 +5,12 @@ import subprocess
 import sys
 import textwrap
 
-import fresh
 import pytest
 from harness import TIMEOUT
 
 from manip_dyn.core import cache, compiled
 from manip_dyn.ros import rate_summary
 
-FRESH = True  # the first import is interrupted
 SIGNAL_ITSELF = "import os, signal, sys, time\nnumber = signal.{}\n"
 IN_AN_IMPORT = """
 class Finder:
@@ -48,11 +46,7 @@ sys.exit(start.start("simulator"))
     ids=["import", "compiling"],
 )
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
-def test_a_signal_at_any_time_ends_a_node_without_a_traceback(
-    program, number, tmp_path, monkeypatch
-):
-    if program == WHILE_COMPILING:  # the modules are loaded by then
-        monkeypatch.setattr(subprocess, "Popen", fresh.Popen)
+def test_a_signal_at_any_time_ends_a_node_without_a_traceback(program, number, tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", SIGNAL_ITSELF.format(number) + textwrap.dedent(program)],
         env=os.environ | {"MANIP_DYN_CACHE": str(tmp_path)},

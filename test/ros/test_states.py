@@ -12,7 +12,12 @@ from std_msgs.msg import Header
 import manip_dyn as md
 from manip_dyn.ros import (
     ERROR,
+    MECHANISM_STATES,
+    MONITOR_STATES,
     OK,
+    PLANNER_OVERLAYS,
+    PLANNER_STATES,
+    TRACKER_STATES,
     WARN,
     PlannerStatus,
     Progress,
@@ -22,13 +27,11 @@ from manip_dyn.ros import (
     diagnostics,
     fastest_joint,
     joints_outside_limits,
+    mechanism_state,
+    monitor_report,
     state_of,
     state_rows,
 )
-from manip_dyn.ros.monitors import progress as monitor
-from manip_dyn.ros.nodes import mechanism
-from manip_dyn.ros.planner import states as planner
-from manip_dyn.ros.tracker import topics as tracker
 
 PAGE = (Path(__file__).parents[2] / "docs" / "nodes.md").read_text().splitlines()
 FACTS = [
@@ -81,7 +84,7 @@ def test_a_tracker_reports_its_worst_state(facts, name, level, words):
 
 
 def test_every_state_of_the_tracker_is_tested():
-    assert [name for _, name, _, _ in FACTS] == [state.name for state in tracker.STATES]
+    assert [name for _, name, _, _ in FACTS] == [state.name for state in TRACKER_STATES]
 
 
 MECHANISM = [
@@ -94,7 +97,7 @@ MECHANISM = [
 
 @pytest.mark.parametrize(("facts", "name", "level", "words"), MECHANISM)
 def test_a_mechanism_reports_its_worst_state(facts, name, level, words):
-    state, sentence = mechanism.state_of(**facts)
+    state, sentence = mechanism_state(**facts)
     assert (state.name, state.level) == (name, level)
     assert words in sentence
 
@@ -110,14 +113,14 @@ MONITOR = [
 def test_a_monitor_reports_its_worst_state(received_at, fraction, name, level, words):
     progress = Progress()
     progress.received_at, progress.fraction = received_at, fraction
-    report = monitor.report_of("/joint_states", progress, now=12.5)
+    report = monitor_report("/joint_states", progress, now=12.5)
     assert (report.level, report.message) == (level, words)
     assert report.values["state"] == name
 
 
 def test_every_state_of_mechanism_and_monitor_is_tested():
-    assert [row[1] for row in MECHANISM] == [state.name for state in mechanism.STATES]
-    assert [row[2] for row in MONITOR] == [state.name for state in monitor.STATES]
+    assert [row[1] for row in MECHANISM] == [state.name for state in MECHANISM_STATES]
+    assert [row[2] for row in MONITOR] == [state.name for state in MONITOR_STATES]
 
 
 def test_an_overrun_is_reported_for_several_seconds(monkeypatch):
@@ -132,7 +135,7 @@ def test_an_overrun_is_reported_for_several_seconds(monkeypatch):
 
 @pytest.mark.parametrize(
     "states",
-    [tracker.STATES, planner.STATES, planner.OVERLAYS, mechanism.STATES, monitor.STATES],
+    [TRACKER_STATES, PLANNER_STATES, PLANNER_OVERLAYS, MECHANISM_STATES, MONITOR_STATES],
     ids=["tracker", "planner", "over", "mechanism", "monitor"],
 )
 def test_the_page_has_the_rows(states):
@@ -159,7 +162,7 @@ def test_a_planner_publishes_each_of_its_states(ros):
     """Every row is published and latched, with the level of the table."""
     status = PlannerStatus(ros.probe, "pa10")
     messages = ros.listen(DiagnosticStatus, "probe/status", LATCHED)
-    for row in planner.STATES:
+    for row in PLANNER_STATES:
         status.enter(row.name, row.code, **WORDS)
         ros.until(lambda: messages, f"no status {row}")
         message = messages.pop()

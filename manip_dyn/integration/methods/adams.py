@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn.core.specialized import specialized
+from manip_dyn.core.specialization import specialized
 from manip_dyn.integration.methods import multistep
 from manip_dyn.integration.methods.linear_combinations import explicit_stages, weighted_sum
 from manip_dyn.integration.methods.method import Method, Options, Step

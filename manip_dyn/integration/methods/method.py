@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from manip_dyn.core.compiled import STOCK
 from manip_dyn.core.linking import constant_function
-from manip_dyn.core.specialized import specialized
+from manip_dyn.core.specialization import specialized
 from manip_dyn.integration.methods import step_control, template_parameters
 
 LOWEST_ORDER, HIGHEST_ORDER = 2, 60

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.specialized import specialized
+from manip_dyn.core.specialization import specialized
 from manip_dyn.integration.methods import series_step, template_parameters
 from manip_dyn.integration.methods.linear_combinations import power_sum
 from manip_dyn.integration.methods.method import Method, Options, Step

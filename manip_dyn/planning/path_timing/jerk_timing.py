@@ -56,6 +56,26 @@ NEGLIGIBLE_DECREASE = 1e-7
 """Predicted decrease, as a fraction of the duration, below which no correction is computed."""
 
 
+class JerkIterations:
+    """Largest numbers of iterations.
+
+    Attributes:
+        steps: Linear programs on one grid.
+        refinements: Refinements of the grid.
+        idle_refinements: Refinements that also divide intervals that use no limit.
+        tightenings: Reductions of the limits between grid points.
+        halvings: Halvings of the intervals for which these are not enough.
+        slowings: Slowdowns of the motion, from a relative one of 1e-6 on, doubled each time.
+    """
+
+    steps = 60
+    refinements = 6
+    idle_refinements = 2
+    tightenings = 8
+    halvings = 3
+    slowings = 20
+
+
 class JerkProgram(NamedTuple):
     """Merit function and linear programs of motions with one assignment of phases.
 
@@ -198,7 +218,6 @@ class JerkProgram(NamedTuple):
         return (slower, merits[1]) if merits[1] < merits[0] else (there, merits[0])
 
 
-STEPS = 60
 TRUST, WIDEST, NARROWEST = 0.3, 0.5, 1e-9
 CONVERGED = 1e-7
 """Predicted decrease, as a fraction of the duration, at which steps have converged."""
@@ -209,7 +228,7 @@ CONTINUATION_FACTOR = 0.5
 def solve_programs(program: JerkProgram, y: CubicProfile) -> tuple[CubicProfile, bool]:
     """Return the motion from which no step is faster, and whether the steps converged."""
     trust, merit = TRUST, program.merit(y)
-    for _ in range(STEPS):
+    for _ in range(JerkIterations.steps):
         solution = program.step(y, trust)
         if solution is None:
             trust *= 0.25
@@ -253,21 +272,18 @@ def violations(program: JerkProgram, y: CubicProfile) -> Vector:
     return np.asarray(np.abs(program.at(y).value).max(axis=(1, 2)) - program.most.max(axis=1))
 
 
-IDLE, BRIEF, SUBDIVISIONS, IDLE_REFINEMENTS = 0.99, 3e-4, 4, 2
+IDLE, BRIEF, SUBDIVISIONS = 0.99, 3e-4, 4
 """Intervals that use no limit to this fraction are divided into `SUBDIVISIONS`, in the first
-`IDLE_REFINEMENTS` rounds, unless they take less than `BRIEF` of the duration.
+`JerkIterations.idle_refinements` rounds, unless they take less than `BRIEF` of the duration.
 """
-COARSE_LOAD, REFINEMENTS = 1.01, 6
+COARSE_LOAD = 1.01
 """Intervals in which rows may exceed this fraction of a limit between grid points are halved."""
-MARGIN, TIGHTENINGS = 1e-7, 8
-HALVINGS = 3
-"""Number of times that intervals are halved if lower limits are not enough."""
+MARGIN = 1e-7
+"""First reduction of limits between grid points, as a fraction of them."""
 GROWTH = 1.2
 """Growth factor of the margins after halving, per round."""
 MOST_VIOLATION = 0.1
 """Motions with a larger relative violation are rejected."""
-SLOWINGS = 20
-"""Number of slowdowns, from a relative one of 1e-6 on, doubled each time."""
 
 
 class JerkProfile(NamedTuple):
@@ -385,9 +401,11 @@ def _initial_solution(problem: JerkProblem, free: UnlimitedMotion) -> _GridSolut
 
 def _refine(motion: _GridSolution) -> _GridSolution:
     """Return the motion on a grid that is refined where necessary."""
-    for count in range(REFINEMENTS):
+    for count in range(JerkIterations.refinements):
         y, rows = motion.y, motion.course.read(motion.y)
-        idle = (np.abs(rows).max(axis=2).min(axis=1) < IDLE) & (count < IDLE_REFINEMENTS)
+        idle = (np.abs(rows).max(axis=2).min(axis=1) < IDLE) & (
+            count < JerkIterations.idle_refinements
+        )
         coarse = np.any(_row_bounds(rows) > COARSE_LOAD, axis=1)
         brief = y.times < BRIEF * y.times.sum()
         counts = np.where(idle & ~brief, SUBDIVISIONS, np.where(coarse, 2, 1))
@@ -402,12 +420,12 @@ def _tighten(motion: _GridSolution) -> JerkProfile:
     """Return the motion that satisfies its limits between grid points, too."""
     relaxed = float(motion.y.times.sum())
     again = np.zeros(len(motion.phase), dtype=bool)
-    for halvings in range(HALVINGS + 1):
+    for halvings in range(JerkIterations.halvings + 1):
         if again.any():
             margins = np.where(again[:, None], MARGIN, motion.margins)
             motion = motion._replace(margins=margins).split(np.where(again, 2, 1)).solved()
         again = np.zeros(len(motion.phase), dtype=bool)
-        for count in range(TIGHTENINGS):
+        for count in range(JerkIterations.tightenings):
             rows = motion.course.read(motion.y)
             beyond = _row_bounds(rows) - 1.0
             if not np.any(beyond > 0.0):
@@ -417,7 +435,7 @@ def _tighten(motion: _GridSolution) -> JerkProfile:
             grown = GROWTH ** (halvings * count)
             step = np.where(beyond > 0.0, 1.02 * grown * beyond + MARGIN, 0.0)
             motion = motion._replace(margins=motion.margins + step).solved()
-        for factor in 1.0 + 1e-6 * 2.0 ** np.arange(SLOWINGS):
+        for factor in 1.0 + 1e-6 * 2.0 ** np.arange(JerkIterations.slowings):
             slower = motion._replace(y=motion.program.slowed(motion.y, factor))
             rows = motion.course.read(slower.y)
             if np.all(_row_bounds(rows) <= 1.0) and motion.program.merit(slower.y) < np.inf:

@@ -91,7 +91,7 @@ def missed_samples(t: Vector) -> int:
 
 SILENT = 1.0
 """Wall time without a message after which a topic is silent, s."""
-STATES = (
+MONITOR_STATES = (
     State("waiting", WARN, "no messages yet on {topic}"),
     State("silent", WARN, "no messages on {topic} for {silence:.1f} s"),
     State("measuring", OK, "measuring: {percent:.0f} % of the run"),
@@ -99,8 +99,8 @@ STATES = (
 """In order of priority."""
 
 
-def report_of(topic: str, progress: Progress, now: float) -> Report:
-    """Return the first state of `STATES` that applies, as a report.
+def monitor_report(topic: str, progress: Progress, now: float) -> Report:
+    """Return the first state of `MONITOR_STATES` that applies, as a report.
 
     Args:
         topic: The measured topic.
@@ -113,7 +113,7 @@ def report_of(topic: str, progress: Progress, now: float) -> Report:
         "silent": silence > SILENT,
         "measuring": True,
     }
-    state = next(state for state in STATES if holds[state.name])
+    state = next(state for state in MONITOR_STATES if holds[state.name])
     percent = 100.0 * min(progress.fraction, 1.0)
     sentence = state.message(topic=topic, silence=silence, percent=percent)
     return Report(state.level, sentence, {"state": state.name, "received [%]": percent})

@@ -54,7 +54,7 @@ class MechanismParameters(RecordedParameters, SteppingParameters):
     frame: str = parameter("world", "Frame of poses and markers")
 
 
-STATES = (
+MECHANISM_STATES = (
     State("fault", ERROR, "{fault}; call ~/reset to restart"),
     State("overruns", WARN, "recent overruns: {overruns}"),
     State("paused", OK, "paused"),
@@ -63,8 +63,8 @@ STATES = (
 """In order of priority."""
 
 
-def state_of(fault: str = "", overruns: int = 0, paused: bool = False) -> tuple[State, str]:
-    """Return the first state of `STATES` that applies, and its message.
+def mechanism_state(fault: str = "", overruns: int = 0, paused: bool = False) -> tuple[State, str]:
+    """Return the first state of `MECHANISM_STATES` that applies, and its message.
 
     Args:
         fault: Why the simulation cannot continue, or "".
@@ -72,7 +72,7 @@ def state_of(fault: str = "", overruns: int = 0, paused: bool = False) -> tuple[
         paused: Whether time is paused.
     """
     holds = {"fault": fault, "overruns": overruns, "paused": paused, "running": True}
-    state = next(state for state in STATES if holds[state.name])
+    state = next(state for state in MECHANISM_STATES if holds[state.name])
     return state, state.message(fault=fault, overruns=overruns)
 
 
@@ -139,7 +139,7 @@ class MechanismNode:
             }
             values = self._stepper.report("", values).values
             overruns = self._recent_overruns(int(str(values["overruns"])))
-            state, sentence = state_of(self._stepper.fault, overruns, self._stepper.paused)
+            state, sentence = mechanism_state(self._stepper.fault, overruns, self._stepper.paused)
             return Report(state.level, sentence, {"state": state.name, **values})
 
 

@@ -22,8 +22,8 @@ from manip_dyn.ros.monitors.progress import (
     MechanismMonitorParameters,
     Progress,
     missed_samples,
+    monitor_report,
     print_json,
-    report_of,
 )
 from manip_dyn.ros.parameters.declaration import declare
 from manip_dyn.ros.runtime.execution import run
@@ -115,7 +115,7 @@ class MechanismMonitorNode:
         self._reset = node.create_client(Trigger, "mechanism/reset")
         topic, progress = poses.topic_name, self._progress
         publish_every_second(
-            node, lambda: report_of(topic, progress, time.monotonic()), parameters.mechanism
+            node, lambda: monitor_report(topic, progress, time.monotonic()), parameters.mechanism
         )
         print_json(ready=True)
 

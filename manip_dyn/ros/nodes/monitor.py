@@ -13,7 +13,7 @@ from rclpy.node import Node
 from manip_dyn.robot import Robot
 from manip_dyn.ros.diagnostics import publish_every_second
 from manip_dyn.ros.monitors.motion import FreeMonitor, MotionMonitor
-from manip_dyn.ros.monitors.progress import MonitorParameters, Progress, print_json, report_of
+from manip_dyn.ros.monitors.progress import MonitorParameters, Progress, monitor_report, print_json
 from manip_dyn.ros.monitors.soak import SoakMonitor
 from manip_dyn.ros.monitors.tracking import TrackingMonitor
 from manip_dyn.ros.parameters.common import robot_from
@@ -57,7 +57,7 @@ class MonitorNode:
         monitor = MONITORS[parameters.measure](node, robot, parameters, self._finish)
         topic, progress = node.resolve_topic_name("joint_states"), monitor.progress
         publish_every_second(
-            node, lambda: report_of(topic, progress, time.monotonic()), robot.name
+            node, lambda: monitor_report(topic, progress, time.monotonic()), robot.name
         )
         print_json(ready=True)
 

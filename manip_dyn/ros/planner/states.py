@@ -5,7 +5,7 @@ from __future__ import annotations
 from manip_dyn.ros.diagnostics import ERROR, OK, WARN, State
 
 REJECTED, GAVE_UP = "rejected: {reason}", "gave up: {reason}"
-STATES = (
+PLANNER_STATES = (
     State("waiting", WARN, "no joint states yet on {topic}", "no_joint_states"),
     State("waiting", WARN, "no joint states for {silence:.1f} s", "silence"),
     State("idle", OK, "waiting for a goal"),
@@ -35,10 +35,10 @@ STATES = (
 )
 """States on ~/status, published when they are entered, and again on /diagnostics."""
 
-OVERLAYS = (
+PLANNER_OVERLAYS = (
     State("outside_limits", ERROR, "joint outside its limits: {outside}"),
     State("not_alone", WARN, "other publishers on {topic}: {others}; expected this node alone"),
 )
 """States on /diagnostics that replace a less severe state while they hold."""
 
-BY_KEY = {(state.name, state.code): state for state in (*STATES, *OVERLAYS)}
+BY_KEY = {(state.name, state.code): state for state in (*PLANNER_STATES, *PLANNER_OVERLAYS)}

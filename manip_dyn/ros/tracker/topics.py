@@ -16,7 +16,7 @@ from manip_dyn.ros.diagnostics import ERROR, OK, WARN, State
 from manip_dyn.ros.messages.geometry import header, pose_stamped, to_nanoseconds, twist
 from manip_dyn.ros.runtime.subscriptions import LATCHED
 
-STATES = (
+TRACKER_STATES = (
     State("fault", ERROR, "numbers became infinite or NaN: call ~/reset"),
     State("waiting", WARN, "no joint states yet on {topic}"),
     State("silent", WARN, "no joint states for {silence:.1f} s"),
@@ -32,7 +32,7 @@ STATES = (
     State("tracking", OK, "tracking"),
 )
 """In order of priority."""
-BY_NAME = {state.name: state for state in STATES}
+BY_NAME = {state.name: state for state in TRACKER_STATES}
 WITHOUT_ERRORS = ("fault", "waiting", "silent", "unheard", "braking", "approaching")
 """States in which the error of the tool is not published."""
 
@@ -73,7 +73,7 @@ class TrackerFacts:
 
 
 def state_of(facts: TrackerFacts) -> tuple[State, str]:
-    """Return the first state of `STATES` that applies, and its message."""
+    """Return the first state of `TRACKER_STATES` that applies, and its message."""
     holds = {
         "fault": facts.fault,
         "waiting": facts.waiting,
@@ -89,7 +89,7 @@ def state_of(facts: TrackerFacts) -> tuple[State, str]:
         "standing": facts.standing,
         "tracking": True,
     }
-    state = next(state for state in STATES if holds[state.name])
+    state = next(state for state in TRACKER_STATES if holds[state.name])
     message = state.message(
         topic=facts.waiting or facts.unheard or facts.topic,
         silence=facts.silence,

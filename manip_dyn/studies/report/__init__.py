@@ -29,7 +29,15 @@ from manip_dyn.studies.report.pages import (
     html_page,
     markdown,
 )
-from manip_dyn.studies.report.settings import check_names, read_settings, settings_file
+from manip_dyn.studies.report.settings import (
+    check_names,
+    checked,
+    list_of,
+    positive_integer,
+    read_settings,
+    records_by_name,
+    settings_file,
+)
 from manip_dyn.studies.report.tables import Table, columns
 
 __all__ = [
@@ -46,6 +54,7 @@ __all__ = [
     "Record",
     "Table",
     "check_names",
+    "checked",
     "claims_markdown",
     "claims_page_table",
     "claims_table",
@@ -56,11 +65,14 @@ __all__ = [
     "html_page",
     "items_table",
     "kind_of",
+    "list_of",
     "markdown",
     "parts",
+    "positive_integer",
     "read_items",
     "read_record",
     "read_settings",
+    "records_by_name",
     "settings_file",
     "stale",
     "with_alternatives",

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
+from manip_dyn.core import Clock, announced
 from manip_dyn.core import cache as announcement
-from manip_dyn.core.cache import Clock, announced
 
 SOURCE = """
 def simulate(wait):

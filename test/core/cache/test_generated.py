@@ -63,9 +63,9 @@ def test_a_damaged_file_is_written_anew(used, tmp_path, damage):
 def test_a_disk_that_is_full_for_machine_code_is_one_warning(tmp_path):
     full = SCRIPT.replace(
         "kernels =",
-        "import manip_dyn.core.atomic_files as files\n"
+        "from manip_dyn.core import atomic_files\n"
         "def no_space(*_, **__): raise OSError(28, 'No space left on device')\n"
-        "files.write_atomically = no_space\n"
+        "atomic_files.write_atomically = no_space\n"
         "kernels =",
     )
     code, out, log = run_with_cache(tmp_path, full).wait()

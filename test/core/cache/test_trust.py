@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 PROGRAM = """
-from manip_dyn.core.compiled import compiled
+from manip_dyn import compiled
 
 
 @compiled
@@ -18,7 +18,8 @@ def double(x):
 RUN = "import program\nprint(program.double(1.0), *program.double._cache_hits.values())\n"
 FORKS = """
 import os, sys
-from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn import compiled
+from manip_dyn.core import inlined
 
 def function_of(factor):
     @inlined

@@ -10,13 +10,11 @@ import pytest
 from fresh import Fresh
 from numba.core import types
 
-from manip_dyn.core.atomic_files import write_checked
-from manip_dyn.core.compiled import compiled
-from manip_dyn.core.fingerprint import digest_of
-from manip_dyn.core.specialized import specialized
+from manip_dyn import compiled
+from manip_dyn.core import digest_of, specialized, write_checked
 
 HELPER = """
-from manip_dyn.core.compiled import inlined
+from manip_dyn.core import inlined
 
 FACTOR = 3.0
 
@@ -26,7 +24,8 @@ def scaled(x):
     return FACTOR * x
 """
 PROGRAM = """
-from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn import compiled
+from manip_dyn.core import inlined
 from helper import scaled
 
 
@@ -166,7 +165,7 @@ def test_processes_that_start_at_once_compile_once(fresh):
 
 def test_a_process_that_does_not_go_on_is_not_waited_for_for_long(fresh):
     (fresh / "cache").mkdir()
-    impatient = "import manip_dyn.core.cache as each\neach.LOCK_TIMEOUT = 0.1\n"
+    impatient = "from manip_dyn.core import cache\ncache.LOCK_TIMEOUT = 0.1\n"
     with (fresh / "cache" / ".locks").open("w") as held:
         fcntl.lockf(held, fcntl.LOCK_EX)
         assert printed(fresh, impatient + SCRIPT)[0] == "19.0"
@@ -193,9 +192,9 @@ def test_a_cache_that_cannot_be_used_is_one_warning(folder):
 
 def test_a_full_disk_is_one_warning(fresh):
     full = """
-import manip_dyn.core.atomic_files as kept
+from manip_dyn.core import atomic_files
 def no_space(*_, **__): raise OSError(28, "No space left on device")
-kept.write_atomically = no_space
+atomic_files.write_atomically = no_space
 """
     out, log = printed(fresh, full + SCRIPT)
     assert out == "19.0"
@@ -205,7 +204,7 @@ kept.write_atomically = no_space
 
 def test_compiling_for_long_is_announced_once(fresh):
     folder = fresh
-    hurry = "import manip_dyn.core.cache as each\neach.ANNOUNCE_AFTER = 0.05\n"
+    hurry = "from manip_dyn.core import cache\ncache.ANNOUNCE_AFTER = 0.05\n"
     _, log = printed(folder, hurry + SCRIPT)
     assert log.count("for the first time") == 1
     assert str(folder / "cache") in log

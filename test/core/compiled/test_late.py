@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from manip_dyn.core.compiled import compile_late, compiled, late
+from manip_dyn import compiled
+from manip_dyn.core import compile_late, late
 
 
 @late

@@ -7,14 +7,11 @@ from fresh import output_of
 
 PROGRAM = """
 from numba import types
-from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn import compiled
+from manip_dyn.core import inlined
 from math import sin
 
-from manip_dyn.core.linking import (
-    function_parameter,
-    number_parameter,
-    table_parameter,
-)
+from manip_dyn.core import function_parameter, number_parameter, table_parameter
 
 
 @number_parameter()
@@ -79,8 +76,8 @@ FUNCTIONS = """
 import ctypes
 import numpy as np
 from numba import njit
-from manip_dyn.core.compiled import compiled, inlined
-from manip_dyn.core.linking import instantiate
+from manip_dyn import compiled
+from manip_dyn.core import inlined, instantiate
 from program import count, factor, note, often_risen, share, times, total, weight
 
 absolute = ctypes.CDLL(None).fabs
@@ -149,7 +146,7 @@ def both(values, out):
 """
 SCRIPT = """
 import functions, numpy as np
-from manip_dyn.core.compiled import is_cacheable
+from manip_dyn.core import is_cacheable
 values, out = np.array([1.0, 3.0]), np.empty(1)
 for name, total in functions.TOTALS.items():
     print(name, total(values, out), out[0], is_cacheable(total))
@@ -230,7 +227,7 @@ def test_damaged_templates_are_compiled_anew(folder, damage):
 def test_what_does_not_fit_is_said(folder):
     script = """
 import functions, numpy as np
-from manip_dyn.core.linking import instantiate
+from manip_dyn.core import instantiate
 from numba.core.errors import TypingError
 from program import count, note, total
 values, out = np.array([1.0, 3.0]), np.empty(1)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from manip_dyn.core.numerics import Damping, damped_newton
+from manip_dyn.core import Damping, damped_newton
 
 DAMPING = Damping(most=30, converged=1e-12, shrink=0.5, least=1e-3)
 

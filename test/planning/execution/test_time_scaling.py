@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.ensembles.sweeps import Conditions, execute
-from manip_dyn.planning import PlanExecutor, SampledMotion
-from manip_dyn.planning.execution.effort_components import effort_components
+from manip_dyn.ensembles import Conditions, execute
+from manip_dyn.planning import PlanExecutor, SampledMotion, effort_components
 from manip_dyn.robot import Oracle
 
 MOTIONS = {

@@ -3,19 +3,18 @@
 import numpy as np
 import pytest
 
-from manip_dyn.planning.minimum_time.extremals.controls import (
-    at_position,
+from manip_dyn.planning import (
+    BoundaryArc,
+    Control,
+    Kind,
     boundary_control,
+    detected_structure,
     effort_signs,
-    full,
 )
-from manip_dyn.planning.minimum_time.extremals.structure import BoundaryArc
-from manip_dyn.planning.minimum_time.structure_detection.cell_structures import detected_structure
 
 FAST, BACK = boundary_control(0, 0, 1.0, 1.0), boundary_control(0, 0, -1.0, -1.0)
-
-
-FAR, DOWN = at_position(1.0), full(-1.0)
+FAR = Control(Kind.POSITION, 1.0)
+UP, DOWN = Control(Kind.FULL, 1.0), Control(Kind.FULL, -1.0)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +38,7 @@ def test_boundary_arcs_may_start_at_time_zero_and_be_adjacent(arcs, signs, rows)
 def test_switches_have_the_impulse_of_the_efforts():
     u = np.array([[1.0, -1], [1, -0.5], [0, -1], [-1, 1], [-1, 1], [-1, 1]])
     switching = detected_structure(u, 6.0)
-    assert switching.controls == (full(1.0), full(-1.0))
+    assert switching.controls == (UP, DOWN)
     first, second = switching.per_joint()
     assert first == pytest.approx([2.5])
     assert second == pytest.approx([1.375, 1.625, 3.0])

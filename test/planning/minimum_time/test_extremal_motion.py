@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.planning.minimum_time.extremals.flow import Flow, LimitFlow
+from manip_dyn.planning import Flow, LimitFlow
 
 
 def test_states_are_computed_without_costates(monkeypatch):

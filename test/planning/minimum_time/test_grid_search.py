@@ -5,25 +5,24 @@ import pytest
 from called import called
 
 import manip_dyn as md
-from manip_dyn.core.arrays import by_reference
-from manip_dyn.planning.minimum_time.grids.grid_search import GridSearch
-from manip_dyn.planning.transcription.banded_cholesky import (
-    cholesky,
-    cholesky_solve,
-    double_cholesky,
-    double_cholesky_solve,
-)
-from manip_dyn.planning.transcription.node_motion import (
+from manip_dyn.core import by_reference
+from manip_dyn.planning import (
+    GridSearch,
     NodeLimits,
     central_differences,
+    cholesky,
+    cholesky_solve,
     cubic_spline,
+    double_cholesky,
+    double_cholesky_solve,
     effort_jacobians,
     empty_node_motion,
     empty_node_work,
     inverse_kernels_of,
     measure_slacks,
+    random_swings,
+    swings,
 )
-from manip_dyn.planning.transcription.refinement import random_swings, swings
 
 
 @pytest.mark.parametrize("moving", [False, True])

@@ -5,11 +5,8 @@ import pytest
 from called import called
 from scipy.optimize import linprog
 
-from manip_dyn.core.arrays import by_reference
-from manip_dyn.planning.minimum_time.grids.linear_program import (
-    linear_program_of,
-    solve_linear_program,
-)
+from manip_dyn.core import by_reference
+from manip_dyn.planning import linear_program_of, solve_linear_program
 
 
 def linear_program(columns, right, cost, low, high, at_high):

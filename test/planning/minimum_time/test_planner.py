@@ -8,7 +8,7 @@ from arms import ARM, changed, write, write_shipped
 from extremals import arrived, check
 
 import manip_dyn as md
-from manip_dyn.bench.planning import collocation, straight_path
+from manip_dyn.bench import planning as benchmark
 
 MGL = 5.0 * 9.8 * 0.3
 """Fan (2003), section 4.2.4: m g l of the vertical link, N m."""
@@ -126,14 +126,14 @@ def test_collocation_has_the_same_duration():
     pytest.importorskip("casadi")
     robot = md.load_robot("ibm7535")
     plan = md.plan_minimum_time(robot, START, GOAL)
-    assert 0.0 < collocation(robot, START, GOAL, 1.5)() - plan.t_final < 1e-4
+    assert 0.0 < benchmark.collocation(robot, START, GOAL, 1.5)() - plan.t_final < 1e-4
 
 
 def test_the_straight_path_takes_longer():
     pytest.importorskip("toppra")
     robot = md.load_robot("ibm7535")
     plan = md.plan_minimum_time(robot, START, GOAL)
-    assert straight_path(robot, START, GOAL)() > plan.t_final
+    assert benchmark.straight_path(robot, START, GOAL)() > plan.t_final
 
 
 def test_a_start_at_the_goal_is_held():

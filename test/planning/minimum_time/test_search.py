@@ -9,9 +9,8 @@ from extremals import check
 from gravity_arms import EXTENDING, HANGING
 
 import manip_dyn as md
-from manip_dyn.planning.minimum_time.extremals.candidate import Candidate, best_of, is_beaten
-from manip_dyn.studies.fan2003.settings import Settings, build_arm
-from manip_dyn.studies.report.settings import read_settings
+from manip_dyn.planning import Candidate, best_of, is_beaten
+from manip_dyn.studies import fan2003, report
 
 COLLOCATION = [
     ("ibm7535", [2.25, 2.066], [-2.263, 0.17], 1.748337),
@@ -69,10 +68,10 @@ def check_limits(plan):
 
 def test_table_6_4_has_a_faster_structure():
     """Fan (2003) prints 1.2331 s; with two switches of the shoulder's effort it is less."""
-    settings = read_settings("fan2003", Settings)
+    settings = report.read_settings("fan2003", fan2003.Settings)
     case = settings.cases["6.4"]
     plan = md.plan_minimum_time(
-        build_arm(case.arm, settings.arms[case.arm]), case.start, [0.0, 0.0]
+        fan2003.build_arm(case.arm, settings.arms[case.arm]), case.start, [0.0, 0.0]
     )
     assert plan.t_final <= 1.2304
     assert [len(times) for times in plan.switch_times] == [2, 2]

@@ -7,15 +7,10 @@ import pytest
 from extremals import check
 
 import manip_dyn as md
-from manip_dyn.planning.zero_net_work.shooting import (
-    TOLERANCES,
-    locked_joint_engine,
-    locked_joint_kernels,
-)
-from manip_dyn.studies.fan2003.settings import Settings, build_arm
-from manip_dyn.studies.report.settings import read_settings
+from manip_dyn.planning import TOLERANCES, locked_joint_engine, locked_joint_kernels
+from manip_dyn.studies import fan2003, report
 
-SETTINGS = read_settings("fan2003", Settings)
+SETTINGS = report.read_settings("fan2003", fan2003.Settings)
 NEEDLE, SHIFT = 1e-3, 3e-3
 """Width of a needle and displacement of a switch, as fractions of the duration."""
 CELLS = 60
@@ -25,7 +20,7 @@ CELLS = 60
 @pytest.fixture(scope="module", params=SETTINGS.cases)
 def plan(request):
     case = SETTINGS.cases[request.param]
-    robot = build_arm(case.arm, SETTINGS.arms[case.arm])
+    robot = fan2003.build_arm(case.arm, SETTINGS.arms[case.arm])
     return md.plan_minimum_time(robot, case.start, np.zeros(robot.n))
 
 

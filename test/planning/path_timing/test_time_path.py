@@ -10,10 +10,14 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 
 import manip_dyn as md
-from manip_dyn.planning.path_timing.constraints import SAMPLE_FRACTIONS, Limits
-from manip_dyn.planning.path_timing.joint_path import check_derivatives
-from manip_dyn.planning.path_timing.speed_profile import PathProblem, stiff_intervals
-from manip_dyn.robot.pinocchio_model import Oracle
+from manip_dyn.planning import (
+    SAMPLE_FRACTIONS,
+    Limits,
+    PathProblem,
+    check_derivatives,
+    stiff_intervals,
+)
+from manip_dyn.robot import Oracle
 
 CURVE = np.array([[0.2, -0.8], [0.9, 0.3], [0.1, 1.2], [-0.9, 0.4]])
 """Waypoints for two joints; the path acceleration changes the sign of the efforts."""

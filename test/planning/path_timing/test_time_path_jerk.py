@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.planning.path_timing import jerk_timing
-from manip_dyn.planning.path_timing.joint_path import path_from
-from manip_dyn.robot.pinocchio_model import Oracle
+from manip_dyn.planning import JerkIterations, path_from
+from manip_dyn.robot import Oracle
 
 CURVE = np.array([[0.2, -0.8], [0.9, 0.3], [0.1, 1.2], [-0.9, 0.4]])
 JERK = np.array([150.0, 300.0])
@@ -171,7 +170,7 @@ def test_sections_take_the_time_of_the_whole_motion(
 
 def test_infeasible_end_speeds_raise_before_the_grid_is_refined(rr, monkeypatch):
     """Regression: the error took 350 s instead of the 1 s of the first program."""
-    monkeypatch.setattr(jerk_timing, "_row_bounds", None)
+    monkeypatch.setattr(JerkIterations, "refinements", None)
     points = [[0.0, 0.0], [0.5, 0.7], [1.2, 0.3]]
     message = "found with end_speeds 5 and 5 .* largest violation is at s = .* Reduce end_speeds"
     with pytest.raises(md.ManipDynError, match=message):
@@ -180,7 +179,7 @@ def test_infeasible_end_speeds_raise_before_the_grid_is_refined(rr, monkeypatch)
 
 def test_initial_guesses_that_reverse_are_corrected(rr, monkeypatch):
     """Regression: raised, because every initial guess reversed by micrometres near its end."""
-    monkeypatch.setattr(jerk_timing, "IDLE_REFINEMENTS", 0)  # halves the time
+    monkeypatch.setattr(JerkIterations, "idle_refinements", 0)  # halves the time
     points = [[0.54, -0.66], [-0.72, -0.33], [-0.77, -0.37], [1.08, 0.18], [-0.38, -0.55]]
     result = md.time_path(
         rr, points, jerk_limits=[1200.0, 2400.0], end_speeds=(1.1, 0.0), intervals=20
@@ -191,9 +190,9 @@ def test_initial_guesses_that_reverse_are_corrected(rr, monkeypatch):
 
 def test_motions_that_do_not_converge_satisfy_limits_without_certificate(rr, monkeypatch):
     """Stop after two programs of each kind; the motion is slowed to satisfy the limits."""
-    monkeypatch.setattr(jerk_timing, "STEPS", 2)
-    monkeypatch.setattr(jerk_timing, "TIGHTENINGS", 1)
-    monkeypatch.setattr(jerk_timing, "HALVINGS", 0)
+    monkeypatch.setattr(JerkIterations, "steps", 2)
+    monkeypatch.setattr(JerkIterations, "tightenings", 1)
+    monkeypatch.setattr(JerkIterations, "halvings", 0)
     result = md.time_path(rr, CURVE, jerk_limits=JERK, intervals=12)
     assert (result.status, result.success) == ("uncertified", True)
     assert "not shown that no small change" in result.reason
@@ -204,7 +203,7 @@ def test_motions_that_do_not_converge_satisfy_limits_without_certificate(rr, mon
 def test_motions_are_slowed_if_margins_are_not_sufficient(rr, monkeypatch):
     timings = {}
     for count in (8, 0):
-        monkeypatch.setattr(jerk_timing, "TIGHTENINGS", count)
+        monkeypatch.setattr(JerkIterations, "tightenings", count)
         timings[count] = md.time_path(rr, CURVE, jerk_limits=JERK, intervals=12)
     assert timings[0].load <= 1.0
     assert timings[0].status == "solved"
@@ -213,8 +212,8 @@ def test_motions_are_slowed_if_margins_are_not_sufficient(rr, monkeypatch):
 
 
 def test_motions_that_cannot_be_slowed_sufficiently_raise(rr, monkeypatch):
-    monkeypatch.setattr(jerk_timing, "TIGHTENINGS", 0)
-    monkeypatch.setattr(jerk_timing, "SLOWINGS", 1)
+    monkeypatch.setattr(JerkIterations, "tightenings", 0)
+    monkeypatch.setattr(JerkIterations, "slowings", 1)
     with pytest.raises(md.ManipDynError, match=r"no motion within jerk_limits .* at s = "):
         md.time_path(rr, CURVE, jerk_limits=JERK, intervals=12)
 

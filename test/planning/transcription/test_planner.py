@@ -7,17 +7,18 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.core.errors import ManipDynError
+from manip_dyn import ManipDynError
 from manip_dyn.integration import rk4_step
-from manip_dyn.planning.transcription.node_motion import cubic_spline
-from manip_dyn.planning.transcription.planner import (
+from manip_dyn.planning import (
+    Ends,
+    Spline,
     converged_plan,
+    cubic_spline,
     faster_plan,
     plan_from_straight,
     straight_plan,
 )
-from manip_dyn.planning.transcription.spline import Ends, Spline
-from manip_dyn.robot.pinocchio_model import Oracle
+from manip_dyn.robot import Oracle
 
 START, GOAL, REST = np.array([0.76, 0.2618]), np.zeros(2), np.zeros(2)
 """Fan (2003), table 6.3."""

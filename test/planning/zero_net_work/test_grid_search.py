@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.core.errors import ManipDynError
-from manip_dyn.planning.zero_net_work.grid_search import grid_search
+from manip_dyn import ManipDynError
+from manip_dyn.planning import grid_search
 
 NEAR = 1e-4
 """`Xerror` of the thesis's programs: a joint so near its goal counts as arrived."""

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 import manip_dyn as md
-from manip_dyn.core.errors import ManipDynError
+from manip_dyn import ManipDynError
 from manip_dyn.planning import PlanExecutor, mean_effort
 
 MGL = 5.0 * 9.8 * 0.3

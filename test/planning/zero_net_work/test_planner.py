@@ -7,7 +7,7 @@ from replays import check
 from scipy.optimize import brentq
 
 import manip_dyn as md
-from manip_dyn.core.errors import ManipDynError
+from manip_dyn import ManipDynError
 
 C1 = 0.416739 + 29.58 * 0.2**2 + 21.0 * 0.4**2
 C2 = 0.205625 + 15.0 * 0.125**2 + 6.0 * 0.25**2

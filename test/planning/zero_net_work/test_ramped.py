@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 import manip_dyn as md
-from manip_dyn.core.errors import ManipDynError
+from manip_dyn import ManipDynError
 from manip_dyn.planning import PlanExecutor
-from manip_dyn.robot.pinocchio_model import Oracle
+from manip_dyn.robot import Oracle
 
 PA10 = ([0.4, 0.6, 1.1, 0.5], [-0.4, 0.3, 1.6, -0.2])
 IBM = ([0.76, 0.2618], [0.0, 0.0])

@@ -6,8 +6,8 @@ from arms import ARM, changed, write, write_shipped
 from replays import check
 
 import manip_dyn as md
-from manip_dyn.core.errors import ManipDynError
-from manip_dyn.planning.zero_net_work.straight_path import fastest_squares
+from manip_dyn import ManipDynError
+from manip_dyn.planning import fastest_squares
 
 
 def test_double_integrators_move_bang_bang_along_the_path():
