@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector, finite, sampled
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.results import Result
-from manip_dyn.planning.certificate import Certificate, Convergence
-from manip_dyn.planning.work import WorkCurves, work_curves
 from manip_dyn.robot import Robot
+
+if TYPE_CHECKING:
+    from manip_dyn.planning.certificate import Certificate, Convergence
+    from manip_dyn.planning.work import WorkCurves
 
 Samples = list[tuple[float, Vector]]
 """Times, s, and efforts (n,), each constant until the next time."""
@@ -250,6 +252,8 @@ class Plan(Result):
     @cached_property
     def work_curves(self) -> WorkCurves:
         """Work on each link by its weight and the forces and moments at its joints."""
+        from manip_dyn.planning.work import work_curves
+
         return work_curves(self.robot, self)
 
     @property
