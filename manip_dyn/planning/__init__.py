@@ -2,5 +2,5 @@
 
 from manip_dyn.core.lazy import lazy_package
 
-# A path timing needs no planners, and a plan needs no executor.
+# Path timing requires no planner, and plans require no executor.
 __getattr__, __dir__, __all__ = lazy_package(__name__)

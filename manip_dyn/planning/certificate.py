@@ -1,6 +1,6 @@
 """Evidence that a plan takes minimum time.
 
-`Certificate` records Pontryagin's necessary conditions of an exact extremal, `Convergence` the
+`Certificate` contains Pontryagin's necessary conditions for an exact extremal, `Convergence` the
 tolerances of a motion that was refined on grids.
 """
 
@@ -27,13 +27,13 @@ class SearchSummary:
     """Extent of the search that preceded a plan.
 
     Attributes:
-        guesses: Initial guesses on a grid: the straight path and detours.
-        motions: Distinct nearly optimal motions on the grid that the guesses led to.
-        structures: Switching structures from which Newton's method started.
-        extremals: Distinct extremals that arrive within all limits.
+        guesses: Number of initial guesses on a grid: the straight path and detours.
+        motions: Number of distinct, nearly optimal motions on the grid.
+        structures: Number of switching structures for which Newton's method was started.
+        extremals: Number of distinct extremals that satisfy all limits.
         second: Final time of the second-best extremal, s; inf if there is none.
-        on_grid: Least duration of a motion on the grid, s. It exceeds the duration of the best
-            extremal by the discretization error, or is less if that extremal was not found.
+        on_grid: Shortest duration of a motion on the grid, s. It exceeds the duration of the best
+            extremal by the discretization error, or is shorter if that extremal was not found.
     """
 
     guesses: int
@@ -49,39 +49,40 @@ class Certificate:
     """Residuals of Pontryagin's necessary conditions for minimum time.
 
     Attributes:
-        costates: Costates (2 n,) at the start, s per unit of the state: the decrease of the final
-            time per unit displacement of the start.
+        costates: Initial costates (2 n,), s per unit of the state: the decrease of the final time
+            per unit displacement of the start.
         jumps: Jumps of the costates where a joint leaves a position limit, has a contact point
             with a position or speed limit, reaches a speed limit or leaves it smoothly, or at a
             handover.
-        boundary: Largest distance from the goal at rest at the end, in the units of the state.
+        boundary: Largest distance of the final state from rest at the goal, in the units of the
+            state.
         distance: Largest distance of a joint between start and goal, rad or m. The tolerance of
             `boundary` scales with short distances.
         hamiltonian: Largest absolute value of H = 1 + p . x' along the motion; 0 in theory.
-        margin: Least switching function with the sign of the effort. It is normalized by the
-            largest value of the joint and by the fraction of the motion to the joint's nearest
-            switch (its slope at a switch; the squared fraction near a singular arc). Below 0 an
-            effort has the wrong sign, at 0 a switch is not strict.
-        curvature: Least second derivative of the final time along the changes of the switches
-            that still arrive, s/s^2; inf without any, as with 2 n - 1 switches.
-        singular: Joints with a switching function of zero throughout. The conditions do not
-            determine their efforts.
-        singular_arcs: Joint, start and end (s) of the arcs on which its effort lies between the
+        margin: Smallest switching function with the sign of the effort. It is normalized by the
+            joint's largest value and by the time to the joint's nearest switch, relative to the
+            duration. (At a switch the slope is used, near a singular arc the squared time.) If it
+            is negative, an effort has the wrong sign; if it is zero, a switch is not strict.
+        curvature: Smallest second derivative of the final time along changes of the switches that
+            still reach the goal, s/s^2; inf if there are none, as with 2 n - 1 switches.
+        singular: Joints with a zero switching function during the whole motion. The conditions do
+            not determine their efforts.
+        singular_arcs: Joint, start and end (s) of the arcs on which its effort is between the
             limits and its switching function is zero.
-        singular_effort: Largest effort over its limit on singular and boundary arcs, 0 without
+        singular_effort: Largest effort over its limit on singular and boundary arcs; 0 without
             any.
-        singular_switching: Largest switching function there, over the joint's largest.
+        singular_switching: Largest switching function on these arcs, over the joint's largest one.
         limit_arcs: Joint, ``speed`` or ``position``, start and end (s) of the boundary arcs. Start
             and end are equal at a contact point.
-        limit_force: Least multiplier of these limits over the largest one; inf without any. It
+        limit_force: Smallest multiplier of these limits over the largest one; inf without any. It
             must not be negative (Hartl, Sethi, Vickson 1995, theorem 4.1).
-        legendre_clebsch: Least decrease of the second rate of the switching function with the
-            effort there, times t_final^2 over the largest switching function; inf without any. It
-            must be positive (Kelley, Kopp, Moyer 1967).
-        searched: Extent of the search, and the second-best extremal.
+        legendre_clebsch: Smallest decrease of the second rate of the switching function with the
+            effort on singular arcs, times t_final^2 over the largest switching function; inf
+            without any. It must be positive (Kelley, Kopp, Moyer 1967).
+        searched: Extent of the search, with the second-best extremal.
         times: Sample times (k,), s.
-        switching: Switching functions (k, n) at these times.
-        hamiltonians: H (k,) at these times.
+        switching: Switching functions (k, n) at the sample times.
+        hamiltonians: H (k,) at the sample times.
     """
 
     costates: Vector
@@ -105,7 +106,7 @@ class Certificate:
 
     @property
     def failures(self) -> list[str]:
-        """Conditions that do not hold, one phrase each; empty for a certified motion."""
+        """Violated conditions, one phrase each; empty for a certified motion."""
         phrases = []
         if not self.boundary <= BOUNDARY_TOLERANCE * min(1.0, self.distance):
             phrases.append(f"the motion ends {self.boundary:.1e} from the goal at rest")
@@ -148,7 +149,7 @@ class Certificate:
 
     @property
     def holds(self) -> bool:
-        """Whether all conditions are met, strictly."""
+        """Whether all conditions are satisfied, strictly."""
         return not self.failures
 
 
@@ -157,14 +158,14 @@ GAP_TOLERANCE, KKT_TOLERANCE, RMS_HAMILTONIAN_TOLERANCE, LOAD_BOUND = 1e-3, 1e-6
 
 @dataclass(frozen=True)
 class GridSearchSummary:
-    """Extent of the search on grids that preceded a plan.
+    """Extent of the grid search that preceded a plan.
 
     Attributes:
-        guesses: Initial guesses: the straight path and detours.
-        motions: Distinct motions on the coarse grid that the guesses led to.
+        guesses: Number of initial guesses: the straight path and detours.
+        motions: Number of distinct motions on the coarse grid.
         refined: Number of these motions that were compared on the next grid.
         second: Duration of the second-best of these motions, s; inf if there is none.
-        best: Duration of the best one, s.
+        best: Duration of the best motion, s.
     """
 
     guesses: int
@@ -176,25 +177,26 @@ class GridSearchSummary:
 
 @dataclass(frozen=True, eq=False)
 class Convergence:
-    """Evidence that a motion refined on grids is nearly the fastest of its neighbourhood.
+    """Evidence that a motion refined on grids is nearly the fastest one in its neighbourhood.
 
     Attributes:
-        gap: Bound on how much faster a nearby motion can be, s, to first order: the contributions
-            of the barrier, the finest grid (extrapolated from the last two), one more step, and
-            the limits between the nodes.
+        gap: First-order bound on how much faster a nearby motion can be, s. It is the sum of
+            contributions of the barrier, the finest grid (extrapolated from the last two), one
+            more step, and the limits between the nodes.
         t_final: Duration of the motion, s.
-        kkt: Predicted decrease of one more Newton step as a fraction of the duration: the residual
+        kkt: Predicted decrease by one more Newton step as a fraction of the duration: the residual
             of the Karush-Kuhn-Tucker conditions in the metric of the step.
         hamiltonian: Root mean square of H = 1 + p . x' along the motion; 0 in theory. It is
-            computed from differences on the grid and inaccurate for a cell or two at jumps of p_q.
+            computed from differences on the grid, and is inaccurate for one or two cells at jumps
+            of p_q.
         load: Largest effort over its limit, including times between the nodes.
         durations: Durations of the fastest motions on the last grids, s.
-        cells: Cells of the finest grid.
-        times: Times of the nodes (k,), s.
+        cells: Number of cells of the finest grid.
+        times: Node times (k,), s.
         costates: Costates at the nodes (k, 2 n), s per unit of the state.
         switching: Switching functions at the nodes (k, n).
         hamiltonians: H at the nodes (k,).
-        passed: Phrase that names an exceeded limit; empty without one.
+        passed: Phrase that names an exceeded limit, or "".
         searched: Extent of the search.
     """
 
@@ -214,7 +216,7 @@ class Convergence:
 
     @property
     def failures(self) -> list[str]:
-        """Tolerances that are exceeded, one phrase each; empty for a converged motion."""
+        """Exceeded tolerances, one phrase each; empty for a converged motion."""
         phrases = [self.passed] if self.passed else []
         if not self.load <= LOAD_BOUND:
             phrases.append(f"an effort is {self.load:.9g} times its limit")

@@ -1,4 +1,4 @@
-"""Checks of a plan's start and goal: positions, limits, and efforts at rest."""
+"""Checks of the start and goal of a plan: positions, limits, and efforts at rest."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def check_effort_limits(robot: Robot, joints: Iterable[int]) -> None:
 
 
 def check_speed_limits(robot: Robot, joints: Iterable[int]) -> None:
-    """Raise `ManipDynError` if a joint that has to move has the speed limit 0."""
+    """Raise `ManipDynError` if a joint that must move has a speed limit of 0."""
     for i in joints:
         if robot.v_max[i] == 0.0:
             raise ManipDynError(
@@ -43,7 +43,7 @@ def check_speed_limits(robot: Robot, joints: Iterable[int]) -> None:
 
 
 def check_without_friction(robot: Robot, method: str) -> None:
-    """Raise `ManipDynError` if a joint has dry friction, which a method does not support."""
+    """Raise `ManipDynError` if joints have dry friction and a method does not support it."""
     for i in np.flatnonzero(robot.static_friction):
         raise ManipDynError(
             f"friction of joint '{robot.joint_names[i]}' must be 0 for {method}, got "
@@ -59,7 +59,7 @@ def holding_effort(robot: Robot, posture: str, q: Vector, strictly: bool = False
         robot: The arm.
         posture: Name of `q` in messages, ``start`` or ``goal``.
         q: Positions (n,).
-        strictly: Whether the efforts must be below the limits, not just within them.
+        strictly: Whether the efforts must be strictly below the limits.
 
     Raises:
         ManipDynError: If an effort limit is too low.

@@ -1,4 +1,4 @@
-"""Bang-bang motion of one joint in feedback form: drive to the braking curve, then brake."""
+"""Bang-bang motion of one joint with feedback: drive to the braking curve, then brake."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOLERANCES: dict[str, Any] = {
 
 
 class Crossing(NamedTuple):
-    """Time (s), position and velocity at which an accelerated motion meets the braking curve."""
+    """Time (s), position and velocity at which a driven motion meets the braking curve."""
 
     time: float
     position: float
@@ -35,8 +35,8 @@ class Crossing(NamedTuple):
 class BrakingCurve:
     """States (q, v) from which the effort -sign * limit stops the joint at `goal`.
 
-    On the curve the remaining work of all efforts equals minus the kinetic energy. Switching there
-    makes the net work of the whole motion zero (Fan 2003, eqs. 4.45-4.48).
+    On the curve the remaining work of all efforts equals minus the kinetic energy. A switch on the
+    curve makes the net work of the whole motion zero (Fan 2003, eqs. 4.45-4.48).
     """
 
     def __init__(self, motion: JointMotion, start: float, goal: float):
@@ -51,7 +51,7 @@ class BrakingCurve:
         self._trace = BrakingTrace(solution.sol, self.sign)
         self._beginning = float(solution.y[0, -1])
         if self.sign * (self._beginning - start) > 1e-9:
-            # A joint from before the beginning is too fast to be stopped.
+            # A joint that begins before the start of the curve is too fast to stop.
             raise ManipDynError(
                 f"{self._name()} cannot be stopped at {goal:.6g} from positions before "
                 f"{self._beginning:.6g}: the effort limit {abs(self.drive):.6g} is below its "
@@ -59,11 +59,11 @@ class BrakingCurve:
             )
 
     def gap(self, q: float, v: float) -> float:
-        """Return the excess of the speed towards the goal over the curve's speed at `q`."""
+        """Return the speed towards the goal minus the speed of the curve at `q`."""
         return self.sign * v - self.speed(q)
 
     def speed(self, q: float) -> float:
-        """Return the curve's speed at `q`; 0 beyond the goal, infinite before the curve begins."""
+        """Return the speed of the curve at `q`; 0 beyond the goal, infinite before its start."""
         if self.sign * (self.goal - q) <= 0.0:
             return 0.0
         if self.sign * (q - self._beginning) < 0.0:
@@ -76,11 +76,11 @@ class BrakingCurve:
 
     @property
     def duration(self) -> float:
-        """Braking time along the whole curve, s."""
+        """Duration of braking along the whole curve, s."""
         return self._trace.duration
 
     def meet(self, q: float, v: float) -> tuple[Crossing, Callable[[float], Vector]]:
-        """Accelerate from (q, v) to the curve; return the crossing and the dense motion."""
+        """Accelerate from (q, v) to the curve; return the crossing and the dense output."""
         rhs = self.motion.derivative(self.drive)
 
         crossing = _event(lambda _t, y: max(self.gap(y[0], y[1]), -1e9), direction=1.0)
@@ -104,7 +104,7 @@ class BrakingCurve:
         raise ManipDynError(f"{self._name()} never reaches its braking curve from {q:.6g}")
 
     def time_to_rest(self, q: float) -> float:
-        """Return the duration of braking from the curve at `q`, s."""
+        """Return the duration of braking from `q` on the curve, s."""
         return self._trace.time_at(q)
 
     def _backwards(self, start: float):
@@ -175,7 +175,7 @@ class Move:
 
 @lru_cache(maxsize=8)
 def _move(robot: Robot, joint: int, start: float, goal: tuple[float, ...]) -> Move:
-    """Return a move; cached, because a plan may be executed many times."""
+    """Return a move from the cache, because a plan may be executed many times."""
     motion = JointMotion(robot, joint, np.array(goal))
     curve = BrakingCurve(motion, start, goal[joint])
     return Move(curve, *curve.meet(start, 0.0))

@@ -1,4 +1,4 @@
-"""Traced braking curve with scalar evaluation, which avoids the arrays of SciPy's dense output."""
+"""Sampled braking curve with scalar evaluation, faster than SciPy's array-based dense output."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ DEGREE = 7
 
 
 class BrakingTrace:
-    """Position and velocity as functions of the time to rest, and the time by the position.
+    """Position and velocity as functions of the time to rest, and time by position.
 
-    In each step of the integration both are polynomials, stored as Chebyshev series.
+    In each integration step both are polynomials, stored as Chebyshev series.
     """
 
     def __init__(self, solution: OdeSolution, sign: float):
-        """Convert the states (q, v) by time, s, backwards from the goal.
+        """Convert states (q, v) over time, s, traced backwards from the goal.
 
         Args:
             solution: Dense output of DOP853.
-            sign: Direction of the joint's motion while it brakes, 1 for up and -1 for down.
+            sign: Direction of the braking motion, 1 for up and -1 for down.
         """
         self._times = solution.ts.tolist()
         self._sign = sign
@@ -34,7 +34,7 @@ class BrakingTrace:
 
     @property
     def duration(self) -> float:
-        """Time at the end of the curve, s."""
+        """Time to rest at the end of the curve, s."""
         return self._times[-1]
 
     def position(self, time: float) -> float:
@@ -46,7 +46,7 @@ class BrakingTrace:
         return self._value(self._step_at(time), 1, time)
 
     def time_at(self, q: float) -> float:
-        """Return the time to rest, s, at the position `q`, clipped to the ends of the curve."""
+        """Return the time to rest, s, at position `q`, which is clipped to the curve."""
         k = max(bisect_right(self._passed, -self._sign * q) - 1, 0)
         begin, end = self._times[k], self._times[k + 1]
         if self._sign * (self._value(k, 0, begin) - q) <= 0.0:
@@ -59,7 +59,7 @@ class BrakingTrace:
         return min(max(bisect_left(self._times, time) - 1, 0), len(self._steps) - 1)
 
     def _value(self, k: int, which: int, time: float) -> float:
-        """Return position (0) or velocity (1) of step `k` by Clenshaw's recurrence."""
+        """Return position (0) or velocity (1) in step `k` by Clenshaw's recurrence."""
         middle, half, coefficients = self._steps[k]
         x = (time - middle) / half
         twice, one, two = 2.0 * x, 0.0, 0.0
@@ -70,7 +70,7 @@ class BrakingTrace:
 
 
 def _series(dense) -> tuple[float, float, list[list[float]]]:
-    """Return middle, half the width, and the coefficients, the highest first."""
+    """Return midpoint, half-width, and coefficients with the highest order first."""
     middle, half = 0.5 * (dense.t_min + dense.t_max), 0.5 * (dense.t_max - dense.t_min)
     series = chebinterpolate(lambda x: dense(middle + half * x).T, DEGREE)
     return float(middle), float(half), np.flip(series, axis=0).T.tolist()

@@ -1,11 +1,11 @@
-"""Components of the efforts of a motion, which scale with the masses and the rate.
+"""Components of the efforts of a motion, which scale with masses and rate.
 
-At r times its rate, and for an arm s times as heavy, a motion requires the efforts::
+At r times its rate and with s times the masses, a motion requires the efforts::
 
     r^2 (s inertial + rotors) + r damping + s weight + springs
 
-(after Hollerbach, "Dynamic scaling of manipulator trajectories", 1984). The rotors have the
-inertias of the model.
+(after Hollerbach, "Dynamic scaling of manipulator trajectories", 1984). The rotor inertias are
+those of the model.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class EffortComponents(NamedTuple):
-    """Components (k, n) of a motion's efforts in the middles of its cells, which add up to them.
+    """Components (k, n) of a motion's efforts at the midpoints of cells; their sum is the effort.
 
     Attributes:
         inertial: Efforts that accelerate the bodies.
@@ -40,12 +40,12 @@ class EffortComponents(NamedTuple):
     springs: Matrix
 
     def scaled(self, rate: float, mass_ratio: float) -> Matrix:
-        """Return the efforts (k, n) at another rate and for masses scaled by a ratio."""
+        """Return the efforts (k, n) for another rate and mass ratio."""
         moving = rate**2 * (mass_ratio * self.inertial + self.rotors) + rate * self.damping
         return moving + mass_ratio * self.weight + self.springs
 
     def rest(self, cell: int) -> EffortComponents:
-        """Return the components from a cell on."""
+        """Return the components from cell `cell` on."""
         return EffortComponents(*(component[cell:] for component in self))
 
 
@@ -65,6 +65,6 @@ def effort_components(robot: Robot, motion: SampledMotion) -> EffortComponents:
 
 
 def cumulative_work(motion: SampledMotion, efforts: Matrix) -> Vector:
-    """Return the work (k + 1,) of efforts (k, n) until the ends of the cells, J."""
+    """Return the work (k + 1,) of efforts (k, n) up to the ends of the cells, J."""
     work = np.sum(efforts * np.diff(motion.q, axis=0), axis=1)
     return np.concatenate([[0.0], np.cumsum(work)])

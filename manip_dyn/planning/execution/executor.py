@@ -1,4 +1,4 @@
-"""Closed-loop execution of a plan: from the measured state to the efforts of the next period."""
+"""Closed-loop execution of a plan: efforts for the next period from the measured state."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ CELLS_AHEAD = 4
 
 
 def spacing(horizon: float, period: float) -> float:
-    """Return the length of the cells of an executor's reference, s."""
+    """Return the cell length of an executor's reference, s."""
     return max(period, horizon / CELLS_AHEAD)
 
 
 class Tracking(NamedTuple):
-    """State of an executor, for a control loop in compiled code.
+    """State of an executor for a compiled control loop.
 
     Attributes:
-        reference: The motion.
+        reference: The reference motion.
         begin: Start time of the motion, s.
         goal: Final positions (n,).
         off_plan: Position error of a joint above which another motion may be required, rad or m.
         stopping: Whether another motion is required at the end of this one.
-        updated_at: Time of the last update, s; None before the first.
+        updated_at: Time of the last update, s; None before the first update.
         sum: Integral of the position error (n,).
-        saturated: Whether the last efforts were clipped.
-        switching: Online switching of the joint that it controls; None after its arrival.
+        saturated: Whether the last efforts were clipped to their limits.
+        switching: Online switching of the moving joint; None after its arrival.
     """
 
     reference: SampledMotion
@@ -56,23 +56,23 @@ class Tracking(NamedTuple):
 
 
 class PlanExecutor:
-    """Executes a plan and holds the arm at the goal.
+    """Executes a plan and then holds the arm at the goal.
 
-    If one joint moves with one switch, it switches by its measured state (`OnlineSwitching`). Any
-    other plan is tracked: its efforts, with each jump at its exact time, plus feedback to its
-    motion, all within the limits. After its end, feedback with an integral holds the goal.
+    If a single joint moves with one switch, it switches by its measured state (`OnlineSwitching`).
+    Any other plan is tracked: its efforts, with exact jump times, plus feedback to its motion,
+    within the limits. After the end, feedback with an integral holds the goal.
 
-    If the arm lags behind, the rest of the plan is followed more slowly (`TimeScaling`). If a
-    joint leaves the plan or the goal by more than `Tuning.off_plan`, a return motion leads from
-    the measured state to the goal, with a reserve of effort for the feedback. If there is none,
-    the arm stops first. After too many return motions the arm stops and holds (`missed`). A plan
-    with final velocities is followed by a stop.
+    If the arm lags behind, the rest of the plan is executed more slowly (`TimeScaling`). If a
+    joint deviates from the plan or the goal by more than `Tuning.off_plan`, a return motion leads
+    from the measured state to the goal, with an effort reserve for the feedback. If there is no
+    such motion, the arm stops first. After too many return motions the arm stops and holds its
+    position (`missed`). A plan with nonzero final velocities is followed by a stop.
 
     Attributes:
         plan: The plan.
         goal: Final positions (n,): the goal of the plan, or the end of a stop.
         arrived: Whether the arm rests at the goal.
-        arrival_time: Time of the arrival, s; None before.
+        arrival_time: Time of the arrival, s; None before it.
         returns: Number of return motions.
     """
 
@@ -91,12 +91,12 @@ class PlanExecutor:
         Args:
             robot: The arm.
             plan: The plan.
-            horizon: Time ahead for which efforts are required: the control period plus the
-                transport delay, if any, s.
+            horizon: Time ahead for which efforts are required, s: the control period plus the
+                transport delay.
             tuning: Gains and thresholds.
-            period: The control period, s; default: the horizon.
-            backup: PD control in place of return motions and of holding the goal, as in Fan
-                (2003), section 6.3.2; default: none.
+            period: Control period, s. Default: the horizon.
+            backup: PD control that replaces return motions and holding of the goal, as in Fan
+                (2003), section 6.3.2. Default: none.
             reference: The plan, sampled every `spacing` s, if available.
         """
         self.plan, self.goal = plan, plan.qf
@@ -111,7 +111,7 @@ class PlanExecutor:
         self._spacing = spacing(horizon, positive("period", period or horizon, "s"))
         self._tuning = tuning or Tuning()
         self._off_plan = self._tuning.off_plan
-        # Largest error of a held arm that is too heavy, before the hold position yields.
+        # Largest error of an arm that is too heavy to be held, before the hold position changes.
         self._yields = self._off_plan if np.isfinite(self._off_plan) else Tuning.off_plan
         self._feedback, self._monitor = Feedback(robot, self._tuning), ProgressMonitor(robot)
         self._reference = reference or SampledMotion.of(plan, self._spacing)
@@ -124,23 +124,23 @@ class PlanExecutor:
 
     @property
     def timed(self) -> bool:
-        """Whether the efforts are functions of time, so that execution must include the delay."""
+        """Whether the efforts are functions of time, so that the delay must be compensated."""
         return self._switching is None
 
     @property
     def missed(self) -> str:
-        """Reason why the arm was stopped before its goal, or ""."""
+        """Reason for a stop before the goal, or ""."""
         return self._monitor.reason
 
     @property
     def extra_time(self) -> float | None:
-        """Delay of the arrival compared with the plan, s; None before it."""
+        """Delay of the arrival compared with the plan, s; None before the arrival."""
         return None if self.arrival_time is None else self.arrival_time - self.plan.t_final
 
     def expected(self, t: float) -> tuple[Vector, Vector] | None:
-        """Return the planned positions and velocities (n,) at `t` s, at the present pace.
+        """Return the planned positions and velocities (n,) at time `t`, s, at the current pace.
 
-        None after the end of the plan, and if another motion leads to its goal.
+        None after the end of the plan, or if another motion leads to the goal.
         """
         if not self.goes_by_plan or self._over(t):
             return None
@@ -150,12 +150,12 @@ class PlanExecutor:
 
     @property
     def goes_by_plan(self) -> bool:
-        """Whether the arm follows the plan, at any pace, and not another motion."""
+        """Whether the arm follows the plan, at any pace, instead of another motion."""
         return not self.returns and self.goal is self.plan.qf
 
     @property
     def pace(self) -> Pace:
-        """Rate and mass ratio with which the plan is followed."""
+        """Rate and mass ratio with which the plan is executed."""
         return Pace() if self._scaling is None else self._scaling.pace
 
     def begin_at(self, pace: Pace) -> None:
@@ -164,21 +164,21 @@ class PlanExecutor:
         self._reference = motion or self._reference
 
     def plan_time(self, t: float) -> float:
-        """Return the time of the plan, s, `t` s after the start."""
+        """Return the plan time, s, at `t` s after the start."""
         return t if self._scaling is None else self._scaling.plan_time(t - self._begin)
 
     def time_of(self, plan_time: float) -> float:
-        """Return the time after the start, s, at which the arm is at a time of the plan."""
+        """Return the time after the start, s, for a plan time, s."""
         if self._scaling is None:
             return plan_time
         return self._begin + self._scaling.since(plan_time)
 
     def segments(self, t: float, q: Vector, v: Vector) -> list[Segment]:
-        """Return the efforts from the state (q, v), measured `t` s after the start, on.
+        """Return the efforts for the state (q, v), measured `t` s after the start.
 
-        Before the start, at negative times, the arm is held.
+        The arm is held before the start, at negative times.
 
-        The first segment begins at offset 0; there are more only if the efforts change inside the
+        The first segment has offset 0. Further segments are returned if efforts change within the
         horizon.
         """
         if self._switching is not None:
@@ -188,7 +188,7 @@ class PlanExecutor:
         return self._tracked(t, q, v)
 
     def stop(self, t: float, q: Vector, v: Vector) -> None:
-        """Come to rest as soon as possible, and stay there."""
+        """Stop as soon as possible, and hold the rest position."""
         self._moves_on = False
         self._stop(t, q, v)
         self.goal = self._reference.goal
@@ -197,7 +197,7 @@ class PlanExecutor:
     # ---------------------------------------------------------------------- in compiled loops
     @property
     def tracking(self) -> Tracking | None:
-        """Present state for a compiled loop; None where only `segments` is valid."""
+        """Current state for a compiled loop; None if only `segments` is valid."""
         if self._committed is not None or self._moves_on or self._monitor.stopped:
             return None
         return Tracking(
@@ -215,7 +215,7 @@ class PlanExecutor:
     def tracked(
         self, updated_at: float | None, arrival_time: float | None, total: Vector, saturated: bool
     ) -> None:
-        """Resume after a compiled loop that continued from `tracking`."""
+        """Resume after a compiled loop that was started with `tracking`."""
         self._updated_at, self.arrival_time = updated_at, arrival_time
         self.arrived = arrival_time is not None
         if self.arrived:
@@ -226,7 +226,7 @@ class PlanExecutor:
     def _online_switching(self) -> OnlineSwitching | None:
         if self.plan.single_switch is None:
             return None
-        # Imported late because scipy's solvers load slowly.
+        # Imported on first use because SciPy's solvers load slowly.
         from manip_dyn.planning.execution.online_switching import OnlineSwitching
 
         return OnlineSwitching(
@@ -241,7 +241,7 @@ class PlanExecutor:
     def _switched(
         self, switching: OnlineSwitching, t: float, q: Vector, v: Vector
     ) -> list[Segment]:
-        """Return the segments until the joint rests, then none."""
+        """Return the segments until the joint rests, or none after it has."""
         if self._committed is None:
             others = np.delete(np.abs(q - self.goal), switching.joint)
             if others.max(initial=0.0) > self._off_plan:
@@ -289,13 +289,13 @@ class PlanExecutor:
         )
 
     def _time_scaling(self) -> TimeScaling | None:
-        """Return the time scaling of the plan; None if the plan does not support it."""
+        """Return the time scaling of the plan, or None if the plan does not support it."""
         if self._moves_on or self._backup is not None or not self.timed:
             return None
         return TimeScaling(self._robot, self._reference, self._tuning)
 
     def _rescale(self, t: float, q: Vector, v: Vector, q_ref: Vector) -> bool:
-        """Continue the plan from the arm's position on its path, if the arm lags behind."""
+        """If the arm lags behind, continue the plan from the arm's position on its path."""
         if self._scaling is None:
             return False
         error = float(np.abs(q - q_ref).max())
@@ -306,11 +306,11 @@ class PlanExecutor:
         return True
 
     def _misses(self, t: float, q: Vector) -> bool:
-        """Return whether the plan has ended and a joint is not at the goal."""
+        """Return whether the plan has ended with a joint away from the goal."""
         return self._over(t) and np.abs(q - self.goal).max() > self._tuning.tolerance
 
     def _backed(self, t: float, q: Vector, v: Vector) -> list[Segment]:
-        """Return the efforts of PD control."""
+        """Return the efforts of the PD backup control."""
         assert self._backup is not None
         near = self._tuning.tolerance
         rests = np.abs(q - self.goal).max() <= near and np.abs(v).max() <= 10.0 * near
@@ -340,12 +340,12 @@ class PlanExecutor:
 
     # -------------------------------------------------------------------------- off the plan
     def _return(self, t: float, q: Vector, v: Vector) -> None:
-        """Go to the goal from the measured state; stop first if there is no return motion."""
+        """Move from the measured state to the goal; stop first if there is no return motion."""
         if self._backup is not None:
             self._backup_active = True
             return
         self.arrived, self.arrival_time = False, None
-        if not self._stopping:  # the motion after a stop is part of the same return
+        if not self._stopping:  # the motion after a stop belongs to the same return
             self.returns += 1
             self._monitor.note_return()
             if self._monitor.stopped:
@@ -369,7 +369,7 @@ class PlanExecutor:
         return t >= self._begin + self._reference.t_final
 
     def _yield(self, t: float, q: Vector) -> None:
-        """Hold the arm near its present position, which may change because it may be too heavy."""
+        """Hold the arm near its current position, which may drift if the arm is too heavy."""
         self.goal = q - np.clip(q - self.goal, -self._yields, self._yields)
         self._only_feedback(t)
 

@@ -1,4 +1,4 @@
-"""Computed-torque feedback to a reference, within the effort limits."""
+"""Computed-torque feedback to a reference within the effort limits."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from manip_dyn.robot import Robot
 class Tuning:
     """Gains and thresholds of an execution.
 
-    The defaults put two poles at -20 / s; with them all poles remain real with the integral.
+    The defaults place two poles at -20 / s; with the integral all poles remain real.
 
     Attributes:
-        stiffness: Acceleration per position error, 1/s^2.
-        damping: Acceleration per velocity error, 1/s.
-        integral: Growth of the acceleration per position error, 1/s^3; active after the end of the
-            planned motion.
+        stiffness: Feedback of the position error, 1/s^2.
+        damping: Feedback of the velocity error, 1/s.
+        integral: Feedback of the integral of the position error, 1/s^3; active after the end of
+            the planned motion.
         off_plan: Position error of a joint, rad or m, above which a return motion replaces the
-            plan; inf: never.
-        tolerance: Largest position error (rad or m) of an arm that has arrived; its largest speed
-            is ten times this, per s.
+            plan; inf for never.
+        tolerance: Largest position error (rad or m) at which an arm has arrived. The largest speed
+            is ten times this value, per s.
     """
 
     stiffness: float = 400.0
@@ -64,7 +64,7 @@ class Feedback:
     """
 
     def __init__(self, robot: Robot, tuning: Tuning):
-        """Start with an integral of zero."""
+        """Start with a zero integral."""
         self._limit, self._zero = robot.tau_max, np.zeros(robot.n)
         self._kernels = customize(robot).unchecked
         self._tuning = tuning
@@ -72,7 +72,7 @@ class Feedback:
         self.saturated = False
 
     def acceleration(self, q: Vector, v: Vector, q_ref: Vector, v_ref: Vector) -> Vector:
-        """Return the desired accelerations (n,) from (q, v) to the reference."""
+        """Return the desired accelerations (n,) towards the reference at (q, v)."""
         tuning = self._tuning
         return (
             tuning.stiffness * (q_ref - q)
@@ -81,13 +81,13 @@ class Feedback:
         )
 
     def correction(self, q: Vector, v: Vector, q_ref: Vector, v_ref: Vector) -> Vector:
-        """Return the correction of the efforts (n,) of the reference."""
+        """Return the correction (n,) to the efforts of the reference."""
         efforts = self._kernels.inverse_dynamics
         desired = self.acceleration(q, v, q_ref, v_ref)
         return efforts(q, v, desired) - efforts(q_ref, v_ref, self._zero)
 
     def hold(self, q: Vector) -> Vector:
-        """Return the efforts (n,) that hold the resting arm at `q`."""
+        """Return the efforts (n,) that hold the arm at rest at `q`."""
         return self._kernels.inverse_dynamics(q, self._zero, self._zero)
 
     def integrate(self, error: Vector, duration: float) -> None:
@@ -96,11 +96,11 @@ class Feedback:
             self.sum = self.sum + duration * error
 
     def limited(self, q: Vector, effort: Vector) -> Vector:
-        """Return efforts (n,) within the limits.
+        """Limit efforts (n,).
 
-        The missing acceleration of saturated joints would disturb the others through the inertia.
-        The other joints get the efforts that preserve their own accelerations, within their
-        limits.
+        The missing acceleration of saturated joints would disturb other joints through the
+        inertia. The other joints receive the efforts that preserve their accelerations, within
+        their limits.
         """
         clipped = self._clipped(effort)
         over = clipped != effort
@@ -113,4 +113,4 @@ class Feedback:
         return self._clipped(clipped)
 
     def _clipped(self, effort: Vector) -> Vector:
-        return np.minimum(np.maximum(effort, -self._limit), self._limit)  # np.clip is slower
+        return np.minimum(np.maximum(effort, -self._limit), self._limit)  # faster than np.clip

@@ -1,4 +1,4 @@
-"""Dynamics of one joint with the others locked: a system with one degree of freedom."""
+"""Dynamics of one joint with the other joints locked: a single degree of freedom."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from manip_dyn.robot import Robot
 class JointMotion:
     """Dynamics I q'' = tau - load(q) - d q' of joint `joint` with the others at rest.
 
-    The inertia I = M_ii does not depend on q_i, so there is no velocity term: it would be
-    1/2 dM_ii/dq_i q'^2 (Christoffel symbol of the first kind). The others stay at rest under
-    `full_efforts` (Fan 2003, eqs. 6.53 and 6.55, for any arm).
+    The inertia I = M_ii does not depend on q_i, so there is no velocity term, which would be 1/2
+    dM_ii/dq_i q'^2 (Christoffel symbol of the first kind). `full_efforts` keep the other joints at
+    rest (Fan 2003, eqs. 6.53 and 6.55, for any arm).
     """
 
     def __init__(self, robot: Robot, joint: int, posture: Vector):
-        """Lock all joints but `joint` at `posture` (n,), rad or m."""
+        """Lock all joints except `joint` at `posture` (n,), rad or m."""
         self.robot = robot
         self.joint = joint
         self._kernels = customize(robot).unchecked
@@ -29,17 +29,17 @@ class JointMotion:
         self.damping = float(robot.damping[joint])
 
     def load(self, q: float) -> float:
-        """Return the effort that holds the resting joint at `q` against gravity and springs."""
+        """Return the effort that holds the joint at rest at `q` against gravity and springs."""
         return float(
             self._kernels.inverse_dynamics(self._at(q), self._zero, self._zero)[self.joint]
         )
 
     def acceleration(self, q: float, v: float, effort: float) -> float:
-        """Return the joint's acceleration at position `q`, velocity `v` under `effort`."""
+        """Return the acceleration of the joint at position `q` and velocity `v` for `effort`."""
         return (effort - self.load(q) - self.damping * v) / self.inertia
 
     def derivative(self, effort: float, direction: float = 1.0):
-        """Return the right-hand side of the state (q, v); `direction` -1 reverses time."""
+        """Return the right-hand side for the state (q, v); `direction` -1 reverses time."""
 
         def rhs(_t: float, y: Vector) -> Vector:
             return direction * np.array([y[1], self.acceleration(y[0], y[1], effort)])
@@ -49,7 +49,7 @@ class JointMotion:
     def propagate(self, q: float, v: float, effort: float, duration: float) -> tuple[float, float]:
         """Return position and velocity after one Runge-Kutta step of `duration` s.
 
-        The same step as `integrate.rk4_step`, on scalars.
+        This is the step of `integrate.rk4_step`, on scalars.
         """
         half = 0.5 * duration
         a = self.acceleration(q, v, effort)
@@ -71,9 +71,9 @@ class JointMotion:
         Args:
             q: Positions (n,) of all joints.
             v: Velocities (n,) of all joints.
-            effort: Effort of the moving joint.
-            held_acceleration: Desired accelerations (n,) of the held joints; the moving joint's
-                entry is ignored.
+            effort: Effort of the driven joint.
+            held_acceleration: Desired accelerations (n,) of the held joints; the entry of the
+                driven joint is ignored.
         """
         i, others = self.joint, self._others
         mass = self._kernels.mass_matrix(q)

@@ -25,44 +25,44 @@ LEAST_GROWTH = 0.1
 
 
 class MassEstimator:
-    """Estimates the ratio of the masses to the model by the balance of energy.
+    """Estimates the ratio of actual to modelled masses from the energy balance.
 
-    The work of the efforts minus that of rotors, springs and damping, which are as in the model,
-    moves and lifts the bodies.
+    Rotors, springs and damping are those of the model. The remaining work of the efforts
+    accelerates and lifts the bodies.
     """
 
     def __init__(self, robot: Robot, motion: SampledMotion, tuning: Tuning):
-        """Store the motion, from its beginning on, and the tuning of its feedback."""
+        """Store the motion from its start on, and the tuning of its feedback."""
         self._robot, self._motion, self._tuning = robot, motion, tuning
         self._start = motion.v[0]
 
     def begun_at(self, v: Vector) -> None:
-        """Set the velocities (n,) with which the arm really started, per s."""
+        """Set the actual initial velocities (n,) of the arm, per s."""
         self._start = v
 
     @cached_property
     def components(self) -> EffortComponents:
-        """Components of the motion's efforts."""
+        """Components of the efforts of the motion."""
         return effort_components(self._robot, self._motion)
 
     def of_lagging(self, time: float, off: Vector, q: Vector, v: Vector) -> float:
-        """Return the mass ratio of an arm that lags behind; at least 1.
+        """Return the mass ratio of an arm that lags behind the motion, at least 1.
 
-        The feedback had no effort left, so the arm's efforts were those of the motion.
+        The feedback was saturated, so the efforts of the arm were those of the motion.
 
         Args:
-            time: Time of the motion at the arm's position on its path, s.
-            off: Displacement of the arm from there (n,), rad or m.
+            time: Time of the motion at the arm's position on the path, s.
+            off: Displacement of the arm from this position (n,), rad or m.
             q: Positions of the arm (n,).
             v: Velocities of the arm (n,), per s.
         """
         return max(self._balance(time, off, q, v, 0.0) or 1.0, 1.0)
 
     def of_leading(self, time: float, off: Vector, faster: Vector, q: Vector, v: Vector) -> float:
-        """Return the mass ratio of an arm that is ahead of `time` by `off`, and faster; at most 1.
+        """Return the mass ratio of a faster arm that is ahead of `time` by `off`, at most 1.
 
-        Feedback held it back. Under constant efforts from rest, positions lead by the square of
-        time and velocities by time, which determines the work that the feedback withheld.
+        The feedback held the arm back. Under constant efforts from rest, positions lead with the
+        square of time and velocities linearly, which determines the work withheld by the feedback.
         """
         tuning = self._tuning
         mass = customize(self._robot).unchecked.mass_matrix(q)
@@ -91,7 +91,7 @@ class MassEstimator:
         return (done - withheld - held - turned) / gained
 
     def _energies(self, q: Vector, v: Vector) -> tuple[float, float]:
-        """Return the kinetic energies of the bodies (with planned masses) and the rotors, J."""
+        """Return the kinetic energies of the bodies (with modelled masses) and the rotors, J."""
         mass = customize(self._robot).unchecked.mass_matrix(q)
         rotors = 0.5 * float(self._robot.armature @ v**2)
         return 0.5 * float(v @ mass @ v) - rotors, rotors

@@ -1,4 +1,4 @@
-"""Online switching of one joint at the crossing of its measured state with its braking curve."""
+"""Online switching of one joint where its measured state meets its braking curve."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from manip_dyn.robot import Robot
 
 
 class OnlineSwitching:
-    """Switches by the measured state (Fan 2003, section 6.3.2), within a control period.
+    """Switches by the measured state within a control period (Fan 2003, section 6.3.2).
 
     The joint is driven while it is slower than its braking curve, and braked on the curve. At rest
-    all joints are held at the goal by computed torque with feedback. A switch or an arrival inside
-    the next `horizon` becomes a separate segment at its exact time, so the final error does not
+    all joints are held at the goal by computed torque with feedback. A switch or an arrival within
+    the next `horizon` becomes a separate segment with its exact time, so the final error does not
     depend on the sample times.
     """
 
@@ -32,7 +32,7 @@ class OnlineSwitching:
         horizon: float,
         feedback: Feedback,
     ):
-        """Move one joint from `start` (n,) while the others are held at `goal` (n,).
+        """Move one joint from `start` (n,); the other joints are held at `goal` (n,).
 
         `horizon` is the time ahead for which efforts are required, s.
         """
@@ -48,13 +48,13 @@ class OnlineSwitching:
 
     @property
     def joint(self) -> int:
-        """Index of the joint that moves."""
+        """Index of the moving joint."""
         return self._move.joint
 
     def segments(self, q: Vector, v: Vector) -> list[Segment]:
         """Return the efforts from the measured state (q, v), each (n,), on.
 
-        The first segment begins at offset 0; there are more only if the efforts jump inside the
+        The first segment has offset 0. Further segments are returned if efforts jump within the
         horizon.
         """
         if self.arrived or self._comes_back(q, v):
@@ -70,7 +70,7 @@ class OnlineSwitching:
         return passed and curve.sign * v[joint] <= 0.0
 
     def _drive(self, q: Vector, v: Vector):
-        """Return the driving segment and, if the curve is met in time, the state there."""
+        """Return the driving segment and the state where it meets the curve, if in the horizon."""
         curve, joint = self._move.curve, self._move.joint
         if curve.gap(q[joint], v[joint]) >= -self.ON_CURVE:
             return [], 0.0, q, v
@@ -86,7 +86,7 @@ class OnlineSwitching:
         return driving, offset, *self._moved(q, v, curve.drive, offset)
 
     def _brake(self, offset: float, q: Vector, v: Vector) -> list[Segment]:
-        """Return the braking segment and, if rest falls inside the horizon, the holding one."""
+        """Return the braking segment and, if the joint stops within the horizon, the hold."""
         curve, joint = self._move.curve, self._move.joint
 
         def speed(duration: float) -> float:
@@ -105,10 +105,11 @@ class OnlineSwitching:
     def _segment(
         self, offset: float, q: Vector, v: Vector, effort: float, duration: float
     ) -> Segment:
-        """Return the efforts that hold the others while the joint is driven by `effort`.
+        """Return a segment that drives the joint with `effort` and holds the other joints.
 
-        The efforts are constant over the segment although they depend on the state. Computed at
-        its middle, they disturb the held joints only to second order in the period.
+        The efforts are constant in the segment although they depend on the state. They are
+        evaluated at its midpoint, so they disturb the held joints only to second order in the
+        period.
         """
         q, v = self._moved(q, v, effort, 0.5 * max(duration, 0.0))
         desired = self._feedback.acceleration(q, v, self._goal, 0.0 * v)
@@ -116,7 +117,7 @@ class OnlineSwitching:
         return Segment(offset, self._feedback.limited(q, efforts))
 
     def _moved(self, q: Vector, v: Vector, effort: float, duration: float):
-        """Return the state after `duration` s: the joint under `effort`, the others drifting."""
+        """Return the state after `duration` s: the joint under `effort`, the others uniform."""
         joint = self._move.joint
         q, v = q + duration * v, v.copy()
         q[joint] -= duration * v[joint]

@@ -1,4 +1,4 @@
-"""Projection of an arm's state onto the path of a motion that it lags behind."""
+"""Projection of an arm's state onto the path of a motion that the arm lags behind."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from manip_dyn.robot import Robot
 
 
 class PathProjection(NamedTuple):
-    """Projection of a state onto a motion's path.
+    """Projection of a state onto the path of a motion.
 
     Attributes:
         time: Time of the nearest point of the motion, s.
-        rate: Speed of the arm along the path there, relative to the motion.
+        rate: Speed of the arm along the path at that point, relative to the motion.
         off: Largest distance of a joint from that point, rad or m.
-        q: Positions (n,) of the motion there.
-        v: Velocities (n,) of the motion there.
-        speeds_up: Whether the kinetic energy of the motion grows there.
+        q: Positions (n,) of the motion at that point.
+        v: Velocities (n,) of the motion at that point.
+        speeds_up: Whether the kinetic energy of the motion increases at that point.
     """
 
     time: float
@@ -35,9 +35,10 @@ class PathProjection(NamedTuple):
 def project_on_path(
     robot: Robot, motion: SampledMotion, t: float, q: Vector, v: Vector
 ) -> PathProjection | None:
-    """Return the projection of a state (q, v) onto the path before time `t` s of a motion.
+    """Project a state (q, v) onto the path of a motion before time `t`, s.
 
-    The metric is the kinetic energy. None if the arm is not behind, or if the motion rests there.
+    The metric is the kinetic energy. The result is None if the arm is not behind, or if the motion
+    rests at that point.
     """
     mass = customize(robot).unchecked.mass_matrix(q)
     last = min(int(np.searchsorted(motion.times, t, side="right")), len(motion.times) - 1)

@@ -1,14 +1,14 @@
 """PD backup control after a plan that does not reach its goal (Fan 2003).
 
-In Fan (2003), figures 6.3 and 6.5, a switch function retains the zero-net-work controller if it
-brings the arm to its goal, and otherwise activates PD control (eq. 6.57, appendix A.11)::
+In Fan (2003), figures 6.3 and 6.5, a switch function keeps the zero-net-work controller if it
+moves the arm to its goal, and otherwise activates PD control (eq. 6.57, appendix A.11)::
 
     u = -Kp (q - goal) - Kd v     within the effort limits
 
-The thesis does not state when it switches. Here it switches if the plan has ended and a joint is
-farther from the goal than `Tuning.tolerance`, or if a joint leaves the plan by more than
-`Tuning.off_plan`. PD control then remains active. It has no steady-state error without gravity
-(eqs. 6.58 to 6.63).
+The thesis does not state when the controller switches. Here it switches if the plan has ended with
+a joint farther from the goal than `Tuning.tolerance`, or if a joint deviates from the plan by more
+than `Tuning.off_plan`. PD control then remains active. Without gravity it has no steady-state
+error (eqs. 6.58 to 6.63).
 """
 
 from __future__ import annotations
@@ -43,6 +43,6 @@ class PdBackup:
                 raise ManipDynError(f"{name} must be above 0, got {gains.tolist()}.")
 
     def efforts(self, robot: Robot, q: Vector, v: Vector, goal: Vector) -> Vector:
-        """Return the efforts (n,) at a state, within the robot's limits."""
+        """Return the efforts (n,) for a state, within the limits of the robot."""
         kp, kd = (finite_vector(name, getattr(self, name), robot.n) for name in ("kp", "kd"))
         return np.clip(-kp * (q - goal) - kd * v, -robot.tau_max, robot.tau_max)

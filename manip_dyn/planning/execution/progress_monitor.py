@@ -1,4 +1,4 @@
-"""Progress monitor, which stops an arm that does not reach its goal."""
+"""Progress monitor that stops an arm that does not reach its goal."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ class ProgressMonitor:
     """Monitors the progress of an arm to its goal.
 
     Attributes:
-        reason: Reason why the arm stops, or "".
+        reason: Reason for the stop, or "".
     """
 
     def __init__(self, robot: Robot):
-        """Start without any observations."""
+        """Start without observations."""
         self._robot, self.reason = robot, ""
         self.reset()
 
     def reset(self) -> None:
-        """Restart the monitor when the arm is at the goal."""
+        """Restart the monitor after an arrival at the goal."""
         self._returns, self._nearest, self._since = 0, np.inf, 0.0
 
     @property
     def stopped(self) -> bool:
-        """Whether the arm must stop, or has stopped."""
+        """Whether the arm must stop or has stopped."""
         return bool(self.reason)
 
     def note_return(self) -> None:
@@ -44,7 +44,7 @@ class ProgressMonitor:
             self.reason = f"{MAX_RETURNS} return motions did not reach the goal{END}"
 
     def note(self, t: float, saturated: bool, q: Vector, goal: Vector) -> None:
-        """Note the position (n,) at `t` s, after the end of the motion to the goal (n,)."""
+        """Record the position (n,) at time `t`, s, after the end of the motion to `goal` (n,)."""
         off = np.abs(q - goal)
         i = int(off.argmax())
         if not saturated or off[i] < NEARER * self._nearest:

@@ -1,7 +1,7 @@
-"""Polynomial motions from a moving state: back to a goal, or to rest as soon as possible.
+"""Polynomial motions from a moving state to a goal, or to rest as soon as possible.
 
-They satisfy a fraction of the effort limits, which leaves a reserve for the feedback after a
-disturbance or with a wrong model.
+They use only a fraction of the effort limits. The reserve is for the feedback after a disturbance
+or with a wrong model.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HALVINGS = 4
 def return_motion(
     robot: Robot, q: Vector, v: Vector, goal: Vector, spacing: float
 ) -> SampledMotion | None:
-    """Return the shortest polynomial of degree five from (q, v) to rest at `goal`, or None."""
+    """Return the fastest quintic polynomial from (q, v) to rest at `goal`, or None."""
     rise = goal - q
 
     def coefficients(duration: float) -> Vector:
@@ -44,7 +44,7 @@ def return_motion(
 
 
 def stopping_motion(robot: Robot, q: Vector, v: Vector, spacing: float) -> SampledMotion | None:
-    """Return the shortest polynomial from (q, v) to rest that slows all joints down, or None."""
+    """Return the fastest polynomial from (q, v) to rest that decelerates all joints, or None."""
 
     def coefficients(duration: float) -> Vector:
         begin = duration * v
@@ -78,7 +78,7 @@ def _shortened(robot: Robot, coefficients, longest: float, fraction: float) -> f
 def _allowed(robot: Robot, rows: Vector, duration: float, fraction: float) -> bool:
     """Return whether positions, speeds and efforts satisfy their limits.
 
-    A state beyond a limit at the start may return.
+    A state that is initially beyond a limit may return inside.
     """
     low, high = np.minimum(robot.q_min, rows[0]), np.maximum(robot.q_max, rows[0])
     fastest = np.maximum(robot.v_max, np.abs(rows[1] / duration))

@@ -1,4 +1,4 @@
-"""Reference motion, sampled once, for evaluation in a control loop."""
+"""Sampled reference motion for evaluation in a control loop."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ ROUNDING = 1e-12
 
 
 class SampledMotion(NamedTuple):
-    """A motion in cells of constant efforts, from time 0 on, with rest at its end.
+    """A motion that starts at time 0, in cells of constant effort, and ends at rest.
 
     Attributes:
-        times: Ends of the cells (k + 1,), s.
-        q: Positions there (k + 1, n), rad or m.
-        v: Velocities there (k + 1, n), per s.
-        efforts: Efforts of each cell (k, n), those of its middle, N m or N.
+        times: Boundaries of the cells (k + 1,), s.
+        q: Positions at the boundaries (k + 1, n), rad or m.
+        v: Velocities at the boundaries (k + 1, n), per s.
+        efforts: Efforts at the midpoint of each cell (k, n), N m or N.
         hold: Efforts (n,) that hold the arm at the end.
-        wait: Efforts (n,) that hold it at the start, before time 0.
+        wait: Efforts (n,) that hold the arm at the start, before time 0.
     """
 
     times: Vector
@@ -41,12 +41,12 @@ class SampledMotion(NamedTuple):
 
     @classmethod
     def standing(cls, q: Vector, hold: Vector) -> SampledMotion:
-        """Return the arm at rest at `q` (n,), held by the efforts `hold` (n,)."""
+        """Return the motion of an arm at rest at `q` (n,), held by the efforts `hold` (n,)."""
         return cls(np.zeros(1), q[None], 0.0 * q[None], np.empty((0, len(q))), hold, hold)
 
     @classmethod
     def of(cls, plan, spacing: float) -> SampledMotion:
-        """Sample a plan every `spacing` s and at every jump of its efforts; cached."""
+        """Sample a plan every `spacing` s and at every effort jump; results are cached."""
         return _of(plan, spacing)
 
     @classmethod
@@ -65,16 +65,16 @@ class SampledMotion(NamedTuple):
 
     @property
     def t_final(self) -> float:
-        """Time of the end, s."""
+        """End time, s."""
         return float(self.times[-1])
 
     @property
     def goal(self) -> Vector:
-        """Positions (n,) at the end."""
+        """Final positions (n,)."""
         return self.q[-1]
 
     def state(self, t: float) -> tuple[Vector, Vector]:
-        """Return positions and velocities (n,) at `t` s, by cubic interpolation in the cell."""
+        """Return positions and velocities (n,) at time `t`, s, by cubic interpolation."""
         if t >= self.t_final:
             return self.q[-1], np.zeros(self.q.shape[1])
         if t <= 0.0:
@@ -88,7 +88,7 @@ class SampledMotion(NamedTuple):
         return q, (here + s * (2.0 * bent + 3.0 * s * turned)) / h
 
     def segments(self, t: float, horizon: float) -> list[Segment]:
-        """Return the efforts from `t` s on that begin within `horizon` s."""
+        """Return the effort segments that start within `horizon` s after time `t`, s."""
         rows: list[Segment] = [Segment(0.0, self.wait)] if t < 0.0 else []
         for k in range(self.cell(t), len(self.times)):
             offset = max(float(self.times[k] - t), 0.0)
@@ -108,21 +108,21 @@ class SampledMotion(NamedTuple):
 
 @lru_cache(maxsize=8)
 def _of(plan, spacing: float) -> SampledMotion:
-    """Return the samples of a plan, which may be executed many times."""
+    """Return cached samples of a plan, because a plan may be executed many times."""
     return SampledMotion.sampled(plan, spacing)
 
 
 def in_two_steps(plan, times: Vector, efforts: Matrix) -> tuple[Vector, Matrix]:
-    """Return ends of cells and efforts, with cells with a ramp split into halves.
+    """Return cell boundaries and efforts, with each cell that contains a ramp halved.
 
     One effort per cell has the impulse of its ramp, but displaces the arm by r h^3 / 12 (over the
-    inertia) less, with r the rate and h the duration. Two efforts, r h / 3 below and above the
-    mean, have both the same impulse and the same displacement.
+    inertia) less, for rate r and duration h. Two efforts, r h / 3 below and above the mean, have
+    the same impulse and the same displacement.
 
     Args:
         plan: A plan with ramps.
-        times: Ends of the cells (k + 1,), s.
-        efforts: Efforts in their middles (k, n).
+        times: Boundaries of the cells (k + 1,), s.
+        efforts: Efforts at the midpoints of the cells (k, n).
     """
     slopes = [
         plan.effort(float(np.nextafter(end, 0.0))) - plan.effort(float(np.nextafter(begin, end)))
@@ -137,7 +137,7 @@ def in_two_steps(plan, times: Vector, efforts: Matrix) -> tuple[Vector, Matrix]:
 
 
 def cells(knots: Vector, t_final: float, spacing: float) -> Vector:
-    """Return times from 0 to `t_final`: every `spacing` s, and the knots exactly."""
+    """Return times from 0 to `t_final`, s: every `spacing` s, and exactly at the knots."""
     spacing = max(spacing, t_final / MOST_CELLS)
     fixed = np.unique(np.concatenate([[0.0], np.clip(knots, 0.0, t_final), [t_final]]))
     fixed = fixed[np.append(True, np.diff(fixed) > SAME)]

@@ -1,4 +1,4 @@
-"""Segments: commanded efforts over a control period, with jumps at their exact times."""
+"""Segments: commanded efforts over a control period, with exact jump times."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from manip_dyn.core.checks import Vector
 
 
 class Segment(NamedTuple):
-    """Efforts (n,) from `offset` s after the measured state on."""
+    """Efforts (n,) that start `offset` s after the measured state."""
 
     offset: float
     effort: Vector
 
 
 def mean_effort(segments: list[Segment], period: float) -> Vector:
-    """Return the effort (n,) with the same impulse over `period` s, for a plain actuator."""
+    """Return the constant effort (n,) with the same impulse over `period` s."""
     inside = [segment for segment in segments if segment.offset < period]
     ends = [segment.offset for segment in inside[1:]] + [period]
     weights = [(end - segment.offset) / period for segment, end in zip(inside, ends, strict=True)]
@@ -25,13 +25,13 @@ def mean_effort(segments: list[Segment], period: float) -> Vector:
 
 
 def distinct(segments: list[Segment]) -> list[Segment]:
-    """Remove segments that end within the nanosecond in which they begin."""
+    """Remove segments that last less than a nanosecond."""
     begins = [round(segment.offset * 1e9) for segment in segments] + [-1]
     return [s for s, begin, end in zip(segments, begins, begins[1:], strict=False) if begin != end]
 
 
 def later(segments: list[Segment], elapsed: float) -> list[Segment]:
-    """Return the remaining segments `elapsed` s later."""
+    """Return the remaining segments after `elapsed` s."""
     first = max(k for k, row in enumerate(segments) if k == 0 or row.offset <= elapsed)
     shifted = [Segment(max(row.offset - elapsed, 0.0), row.effort) for row in segments[first:]]
     return distinct(shifted)

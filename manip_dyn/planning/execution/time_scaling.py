@@ -1,10 +1,11 @@
 """Time scaling: the rest of a motion at a lower rate, for an arm that lags behind it.
 
-A bang-bang motion has no reserve of effort. An arm that is heavier than its model cannot catch up:
-if it tries to while it brakes, it brakes less and passes the goal. So a motion that the arm cannot
-follow is rescaled: it continues from the arm's position on its path, at a rate that is feasible
-for the arm with a reserve for the feedback, as in Dahl and Nielsen, "Torque-limited path following
-by on-line trajectory time scaling" (1990). A lighter arm follows the motion with lower efforts.
+A bang-bang motion has no effort reserve. An arm that is heavier than its model cannot catch up: if
+it tries to while braking, it brakes less and overshoots the goal. Therefore a motion that the arm
+cannot follow is rescaled. It continues from the arm's position on the path, at a rate that is
+feasible for the arm with a reserve for the feedback, as in Dahl and Nielsen, "Torque-limited path
+following by on-line trajectory time scaling" (1990). A lighter arm follows the motion with lower
+efforts.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Pace(NamedTuple):
 
     Attributes:
         rate: Rate relative to the motion.
-        mass_ratio: Estimated masses of the arm relative to its model.
+        mass_ratio: Ratio of the estimated masses to those of the model.
     """
 
     rate: float = 1.0
@@ -48,20 +49,20 @@ class Pace(NamedTuple):
 
 
 class TimeScaling:
-    """A motion that is rescaled for an arm whose masses differ from its model.
+    """A motion that is rescaled for an arm whose masses differ from the model.
 
     Attributes:
-        from_error: Error of a joint above which the motion may be rescaled, rad or m.
-        pace: The present pace.
+        from_error: Joint error above which the motion may be rescaled, rad or m.
+        pace: The current pace.
     """
 
     def __init__(self, robot: Robot, motion: SampledMotion, tuning: Tuning):
-        """Start with the motion at its planned pace.
+        """Start at the planned pace.
 
         Args:
             robot: The arm.
             motion: The planned motion.
-            tuning: Tuning of the feedback, with the largest distance from the path.
+            tuning: Tuning of the feedback; it contains the largest distance from the path.
         """
         self._off_plan, self._lag = tuning.off_plan, LAG * tuning.off_plan
         self.from_error = self._lag
@@ -70,7 +71,7 @@ class TimeScaling:
         self._elapsed, self.pace = 0.0, Pace()
 
     def begin_at(self, pace: Pace) -> SampledMotion | None:
-        """Return the motion at the pace of the previous motion, or None if it is not feasible."""
+        """Return the motion at the pace of a previous motion, or None if it is not feasible."""
         rate = min(pace.rate, self._fastest(0.0, pace.mass_ratio))
         if pace == Pace() or rate < LEAST_RATE * pace.rate:
             return None
@@ -79,19 +80,19 @@ class TimeScaling:
         return self._scaled()
 
     def plan_time(self, t: float) -> float:
-        """Return the time of the planned motion, s, `t` s after the begin of the scaled one."""
+        """Return the time of the planned motion, s, at `t` s after the start of the scaled one."""
         return self._begin + self.pace.rate * t
 
     def since(self, time: float) -> float:
-        """Return the time since the scaled motion began, s, at a time of the planned one."""
+        """Return the time after the start of the scaled motion, s, for a planned time, s."""
         return (time - self._begin) / self.pace.rate
 
     def for_error(self, error: float, t: float, q: Vector, v: Vector) -> SampledMotion | None:
-        """Return the rest of the motion for the estimated masses, if the arm lags behind or leads.
+        """Return the rescaled rest of the motion if the arm lags behind or leads, else None.
 
         Args:
-            error: Largest error of a joint from the scaled motion, rad or m.
-            t: Time since the begin of the scaled motion, s.
+            error: Largest joint error relative to the scaled motion, rad or m.
+            t: Time since the start of the scaled motion, s.
             q: Positions of the arm (n,), rad or m.
             v: Velocities of the arm (n,), per s.
         """
@@ -106,7 +107,7 @@ class TimeScaling:
         return self._scaled() if lags or leads else None
 
     def _adapt_to_lag(self, now: float, t: float, q: Vector, v: Vector) -> bool:
-        """Set the pace of an arm that lags behind; return whether it does."""
+        """Adapt the pace to an arm that lags behind; return whether it does."""
         previous = self.pace.mass_ratio
         projection = project_on_path(self._robot, self._motion, now, q, v)
         if (
@@ -116,7 +117,7 @@ class TimeScaling:
         ):
             return False
         if previous < 1.0 or np.abs(self._motion.state(now)[0] - projection.q).max() < self._lag:
-            return False  # the feedback has a reserve, or the arm is next to the path
+            return False  # the feedback has a reserve, or the arm is close to the path
         # A braking arm may be slow because it brakes more than planned.
         mean = projection.time / (self._elapsed + t)
         rate = projection.rate if projection.speeds_up else max(projection.rate, mean)
@@ -132,7 +133,7 @@ class TimeScaling:
         return True
 
     def _adapt_to_lead(self, now: float, t: float, q: Vector, v: Vector) -> bool:
-        """Set the mass ratio of an arm that leads while it speeds up, or lags behind it."""
+        """Adapt the mass ratio to an accelerating arm that leads or lags behind the motion."""
         motion, (rate, previous) = self._motion, self.pace
         there, speed = motion.state(now)
         speed = rate * speed
@@ -158,7 +159,7 @@ class TimeScaling:
         self._elapsed, self._begin, self.pace = self._elapsed + t, time, pace
 
     def _fastest(self, time: float, mass_ratio: float) -> float:
-        """Return the highest feasible rate from `time` s on."""
+        """Return the highest feasible rate from time `time`, s, on."""
         components, limit = (
             self._masses.components.rest(self._motion.cell(time)),
             self._robot.tau_max,
@@ -171,7 +172,7 @@ class TimeScaling:
         return float(np.sqrt(max(ratio.min(initial=1.0), 0.0)))
 
     def _scaled(self) -> SampledMotion:
-        """Return the rest of the motion for the mass ratio, at the rate."""
+        """Return the rest of the motion for the mass ratio and the rate."""
         motion, time, robot = self._motion, self._begin, self._robot
         rate, mass_ratio = self.pace
         cell = motion.cell(time)

@@ -1,9 +1,9 @@
-"""Minimum-time planning without a guess: exact for one to three joints, on fine grids for more.
+"""Minimum-time planning without a guess: exact for up to three joints, on grids for more.
 
 Linear programs on a grid find nearly optimal motions from several smooth ones. Newton's method
-computes extremals from them, and the fastest certified extremal is the plan. For more joints, for
-moving starts and goals, and if no extremal is certified, the plan is a motion refined on grids
-(`planning.transcription`).
+computes extremals from them, and the fastest certified extremal is the plan. The plan is a motion
+refined on grids (`planning.transcription`) for more joints, for moving starts and goals, and if no
+extremal is certified.
 """
 
 from __future__ import annotations
@@ -62,35 +62,35 @@ def plan_minimum_time(
 ) -> Plan:
     """Plan the fastest motion from `q0` to `qf` within the effort limits.
 
-    All joints may move, including those whose start and goal are equal. The model includes
-    gravity, damping, springs and rotor inertias.
+    All joints may move, including those with equal start and goal. The model includes gravity,
+    damping, springs and rotor inertias.
 
     For up to three joints from rest to rest, a plan with status ``solved`` satisfies Pontryagin's
-    conditions (Fan 2003, eqs. 2.22 to 2.27), with the numbers in `Plan.certificate`. These
+    conditions (Fan 2003, eqs. 2.22 to 2.27), with residuals in `Plan.certificate`. These
     conditions are necessary, and several motions can satisfy them. The search compares the motions
-    that it reaches from different initial guesses; `Plan.certificate.searched` counts them. None
-    of them, not even on a grid, is faster than a ``solved`` plan.
+    that it reaches from different initial guesses; `Plan.certificate.searched` contains their
+    numbers. None of them, including those on grids, is faster than a ``solved`` plan.
 
     A plan with status ``converged`` was refined on grids of up to 2048 cells. Its certificate, a
-    `Convergence`, bounds by how much nearby motions can be faster.
+    `Convergence`, bounds how much faster nearby motions can be.
 
     Args:
-        robot: The arm; all its efforts have limits.
-        q0: Start (n,), rad or m.
-        qf: Goal (n,), rad or m.
+        robot: The arm; all efforts must have limits.
+        q0: Start positions (n,), rad or m.
+        qf: Goal positions (n,), rad or m.
         exhaustive: Additional time for random detours, s.
-        v0: Velocities at the start (n,), rad/s or m/s; default: at rest.
-        vf: Velocities at the goal (n,); default: at rest.
+        v0: Start velocities (n,), rad/s or m/s. Default: at rest.
+        vf: Goal velocities (n,). Default: at rest.
 
     Returns:
-        The plan; see `Plan.status` for its kind.
+        The plan; `Plan.status` contains its kind.
 
     Raises:
         ManipDynError: If an argument is invalid, the arm cannot hold itself at start or goal or
-            cannot be stopped in time from their velocities, no motion exists within the limits,
-            or joints have dry friction.
+            cannot stop in time from their velocities, no motion exists within the limits, or
+            joints have dry friction.
     """
-    customize(robot)  # raises if `robot` is no Robot
+    customize(robot)  # raises if `robot` is not a Robot
     exhaustive = not_negative("exhaustive", exhaustive, "s")
     start, goal = checked_postures(robot, q0, qf)
     check_without_friction(robot, "a minimum-time plan")
@@ -123,7 +123,7 @@ def plan_minimum_time(
 
 
 def _velocities(robot: Robot, end: str, velocities: ArrayLike | None) -> Vector:
-    """Return the velocities (n,) at start or goal; raise if they exceed the limits of speed."""
+    """Return the velocities (n,) at start or goal; raise if they exceed the speed limits."""
     if velocities is None:
         return np.zeros(robot.n)
     speeds = finite_vector(f"velocity of the {end}", velocities, robot.n)
@@ -142,7 +142,7 @@ def _refined(robot: Robot, ends: Ends, hold: Vector, exhaustive: float) -> Plan 
 
 
 def _on_grids(robot: Robot, ends: Ends, hold: Vector, exhaustive: float) -> Plan:
-    """Return a motion refined on grids; raise with the reason if there is none."""
+    """Return a plan refined on grids, or raise an error with the reason."""
     stopped = stopping_obstacle(robot, ends.qf, ends.vf) if np.any(ends.vf) else ""
     if stopped:
         raise ManipDynError(
@@ -168,7 +168,7 @@ def _on_grids(robot: Robot, ends: Ends, hold: Vector, exhaustive: float) -> Plan
 
 
 def _exact_near(robot: Robot, ends: Ends, hold: Vector, refined: Plan) -> Plan:
-    """Return the extremal near a motion refined on grids, if it is certified; else that motion."""
+    """Return the extremal near a motion refined on grids if it is certified, else the motion."""
     search = ExtremalSearch(robot, ends.q0, ends.qf)
     candidates = search.nearest()
     if not candidates or not candidates[0].holds or candidates[0].t_final > refined.t_final:

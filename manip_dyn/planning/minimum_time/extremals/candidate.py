@@ -1,4 +1,4 @@
-"""Minimum-time candidates: extremals with their certificates, and their ranking."""
+"""Minimum-time candidates: extremals with certificates, and their ranking."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class Candidate(NamedTuple):
 
 
 def least_time(candidates: list[Candidate]) -> float:
-    """Return the least time of the certified motions within the limits, s."""
+    """Return the shortest time of the certified motions within the limits, s."""
     return min((candidate.t_final for candidate in candidates if candidate.holds), default=np.inf)
 
 
 def best_of(robot: Robot, candidates: list[Candidate], on_grid: float) -> Candidate:
     """Return the fastest certified candidate, or the fastest one within the limits.
 
-    A certified candidate does not count if a motion on a grid, `on_grid` s, is faster.
+    A certified candidate is ignored if a motion on a grid, which takes `on_grid` s, is faster.
     """
     allowed = [candidate for candidate in candidates if not candidate.violation]
     if not candidates:
@@ -72,7 +72,7 @@ def is_beaten(candidate: Candidate, on_grid: float) -> bool:
 
 
 def distinct_motions(candidates: list[Candidate]) -> list[Candidate]:
-    """Return distinct motions within the limits, the fastest first."""
+    """Return distinct motions within the limits, fastest first."""
     allowed = sorted(
         (candidate for candidate in candidates if not candidate.violation),
         key=lambda candidate: candidate.t_final,
@@ -85,7 +85,7 @@ def distinct_motions(candidates: list[Candidate]) -> list[Candidate]:
 
 
 def _are_same(first: Candidate, second: Candidate) -> bool:
-    """Return whether two motions have the same duration and the same initial costates."""
+    """Return whether two motions have equal durations and equal initial costates."""
     costates = first.extremal.costate, second.extremal.costate
     size = max(float(np.abs(costates[0]).max()), 1e-30)
     away = float(np.abs(costates[0] - costates[1]).max())
@@ -93,7 +93,7 @@ def _are_same(first: Candidate, second: Candidate) -> bool:
 
 
 def alternatives_note(candidates: list[Candidate], best: Candidate, on_grid: float) -> str:
-    """Return a note on candidates that are faster than the plan or nearly as fast, or ""."""
+    """Return a note on candidates that are faster than the plan or almost as fast, or ""."""
     fastest = min(candidates, key=lambda candidate: candidate.t_final)
     if fastest.t_final < best.t_final * (1.0 - 1e-9):
         reason = fastest.violation or "; ".join(fastest.certificate.failures)
@@ -110,7 +110,7 @@ def alternatives_note(candidates: list[Candidate], best: Candidate, on_grid: flo
 
 
 def violated_limit(robot: Robot, trajectory: Trajectory) -> str:
-    """Return the first limit of effort, speed or position that a motion violates, or ""."""
+    """Return the first violated limit of effort, speed or position, or ""."""
     n = robot.n
     for i, joint in enumerate(robot.joint_names):
         load = float(np.abs(trajectory.normalized_efforts[:, i]).max())
@@ -131,11 +131,11 @@ def violated_limit(robot: Robot, trajectory: Trajectory) -> str:
 
 
 def _range(times: Vector, q: Vector, v: Vector) -> tuple[float, float]:
-    """Return the least and the largest position, including turning points between samples."""
+    """Return the smallest and largest position, including reversals between samples."""
     turning = np.flatnonzero(v[:-1] * v[1:] < 0.0)
     h, a, b = np.diff(times)[turning], v[turning], v[turning + 1]
     first, rise = q[turning], q[turning + 1] - q[turning]
-    # Cubic interpolation: its slope a + 2 c z + d z^2 has one root between the samples.
+    # The slope of the cubic interpolant, a + 2 c z + d z^2, has one root between the samples.
     c, d = 3.0 * rise / h - 2.0 * a - b, 3.0 * (a + b) - 6.0 * rise / h
     z = -a / (c + np.copysign(np.sqrt(np.maximum(c * c - a * d, 0.0)), -a))
     peaks = first + h * z * (a + z * (c + z * d / 3.0))

@@ -1,8 +1,8 @@
-"""Canonical equations of state and costate under constant efforts, compiled for all arms.
+"""Compiled canonical equations of state and costate under constant efforts, for all arms.
 
-Times are in s, states are x = (q, v), costates p = (p_q, p_v). With H = 1 + p_q . v + p_v . a
-the canonical equations are x' = dH/dp and p' = -dH/dx (Fan 2003, eqs. 3.4 to 3.9), and
-S = dH/dtau = M^-1 p_v is the switching function of each joint (eq. 3.5).
+Times are in s. States are x = (q, v), and costates p = (p_q, p_v). With H = 1 + p_q . v + p_v . a
+the canonical equations are x' = dH/dp and p' = -dH/dx (Fan 2003, eqs. 3.4 to 3.9). The switching
+functions of the joints are S = dH/dtau = M^-1 p_v (eq. 3.5).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Arc(NamedTuple):
 
 @inlined(always=True, short=True, counted=False)
 def _move(y, p, out):
-    """Write the rates of x, (2 n,); leave positions, velocities and accelerations in the `Arc`."""
+    """Write the rates of x (2 n,), and positions, velocities and accelerations in the `Arc`."""
     n = p.tau.shape[0]
     for i in range(n):
         p.q[i] = y[i]
@@ -70,7 +70,7 @@ def _move(y, p, out):
 
 @compiled(short=True, counted=False)
 def motion(t, y, p, out):
-    """Write the rates of x alone, (2 n,), along an `Arc`."""
+    """Write only the rates of x, (2 n,), along an `Arc`."""
     _move(y, p, out)
 
 
@@ -89,10 +89,10 @@ def canonical(t, y, p, out):
 
 @compiled(short=True, python=False, counted=False)
 def variations(t, y, p, out):
-    """Write the rates of (x, p) and of their derivatives by the initial (x, p) along an `Arc`.
+    """Write the rates of (x, p) and of its derivatives by the initial (x, p), along an `Arc`.
 
-    After (x, p), `y` holds the derivatives of x by x, of p by x and of p by p, row by row,
-    (2 n, 2 n) each.
+    After (x, p), `y` contains the derivatives of x by x, of p by x and of p by p, by rows, (2 n, 2
+    n) each.
     """
     slopes, curves = p.slopes, p.curves
     n = p.tau.shape[0]
@@ -126,7 +126,7 @@ def variations(t, y, p, out):
 
 
 def arc_of(robot: Robot) -> Arc:
-    """Return the work arrays for one robot."""
+    """Allocate the work arrays for one robot."""
     n = robot.n
     tau, q, v, adjoint, a = np.zeros((5, n))
     wide = np.empty((3, n)), np.empty((3, n, n)), np.empty((3, n, 3, n))
@@ -135,5 +135,5 @@ def arc_of(robot: Robot) -> Arc:
 
 @lru_cache(maxsize=64)
 def kernels_of(robot: Robot) -> CanonicalKernels:
-    """Return the kernel addresses of `robot` that the functions of this module require."""
+    """Return the kernel addresses of `robot` for this module."""
     return CanonicalKernels(*addresses(robot, *CanonicalKernels._fields))

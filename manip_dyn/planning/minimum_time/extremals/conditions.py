@@ -1,6 +1,6 @@
 """Certificate of an extremal: Pontryagin's conditions, checked at samples of the motion.
 
-The motion and its costates are integrated again from the start, only from the initial costates
+The motion and its costates are integrated again from the start, using only the initial costates
 and the switches (`sampling`).
 """
 
@@ -29,7 +29,7 @@ NOTHING = 1e-9
 
 
 def certificate(robot: Robot, goal: Vector, extremal: Extremal, along: Trajectory) -> Certificate:
-    """Return the certificate of Pontryagin's conditions from the samples of a motion."""
+    """Compute the certificate of Pontryagin's conditions from the samples of a motion."""
     n = robot.n
     end = along.states[-1, : 2 * n] - np.concatenate([goal, np.zeros(n)])
     largest = np.abs(along.switching).max(axis=0)
@@ -56,7 +56,7 @@ def certificate(robot: Robot, goal: Vector, extremal: Extremal, along: Trajector
 
 
 def _inner_arcs(robot: Robot, along: Trajectory, extremal: Extremal, largest: Vector) -> dict:
-    """Return the certificate's fields on efforts between their limits."""
+    """Return the certificate's fields for efforts between their limits."""
     t_final = extremal.switching.t_final
     singular, effort, rest, strength = [], 0.0, 0.0, np.inf
     for arc, (begin, end, controls) in enumerate(extremal.switching.arcs()):
@@ -89,12 +89,12 @@ def _inner_arcs(robot: Robot, along: Trajectory, extremal: Extremal, largest: Ve
 def limit_arcs(
     along: Trajectory, extremal: Extremal
 ) -> Iterator[tuple[int, str, float, float, Vector]]:
-    """Yield joint, ``speed`` or ``position``, begin, end (s) and multipliers of boundary arcs.
+    """Yield joint, ``speed`` or ``position``, start, end (s) and multipliers of boundary arcs.
 
-    At a contact point begin and end are equal.
+    At a contact point start and end are equal.
 
-    The multipliers of a speed limit are those at the samples, s/rad. Those of a position limit are
-    the drops of the costate of the position at the begin, between the samples and at the end.
+    The multipliers of a speed limit are given at the samples, s/rad. Those of a position limit are
+    the decreases of the position's costate at the start, between samples and at the end.
     """
     switching, n = extremal.switching, along.switching.shape[1]
     jumps = dict(zip(switching.jumps(), extremal.jumps, strict=True))
@@ -131,7 +131,7 @@ NO_LIMIT = ("", 0.0)
 
 
 def _limit(controls: Controls, joint: int) -> tuple[str, float]:
-    """Return the kind and the side of the limit at which a joint is, or `NO_LIMIT`."""
+    """Return the kind and the side of the limit that a joint has reached, or `NO_LIMIT`."""
     for effort, control in enumerate(controls):
         limit = control.held(effort)
         if limit is not None and limit[0] == joint:
@@ -146,9 +146,9 @@ def _margin(
     joint: int,
     largest: float,
 ) -> float:
-    """Return the least switching function of one joint, scaled as `Certificate.margin`.
+    """Return the smallest switching function of one joint, scaled as `Certificate.margin`.
 
-    `sample_arcs` are the arcs of the refined samples, without the last one.
+    `sample_arcs` contains the arcs of the refined samples, except the last one.
     """
     t_final = switching.t_final
     joint_controls = [controls[joint] for _, _, controls in switching.arcs()]

@@ -1,9 +1,9 @@
-"""State and costate on an arc where efforts lie between their limits, compiled for all arms.
+"""Compiled state and costate equations on arcs with efforts between their limits.
 
-A singular effort holds the switching function of its joint at zero. A joint at a limit of position
-or speed has no acceleration, so one effort, its own or that of another joint, lies between the
-limits. The switching function of that effort is zero too, because of the force with which the
-limit acts on the costates. Symbols are those of `canonical`.
+A singular effort keeps the switching function of its joint at zero. A joint at a limit of position
+or speed has no acceleration, so one effort, its own or that of another joint, is between its
+limits. The switching function of this effort is also zero, because the limit acts on the costates.
+The symbols are those of `canonical`.
 """
 
 from __future__ import annotations
@@ -26,21 +26,22 @@ class ConstrainedArc(NamedTuple):
     """Controls along an arc, and work arrays.
 
     Attributes:
-        arc: Efforts, kernels and more arrays.
-        limits: Limits (n,) of the efforts, N m or N.
-        joint: The joint with the singular effort, or -1 (1,).
-        indirect: The effort that holds another joint at its limit through its own joint's speed
-            only, or -1 (1,).
-        held: The joint that each effort holds at its limit, -1 for none (n,).
-        singular_effort: The singular effort over its limit, and the slope of S'' by it (2,).
+        arc: Efforts, kernels and further arrays.
+        limits: Effort limits (n,), N m or N.
+        joint: Joint with the singular effort, or -1 (1,).
+        indirect: Effort that holds another joint at its limit only through the speed of its own
+            joint, or -1 (1,).
+        held: Joint that each effort holds at its limit, or -1 (n,).
+        singular_effort: The normalized singular effort, and the derivative of S'' by it (2,).
         forces: Contributions of the limits to -p_v' (n,).
         full_rates: Rates of (x, p) with the full effort (4 n,).
         rows: S' and its derivatives by (x, p) (n, 1 + 4 n).
-        moves: Accelerations of the held joints by the efforts that hold them (n, n).
-        acts: The same, transposed (n, n).
+        moves: Derivatives of the accelerations of held joints by the efforts that hold them (n,
+            n).
+        acts: Transpose of `moves` (n, n).
         efforts: Efforts that hold joints at limits (n,).
-        multipliers: Force of the limit for each of these efforts (n,).
-        pivots: Rows that were exchanged when a matrix was factorized (n,).
+        multipliers: Forces of the limits for these efforts (n,).
+        pivots: Row exchanges of a matrix factorization (n,).
     """
 
     arc: Arc
@@ -60,7 +61,7 @@ class ConstrainedArc(NamedTuple):
 
 
 def constrained_arc_of(robot: Robot) -> ConstrainedArc:
-    """Return the work arrays for one robot."""
+    """Allocate the work arrays for one robot."""
     n = robot.n
     forces, efforts, multipliers, pivots = np.zeros((4, n))
     return ConstrainedArc(
@@ -94,10 +95,10 @@ def constrained(t, y, p, out):
 
 @compiled(short=True, python=False, counted=False)
 def singular(y, p, out):
-    """Write the rates of (x, p) while the effort of one joint holds its S' constant.
+    """Write the rates of (x, p) while the effort of one joint keeps its S' constant.
 
-    S'' is linear in the effort. Its values without and with that joint's full effort give the
-    normalized effort that makes S'' zero. Writes that effort and the slope of S'' by it.
+    S'' is linear in the effort. Its values for zero and for full effort determine the normalized
+    effort for which S'' is zero. Writes this effort and the derivative of S'' by it.
     """
     arc, full_rates, rows = p.arc, p.full_rates, p.rows
     n, j = arc.tau.shape[0], p.joint[0]
@@ -130,10 +131,10 @@ def switching_rates(y, arc, rows):
 
 @compiled(short=True, python=False, counted=False)
 def indirect(y, p, out):
-    """Write the rates of (x, p) while effort k holds joint i at a limit through k's own speed.
+    """Write the rates of (x, p) while effort k holds joint i at a limit through the speed of k.
 
-    The effort does not change the acceleration of joint i, only its rate, which it makes zero.
-    The force of the limit on the costates does not enter S' either; it makes S'' zero.
+    The effort does not change the acceleration of joint i, but its rate, which it keeps at zero.
+    The force of the limit does not change S' either; it makes S'' zero.
     """
     arc, full_rates, rows, slopes = p.arc, p.full_rates, p.rows, p.arc.slopes
     k = p.indirect[0]
@@ -165,9 +166,9 @@ def indirect(y, p, out):
 def boundary(y, p, out):
     """Write the rates of (x, p) while efforts k hold joints `held`[k] at limits.
 
-    These joints have no acceleration and these efforts have S' = 0. Both conditions are linear,
-    with the same elements of M^-1, transposed. The efforts make the accelerations zero, and the
-    forces that the limits add to -p_v' of their joints make S' zero.
+    These joints have no acceleration, and these efforts have S' = 0. Both conditions are linear,
+    with the same elements of M^-1, transposed. The efforts make the accelerations zero. The forces
+    that the limits add to -p_v' of their joints make S' zero.
     """
     arc, held, rows, slopes = p.arc, p.held, p.rows, p.arc.slopes
     moves, acts, efforts, multipliers = p.moves, p.acts, p.efforts, p.multipliers

@@ -35,14 +35,13 @@ class Control:
     """State of one effort: at its limit, singular, or holding a joint at a limit.
 
     Attributes:
-        kind: Kind of the control.
-        direction: For a full effort its sign. For a limit of the effort's own joint the side, 1
-            for the upper one. For a limit of another joint the direction in which the effort
-            pushes that joint further into the limit. 0 if singular or indirect (`is_indirect`).
-        joint: The other joint that the effort holds at its limit of speed or position, else -1.
-        side: The side of that joint's limit.
-        brakes: Whether, at a handover, the previous effort switches to the limit that pulls the
-            joint inside instead of the one that pushes it further.
+        direction: For a full effort, its sign. For a limit of the effort's own joint, the side, 1
+            for the upper limit. For a limit of another joint, the direction in which the effort
+            pushes that joint against the limit. 0 if singular or indirect (`is_indirect`).
+        joint: Other joint that the effort holds at a limit of speed or position, or -1.
+        side: Side of that joint's limit.
+        brakes: Whether the previous effort at a handover switches to the limit that pulls the
+            joint away from its limit instead of the one that pushes against it.
     """
 
     kind: Kind
@@ -63,7 +62,7 @@ class Control:
 
     @property
     def is_contact(self) -> bool:
-        """Whether the joint has a contact point only, at which the effort does not change."""
+        """Whether the joint only has a contact point, at which the effort does not change."""
         return self.kind in (Kind.CONTACT_POSITION, Kind.CONTACT_SPEED)
 
     @property
@@ -73,12 +72,12 @@ class Control:
 
     @property
     def is_boundary_arc_of_speed(self) -> bool:
-        """Whether the effort holds a joint at its limit of speed."""
+        """Whether the effort holds a joint at its speed limit."""
         return self.kind in (Kind.SPEED, Kind.OTHER_JOINT_SPEED)
 
     @property
     def is_boundary_arc_of_position(self) -> bool:
-        """Whether the effort holds a joint at its limit of position."""
+        """Whether the effort holds a joint at its position limit."""
         return self.kind in (Kind.POSITION, Kind.OTHER_JOINT_POSITION)
 
     @property
@@ -91,26 +90,26 @@ class Control:
 
     @property
     def is_about_speed(self) -> bool:
-        """Whether the joint is at its limit of speed, on a boundary arc or at a contact point."""
+        """Whether the joint is at its speed limit, on a boundary arc or at a contact point."""
         return self.is_boundary_arc_of_speed or self.kind == Kind.CONTACT_SPEED
 
     def held_at_speed(self, effort: int) -> tuple[int, float] | None:
-        """Return the joint that effort `effort` holds at a speed limit, and the side, or None."""
+        """Return the joint held at a speed limit by effort `effort`, and the side, or None."""
         return self.held(effort) if self.is_boundary_arc_of_speed else None
 
     def held(self, effort: int) -> tuple[int, float] | None:
-        """Return the joint that effort `effort` holds at any limit, and the side, or None."""
+        """Return the joint held at any limit by effort `effort`, and the side, or None."""
         if self.kind in (Kind.SPEED, Kind.POSITION):
             return effort, self.direction
         return (self.joint, self.side) if self.joint >= 0 else None
 
     def held_or_own(self, effort: int) -> int:
-        """Return the joint that effort `effort` holds at a limit, or its own joint."""
+        """Return the joint held at a limit by effort `effort`, or the effort's own joint."""
         held = self.held(effort)
         return effort if held is None else held[0]
 
     def shrunk(self) -> Control:
-        """Return the contact point to which a boundary arc of the effort's own joint shrinks."""
+        """Return the contact point that replaces a boundary arc of the effort's own joint."""
         kind = Kind.CONTACT_SPEED if self.kind == Kind.SPEED else Kind.CONTACT_POSITION
         return Control(kind, self.direction)
 
@@ -128,7 +127,7 @@ _UPPER, _LOWER = Control(Kind.FULL, 1.0), Control(Kind.FULL, -1.0)
 
 
 def full(direction: float) -> Control:
-    """Return the control at a limit of effort, 1 for the upper one."""
+    """Return the control at an effort limit; 1 denotes the upper limit."""
     return _UPPER if direction > 0.0 else _LOWER
 
 
@@ -138,30 +137,30 @@ def are_full(controls: Sequence[Control]) -> bool:
 
 
 def control_of_sign(sign: float) -> Control:
-    """Return the control at the limit of a sign, or a singular control if the sign is 0."""
+    """Return the full control with a sign, or a singular control if the sign is 0."""
     return full(sign) if sign != 0.0 else SINGULAR
 
 
 def at_position(side: float) -> Control:
-    """Return the control of an effort that holds its own joint at a limit of position."""
+    """Return the control of an effort that holds its own joint at a position limit."""
     return Control(Kind.POSITION, side)
 
 
 def contact(side: float) -> Control:
-    """Return the contact point of a joint with its limit of position."""
+    """Return the contact point of a joint with its position limit."""
     return Control(Kind.CONTACT_POSITION, side)
 
 
 def boundary_control(
     effort: int, joint: int, side: float, direction: float, kind: Kind = Kind.SPEED
 ) -> Control:
-    """Return the control of an effort that holds a joint at a limit of speed or position.
+    """Return the control of an effort that holds a joint at a speed or position limit.
 
     Args:
         effort: Index of the effort.
         joint: Index of the held joint.
-        side: 1 at the upper limit, -1 at the lower one.
-        direction: `side` times the sign of the joint's acceleration by the effort.
+        side: 1 for the upper limit, -1 for the lower limit.
+        direction: `side` times the sign of the joint's acceleration per effort.
         kind: `Kind.SPEED` or `Kind.POSITION`.
     """
     if effort == joint:
@@ -171,11 +170,10 @@ def boundary_control(
 
 
 def is_smooth(before: Control, after: Control) -> bool:
-    """Return whether a joint enters or leaves a limit of speed without acceleration.
+    """Return whether a joint enters or leaves a speed limit without a jump in acceleration.
 
     This is the case if the effort cannot hold the joint at the limit before the entry or after the
-    exit. It also holds at a handover, where the previous effort opposes the limit until the next
-    one is full.
+    exit, and at a handover whose previous effort opposes the limit until the next effort is full.
     """
     toward = before.direction * after.direction
     if after.is_boundary_arc_of_speed:
@@ -184,10 +182,10 @@ def is_smooth(before: Control, after: Control) -> bool:
 
 
 def controls_after(controls: Controls, joint: int, control: Control) -> Controls:
-    """Return the controls (n,) after one of them changes.
+    """Return the controls (n,) after one of them has changed.
 
-    At a handover the previous effort goes to the limit that pushes the joint further, or to the
-    opposite limit if the new control has `brakes`.
+    At a handover the previous effort switches to the limit that pushes the joint against its
+    limit, or to the opposite one if the new control has `brakes`.
     """
     after, limit = list(controls), control.held(joint)
     for effort, previous in enumerate(controls):
@@ -198,5 +196,5 @@ def controls_after(controls: Controls, joint: int, control: Control) -> Controls
 
 
 def effort_signs(controls: Sequence[Control]) -> Vector:
-    """Return the signs of full efforts (n,), 0 for singular efforts and boundary arcs."""
+    """Return the signs of full efforts (n,); 0 for singular efforts and boundary arcs."""
     return np.array([control.direction if control.is_full else 0.0 for control in controls])

@@ -8,13 +8,13 @@ from manip_dyn.core.checks import Matrix, Vector
 
 
 def curvature_of(jumps: Vector, by_unknown: Matrix, jacobian: Matrix) -> float:
-    """Return the least eigenvalue of the Lagrangian's Hessian under the goal constraint.
+    """Return the smallest eigenvalue of the Lagrangian's Hessian under the goal constraint.
 
-    The derivative of the Lagrangian T + p(T) . (x(T) - goal) by a switch is the jump of H
-    there, 2 s limit S with s the sign before it, and by T it is H.
+    The derivative of the Lagrangian T + p(T) . (x(T) - goal) by a switch time is the jump of H, 2
+    s limit S with the sign s before the switch. The derivative by T is H.
 
     Args:
-        jumps: Jumps of H over S at the switches of full efforts, and 1 for H (m + 1,).
+        jumps: Jumps of H divided by S at the switches of full efforts, and 1 for H (m + 1,).
         by_unknown: Derivatives of the final (x, p) by the unknowns (4 n, all).
         jacobian: Derivatives of the conditions by the unknowns.
     """

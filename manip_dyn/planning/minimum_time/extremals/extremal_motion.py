@@ -1,4 +1,4 @@
-"""Motion of an extremal as a function of time, with its costates."""
+"""Motion of an extremal as a function of time, with costates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from manip_dyn.robot import Robot
 
 
 class ExtremalMotion:
-    """Motion with efforts that jump between their limits, or lie between them on some arcs."""
+    """Motion with efforts that jump between their limits, or are between them on some arcs."""
 
     def __init__(self, robot: Robot, start: Vector, extremal: Extremal):
         """Start at rest at `start` (n,)."""
@@ -35,16 +35,16 @@ class ExtremalMotion:
         return np.array([*self._begins, self.switching.t_final])
 
     def state(self, t: float) -> tuple[Vector, Vector]:
-        """Return positions and velocities (n,) at time `t` s."""
+        """Return positions and velocities (n,) at time `t`, s."""
         n, y = self._robot.n, self._canonical(self._arc(t), t, costates=False)
         return y[:n], y[n : 2 * n]
 
     def costate(self, t: float) -> Vector:
-        """Return the costates (2 n,) at time `t` s, s per unit of the state."""
+        """Return the costates (2 n,) at time `t`, s, in s per unit of the state."""
         return self._canonical(self._arc(t), t)[2 * self._robot.n :]
 
     def effort(self, t: float) -> Vector:
-        """Return the efforts (n,) from time `t` s on, N m or N."""
+        """Return the efforts (n,) from time `t`, s, on, N m or N."""
         arc = self._arc(t)
         controls = self._controls[arc]
         flow = None if are_full(controls) else self._flows.along(controls)
@@ -54,7 +54,7 @@ class ExtremalMotion:
         return flow.tau
 
     def samples(self, period: float) -> Samples:
-        """Return every jump, and samples every `period` s of efforts between their limits."""
+        """Return samples at every jump and, for efforts between their limits, every `period` s."""
         times = set[float]()
         for begin, controls, end in zip(self._begins, self._controls, self.knots[1:], strict=True):
             times |= {begin} if are_full(controls) else set(np.arange(begin, end, period))
@@ -70,7 +70,7 @@ class ExtremalMotion:
 
     @cached_property
     def _nodes(self) -> list[Vector]:
-        """States and costates (4 n,) at the beginnings of the arcs."""
+        """States and costates (4 n,) at the starts of the arcs."""
         nodes = [np.concatenate([self._start, 0.0 * self._start, self._extremal.costate])]
         jumping = list(zip(self.switching.jumps(), self._extremal.jumps, strict=True))
         for arc, end in enumerate(self._begins[1:]):
@@ -83,7 +83,7 @@ class ExtremalMotion:
     def _canonical(
         self, arc: int, t: float, node: Vector | None = None, costates: bool = True
     ) -> Vector:
-        """Return (x, p), (4 n,), at `t` s in an arc; without `costates` x alone."""
+        """Return (x, p), (4 n,), at time `t`, s, in an arc; without `costates` only x."""
         begin = self._nodes[arc] if node is None else node
         flow = self._flows.along(self._controls[arc])
         if flow is None:

@@ -31,7 +31,7 @@ def _fails(engine: Engine, space: Space, p: Any, y: Vector, duration: float) -> 
 
 
 class LimitFlow:
-    """Propagate (x, p), (4 n,), under constant efforts, with derivatives by the initial values."""
+    """Propagates (x, p), (4 n,), under constant efforts, with derivatives by initial values."""
 
     legendre_clebsch = 0.0
 
@@ -62,7 +62,7 @@ class LimitFlow:
         return self._long[: len(y)].copy() if self._moves(y, duration) else None
 
     def moved_with_derivatives(self, y: Vector, duration: float) -> tuple[Vector, Vector] | None:
-        """Return (x, p) after `duration` s and its derivatives (4 n, 4 n) by the first (x, p)."""
+        """Return (x, p) after `duration` s and its derivatives (4 n, 4 n) by initial (x, p)."""
         if not self._moves(y, duration):
             return None
         states = 2 * self.n
@@ -92,12 +92,12 @@ class LimitFlow:
 
     @property
     def tau(self) -> Vector:
-        """Efforts (n,) of the last rates."""
+        """Efforts (n,) at the last call of `rates`."""
         return self._arc.tau.copy()
 
 
 class ConstrainedFlow:
-    """Propagate (x, p), (4 n,), with a singular effort or with joints held at limits."""
+    """Propagates (x, p), (4 n,), with a singular effort or with joints held at limits."""
 
     def __init__(self, robot: Robot):
         """Allocate the work arrays for a robot."""
@@ -147,24 +147,24 @@ class ConstrainedFlow:
 
     @property
     def tau(self) -> Vector:
-        """Efforts (n,) of the last rates."""
+        """Efforts (n,) at the last call of `rates`."""
         return self._arc.arc.tau.copy()
 
     @property
     def normalized_efforts(self) -> Vector:
-        """Efforts (n,) of the last rates over their limits."""
+        """Normalized efforts (n,) at the last call of `rates`."""
         return np.asarray(self.tau / self._arc.limits, dtype=np.float64)
 
     @property
     def forces(self) -> Vector:
-        """Contributions of the limits to -p_v' (n,) in the last rates."""
+        """Contributions of the limits to -p_v' (n,) at the last call of `rates`."""
         return np.zeros(self.n) if self._arc.joint[0] >= 0 else self._arc.forces.copy()
 
     @property
     def legendre_clebsch(self) -> float:
-        """Decrease of S'' by the full effort of the singular joint, at the last rates.
+        """Decrease of S'' by the full effort of the singular joint, at the last call of `rates`.
 
-        Above 0 the arc can be optimal (Kelley, Kopp, Moyer 1967, Singular extremals).
+        If it is positive, the arc can be optimal (Kelley, Kopp, Moyer 1967, Singular extremals).
         """
         return -float(self._arc.singular_effort[1]) if self._arc.joint[0] >= 0 else 0.0
 
@@ -186,7 +186,7 @@ def _compiled_constrained(n: int) -> Engine:
 
 
 class Flow(PickledByArguments):
-    """Selects the flow of an arc by its controls."""
+    """Selects the flow for the controls of an arc."""
 
     def __init__(self, robot: Robot):
         """Allocate the flow under full efforts for a robot."""
@@ -215,7 +215,7 @@ class Flow(PickledByArguments):
     def along(self, controls: Controls) -> LimitFlow | ConstrainedFlow | None:
         """Return the flow for the controls (n,), or None if they are not supported.
 
-        Supported are full efforts, one singular effort, and any number of joints at their limits.
+        Full efforts, one singular effort, and any number of joints at limits are supported.
         """
         if are_full(controls):
             self._limit.choose(

@@ -1,4 +1,4 @@
-"""Sampled trajectory of an extremal, integrated from its initial costates and its switches."""
+"""Sampled trajectory of an extremal, integrated from its initial costates and switches."""
 
 from __future__ import annotations
 

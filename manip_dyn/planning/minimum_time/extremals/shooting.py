@@ -1,23 +1,23 @@
 """Extremals: motions that satisfy all of Pontryagin's conditions, computed by Newton's method.
 
-The unknowns are the initial costates (2 n), the times of the m switches and the final time. There
-is one equation for each: rest at the goal (2 n), a zero switching function at each switch (m), and
-H = 0 at the end. Their derivatives come from the variational equations, so Newton's method is
-exact. The costates enter linearly and need no guess. The arcs between the switches are the
-shooting intervals (Kaya, Noakes 2003, Computational method for time-optimal switching control; for
-the conditions Pontryagin et al. 1962, for robots Fan 2003, section 2.3).
+The unknowns are the initial costates (2 n), the times of the m switches and the final time. The
+same number of equations determines them: rest at the goal (2 n), a zero switching function at each
+switch (m), and H = 0 at the end. Derivatives come from the variational equations, so Newton's
+method is exact. The costates enter linearly and require no guess. The arcs between switches are
+the shooting intervals (Kaya, Noakes 2003, Computational method for time-optimal switching control;
+for the conditions Pontryagin et al. 1962, for robots Fan 2003, section 2.3).
 
 A joint that reaches a limit is on a boundary arc until its next switch, and its switching function
-is zero on that arc. A limit of speed adds the condition that the speed is the limit. A limit of
-position adds the condition that the joint comes to rest at it, with a jump of its position's
+is zero on that arc. A speed limit adds the condition that the speed equals the limit. A position
+limit adds the condition that the joint comes to rest at the limit, and a jump of the position's
 costate as another unknown (Bryson, Ho 1975, Applied optimal control, sections 3.10 to 3.12; Hartl,
 Sethi, Vickson 1995, SIAM Review 37, section 4, with direct adjoining).
 
-The effort k of any joint can hold joint i at its limit of speed: a_i = 0 gives the effort, S_k = 0
-the multiplier. As H is continuous, an effort can only jump where its S is zero, and only the
-costate of v_i can jump, toward the inside. So a handover to another effort l happens either where
-S_l = 0, or where k has reached its limit. In the second case a_i = 0 holds with both efforts at
-limits, S_l falls to zero with that costate, and S_k gets the sign that matches its limit.
+The effort k of any joint can hold joint i at its speed limit: a_i = 0 determines the effort, S_k =
+0 the multiplier. Since H is continuous, an effort can only jump where its S is zero, and only the
+costate of v_i can jump, towards the inside. A handover to another effort l therefore occurs either
+where S_l = 0, or where k has reached its limit. In the second case a_i = 0 holds with both efforts
+at limits, S_l falls to zero with that costate, and S_k gets the sign that matches its limit.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ class Shot(NamedTuple):
 
     Attributes:
         residual: Final state minus goal (2 n,), conditions at the switches, H (1,).
-        jacobian: Its derivatives by costates, switches, final time and jumps.
+        jacobian: Derivatives of the residual by costates, switches, final time and jumps.
         by_unknown: Derivatives of the final (x, p) by the unknowns (4 n, all).
-        weights: Weights that make the equations comparable: distances and speeds times duration
-            relative to the distance, efforts at limits.
-        offset: First-order effect on the residual of closing the gaps between the arcs.
-        gaps: Distances between the ends of arcs and the beginnings of the next ones in (x, p).
-        nodes: (x, p) at the beginnings of the arcs (arcs, 4 n), for multiple shooting.
-        follow: Derivatives of the nodes by the unknowns, and the step that closes the gaps
-            (arcs, 4 n, all + 1).
+        weights: Weights that make the equations comparable: distances, and speeds times duration,
+            relative to the distance; normalized efforts at limits.
+        offset: First-order effect on the residual of closing the gaps between arcs.
+        gaps: Differences in (x, p) between the ends of arcs and the starts of the next arcs.
+        nodes: (x, p) at the starts of the arcs (arcs, 4 n), for multiple shooting.
+        follow: Derivatives of the nodes by the unknowns, and the step that closes the gaps (arcs,
+            4 n, all + 1).
     """
 
     residual: Vector
@@ -82,9 +82,9 @@ class Shooter:
         self._conditions = SwitchConditions(robot, q0, self.flow.acceleration)
 
     def solve(self, switching: Switching, guess: Guess | None = None) -> Extremal | None:
-        """Return the extremal to which Newton's method converges from a structure, or None.
+        """Compute the extremal with a structure by Newton's method, or return None.
 
-        The result may have fewer switches, because switches that meet cancel. A guess of the
+        The result may have fewer switches, because coinciding switches cancel. A guess of the
         costates is required only for structures with singular arcs.
         """
         for _ in range(4):
@@ -118,7 +118,7 @@ class Shooter:
         if shot is None:
             return None
         if not is_guessed:
-            # The switching functions and H are linear in the costates: start from zero.
+            # The switching functions and H are linear in the costates, so start from zero.
             rows = shot.jacobian[2 * n :, linear]
             unknown[linear] = np.linalg.lstsq(rows, -shot.residual[2 * n :], rcond=1e-12)[0]
             shot = self.shoot(switching, unknown)
@@ -159,7 +159,7 @@ class Shooter:
         return Extremal(solution, unknown[: 2 * n], unknown[2 * n + m + 1 :], residual, curvature)
 
     def _jumps(self, switching: Switching) -> Vector:
-        """Return the jumps of H over S at switches of full efforts, and 1 for the end."""
+        """Return the jumps of H divided by S at switches of full efforts, and 1 for the end."""
         jumps = np.ones(len(switching.joints) + 1)
         for arc, (_, _, controls) in enumerate(switching.arcs()[:-1]):
             joint = switching.joints[arc]
@@ -169,9 +169,9 @@ class Shooter:
     def shoot(
         self, switching: Switching, unknown: Vector, nodes: Matrix | None = None
     ) -> Shot | None:
-        """Return the residuals of the unknowns, or None if the integration fails.
+        """Return the residuals for the unknowns, or None if the integration fails.
 
-        If `nodes` (arcs, 4 n) are passed, each arc begins at its (x, p): multiple shooting.
+        If `nodes` (arcs, 4 n) is passed, each arc starts at its node: multiple shooting.
         """
         n = self.n
         states, switches, jumping = 2 * n, len(switching.joints), switching.jumps()
@@ -250,10 +250,10 @@ class Shooter:
 
 
 def _step_fraction(times: Vector, moved: Vector) -> float:
-    """Return the fraction of a step that leaves at least half of each arc.
+    """Return the fraction of a step that preserves at least half of each arc.
 
-    Singular arcs next to an indirect boundary arc are brief. If one of them shrinks to zero,
-    Newton's method converges to an invalid structure.
+    Singular arcs next to an indirect boundary arc are brief. If one of them vanished, Newton's
+    method would converge to an invalid structure.
     """
     lengths, falls = np.diff(times, prepend=0.0), -np.diff(moved, prepend=0.0)
     return float(np.min(0.5 * lengths[falls > 0.0] / falls[falls > 0.0], initial=1.0))
@@ -265,7 +265,7 @@ def _size(shot: Shot) -> float:
 
 
 def _solved(matrix: Vector, right: Vector) -> Vector:
-    """Return the solution of a linear system, that of least norm if it is singular."""
+    """Solve a linear system; if it is singular, return the least-norm solution."""
     try:
         solution = np.linalg.solve(matrix, right)
         if np.all(np.isfinite(solution)) and np.abs(matrix @ solution - right).max() < 1e-6:
@@ -276,7 +276,7 @@ def _solved(matrix: Vector, right: Vector) -> Vector:
 
 
 def _has_zero_rate(arcs: list[tuple[float, float, Controls]], arc: int, joint: int) -> bool:
-    """Return whether the rate of a switching function is known to be zero after a singular arc.
+    """Return whether a switching function is known to have a zero rate after a singular arc.
 
     This is the case after an arc on which the effort holds another joint indirectly, because no
     jump of the costates changes the rate.

@@ -1,4 +1,4 @@
-"""Switching structures, which list the switches of each effort, and extremals."""
+"""Switching structures, which contain the switches of each effort, and extremals."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Switching(NamedTuple):
 
     Attributes:
         controls: Initial controls (n,).
-        joints: The joint that switches, in order of time (m,).
-        values: The new control of that joint's effort (m,), or its contact point.
-        times: Times of the switches, s, not decreasing (m,).
-        t_final: End of the motion, s.
+        joints: Joints that switch, in order of time (m,).
+        values: New controls of these joints' efforts (m,), or contact points.
+        times: Switch times, s, in non-decreasing order (m,).
+        t_final: Final time, s.
     """
 
     controls: Controls
@@ -41,7 +41,7 @@ class Switching(NamedTuple):
     t_final: float
 
     def arcs(self) -> list[tuple[float, float, Controls]]:
-        """Return begin, end (s) and controls (n,) of every arc between switches."""
+        """Return start, end (s) and controls (n,) of every arc between switches."""
         edges, controls, arcs = [0.0, *self.times.tolist(), self.t_final], self.controls, []
         for k, (begin, end) in enumerate(itertools.pairwise(edges)):
             arcs.append((begin, end, controls))
@@ -50,11 +50,11 @@ class Switching(NamedTuple):
         return arcs
 
     def jumps(self) -> list[tuple[int, int]]:
-        """Return the switches at which a costate jumps, and the index of that costate in (x, p).
+        """Return the switches at which a costate jumps, and the index of this costate in (x, p).
 
-        The costate of a joint's position jumps where the joint leaves a limit of position or has a
-        contact point with one. The costate of its speed jumps at a contact point with a limit of
-        speed, at a smooth entry or exit, and at a handover where the previous effort has reached
+        The costate of a joint's position jumps where the joint leaves a position limit or has a
+        contact point with it. The costate of its speed jumps at a contact point with a speed
+        limit, at a smooth entry or exit, and at a handover where the previous effort has reached
         its limit.
         """
         n, arcs, jumps = len(self.controls), self.arcs(), []
@@ -72,7 +72,7 @@ class Switching(NamedTuple):
         return jumps
 
     def per_joint(self) -> list[list[float]]:
-        """Return the switching times of each joint, s."""
+        """Return the switch times of each joint, s."""
         arcs, times = self.arcs(), []
         for joint in range(len(self.controls)):
             jumps = [
@@ -85,7 +85,7 @@ class Switching(NamedTuple):
         return times
 
     def events(self, joint: int) -> list[tuple[float, Control]]:
-        """Return times, s, and new controls of one joint's switches."""
+        """Return times, s, and new controls of the switches of one joint."""
         return [(t, value) for t, j, value in self.rows() if j == joint]
 
     def rows(self) -> list[tuple[float, int, Control]]:
@@ -107,7 +107,7 @@ class Switching(NamedTuple):
         return (*self.controls, *self.joints, *self.values)
 
     def tidied(self) -> Switching:
-        """Return the structure with sorted switches and without arcs that have vanished."""
+        """Return the structure with sorted switches and without vanished arcs."""
         controls, rows = list(self.controls), []
         for joint in range(len(controls)):
             events: list[tuple[float, Control]] = []
@@ -134,7 +134,7 @@ def _current(first: Control, events: list[tuple[float, Control]]) -> Control:
 def assembled(
     controls: Sequence[Control], rows: list[tuple[float, int, Control]], t_final: float
 ) -> Switching:
-    """Return the structure with the switches (time, joint, new control)."""
+    """Return the structure with switches given as (time, joint, new control)."""
     rows = sorted(rows)
     return Switching(
         tuple(controls),
@@ -154,9 +154,9 @@ class BoundaryArc(NamedTuple):
     """Cells of a motion in which an effort holds its own or another joint at a limit.
 
     Attributes:
-        joint: The joint of the effort.
-        first: The first cell.
-        last: The cell after the last one.
+        joint: Joint of the effort.
+        first: Index of the first cell.
+        last: Index after the last cell.
         control: The control as in `Switching.values`; it may be a contact point.
     """
 
@@ -167,15 +167,16 @@ class BoundaryArc(NamedTuple):
 
 
 class Extremal(NamedTuple):
-    """A motion that satisfies all of Pontryagin's conditions, and its costates.
+    """A motion that satisfies all of Pontryagin's conditions, with its costates.
 
     Attributes:
         switching: Controls, switches and final time.
-        costate: Costates (2 n,) at the start, s per unit of the state.
+        costate: Initial costates (2 n,), s per unit of the state.
         jumps: Jumps of the costates at `Switching.jumps`.
         residual: Largest violation of the conditions, in units of positions and speeds.
-        curvature: Least second derivative of the final time by the switches along feasible
-            directions, s/s^2; inf if there are none. Below 0 the extremal is no local minimum.
+        curvature: Smallest second derivative of the final time by the switches along feasible
+            directions, s/s^2; inf if there are none. If negative, the extremal is not a local
+            minimum.
     """
 
     switching: Switching
@@ -189,10 +190,10 @@ class Guess(NamedTuple):
     """Guess of the costates of an extremal.
 
     Attributes:
-        costate: Costates (2 n,) at the start, s per unit of the state.
+        costate: Initial costates (2 n,), s per unit of the state.
         jumps: Jumps of the costates at `Switching.jumps`.
-        nodes: State and costate (arcs, 4 n) at the beginnings of all arcs, for multiple shooting;
-            they need not be continuous (Bock, Plitt 1984, IFAC Proceedings 17).
+        nodes: State and costate (arcs, 4 n) at the starts of all arcs, for multiple shooting. They
+            need not be continuous (Bock, Plitt 1984, IFAC Proceedings 17).
     """
 
     costate: Vector

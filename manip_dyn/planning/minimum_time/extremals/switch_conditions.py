@@ -30,7 +30,7 @@ class SwitchConditions:
         q0: Vector,
         acceleration: Callable[[Vector, int, Controls], tuple[float, Vector]],
     ):
-        """Store the start (n,) and the function for a joint's acceleration and its derivatives."""
+        """Store the start (n,) and the function for joint accelerations and their derivatives."""
         n, limits = robot.n, np.array(robot.tau_max)
         self.n, self._robot, self._weight = n, robot, float(limits.mean())
         self._kernels, self._acceleration = customize(robot).unchecked, acceleration
@@ -77,7 +77,7 @@ class SwitchConditions:
         return [*conditions, self._switching_function(q, v, p_v, joint)]
 
     def _switching_function(self, q: Vector, v: Vector, p_v: Vector, joint: int) -> Condition:
-        """Return weight, value and derivatives (4 n,); they do not depend on the efforts."""
+        """Return weight, value and derivatives (4 n,), which do not depend on the efforts."""
         n, slopes = self.n, np.zeros(4 * self.n)
         curves = self._kernels.forward_dynamics_second_derivatives(q, v, v, p_v)[2, joint, 0]
         inverse = self._kernels.forward_dynamics_derivatives(q, v, v)[2, joint]
@@ -88,7 +88,7 @@ class SwitchConditions:
 def limits_of(robot: Robot, joint: int, control: Control) -> tuple[float, float | None]:
     """Return speed and position of a joint at a limit; the position is None for a speed limit.
 
-    The limit is that at which the effort of `joint` holds its own or another joint.
+    This is the limit at which the effort of `joint` holds its own or another joint.
     """
     held, side = control.held(joint) or (joint, control.direction)
     if control.is_about_speed:

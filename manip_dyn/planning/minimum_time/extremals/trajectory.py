@@ -1,4 +1,4 @@
-"""Trajectory of an extremal: its motion with costates at samples."""
+"""Trajectory of an extremal: sampled states and costates."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ SAMPLES = 16
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """A motion with costates at samples.
+    """A sampled motion with costates.
 
     Attributes:
         times: Sample times (k,), s, including both ends of every arc.
-        arcs: The arc of each sample (k,).
+        arcs: Arc of each sample (k,).
         states: (q, v, p) at the samples (k, 4 n).
         switching: Switching functions (k, n).
-        slopes: Their rates (k, n), 1/s.
+        slopes: Rates of the switching functions (k, n), 1/s.
         hamiltonians: H (k,).
-        normalized_efforts: Efforts over their limits (k, n) where they lie between them, else 1.
+        normalized_efforts: Normalized efforts (k, n) between the limits; 1 for full efforts.
         forces: Contributions of the limits to -p_v' (k, n).
-        strengths: Decrease of S'' by the full effort (k,) on singular arcs, else 0.
+        strengths: Decrease of S'' by the full effort (k,) on singular arcs; 0 elsewhere.
     """
 
     times: Vector
@@ -41,7 +41,7 @@ class Trajectory:
 
 
 def refined_samples(along: Trajectory) -> NDArray[np.int64]:
-    """Return the sample before or at each value of `refined`."""
+    """Return the index of the sample at or before each value of `refined`."""
     return np.append(np.repeat(np.arange(len(along.times) - 1), 4), len(along.times) - 1)
 
 
@@ -51,9 +51,9 @@ def refined_arcs(along: Trajectory) -> NDArray[np.int64]:
 
 
 def refined(along: Trajectory, joint: int) -> tuple[Vector, Vector]:
-    """Return times and values of a switching function, with three values between any two samples.
+    """Return times and values of a switching function, with three values between two samples.
 
-    The values between samples are on the cubic through values and slopes.
+    Values between samples are interpolated by cubics through values and slopes.
     """
     t, s, r = along.times, along.switching[:, joint], along.slopes[:, joint]
     h = np.diff(t)[:, None]

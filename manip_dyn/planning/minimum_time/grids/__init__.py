@@ -1,1 +1,1 @@
-"""Approximate minimum-time motions on grids of time."""
+"""Approximate minimum-time motions on time grids."""

@@ -12,12 +12,12 @@ from manip_dyn.core.compiled import compiled
 
 
 class CellMotion(NamedTuple):
-    """A motion in cells.
+    """A motion in cells of constant effort.
 
     Attributes:
-        u: Efforts over their limits (cells, n).
+        u: Normalized efforts (cells, n).
         states: States at the ends of the cells (cells + 1, 2 n).
-        jacobians: Derivatives of the acceleration by q, v and the efforts in the middle of each
+        jacobians: Derivatives of the acceleration by q, v and the efforts at the midpoint of each
             cell (cells, 3, n, n).
         ends: Rates of the state at the end of each cell (cells, 2 n).
     """
@@ -39,8 +39,8 @@ class CellWork(NamedTuple):
         x: State (2 n,).
         stages: Rates of the state (5, 2 n).
         mean: Mean of a derivative over a cell (2 n,).
-        total: The derivative at the start of the cell (2 n,).
-        product: A term of its series (2 n,).
+        total: Derivative at the start of the cell (2 n,).
+        product: Term of the exponential series (2 n,).
     """
 
     q: Vector
@@ -55,7 +55,7 @@ class CellWork(NamedTuple):
 
 
 def cell_motion_of(n: int, cells: int) -> CellMotion:
-    """Return the arrays for a motion of n joints."""
+    """Allocate the arrays for a motion of n joints."""
     m = 2 * n
     return CellMotion(
         np.empty((cells, n)),
@@ -66,7 +66,7 @@ def cell_motion_of(n: int, cells: int) -> CellMotion:
 
 
 def cell_work_of(n: int) -> CellWork:
-    """Return the work arrays for n joints."""
+    """Allocate the work arrays for n joints."""
     q, v, tau, a = np.empty((4, n))
     x, mean, total, product = np.empty((4, 2 * n))
     return CellWork(q, v, tau, a, x, np.empty((5, 2 * n)), mean, total, product)
@@ -74,7 +74,7 @@ def cell_work_of(n: int) -> CellWork:
 
 @compiled(short=True, python=False, counted=False)
 def sweep(kernels, start, limits, duration, motion, work):
-    """Integrate from `start` (2 n,) over all cells, one step of the classic RK4 each.
+    """Integrate from `start` (2 n,) over all cells, with one RK4 step per cell.
 
     Reads the normalized efforts ``motion.u``, which are multiplied by ``limits`` (n,), and writes
     the other arrays of the motion.
@@ -114,11 +114,11 @@ def sweep(kernels, start, limits, duration, motion, work):
 
 @compiled(short=True, python=False, counted=False)
 def pull_back(lever, node, limits, h, motion, work, columns, rows, row):
-    """Write the derivatives of lever . x at a node by all controls and by the duration.
+    """Write the derivatives of lever . x at a node by all controls and the duration.
 
-    They are written to a row of `columns` (any, rows), stored column by column, first by the
-    controls, then by the duration. `lever` (2 n,) becomes the derivative by the start. The
-    derivatives over a cell are exponentials of its Jacobian.
+    They are written to a row of `columns` (any, rows), stored column by column, with the controls
+    first and the duration last. `lever` (2 n,) is replaced by the derivative by the start.
+    Derivatives over a cell are exponentials of its Jacobian.
     """
     jacobians, ends = motion.jacobians, motion.ends
     mean, total, product = work.mean, work.total, work.product
@@ -130,7 +130,7 @@ def pull_back(lever, node, limits, h, motion, work, columns, rows, row):
         for i in range(2 * n):
             slope += lever[i] * ends[k, i] / cells
             total[i] = mean[i] = lever[i]
-        # total is lever exp(J h), mean its mean over the cell, by their series.
+        # Series: total is lever exp(J h), and mean is its mean over the cell.
         for order in range(1, 5):
             for j in range(n):
                 by_q, by_v = 0.0, lever[j]

@@ -1,4 +1,4 @@
-"""Limits of position and speed at the ends of cells: active limits and residuals."""
+"""Position and speed limits at the ends of cells: active limits and residuals."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Transfer(NamedTuple):
         limits: Limits of the efforts (n,).
         low: Lower limits of the state (2 n,).
         high: Upper limits of the state (2 n,).
-        scale: Scales of differences of states (2 n,): the largest distance between start and
-            goal, and that distance over the first duration.
+        scale: Scales of state differences (2 n,): the largest distance between start and goal, and
+            this distance divided by the first duration.
     """
 
     start: Vector
@@ -33,12 +33,12 @@ class Transfer(NamedTuple):
 
 
 class ActiveLimits(NamedTuple):
-    """The limits that are rows of the linear program, with space for many (k,).
+    """The limits that are rows of the linear program, with capacity for k limits.
 
     Attributes:
-        node: Index of the node.
-        component: Index in the state.
-        side: 1 for the upper limit, -1 for the lower one.
+        node: Node indices.
+        component: Indices in the state.
+        side: 1 for upper limits, -1 for lower limits.
     """
 
     node: NDArray[np.int64]
@@ -56,7 +56,7 @@ def clearance(transfer, states, node, component, side):
 
 @compiled(short=True, python=False, counted=False)
 def limit_excess(transfer, states):
-    """Return the scaled sum of all violations of limits between both ends."""
+    """Return the scaled sum of all limit violations between both ends."""
     result = 0.0
     for k in range(1, states.shape[0] - 1):
         for i in range(states.shape[1]):
@@ -67,7 +67,7 @@ def limit_excess(transfer, states):
 
 @compiled(short=True, python=False, counted=False)
 def add_near_limits(transfer, states, near, watched, count):
-    """Add the limits within the scaled distance `near` of a state; return the number of limits."""
+    """Add the limits within the scaled distance `near` of a state; return the limit count."""
     for k in range(1, states.shape[0] - 1):
         for i in range(states.shape[1]):
             for side in range(-1, 2, 2):
@@ -90,7 +90,7 @@ def add_near_limits(transfer, states, near, watched, count):
 def residuals(transfer, states, watched, count, out):
     """Write the scaled distance to the goal (2 n,) and the clearances of the active limits.
 
-    Returns the absolute sum of the distance to the goal.
+    Return the sum of the absolute distances to the goal.
     """
     cells, m = states.shape[0] - 1, states.shape[1]
     for i in range(m):

@@ -1,7 +1,7 @@
 """Search for the fastest motion on a grid: interior-point solutions from many initial guesses.
 
-Each solution takes half a millisecond for two joints, so the search tries many detours before any
-exact motion.
+A solution takes half a millisecond for two joints, so the search tries many detours before it
+computes any exact motion.
 """
 
 from __future__ import annotations
@@ -54,10 +54,9 @@ class GridMotion(NamedTuple):
     Attributes:
         duration: Duration, s.
         q: Positions (nodes, n).
-        u: Efforts over their limits between the nodes (nodes - 1, n).
-        pressure: Multipliers of the limits of positions and speeds (nodes, 2 n), positive at upper
-            limits.
-        swing: Displacement (n,) of the initial guess midway.
+        u: Normalized efforts between the nodes (nodes - 1, n).
+        pressure: Multipliers of position and speed limits (nodes, 2 n), positive at upper limits.
+        swing: Midway displacement (n,) of the initial guess.
     """
 
     duration: float
@@ -67,7 +66,7 @@ class GridMotion(NamedTuple):
     swing: Vector
 
     def as_solution(self) -> SlpSolution:
-        """Return the motion as an SLP solution without costates."""
+        """Convert the motion to an SLP solution without costates."""
         n = self.q.shape[1]
         speeds = np.gradient(self.q, self.duration / len(self.u), axis=0)
         speeds[[0, -1]] = 0.0
@@ -76,7 +75,7 @@ class GridMotion(NamedTuple):
         return SlpSolution(u, self.duration, costate, 0.0, states, self.pressure)
 
     def is_like(self, duration: float, q: Matrix) -> bool:
-        """Return whether another motion has the same duration, s, and positions up to the grid."""
+        """Return whether a motion with this duration, s, and positions is equal up to the grid."""
         if not abs(log(duration / self.duration)) < SAME_TIME:
             return False
         away = np.abs(q - self.q).max() / max(np.ptp(q, axis=0).max(), 1e-30)
@@ -84,7 +83,7 @@ class GridMotion(NamedTuple):
 
 
 class _Arrays(NamedTuple):
-    """Work arrays of consecutive searches; no search reads results of a previous one."""
+    """Work arrays shared by consecutive searches; no search reads earlier results."""
 
     here: NodeMotion
     there: NodeMotion
@@ -95,7 +94,7 @@ class _Arrays(NamedTuple):
 
 @lru_cache(maxsize=16)
 def _arrays(n: int, nodes: int, _thread: int) -> _Arrays:
-    """Return the arrays of one thread."""
+    """Allocate the work arrays of one thread; cached."""
     here, there = (by_reference(empty_node_motion(n, nodes)) for _ in range(2))
     work, room = by_reference(empty_node_work(n, nodes)), np.zeros((nodes, 2 * n))
     return _Arrays(here, there, work, room, central_differences(n, nodes))
@@ -105,8 +104,8 @@ class GridSearch:
     """Search for motions between one start and one goal.
 
     Attributes:
-        guesses: Number of initial guesses that were tried.
-        motions: Distinct solutions, the fastest first.
+        guesses: Number of initial guesses tried.
+        motions: Distinct solutions, fastest first.
     """
 
     def __init__(
@@ -134,7 +133,7 @@ class GridSearch:
         self._low, self._high = low + INSIDE * scale, high - INSIDE * scale
 
     def search(self, swings: Iterable[Vector], budget: float = inf) -> None:
-        """Solve from detours (n,), for at most `budget` s, and collect the distinct motions."""
+        """Solve from detours (n,) for at most `budget` s, and collect the distinct motions."""
         until = monotonic() + budget
         for swing in swings:
             self.guesses += 1
@@ -166,12 +165,12 @@ class GridSearch:
         return steps >= 0
 
     def _is_known(self) -> bool:
-        """Return whether the last solution is one of `motions`."""
+        """Return whether the last solution is already in `motions`."""
         duration, q = exp(self._here.log_duration[0]), self._here.q
         return any(motion.is_like(duration, q) for motion in self.motions)
 
     def _motion(self, swing: Vector) -> GridMotion:
-        """Return the last solution."""
+        """Convert the last solution to a `GridMotion`."""
         here, n = self._here, self._q0.size
         normalized = here.tau / self._limits.tau
         u = np.clip(0.5 * (normalized[1:] + normalized[:-1]), -1.0, 1.0)
@@ -181,7 +180,7 @@ class GridSearch:
         return GridMotion(exp(here.log_duration[0]), here.q.copy(), u, pressure, swing)
 
     def _begin(self, swing: Vector) -> bool:
-        """Write a smooth motion that is slow enough; return whether it is within the limits."""
+        """Write a sufficiently slow smooth motion; return whether it is within the limits."""
         here, limits = self._here, self._limits
         q = here.q
         np.multiply(swing, self._bump, out=q)

@@ -25,13 +25,13 @@ class Smooth(NamedTuple):
     Attributes:
         start: Positions (n,).
         displacement: Displacement from start to goal (n,).
-        swing: Additional displacement midway (n,).
+        swing: Additional midway displacement (n,).
         limits: Limits of the efforts (n,).
-        q: Positions (n,); work array like all that follow.
+        q: Positions (n,), a work array like the following ones.
         v: Velocities (n,).
         a: Accelerations (n,).
         tau: Efforts (n,).
-        u: Efforts over their limits in the middles of cells (cells, n).
+        u: Normalized efforts at the midpoints of cells (cells, n).
     """
 
     start: Vector
@@ -49,8 +49,8 @@ class Smooth(NamedTuple):
 def efforts_along(kernels, motion, duration):
     """Write the normalized efforts, clipped to 1, of q = start + displacement s + swing b.
 
-    s = z - sin(2 pi z) / (2 pi) and b = sin^2(pi z) with z = t / duration, at the cells' middles.
-    Returns the largest normalized effort before clipping.
+    At the midpoints of the cells s = z - sin(2 pi z) / (2 pi) and b = sin^2(pi z) with z = t /
+    duration. Return the largest normalized effort before clipping.
     """
     start, displacement = motion.start, motion.displacement
     swing, limits = motion.swing, motion.limits
@@ -76,13 +76,13 @@ def smooth_motion(
 ) -> tuple[Vector, float]:
     """Return normalized efforts (cells, n) and duration, s, of a smooth motion with a detour.
 
-    The duration is about the shortest for which the efforts are within their limits.
+    The duration is close to the shortest one for which the efforts are within their limits.
 
     Args:
         robot: The arm.
         start: Positions (n,), at rest.
         goal: Positions (n,), at rest.
-        swing: Additional displacement of the joints midway (n,).
+        swing: Additional midway displacement of the joints (n,).
     """
     u, (q, v, a, tau) = np.empty((CELLS, robot.n)), np.empty((4, robot.n))
     limits, kernels = np.array(robot.tau_max), kernels_of(robot)
@@ -105,9 +105,9 @@ def smooth_motion(
 
 
 def detours(robot: Robot, start: Vector, goal: Vector, most: float) -> Iterator[Vector]:
-    """Yield midway displacements (n,): of one joint at a time, to both sides within the limits.
+    """Yield midway displacements (n,) of one joint at a time, to both sides within the limits.
 
-    The first joint has no detour, because its position only changes the direction of gravity.
+    The first joint has no detour, because its position changes only the direction of gravity.
     """
     for joint in range(1, robot.n):
         middle = 0.5 * (start[joint] + goal[joint])

@@ -1,11 +1,11 @@
-"""Linear programs with few rows and many bounded variables, solved by the simplex method.
+"""Simplex method for linear programs with few rows and many bounded variables.
 
 minimize  cost . x + penalty |e|_1   subject to   columns^T x + e = right,   low <= x <= high
 
 The rows are elastic: e absorbs the violation of rows that cannot be satisfied. The method stores
-the inverse of the basis, which is small, and moves a variable from bound to bound without a change
-of basis. Nocedal, Wright (2006), Numerical Optimization, sections 13.3 to 13.5 (bounds) and 18.5
-(elastic).
+the inverse of the basis, which is small, and moves variables between bounds without changing the
+basis. Nocedal, Wright (2006), Numerical Optimization, sections 13.3 to 13.5 (bounds) and 18.5
+(elastic mode).
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ class LinearProgram(NamedTuple):
     """A program with up to k variables and m rows, its solution, and work arrays.
 
     Attributes:
-        columns: Columns of the matrix, one after the other (k m,).
+        columns: Columns of the matrix in sequence (k m,).
         right: Right-hand side (m,).
         cost: Costs (k,).
         low: Lower bounds (k,), finite.
         high: Upper bounds (k,), finite.
-        at_high: Whether a variable starts at its upper bound (k,); afterwards whether it ends
-            there.
-        basis: Initial basic variable of each row (m,), or -1; such a variable is 0 and has the
+        at_high: Whether a variable is at its upper bound at the start (k,); overwritten with its
+            state at the end.
+        basis: Initial basic variable of each row (m,), or -1. Such a variable is 0, with the
             column of a unit matrix. Overwritten.
         x: The solution (k,).
-        multipliers: Sensitivities (m,) of the minimum by `right`.
-        inverse: Inverse of the basis, row by row (m^2,).
+        multipliers: Sensitivities (m,) of the minimum to `right`.
+        inverse: Inverse of the basis, by rows (m^2,).
         values: Values of the basic variables (m,).
-        ratio: Changes of the basic variables by the entering variable (m,).
+        ratio: Changes of the basic variables per change of the entering variable (m,).
         is_basic: Whether a variable is in the basis (k,).
     """
 
@@ -59,7 +59,7 @@ class LinearProgram(NamedTuple):
 
 
 def linear_program_of(k: int, m: int) -> LinearProgram:
-    """Return a program with up to `k` variables and `m` rows; all lower bounds are 0."""
+    """Allocate a program with up to `k` variables and `m` rows; all lower bounds are 0."""
     return LinearProgram(
         columns=np.empty(k * m),
         right=np.empty(m),
@@ -79,13 +79,13 @@ def linear_program_of(k: int, m: int) -> LinearProgram:
 
 @compiled(short=True, python=False, counted=False)
 def solve_linear_program(program, count, rows, penalty):
-    """Write the solution; return the number of pivots, or -1 if there were too many.
+    """Write the solution; return the number of pivots, or -1 if there are too many.
 
     Args:
         program: A `LinearProgram`.
         count: Number of variables.
         rows: Number of rows.
-        penalty: Cost of a violated row.
+        penalty: Cost of row violations.
     """
     columns, cost, low, high = program.columns, program.cost, program.low, program.high
     at_high, basis, x, multipliers = program.at_high, program.basis, program.x, program.multipliers

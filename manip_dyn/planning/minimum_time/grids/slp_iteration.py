@@ -1,4 +1,4 @@
-"""Sequential linear programming (SLP) over efforts in cells, see `slp_solver`."""
+"""Sequential linear programming (SLP) over efforts in cells; see `slp_solver`."""
 
 from __future__ import annotations
 
@@ -45,13 +45,14 @@ class SlpSolution(NamedTuple):
     """A nearly optimal motion computed by sequential linear programming.
 
     Attributes:
-        controls: Efforts over their limits (cells, n).
+        controls: Normalized efforts (cells, n).
         duration: Duration, s.
-        costate: Costates (2 n,) at the start, s per unit of the state.
+        costate: Initial costates (2 n,), s per unit of the state.
         miss: Largest scaled distance of the final state from rest at the goal, or of any state
-            beyond a limit of position or speed.
+            beyond a position or speed limit.
         states: States (cells + 1, 2 n) at the ends of the cells.
-        pressure: Multipliers (cells + 1, 2 n) of their limits, s per unit; positive at upper ones.
+        pressure: Multipliers (cells + 1, 2 n) of the state limits, s per unit; positive at upper
+            limits.
     """
 
     controls: Vector
@@ -63,7 +64,7 @@ class SlpSolution(NamedTuple):
 
 
 class SlpArrays(NamedTuple):
-    """Work arrays of the iteration.
+    """Work arrays of the SLP iteration.
 
     Attributes:
         here: The current motion.
@@ -71,9 +72,9 @@ class SlpArrays(NamedTuple):
         cell_work: Work arrays of the integration.
         watched: The active limits.
         program: The linear program.
-        by_start: Derivatives of its rows by the start (rows, 2 n).
-        predicted: Residuals of the rows after the step, by the linear model (rows,).
-        actual: Residuals of the rows after the step, by integration (rows,).
+        by_start: Derivatives of the rows by the start (rows, 2 n).
+        predicted: Residuals of the rows after the step, predicted by the linear model (rows,).
+        actual: Residuals of the rows after the step, computed by integration (rows,).
     """
 
     here: CellMotion
@@ -87,7 +88,7 @@ class SlpArrays(NamedTuple):
 
 
 def slp_arrays_of(n: int, cells: int) -> SlpArrays:
-    """Return the arrays for n joints and a number of cells."""
+    """Allocate the arrays for n joints and a number of cells."""
     most, m = 3 * cells, 2 * n
     program = linear_program_of(cells * n + 1 + most, m + most)
     program.high[cells * n + 1 :] = SLACK
@@ -105,7 +106,7 @@ def slp_arrays_of(n: int, cells: int) -> SlpArrays:
 
 @inlined(counted=False)
 def set_bounds(u, duration, radius, program):
-    """Set the bounds of the changes of efforts and duration."""
+    """Set the bounds of the changes of efforts and duration for a trust radius."""
     n, size = u.shape[1], u.shape[0] * u.shape[1]
     for j in range(size):
         program.low[j] = max(-1.0 - u[j // n, j % n], -2.0 * radius)
@@ -116,7 +117,7 @@ def set_bounds(u, duration, radius, program):
 
 @inlined(counted=False)
 def predict_residuals(program, size, rows, predicted):
-    """Write the residuals of the rows after the step of a program."""
+    """Write the predicted residuals of the rows after the step of a program."""
     for i in range(rows):
         predicted[i] = program.right[i]
     for j in range(size):
@@ -128,7 +129,7 @@ def predict_residuals(program, size, rows, predicted):
 
 @inlined(counted=False)
 def apply_step(program, u, trial):
-    """Write the efforts after the step."""
+    """Write the efforts after the step of a program."""
     for k in range(u.shape[0]):
         for i in range(u.shape[1]):
             moved = u[k, i] + program.x[k * u.shape[1] + i]
@@ -137,10 +138,10 @@ def apply_step(program, u, trial):
 
 @compiled(short=True, python=False, counted=False)
 def linearize(transfer, watched, count, h, motion, work, columns, by_start):
-    """Write the derivatives of the final state and of the active limits, and unit slacks.
+    """Write the derivatives of the final state and the active limits, and unit slacks.
 
-    Derivatives by the controls, the duration and the slacks are written to `columns`, those by
-    the start to `by_start` (any, 2 n); all are scaled.
+    Derivatives by the controls, the duration and the slacks are written to `columns`, and those by
+    the start to `by_start` (any, 2 n). All are scaled.
     """
     cells, n = motion.u.shape[0], motion.u.shape[1]
     m = 2 * n
@@ -164,12 +165,12 @@ def linearize(transfer, watched, count, h, motion, work, columns, by_start):
 def improve(kernels, transfer, space, duration, iterations, tolerance, penalty, radius):
     """Optimize the efforts of ``space.here`` by linear programs in a trust region.
 
-    Stops when the predicted gain is below `tolerance` of the first duration. `radius` is the first
-    trust radius in changes of the normalized efforts.
+    The iteration stops when the predicted gain is below `tolerance` times the first duration.
+    `radius` is the initial trust radius for normalized efforts.
 
     Returns:
         The duration, s; the number of active limits, or -1 if a program was not solved; and
-        whether the motion is now in ``space.there``.
+        whether the motion is in ``space.there``.
     """
     here, there, program, watched = space.here, space.there, space.program, space.watched
     work, right = space.cell_work, program.right

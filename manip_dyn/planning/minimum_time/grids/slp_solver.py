@@ -1,13 +1,14 @@
-"""Sequential linear programming (SLP): from initial guesses to nearly optimal motions on a grid.
+"""Sequential linear programming (SLP): nearly optimal motions on a grid from initial guesses.
 
 The efforts are constant in each of `CELLS` equal cells of the motion. Near a motion the final
-state is linear in them and in the duration, and the fastest efforts within their limits solve a
-linear program. Its solutions are bang-bang: at most 2 n values lie between the limits. Its
-multipliers are the final costates. A trust region limits the steps to where the linear model is
-accurate (Fletcher, de la Maza 1989, Nonlinear programming and nonsmooth optimization by successive
-linear programming; Nocedal, Wright 2006, algorithm 18.4 without its second phase).
+state is linear in the efforts and the duration, and the fastest efforts within their limits solve
+a linear program. Its solutions are bang-bang: at most 2 n values are between the limits. Its
+multipliers are the final costates. A trust region limits the steps to the range in which the
+linear model is accurate (Fletcher, de la Maza 1989, Nonlinear programming and nonsmooth
+optimization by successive linear programming; Nocedal, Wright 2006, algorithm 18.4 without its
+second phase).
 
-A short motion is nearly linear, so it has a single optimum. Longer motions are computed by
+A short motion is nearly linear and has a single optimum. Longer motions are computed by
 continuation from short ones.
 """
 
@@ -55,7 +56,7 @@ DETOUR, OTHER_DETOURS = 1.5, (0.5, 1.0, 2.5)
 
 @lru_cache(maxsize=16)
 def _arrays(n: int, cells: int, _thread: int) -> SlpArrays:
-    """Return the work arrays of one thread, which its programs share."""
+    """Allocate the work arrays of one thread; cached."""
     return by_reference(slp_arrays_of(n, cells))
 
 
@@ -92,7 +93,7 @@ class SlpSolver:
         return SlpSolution(motion.u.copy(), end, costate, miss, motion.states.copy(), pressure)
 
     def polished(self, u: Vector, duration: float) -> SlpSolution:
-        """Return the solution near nearly optimal efforts `u` (cells, n)."""
+        """Return the solution close to nearly optimal efforts `u` (cells, n)."""
         for radius in NEAR:
             solution = self.improved(u, duration, radius=radius)
             if solution.miss < ARRIVED and solution.duration < MOST_SLOWER * duration:
@@ -102,7 +103,7 @@ class SlpSolver:
     def _multipliers(
         self, space: SlpArrays, transfer: Transfer, count: int, duration: float
     ) -> tuple[Vector, Vector]:
-        """Return the initial costates, and the multipliers of the limits of the states."""
+        """Return the initial costates, and the multipliers of the state limits."""
         m, watched, pressure = 2 * self.n, space.watched, np.zeros_like(space.here.states)
         multipliers = duration * space.program.multipliers[: m + count]
         indices = watched.node[:count], watched.component[:count]
@@ -111,7 +112,7 @@ class SlpSolver:
         return -(multipliers @ space.by_start[: m + count]), pressure
 
     def _transfer(self, duration: float) -> Transfer:
-        """Return start, goal and limits, scaled for about `duration` s."""
+        """Return start, goal and limits, scaled for a duration of about `duration` s."""
         distance = max(float(np.abs(self._goal - self._start).max()), 1e-9)
         scale = np.repeat([distance, distance / duration], self.n)
         transfer = (self._start, self._goal, self._limits, self._low, self._high, scale)
@@ -125,8 +126,8 @@ class SlpSolver:
 def slp_solutions(robot: Robot, start: Vector, goal: Vector) -> Iterator[list[SlpSolution]]:
     """Yield batches of nearly optimal motions from `start` (n,) to `goal` (n,).
 
-    The first batch contains continuations of short motions and the straight path. The next ones
-    contain detours. The last one repeats the fastest solutions until they no longer improve.
+    The first batch contains continuations of short motions and the straight path, the following
+    ones contain detours. The last batch repeats the fastest solutions until they stop improving.
     """
     displacement = goal - start
     growing = list(_growing_displacements(displacement))
@@ -147,7 +148,7 @@ def slp_solutions(robot: Robot, start: Vector, goal: Vector) -> Iterator[list[Sl
 
 
 def _repeated(programs: SlpSolver, solution: SlpSolution) -> SlpSolution:
-    """Return the solution after repeated solving, until it no longer gets faster."""
+    """Repeat a solution until it stops getting faster."""
     for _ in range(REPEATS):
         better = programs.improved(solution.controls, solution.duration)
         if better.miss < ARRIVED and better.duration > (1.0 - GAIN) * solution.duration:
@@ -157,7 +158,7 @@ def _repeated(programs: SlpSolver, solution: SlpSolution) -> SlpSolution:
 
 
 def _growing_displacements(displacement: Vector) -> Iterator[Vector]:
-    """Yield the displacements (n,) for continuation: all joints, then each large one alone."""
+    """Yield displacements (n,) for continuation: all joints, then each large one alone."""
     yield displacement
     if len(displacement) > 1:
         for joint in np.flatnonzero(np.abs(displacement) > FIRST_DISTANCE):
@@ -195,5 +196,5 @@ def _grown(robot: Robot, start: Vector, fixed: Vector, growing: Vector) -> SlpSo
 
 
 def _tolerance(fraction: float) -> float:
-    """Return the tolerance of a stage of the continuation; the last one is the finest."""
+    """Return the tolerance of a continuation stage; the last one has the finest."""
     return FINE if fraction == 1.0 else COARSE

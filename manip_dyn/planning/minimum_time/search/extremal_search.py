@@ -1,4 +1,4 @@
-"""Search for extremals between one start and one goal: from motions on grids to exact ones."""
+"""Search for extremals between one start and one goal, from grid motions to exact ones."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ class ExtremalSearch:
 
     @property
     def on_grid(self) -> float:
-        """Least duration of a motion on a grid, corrected by finer grids, s."""
+        """Shortest duration of a motion on a grid, corrected by finer grids, s."""
         return min([self._least, *(solution.duration for solution in self._on_grid)])
 
     def candidates(self, refined: Callable[[], Plan | None]) -> list[Candidate]:
-        """Return the candidates, in the order of their computation.
+        """Return the candidates in order of computation.
 
         If no candidate from the first grid is certified, `refined` computes a motion on finer
-        grids. If no candidate near that one is certified either, more structures are tried, and
+        grids. If no candidate near that motion is certified either, more structures are tried, and
         more initial guesses if the refinement has not converged.
         """
         candidates = self._candidates(refined)
@@ -104,7 +104,7 @@ class ExtremalSearch:
         return candidates
 
     def _compare_motions(self, candidates: list[Candidate]) -> None:
-        """Add the extremals near the motions on the grid that are fast enough."""
+        """Add the extremals near grid motions that are fast enough."""
         fastest = self._grid.motions[0] if self._grid.motions else None
         for motion in self._grid.motions:
             if motion.duration > GRID_SLACK * least_time(candidates):
@@ -120,7 +120,7 @@ class ExtremalSearch:
                     self._compare(fine.as_solution(), candidates)
 
     def _compare_finer(self, least: float) -> None:
-        """Solve the programs with a faster solution on finer grids.
+        """Solve the programs of a faster solution on finer grids.
 
         Solutions on the coarser grids violate limits between their nodes, and miss the goal by the
         integration error of a cell.
@@ -132,7 +132,7 @@ class ExtremalSearch:
                     self._on_grid[k] = finer
 
     def _lacks(self, candidates: list[Candidate]) -> bool:
-        """Return whether no certified candidate is as fast as the motions on grids."""
+        """Return whether no certified candidate is as fast as the grid motions."""
         least = least_time(candidates)
         return least > SLACK * self.on_grid or least == np.inf
 

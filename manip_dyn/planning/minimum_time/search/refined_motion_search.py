@@ -24,7 +24,7 @@ REFINED_TRIES = 24
 def extremal_near_refined(search: StructureSearch, solved: GridSolution) -> Candidate | None:
     """Return the extremal near a motion refined on grids, preferably a certified one.
 
-    A certified extremal that is slower belongs to another motion and is not returned.
+    A slower certified extremal belongs to another motion and is not returned.
     """
     latest, costates = None, RefinedCostates(search.robot, solved)
     cell = solved.spline.duration / solved.spline.cells

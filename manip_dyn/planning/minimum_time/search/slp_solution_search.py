@@ -28,7 +28,7 @@ certified: without limits of position and speed, and with them, where each try t
 
 
 def structure_of(robot: Robot, solution: SlpSolution) -> Switching:
-    """Return the structure detected in a solution."""
+    """Detect the switching structure of a solution."""
     arcs = boundary_arcs_of(robot, solution)
     return detected_structure(solution.controls, solution.duration, arcs)
 
@@ -40,14 +40,14 @@ def extremal_near_solution(
     detected: Switching,
     is_thorough: bool,
 ) -> Candidate | None:
-    """Return the extremal near a solution: bang-bang if it is certified, else with a singular arc.
+    """Return the certified bang-bang extremal near a solution, else one with a singular arc.
 
     Args:
         search: Search for extremals near structures.
-        programs: Solver that computed the solution.
+        programs: Solver of the solution.
         solution: The solution.
-        detected: The structure detected in it.
-        is_thorough: Whether to change the ends of boundary arcs, too.
+        detected: The structure detected in the solution.
+        is_thorough: Whether to change the ends of boundary arcs as well.
     """
     latest = None
     for attempt in range(2):
@@ -78,10 +78,10 @@ def extremal_near_solution(
 def possible_structures(
     robot: Robot, solution: SlpSolution, detected: Switching
 ) -> Iterator[Switching]:
-    """Yield the possible structures of a solution, first the detected one.
+    """Yield possible structures of a solution, starting with the detected one.
 
-    Brief intervals at limits of position are contact points or boundary arcs, and other efforts
-    may hold joints at limits of speed.
+    Brief intervals at position limits are contact points or boundary arcs, and other efforts may
+    hold joints at speed limits.
     """
     keys, contact = [detected.key()], Kind.CONTACT_POSITION
     yield detected

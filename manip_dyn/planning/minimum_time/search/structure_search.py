@@ -37,13 +37,13 @@ HANDOVERS = 4
 
 
 class StructureSearch:
-    """Search for extremals between one start and one goal; each structure is repaired only once.
+    """Search for extremals between one start and one goal; each structure is repaired once.
 
     Attributes:
         robot: The arm.
         start: Positions (n,), at rest.
         goal: Positions (n,), at rest.
-        tried: Structures from which Newton's method was started.
+        tried: Structures for which Newton's method was started.
     """
 
     def __init__(self, robot: Robot, start: Vector, goal: Vector):
@@ -54,7 +54,7 @@ class StructureSearch:
         self._changed, self._with_brief_arcs = set[tuple](), set[tuple]()
 
     def extremal(self, switching: Switching, guess: Guess | None) -> Candidate | None:
-        """Return the extremal of a structure with its certificate, or None."""
+        """Return the extremal with a structure and its certificate, or None."""
         self.tried.add(switching.key())
         extremal = self._shooter.solve(switching, guess)
         if extremal is None:
@@ -68,9 +68,9 @@ class StructureSearch:
     def revised(
         self, switching: Switching, guess: Guess | None, trail: list[Candidate]
     ) -> Candidate | None:
-        """Return the extremal of a structure after revisions by its switching functions, or None.
+        """Return the extremal after revisions of a structure by its switching functions, or None.
 
-        Appends all extremals to `trail`.
+        All extremals are appended to `trail`.
         """
         latest = None
         for _ in range(REVISIONS):
@@ -141,7 +141,7 @@ class StructureSearch:
     def with_handovers(self, tries: list[Candidate]) -> Candidate | None:
         """Return a certified extremal with other ends of boundary arcs of speed, or None.
 
-        Only the candidate with the smallest violation is changed, and each only once.
+        Only the candidate with the smallest violation is changed, and each candidate only once.
         """
         new: dict[tuple, Candidate] = {}
         for candidate in tries:
@@ -167,7 +167,7 @@ class StructureSearch:
     ) -> Candidate | None:
         """Return a certified extremal with additional brief arcs near a refined motion, or None.
 
-        `guess` returns the guess of the costates for a structure.
+        `guess` is a function that returns guesses of the costates for a structure.
         """
         for candidate in tries:
             along, switching = candidate.trajectory, candidate.extremal.switching

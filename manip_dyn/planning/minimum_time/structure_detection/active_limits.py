@@ -1,7 +1,7 @@
 """Active limits of refined motions, and the efforts that hold joints at them.
 
-A limit is active where its multiplier is large. A joint at a limit is held by an effort between
-its own limits, preferably the joint's own.
+A limit is active where its multiplier is large. A joint at a limit is held by an effort that is
+between its own limits, preferably the joint's own effort.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class AtLimit(NamedTuple):
 
     @property
     def contact(self) -> Control:
-        """The contact point that replaces a brief interval."""
+        """Return the contact point that replaces a brief interval."""
         kind = Kind.CONTACT_POSITION if self.kind == Kind.POSITION else Kind.CONTACT_SPEED
         return Control(kind, self.side)
 
 
 class Holder(NamedTuple):
-    """An effort that holds a joint from node `begin` up to, not including, node `end`."""
+    """An effort that holds a joint from node `begin` to node `end`, exclusive."""
 
     effort: int
     begin: int
@@ -49,7 +49,7 @@ class Holder(NamedTuple):
 
 
 def at_limits(solved: GridSolution, near: float) -> Iterator[AtLimit]:
-    """Yield the intervals of joints at limits; `near` is the relative distance that counts."""
+    """Yield the intervals of joints at limits; `near` is the largest relative distance."""
     for kind, force in ((Kind.POSITION, solved.place), (Kind.SPEED, solved.speed)):
         for joint, side in product(range(force.shape[1]), (1.0, -1.0)):
             push = side * force[:, joint]
@@ -62,12 +62,12 @@ def at_limits(solved: GridSolution, near: float) -> Iterator[AtLimit]:
 
 
 def holding_efforts(at: AtLimit, inside: NDArray[np.bool_], brief: int) -> list[Holder]:
-    """Return the efforts that hold a joint, one after the other.
+    """Return the efforts that hold a joint, in sequence.
 
     Args:
         at: The joint at its limit.
-        inside: Whether efforts lie between their limits at the nodes (nodes, n).
-        brief: Least number of nodes for which an effort holds the joint.
+        inside: Whether efforts are between their limits at the nodes (nodes, n).
+        brief: Smallest number of nodes for which an effort holds the joint.
     """
     others = [k for k in range(inside.shape[1]) if k != at.joint]
     runs: list[list[int]] = []

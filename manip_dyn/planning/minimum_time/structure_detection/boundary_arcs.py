@@ -28,11 +28,11 @@ def boundary_arcs_of(
     brief: Kind = Kind.CONTACT_POSITION,
     margin: int | None = None,
 ) -> list[BoundaryArc]:
-    """Return the active limits of a solution; `brief` is the kind of short ones of position.
+    """Return the boundary arcs of a solution; `brief` is the kind of short position arcs.
 
-    A joint is held at its limit of speed by its own effort or, if that is full and another one is
-    not, by the other one. With `margin`, cells around the arc count too; with None only the
-    joint's own effort does.
+    A joint is held at its speed limit by its own effort or, if this effort is full, by another
+    effort that is not. With `margin`, cells around the arc count as well. Without it only the
+    joint's own effort is considered.
     """
     arcs, n = [], solution.controls.shape[1]
     limits = {
@@ -75,7 +75,7 @@ def _shared(
     last: int,
     margin: int,
 ) -> list[BoundaryArc]:
-    """Return the efforts that hold a joint at its limit of speed, one after the other."""
+    """Return the efforts that hold a joint at its speed limit, in sequence."""
     n, mass_matrix = robot.n, customize(robot).unchecked.mass_matrix
     cells = range(max(first - margin, 0), min(last + margin, len(solution.controls)))
     holders: list[int] = []

@@ -1,4 +1,4 @@
-"""Structures detected in efforts on cells, which are bang-bang except for a few cells."""
+"""Structures detected in cell efforts that are bang-bang except in a few cells."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def detected_structure(
             first, times = _switches(controls[begin:end, joint])
             times = _cleared([begin + t for t in times], contacts)
             departure, arrival = begin + 0.1, end - 0.1
-            # The remainder of a boundary arc in the adjacent cells is no switch.
+            # The remainder of a boundary arc in the adjacent cells is not a switch.
             while interval > 0 and times and times[0] < begin + NEAR:
                 departure, first = times.pop(0), -first
             while interval < len(own_arcs) and times and times[-1] > end - NEAR:
@@ -83,7 +83,7 @@ def _relieved(arc: BoundaryArc, boundary_arcs: Sequence[BoundaryArc]) -> bool:
 
 
 def _cleared(times: list[float], contacts: list[float]) -> list[float]:
-    """Return the switches without pairs next to contact points, both in cells."""
+    """Remove pairs of switches next to contact points; all are in cells."""
     for contact in contacts:
         near = [t for t in times if abs(t - contact) < NEAR + 0.5]
         remaining = [sum(near) / len(near)] if len(near) % 2 else []
@@ -92,7 +92,7 @@ def _cleared(times: list[float], contacts: list[float]) -> list[float]:
 
 
 def _switches(u: Vector) -> tuple[float, list[float]]:
-    """Return the first sign and the switches, in cells, of one joint's efforts (cells,)."""
+    """Return the initial sign and the switches, in cells, of one joint's efforts (cells,)."""
     full = np.flatnonzero(np.abs(u) >= BANG)
     if full.size == 0:
         return (1.0 if u[0] >= 0.0 else -1.0), _coarse_switches(u)
@@ -123,5 +123,5 @@ def _switches(u: Vector) -> tuple[float, list[float]]:
 
 
 def _coarse_switches(u: Vector) -> list[float]:
-    """Return the sign changes, in cells, of efforts that are never at a limit."""
+    """Return the sign changes, in cells, of efforts that never reach a limit."""
     return [float(k) for k in range(1, len(u)) if u[k] * u[k - 1] < 0.0]

@@ -1,10 +1,10 @@
-"""Contact points of a refined motion with a limit that another joint's effort holds indirectly.
+"""Contact points of a refined motion with a limit that is held indirectly.
 
-If that effort acts by its own joint's speed only, it enters the third derivative of the held
-joint's position, and the limit is of third order. Before or after the joint rests there it may
-have contact points with the limit, or several contact points instead of an arc (Robbins 1980,
-Journal of Optimization Theory and Applications 31). At contact points the multipliers of a fine
-grid have peaks. Next to a boundary arc the effort is singular.
+If another joint's effort holds a joint only through the speed of its own joint, it enters the
+third derivative of the held position, and the limit is of third order. Before or after the joint
+rests at the limit, it may have contact points with it, or several contact points instead of an arc
+(Robbins 1980, Journal of Optimization Theory and Applications 31). At contact points the
+multipliers on a fine grid have peaks. Next to a boundary arc the effort is singular.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROOM = 0.15
 
 
 class ContactPattern(IntEnum):
-    """Pattern of contact points and boundary arcs with a limit.
+    """Pattern of contact points and boundary arcs at a limit.
 
     `ARC` is a boundary arc wherever the multiplier is active.
     """
@@ -38,7 +38,7 @@ class ContactPattern(IntEnum):
 
 
 class Contacts(NamedTuple):
-    """Nodes of contact points, and a boundary arc: its first node and the node after its last."""
+    """Nodes of contact points, and a boundary arc: first node, and node after the last."""
 
     contacts: list[int]
     arc: tuple[int, int] | None

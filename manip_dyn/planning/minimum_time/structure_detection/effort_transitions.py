@@ -1,4 +1,4 @@
-"""Transitions of an effort between arcs, detected in its values at the nodes of a grid."""
+"""Transitions of an effort between arcs, detected in its values at grid nodes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Transition = tuple[float, Control]
 
 
 class EffortTransitions:
-    """Detects the transitions of one effort."""
+    """Detects the transitions of one effort between arcs."""
 
     def __init__(self, normalized_efforts: Vector):
         """Store the normalized efforts at the nodes (nodes,)."""
@@ -28,8 +28,8 @@ class EffortTransitions:
     def between(self, before: Control, after: Control, end: int, begin: int) -> list[Transition]:
         """Return the transitions between an arc that ends before `end` and one from `begin` on.
 
-        A joint is braked before it comes to rest at a limit of position, and pushed off later.
-        At limits of speed the effort may have the opposite sign for a while.
+        A joint is braked before it comes to rest at a position limit, and pushed off later. At
+        speed limits the effort may temporarily have the opposite sign.
         """
         if before == after:
             return self._pulse(before, end, begin)
@@ -43,7 +43,7 @@ class EffortTransitions:
         return [(0.5 * (end - 1 + begin), after)]
 
     def _arrival(self, before: Control, after: Control, end: int, begin: int) -> list[Transition]:
-        """Return the transitions from a limit of effort to a boundary arc."""
+        """Return the transitions from an effort limit to a boundary arc."""
         opposite = full(-before.direction)
         if after.is_boundary_arc_of_position and before == full(after.direction):
             nodes = self._with_sign(opposite, end, begin + GAP + 1)
@@ -58,7 +58,7 @@ class EffortTransitions:
     def _departure(
         self, before: Control, after: Control, end: int, begin: int
     ) -> list[Transition]:
-        """Return the transitions from a boundary arc to a limit of effort."""
+        """Return the transitions from a boundary arc to an effort limit."""
         opposite = full(-after.direction)
         if after == full(before.direction):
             if before.is_boundary_arc_of_position:
@@ -71,7 +71,7 @@ class EffortTransitions:
         return [(0.5 * (end - 1 + begin), after)]
 
     def _pulse(self, control: Control, end: int, begin: int) -> list[Transition]:
-        """Return the transitions to the opposite limit and back, or none."""
+        """Return the transitions to the opposite limit and back, if there are any."""
         against = 0.5 * (1.0 - control.direction * self._normalized[end:begin])
         if not (control.is_full and against.size and against.max() > PULSE):
             return []
@@ -80,13 +80,13 @@ class EffortTransitions:
         return [(middle - half, full(-control.direction)), (middle + half, control)]
 
     def _zero(self, sign: float, end: int, begin: int) -> float:
-        """Return the fractional node at which an effort crosses zero."""
+        """Return the fractional node index at which an effort crosses zero."""
         middle = self._normalized[end - 1 : begin + 1]
         zero = int(np.argmax(middle * sign <= 0.0))
         a, b = abs(middle[zero - 1]), abs(middle[zero])
         return float(end - 2 + zero + a / (a + b))
 
     def _with_sign(self, control: Control, first: int, end: int) -> Vector:
-        """Return the nodes from `first` to before `end` at which the effort has a sign."""
+        """Return the nodes from `first` to `end`, exclusive, at which the effort has a sign."""
         values = control.direction * self._normalized[max(first, 0) : end]
         return np.asarray(max(first, 0) + np.flatnonzero(values > 0.0))

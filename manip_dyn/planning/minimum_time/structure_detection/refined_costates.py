@@ -1,4 +1,4 @@
-"""Costates of motions refined on grids, as guesses for the costates of an extremal."""
+"""Costates of motions refined on grids, as initial guesses for extremals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LATER = 4
 
 
 class RefinedCostates:
-    """Costates of one motion, and the forces of its limits of position and speed."""
+    """Costates of one motion, and the forces of its position and speed limits."""
 
     def __init__(self, robot: Robot, solved: GridSolution):
         """Compute the costates of a motion on its finest grid."""
@@ -31,10 +31,10 @@ class RefinedCostates:
         return Guess(self._first, self._jumps(switching), self._nodes(switching))
 
     def _nodes(self, switching: Switching) -> Matrix:
-        """Return state and costate (arcs, 4 n) at the beginnings of the arcs.
+        """Return state and costate (arcs, 4 n) at the starts of the arcs.
 
-        On a boundary arc of position the costate of the joint's position has the value before the
-        arc, as in `shooting`.
+        On a boundary arc of position, the costate of the position has its value before the arc, as
+        in `shooting`.
         """
         solved, arcs = self._solved, switching.arcs()
         h = switching.t_final / solved.spline.cells
@@ -53,7 +53,7 @@ class RefinedCostates:
         return nodes
 
     def _jumps(self, switching: Switching) -> Vector:
-        """Return the jumps of the costates: the impulses of the limits before them."""
+        """Return the costate jumps: impulses of the limits before the switches."""
         n, jumps, h = self._robot.n, [], switching.t_final / self._solved.spline.cells
         for switch, component in switching.jumps():
             joint, t, is_speed = component % n, float(switching.times[switch]), component >= 3 * n
@@ -72,7 +72,7 @@ class RefinedCostates:
 
 
 def _begin_at_position(switching: Switching, arc: int, joint: int) -> float | None:
-    """Return the time since which a joint is held at a limit of position, s, or None."""
+    """Return the time, s, since which a joint is held at a position limit, or None."""
     begin = None
     for start, _, controls in reversed(switching.arcs()[: arc + 1]):
         if not any(

@@ -1,8 +1,8 @@
 """Structures detected in motions refined on grids.
 
-Such a grid resolves arcs that are too brief for an SLP solution. The multipliers show which effort
-holds a joint at a limit: an effort between its limits holds the joint that is at one, preferably
-its own joint, and is singular if there is none.
+A fine grid resolves arcs that are too brief for an SLP solution. The multipliers show which effort
+holds a joint at a limit: an effort between its limits holds a joint at a limit, preferably its own
+joint. If there is no such joint, it is singular.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ class DetectionSettings(NamedTuple):
     """Thresholds of the detection.
 
     Attributes:
-        brief: Least number of nodes of a boundary arc.
-        long: Least number of nodes of a singular arc.
-        between: Largest normalized effort between the limits.
-        near: Distance from a limit, over its scale, at which the limit is active.
-        apart: Whether an effort that holds a joint at a limit is never singular elsewhere. In the
-            middle of a boundary arc of position the multiplier may vanish though the joint rests.
-        pattern: Contacts of a joint that another joint's effort holds at a limit indirectly.
+        brief: Smallest number of nodes of a boundary arc.
+        long: Smallest number of nodes of a singular arc.
+        between: Largest normalized effort that counts as between the limits.
+        near: Scaled distance from a limit within which the limit is active.
+        apart: Whether an effort that holds a joint at a limit is never singular elsewhere. On a
+            boundary arc of position the multiplier may vanish although the joint rests.
+        pattern: Contacts of a joint that is held indirectly at a limit by another joint's effort.
     """
 
     brief: int
@@ -84,7 +84,7 @@ EffortControls = list[Control | None]
 
 
 def structures_of(robot: Robot, solved: GridSolution) -> Iterator[Switching]:
-    """Yield the possible structures of a refined motion, the likeliest first."""
+    """Yield possible structures of a refined motion, most likely first."""
     normalized = efforts_of(robot, solved.spline, solved.spline.cells) / robot.tau_max
     structures = list[Switching]()
     for settings in SETTINGS:
@@ -95,7 +95,7 @@ def structures_of(robot: Robot, solved: GridSolution) -> Iterator[Switching]:
 
 
 def _are_alike(first: Switching, second: Switching) -> bool:
-    """Return whether two structures are equal up to small differences of their times."""
+    """Return whether two structures are equal up to small time differences."""
     if first.key() != second.key():
         return False
     return bool(np.all(np.abs(first.times - second.times) < SAME * first.t_final))
@@ -123,7 +123,7 @@ class _Detector:
         ]
 
     def switching(self) -> Switching:
-        """Return the structure."""
+        """Return the detected structure."""
         rows = list[Row]()
         for at in at_limits(self._solved, self._settings.near):
             holders = holding_efforts(at, self._inside, self._settings.brief)
@@ -139,14 +139,14 @@ class _Detector:
         return assembled(controls, rows, self._solved.spline.duration)
 
     def _is_indirect(self, at: AtLimit, holders: list[Holder]) -> bool:
-        """Return whether a single effort holds a joint through its own joint's speed only."""
+        """Return whether a single effort holds a joint only through the speed of its own joint."""
         return len(holders) == 1 and self._control(at, holders[0]).is_indirect
 
     def _control(self, at: AtLimit, keeper: Holder) -> Control:
         return control_of_holder(self._robot, self._solved, at, keeper)
 
     def _touch(self, at: AtLimit, effort: int) -> list[Row]:
-        """Write a boundary arc at a limit that is held indirectly; return the contact points."""
+        """Set a boundary arc at a limit that is held indirectly; return the contact points."""
         force = self._solved.place[:, at.joint]
         self._indirect_efforts.add(effort)
         contacts = contacts_of(at.side * force, at.first, at.last, self._settings.pattern)
@@ -157,7 +157,7 @@ class _Detector:
         return [(node * self._h, at.joint, at.contact) for node in contacts.contacts]
 
     def _hold(self, at: AtLimit, holders: list[Holder]) -> None:
-        """Write the controls of the efforts that hold a joint at a limit, one after the other."""
+        """Set the controls of the efforts that hold a joint at a limit, in sequence."""
         before = -1
         for holder in holders:
             effort, begin, end = holder
@@ -198,7 +198,7 @@ class _Detector:
         return arcs[0][0]
 
     def _is_relieved(self, joint: int, before: Control, node: int) -> bool:
-        """Return whether a handover to another effort happens near a node."""
+        """Return whether another effort takes over near a node."""
         limit = before.held(joint)
         near = range(max(node - GAP, 0), min(node + 2 * GAP, len(self._normalized)))
         return limit is not None and any(
@@ -210,6 +210,6 @@ class _Detector:
 
 
 def _is_next_to_indirect(nodes: EffortControls, begin: int, end: int) -> bool:
-    """Return whether the arc before or after some nodes holds another joint indirectly."""
+    """Return whether an adjacent arc holds another joint indirectly."""
     adjacent = [nodes[begin - 1] if begin > 0 else None, nodes[end] if end < len(nodes) else None]
     return any(control is not None and control.is_indirect for control in adjacent)

@@ -1,1 +1,1 @@
-"""Repairs of switching structures: variants to try when an extremal violates a condition."""
+"""Repairs of switching structures: variants for extremals that violate a condition."""

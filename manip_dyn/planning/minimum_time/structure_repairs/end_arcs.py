@@ -1,9 +1,8 @@
-"""Brief full arcs before or after a motion that begins or ends with a singular arc.
+"""Brief full arcs before or after a motion that starts or ends with a singular arc.
 
-A singular arc begins with a switching function that is zero, with a zero rate. These two
-conditions determine two unknowns, the times of its begin and its end. If one of these is an end of
-the motion, one unknown is missing, so the rate is only nearly zero and a brief arc at a limit of
-effort follows.
+A singular arc starts with a switching function of zero and a zero rate. These two conditions
+determine two unknowns, its start and end times. If one of these is an end of the motion, an
+unknown is missing. The rate is then only nearly zero, and a brief arc at an effort limit follows.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ BRIEF = 5e-4
 
 
 def with_end_arcs(along: Trajectory, switching: Switching) -> Iterator[Switching]:
-    """Yield structures with an arc at a limit of effort before or after such singular arcs.
+    """Yield structures with an arc at an effort limit before or after such singular arcs.
 
-    First with the signs of the switching functions at the ends, then with the opposite signs,
-    because the switching functions are only approximate there.
+    The first structures have the signs of the switching functions at the ends, the others the
+    opposite signs, because the switching functions are only approximate there.
     """
     t_final, arcs = switching.t_final, switching.arcs()
     for side in (-1.0, 1.0):

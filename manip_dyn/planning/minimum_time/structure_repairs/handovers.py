@@ -1,7 +1,7 @@
 """Handovers at the ends of boundary arcs of speed.
 
-At the ends of a boundary arc the joint's own effort may reach its limit within less than a cell of
-an SLP solution. Then a handover happens: another effort holds the joint for a while.
+At the ends of a boundary arc, the joint's own effort may reach its limit within less than a cell
+of an SLP solution. A handover then occurs: another effort holds the joint for a while.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ FRACTION = 0.1
 def with_handovers(robot: Robot, along: Trajectory, switching: Switching) -> Iterator[Switching]:
     """Yield structures with other ends of boundary arcs of speed.
 
-    Either a second effort holds the joint first or last, or the holding effort comes from, or goes
-    to, its opposite limit.
+    Either a second effort holds the joint first or last, or the holding effort switches from or to
+    its opposite limit.
     """
     n, arcs = robot.n, switching.arcs()
     for k, (mine, value) in enumerate(zip(switching.joints, switching.values, strict=True)):
@@ -49,10 +49,10 @@ def with_handovers(robot: Robot, along: Trajectory, switching: Switching) -> Ite
 
 
 class _Ends:
-    """Changes a structure where a joint reaches or leaves its limit of speed."""
+    """Changes a structure where a joint reaches or leaves its speed limit."""
 
     def __init__(self, switching: Switching, index: int):
-        """Store the structure and the index of that switch."""
+        """Store the structure and the index of this switch."""
         edges = [0.0, *switching.times.tolist(), switching.t_final]
         self._switching, self._index, self._time = switching, index, edges[index + 1]
         self._controls = switching.arcs()[index][2]
@@ -68,13 +68,13 @@ class _Ends:
         return assembled(self._switching.controls, remaining + list(rows), self._switching.t_final)
 
     def from_other_limit(self) -> Switching:
-        """Return the structure in which the effort comes from its opposite limit."""
+        """Return the structure in which the effort switches from its opposite limit."""
         other_limit = full(-self._controls[self._mine].direction)
         earlier = (self._time - self._before, self._mine, other_limit)
         return self._with(earlier, (self._time, self._mine, self._value))
 
     def to_other_limit(self) -> Switching:
-        """Return the structure in which the effort goes to its opposite limit."""
+        """Return the structure in which the effort switches to its opposite limit."""
         later = (self._time + self._after, self._mine, self._value)
         return self._with((self._time, self._mine, full(-self._value.direction)), later)
 

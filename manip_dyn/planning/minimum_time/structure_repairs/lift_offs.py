@@ -1,6 +1,6 @@
-"""Lift-offs where an effort cannot hold its joint at a limit of position.
+"""Lift-offs for efforts that cannot hold their joints at a position limit.
 
-The joint leaves the limit with a push, returns to a contact point while its effort is full, and
+The joint leaves the limit with a push and returns to a contact point while its effort is full. It
 lifts off again until the effort is sufficient to hold it.
 """
 
@@ -30,10 +30,10 @@ class _Weak(NamedTuple):
 
     Attributes:
         joint: Index of the joint.
-        control: Control of its effort on the arc.
-        begin: Begin of the arc, s.
+        control: Control of the effort on the arc.
+        begin: Start of the arc, s.
         end: End of the arc, s.
-        first: Begin of the violation of the effort limit, s.
+        first: Start of the violation of the effort limit, s.
         last: End of the violation, s.
     """
 

@@ -1,7 +1,7 @@
-"""Brief approaches to a limit of position close to the start or the goal.
+"""Brief approaches to a position limit close to the start or the goal.
 
 If a joint rests at a limit close to its start, a grid cannot resolve the displacement between
-them, and the motion seems to begin at the limit. The approach is a full effort toward the limit
+them, and the motion seems to start at the limit. The approach is a full effort towards the limit,
 followed by an equally long one away from it. The same applies to the goal.
 """
 
@@ -43,7 +43,7 @@ def with_limit_approaches(
 
 
 def _half(robot: Robot, q: Vector, joint: int, side: float) -> float:
-    """Return half of the time from rest at `q` (n,) to rest at a limit of a joint, s."""
+    """Return half of the time, s, from rest at `q` (n,) to rest at a limit of a joint."""
     limit = robot.q_max if side > 0.0 else robot.q_min
     distance = abs(float(limit[joint] - q[joint]))
     inverse = np.linalg.inv(customize(robot).unchecked.mass_matrix(np.array(q)))

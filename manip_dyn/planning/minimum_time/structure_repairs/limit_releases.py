@@ -1,7 +1,7 @@
-"""Releases of limits of speed whose multiplier has the wrong sign.
+"""Releases of speed limits with multipliers of the wrong sign.
 
-A limit can only push. Where its multiplier has the wrong sign on a boundary arc, the effort that
-holds the joint there is singular instead, or full.
+A limit can only push. If its multiplier has the wrong sign on a boundary arc, the effort that
+holds the joint is singular or full instead.
 """
 
 from __future__ import annotations

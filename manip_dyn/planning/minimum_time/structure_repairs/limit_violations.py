@@ -1,4 +1,4 @@
-"""Contact points and boundary arcs where an extremal violates limits of position or speed."""
+"""Contact points and boundary arcs for extremals that violate position or speed limits."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def within_limits(robot: Robot, along: Trajectory, switching: Switching) -> Iter
 def _at_speed(
     switching: Switching, joint: int, side: float, begin: float, end: float
 ) -> Iterator[Switching]:
-    """Yield the structure with a boundary arc at a switch, or else with a contact point."""
+    """Yield the structure with a boundary arc at a switch or, without one, a contact point."""
     inside = [row for row in switching.rows() if row[1] == joint and begin <= row[0] <= end]
     if not inside:
         point = Control(Kind.CONTACT_SPEED, side)
@@ -62,7 +62,7 @@ def _with(switching: Switching, row: tuple[float, int, Control]) -> Switching:
 
 
 def _beyond(values: Vector, limit: float) -> list[tuple[int, int]]:
-    """Return the first and the last sample of each interval beyond an upper limit."""
+    """Return the first and last sample of each interval beyond an upper limit."""
     exceeded = values > limit + BEYOND * max(float(np.abs(values).max()), 1e-30)
     edges = np.flatnonzero(np.diff(np.concatenate([[0], exceeded.astype(int), [0]])))
     return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]

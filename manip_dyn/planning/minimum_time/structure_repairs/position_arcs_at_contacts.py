@@ -1,4 +1,4 @@
-"""Boundary arcs of position where a motion violates a limit next to a contact point."""
+"""Boundary arcs of position for motions that violate a limit next to a contact point."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def with_position_arcs_at_contacts(
 ) -> Iterator[Switching]:
     """Yield structures with a boundary arc where a limit is violated next to a contact point.
 
-    Another effort, which is singular at the contact point, holds the joint on the arc.
+    Another effort, singular at the contact point, holds the joint on the arc.
     """
     n, arcs, rows = len(switching.controls), switching.arcs(), switching.rows()
     for switch, (t, joint, value) in enumerate(rows):

@@ -1,7 +1,7 @@
-"""Saturation of efforts that would exceed their limits at an end of their arc.
+"""Saturation of efforts that would exceed their limits at an end of an arc.
 
-The effort is full there. A singular arc begins later or ends earlier. At a handover of a joint at
-its limit of speed the other effort holds the joint for longer, and meanwhile this effort is full.
+Such an effort becomes full. A singular arc starts later or ends earlier. At a handover of a joint
+at its speed limit, the other effort holds the joint longer while this effort is full.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def with_saturated_ends(along: Trajectory, switching: Switching) -> Iterator[Swi
 
 
 def _passing(times: Vector, loads: Vector) -> float:
-    """Return for how long from the first sample on an effort exceeds its limit, s."""
+    """Return the time, s, for which an effort exceeds its limit from the first sample on."""
     ends = int(np.argmax(np.abs(loads) <= FULL_EFFORT))
     over, under = abs(loads[ends - 1]) - 1.0, 1.0 - abs(loads[ends])
     step = times[ends] - times[ends - 1]
@@ -66,7 +66,7 @@ def _passing(times: Vector, loads: Vector) -> float:
 
 
 def _last(switching: Switching, switch: int) -> int:
-    """Return the last arc with the control that begins at a switch."""
+    """Return the index of the last arc with the control that starts at a switch."""
     arcs, effort, last = switching.arcs(), switching.joints[switch], switch + 1
     while last + 1 < len(arcs) and arcs[last + 1][2][effort] == arcs[switch + 1][2][effort]:
         last += 1
@@ -74,7 +74,7 @@ def _last(switching: Switching, switch: int) -> int:
 
 
 def _hands_over(switching: Switching, switch: int) -> bool:
-    """Return whether a switch hands a joint over from one effort to another."""
+    """Return whether a switch is a handover of a joint between two efforts."""
     joint, value = switching.joints[switch], switching.values[switch]
     limit, before = value.held_at_speed(joint), switching.arcs()[switch][2]
     return limit is not None and any(

@@ -1,4 +1,4 @@
-"""Revision of a structure by the signs of the switching functions of its extremal."""
+"""Revision of a structure by the signs of its extremal's switching functions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from manip_dyn.planning.minimum_time.extremals.trajectory import (
 
 
 def revised(along: Trajectory, switching: Switching) -> Switching:
-    """Return the structure whose full efforts have the signs of their switching functions.
+    """Return the structure with full efforts that have the signs of the switching functions.
 
-    Efforts between their limits remain there unless they exceed a limit, where they become full.
+    Efforts between their limits remain unchanged unless they exceed a limit; they then become
+    full.
     """
     n, arcs, here = along.switching.shape[1], switching.arcs(), refined_arcs(along)
     controls, rows = list(switching.controls), list[tuple[float, int, Control]]()

@@ -1,7 +1,7 @@
-"""Singular arcs for structures whose bang-bang extremal is not certified.
+"""Singular arcs for structures with an uncertified bang-bang extremal.
 
 A singular arc appears as a switching function that is nearly zero, or as efforts of a linear
-program that lie between their limits over several cells.
+program that are between their limits over several cells.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def arcs_between_limits(
     for joint in range(controls.shape[1]):
         u = controls[:, joint]
         inside = np.abs(u) < BANG
-        # A single cell at a limit between others does not end a run.
+        # A single cell at a limit does not end a run.
         inside[1:-1] |= inside[:-2] & inside[2:]
         for arc in boundary_arcs:
             if arc.joint == joint:
@@ -79,9 +79,9 @@ def arcs_between_limits(
 def _replaced(
     switching: Switching, joint: int, begin: float, end: float, before: float, after: float
 ) -> Switching:
-    """Return the structure with a singular arc of a joint in place of its switches there.
+    """Return the structure with a singular arc that replaces the switches of a joint.
 
-    `before` and `after` are the signs of its effort around the arc, 0 at an end of the motion.
+    `before` and `after` are the signs of the effort around the arc, 0 at an end of the motion.
     """
     controls, rows = list(switching.controls), []
     for k in range(len(controls)):
@@ -108,6 +108,6 @@ def _replaced(
 
 
 def _runs(inside: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Return the first and the last index of every run of True."""
+    """Return the first and last index of every run of True."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], inside.astype(int), [0]])))
     return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]

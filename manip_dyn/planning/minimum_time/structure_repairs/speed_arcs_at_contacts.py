@@ -1,12 +1,12 @@
-"""Brief boundary arcs of speed in place of contact points.
+"""Brief boundary arcs of speed that replace contact points.
 
-Next to a contact point the switching function of an effort may have the wrong sign: the effort
-should be at its opposite limit just before the joint reaches its limit of speed, or just after it
-has left it. So the effort switches there, and holds the joint at its limit until, or from, the
+Next to a contact point the switching function of an effort may have the wrong sign. The effort
+should then be at its opposite limit just before the joint reaches its speed limit, or just after
+it has left it. It therefore switches there, and holds the joint at its limit until, or from, the
 time of the contact point. The joint enters the limit with a switch and leaves it without
-acceleration, or vice versa. A switch at both ends is impossible, as the costates are continuous
-where a joint enters or leaves a limit of speed with an acceleration (McIntyre, Paiewonsky 1967,
-Advances in control systems 5, section on bounded states).
+acceleration, or vice versa. A switch at both ends is impossible, because the costates are
+continuous where a joint enters or leaves a speed limit with an acceleration (McIntyre, Paiewonsky
+1967, Advances in control systems 5, section on bounded states).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from manip_dyn.robot import Robot
 def with_speed_arcs_at_contacts(
     robot: Robot, along: Trajectory, switching: Switching
 ) -> Iterator[Switching]:
-    """Yield structures with a boundary arc next to, in place of, a contact point of speed."""
+    """Yield structures with a boundary arc that replaces a contact point of speed."""
     n, arcs, rows = robot.n, switching.arcs(), switching.rows()
     for k, (t, joint, contact) in enumerate(rows):
         if contact.kind != Kind.CONTACT_SPEED:
@@ -57,7 +57,7 @@ def with_speed_arcs_at_contacts(
 
 
 def _run(wrong: np.ndarray) -> int:
-    """Return the number of consecutive wrong samples after the contact point, or 0."""
+    """Return the number of consecutive wrong samples after the contact point."""
     length = 1
     while length < len(wrong) and wrong[length]:
         length += 1

@@ -1,7 +1,7 @@
 """Boundary arcs of speed at switches of another joint's effort.
 
-If a joint exceeds its limit of speed around a switch of another joint's effort, that effort holds
-the joint at its limit for a while instead, during its transition between its limits.
+If a joint exceeds its speed limit around a switch of another joint's effort, this effort instead
+holds the joint at its limit for a while, during the transition between its own limits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BEYOND = 1e-6
 def with_speed_arcs_at_switches(
     robot: Robot, along: Trajectory, switching: Switching
 ) -> Iterator[Switching]:
-    """Yield structures with a boundary arc of speed in place of a switch of another effort."""
+    """Yield structures with a boundary arc of speed that replaces a switch of another effort."""
     n, rows = robot.n, switching.rows()
     for k, (t, effort, value) in enumerate(rows):
         if not (value.is_full and switching.arcs()[k][2][effort].is_full):

@@ -1,4 +1,4 @@
-"""Order of switches that are too close for a grid to resolve."""
+"""Order of switches that are too close to be resolved by a grid."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NEAR = 0.5
 
 
 def with_swapped_switches(switching: Switching, cell: float) -> Iterator[Switching]:
-    """Yield structures in which two switches within a cell, s, have the opposite order."""
+    """Yield structures with the opposite order of two switches within a cell, s."""
     rows = switching.rows()
     for k, (first, second) in enumerate(pairwise(rows)):
         is_contact = first[2].is_contact or second[2].is_contact
