@@ -55,6 +55,13 @@ def _parse(source):
     return ast.get_docstring(tree), tuple(statements(tree.body))
 
 
+def strings(file):
+    """Return the string constants of a file."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    constants = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    return [value for value in constants if isinstance(value, str)]
+
+
 def dependencies(file, names):
     """Return which of the modules `names` a file imports."""
     result = set()
@@ -66,6 +73,16 @@ def dependencies(file, names):
 def package_of(name, file):
     """Return the dotted name of the package that contains a module; a package contains itself."""
     return name if file.name == "__init__.py" else name.rpartition(".")[0]
+
+
+def small_packages(files, least=3):
+    """Return the packages that contain fewer than `least` modules and packages."""
+    packages = {name for name, file in files.items() if file.name == "__init__.py"}
+    return sorted(
+        package
+        for package in packages
+        if sum(name.rpartition(".")[0] == package for name in files) < least
+    )
 
 
 def longest_chains(files):

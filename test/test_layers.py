@@ -14,6 +14,10 @@ MODULES = layout.modules(PACKAGE, "manip_dyn")
 MAX_CHAIN = 5
 """Largest number of modules of one package that import one another in a row."""
 ROS = re.compile(r"^(rclpy|builtin_interfaces|rcl_interfaces|rosgraph_msgs|\w+_msgs|std_srvs)$")
+SCRIPT_IMPORT = re.compile(r"\b(?:from|import) (manip_dyn\.\w+\.\w[\w.]*)")
+"""Import of a module below a package in a script."""
+PLANTING = ("test_layers.py", "test_layout.py")
+"""Tests with strings that contain such imports as violations of rules."""
 MAY_IMPORT = {
     "core": set(),
     "robot": {"robot"},
@@ -148,14 +152,53 @@ def test_every_module_has_a_docstring():
     assert [name for name, file in MODULES.items() if not layout.docstring(file)] == []
 
 
-def test_tests_import_no_private_names():
-    private = [
-        (file.name, item.qualified)
-        for file in TESTS.rglob("*.py")
-        for item in layout.imports(file)
-        if item.module.startswith("manip_dyn") and item.name.startswith("_")
-    ]
-    assert private == []
+def test_packages_have_at_least_three_modules():
+    assert layout.small_packages(MODULES) == []
+
+
+def test_a_package_that_is_too_small_is_detected(tmp_path):
+    for path in ("__init__.py", "a.py", "b/__init__.py", "b/c.py", "b/d.py", "e.py"):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text("")
+    assert layout.small_packages(layout.modules(tmp_path, "manip_dyn")) == ["manip_dyn.b"]
+
+
+def internal_imports(folder):
+    """Return imports by tests, and by scripts in strings, of modules below a package.
+
+    Tests import `manip_dyn` and its packages, and no private names.
+    """
+    result = []
+    for file in sorted(folder.rglob("*.py")):
+        result += [
+            (file.name, item.qualified)
+            for item in layout.imports(file)
+            if item.module.split(".")[0] == "manip_dyn"
+            if item.module.count(".") > 1 or item.name.startswith("_")
+        ]
+        if file.name not in PLANTING:
+            scripts = "\n".join(layout.strings(file))
+            result += [(file.name, module) for module in SCRIPT_IMPORT.findall(scripts)]
+    return result
+
+
+def test_tests_import_public_modules():
+    assert internal_imports(TESTS) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from manip_dyn.planning.work import link_powers",
+        "import manip_dyn.planning.work",
+        "from manip_dyn.planning import _work",
+        "SCRIPT = 'import manip_dyn.planning.work as work'",
+        "SCRIPT = 'from manip_dyn.planning.work import link_powers'",
+    ],
+)
+def test_internal_imports_of_tests_are_detected(line, tmp_path):
+    (tmp_path / "test_it.py").write_text(f"{line}\n")
+    assert internal_imports(tmp_path)
 
 
 PLANTED = [
