@@ -11,6 +11,8 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parents[1]))  # the helpers of all tests
+
 import conftest  # noqa: F401  (real nodes, on this machine only)
 import harness
 from faults.matrix import CASES, SYSTEMS

@@ -319,7 +319,7 @@ def test_an_arm_with_a_wrong_model_arrives_and_reports_the_delay(ros, simulator)
     np.testing.assert_allclose(states[-1].position, [0.0, 0.0], atol=1e-3)
     assert 0.0 < float(value(ros, "extra time [s]")) < 3.0
     # Regression: twenty warnings within 0.2 s.
-    assert sum("the plan no longer fits" in text for text in ros.messages()) <= 1
+    assert sum("the arm is off its plan" in text for text in ros.messages()) <= 1
 
 
 @pytest.fixture

@@ -128,7 +128,9 @@ def test_another_publisher_of_joint_states_is_named(ros):
     ros.diagnostics = ros.listen(DiagnosticArray, "/diagnostics")
     ros.start(ClikTrackerNode, **CIRCLE)
     ros.probe.create_publisher(JointState, "joint_states", 1)
-    ros.expect_warning("this node must be the only publisher on /joint_states, got /probe")
+    ros.expect_warning(
+        "other nodes publish on /joint_states: /probe; this node must be the only publisher"
+    )
     levels = lambda: {  # noqa: E731
         m.status[0].level for m in ros.diagnostics if "/probe" in m.status[0].message
     }

@@ -63,7 +63,7 @@ def test_two_planners_do_not_both_brake(ros):
     ros.until(
         lambda: (
             level(ros) == (DiagnosticStatus.WARN, ros.statuses[-1].message)
-            or "other publishers" in level(ros)[1]
+            or "other nodes publish" in level(ros)[1]
         ),
         "no level",
     )
@@ -78,7 +78,7 @@ def test_a_goal_is_rejected_while_another_node_commands_the_arm(ros):
     goals = ros.publisher(JointState, "bang_bang_planner/goal")
     goals.publish(JointState(name=["shoulder"], position=[0.1]))
     ros.until(lambda: value(ros, "code") == "not_alone", "the goal is not rejected")
-    assert "other publishers on /simulator/commands: /probe" in ros.statuses[-1].message
+    assert "other nodes publish on /simulator/commands: /probe" in ros.statuses[-1].message
     assert {tuple(message.position) for message in ros.states} == {(0.975, 0.3)}
 
 

@@ -55,7 +55,7 @@ FACTS = [
         TrackerFacts(others="/a, /b", topic="/c"),
         "not_alone",
         WARN,
-        "must be the only publisher on /c, got /a, /b",
+        "other nodes publish on /c: /a, /b; this node must be the only publisher",
     ),
     (
         TrackerFacts(approaching="0.1 m and 0 rad"),
@@ -179,7 +179,7 @@ def test_a_worse_condition_overrides_the_state_in_diagnostics(ros):
     status.enter("reached", end="reached the goal")
     assert status.overlaid("", "", "/c").level == OK
     assert status.overlaid("", "/a", "/c").message == (
-        "other publishers on /c: /a; expected this node alone (reached)"
+        "other nodes publish on /c: /a; this node must be the only publisher (reached)"
     )
     outside = status.overlaid("S1 at 3 rad (-1 to 1)", "/a", "/c")
     assert outside.level == ERROR

@@ -62,7 +62,7 @@ class ArmStates:
             return Loss("reset", reset)
         gap = 1e-9 * (measured.stamp_ns - before.stamp_ns)
         if self._timeout and gap > self._longest:
-            return Loss("silence", f"no joint states for {gap:.1f} s of their stamps")
+            return Loss("silence", f"no joint states for {gap:.1f} s by their stamps")
         return None
 
     def silence(self) -> float:

@@ -193,7 +193,7 @@ class PlannedMotion:
         """Status message at the begin."""
         method, plan = self._parameters.method, self._plan
         if method == "pd":
-            return "executing: pd, feedback alone leads to the goal"
+            return "executing: pd, feedback drives the arm to the goal"
         return f"executing: {method}, {plan.status}, arrival at {plan.t_final:.6f} s"
 
     @property

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from manip_dyn.ros.planner.states import NOT_ALONE
+
 
 class StartObstacle(NamedTuple):
     """Code and message of an obstacle."""
@@ -24,8 +26,7 @@ def start_obstacle(moving: str, connected: bool, topic: str, others: str) -> Sta
     if moving:
         return StartObstacle("arm_moves", moving)
     if others:
-        sentence = f"other publishers on {topic}: {others}; expected this node alone"
-        return StartObstacle("not_alone", sentence)
+        return StartObstacle("not_alone", NOT_ALONE.format(topic=topic, others=others))
     if not connected:
         sentence = f"{topic} has no subscriber; start a simulator or a controller"
         return StartObstacle("nobody_listens", sentence)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from manip_dyn.ros.diagnostics import ERROR, OK, WARN, State
 
+NOT_ALONE = "other nodes publish on {topic}: {others}; this node must be the only publisher"
 REJECTED, GAVE_UP = "rejected: {reason}", "gave up: {reason}"
 PLANNER_STATES = (
     State("waiting", WARN, "no joint states yet on {topic}", "no_joint_states"),
@@ -16,10 +17,10 @@ PLANNER_STATES = (
     State("planning", OK, "planning for the new goal instead: {method}", "new_goal"),
     State("executing", OK, "{beginning}"),
     State(
-        "executing", WARN, "the plan no longer fits: a new motion leads to the goal", "off_plan"
+        "executing", WARN, "the arm is off its plan: a new motion to the goal begins", "off_plan"
     ),
     State("executing", OK, "a new goal: the motion to it begins in {lead:g} s", "new_goal"),
-    State("executing", OK, "a new goal: the motion to it begins at this one", "next_goal"),
+    State("executing", OK, "a new goal: the motion to it begins at the present goal", "next_goal"),
     State("reached", OK, "{end}"),
     State("refused", WARN, REJECTED, "no_joint_states"),
     State("refused", WARN, REJECTED, "bad_goal"),
@@ -37,7 +38,7 @@ PLANNER_STATES = (
 
 PLANNER_OVERLAYS = (
     State("outside_limits", ERROR, "joint outside its limits: {outside}"),
-    State("not_alone", WARN, "other publishers on {topic}: {others}; expected this node alone"),
+    State("not_alone", WARN, NOT_ALONE),
 )
 """States on /diagnostics that replace a less severe state while they hold."""
 

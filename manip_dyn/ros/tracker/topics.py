@@ -23,7 +23,11 @@ TRACKER_STATES = (
     State("outside_limits", ERROR, "joint outside its limits: {outside}"),
     State("unheard", WARN, "no node subscribes to {topic}"),
     State("braking", WARN, "braking: {fastest}; the motion continues when the arm is slow"),
-    State("not_alone", WARN, "this node must be the only publisher on {topic}, got {others}, too"),
+    State(
+        "not_alone",
+        WARN,
+        "other nodes publish on {topic}: {others}; this node must be the only publisher",
+    ),
     State("approaching", WARN, "moving to the path: {distance} away"),
     State("off_path", WARN, "{news}"),
     State("overruns", WARN, "recent overruns: {overruns}"),
