@@ -1,4 +1,4 @@
-"""Plans: the motion of an arm from start to goal, with its evidence."""
+"""Plans: the motion of an arm from start to goal, with evidence of its optimality."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ SAME_EFFORT = 1e-9
 
 
 class Motion(Protocol):
-    """Motion from rest to rest, defined from time 0 up to, not including, the arrival."""
+    """Motion from rest to rest, defined from time 0 to the arrival, exclusive."""
 
     @property
     def knots(self) -> Vector:
         """Times (k,) from 0 to the arrival, s, between which the efforts are smooth."""
 
     def state(self, t: float) -> tuple[Vector, Vector]:
-        """Return positions and velocities (n,) at time `t` s."""
+        """Return positions and velocities (n,) at time `t`, s."""
 
     def effort(self, t: float) -> Vector:
-        """Return the efforts (n,) from time `t` s on."""
+        """Return the efforts (n,) from time `t`, s, on."""
 
     def samples(self, period: float) -> Samples:
-        """Return times and efforts before the arrival, each effort constant until the next time.
+        """Return times and efforts before the arrival, each held until the next time.
 
-        Every jump is a sample. Where the efforts change smoothly, samples are `period` s apart.
+        Every jump is a sample. Samples of smooth efforts are `period` s apart.
         """
 
 
@@ -49,22 +49,22 @@ class VectorizedMotion(Protocol):
     """Motion that can be evaluated at many times in one call."""
 
     def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
-        """Return positions, velocities and efforts (k, n) at times (k,), s, within it."""
+        """Return positions, velocities and efforts (k, n) at times (k,), s, within the motion."""
 
 
 class MotionWithCostates(Motion, Protocol):
-    """A motion that meets Pontryagin's conditions."""
+    """A motion that satisfies Pontryagin's conditions."""
 
     @property
     def switching(self) -> Any:
         """Switching structure of the efforts, a `Switching`."""
 
     def costate(self, t: float) -> Vector:
-        """Return the costates (2 n,) at time `t` s, s per unit of the state."""
+        """Return the costates (2 n,) at time `t`, s, in s per unit of the state."""
 
 
 def held_samples(begins: Iterable[float], effort: Callable[[float], Vector]) -> Samples:
-    """Return samples of efforts at increasing times, without repeating equal efforts."""
+    """Return samples of efforts at increasing times, without repetitions of equal efforts."""
     rows: Samples = []
     for t in begins:
         append_if_changed(rows, t, effort(t))
@@ -72,7 +72,7 @@ def held_samples(begins: Iterable[float], effort: Callable[[float], Vector]) -> 
 
 
 def append_if_changed(rows: Samples, t: float, effort: Vector) -> None:
-    """Append the efforts from `t` s on unless they equal the last ones."""
+    """Append the efforts from time `t`, s, on, unless they equal the last ones."""
     if not rows or np.abs(effort - rows[-1][1]).max() > SAME_EFFORT:
         rows.append((t, effort))
 
@@ -98,27 +98,27 @@ class Plan(Result):
 
     Attributes:
         robot: The arm.
-        q0: Start (n,), rad or m.
-        qf: Goal (n,), rad or m.
-        t_final: Time of the last arrival at rest, s.
-        switch_times: Times at which each joint's effort switches, s; with ramps the middles of
-            the ramps from one level to the next.
-        arrival_times: Arrival time of each joint, s; 0 for a joint that does not move.
-        motion: The motion; None if start and goal are equal.
+        q0: Start positions (n,), rad or m.
+        qf: Goal positions (n,), rad or m.
+        t_final: Time at which the last joint comes to rest, s.
+        switch_times: Switch times of each joint's effort, s; with ramps, the midpoints of ramps
+            between levels.
+        arrival_times: Arrival time of each joint, s; 0 for joints that do not move.
+        motion: The motion, or None if start and goal are equal.
         hold: Efforts (n,) that hold the arm at the goal, N m or N.
         method: Planning method, such as ``zero_net_work``.
         status: ``solved``; ``converged`` if the certificate is a `Convergence` on fine grids;
-            ``at_goal`` if nothing has to move; ``near_minimum`` if the method has no solution of
-            its kind and another motion is returned; ``uncertified`` if the motion arrives, but
-            its certificate does not hold.
-        reason: Explanation of the status, one sentence.
-        certificate: Evidence of minimum time; None for other methods.
-        extremal: The same motion if it has costates; else None.
-        ramps: Slew rates and ramps; None if efforts may jump.
+            ``at_goal`` if no joint must move; ``near_minimum`` if the method found no solution of
+            its kind and returns another motion; ``uncertified`` if the motion arrives but its
+            certificate does not hold.
+        reason: Explanation of the status in one sentence.
+        certificate: Evidence of minimum time, or None for other methods.
+        extremal: The same motion if it has costates, else None.
+        ramps: Slew rates and ramps, or None if efforts may jump.
         single_switch: Index of the only joint that moves, if it moves by full efforts with one
-            switch that an executor can find from its measured state; else None.
-        v0: Velocities (n,) at the start, rad/s or m/s; None: at rest.
-        vf: Velocities (n,) at the goal; None: at rest.
+            switch that an executor can determine from its measured state, else None.
+        v0: Start velocities (n,), rad/s or m/s, or None for a start at rest.
+        vf: Goal velocities (n,), or None for a goal at rest.
     """
 
     robot: Robot = field(repr=False)
@@ -143,7 +143,7 @@ class Plan(Result):
     def standing(
         cls, robot: Robot, start: Vector, goal: Vector, hold: Vector, method: str, status: str
     ) -> Plan:
-        """Return the plan of an arm that is at its goal (n,), held there by efforts (n,)."""
+        """Return the plan of an arm that is at its goal (n,), held by the efforts `hold` (n,)."""
         no_times: list[list[float]] = [[] for _ in goal]
         reason = "start and goal are the same"
         return cls(
@@ -152,7 +152,7 @@ class Plan(Result):
 
     @property
     def success(self) -> bool:
-        """Whether the plan is a full solution of its method, or nothing has to move."""
+        """Whether the plan is a full solution of its method, or no joint must move."""
         return self.status in ("solved", "converged", "at_goal")
 
     @property
@@ -162,14 +162,14 @@ class Plan(Result):
 
     # ------------------------------------------------------------------------ by time
     def state(self, t: float) -> tuple[Vector, Vector]:
-        """Return planned positions and velocities (n,) at time `t` s."""
+        """Return planned positions and velocities (n,) at time `t`, s."""
         t = finite("time", t, "s")
         if self.motion is None or t >= self.t_final:
             return self.qf.copy(), np.zeros(self.robot.n) if self.vf is None else self.vf.copy()
         return self.motion.state(max(t, 0.0))
 
     def effort(self, t: float) -> Vector:
-        """Return the planned efforts (n,) from time `t` s on, N m or N."""
+        """Return the planned efforts (n,) from time `t`, s, on, N m or N."""
         t = finite("time", t, "s")
         if self.motion is None or t >= self.t_final:
             return self.hold.copy()
@@ -188,19 +188,19 @@ class Plan(Result):
         return q, v, self._within_limits(effort)
 
     def costate(self, t: float) -> Vector:
-        """Return the costates (2 n,) at time `t` s within the motion, s per unit of state."""
+        """Return the costates (2 n,) at time `t`, s, within the motion, in s per unit of state."""
         t = finite("time", t, "s")
         if self.extremal is None:
             raise ManipDynError(f"the plan has no costates: {self.reason}")
         return self.extremal.costate(min(t, self.t_final))
 
     def samples(self, period: float) -> Samples:
-        """Return times and efforts, each constant until the next time: every jump and the arrival.
+        """Return times, including jumps and the arrival, and efforts held until the next time.
 
-        Where the efforts change smoothly, samples are `period` s apart.
+        Samples of smooth efforts are `period` s apart.
 
         Raises:
-            ManipDynError: If `period` is not positive, or results in more than ten million rows.
+            ManipDynError: If `period` is not positive or would give more than ten million rows.
         """
         period = sampled(period, self.t_final)
         rows: Samples = []
@@ -238,14 +238,14 @@ class Plan(Result):
 
     @property
     def q_switch(self) -> Vector:
-        """Position of each joint at its first switch (n,), rad or m; nan without a switch."""
+        """Position of each joint at its first switch (n,), rad or m; NaN without a switch."""
         return np.array(
             [positions[0] if positions else np.nan for positions in self.switch_positions]
         )
 
     @property
     def switching(self) -> Any:
-        """`Switching` of a motion with costates: controls, switches, arcs; else None."""
+        """`Switching` of a motion with costates (controls, switches, arcs), else None."""
         return None if self.extremal is None else self.extremal.switching
 
     # ------------------------------------------------------------------------ work

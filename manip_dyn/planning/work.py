@@ -1,14 +1,14 @@
-"""Work done on each link by its weight and by the forces and moments at its joints.
+"""Work on each link by its weight and by the forces and moments at its joints.
 
-Newton-Euler recursion gives the force f and the moment n that the preceding link exerts on each
-link (Fan 2003, eqs. 3.58-3.64). The power on a link is the power of these, less the power that it
-passes on to its children (eqs. 5.65-5.66, 6.50-6.51), for any tree of revolute and prismatic
-joints::
+The Newton-Euler recursion computes the force f and the moment n that the preceding link exerts on
+each link (Fan 2003, eqs. 3.58-3.64). The power on a link is the power of these and of the weight,
+minus the power that the link transmits to its children (eqs. 5.65-5.66, 6.50-6.51), for any tree
+of revolute and prismatic joints::
 
     P_i = f_i . v_i + n_i . w_i + m_i g . v_ci - sum_c (f_c . (v_i + w_i x r_c) + n_c . w_i)
 
-By the principle of work and energy, it changes the link's kinetic energy. Over a motion from rest
-to rest the net work on each link is therefore zero.
+By the work-energy principle, this power changes the kinetic energy of the link. The net work on
+each link over a motion from rest to rest is therefore zero.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class WorkCurves(NamedTuple):
 
 
 class _LinkMotion(NamedTuple):
-    """Motion of a link at k times, in base axes: pose, velocities, accelerations of its origin."""
+    """Motion of a link at k times in base axes: pose, velocities, accelerations of its origin."""
 
     rotation: Vector
     origin: Vector
@@ -78,7 +78,7 @@ def work_curves(robot: Robot, moving: Moving) -> WorkCurves:
 
 
 def _refined_knots(knots: Vector) -> Vector:
-    """Return the knots with additional ones in long intervals."""
+    """Return the knots, with additional knots in long intervals."""
     longest = LONGEST * (knots[-1] - knots[0]) * (1.0 + 1e-9)
     segments = [knots[:1]]
     for begin, end in pairwise(knots):
@@ -87,7 +87,7 @@ def _refined_knots(knots: Vector) -> Vector:
 
 
 def link_powers(robot: Robot, q: Vector, v: Vector, a: Vector) -> Matrix:
-    """Return the power (k, n) on each link, W, at positions, velocities, accelerations (k, n)."""
+    """Return the power on each link (k, n), W, for positions, velocities, accelerations (k, n)."""
     links = _link_motions(robot, q, v, a)
     count, n = q.shape
     forces, moments = np.zeros((n, count, 3)), np.zeros((n, count, 3))
@@ -123,7 +123,7 @@ def link_powers(robot: Robot, q: Vector, v: Vector, a: Vector) -> Matrix:
 
 
 def _link_motions(robot: Robot, q: Vector, v: Vector, a: Vector) -> list[_LinkMotion]:
-    """Return the links' motions, base to tips (Fan 2003, eqs. 3.60-3.64)."""
+    """Return the motions of the links, base to tips (Fan 2003, eqs. 3.60-3.64)."""
     count = len(q)
     still = np.zeros((count, 3))
     base = _LinkMotion(np.tile(np.eye(3), (count, 1, 1)), *[still] * 5)

@@ -101,8 +101,9 @@ class PDLaw(Feedback):
     def __init__(self, kernels: Kernels, control: PDControl, period: float):
         """Set the arm, the control, and the time, s, for which efforts of a plan are held.
 
-        ManipDynError: If the shape of target or gains is not (n,), or if a plan is for another
-            arm.
+        Raises:
+            ManipDynError: If the shape of target or gains is not (n,), or if a plan is for another
+                arm.
         """
         robot, n = kernels.robot, kernels.robot.n
         self._robot, self.weightless = robot, False

@@ -6,7 +6,7 @@ Liegeois (1977). Conventions: see `poses`.
 
 Limits. A joint moves towards its limit at most at `limit_gain` times its distance (Faverjon,
 Tournassoud 1987). A joint that exceeds this speed is held at it, and the others compensate as far
-Tournassoud 1987). A joint that exceeds this speed is held at it, and the others compensate as far
+as they can: a redundant arm stays on its path. Speeds above their limits scale the whole velocity,
 which preserves its direction. The path's clock is slowed by the same scale: the tool stays on the
 path and arrives later.
 

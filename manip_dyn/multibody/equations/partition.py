@@ -32,7 +32,7 @@ class Partition(NamedTuple):
         dependent: Indices of the dependent coordinates, sorted.
         independent: Indices of the independent coordinates, sorted.
         redundant: Indices of the redundant constraints, sorted.
-        redundant: Indices of the redundant constraints, sorted.
+        active: Indices of the other constraints, sorted.
     """
 
     dependent: np.ndarray

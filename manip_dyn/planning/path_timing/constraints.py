@@ -1,4 +1,4 @@
-"""Limits along a path as constraint rows, each between -1 and 1.
+"""Limits along a path, as constraint rows with values between -1 and 1.
 
 On a path q(s) the arm has one degree of freedom. Let x be the square of the path speed ds/dt and u
 the path acceleration. A row is a limited quantity divided by its limit::
@@ -33,7 +33,7 @@ STANDSTILL = 1e-13
 
 
 class Limits(NamedTuple):
-    """Limits of speed, effort and acceleration (n,) (inf: none), and the payload (10,)."""
+    """Limits of speed, effort and acceleration (n,) (inf for no limit), and the payload (10,)."""
 
     speed: Vector
     effort: Vector
@@ -42,10 +42,10 @@ class Limits(NamedTuple):
 
 
 class ConstraintRows(NamedTuple):
-    """Rows of all intervals (k, p, r) at p points of each, see the module.
+    """Rows of all intervals (k, p, r) at p points each; see the module docstring.
 
-    The first n rows are efforts, the next n accelerations, if any is limited. The last row is the
-    speed.
+    The first n rows are efforts. The next n are accelerations, if any is limited. The last row is
+    the speed.
     """
 
     a: Tensor
@@ -62,7 +62,7 @@ class ConstraintRows(NamedTuple):
 
 
 class Geometry(NamedTuple):
-    """Path at the sample points of all intervals: q, q', q'', (k, p, n)."""
+    """Path at the sample points of all intervals: q, q', q'', (k, p, n) each."""
 
     q: Tensor
     first: Tensor
@@ -70,7 +70,7 @@ class Geometry(NamedTuple):
 
 
 def geometry(path: JointPath, begins: Vector, widths: Vector, fractions: Vector) -> Geometry:
-    """Return the path at fractions (p,) of intervals (k,)."""
+    """Evaluate the path at fractions (p,) of intervals (k,)."""
     fractions = np.clip(fractions, ENDPOINT_OFFSET, 1.0 - ENDPOINT_OFFSET)
     s = begins[:, None] + widths[:, None] * fractions
     shape = (*s.shape, -1)
@@ -78,7 +78,7 @@ def geometry(path: JointPath, begins: Vector, widths: Vector, fractions: Vector)
 
 
 def constraint_rows(robot: Robot, limits: Limits, along: Geometry) -> ConstraintRows:
-    """Return the rows of all intervals."""
+    """Compute the rows of all intervals."""
     k, p, n = along.q.shape
     flat = [np.ascontiguousarray(x.reshape(k * p, n)) for x in along]
     limited = bool(np.any(np.isfinite(limits.acceleration)))
@@ -87,7 +87,7 @@ def constraint_rows(robot: Robot, limits: Limits, along: Geometry) -> Constraint
     payload = limits.payload if limits.payload is not None else np.zeros(10)
     name = "inverse_dynamics_loaded" if loaded else "inverse_dynamics"
     (address,) = addresses(robot, name)
-    # Copies are writable, so the compiled function has one signature.
+    # The copies are writable, so that the compiled function has one signature.
     vectors = (robot.damping, limits.effort, limits.acceleration, limits.speed)
     damping, effort, acceleration, speed = (np.array(x) for x in vectors)
     friction = Friction(*(np.array(x) for x in robot.friction))
@@ -125,7 +125,7 @@ def _fill_rows(
     speed,
     out,
 ):
-    """Write the rows at all points; an infinite limit results in a row of zeros."""
+    """Write the rows at all points; an infinite limit gives a row of zeros."""
     n, last = q.shape[1], out.shape[2] - 1
     x, v, a = np.zeros(n), np.zeros(n), np.zeros(n)
     weight, push, square = np.zeros(n), np.zeros(n), np.zeros(n)
@@ -173,10 +173,10 @@ def evaluate_rows(rows, rough, widths, squares, fractions, bulges, beyond, used)
         widths: Widths of the intervals (k,).
         squares: Control points (2 k + 1,) of the squared speed, see `speed_profile`.
         fractions: The fractions (p,).
-        bulges: Whether to add a quarter of the largest second difference: between equidistant
+        bulges: Whether to add a quarter of the largest second difference. Between equidistant
             points a parabola exceeds its values by at most an eighth.
         beyond: Largest absolute value of each row (k, r), minus 1.
-        used: Largest row at each end; the lesser of both ends (k,).
+        used: Largest row at each end; the smaller one of both ends (k,).
     """
     a, c, d, f, m, b = rows
     for k in range(widths.shape[0]):

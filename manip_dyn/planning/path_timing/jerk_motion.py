@@ -1,11 +1,11 @@
 """Path motions with continuous acceleration: s(t) is cubic in t between grid points.
 
 The jerk of a joint is q' s''' + 3 q'' s' s'' + q''' s'^3. The other limits are those of
-`constraints`. The module holds the motion, its constraint rows and their derivatives, the
+`constraints`. The module contains the motion, its constraint rows and their derivatives, the
 linearized equations of a step, and initial guesses.
 
-A step changes the times of the phases, then positions, speeds and accelerations along the path at
-the grid points.
+A step changes the durations of the phases, then positions, speeds and accelerations along the path
+at the grid points.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from manip_dyn.robot import Robot
 
 
 class CubicProfile(NamedTuple):
-    """s(t), cubic in t between grid points.
+    """Function s(t) that is cubic in t between grid points.
 
     Attributes:
         grid: Parameters s (k + 1,).
@@ -42,14 +42,14 @@ class CubicProfile(NamedTuple):
         return np.diff(self.acceleration) / self.times
 
     def at(self, fractions: Vector) -> tuple[Matrix, Matrix, Matrix]:
-        """Return s, ds/dt, d2s/dt2 (k, p) at fractions (p,) of the duration of each interval."""
+        """Return s, ds/dt and d2s/dt2 (k, p) at fractions (p,) of the interval durations."""
         t = self.times[:, None] * fractions
         v, u, j = self.speed[:-1, None], self.acceleration[:-1, None], self.jerk[:, None]
         s = self.grid[:-1, None] + t * (v + t * (u / 2.0 + t * j / 6.0))
         return s, v + t * (u + t * j / 2.0), u + t * j
 
     def slowed(self, factor: float) -> CubicProfile:
-        """Return the same motion slower by `factor`."""
+        """Return the same motion, slowed down by `factor`."""
         speed, acceleration = self.speed / factor, self.acceleration / factor**2
         return CubicProfile(self.grid, self.times * factor, speed, acceleration)
 
@@ -69,13 +69,13 @@ class CubicProfile(NamedTuple):
 def projected(
     y: CubicProfile, phases: Counts, positions: Vector, at_rest: tuple[bool, bool]
 ) -> CubicProfile:
-    """Return the motion closest in d3s/dt3 that is continuous and reaches given positions.
+    """Project a motion, with minimum change of d3s/dt3, onto continuity and given positions.
 
     Args:
-        y: The motion; only its times, accelerations and end values are used.
-        phases: Index (p,) of the interval after each of the positions.
-        positions: s (p,), the last one the end of the path.
-        at_rest: Whether the acceleration at the start and at the end is 0.
+        y: The motion; its times, accelerations and end values are used.
+        phases: Index (p,) of the interval that follows each position.
+        positions: Values of s (p,); the last one is the end of the path.
+        at_rest: Whether the acceleration is 0 at the start and at the end.
     """
     h, knots = y.times, np.concatenate([[0.0], np.cumsum(y.times)])
     u, v = 0.0 if at_rest[0] else y.acceleration[0], y.speed[0]
@@ -103,7 +103,7 @@ def projected(
 
 
 class JerkRows(NamedTuple):
-    """Six factors of `ConstraintRows`, and q', q'', q''' (k, p, n) over the jerk limit."""
+    """Six factors of `ConstraintRows`, and q', q'', q''' (k, p, n) divided by the jerk limit."""
 
     rows: tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]
     jerk: tuple[Tensor, Tensor, Tensor]
@@ -119,7 +119,7 @@ class RowDerivatives(NamedTuple):
 
 
 def row_derivatives(rows: JerkRows, v: Matrix, u: Matrix, j: Matrix) -> RowDerivatives:
-    """Return rows and derivatives at speeds, accelerations and jerks (k, p) along the path."""
+    """Return rows and derivatives for speeds, accelerations and jerks (k, p) along the path."""
     a, c, d, f, m, b = rows.rows
     v, u, j = v[..., None], u[..., None], j[..., None]
     stribeck = f * np.exp(-((m * v) ** 2))
@@ -153,7 +153,7 @@ class JerkProblem(NamedTuple):
     jerk: Vector
 
     def at_ends(self, grid: Vector, inside: float = ENDPOINT_OFFSET) -> JerkRows:
-        """Return the rows at both ends of the intervals of a grid (k + 1,), `inside` them."""
+        """Return the rows at both ends of the intervals of a grid (k + 1,), `inside` the ends."""
         fractions = np.array([inside, 1.0 - inside])
         along = geometry(self.path, grid[:-1], np.diff(grid), fractions)
         width = np.diff(grid)[:, None]
@@ -180,7 +180,7 @@ DIFFERENCE_STEP = 1e-3
 
 
 def continuity_equations(y: CubicProfile, phase: Counts, scale: Vector) -> Any:
-    """Return the derivatives of the continuity residuals of the intervals (2 k, ..), sparse."""
+    """Return the sparse derivatives of the continuity residuals of the intervals (2 k, ..)."""
     n, p = len(y.times), int(phase[-1]) + 1
     k, fast, h = np.arange(n), y.speed.max(), y.times
     s, v, u = p + k, p + n + 1 + k, p + 2 * n + 2 + k
@@ -204,7 +204,7 @@ def continuity_equations(y: CubicProfile, phase: Counts, scale: Vector) -> Any:
 
 
 def continuity_residual(y: CubicProfile) -> Vector:
-    """Return the discontinuities of speed and position between intervals (2 k,)."""
+    """Return the jumps of speed and position between intervals (2 k,)."""
     h, before, after = y.times, y.acceleration[:-1], y.acceleration[1:]
     speeds = np.diff(y.speed) - h * (before + after) / 2.0
     positions = np.diff(y.grid) / h - y.speed[:-1] - h * (2.0 * before + after) / 6.0
@@ -220,19 +220,19 @@ def linearized_limits(
     trust: float,
     sizes: tuple[float, ...],
 ) -> tuple[Any, Vector, Any]:
-    """Return the rows that a step within the trust region may violate, and their slacks.
+    """Return the rows that a step in the trust region may violate, and their slacks.
 
     Args:
         y: The motion.
         phase: Phase of each interval (k,).
         limits: Limits of the rows (k, r).
         here: Rows and derivatives at the ends of the intervals.
-        aside: The same at `DIFFERENCE_STEP` inside.
-        trust: Largest step, as a fraction of `sizes`.
+        aside: Rows and derivatives at `DIFFERENCE_STEP` inside the ends.
+        trust: Largest step as a fraction of `sizes`.
         sizes: Scales of position, speed and acceleration.
 
     Returns:
-        The rows; their slacks; and for each row its interval, end, limit, and side.
+        The rows; their slacks; and interval, end, limit and side of each row.
     """
     n, p = len(y.times), int(phase[-1]) + 1
     h = y.times[:, None, None]
@@ -283,27 +283,27 @@ GUESS_SAMPLES = 2000
 
 
 class MeritFunction(Protocol):
-    """Merit of motions by duration and violations; see `jerk_timing.JerkProgram`."""
+    """Merit of motions from duration and violations; see `jerk_timing.JerkProgram`."""
 
     def joined(self, y: CubicProfile) -> CubicProfile:
-        """Return the motion projected onto continuity."""
+        """Project the motion onto continuity."""
 
     def merit(self, y: CubicProfile) -> float:
         """Return the normalized duration plus the penalty of violations."""
 
     def at(self, y: CubicProfile) -> RowDerivatives:
-        """Return row values and derivatives."""
+        """Return row values and their derivatives."""
 
 
 class UnlimitedMotion(NamedTuple):
-    """Motion without jerk limits, the basis of initial guesses.
+    """Motion without jerk limits, from which initial guesses are derived.
 
     Attributes:
         ends: Speeds ds/dt at both ends.
         times: Sample times (m,), s.
-        positions: s at these times (m,).
-        breaks: Parameters where the path is not smooth, or a joint reverses.
-        k: Least number of intervals of a guess.
+        positions: Values of s at the sample times (m,).
+        breaks: Parameters at which the path is not smooth or a joint reverses.
+        k: Smallest number of intervals of a guess.
     """
 
     ends: tuple[float, float]
@@ -314,13 +314,13 @@ class UnlimitedMotion(NamedTuple):
 
     @property
     def held(self) -> tuple[bool, bool]:
-        """Whether the motion rests at the start and at the end."""
+        """Whether the motion is at rest at the start and at the end."""
         return self.ends[0] == 0.0, self.ends[1] == 0.0
 
     def slowed(self, factor: float) -> tuple[CubicProfile, Counts]:
         """Return the motion slowed down by `factor`, and the phases (k,) of its intervals.
 
-        The speed at an end that is passed is preserved.
+        Nonzero end speeds are preserved.
         """
         times = self.times
         tau, warped = _warp(self.held, factor)
@@ -340,8 +340,8 @@ def initial_guess(
 ) -> tuple[CubicProfile, Counts]:
     """Return an initial guess and the phases (k,) of its intervals.
 
-    If both ends are at rest, the guess is slow enough for all limits where possible. Otherwise it
-    is the guess with the best `MeritFunction.merit`, or the fastest one if all of them reverse.
+    If both ends are at rest, the guess is slow enough for all limits where possible. Otherwise the
+    guess has the best `MeritFunction.merit`, or is the fastest one if all guesses reverse.
     """
     best, least = None, np.inf
     for count in range(MOST_GUESSES):
@@ -361,9 +361,9 @@ def initial_guess(
 
 
 def _warp(held: tuple[bool, bool], factor: float) -> tuple[Vector, Vector]:
-    """Return fractions of the slower motion's duration and the matching ones of the original.
+    """Return fractions of the slower duration, and the matching fractions of the original one.
 
-    At an end that is passed both have the same speed; at other ends the slower motion rests.
+    At an end with a nonzero speed both motions have this speed; at other ends they rest.
     """
     tau = np.linspace(0.0, 1.0, GUESS_SAMPLES + 1)
     slopes = [0.0 if at_rest else factor for at_rest in held]

@@ -1,21 +1,21 @@
 """The fastest timing of a path with limited jerk, by sequential linear programming.
 
-The initial guess is the timing without jerk limits, eased in and out and slowed down until its
-jerk is within the limits. Linear programs in a trust region lead to a motion from which no small
-change is faster. Jerk limits make the problem nonconvex, so another timing may be faster. An end
-with a nonzero speed is passed at that speed, however slow the rest. If slowing down leads to no
-motion within the limits, or to one that reverses, the jerk limits are lowered step by step from
-those that the timing without them needs.
+The initial guess is the timing without jerk limits, smoothed at both ends and slowed down until
+its jerk is within the limits. Linear programs in a trust region then improve the motion until no
+small change is faster. Jerk limits make the problem nonconvex, so another timing may be faster.
+Nonzero end speeds are preserved, however slow the rest is. If slowing down leads to no motion
+within the limits, or to one that reverses, the jerk limits are reduced step by step from the
+values that the timing without jerk limits requires.
 
-Between its breaks the path is passed in phases, each divided into intervals of fixed fractions of
-its time. Unknowns are the durations of the phases, and s, ds/dt and d2s/dt2 at the grid points.
-For given durations these satisfy linear equations, onto which every step is projected
-(`jerk_motion.projected`). Limits are linearized, and violations are penalized (exact penalties;
-Fletcher 1987, chapter 14).
+The path is traversed in phases between its breaks. Each phase is divided into intervals of fixed
+fractions of its duration. The unknowns are the durations of the phases, and s, ds/dt and d2s/dt2
+at the grid points. For given durations these satisfy linear equations, onto which every step is
+projected (`jerk_motion.projected`). Limits are linearized, and violations are penalized (exact
+penalties; Fletcher 1987, chapter 14).
 
-Intervals that use no limit are divided. Between grid points the rows are sampled and bounded by
-second differences, and limits are lowered if necessary, as in `speed_profile`. Intervals for which
-this is not enough are halved.
+Intervals without an active limit are divided. Between grid points the rows are sampled and bounded
+by second differences, and limits are lowered if necessary, as in `speed_profile`. Intervals for
+which this is not sufficient are halved.
 """
 
 from __future__ import annotations
@@ -77,14 +77,14 @@ class JerkIterations:
 
 
 class JerkProgram(NamedTuple):
-    """Merit function and linear programs of motions with one assignment of phases.
+    """Merit function and linear programs for motions with the same phases.
 
     Attributes:
-        rows: Function that returns the rows at the ends of a grid's intervals.
+        rows: Function that returns the rows at the ends of the intervals of a grid.
         most: Limits of the rows (k, r).
         whole: Time that normalizes durations, s.
         phase: Phase (k,) of each interval.
-        places: Parameters at which the phases end (p,).
+        places: Parameters at the ends of the phases (p,).
         held: Whether the acceleration is 0 at the start and at the end.
     """
 
@@ -97,7 +97,7 @@ class JerkProgram(NamedTuple):
 
     @property
     def ends(self) -> Counts:
-        """Grid points (p,) at which the phases end."""
+        """Grid points (p,) at the ends of the phases."""
         return np.flatnonzero(np.diff(self.phase, append=-1)) + 1
 
     def merit(self, y: CubicProfile) -> float:
@@ -108,7 +108,7 @@ class JerkProgram(NamedTuple):
         return float(y.times.sum() / self.whole + PENALTY * np.maximum(beyond, 0.0).sum())
 
     def joined(self, y: CubicProfile) -> CubicProfile:
-        """Return the projection of y onto continuous motions."""
+        """Project y onto continuous motions."""
         return projected(y, self.ends, self.places, self.held)
 
     def at(self, y: CubicProfile, *inside: float) -> RowDerivatives:
@@ -119,7 +119,7 @@ class JerkProgram(NamedTuple):
         )
 
     def slowed(self, y: CubicProfile, factor: float) -> CubicProfile:
-        """Return the motion slower by `factor`, smoothly near ends that are passed."""
+        """Return the motion slowed down by `factor`, smoothly near ends with nonzero speed."""
         if all(self.held):
             return y.slowed(factor)
         elapsed = np.concatenate([[0.0], np.cumsum(y.times)]) / y.times.sum()
@@ -137,14 +137,14 @@ class JerkProgram(NamedTuple):
         )
 
     def _slowed(self, y: CubicProfile) -> CubicProfile:
-        """Return the motion slowed down by its violations, exact for rows of inertia only."""
+        """Slow down the motion by its violations; exact for rows with inertia only."""
         rows = self.at(y)
         load = np.abs(rows.value) / self.most[:, None, :]
         factor = np.where(rows.jerk != 0.0, np.cbrt(load), np.sqrt(load)).max()
         return self.slowed(y, max(float(factor), 1.0) + 1e-15)
 
     def step(self, y: CubicProfile, trust: float) -> tuple[CubicProfile, float] | None:
-        """Return the solution of the linear program with its predicted merit, or None."""
+        """Solve the linear program; return the motion and its predicted merit, or None."""
         from scipy.optimize import linprog  # slow to load, and few timings limit the jerk
 
         n, p = len(y.times), len(self.places)
@@ -184,7 +184,7 @@ class JerkProgram(NamedTuple):
         decrease = self.merit(y) - merit
         if predicted < NEGLIGIBLE_DECREASE or decrease > SUFFICIENT_DECREASE * predicted:
             return there, expected
-        # Second-order correction: subtract the nonlinear remainder of limits and equations.
+        # Second-order correction: subtract the nonlinear remainders of limits and equations.
         k, end, row, sign = at
         linear = below[:, :size] @ solution.x[:size]
         with np.errstate(all="ignore"):
@@ -200,7 +200,7 @@ class JerkProgram(NamedTuple):
         return there, expected
 
     def _moved(self, y: CubicProfile, step: Vector) -> CubicProfile:
-        """Return the motion after a step, not necessarily continuous."""
+        """Return the motion after a step; it need not be continuous."""
         n, p = len(y.times), len(self.places)
         s, v, u = p, p + n + 1, p + 2 * n + 2
         return CubicProfile(
@@ -226,7 +226,7 @@ CONTINUATION_FACTOR = 0.5
 
 
 def solve_programs(program: JerkProgram, y: CubicProfile) -> tuple[CubicProfile, bool]:
-    """Return the motion from which no step is faster, and whether the steps converged."""
+    """Improve a motion by linear programs; return it, and whether the steps converged."""
     trust, merit = TRUST, program.merit(y)
     for _ in range(JerkIterations.steps):
         solution = program.step(y, trust)
@@ -237,7 +237,7 @@ def solve_programs(program: JerkProgram, y: CubicProfile) -> tuple[CubicProfile,
             new_merit = program.merit(there)
             if merit - expected < CONVERGED:
                 return there if new_merit <= merit else y, True
-            if merit == np.inf:  # it reverses between points of a coarser grid
+            if merit == np.inf:  # the motion reverses between points of a coarser grid
                 ratio = float(new_merit < merit)
             else:
                 ratio = (merit - new_merit) / (merit - expected)
@@ -252,10 +252,10 @@ def solve_programs(program: JerkProgram, y: CubicProfile) -> tuple[CubicProfile,
 def solve_by_continuation(
     program: JerkProgram, y: CubicProfile, n: int
 ) -> tuple[CubicProfile, bool]:
-    """Return the solution starting from a motion of n joints that violates jerk limits only.
+    """Return the solution from a motion of n joints that violates only jerk limits.
 
-    The jerk limits are raised to the jerk of the motion and reduced step by step, each solution
-    being the next initial guess (numerical continuation; Allgower, Georg 1990).
+    The jerk limits are raised to the jerk of the motion and then reduced step by step. Each
+    solution is the next initial guess (numerical continuation; Allgower, Georg 1990).
     """
     jerk = program.at(y).value[..., -n:] / program.most[:, None, -n:]
     raised = float(np.abs(jerk).max())
@@ -268,7 +268,7 @@ def solve_by_continuation(
 
 
 def violations(program: JerkProgram, y: CubicProfile) -> Vector:
-    """Return the relative violations (k,) of the limits in the intervals; negative: satisfied."""
+    """Return the relative violations (k,) of the limits per interval; negative if satisfied."""
     return np.asarray(np.abs(program.at(y).value).max(axis=(1, 2)) - program.most.max(axis=1))
 
 
@@ -287,7 +287,7 @@ MOST_VIOLATION = 0.1
 
 
 class JerkProfile(NamedTuple):
-    """Timing with jerk limits, and the numbers of `speed_profile.Profile`.
+    """Timing with jerk limits, with the fields of `speed_profile.Profile`.
 
     Attributes:
         converged: Whether the steps converged.
@@ -304,7 +304,7 @@ class _GridSolution(NamedTuple):
     """Motion on its grid, with its problem and margins.
 
     Attributes:
-        course: The arm on its path, with all limits.
+        course: The arm on its path with all limits.
         free: The motion without jerk limits.
         y: The motion.
         phase: Phase of its intervals (k,).
@@ -327,12 +327,12 @@ class _GridSolution(NamedTuple):
         return JerkProgram(self.course.at_ends, limits, whole, self.phase, breaks[1:], held)
 
     def solved(self) -> _GridSolution:
-        """Return the motion from which no step is faster."""
+        """Improve the motion by linear programs."""
         y, converged = solve_programs(self.program, self.y)
         return self._replace(y=y, converged=converged)
 
     def solved_by_continuation(self) -> _GridSolution:
-        """Return the solution by continuation in the jerk limits."""
+        """Improve the motion by continuation in the jerk limits."""
         y, converged = solve_by_continuation(self.program, self.y, self.course.robot.n)
         return self._replace(y=y, converged=converged)
 
@@ -353,7 +353,7 @@ class _GridSolution(NamedTuple):
     def check_violations(self) -> None:
         """Raise `NoTimingError` for violations above `MOST_VIOLATION`.
 
-        They occur if the jerk limits do not allow the speed at an end that is passed.
+        They occur if the jerk limits do not allow a nonzero end speed.
         """
         beyond = violations(self.program, self.y)
         if beyond.max() > MOST_VIOLATION:
@@ -361,18 +361,18 @@ class _GridSolution(NamedTuple):
 
 
 def jerk_limited_profile(problem: JerkProblem, free: UnlimitedMotion) -> JerkProfile:
-    """Return a fastest timing, with zero acceleration at ends at rest.
+    """Return the fastest timing, with zero acceleration at ends at rest.
 
     Args:
         problem: The arm on its path, with all limits.
         free: The motion without jerk limits.
 
     Raises:
-        NoTimingError: If none is found.
+        NoTimingError: If no timing is found.
     """
     motion = _refine(_initial_solution(problem, free))
     y, program = motion.y, motion.program
-    if program.merit(y) == np.inf:  # it reverses
+    if program.merit(y) == np.inf:  # the motion reverses
         raise NoTimingError("jerk", y.grid[np.argmin(y.speed[1:-1]) + 1])
     return _tighten(motion)
 
@@ -400,7 +400,7 @@ def _initial_solution(problem: JerkProblem, free: UnlimitedMotion) -> _GridSolut
 
 
 def _refine(motion: _GridSolution) -> _GridSolution:
-    """Return the motion on a grid that is refined where necessary."""
+    """Return the motion on a refined grid."""
     for count in range(JerkIterations.refinements):
         y, rows = motion.y, motion.course.read(motion.y)
         idle = (np.abs(rows).max(axis=2).min(axis=1) < IDLE) & (
@@ -417,7 +417,7 @@ def _refine(motion: _GridSolution) -> _GridSolution:
 
 
 def _tighten(motion: _GridSolution) -> JerkProfile:
-    """Return the motion that satisfies its limits between grid points, too."""
+    """Return the motion with margins that satisfy the limits between grid points as well."""
     relaxed = float(motion.y.times.sum())
     again = np.zeros(len(motion.phase), dtype=bool)
     for halvings in range(JerkIterations.halvings + 1):
@@ -431,7 +431,7 @@ def _tighten(motion: _GridSolution) -> JerkProfile:
             if not np.any(beyond > 0.0):
                 return _profile(motion, relaxed, rows)
             again |= np.any((beyond > 0.0) & (motion.margins > MARGIN), axis=1)
-            # If a margin acts on one end of an interval only, the excess alone is too little.
+            # If a margin acts only at one end of an interval, the excess alone is too small.
             grown = GROWTH ** (halvings * count)
             step = np.where(beyond > 0.0, 1.02 * grown * beyond + MARGIN, 0.0)
             motion = motion._replace(margins=motion.margins + step).solved()
@@ -454,7 +454,7 @@ def _profile(motion: _GridSolution, relaxed: float, rows: Tensor) -> JerkProfile
 def _row_bounds(rows: Tensor) -> Matrix:
     """Return bounds (k, r) of rows sampled at equal distances (k, p, r).
 
-    Between samples a parabola exceeds its values by at most an eighth of its second difference;
-    the bound adds a quarter.
+    Between samples a parabola exceeds its values by at most an eighth of its second difference.
+    The bound adds a quarter.
     """
     return np.abs(rows).max(axis=1) + np.abs(np.diff(rows, 2, axis=1)).max(axis=1) / 4.0

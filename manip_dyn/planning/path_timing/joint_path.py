@@ -1,13 +1,12 @@
-"""Joint paths: waypoints, splines and user-defined paths, their checks, and grids over them.
+"""Joint paths: waypoints, splines and user-defined paths, their checks, and grids.
 
-A path gives positions as a function of a parameter s. It is smooth between its breaks, where
-q'' may jump.
+A path returns positions as a function of a parameter s. It is smooth between its breaks, where q''
+may jump.
 
-The derivatives of a user-defined path are checked against finite differences. The mean of a
-derivative over an interval, by Simpson's rule, is compared with the difference of the order below.
-Where they differ, the interval is bisected, since the path may only be under-resolved: towards the
-better half to detect a derivative that is wrong everywhere, towards the worse half to detect
-jumps.
+The derivatives of a user-defined path are compared with finite differences: the mean of a
+derivative over an interval, by Simpson's rule, with the difference of the next lower order. If
+they differ, the interval is bisected, because it may only be too long: towards the better half to
+detect a derivative that is wrong everywhere, towards the worse half to detect jumps.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ class JointPath(Protocol):
     """Interface of a path for `time_path`: positions and derivatives, smooth between breaks.
 
     Attributes:
-        breaks: Parameters s (k,) from the start to the end of the path. Between two breaks the
-            path has three continuous derivatives.
+        breaks: Parameters s (k,) from start to end of the path. Between two breaks the path has
+            three continuous derivatives.
     """
 
     @property
@@ -46,17 +45,17 @@ class JointPath(Protocol):
     def __call__(self, s: Vector, order: int) -> Matrix:
         """Return positions (m, n) at s (m,), rad or m, or their derivative of order 1 or 2.
 
-        With jerk limits order 3 is required, too.
+        With jerk limits, order 3 is also required.
         """
 
 
 class PiecewisePath:
-    """Path of polynomials of s between breaks.
+    """Piecewise polynomial path in s.
 
     Attributes:
         blends: Distance from each inner waypoint (m - 2,) at which its parabola starts and ends,
-            rad or m. It is shorter than the requested blend if an adjacent waypoint is closer
-            than twice the blend. None for paths without parabolas.
+            rad or m. It is shorter than requested if an adjacent waypoint is closer than twice the
+            blend. None for paths without parabolas.
     """
 
     def __init__(self, pieces: PPoly, blends: Vector | None = None):
@@ -73,7 +72,7 @@ class PiecewisePath:
 def spline_path(points: Matrix) -> PiecewisePath:
     """Return the cubic spline with continuous q'' through points (m, n).
 
-    s is the length of the polygon through the points, from 0.
+    s is the length of the polygon through the points, starting at 0.
     """
     s = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
     if len(points) == 2:
@@ -84,8 +83,8 @@ def spline_path(points: Matrix) -> PiecewisePath:
 def blended_path(points: Matrix, blend: float) -> PiecewisePath:
     """Return the polygon through points (m, n), rounded by parabolas.
 
-    A parabola starts and ends `blend`, rad or m, from its waypoint, at most halfway to the next
-    one. With 0 all waypoints must lie on one line.
+    A parabola starts and ends at the distance `blend`, rad or m, from its waypoint, but at most
+    halfway to the next one. With 0, all waypoints must be on one line.
     """
     blend = not_negative("blend", blend)
     lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
@@ -115,7 +114,7 @@ def blended_path(points: Matrix, blend: float) -> PiecewisePath:
 
 
 def check_smooth(path: JointPath) -> None:
-    """Raise `ManipDynError` if the path has a corner or a standstill at a break."""
+    """Raise `ManipDynError` if the path has a corner or stands still at a break."""
     breaks = path.breaks
     widths = np.diff(breaks)
     if len(breaks) < 2 or not np.all(widths > 0.0):
@@ -135,12 +134,12 @@ def check_smooth(path: JointPath) -> None:
 
 
 def check_third_derivative(path: JointPath, n: int) -> None:
-    """Raise `ManipDynError` if the path lacks a third derivative, or the second one jumps."""
+    """Raise `ManipDynError` if the third derivative is missing, or the second one jumps."""
     breaks = path.breaks
     midpoints = 0.5 * (breaks[1:] + breaks[:-1])
     try:
         third = np.asarray(path(midpoints, 3), dtype=np.float64)
-    except Exception as error:  # user code
+    except Exception as error:  # user code may raise any exception
         raise ManipDynError(
             f"path(s, 3) must return third derivatives if jerk_limits are set, got "
             f"{type(error).__name__}: {error}."
@@ -187,7 +186,7 @@ ENDPOINT_OFFSET = 1e-9
 
 
 def first_grid(breaks: Vector, intervals: int) -> Vector:
-    """Return a grid that contains all breaks, with intervals of nearly equal length."""
+    """Return a grid that contains all breaks, with intervals of similar length."""
     widths = np.diff(breaks)
     counts = np.maximum(np.ceil(intervals * widths / widths.sum() - 1e-9), 1).astype(int)
     return split_intervals(breaks, counts)
@@ -215,7 +214,7 @@ def with_reversals(
 
 
 def split_intervals(grid: Vector, counts: Counts) -> Vector:
-    """Return a grid (k + 1,) with each interval divided into `counts` (k,) equal ones."""
+    """Return a grid (k + 1,) with each interval divided into `counts` (k,) equal parts."""
     begins, widths = np.repeat(grid[:-1], counts), np.repeat(np.diff(grid) / counts, counts)
     index = np.arange(len(begins)) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.append(begins + index * widths, grid[-1])
@@ -228,7 +227,7 @@ def interval_durations(widths: Vector, squares: Vector) -> Vector:
         widths: Widths of the intervals (k,).
         squares: Control points (2 k + 1,) of the squared speed, see `speed_profile`.
 
-    With s'' = u + w^2 (s - s_k) the speeds at the ends satisfy (v0 + v1) tanh(w t / 2) = w h.
+    With s'' = u + w^2 (s - s_k), the end speeds satisfy (v0 + v1) tanh(w t / 2) = w h.
     """
     speed = np.sqrt(squares[::2])
     mean = widths / (speed[:-1] + speed[1:])
@@ -241,7 +240,7 @@ def interval_durations(widths: Vector, squares: Vector) -> Vector:
 
 
 def path_from(robot: Robot, source: Any, blend: float | None) -> JointPath:
-    """Return a path from a user's argument: a path, a SciPy spline, or waypoints (m, n)."""
+    """Convert the argument `path`: a path, a SciPy spline, or waypoints (m, n)."""
     if callable(source):
         if blend is not None:
             raise ManipDynError("blend must be None with a path; it rounds waypoints only.")
@@ -269,7 +268,7 @@ def path_from(robot: Robot, source: Any, blend: float | None) -> JointPath:
 
 
 def blend_note(path: JointPath, blend: float | None) -> str:
-    """Return a note on blends that are cut short at adjacent waypoints, or ""."""
+    """Return a note on blends that adjacent waypoints shorten, or ""."""
     blends = getattr(path, "blends", None)
     if blend is None or blends is None or not np.any(blends < blend):
         return ""
@@ -292,7 +291,7 @@ def _check_user_path(robot: Robot, path: Any) -> None:
     for order in range(3):
         try:
             shape = np.shape(path(breaks[:1], order))
-        except Exception as error:  # user code
+        except Exception as error:  # user code may raise any exception
             raise ManipDynError(
                 f"path(s, {order}) must return positions (m, {robot.n}) or their derivatives of "
                 f"order 1 and 2, got {type(error).__name__}: {error}."
@@ -305,10 +304,10 @@ def _check_user_path(robot: Robot, path: Any) -> None:
 
 
 def checked_waypoints(robot: Robot, waypoints: ArrayLike) -> Matrix:
-    """Return waypoints (m, n): at least two, without consecutive duplicates."""
+    """Return waypoints (m, n) after checking them: at least two, no consecutive duplicates."""
     try:
         shape = np.shape(waypoints)
-    except ValueError:  # rows of several lengths
+    except ValueError:  # rows of different lengths
         shape = ()
     if not shape:
         raise ManipDynError(
@@ -351,7 +350,7 @@ DERIVATIVES = {1: "dq/ds", 2: "d2q/ds2", 3: "d3q/ds3"}
 
 
 def check_derivatives(path: JointPath, *orders: int) -> None:
-    """Raise `ManipDynError` if path(s, k) is not the derivative of path(s, k - 1) for orders k."""
+    """Raise `ManipDynError` if path(s, k) is not the derivative of path(s, k - 1) for an order."""
     grid = first_grid(path.breaks, CHECK_INTERVALS)
     width = np.diff(grid)
     begins, ends = grid[:-1] + ENDPOINT_OFFSET * width, grid[1:] - ENDPOINT_OFFSET * width
@@ -406,12 +405,12 @@ def _derivative_scale(
 
 
 def _mean_difference(path: JointPath, order: int, low: Vector, high: Vector) -> Matrix:
-    """Return the mean derivative (k, n) in intervals (k,) by differences of the order below."""
+    """Return the mean derivative (k, n) in intervals (k,), by differences of the lower order."""
     return (path(high, order - 1) - path(low, order - 1)) / (high - low)[:, None]
 
 
 def _derivative_error(path: JointPath, order: int, low: Vector, high: Vector) -> Vector:
-    """Return the largest difference (k,) between the two mean derivatives in each interval."""
+    """Return the largest difference (k,) between both mean derivatives in each interval."""
     middle = 0.5 * (low + high)
     mean = (path(low, order) + 4.0 * path(middle, order) + path(high, order)) / 6.0
     return np.asarray(np.abs(mean - _mean_difference(path, order, low, high)).max(axis=1))
@@ -420,10 +419,10 @@ def _derivative_error(path: JointPath, order: int, low: Vector, high: Vector) ->
 def _bisected(
     path: JointPath, order: int, low: Vector, high: Vector, most: float, half: str
 ) -> tuple[Vector, Vector]:
-    """Return the remains of intervals (k,) after bisection where a derivative is wrong by `most`.
+    """Bisect intervals (k,) with a derivative error above `most`; return the remaining parts.
 
-    Towards the better halves, `most` bounds the error of the derivative; towards the worse halves,
-    the error of its integral over the interval.
+    Towards the better halves, `most` bounds the error of the derivative. Towards the worse halves,
+    it bounds the error of the integral over the interval.
     """
     worse = half == "worse"
     for _ in range(BISECTIONS[half]):

@@ -1,8 +1,8 @@
 """Motion along a path as a function of time, and the result of `time_path`.
 
-Between grid points the motion has a closed form. The path acceleration is linear in s,
-s'' = u + w^2 (s - s_k), so s(t) consists of hyperbolic functions of w t, or of trigonometric ones
-where w^2 is negative.
+Between grid points the motion has a closed form. The path acceleration is linear in s, s'' = u +
+w^2 (s - s_k), so s(t) consists of hyperbolic functions of w t, or trigonometric ones if w^2 is
+negative.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class JointState(NamedTuple):
 
 
 class PathMotion:
-    """Motion along a path as a function of time, see `planning.plan.Motion`.
+    """Motion along a path as a function of time; see `planning.plan.Motion`.
 
     Attributes:
         knots: Times at the grid points (k + 1,), s.
@@ -77,7 +77,7 @@ class PathMotion:
 
     @property
     def switches(self) -> list[float]:
-        """Times at which the path acceleration changes its sign, s."""
+        """Times at which the path acceleration changes sign, s."""
         ends = self.begin + self.slope * np.diff(self.grid)
         signs = np.sign(np.stack([self.begin, ends], axis=1)).ravel()
         times = np.repeat(self.knots, 2)[1:-1]
@@ -85,7 +85,7 @@ class PathMotion:
         return sorted({float(times[k]) for k in changes if k < len(times)} - {self.t_final})
 
     def on_path(self, t: float) -> PathState:
-        """Return position, speed and acceleration along the path at time `t` s."""
+        """Return position, speed and acceleration along the path at time `t`, s."""
         k = int(np.searchsorted(self.knots, t, side="right")) - 1
         k = min(max(k, 0), len(self.begin) - 1)
         elapsed = min(max(t - self.knots[k], 0.0), self.knots[k + 1] - self.knots[k])
@@ -101,18 +101,18 @@ class PathMotion:
         )
 
     def joints(self, t: float) -> JointState:
-        """Return positions, velocities and accelerations (n,) at time `t` s."""
+        """Return positions, velocities and accelerations (n,) at time `t`, s."""
         s, speed, acceleration = self.on_path(t)
         position = np.array([s])
         q, first, second = (self._path(position, order)[0] for order in range(3))
         return JointState(q, first * speed, first * acceleration + second * speed * speed)
 
     def state(self, t: float) -> tuple[Vector, Vector]:
-        """Return positions and velocities (n,) at time `t` s."""
+        """Return positions and velocities (n,) at time `t`, s."""
         return self.joints(t)[:2]
 
     def effort(self, t: float) -> Vector:
-        """Return the efforts (n,) from time `t` s on, including friction and payload."""
+        """Return the efforts (n,) from time `t`, s, on, including friction and payload."""
         first = self._path(np.array([self.on_path(t).s]), 1)[0]
         return joint_efforts(self._robot, self._payload, self.joints(t), first)
 
@@ -128,7 +128,7 @@ class JerkLimitedMotion(PathMotion):
     def __init__(
         self, robot: Robot, path: JointPath, payload: Vector | None, profile: CubicProfile
     ):
-        """Initialize from s(t), piecewise cubic."""
+        """Initialize from a piecewise cubic s(t)."""
         self._robot, self._path, self._payload = robot, path, payload
         self._profile, self._jerk = profile, profile.jerk
         self.grid, self.speed = profile.grid, profile.speed
@@ -136,11 +136,11 @@ class JerkLimitedMotion(PathMotion):
 
     @property
     def switches(self) -> list[float]:
-        """Empty: efforts jump only with dry friction."""
+        """Times of effort jumps: none, except with dry friction."""
         return []
 
     def on_path(self, t: float) -> PathState:
-        """Return position, speed and acceleration along the path at time `t` s."""
+        """Return position, speed and acceleration along the path at time `t`, s."""
         k = int(np.searchsorted(self.knots, t, side="right")) - 1
         k = min(max(k, 0), len(self._jerk) - 1)
         elapsed = min(max(t - self.knots[k], 0.0), self.knots[k + 1] - self.knots[k])
@@ -161,7 +161,7 @@ def joint_efforts(
 ) -> Vector:
     """Return the efforts (n,) of a motion: inverse dynamics, payload and dry friction.
 
-    At rest friction acts in the direction dq/ds, `first` (n,), in which the joints start to move.
+    At rest, friction opposes the direction dq/ds, `first` (n,), in which the joints start to move.
     """
     kernels, (q, v, a) = customize(robot).unchecked, joints
     if payload is None:
@@ -181,7 +181,7 @@ def stack_states(states: list[JointState]) -> tuple[Matrix, Matrix, Matrix]:
 
 
 def _hyperbolic_terms(z: float) -> tuple[float, float, float]:
-    """Return cosh w, sinh w / w and (cosh w - 1) / w^2 for w^2 = z, of any sign."""
+    """Return cosh w, sinh w / w and (cosh w - 1) / w^2 for w^2 = z of either sign."""
     if abs(z) < SMALL:
         return 1.0 + z / 2.0, 1.0 + z / 6.0, 0.5 + z / 24.0
     w = math.sqrt(abs(z))
@@ -207,18 +207,18 @@ class PathTiming(Result):
     Attributes:
         robot: The arm.
         path: The path, ``path(s, order)``.
-        payload: Payload of the tool (10,), see `Kernels`; None: none.
-        end_speeds: ds/dt at start and end.
+        payload: Payload at the tool (10,), see `Kernels`, or None.
+        end_speeds: Speeds ds/dt at start and end.
         t_final: Duration, s.
-        t_relaxed: Duration with limits at the grid points only, s. The difference is the cost of
-            satisfying them in between.
+        t_relaxed: Duration with limits only at the grid points, s. The difference to `t_final` is
+            the cost of satisfying them between grid points.
         motion: The motion as a function of time; its `knots` are the times at the grid points.
-        load: Largest fraction of a limit at all evaluated points, at most 1.
+        load: Largest fraction of a limit over all evaluated points, at most 1.
         reads: Number of path points at which efforts, accelerations and speeds were evaluated.
-        status: ``solved``; ``uncertified`` if jerk limits are satisfied, but a small change may be
-            faster.
+        status: ``solved``, or ``uncertified`` if jerk limits are satisfied but a small change of
+            the timing may be faster.
         reason: Explanation of the status.
-        jerk_limits: Jerk limits of the joints (n,), rad/s^3 or m/s^3; None: none.
+        jerk_limits: Jerk limits of the joints (n,), rad/s^3 or m/s^3, or None.
     """
 
     robot: Robot = field(repr=False)
@@ -236,11 +236,11 @@ class PathTiming(Result):
 
     @property
     def success(self) -> bool:
-        """True: a path without a timing raises an error instead."""
+        """Whether a timing was found: True, because a path without a timing raises an error."""
         return self.status in ("solved", "uncertified")
 
     def joints(self, t: float) -> JointState:
-        """Return positions, velocities and accelerations (n,) at time `t`, s, on the path.
+        """Return positions, velocities and accelerations (n,) at time `t`, s, along the path.
 
         Raises:
             ManipDynError: If `t` is before 0 or after `t_final`; `plan` holds the arm there.
@@ -248,14 +248,14 @@ class PathTiming(Result):
         return self.motion.joints(self._on_path(t))
 
     def effort(self, t: float) -> Vector:
-        """Return the efforts (n,) at time `t`, s, on the path, N m or N; see `joints`."""
+        """Return the efforts (n,) at time `t`, s, along the path, N m or N; see `joints`."""
         return self.motion.effort(self._on_path(t))
 
     def samples(self, period: float) -> PathSamples:
         """Return the motion every `period` s and at its end.
 
         Raises:
-            ManipDynError: If `period` is not positive, or results in more than ten million rows.
+            ManipDynError: If `period` is not positive or would give more than ten million rows.
         """
         period = sampled(period, self.t_final)
         times = np.append(np.arange(0.0, self.t_final * (1.0 - 1e-9), period), self.t_final)
@@ -264,7 +264,7 @@ class PathTiming(Result):
         return PathSamples(times, q, v, a, effort)
 
     def _on_path(self, t: float) -> float:
-        """Return a time, s, clipped to the motion within rounding."""
+        """Return a time, s, clipped to the motion within rounding errors."""
         time = finite("time", t, "s")
         if not -ROUNDING <= time <= self.t_final + ROUNDING:
             requested, end = distinct_digits(time, self.t_final)
@@ -276,12 +276,12 @@ class PathTiming(Result):
 
     @cached_property
     def plan(self) -> Plan:
-        """The motion as a plan for a `PlanExecutor`; it starts and ends at rest.
+        """The motion as a plan for `PlanExecutor`; it must start and end at rest.
 
         Its efforts include the payload, but its `work_curves` do not.
 
         Raises:
-            ManipDynError: If a speed at an end is not 0.
+            ManipDynError: If an end speed is not 0.
         """
         if any(self.end_speeds):
             raise ManipDynError(

@@ -71,41 +71,42 @@ def time_path(
 ) -> PathTiming:
     """Return the fastest motion along a joint path within all limits.
 
-    The limits are those of the robot on position, speed and effort, and `acceleration_limits` and
-    `jerk_limits`. Efforts follow from inverse dynamics with gravity, damping, springs, rotors, the
-    payload, and dry friction, which changes its sign where a joint reverses. Limits hold at the
-    grid points and between them (Pham, Pham 2018, "A new approach to time-optimal path
-    parameterization based on reachability analysis", with damping and friction, a trapezoidal
-    rule, and margins; see `path_timing.speed_profile`). The duration differs from the minimum by
-    errors of the order of the grid's width squared. With jerk limits the result is a local optimum
-    of a nonconvex problem: no small change is faster, but another timing may be (see
-    `path_timing.jerk_timing`).
+    The limits are the position, speed and effort limits of the robot, `acceleration_limits` and
+    `jerk_limits`. Efforts are computed by inverse dynamics with gravity, damping, springs, rotors,
+    payload, and dry friction, which changes sign where a joint reverses. Limits are satisfied at
+    and between the grid points. The method is that of Pham, Pham 2018, "A new approach to
+    time-optimal path parameterization based on reachability analysis", with damping and friction,
+    a trapezoidal rule, and margins; see `path_timing.speed_profile`. The duration differs from the
+    minimum by a discretization error of second order in the grid width. With jerk limits the
+    result is a local optimum of a nonconvex problem: no small change is faster, but another timing
+    may be (see `path_timing.jerk_timing`).
 
     Args:
         robot: The arm.
         path: Waypoints (m, n), rad or m, joined by a cubic spline with continuous q''; a SciPy
-            spline with values (n,); or a path function, see `md.JointPath`. For tool paths, use
+            spline with values (n,); or a path function, see `md.JointPath`. For tool paths, pass
             the waypoints ``md.track(robot, path).q``.
-        blend: Join waypoints by straight lines instead, rounded by parabolas that start this far
-            from each waypoint, rad or m. With 0 all waypoints must lie on one line. If the next
-            waypoint is closer than twice the blend, the parabola starts halfway. `path.blends` of
-            the result contains all of these distances, and `reason` reports reductions.
-        acceleration_limits: Limits of the joints, one or (n,), rad/s^2 or m/s^2 (inf: none).
-            Default: none.
-        jerk_limits: Limits of the joints, one or (n,), rad/s^3 or m/s^3 (inf: none). The
-            acceleration is then zero at rest, and d2q/ds2 of the path must be continuous.
-            Default: none.
-        payload: Payload of the tool (10,), see `Kernels`. Default: none.
-        end_speeds: Speeds ds/dt at start and end of the path. For waypoints s is the length of
+        blend: Distance from each waypoint, rad or m, at which rounding parabolas start. The
+            waypoints are then joined by straight lines instead of a spline. With 0, all waypoints
+            must be on one line. If the next waypoint is closer than twice the blend, the parabola
+            starts halfway. `path.blends` of the result contains the distances, and `reason`
+            reports reductions.
+        acceleration_limits: Limits of the joints, one or (n,), rad/s^2 or m/s^2 (inf for no
+            limit). Default: no limits.
+        jerk_limits: Limits of the joints, one or (n,), rad/s^3 or m/s^3 (inf for no limit). The
+            acceleration is then zero at rest, and d2q/ds2 of the path must be continuous. Default:
+            no limits.
+        payload: Payload at the tool (10,), see `Kernels`. Default: none.
+        end_speeds: Speeds ds/dt at start and end of the path. For waypoints, s is the length of
             the path (for a spline, of the polygon), rad or m.
-        intervals: Least number of intervals of the grid, which is refined where necessary.
+        intervals: Smallest number of intervals of the grid, which is refined where necessary.
 
     Raises:
-        ManipDynError: If an argument is invalid, the path has a corner, stands still or exceeds
-            the position limits, an effort limit is too low to hold the arm, or no timing is
+        ManipDynError: If an argument is invalid; if the path has a corner, stands still or exceeds
+            the position limits; if an effort limit is too low to hold the arm; or if no timing is
             feasible.
     """
-    customize(robot)  # raises for anything but a robot
+    customize(robot)  # raises if `robot` is not a Robot
     count = _checked_intervals("intervals", intervals)
     along = path_from(robot, path, blend)
     limits = Limits(
@@ -163,7 +164,7 @@ def time_path(
 def _jerk_limited_timing(
     problem: PathProblem, jerk: Vector, free: PathMotion, breaks: Vector, count: int
 ) -> PathTiming:
-    # Most timings have no jerk limits and need none of this.
+    # Imported here because most timings have no jerk limits.
     from manip_dyn.planning.path_timing.jerk_motion import (
         GUESS_SAMPLES,
         JerkProblem,
@@ -261,9 +262,9 @@ def check_positive_limits(robot: Robot, kind: str, limits: Vector) -> None:
 
 
 def check_friction(robot: Robot) -> None:
-    """Raise `ManipDynError` if friction drops from static to Coulomb in a jump.
+    """Raise `ManipDynError` if friction drops from static to Coulomb friction in a jump.
 
-    At rest the effort would not be unique.
+    In this case the effort at rest would not be unique.
     """
     drops = robot.static_friction > robot.coulomb_friction
     for i in np.flatnonzero(drops & (robot.stribeck_velocity == 0.0)):
@@ -304,7 +305,7 @@ def infeasibility_error(
     ends: tuple[float, float],
     failure: NoTimingError,
 ) -> ManipDynError:
-    """Return the error message of a failed search."""
+    """Return the error for a failed search."""
     where = location(path, failure.s)
     if failure.code == "unlimited":
         return ManipDynError(
@@ -347,7 +348,7 @@ def infeasibility_error(
 def overload_error(
     robot: Robot, path: JointPath, limits: Limits, grid: Vector, rows: ConstraintRows
 ) -> ManipDynError | None:
-    """Return an error if a joint cannot hold the weight of the arm on the path, or None."""
+    """Return an error if a joint cannot hold the weight of the arm on the path, else None."""
     load = np.abs(rows.b)
     k, p, i = np.unravel_index(np.argmax(load), load.shape)
     if load[k, p, i] <= 1.0:
@@ -362,7 +363,7 @@ def overload_error(
 
 
 def location(path: JointPath, s: float) -> str:
-    """Return the location of s on a path in words."""
+    """Describe the location of s on a path in words."""
     begin, end = float(path.breaks[0]), float(path.breaks[-1])
     return f"at s = {s:.4g}, {100.0 * (s - begin) / (end - begin):.0f} % of the path"
 
@@ -374,10 +375,10 @@ SPEED_REDUCTIONS = (1e-6, 1e-4, 1e-3, 1e-2, 0.03, 0.1)
 def end_speed_error(
     problem: PathProblem, grid: Vector, rows: ConstraintRows
 ) -> ManipDynError | None:
-    """Return an error if the speed at the end is too high, or None.
+    """Return an error if the speed at the end is too high, else None.
 
     Args:
-        problem: The arm on its path, without a feasible timing.
+        problem: The arm on its path; it has no feasible timing.
         grid: A grid (k + 1,).
         rows: Rows of the grid.
     """
@@ -402,7 +403,7 @@ def end_speed_error(
 
 
 def _fastest_end(rows: ConstraintRows, grid: Vector, begin: float) -> float | None:
-    """Return the greatest speed at the end, ignoring limits between grid points, or None."""
+    """Return the largest end speed, ignoring limits between grid points, or None."""
     reversed_rows = ConstraintRows(*(np.ascontiguousarray(x[::-1, ::-1]) for x in rows))
     reversed_rows = reversed_rows._replace(a=-reversed_rows.a)
     widths = np.diff(grid)[::-1].copy()

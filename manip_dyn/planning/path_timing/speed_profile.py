@@ -1,29 +1,29 @@
 """The fastest speed profile along a path, by a backward and a forward pass on a grid.
 
 Let x be the square of the path speed and u the path acceleration, x' = 2 u. In an interval of
-width h with the squares x and y at its ends, u is linear in s from (z - x) / h to (y - z) / h, so
-x(s) is the parabola with the control points x, z, y: positive if they are. The rows (see
-`constraints`) hold at both ends. This is the trapezoidal rule, with errors of order h^2 in time
-and in the rows inside. It splits into two halves, from x to z with the rows of the near end and
-from z to y with those of the far end. Where a row hardly depends on u (zero-inertia points;
-Shiller, Lu 1992) the rule oscillates. Such intervals are stiff: u is constant, z is the mean of x
-and y, and one step leads from x to y with the rows of both ends.
+width h with squares x and y at its ends, u is linear in s from (z - x) / h to (y - z) / h. x(s) is
+then the parabola with the control points x, z, y, which is positive if they are. The rows (see
+`constraints`) are satisfied at both ends. This is the trapezoidal rule, with errors of order h^2
+in time and in the rows inside. It splits into two halves: from x to z with the rows of the near
+end, and from z to y with those of the far end. Where a row hardly depends on u (zero-inertia
+points; Shiller, Lu 1992), the rule oscillates. Such intervals are stiff: u is constant, z is the
+mean of x and y, and one step leads from x to y with the rows of both ends.
 
-As in Pham, Pham (2018), the backward pass computes the controllable sets, the forward pass the
-greatest reachable squares within them. Both passes need linear rows. With damping and Stribeck
-friction the rows are curved: those at the near end of a step are used as they are, those at its
-far end by their tangent, which is updated until it converges.
+As in Pham, Pham (2018), the backward pass computes the controllable sets, and the forward pass the
+largest reachable squares within them. Both passes require linear rows. With damping and Stribeck
+friction the rows are curved. Rows at the near end of a step are used without change, and those at
+its far end are replaced by their tangents, which are updated until they converge.
 
-For a given x the rows leave an interval of y. Its length is concave in x where rows are linear.
-Newton's method finds its greatest root from above, with at most one step per active row, so a
-pass takes O(k r) for k intervals with r rows. Where friction bends the rows and
-Newton's method stops short of the edge, bisection continues.
+For a given x the rows allow an interval of y. Its length is concave in x where rows are linear.
+Newton's method finds the largest root from above, with at most one step per active row, so a pass
+takes O(k r) for k intervals with r rows. Where friction bends the rows and Newton's method stops
+before the boundary, bisection continues.
 
 The passes constrain the ends of each interval. Inside, the rows are sampled and bounded by their
-second differences. Where a row exceeds its limit, its limit at the ends of this interval is
-lowered by the excess, and the passes run again until no row exceeds its limit. Before that,
-intervals are divided that would lose more than `COARSE_LOSS` by it, or that use no limit at one of
-their ends, such as those in which the efforts switch.
+second differences. If a row exceeds its limit, the limit at the ends of this interval is lowered
+by the excess, and the passes are repeated until no row exceeds its limit. Before that, intervals
+are divided that would otherwise lose more than `COARSE_LOSS`, or that have no active limit at one
+end, such as those in which the efforts switch.
 """
 
 from __future__ import annotations
@@ -55,16 +55,15 @@ class NoTimingError(Exception):
 
     Attributes:
         code: ``lost``: no acceleration is feasible; ``still``: the motion comes to rest;
-            ``begin``: the speed at the start is infeasible; ``unlimited``: the speed has no
-            limit; ``rough``: limits are exceeded between grid points; ``jerk``: jerk limits are
-            exceeded.
-        s: Path parameter of the failure.
-        low: Least feasible speed ds/dt at the start.
-        high: Greatest feasible speed at the start.
+            ``begin``: the start speed is infeasible; ``unlimited``: the speed has no limit;
+            ``rough``: limits are exceeded between grid points; ``jerk``: jerk limits are exceeded.
+        s: Path parameter at the failure.
+        low: Smallest feasible start speed ds/dt.
+        high: Largest feasible start speed ds/dt.
     """
 
     def __init__(self, code: str, s: float, low: float = 0.0, high: float = 0.0):
-        """Store the failure, its path parameter, and the feasible speeds at the start."""
+        """Store the failure, its path parameter, and the feasible start speeds."""
         super().__init__(code)
         self.code, self.s, self.low, self.high = code, float(s), float(low), float(high)
 
@@ -79,7 +78,7 @@ NEAR, FAR, BOTH = (0, 1), (1, 2), (0, 2)
 
 @inlined
 def _friction_terms(d, f, m, x):
-    """Return damping and Stribeck friction at a square x, and their derivative."""
+    """Return damping and Stribeck friction for a square x, and their derivative."""
     root = np.sqrt(x)
     left = f * np.exp(-m * m * x)
     return d * root + left, d / (2.0 * max(root, 1e-9)) - m * m * left
@@ -87,14 +86,14 @@ def _friction_terms(d, f, m, x):
 
 @compiled
 def _reachable_interval(rows, most, rough, ends, h, k, x, near, low, high, direction):
-    """Return the subset of [`low`, `high`] reachable from a square x, and where to search next.
+    """Return the part of [`low`, `high`] reachable from a square x, and where to search next.
 
     `ends` are the ends of interval k with active rows; h is the width of the step; `near` is the
     point of tangency at the far end; `direction` is the sign of the steps of x.
 
     Returns:
-        Ends of the interval of y; the step of x to a nonempty interval, 0 if it is nonempty; and
-        whether there is no such step.
+        Ends of the interval of y; the step of x towards a nonempty interval, 0 if it is nonempty;
+        and whether no such step exists.
     """
     a, c, d, f, m, b = rows
     last = a.shape[1] - 1
@@ -163,7 +162,7 @@ def _controllable_bound(rows, most, rough, ends, h, k, start, stop, low, high):
             if direction > 0.0 or x > 1e-3 * far:
                 feasible = True
                 break
-            # Cancellation from a much larger number: restart close to the result.
+            # Cancellation from a much larger number requires a restart close to the result.
             x *= 2.0
             far = outside = x
             continue
@@ -181,7 +180,7 @@ def _controllable_bound(rows, most, rough, ends, h, k, start, stop, low, high):
     if not feasible:
         for j in range(SCAN_POINTS + 1):
             fraction = j / SCAN_POINTS
-            # Squares of equidistant speeds.
+            # squares of equidistant speeds
             root = (1.0 - fraction) * np.sqrt(start) + fraction * np.sqrt(stop)
             x = root * root
             _, _, step, dead = _reachable_interval(
@@ -210,10 +209,10 @@ def _controllable_bound(rows, most, rough, ends, h, k, start, stop, low, high):
 
 @inlined
 def _controllable_interval(rows, most, rough, ends, h, k, fastest, low, high):
-    """Return the least and the greatest square that lead into [`low`, `high`], or -1.
+    """Return the smallest and largest square that lead into [`low`, `high`], or -1.
 
-    Squares beyond the speed limit are not searched; for steps from the middle, the limit is that
-    of the middle.
+    Squares beyond the speed limit are not searched. For steps from the middle, this is the limit
+    in the middle.
     """
     speed = most.shape[1] - 1
     index = rows.c.shape[1] // 2 if ends == FAR else 0
@@ -227,20 +226,20 @@ def _controllable_interval(rows, most, rough, ends, h, k, fastest, low, high):
 
 @compiled
 def backward_pass(rows, most, rough, stiff, widths, end, fastest, out):
-    """Write the controllable sets (2 k + 1, 2): least and greatest squares at each point.
+    """Write the controllable sets (2 k + 1, 2): smallest and largest square at each point.
 
     Args:
-        rows: Rows of the intervals, see `ConstraintRows`; the last one is the speed.
-        most: Limits of the rows (k, r), 1 minus margins.
+        rows: Rows of the intervals, see `ConstraintRows`; the last row is the speed.
+        most: Limits of the rows (k, r): 1 minus margins.
         rough: Whether there is viscous damping or Stribeck friction.
         stiff: Whether u is constant in an interval (k,).
         widths: Widths of the intervals (k,).
-        end: Square of the speed at the end.
+        end: Squared end speed.
         fastest: Upper bound of all squares.
-        out: The sets of x, z, x, .., x; sets of z in stiff intervals are not written.
+        out: Sets of x, z, x, .., x; sets of z in stiff intervals are not written.
 
     Returns:
-        -1, or the first interval with an empty set.
+        -1, or the index of the first interval with an empty set.
     """
     last = widths.shape[0]
     out[2 * last, 0] = out[2 * last, 1] = end
@@ -263,7 +262,7 @@ def backward_pass(rows, most, rough, stiff, widths, end, fastest, out):
 
 @inlined
 def _greatest_reachable(rows, most, rough, ends, h, k, x, low, high):
-    """Return the greatest square in [`low`, `high`] that is reachable from x."""
+    """Return the largest square in [`low`, `high`] that is reachable from x."""
     near, y = high, high
     for _ in range(8 if rough else 1):
         below, above, _, _ = _reachable_interval(
@@ -279,10 +278,10 @@ def _greatest_reachable(rows, most, rough, ends, h, k, x, low, high):
 
 @compiled
 def forward_pass(rows, most, rough, stiff, widths, begin, reach, out):
-    """Write the greatest squares (2 k + 1,) within `reach` that start with `begin`.
+    """Write the largest squares (2 k + 1,) within `reach` that start with `begin`.
 
     Returns:
-        -1, or the interval in which the path would stand still.
+        -1, or the index of the interval in which the motion would come to rest.
     """
     out[0] = begin
     for k in range(widths.shape[0]):
@@ -331,13 +330,13 @@ SPEED_BOUND = 1e12
 
 
 class Profile(NamedTuple):
-    """Squared speeds on a grid.
+    """Squared path speeds on a grid.
 
     Attributes:
         grid: Parameters s (k + 1,).
         squares: Control points (2 k + 1,) of the squared speed.
-        relaxed: Duration with limits at grid points only, s.
-        load: Largest fraction of a limit at all evaluated points.
+        relaxed: Duration with limits only at grid points, s.
+        load: Largest fraction of a limit over all evaluated points.
         reads: Number of evaluated points.
     """
 
@@ -349,7 +348,7 @@ class Profile(NamedTuple):
 
 
 class PathProblem(NamedTuple):
-    """Arm on a path: its limits, and the path speeds at both ends."""
+    """Arm on a path with its limits and the path speeds at both ends."""
 
     robot: Robot
     path: JointPath
@@ -359,17 +358,17 @@ class PathProblem(NamedTuple):
     def rows(
         self, begins: Vector, widths: Vector, fractions: Vector = SAMPLE_FRACTIONS
     ) -> ConstraintRows:
-        """Return the rows of intervals (k,) at fractions (p,)."""
+        """Compute the rows of intervals (k,) at fractions (p,)."""
         return constraint_rows(
             self.robot, self.limits, geometry(self.path, begins, widths, fractions)
         )
 
 
 def fastest_profile(problem: PathProblem, grid: Vector, rows: ConstraintRows) -> Profile:
-    """Return the fastest profile on a grid with its rows, or on a refinement of it.
+    """Return the fastest profile on a grid with its rows, or on a refined grid.
 
     Raises:
-        NoTimingError: If there is none.
+        NoTimingError: If no profile is feasible.
     """
     passes = _Passes(problem, grid, rows)
     for _ in range(END_REFINEMENTS if rows.rough else 0):
@@ -393,13 +392,13 @@ def stiff_intervals(rows: ConstraintRows, widths: Vector) -> Vector:
     a, c = rows.a[:, [0, -1], :-1], rows.c[:, [0, -1], :-1]
     weak = np.any(2.0 * widths[:, None, None] * np.abs(c) > np.abs(a), axis=(1, 2))
     stiff = weak | np.any(a[:, 0] * a[:, 1] < 0.0, axis=1)
-    if rows.rough:  # from rest on damping rises faster than any parabola
+    if rows.rough:  # after a start from rest, damping rises faster than any parabola
         stiff[[0, -1]] = True
     return stiff
 
 
 class _Passes:
-    """Backward and forward pass on one grid, and the margins of its limits."""
+    """Backward and forward pass on one grid, with margins of the limits."""
 
     squares: Vector
 
@@ -413,7 +412,7 @@ class _Passes:
         self._reach = np.zeros((2 * len(grid) - 1, 2))
 
     def refined(self, counts: Counts) -> _Passes:
-        """Return passes on a grid with each interval divided into `counts` (k,) ones."""
+        """Return passes on a grid with each interval divided into `counts` (k,) parts."""
         grid, fresh = split_intervals(self.grid, counts), np.repeat(counts > 1, counts)
         rows = ConstraintRows(*(np.repeat(x, counts, axis=0) for x in self._rows))
         new_rows = self._problem.rows(grid[:-1][fresh], np.diff(grid)[fresh])
@@ -441,7 +440,7 @@ class _Passes:
             raise NoTimingError("still", self.grid[still])
 
     def parts(self) -> Counts:
-        """Return into how many intervals each interval (k,) should be divided."""
+        """Return the number of parts (k,) into which each interval should be divided."""
         beyond, used = self._loads(self._rows, SAMPLE_FRACTIONS, True)
         times = interval_durations(self.widths, self.squares)
         idle = (used < IDLE) & (times > BRIEF * times.sum())
@@ -478,14 +477,14 @@ class _Passes:
                 reads = len(self.widths) * (len(SAMPLE_FRACTIONS) + len(CHECK_FRACTIONS))
                 at_places, _ = self._loads(self._rows, SAMPLE_FRACTIONS, False)
                 return reads, 1.0 + float(max(at_places.max(), values.max()))
-            # If a margin acts on one end of an interval only, the excess alone is too little.
+            # If a margin acts only at one end of an interval, the excess alone is too small.
             step = 1.02 * GROWTH**count * beyond + MARGIN
             self._margins += np.where(beyond > 0.0, step, 0.0)
             self.run()
         raise NoTimingError("rough", self.grid[np.argmax(beyond.max(axis=1))])
 
     def _at_rest(self, beyond: Matrix) -> None:
-        """Raise the row values (k, r) of end intervals, where damping rises with the root of s."""
+        """Raise the row values (k, r) of end intervals, where damping grows with the root of s."""
         for k, fractions in ((0, END_FRACTIONS**2), (-1, (1.0 - (1.0 - END_FRACTIONS) ** 2))):
             if self.squares[k] > 0.0:
                 continue

@@ -1,9 +1,9 @@
-"""Banded Cholesky factorization, in double precision and in double-double precision.
+"""Banded Cholesky factorization in double and double-double precision.
 
 A double-double number is the unevaluated sum of a high and a low double (Dekker 1971, A
-floating-point technique for extending the available precision). On fine grids a system of
-positions has a condition number above 1e16: it squares second differences, so a smooth change
-counts as little as the rounding error of a single node.
+floating-point technique for extending the available precision). On fine grids a linear system for
+positions has a condition number above 1e16. It contains squares of second differences, so a smooth
+change has no more effect than the rounding error of a single node.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def cholesky(band):
 
 @compiled(short=True, python=False, counted=False)
 def cholesky_solve(band, x, y):
-    """Solve for two right-hand sides (k,) in place; their divisions overlap."""
+    """Solve for two right-hand sides (k,) in place; their divisions run in parallel."""
     size, wide = band.shape
     for r in range(size):
         x_r, y_r = x[r], y[r]

@@ -1,15 +1,15 @@
 """Primal-dual interior-point methods for motions on a grid.
 
-Unknowns are the positions at the nodes between start and goal and the logarithm of the duration.
-Efforts at the nodes follow from inverse dynamics. There are no equality constraints, and a
-feasible motion remains feasible (direct transcription by inverse dynamics; Betts 2010, Practical
-methods for optimal control, 4.1). Each step solves a narrow banded system (Nocedal, Wright 2006,
-chapter 19).
+The unknowns are the positions at the nodes between start and goal, and the logarithm of the
+duration. Efforts at the nodes are computed by inverse dynamics. There are no equality constraints,
+and a feasible motion remains feasible (direct transcription by inverse dynamics; Betts 2010,
+Practical methods for optimal control, 4.1). Each step solves a narrow banded system (Nocedal,
+Wright 2006, chapter 19).
 
 `gauss_newton_steps` omits the curvature of the limits. Its barrier keeps the first steps far from
 the limits, so it converges from many more initial guesses than linear programs. `newton_steps`
-includes the curvature: it needs few steps and converges where joints are at none of their limits.
-A matrix that is not positive definite gets a multiple of the identity (Nocedal, Wright 2006,
+includes the curvature. It requires few steps, and converges where joints are not at their limits.
+If a matrix is not positive definite, a multiple of the identity is added (Nocedal, Wright 2006,
 algorithm 19.3 and appendix B). Second derivatives of the efforts are differences of exact first
 derivatives.
 """
@@ -42,9 +42,10 @@ BOUNDARY_FRACTION = 0.02
 
 @compiled(short=True, python=False, counted=False)
 def merit_decrease(here, there, weight):
-    """Return the decrease of the log duration plus the weighted barrier.
+    """Return the decrease of the logarithm of the duration plus the weighted barrier.
 
-    It sums differences, since near the solution the decrease is below the rounding of both sums.
+    The function sums differences, because near the solution the decrease is below the rounding
+    errors of both sums.
     """
     total = 0.0
     for k in range(here.slack.shape[0]):
@@ -56,9 +57,9 @@ def merit_decrease(here, there, weight):
 
 @compiled(short=True, python=False, counted=False)
 def assemble(limits, motion, work, weight, damping, rigid, doubled):
-    """Write the system of a step; return the last diagonal element and right-hand side.
+    """Write the linear system of a step; return the last diagonal element and right-hand side.
 
-    With `doubled` the contribution of the efforts to the band is stored separately in
+    With `doubled`, the contribution of the efforts to the band is stored separately in
     double-double.
     """
     q, slack, force, lever = motion.q, motion.slack, work.force, work.lever
@@ -76,7 +77,7 @@ def assemble(limits, motion, work, weight, damping, rigid, doubled):
         border[r] = right[r] = 0.0
     corner, last = damping, -1.0
     for k in range(nodes):
-        base = (k - 2) * n  # unknown of the position before this node
+        base = (k - 2) * n  # index of the unknown before this node
         for i in range(n):
             stiff = force[k, i] / slack[k, i] + force[k, n + i] / slack[k, n + i]
             stiff = (stiff + rigid) / (limits.tau[i] * limits.tau[i])
@@ -228,12 +229,12 @@ def gauss_newton_steps(kernels, limits, here, there, work, weight, least_weight,
         kernels: An `InverseKernels`.
         limits: A `NodeLimits`.
         here: A feasible `NodeMotion`.
-        there: Another one, with the same ends.
+        there: Another `NodeMotion` with the same ends.
         work: A `NodeWork`.
         weight: Initial weight of the barrier.
-        least_weight: Final weight.
+        least_weight: Final weight of the barrier.
         most: Largest number of steps.
-        settled: Predicted decrease over the weight at which the steps have converged.
+        settled: Predicted decrease, relative to the weight, at which the steps have converged.
 
     Returns:
         The number of steps (-1 from an infeasible motion), the final weight, and the predicted
@@ -361,7 +362,7 @@ def add_curvature(kernels, limits, motion, work):
 
 @compiled(short=True, python=False, counted=False)
 def _second_derivatives(kernels, limits, k, duration, work):
-    """Write the gradient (3, n) and the second derivatives (3 n, 3 n) of the weighted efforts."""
+    """Write gradient (3, n) and second derivatives (3 n, 3 n) of the weighted efforts."""
     second, gradient, by, push = work.second, work.gradient, work.by, work.push
     n = push.shape[0]
     for i in range(n):
@@ -462,7 +463,7 @@ def newton_steps(kernels, limits, here, there, work, weight, least_weight, most,
 
 @compiled(short=True, python=False, counted=False)
 def _direction(limits, motion, work, weight, curved, damping):
-    """Write the step; return its damping and last component.
+    """Compute the step; return its damping and last component.
 
     The damping is -1 if no step exists.
     """

@@ -1,9 +1,9 @@
 """Motions on a grid of nodes: efforts, distances from all limits, and derivatives.
 
-Positions, speeds and accelerations at a node are linear in the unknowns before, at and after it
-(`NodeScheme`). The unknowns are the positions themselves, with central differences, or the control
+Positions, speeds and accelerations at a node are linear in the unknowns at this node and its
+neighbours (`NodeScheme`). The unknowns are the positions, with central differences, or the control
 points of a cubic spline, with exact derivatives (de Boor 1978, A practical guide to splines,
-chapter IX). Efforts follow from inverse dynamics.
+chapter IX). Efforts are computed by inverse dynamics.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class NodeMotion(NamedTuple):
     Attributes:
         q: Unknowns at the nodes (nodes, n): positions or control points.
         tau: Efforts at the nodes (nodes, n).
-        log_duration: Logarithm of the duration in s (1,).
-        slack: Scaled distances from the limits (nodes, 6 n): efforts from below and above,
-            positions, and speeds up to the next node; inf without a limit.
+        log_duration: Natural logarithm of the duration in s (1,).
+        slack: Scaled distances from the limits (nodes, 6 n): of efforts from below and above, of
+            positions, and of speeds up to the next node; inf without a limit.
     """
 
     q: Matrix
@@ -49,22 +49,23 @@ class NodeMotion(NamedTuple):
 
 
 class NodeScheme(NamedTuple):
-    """Coefficients of the unknowns before, at and after each node, for a duration of 1 s.
+    """Coefficients of the unknowns at each node and its neighbours, for a duration of 1 s.
 
-    The unknowns at both ends are the positions of start and goal.
+    The unknowns at both ends are the start and goal positions.
 
     Attributes:
         place: Coefficients of the position (nodes, 3).
         speed: Coefficients of the speed (nodes, 3), 1/s.
         bend: Coefficients of the acceleration (nodes, 3), 1/s^2.
-        stretch: Coefficient of the difference to the next unknown in the speed between them
+        stretch: Coefficient of the difference to the next unknown in the speed between both
             (nodes,).
-        lead: Contribution of the end speeds to position, speed and acceleration (nodes, 3, n);
-            the first is proportional to the duration, the last inversely proportional.
-        pull: Their contribution to the speed up to the next node (nodes, n).
-        shift: Difference of positions or control points and unknowns (nodes, n) for a duration
-            of 1 s, proportional to the duration.
-        origin: Constant offset of the unknowns (n,). Numbers near zero have finer differences.
+        lead: Contributions of the end speeds to position, speed and acceleration (nodes, 3, n).
+            The first is proportional to the duration, the last inversely proportional.
+        pull: Contribution of the end speeds to the speed up to the next node (nodes, n).
+        shift: Difference between positions or control points and unknowns (nodes, n) for a
+            duration of 1 s; proportional to the duration.
+        origin: Constant offset of the unknowns (n,). Numbers near zero have more accurate
+            differences.
     """
 
     place: Matrix
@@ -78,7 +79,7 @@ class NodeScheme(NamedTuple):
 
 
 class NodeLimits(NamedTuple):
-    """Limits of a motion.
+    """Limits of a motion on a grid.
 
     Attributes:
         tau: Effort limits (n,).
@@ -86,8 +87,8 @@ class NodeLimits(NamedTuple):
         high: Upper position limits (n,).
         v: Speed limits (n,).
         scale: Scale of distances from position limits (n,).
-        room: Margins from the effort limits as fractions (nodes, 2 n), below and above.
-        scheme: Scheme of the unknowns.
+        room: Relative margins from the effort limits (nodes, 2 n), below and above.
+        scheme: Coefficients of the unknowns.
     """
 
     tau: Vector
@@ -100,34 +101,34 @@ class NodeLimits(NamedTuple):
 
 
 class NodeWork(NamedTuple):
-    """Work space.
+    """Work arrays.
 
     Attributes:
         q: Positions at a node (n,).
-        v: Speeds (n,).
-        a: Accelerations (n,).
+        v: Speeds at a node (n,).
+        a: Accelerations at a node (n,).
         by: Derivatives of the efforts by q, v and a (3, n, n).
-        force: Multipliers (nodes, 6 n) of the limits.
-        change: Their changes by a step (nodes, 6 n).
-        slope: Derivatives of distances by a step (nodes, 6 n).
-        lever: Derivatives of the efforts at a node by the positions before, there and after, and
-            by the logarithm of the duration (nodes, n, 3 n + 1).
-        band: Lower band of the matrix, row by row (k, 3 n).
-        border: Its last column (k,).
+        force: Multipliers of the limits (nodes, 6 n).
+        change: Changes of the multipliers in a step (nodes, 6 n).
+        slope: Derivatives of the distances along a step (nodes, 6 n).
+        lever: Derivatives of the efforts at a node by the positions before, at and after the node,
+            and by the logarithm of the duration (nodes, n, 3 n + 1).
+        band: Lower band of the matrix by rows (k, 3 n).
+        border: Last column of the matrix (k,).
         right: Right-hand side (k,).
         step: The step (k,).
-        factor: The band's factor (k, 3 n).
-        factor_low: Its low words (k, 3 n), in double-double precision.
-        steep: What the efforts add to the band then (k, 3 n).
-        steep_low: Its low words (k, 3 n).
-        low: Those of right-hand sides (k,).
-        curved: What the curvature of the limits adds to the band (k, 3 n).
-        curved_border: What it adds to the last column (k,).
+        factor: Cholesky factor of the band (k, 3 n).
+        factor_low: Low words of the factor (k, 3 n) in double-double precision.
+        steep: Contribution of the efforts to the band in double-double precision (k, 3 n).
+        steep_low: Low words of `steep` (k, 3 n).
+        low: Low words of right-hand sides (k,).
+        curved: Contribution of the curvature of the limits to the band (k, 3 n).
+        curved_border: Contribution of the curvature to the last column (k,).
         push: Multipliers of the efforts at a node (n,).
-        gradient: Derivatives of the efforts, weighted by these, by q, v and a (3, n).
-        second: Second derivatives (3 n, 3 n).
+        gradient: Derivatives by q, v and a of the efforts weighted by `push` (3, n).
+        second: Second derivatives of the weighted efforts (3 n, 3 n).
         by_time: Derivatives of q, v and a by the logarithm of the duration (3 n,).
-        share: Those by the positions before, there and after (3, 3).
+        share: Derivatives of q, v and a by the positions before, at and after the node (3, 3).
     """
 
     q: Vector
@@ -158,19 +159,19 @@ class NodeWork(NamedTuple):
 
 @lru_cache(maxsize=64)
 def inverse_kernels_of(robot: Robot) -> InverseKernels:
-    """Return the kernels for `node_motion`."""
+    """Return the kernel addresses of a robot for this module."""
     return InverseKernels(*addresses(robot, *InverseKernels._fields))
 
 
 def empty_node_motion(n: int, nodes: int) -> NodeMotion:
-    """Return the arrays of a motion."""
+    """Allocate the arrays of a motion."""
     return NodeMotion(
         np.zeros((nodes, n)), np.zeros((nodes, n)), np.zeros(1), np.empty((nodes, 6 * n))
     )
 
 
 def empty_node_work(n: int, nodes: int) -> NodeWork:
-    """Return the arrays to work with."""
+    """Allocate the work arrays."""
     k, wide = (nodes - 2) * n, (nodes, 6 * n)
     return NodeWork(
         np.empty(n),
@@ -240,7 +241,7 @@ def _measured(kernels, limits, motion, k, duration, work):
 
 @compiled(short=True, counted=False)
 def measure_slacks(kernels, limits, motion, work):
-    """Write efforts and distances from all limits; return the least distance."""
+    """Write efforts and distances from all limits; return the smallest distance."""
     slack, duration, least = motion.slack, exp(motion.log_duration[0]), np.inf
     for k in range(slack.shape[0]):
         _measured(kernels, limits, motion, k, duration, work)
@@ -277,9 +278,9 @@ def effort_jacobians(kernels, limits, motion, work):
 
 @compiled(short=True, counted=False)
 def slow_enough(kernels, limits, motion, work, room):
-    """Slow down a motion until it clears the limits of effort and speed.
+    """Slow down a motion until it satisfies the effort and speed limits.
 
-    Returns whether it is within all limits, with the relative margin `room` if possible.
+    Return whether it is within all limits, with the relative margin `room` if possible.
     """
     short, long = 0.0, SHORTEST
     while long < LONGEST and not _clears_limits(kernels, limits, motion, work, long, room):
@@ -296,9 +297,9 @@ def slow_enough(kernels, limits, motion, work, room):
 
 @compiled(short=True, python=False, counted=False)
 def _clears_limits(kernels, limits, motion, work, duration, room):
-    """Return whether a motion of this duration, s, clears the limits of effort and speed.
+    """Return whether a motion with a duration, s, satisfies the effort and speed limits.
 
-    Values after the first violating node are not written.
+    Nothing is written beyond the first node that violates a limit.
     """
     slack, n = motion.slack, motion.q.shape[1]
     for k in range(slack.shape[0]):
@@ -311,20 +312,20 @@ def _clears_limits(kernels, limits, motion, work, duration, room):
 
 @compiled(short=True, counted=False)
 def efforts_at(kernels, q, v, a, tau):
-    """Write the efforts (k, n) of positions, velocities and accelerations (k, n)."""
+    """Write the efforts (k, n) for positions, velocities and accelerations (k, n)."""
     for k in range(q.shape[0]):
         call_kernel(kernels.inverse_dynamics, (q[k], v[k], a[k], tau[k]))
 
 
 @compiled(short=True, counted=False)
 def derivatives_at(kernels, q, v, a, by):
-    """Write the derivatives (k, 3, n, n) of the efforts by positions, speeds, accelerations."""
+    """Write the derivatives (k, 3, n, n) of the efforts by positions, speeds and accelerations."""
     for k in range(q.shape[0]):
         call_kernel(kernels.inverse_dynamics_derivatives, (q[k], v[k], a[k], by[k]))
 
 
 def central_differences(n: int, nodes: int) -> NodeScheme:
-    """Return the scheme of positions at nodes; beyond both ends the motion is mirrored."""
+    """Return the scheme for positions at nodes; the motion is mirrored beyond both ends."""
     cells = nodes - 1
     place, speed, bend = _inner(nodes, (0.0, 1.0, 0.0))
     speed[[0, -1]] = 0.0
@@ -346,15 +347,15 @@ def central_differences(n: int, nodes: int) -> NodeScheme:
 
 
 def cubic_spline(v0: Vector, vf: Vector, nodes: int, origin: Vector) -> NodeScheme:
-    """Return the scheme of the control points of a cubic spline with equal cells.
+    """Return the scheme for control points of a cubic spline with equal cells.
 
     Args:
-        v0: Speeds at the start (n,), rad/s or m/s.
-        vf: Speeds at the goal (n,).
-        nodes: How many, at least 5.
-        origin: Positions (n,) from which control points are counted.
+        v0: Start velocities (n,), rad/s or m/s.
+        vf: Goal velocities (n,).
+        nodes: Number of nodes, at least 5.
+        origin: Positions (n,) that are subtracted from the control points.
 
-    Unknown is what the control points have beyond that and `drift`.
+    The unknowns are the control points minus `origin` and `drift`.
     """
     n, cells, h = len(v0), nodes - 1, 1.0 / (nodes - 1)
     place, speed, bend = _inner(nodes, (1.0 / 6.0, 4.0 / 6.0, 1.0 / 6.0))
@@ -380,10 +381,10 @@ def cubic_spline(v0: Vector, vf: Vector, nodes: int, origin: Vector) -> NodeSche
 
 
 def drift(z: Vector, v0: Vector, vf: Vector) -> Matrix:
-    """Return smooth displacements (k, n) at times `z` (k,), s, of 1 s with only these end speeds.
+    """Return smooth displacements (k, n) at times `z` (k,), for 1 s and only these end speeds.
 
-    A longer motion drifts farther. Unknown is what control points have beyond it, so that a
-    change of the duration leaves the accelerations near the ends nearly as they are.
+    Displacements of a longer motion are larger. They are subtracted from the control points, so
+    that a change of the duration hardly affects the accelerations near the ends.
     """
     leave = z - z**3 * (6.0 - 8.0 * z + 3.0 * z * z)
     arrive = -(z**3) * (4.0 - 7.0 * z + 3.0 * z * z)
@@ -391,7 +392,7 @@ def drift(z: Vector, v0: Vector, vf: Vector) -> Matrix:
 
 
 def _inner(nodes: int, place: tuple[float, float, float]) -> tuple[Matrix, Matrix, Matrix]:
-    """Return weights of position, speed and acceleration (nodes, 3) far from the ends."""
+    """Return weights of position, speed and acceleration (nodes, 3) at inner nodes."""
     cells = float(nodes - 1)
     speed = -0.5 * cells, 0.0, 0.5 * cells
     bend = cells**2, -2.0 * cells**2, cells**2

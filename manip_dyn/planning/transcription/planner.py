@@ -45,7 +45,7 @@ STOPPING_SAMPLES = 32
 def stopping_obstacle(robot: Robot, q: Vector, v: Vector) -> str:
     """Return why the arm cannot stop from a state (n,), or "" if it can.
 
-    The test brakes all joints together at constant decelerations.
+    The check brakes all joints simultaneously with constant decelerations.
     """
     z, why = np.linspace(0.0, 1.0, STOPPING_SAMPLES)[:, None], ""
     least, kernels = np.inf, inverse_kernels_of(robot)
@@ -71,7 +71,7 @@ def stopping_obstacle(robot: Robot, q: Vector, v: Vector) -> str:
 
 
 def straight_plan(robot: Robot, ends: Ends) -> Plan | None:
-    """Return the fastest straight motion, or None if the arm moves or none exists."""
+    """Return the fastest straight motion, or None if an end is not at rest or none exists."""
     if ends.moving:
         return None
     from manip_dyn.planning.path_timing.planner import time_path  # loads scipy
@@ -83,12 +83,12 @@ def straight_plan(robot: Robot, ends: Ends) -> Plan | None:
 
 
 def faster_plan(plan: Plan, straight: Plan, again: Callable[[], Plan | None]) -> Plan:
-    """Return a plan, or a faster one: refined from the straight path, or the straight path.
+    """Return the faster one of a plan and a motion from the straight path.
 
     Args:
         plan: The plan.
-        straight: The straight path in its fastest timing.
-        again: Refines the straight path; called only if the plan is slower.
+        straight: The straight path with its fastest timing.
+        again: Function that refines the straight path; called only if the plan is slower.
     """
     if plan.t_final <= straight.t_final:
         return plan
@@ -113,10 +113,10 @@ class Costates(NamedTuple):
     """Costates, switching functions and Hamiltonians at nodes (k,).
 
     Attributes:
-        times: s.
-        costates: (k, 2 n), s per unit of the state.
-        switching: Switching functions (k, n), s per effort and second.
-        hamiltonians: H = 1 + p . x' (k,).
+        times: Node times (k,), s.
+        costates: Costates (k, 2 n), s per unit of the state.
+        switching: Switching functions (k, n), s per unit of effort and second.
+        hamiltonians: Hamiltonians H = 1 + p . x' (k,).
     """
 
     times: Vector
@@ -129,9 +129,9 @@ def costates_of(robot: Robot, solved: GridSolution) -> Costates:
     """Return the costates at the nodes between start and goal.
 
     The multiplier of an effort limit at a node is the switching function S = M^-1 p_v times the
-    cell: relaxing the limit for one cell shortens the motion by that amount. p_q follows from p_v'
-    = -p_q + D' S - nu, with D the derivative of the efforts by the speeds and nu the multipliers
-    of the speed limits (Hartl, Sethi, Vickson 1995, eq. 4.2).
+    cell duration: relaxing the limit for one cell shortens the motion by this amount. p_q follows
+    from p_v' = -p_q + D' S - nu, where D contains the derivatives of the efforts by the speeds and
+    nu the multipliers of the speed limits (Hartl, Sethi, Vickson 1995, eq. 4.2).
     """
     spline = solved.spline
     times = np.linspace(0.0, spline.duration, spline.cells + 1)
@@ -145,7 +145,7 @@ def costates_of(robot: Robot, solved: GridSolution) -> Costates:
     slope = np.gradient(p_v, times, axis=0)
     p_q = np.einsum("kji,kj->ki", by[:, 1], switching) - slope - force
     hamiltonians = 1.0 + np.sum(p_q * v + p_v * a, axis=1)
-    inner = slice(2, -2)  # at both ends a node stands for part of a cell
+    inner = slice(2, -2)  # at both ends a node represents only part of a cell
     return Costates(
         times[inner], np.hstack([p_q, p_v])[inner], switching[inner], hamiltonians[inner]
     )
@@ -169,11 +169,11 @@ def refined_plan(
 
     Args:
         robot: The arm.
-        ends: Its states at start and goal.
-        hold: Efforts (n,) that keep it at the goal, N m or N.
-        method: Who made the plan.
-        solution: The motion.
-        searched: What was searched before.
+        ends: States of the arm at start and goal.
+        hold: Efforts (n,) that hold the arm at the goal, N m or N.
+        method: Name of the planning method.
+        solution: The refined motion.
+        searched: Extent of the preceding search.
     """
     proof = _certificate(robot, solution, searched)
     motion, t_final = SplineMotion(robot, solution, proof), solution.spline.duration
@@ -229,7 +229,7 @@ def _certificate(
 
 
 def _exceeded_limit(robot: Robot, spline: Spline) -> str:
-    """Return which limit of position or speed a motion passes, or nothing."""
+    """Return a phrase for the position or speed limit that a motion exceeds, or ""."""
     q, v, _ = spline.joints(np.linspace(0.0, spline.duration, 4 * spline.cells + 1))
     for i, joint in enumerate(robot.joint_names):
         speed = float(np.abs(v[:, i]).max())
@@ -259,12 +259,12 @@ def converged_plan(
 
     Args:
         robot: The arm.
-        ends: The states.
+        ends: States of the arm at start and goal.
         hold: Efforts (n,) that hold the arm at the goal, N m or N.
-        method: Planning method.
-        exhaustive: Time for additional random detours, s.
-        straight: The fastest motion along the straight path: an additional guess and an upper
-            bound of the duration.
+        method: Name of the planning method.
+        exhaustive: Additional time for random detours, s.
+        straight: The fastest motion along the straight path, used as an additional guess and as an
+            upper bound of the duration.
     """
     search = CoarseSearch(robot, ends)
     distance = max(float(np.abs(ends.qf - ends.q0).max()), _turning_distance(ends))
@@ -290,23 +290,23 @@ def converged_plan(
 def plan_from_straight(
     robot: Robot, ends: Ends, hold: Vector, method: str, straight: Plan, summary: GridSearchSummary
 ) -> Plan | None:
-    """Return the plan refined from the straight path, or None. See `converged_plan`."""
+    """Return the plan refined from the straight path, or None; see `converged_plan`."""
     start = rough_solution(robot, ends, spline_of_plan(ends, straight, ROUGH_CELLS))
     solution = None if start is None else refined_solution(robot, ends, start)
     return None if solution is None else refined_plan(robot, ends, hold, method, solution, summary)
 
 
 def _turning_distance(ends: Ends) -> float:
-    """Return a distance (rad or m) for detours of a moving arm: that of 1 s at its speeds."""
+    """Return a distance (rad or m) for detours of a moving arm: 1 s at its speeds."""
     return float(np.abs([ends.v0, ends.vf]).max())
 
 
 def _compare(
     robot: Robot, ends: Ends, search: CoarseSearch, guesses: list[Spline]
 ) -> list[GridSolution]:
-    """Return the fastest motions of the coarse search on the next grid, the fastest first.
+    """Return the fastest motions of the coarse search on the next grid, fastest first.
 
-    Guesses are on that grid already.
+    The guesses are already on that grid.
     """
     solutions = list[GridSolution]()
     near = [

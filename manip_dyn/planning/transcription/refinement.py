@@ -1,6 +1,6 @@
-"""Fastest spline on a grid: coarse search from many initial guesses, then refinement.
+"""The fastest spline on a grid: coarse search from many initial guesses, then refinement.
 
-Refinement ends when the motion also satisfies its limits between the nodes.
+The refinement ends when the motion satisfies its limits between the nodes as well.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SHORT_MOTION = 2.0
 
 
 def swings(robot: Robot, distance: float) -> Iterator[Vector]:
-    """Yield detours of the joints (n,): none, of one joint, and of two adjacent joints.
+    """Yield detours (n,): none, of single joints, and of pairs of adjacent joints.
 
     Arms with one joint have no useful detours.
     """
@@ -62,7 +62,7 @@ def swings(robot: Robot, distance: float) -> Iterator[Vector]:
 
 
 def random_swings(robot: Robot, distance: float) -> Iterator[Vector]:
-    """Yield an endless reproducible sequence of random detours (n,)."""
+    """Yield an infinite, reproducible sequence of random detours (n,)."""
     rng, unit = np.random.default_rng(0), _units(robot, distance)
     while True:
         yield 1.5 * rng.normal(size=robot.n) @ unit
@@ -105,10 +105,10 @@ RELAXATION_WEIGHT = 10.0
 
 
 class SplineGrid:
-    """Grid of equal cells between two states.
+    """Grid of equal cells between two states, with a solver for motions on it.
 
     Attributes:
-        room: Margins from the effort limits as fractions (nodes, 2 n), below and above.
+        room: Relative margins from the effort limits (nodes, 2 n), below and above.
     """
 
     def __init__(self, robot: Robot, ends: Ends, cells: int):
@@ -138,7 +138,7 @@ class SplineGrid:
         Args:
             near: The other motion, on a grid with the same number of cells.
             first: Initial weight of the barrier.
-            last: Final weight.
+            last: Final weight of the barrier.
             curved: Whether steps include the curvature of the limits.
         """
         self._here.q[1:-1] = near.inner - self._ends.q0 - near.duration * self._shift
@@ -153,9 +153,9 @@ class SplineGrid:
         return self._improved(gauss_newton_steps, first, last, STEPS, SETTLED)
 
     def _slower(self) -> bool:
-        """Slow down a motion until it is within its limits; return whether this works.
+        """Slow down the motion until it is within its limits; return whether this succeeds.
 
-        The end speeds of a moving arm are preserved, which slow motions may not allow.
+        The end speeds of a moving arm are preserved, so slow motions may not exist.
         """
         begun, slower = float(self._here.log_duration[0]), FIRST_SLOWER
         while slower < MOST_SLOWER:
@@ -167,7 +167,7 @@ class SplineGrid:
         return False
 
     def from_guess(self, swing: Vector, first: float, last: float) -> GridSolution | None:
-        """Return the solution from a smooth motion with a detour (n,) at its middle, or None."""
+        """Return the solution from a smooth motion with a midway detour (n,), or None."""
         here, limits, ends = self._here, self._limits, self._ends
         z = np.linspace(0.0, 1.0, len(here.q))[1:-1, None]
         straight = ends.q0 + (ends.qf - ends.q0) * (z - np.sin(2.0 * np.pi * z) / (2.0 * np.pi))
@@ -193,14 +193,14 @@ class SplineGrid:
         return self._improved(gauss_newton_steps, first, last, STEPS, COARSE_TOLERANCE)
 
     def _clipped(self, beyond: Matrix, duration: float, low: Vector, high: Vector) -> float:
-        """Write a motion that drifts, within limits of position; return the least distance."""
+        """Write a drifting motion, clipped to position limits; return the smallest distance."""
         away = duration * self._shift
         self._here.q[1:-1] = np.clip(beyond + away, low, high) - away - self._ends.q0
         self._here.log_duration[0] = log(duration)
         return self._least()
 
     def _within(self, weight: float, apart: float, steps: Callable[..., Any]) -> bool:
-        """Bring the motion within all limits by gradual relaxation; return whether this works.
+        """Move the motion inside all limits by gradual relaxation; return whether this succeeds.
 
         Args:
             weight: Weight of the barrier.
@@ -276,20 +276,20 @@ SAME_TIME, SAME_PATH = 1e-3, 0.02
 
 
 class CoarseSearch:
-    """The search for one start and goal.
+    """Coarse search for one start and goal.
 
     Attributes:
-        guesses: How many detours were tried.
-        motions: The different motions found, the fastest first.
+        guesses: Number of detours tried.
+        motions: Distinct motions, fastest first.
     """
 
     def __init__(self, robot: Robot, ends: Ends):
-        """Plan between two states."""
+        """Prepare the search between two states."""
         self.guesses, self.motions = 0, list[Spline]()
         self._grid = SplineGrid(robot, ends, COARSE_CELLS)
 
     def search(self, swings: Iterable[Vector], budget: float = inf) -> None:
-        """Try detours for at most `budget` s, and store the distinct motions they lead to."""
+        """Try detours for at most `budget` s, and store the distinct solutions."""
         until = monotonic() + budget
         for swing in swings:
             self.guesses += 1
@@ -304,7 +304,7 @@ class CoarseSearch:
 
 
 def _same_motion(first: Spline, second: Spline) -> bool:
-    """Return whether two motions are equal up to discretization."""
+    """Return whether two motions are equal up to discretization errors."""
     away = np.abs(first.control - second.control).max()
     size = max(float(np.ptp(first.control, axis=0).max()), 1e-30)
     return abs(log(first.duration / second.duration)) < SAME_TIME and away < SAME_PATH * size
@@ -329,12 +329,12 @@ EFFORT_TOLERANCE = 1e-10
 
 
 def rough_solution(robot: Robot, ends: Ends, spline: Spline) -> GridSolution | None:
-    """Return a motion of the coarse search on the rough grid."""
+    """Refine a motion of the coarse search on the rough grid, or return None."""
     return _finer(robot, ends, spline, ROUGH_CELLS, FIRST_WEIGHT, ROUGH_FACTOR)[1]
 
 
 def refined_solution(robot: Robot, ends: Ends, begun: GridSolution) -> RefinedSolution | None:
-    """Return a motion of the rough grid on the finest one, within its limits everywhere."""
+    """Refine a motion of the rough grid up to the finest grid, within its limits everywhere."""
     solution, durations = begun, list[float]()
     for cells in FINE_CELLS:
         roughly = 1.0 if cells == FINE_CELLS[-1] else FINE_FACTOR
@@ -370,7 +370,7 @@ def _finer(
     roughly: float,
     before: GridSolution | None = None,
 ) -> tuple[SplineGrid, GridSolution | None]:
-    """Return a grid, and the fastest motion on it near another one of a coarser grid."""
+    """Return a grid, and the fastest motion on it near a motion of a coarser grid."""
     while spline.cells < cells:
         spline = spline.halved()
     grid = SplineGrid(robot, ends, cells)
@@ -383,8 +383,8 @@ def _settled(
 ) -> GridSolution | None:
     """Return the fastest motion on a grid, with curvature if necessary.
 
-    Steps with curvature are tried if other steps do not converge, and first if they converged
-    on the coarser grid.
+    Steps with curvature are tried if other steps do not converge. They are tried first if they
+    converged on the coarser grid.
     """
     if before is not None and before.curved and before.settled:
         solution = grid.solved(spline, first, last, curved=True)
@@ -399,7 +399,7 @@ def _settled(
 
 
 def _slower(robot: Robot, ends: Ends, spline: Spline) -> tuple[Spline, float]:
-    """Return a motion that is slowed to satisfy the effort limits, and its largest load."""
+    """Return a motion slowed down to satisfy the effort limits, and its largest load."""
     beyond, share, slower = float(_beyond(robot, spline).max()), 0.0, spline
     best, z = (slower, beyond), np.linspace(0.0, 1.0, spline.cells + 1)[1:-1]
     while beyond > EFFORT_TOLERANCE and share < SLOWEST:

@@ -1,4 +1,4 @@
-"""Motions that are cubic splines with equal cells, and solutions on grids."""
+"""Motions as cubic splines with equal cells, and solutions on grids."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class Ends(NamedTuple):
 
     @property
     def moving(self) -> bool:
-        """Whether the arm moves at start or goal."""
+        """Whether the arm moves at the start or the goal."""
         return bool(np.any(self.v0) or np.any(self.vf))
 
 
 class Spline(NamedTuple):
-    """A motion whose accelerations are linear in every cell.
+    """A motion with accelerations that are linear in every cell.
 
     Attributes:
-        control: Control points (cells + 3, n), one before and one after the motion.
-        duration: s.
+        control: Control points (cells + 3, n), including one before and one after the motion.
+        duration: Duration, s.
     """
 
     control: Matrix
@@ -43,7 +43,7 @@ class Spline(NamedTuple):
 
     @classmethod
     def between(cls, ends: Ends, inner: Matrix, duration: float) -> Spline:
-        """Return the motion with these control points (cells - 1, n) far from the ends."""
+        """Create the motion with inner control points (cells - 1, n)."""
         h = duration / (len(inner) + 1)
         first = 1.5 * ends.q0 - 0.5 * inner[0] + 0.5 * h * ends.v0
         last = 1.5 * ends.qf - 0.5 * inner[-1] - 0.5 * h * ends.vf
@@ -52,16 +52,16 @@ class Spline(NamedTuple):
 
     @property
     def cells(self) -> int:
-        """How many cells there are."""
+        """Number of cells."""
         return len(self.control) - 3
 
     @property
     def inner(self) -> Matrix:
-        """The control points far from the ends (cells - 1, n)."""
+        """Control points without those near the ends (cells - 1, n)."""
         return self.control[2:-2]
 
     def halved(self) -> Spline:
-        """Return the same motion in cells of half the length (Boehm 1980)."""
+        """Return the same motion with cells of half the length (Boehm 1980)."""
         c = self.control
         fine = np.empty((2 * self.cells + 3, c.shape[1]))
         fine[1::2] = (c[:-2] + 6.0 * c[1:-1] + c[2:]) / 8.0
@@ -92,11 +92,11 @@ class GridSolution(NamedTuple):
     Attributes:
         spline: The motion.
         weight: Final weight of the barrier.
-        promised: Predicted decrease of one more step as a fraction of the duration.
+        promised: Predicted decrease by one more step as a fraction of the duration.
         limits: Number of limits at all nodes.
-        effort: Multipliers of the effort limits (nodes, n), positive at upper ones.
+        effort: Multipliers of the effort limits (nodes, n), positive at upper limits.
         speed: Multipliers of the speed limits up to the next node (nodes, n).
-        place: Multipliers of the position limits (nodes, n), of distances over `scale`.
+        place: Multipliers of the position limits (nodes, n), for distances divided by `scale`.
         scale: Largest distance of a joint between start and goal, rad or m.
         curved: Whether steps included the curvature of the limits.
     """
@@ -118,12 +118,12 @@ class GridSolution(NamedTuple):
 
 
 class RefinedSolution(NamedTuple):
-    """A motion within its limits.
+    """A motion within its limits, refined on grids.
 
     Attributes:
         spline: The motion.
-        solved: The solution on the finest grid, before it was slowed down.
-        durations: The fastest durations on each grid with limits at its nodes, s.
+        solved: Solution on the finest grid, before it was slowed down.
+        durations: Shortest durations on each grid with limits at its nodes, s.
         load: Largest effort over its limit, including times between the nodes.
     """
 
@@ -134,7 +134,7 @@ class RefinedSolution(NamedTuple):
 
 
 def efforts_of(robot: Robot, spline: Spline, count: int) -> Matrix:
-    """Return the efforts (count + 1, n) at equal steps."""
+    """Return the efforts (count + 1, n) at equal time steps."""
     q, v, a = spline.joints(np.linspace(0.0, spline.duration, count + 1))
     tau = np.empty_like(q)
     efforts_at(inverse_kernels_of(robot), q, v, a, tau)
@@ -142,7 +142,7 @@ def efforts_of(robot: Robot, spline: Spline, count: int) -> Matrix:
 
 
 def spline_of_plan(ends: Ends, plan: Plan, cells: int) -> Spline:
-    """Return the cubic spline through the positions of a plan at equal times."""
+    """Return the cubic spline through positions of a plan at equal time steps."""
     from scipy.interpolate import CubicSpline
 
     times = np.linspace(0.0, plan.t_final, cells + 1)
@@ -160,12 +160,12 @@ SWITCH_CELLS = 6
 
 
 class SplineMotion(PickledByArguments):
-    """Motion with accelerations that are linear in each cell, see `planning.plan.Motion`.
+    """Motion with accelerations that are linear in each cell; see `planning.plan.Motion`.
 
     Attributes:
-        spline: Its positions.
-        solved: The solution on the finest grid, with the multipliers of its limits.
-        knots: Times between which its efforts are smooth (k,), s: the nodes of the grid.
+        spline: Positions of the motion.
+        solved: Solution on the finest grid, with the multipliers of its limits.
+        knots: Node times (k,), s, between which the efforts are smooth.
     """
 
     def __init__(self, robot: Robot, solution: RefinedSolution, proof: Convergence):
@@ -177,17 +177,17 @@ class SplineMotion(PickledByArguments):
 
     @property
     def switching(self) -> None:
-        """There is no exact structure."""
+        """Switching structure: None, because the motion has no exact structure."""
         return None
 
     @property
     def switches(self) -> list[list[float]]:
-        """Per joint the times at which its effort comes from one limit to the other, s."""
+        """Times at which each joint's effort switches between its limits, s."""
         shares = efforts_of(self._robot, self.spline, self.spline.cells) / self._robot.tau_max
         return [self._switches(share) for share in shares.T]
 
     def state(self, t: float) -> tuple[Vector, Vector]:
-        """Return positions and velocities (n,) at time `t` s."""
+        """Return positions and velocities (n,) at time `t`, s."""
         q, v, _ = self.spline.joints(np.array([t]))
         return q[0], v[0]
 
@@ -196,7 +196,7 @@ class SplineMotion(PickledByArguments):
         return self.spline.joints(times)
 
     def effort(self, t: float) -> Vector:
-        """Return the efforts (n,) from time `t` s on, N m or N."""
+        """Return the efforts (n,) from time `t`, s, on, N m or N."""
         q, v, a = self.spline.joints(np.array([t]))
         return self._efforts(q[0], v[0], a[0])
 
@@ -206,12 +206,12 @@ class SplineMotion(PickledByArguments):
         return q, v, np.array([self._efforts(*state) for state in zip(q, v, a, strict=True)])
 
     def costate(self, t: float) -> Vector:
-        """Return the costates (2 n,) at time `t` s, linear between the nodes."""
+        """Return the costates (2 n,) at time `t`, s, interpolated linearly between nodes."""
         times, costates = self._proof.times, self._proof.costates
         return np.array([np.interp(t, times, values) for values in costates.T])
 
     def samples(self, period: float) -> Samples:
-        """Return efforts every `period` s."""
+        """Return samples of the efforts every `period` s."""
         times = np.arange(0.0, self.spline.duration, period)
         efforts = dict(zip(times.tolist(), self.at(times)[2], strict=True))
         return held_samples(efforts, efforts.__getitem__)

@@ -1,12 +1,13 @@
-"""The grid search of the thesis for zero-net-work motions, compiled, for comparison.
+"""Compiled grid search of Fan (2003) for zero-net-work motions, for comparison.
 
-Fan (2003), figure 6.4 and appendices A.4 and A.7, for an arm with two joints and any goal.
-Switching positions are varied from the goal to the start, those of the first joint fastest. After
-the last one the step is halved and the search restarts. Each trial is integrated in steps of 1e-4
-s (the largest of the thesis's programs), with efforts decided at every step: a joint is driven
-until its switching position, then braked, and locked from the first step within `near` of its
-goal; a remaining speed is ignored. A trial ends when both joints are locked. It is the solution if
-the work on the links, the remaining kinetic energy, is small enough.
+Fan (2003), figure 6.4 and appendices A.4 and A.7, for an arm with two joints and any goal. The
+switching positions are varied from the goal to the start, and that of the first joint varies
+fastest. After the last one the step is halved and the search restarts. Each trial is integrated in
+steps of 1e-4 s (the largest step in the programs of the thesis), and the efforts are updated at
+every step. A joint is driven until its switching position, then braked, and locked at the first
+step within `near` of its goal; a remaining speed is ignored. A trial ends when both joints are
+locked. It is the solution if the work on the links, which is the remaining kinetic energy, is
+small enough.
 """
 
 from __future__ import annotations
@@ -30,19 +31,19 @@ TIME_STEP = 1e-4
 
 
 class Grid(NamedTuple):
-    """Parameters of the search, for two joints.
+    """Parameters of the grid search for two joints.
 
     Attributes:
-        start: Start (2,), rad or m.
-        goal: Goal (2,), rad or m.
+        start: Start positions (2,), rad or m.
+        goal: Goal positions (2,), rad or m.
         limit: Effort limits (2,).
-        least: Least distance of the switching positions from the goal (2,).
-        length: Largest distance (2,).
+        least: Smallest distances of the switching positions from the goal (2,).
+        length: Largest distances of the switching positions from the goal (2,).
         near: Distance from the goal at which a joint has arrived, rad or m.
-        enough: Work on the links that counts as zero, J.
+        enough: Work on the links below which a trial succeeds, J.
         dt: Integration step, s.
-        longest: Longest trial, s.
-        most: Largest number of trials.
+        longest: Maximum duration of a trial, s.
+        most: Maximum number of trials.
     """
 
     start: Vector
@@ -58,18 +59,18 @@ class Grid(NamedTuple):
 
 
 class GridWork(NamedTuple):
-    """Arrays that a trial works with.
+    """Work arrays of a trial.
 
     Attributes:
         y: State (4,).
-        z: State between (4,).
+        z: Intermediate state (4,).
         k1, k2, k3, k4: Rates (4,).
         q: Positions (2,).
         v: Velocities (2,).
         modes: Efforts, and 1 for driven joints and 0 for locked ones (4,).
         energies: Kinetic and potential energy (2,).
         switch: Switching positions (2,).
-        times: Switches and arrivals, s (4,).
+        times: Switch and arrival times, s (4,).
     """
 
     y: Vector
@@ -134,9 +135,9 @@ def trial(kernels, grid, work):
 
 @compiled(short=True)
 def try_grids(kernels, grid, work, step):
-    """Search the grids from a step on; return the number of trials and the last step.
+    """Search grids of decreasing step; return the number of trials and the last step.
 
-    The number is negative if the search failed.
+    The number is negative if the search fails.
     """
     trials = 0
     while True:
@@ -169,7 +170,7 @@ class GridSearch(NamedTuple):
         success: Whether a motion was found within the allowed trials.
         q_switch: Switching positions (2,), rad or m.
         t_switch: Switching times (2,), s; 0 for a joint that is locked from the start.
-        t_arrival: Time at which each joint was first locked, s (2,).
+        t_arrival: Times at which the joints were first locked, s (2,).
         step: Last step of the grid, rad or m.
         trials: Number of integrated motions.
     """
@@ -193,20 +194,20 @@ def grid_search(
     most: int = 1_000_000,
     window: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> GridSearch:
-    """Search switching positions as the thesis does.
+    """Search the switching positions as in the thesis.
 
     Args:
         robot: An arm with two joints.
-        q0: Start (2,), rad or m, at rest.
-        qf: Goal (2,), rad or m.
-        step: First step of the grid: 0.01 in A.7, 0.001 in A.4, rad or m.
-        near: `Xerror`: how near its goal a joint counts as arrived, rad or m.
-        enough: `Werror`: how much work on the links counts as none, 1e-4 in A.7, 3e-4 in A.4, J.
-            Taken for both links together.
-        longest: `Tstop`: when a trial is given up, s.
-        most: After how many trials to give up.
-        window: Least and largest distance (2,) of the switching positions from the goal, rad or
-            m; default: the whole distance, as in the thesis.
+        q0: Start positions (2,), rad or m, at rest.
+        qf: Goal positions (2,), rad or m.
+        step: First step of the grid, rad or m: 0.01 in A.7, 0.001 in A.4.
+        near: `Xerror`: distance from the goal at which a joint has arrived, rad or m.
+        enough: `Werror`: work on both links below which a trial succeeds, J: 1e-4 in A.7, 3e-4 in
+            A.4.
+        longest: `Tstop`: maximum duration of a trial, s.
+        most: Maximum number of trials.
+        window: Smallest and largest distances (2,) of the switching positions from the goal, rad
+            or m. Default: the whole distance, as in the thesis.
     """
     if robot.n != 2:
         raise ManipDynError(

@@ -38,34 +38,34 @@ STILL = 1e-6
 def plan_zero_net_work(
     robot: Robot, q0: ArrayLike, qf: ArrayLike, slew_rate: ArrayLike | None = None
 ) -> Plan:
-    """Plan a rest-to-rest motion by efforts at their limits that switch once per joint.
+    """Plan a rest-to-rest motion with full efforts that switch once per joint.
 
-    Every joint is driven by plus or minus its effort limit until its switch and by the opposite
-    until it rests at its goal. A joint that arrives before the others is locked there by the
-    effort that holds it (Fan 2003, eqs. 5.70, 6.53, 6.55). At the goal the net work on every link
-    is zero (eq. 4.47). Every plan is verified by a second integration: it ends at rest at the goal
-    with efforts, speeds and positions within their limits.
+    Every joint is driven by plus or minus its effort limit until its switch, and by the opposite
+    limit until it rests at its goal. A joint that arrives before the others is locked at its goal
+    by a holding effort (Fan 2003, eqs. 5.70, 6.53, 6.55). At the goal the net work on every link
+    is zero (eq. 4.47). Every plan is verified by a second integration: it ends at rest at the
+    goal, with efforts, speeds and positions within their limits.
 
-    If no such motion is found, the status is ``near_minimum`` and `reason` states why. The plan is
-    then the fastest motion along the straight joint path. This also applies to arms with dry
-    friction, see `md.time_path`.
+    If no such motion is found, the status is ``near_minimum``, and `reason` states the cause. The
+    plan is then the fastest motion along the straight joint path. This also applies to arms with
+    dry friction, see `md.time_path`.
 
-    With a slew rate the plan has `Plan.ramps`: its efforts start and end at those that hold the
-    arm, change no faster than the slew rate, and all joints arrive together. ``near_minimum`` then
-    means that the search was not complete.
+    With a slew rate the plan has `Plan.ramps`. Its efforts start and end at the holding efforts of
+    the arm, change at most at the slew rate, and all joints arrive together. The status
+    ``near_minimum`` then means that the search was incomplete.
 
     Args:
         robot: The arm.
-        q0: Start (n,), rad or m, at rest.
-        qf: Goal (n,), rad or m.
-        slew_rate: Largest rate of the efforts, one for all joints or (n,), N m/s or N/s.
-            Default: efforts may jump.
+        q0: Start positions (n,), rad or m, at rest.
+        qf: Goal positions (n,), rad or m.
+        slew_rate: Maximum rate of the efforts, one for all joints or (n,), N m/s or N/s. Default:
+            efforts may jump.
 
     Raises:
         ManipDynError: If an argument is invalid, the arm cannot hold itself at start or goal, or
-            none of these motions exists.
+            neither motion exists.
     """
-    customize(robot)  # raises for anything but a robot
+    customize(robot)  # raises if `robot` is not a Robot
     rates = None if slew_rate is None else checked_slew_rates(robot, slew_rate)
     plan = _with_jumps(robot, q0, qf)
     if rates is None:
@@ -117,7 +117,7 @@ def _single_switch_plan(
 
 
 def _friction_plan(robot: Robot, task: MotionTask) -> Plan:
-    from manip_dyn.planning.path_timing.planner import time_path  # takes scipy's splines
+    from manip_dyn.planning.path_timing.planner import time_path  # loads SciPy's splines
 
     plan = time_path(robot, [task.start, task.goal]).plan
     reason = (

@@ -1,12 +1,12 @@
 """Zero-net-work plans for actuators with finite slew rates, by linear programs.
 
-Fan (2003) names them as future work. Every joint has one switch between two levels, and all joints
-arrive together (see `ramps`).
+Fan (2003) mentions such actuators as future work. Every joint has one switch between two levels,
+and all joints arrive together (see `ramps`).
 
-Around a motion the final state is linear in the parameters of `ramps`. The fastest change within
-the limits of efforts, speeds and positions solves a linear program in a trust region (Fletcher, de
-la Maza 1989, as for minimum time). Infeasible rows are elastic. At the solution the number of
-active limits equals the number of remaining parameters, so the last programs are Newton steps, and
+Near a motion the final state is linear in the parameters of `ramps`. The fastest change within the
+effort, speed and position limits solves a linear program in a trust region (Fletcher, de la Maza
+1989, as for minimum time). Infeasible rows are elastic. At the solution the number of active
+limits equals the number of remaining parameters. The last programs are therefore Newton steps, and
 the motion arrives up to rounding.
 """
 
@@ -50,7 +50,7 @@ STRICT = 100.0
 
 
 class Evaluation(NamedTuple):
-    """End state and slacks of a motion, scaled.
+    """Scaled end state and slacks of a motion.
 
     Attributes:
         ends: Distance of the final state from the goal at rest (2 n,).
@@ -62,12 +62,12 @@ class Evaluation(NamedTuple):
 
 
 class RampedResult(NamedTuple):
-    """What the programs end with.
+    """Result of the linear programs.
 
     Attributes:
         x: The motion.
-        miss: Distance from the goal at rest, rad, m and per s, or `STRICT` times the overlap, s.
-        best: Whether no program finds a faster one nearby.
+        miss: Distance from rest at the goal, rad, m and per s, or `STRICT` times the overlap, s.
+        best: Whether no program finds a faster motion nearby.
     """
 
     x: Vector
@@ -76,10 +76,10 @@ class RampedResult(NamedTuple):
 
 
 class RampedSearch:
-    """The search for one start and goal."""
+    """Search for ramped motions between one start and one goal."""
 
     def __init__(self, robot: Robot, start: Vector, goal: Vector, ramps: Ramps):
-        """Plan from rest at `start` (n,) to rest at `goal` (n,)."""
+        """Prepare motions from rest at `start` (n,) to rest at `goal` (n,)."""
         zero, self._flow, self.ramps = np.zeros(robot.n), RampedFlow(robot), ramps
         self._start, self._goal = np.concatenate([start, zero]), np.concatenate([goal, zero])
         distance = np.abs(goal - start).max()
@@ -87,7 +87,7 @@ class RampedSearch:
         self._low, self._high = np.full((2, 2 * robot.n), [[-np.inf], [np.inf]])
 
     def nodes(self, x: Vector, parts: int) -> tuple[Vector, Vector]:
-        """Return times (k,), s, and states (k, 2 n) at all corners and at ends of equal parts."""
+        """Return times (k,), s, and states (k, 2 n) at corners and `parts` equal intervals."""
         equal = np.linspace(0.0, self.ramps.duration(x), parts + 1)
         return self._nodes(self.ramps.corners(x), equal)
 
@@ -96,9 +96,9 @@ class RampedSearch:
         return times, self._flow.states(self._start, times, corners.efforts(times))
 
     def arriving(self, x: Vector) -> Vector | None:
-        """Return the motion near `x` that arrives by other levels at the same times, or None.
+        """Return the motion near `x` that arrives with other levels at the same times, or None.
 
-        Limits are not looked at.
+        Limits are ignored.
         """
         size = self.ramps.levels * self.ramps.n
 
@@ -116,12 +116,12 @@ class RampedSearch:
         return x if arrived else None
 
     def improve(self, x: Vector, low: Vector, high: Vector) -> RampedResult:
-        """Return the fastest motion to which linear programs lead from `x`.
+        """Improve the motion `x` by linear programs until no nearby motion is faster.
 
         Args:
-            x: Where to begin.
+            x: Initial motion.
             low: Lower limits of positions and velocities (2 n,).
-            high: Upper ones.
+            high: Upper limits of positions and velocities (2 n,).
         """
         self._low, self._high = low, high
         x = np.clip(x, *self.ramps.bounds())
@@ -152,7 +152,7 @@ class RampedSearch:
         return RampedResult(x, self._miss(here), best)
 
     def _settled(self, x: Vector, here: Evaluation) -> tuple[Vector, Evaluation]:
-        """Return the motion near `x` that arrives but for rounding, and what it reaches."""
+        """Return the motion near `x` that arrives up to rounding, and its evaluation."""
         for _ in range(CORRECTIONS):
             if self._miss(here) < SETTLED_TOLERANCE or not np.isfinite(_merit(x, here)):
                 break
@@ -163,10 +163,10 @@ class RampedSearch:
     def _corrected(
         self, x: Vector, step: Vector, there: Evaluation, slopes: Evaluation
     ) -> tuple[Vector, Evaluation]:
-        """Return the step and what it reaches, moved back to where the conditions are met.
+        """Return the step, corrected to satisfy the conditions, and its evaluation.
 
-        By chord steps with the slopes at `x` (Nocedal, Wright 2006, section 18.3, on the second
-        order correction).
+        The correction uses chord steps with the derivatives at `x` (second-order correction;
+        Nocedal, Wright 2006, section 18.3).
         """
         low, high = self.ramps.bounds()
         for _ in range(CORRECTIONS):
@@ -199,7 +199,7 @@ class RampedSearch:
         return float(max(np.abs(at.ends * self._scale).max(), STRICT * lack))
 
     def _slopes(self, x: Vector, here: Evaluation, size: int | None = None) -> Evaluation:
-        """Return the derivatives by `x`, or its first `size` numbers, one a column."""
+        """Return the derivatives by `x`, or by its first `size` components, one per column."""
         ends, left = [], []
         for k in range(size or len(x)):
             moved = x.copy()
@@ -212,7 +212,7 @@ class RampedSearch:
 
 
 def _end_distance(at: Evaluation) -> float:
-    """Return how far the final state is from the goal, scaled."""
+    """Return the scaled distance of the final state from the goal."""
     return float(np.abs(at.ends).sum())
 
 
@@ -221,14 +221,14 @@ def _violation(at: Evaluation) -> float:
 
 
 def _merit(x: Vector, at: Evaluation) -> float:
-    """Return the duration and the price of what is missed, in time scales."""
+    """Return the merit: the duration plus the penalty of violations, over the time scale."""
     return float(x[-1] + PENALTY * _violation(at))
 
 
 def _program(
     x: Vector, here: Evaluation, slopes: Evaluation, bounds: tuple[Vector, Vector], trust: float
 ) -> tuple[Vector, float]:
-    """Return the best step within `trust` and the value that the program sees behind it."""
+    """Return the best step within `trust`, and the merit that the program predicts for it."""
     size, ends, (low, high) = len(x), len(here.ends), bounds
     near = here.left < CLOSE
     k = int(near.sum())
@@ -268,7 +268,7 @@ FULL, FAST = 0.999, 0.9
 
 
 class _RampedTask(NamedTuple):
-    """A motion to find, and the efforts (n,) that hold the arm at both ends."""
+    """A task for the search, and the efforts (n,) that hold the arm at both ends."""
 
     robot: Robot
     start: Vector
@@ -281,7 +281,7 @@ _Candidate = tuple[RampedSearch, RampedResult]
 
 
 def checked_slew_rates(robot: Robot, slew_rate: ArrayLike) -> Vector:
-    """Return the slew rates (n,) from one number or one per joint."""
+    """Return slew rates (n,) from one number or one number per joint."""
     values = np.full(robot.n, slew_rate) if np.ndim(slew_rate) == 0 else slew_rate
     rates = finite_vector("slew_rate", values, robot.n)
     for joint, rate in zip(robot.joint_names, rates, strict=True):
@@ -291,15 +291,15 @@ def checked_slew_rates(robot: Robot, slew_rate: ArrayLike) -> Vector:
 
 
 def plan_with_ramps(plan: Plan, hold: Vector, slew_rate: Vector) -> Plan:
-    """Return a plan with finite ramps between the same postures.
+    """Return a plan with finite ramps between the postures of another plan.
 
     Args:
-        plan: The plan without them.
+        plan: The plan without ramps.
         hold: Efforts (n,) that hold the arm at the start.
         slew_rate: Slew rates (n,), N m/s or N/s.
 
     Raises:
-        ManipDynError: If none is found.
+        ManipDynError: If no such plan is found.
     """
     if plan.t_final == 0.0:
         return plan
@@ -327,10 +327,10 @@ def plan_with_ramps(plan: Plan, hold: Vector, slew_rate: Vector) -> Plan:
 
 
 def _expected(task: _RampedTask, t_final: float) -> float:
-    """Return how long the motion takes about: `t_final`, s, where ramps do not matter.
+    """Return the approximate duration, s, with ramps; `t_final` if ramps have no effect.
 
-    Where they do, a double integrator with full efforts F takes t_final for a distance that ramps
-    alone, of slope r, make in the cube root of 8 F / r t_final^2.
+    If ramps dominate, the duration is the cube root of 8 F / r t_final^2 for a full effort F and a
+    slew rate r: the time that a double integrator under ramps alone takes for the same distance.
     """
     rise = float(np.max(task.robot.tau_max / task.slew_rate))
     return max(t_final, float(np.cbrt(8.0 * rise * t_final**2)))
@@ -346,7 +346,7 @@ def _described(robot: Robot, ramps: Ramps, result: RampedResult) -> str:
 
 
 def _fastest_motion(task: _RampedTask, t_final: float) -> _Candidate:
-    """Return the fastest motion found within all limits, and the search it comes from."""
+    """Return the fastest motion within all limits, and the search that found it."""
     candidates, reason = _try_guesses(task, _guesses(task, 2, t_final))
     if not candidates:
         candidates, reason = _try_guesses(task, _guesses(task, 3, t_final))
@@ -365,7 +365,7 @@ def _fastest_motion(task: _RampedTask, t_final: float) -> _Candidate:
 def _try_guesses(
     task: _RampedTask, guesses: Iterable[tuple[RampedSearch, Vector]]
 ) -> tuple[list[_Candidate], str]:
-    """Return the motions within all limits that guesses lead to, or why there are none."""
+    """Return the motions within all limits from initial guesses, or the reason for none."""
     candidates: list[_Candidate] = []
     reason = "no search converged"
     for search, x in guesses:
@@ -404,7 +404,7 @@ def _guesses(
 def _with_middles(
     task: _RampedTask, search: RampedSearch, result: RampedResult
 ) -> Iterator[tuple[RampedSearch, Vector]]:
-    """Yield the search with three levels that starts from the solution with two."""
+    """Yield the search with three levels that starts from the solution with two levels."""
     ramps, x = search.ramps.with_middle(result.x)
     yield RampedSearch(task.robot, task.start, task.goal, ramps), x
 
@@ -414,8 +414,8 @@ def _grow_motion(
 ) -> tuple[RampedSearch, Vector] | None:
     """Return the motion grown from a small fraction of the displacement, or None.
 
-    The switches divide the motion evenly. Short and slow motions are nearly linear; each longer
-    one starts from the efforts of the previous one.
+    The switches divide the motion into equal parts. Short, slow motions are nearly linear. Each
+    longer motion starts from the efforts of the previous one.
     """
     robot, (begin, end) = task.robot, task.holds
     efforts, grown = np.tile(begin, (levels, 1)), None
@@ -434,7 +434,7 @@ def _grow_motion(
 
 
 def _within_limits(robot: Robot, search: RampedSearch, x: Vector) -> tuple[RampedResult, str]:
-    """Return the fastest motion near `x` within all limits, and the reason why there is none."""
+    """Return the fastest motion near `x` within all limits, and the reason if there is none."""
     low = np.concatenate([robot.q_min, -robot.v_max])
     high = np.concatenate([robot.q_max, robot.v_max])
     least, most = low.copy(), high.copy()

@@ -1,7 +1,7 @@
-"""Efforts with finite ramps, and the motion of an arm under them.
+"""Efforts with finite ramps, and the motion of an arm under these efforts.
 
-Each joint starts at the effort that holds it at the start, steps through a few levels, and ends at
-the effort that holds it at the goal. Between levels its effort changes at the slew rate::
+Each joint starts at its holding effort at the start, passes through a few levels, and ends at its
+holding effort at the goal. Between levels its effort changes at the slew rate::
 
     hold -> first level -> (the switch is the middle of this ramp) -> second level -> ... -> hold
 
@@ -31,15 +31,15 @@ from manip_dyn.robot import Robot
 
 @dataclass(frozen=True, eq=False)
 class Ramps:
-    """What does not change from one motion to the next.
+    """Parameters that all motions with ramps between two postures share.
 
     Attributes:
         begin: Efforts (n,) that hold the arm at the start, N m or N.
-        end: Those (n,) at the goal.
+        end: Efforts (n,) that hold the arm at the goal.
         limit: Effort limits (n,).
-        slew_rate: Most that an effort changes (n,), per s.
-        scale: A time to measure the duration by, s.
-        levels: How many levels each joint has.
+        slew_rate: Maximum rate of each effort (n,), per s.
+        scale: Time scale of the duration, s.
+        levels: Number of levels of each joint.
     """
 
     begin: Vector
@@ -55,27 +55,27 @@ class Ramps:
         return len(self.limit)
 
     def duration(self, x: Vector) -> float:
-        """Return how long the motion takes, s."""
+        """Return the duration of a motion, s."""
         return float(x[-1] * self.scale)
 
     def bounds(self) -> tuple[Vector, Vector]:
-        """Return the least and the greatest motion."""
+        """Return the lower and upper bounds of x."""
         efforts, switches = self.levels * self.n, (self.levels - 1) * self.n
         low = np.concatenate([-np.ones(efforts), np.zeros(switches + 1)])
         return low, np.concatenate([np.ones(efforts + switches), [np.inf]])
 
     def joined(self, levels: Vector, switches: Vector, t_final: float) -> Matrix:
-        """Return the motion with levels (levels, n), switches (levels - 1, n), s, and duration."""
+        """Create a motion from levels (levels, n), switches (levels - 1, n), s, and a duration."""
         shares = np.concatenate([(levels / self.limit).ravel(), (switches / t_final).ravel()])
         return np.append(shares, t_final / self.scale)
 
     def parted(self, x: Vector) -> tuple[Vector, Vector]:
-        """Return the levels (levels, n) and the switches (levels - 1, n), s."""
+        """Return the levels (levels, n) and the switches (levels - 1, n), s, of a motion."""
         shares = x[:-1].reshape(-1, self.n)
         return shares[: self.levels] * self.limit, shares[self.levels :] * self.duration(x)
 
     def with_middle(self, x: Vector) -> tuple[Ramps, Vector]:
-        """Return the same motion by two levels as one by three: the middle one is on the ramp."""
+        """Convert a motion with two levels to three levels; the middle level is on the ramp."""
         (first, second), (switch,) = self.parted(x)
         quarter = 0.25 * np.abs(second - first) / self.slew_rate
         ramps = replace(self, levels=3)
@@ -84,7 +84,7 @@ class Ramps:
         return ramps, ramps.joined(levels, switches, self.duration(x))
 
     def corners(self, x: Vector) -> Corners:
-        """Return between which corners each effort is linear."""
+        """Return the corners of a motion, between which each effort is linear."""
         levels, switches = self.parted(x)
         efforts = np.vstack([self.begin, levels, self.end])
         ramps, t_final = np.abs(efforts[1:] - efforts[:-1]) / self.slew_rate, self.duration(x)
@@ -105,19 +105,19 @@ class Corners:
     """
 
     def __init__(self, times: Matrix, levels: Matrix):
-        """Take times and efforts."""
+        """Store times and efforts of the corners."""
         self.times, self.levels, self._t_final = times, levels, times[0, -1]
         inside = np.minimum(np.maximum(times, 0.0), self._t_final)
         self._rising = np.maximum.accumulate(inside, axis=1)
 
     @property
     def room(self) -> Vector:
-        """Time at each level of each joint (levels n,), s; negative if ramps do not fit."""
+        """Duration of each level of each joint (levels n,), s; negative if ramps do not fit."""
         return (self.times[:, 2::2] - self.times[:, 1:-1:2]).ravel()
 
     @property
     def edges(self) -> Vector:
-        """The times at which a ramp of any joint begins or ends (k,), s."""
+        """Times at which a ramp of any joint starts or ends (k,), s."""
         return np.unique(np.minimum(np.maximum(self.times.ravel(), 0.0), self._t_final))
 
     def efforts(self, at: Vector) -> Matrix:
@@ -127,13 +127,13 @@ class Corners:
 
 
 class LinearEfforts(NamedTuple):
-    """Efforts that are linear in time, and the arm that they move.
+    """Efforts that are linear in time, and the dynamics of the arm.
 
     Attributes:
-        motion: Address of the robot's kernel.
+        motion: Address of the robot's motion kernel.
         first: Efforts (n,) at 0 s, N m or N.
-        slope: What they change by (n,), N m/s or N/s.
-        tau: Efforts (n,) now; work space.
+        slope: Rates of the efforts (n,), N m/s or N/s.
+        tau: Current efforts (n,); work array.
     """
 
     motion: int
@@ -152,9 +152,9 @@ def ramp_rates(t, y, p, out):
 
 @compiled(short=True)
 def integrate_ramps(run, times, efforts, space, ramp, states):
-    """Write the states (k, 2 n) at `times` (k,) after the first; return whether it succeeded.
+    """Write the states (k, 2 n) at `times` (k,) after the first; return whether this succeeded.
 
-    The efforts (k, n) at the times are linear between them; `run` is the address of the loop.
+    The efforts (k, n) are linear between the times. `run` is the address of the time loop.
     """
     for k in range(times.shape[0] - 1):
         for i in range(states.shape[1]):
@@ -173,7 +173,7 @@ class RampedFlow(PickledByArguments):
     """Motion of a robot under ramps, integrated from node to node."""
 
     def __init__(self, robot: Robot):
-        """Compile it, or load it from the cache."""
+        """Compile the time loop, or load it from the cache."""
         self._n, engine = robot.n, _ramp_engine(robot.n)
         self._space = engine.space(rtol=1e-12, atol=1e-13, max_steps=5000)
         (motion,), first = addresses(robot, "motion"), np.zeros((3, robot.n))
@@ -182,12 +182,12 @@ class RampedFlow(PickledByArguments):
         self._run = address_of(engine.run, 0.0, 0.0, self._ramp, y, self._space)
 
     def states(self, start: Vector, times: Vector, efforts: Matrix) -> Matrix:
-        """Return the states (k, 2 n) at `times` (k,), nan from where integration failed on.
+        """Return the states (k, 2 n) at `times` (k,); NaN after a failure of the integration.
 
         Args:
-            start: The state (2 n,) at the first time.
-            times: Rising, s.
-            efforts: Those at the times (k, n), linear between them.
+            start: State (2 n,) at the first time.
+            times: Increasing times, s.
+            efforts: Efforts at the times (k, n), linear between them.
         """
         states = np.full((len(times), 2 * self._n), np.nan)
         states[0] = start
@@ -202,23 +202,23 @@ def _ramp_engine(n: int) -> Engine:
 
 
 class RampedMotion:
-    """Efforts that go from level to level by ramps."""
+    """Motion with efforts that ramp between levels."""
 
     def __init__(self, robot: Robot, ramps: Ramps, x: Vector, times: Vector, states: Vector):
-        """Keep the states (k, 2 n) at `times` (k,), s, which include every end of a ramp."""
+        """Store the states (k, 2 n) at `times` (k,), s, which include all ends of ramps."""
         self._flow, self._corners = RampedFlow(robot), ramps.corners(x)
         self._n, self._states = robot.n, states
         self.knots, self.corners = times, self._corners.edges
 
     def state(self, t: float) -> tuple[Vector, Vector]:
-        """Return positions and velocities (n,) at time `t` s."""
+        """Return positions and velocities (n,) at time `t`, s."""
         node = int(self.knots.searchsorted(t, side="right")) - 1
         times = np.array([self.knots[node], t])
         y = self._flow.states(self._states[node], times, self._corners.efforts(times))
         return y[1, : self._n], y[1, self._n :]
 
     def effort(self, t: float) -> Vector:
-        """Return the efforts (n,) at time `t` s."""
+        """Return the efforts (n,) at time `t`, s."""
         return self._corners.efforts(np.array([t]))[0]
 
     def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
@@ -227,9 +227,9 @@ class RampedMotion:
         return q, v, self._corners.efforts(times)
 
     def samples(self, period: float) -> Samples:
-        """Return the means of the efforts until the next time, which keep the impulse.
+        """Return samples with the mean effort until the next sample, which preserves the impulse.
 
-        A time every `period` s and where a ramp begins or ends.
+        Samples are every `period` s and at the ends of ramps.
         """
         t_final = float(self.knots[-1])
         times = np.unique(np.concatenate([np.arange(0.0, t_final, period), self.corners]))

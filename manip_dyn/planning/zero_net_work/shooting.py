@@ -8,14 +8,14 @@ dynamics of the other joints (Fan 2003, eqs. 5.70, 6.53 and 6.55, for any arm)::
 with d the driven and h the locked joints, and the bias h = ID(q, v, 0).
 
 Every moving joint has two unknowns, the times of its switch and of its arrival, and two
-conditions: at the arrival it is at its goal and at rest. From then on it is locked. A motion is a
-sequence of phases between these times, each integrated exactly. At an arrival the distance from
-the goal is the residual, and the joint is set to rest at its goal. This decouples the conditions
-of the joints like the nodes of multiple shooting. A change of one time changes the state after it
-by the jump of the rates; integrating from there gives one column of the Jacobian.
+conditions: position and rest at the goal on arrival. After that it is locked. A motion is a
+sequence of phases between these times, each integrated exactly. At an arrival, the distance from
+the goal is the residual, and the joint is set to rest at its goal. As with the nodes of multiple
+shooting, this decouples the conditions of the joints. A change of one time changes the following
+state by the jump of the rates. Integration from this state gives one column of the Jacobian.
 
 A solution is verified by replay: it is integrated again without setting joints to their goals, and
-its limits are checked at nodes.
+limits are checked at nodes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TOLERANCES: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-12, "max_steps": 2000}
 
 
 class LockedJointKernels(NamedTuple):
-    """Addresses of the kernels of one robot, and of `run` of the loop."""
+    """Addresses of the kernels of one robot, and of `run` of the time loop."""
 
     locked_joint_motion: int = 0
     locked_joint_efforts: int = 0
@@ -50,9 +50,9 @@ class LockedJointKernels(NamedTuple):
 
 @compiled(merge=True)
 def locked_joint_rates(t, y, p, out):
-    """Write the rates (2 n,) of y = (q, v); p is the kernels and what drives.
+    """Write the rates (2 n,) of y = (q, v); p contains the kernels and the modes.
 
-    That is, (2 n,), the efforts, and 1 for driven joints and 0 for locked ones.
+    The modes (2 n,) are the efforts, and 1 for driven joints and 0 for locked ones.
     """
     call_kernel(p[0].locked_joint_motion, (y, p[1], out))
 
@@ -74,7 +74,7 @@ def _address_of_run(n: int) -> int:
 
 @lru_cache(maxsize=64)
 def locked_joint_engine(n: int) -> Engine:
-    """Return the compiled time loop of n joints between two changes of what drives them."""
+    """Return the compiled time loop of n joints for a phase with constant modes."""
     return compile_engine(
         locked_joint_rates, METHODS["rkdp87"], Options(size=2 * n, adaptive=True)
     )
@@ -91,15 +91,15 @@ SINGULAR, NO_MOTION, NO_DESCENT, TOO_MANY_STEPS = -3, -2, -4, -1
 
 
 class Problem(NamedTuple):
-    """A motion between two postures, of n joints, m of which move.
+    """A motion between two postures of n joints, m of which move.
 
     Attributes:
-        start: Start (2 n,), at rest.
-        goal: Goal (n,).
+        start: Start state (2 n,), at rest.
+        goal: Goal positions (n,).
         moving: Joints that move (m,).
-        drive: Efforts until the switch (n,).
-        order: Places of the times, which follow another as switch and arrival of each moving
-            joint, in the order of their changes (2 m,); work space.
+        drive: Efforts before the switch (n,).
+        order: Indices of the times in chronological order (2 m,); work array. Each moving joint
+            has a switch and an arrival time.
     """
 
     start: Vector
@@ -110,23 +110,23 @@ class Problem(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Arrays that Newton's method works with, for n joints, m of which move.
+    """Work arrays of Newton's method for n joints, m of which move.
 
     Attributes:
         y: State (2 n,).
         modes: Efforts, and 1 for driven joints and 0 for locked ones (2 n,).
         residual: Position and velocity of each joint at its arrival (2 m,).
-        nudged: The residual of another motion (2 m,).
-        trial: Times that are tried (2 m,).
-        step: Newton's step (2 m,).
+        nudged: Residual of another motion (2 m,).
+        trial: Trial times (2 m,).
+        step: Newton step (2 m,).
         jacobian: Derivatives of the residual by the times (2 m, 2 m).
-        pivots: Rows that were exchanged when that was factorized (2 m,).
-        behind: States behind each change (2 m, 2 n).
-        shifts: How they move with the time of the change (2 m, 2 n).
-        before: Rates before it (2 m, 2 n).
+        pivots: Row exchanges of the factorized Jacobian (2 m,).
+        behind: States after each change (2 m, 2 n).
+        shifts: Derivatives of these states by the time of the change (2 m, 2 n).
+        before: Rates before each change (2 m, 2 n).
         effort: Efforts (n,).
         rates: Rates (2 n,).
-        space: Of the time loop.
+        space: Arrays of the time loop.
     """
 
     y: Vector
@@ -146,7 +146,7 @@ class Work(NamedTuple):
 
 
 def work_of(n: int, m: int, space: Space) -> Work:
-    """Return the arrays for n joints, m of which move."""
+    """Allocate the arrays for n joints, m of which move."""
     y, modes, rates = np.zeros((3, 2 * n))
     residual, nudged, trial, step, pivots = np.zeros((5, 2 * m))
     jacobian, effort = np.zeros((2 * m, 2 * m)), np.zeros(n)
@@ -171,7 +171,7 @@ def work_of(n: int, m: int, space: Space) -> Work:
 
 @inlined
 def copy_array(source, out):
-    """Write an array (k,) to another; NumPy's assignment takes seconds to compile."""
+    """Copy an array (k,) into another; NumPy's assignment takes seconds to compile."""
     for i in range(out.shape[0]):
         out[i] = source[i]
 
@@ -192,7 +192,7 @@ def integrate_phase(kernels, t, t_end, modes, y, space):
 
 @inlined
 def sort_changes(x, order):
-    """Write the places of the times `x` (2 m,) in rising order."""
+    """Write the indices of the times `x` (2 m,) in increasing order."""
     for k in range(x.shape[0]):
         place = k
         while place > 0 and x[order[place - 1]] > x[k]:
@@ -212,7 +212,7 @@ def apply_change(joint, is_arrival, drive, modes):
 
 @inlined
 def set_modes(problem, first, modes):
-    """Set efforts and locked joints to what they are after `first` of the sorted changes."""
+    """Set the modes to those after the first `first` sorted changes."""
     n = problem.drive.shape[0]
     for i in range(2 * n):
         modes[i] = 0.0
@@ -229,8 +229,8 @@ def set_modes(problem, first, modes):
 def shoot(kernels, x, problem, first, t, work, residual):
     """Integrate from the sorted change `first` on, from the state `y` at time `t`, s.
 
-    Writes the residual (2 m,). From the first change on `behind`, `shifts` and `before` are
-    written too. Returns whether there is such a motion.
+    Writes the residual (2 m,). From the first change on, `behind`, `shifts` and `before` are also
+    written. Returns whether the motion exists.
     """
     y, modes, behind, shifts, before = work.y, work.modes, work.behind, work.shifts, work.before
     n = problem.drive.shape[0]
@@ -264,7 +264,7 @@ def shoot(kernels, x, problem, first, t, work, residual):
 
 @inlined
 def differentiate(kernels, x, problem, work):
-    """Write the Jacobian of the residual by the times `x` (2 m,); return whether there is one."""
+    """Write the Jacobian of the residual by the times `x` (2 m,); return whether it exists."""
     size, n = problem.order.shape[0], problem.drive.shape[0]
     y, residual, nudged, jacobian = work.y, work.residual, work.nudged, work.jacobian
     for row in range(size):
@@ -293,7 +293,7 @@ def differentiate(kernels, x, problem, work):
 
 @inlined
 def residual_norm(residual, duration):
-    """Return the size of the residual, speeds counted over a quarter of the duration."""
+    """Return the norm of the residual; speeds are multiplied by a quarter of the duration."""
     total = 0.0
     for k in range(0, residual.shape[0], 2):
         position, speed = residual[k], 0.25 * duration * residual[k + 1]
@@ -303,7 +303,7 @@ def residual_norm(residual, duration):
 
 @inlined
 def shoot_all(kernels, x, problem, work, residual):
-    """Integrate the whole motion with switches and arrivals `x` (2 m,), see `shoot`."""
+    """Integrate the whole motion with switch and arrival times `x` (2 m,); see `shoot`."""
     sort_changes(x, problem.order)
     copy_array(problem.start, work.y)
     return shoot(kernels, x, problem, 0, 0.0, work, residual)
@@ -311,9 +311,10 @@ def shoot_all(kernels, x, problem, work, residual):
 
 @compiled(short=True, python=False)
 def newton(kernels, x, problem, tolerance, most, work):
-    """Move the times `x` (2 m,) until all joints rest at their goals; return how many steps.
+    """Adjust the times `x` (2 m,) until all joints rest at their goals; return the step count.
 
-    Negative if they do not. Until they nearly do, less accurate integration is enough.
+    The count is negative if the method does not converge. The first steps use less accurate
+    integration.
     """
     size = x.shape[0]
     residual, step, trial = work.residual, work.step, work.trial
@@ -382,12 +383,12 @@ class Bounds(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """A motion at both ends of each piece between two changes and at times between them.
+    """A motion at both ends of each phase between two changes, and at times in between.
 
     Attributes:
         times: Times (k,), s.
         states: Positions and velocities (k, 2 n).
-        modes: From each node on: efforts, and 1 for a driven joint, 0 for a locked one (k, 2 n).
+        modes: Efforts from each node on, and 1 for a driven joint, 0 for a locked one (k, 2 n).
         efforts: Efforts of all joints (k, n).
     """
 
@@ -398,16 +399,16 @@ class Nodes(NamedTuple):
 
 
 def nodes_of(n: int, m: int) -> Nodes:
-    """Return nodes for a motion of n joints, m of which move."""
+    """Allocate nodes for a motion of n joints, m of which move."""
     k = 2 * m * NODES_PER_PHASE
     return Nodes(np.zeros(k), np.zeros((k, 2 * n)), np.zeros((k, 2 * n)), np.zeros((k, n)))
 
 
 @inlined
 def check_node(work, bounds, spacing, end, verdict, joint, need):
-    """Return the verdict up to a node, the joint, and its required value.
+    """Return the verdict for a node, the joint, and its required value.
 
-    The next node is `spacing` s later, the phase ends at `end` s.
+    The next node follows after `spacing` s, and the phase ends at `end` s.
     """
     n = bounds.effort.shape[0]
     y, modes, effort, rates = work.y, work.modes, work.effort, work.rates
@@ -439,7 +440,7 @@ def check_node(work, bounds, spacing, end, verdict, joint, need):
 
 @compiled(short=True, python=False)
 def replay(kernels, x, problem, bounds, work, nodes):
-    """Integrate the whole motion again, without setting joints to their goals, and check it.
+    """Integrate the motion again, without setting joints to their goals, and check it.
 
     Every phase between two changes has the same number of nodes.
 

@@ -1,8 +1,8 @@
 """Search for motions with full efforts and one switch per joint.
 
-Newton's method of `shooting` runs from initial guesses of the switch and arrival times. Each
-solution is replayed and rejected if it does not end at rest at the goal, if the efforts that lock
-joints do not give the assumed motion, or if efforts, speeds or positions exceed their limits.
+Newton's method of `shooting` starts from initial guesses of the switch and arrival times. Each
+solution is replayed. It is rejected if it does not end at rest at the goal, if the efforts that
+lock joints do not reproduce the motion, or if efforts, speeds or positions exceed their limits.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ MOST_SIGNED_JOINTS = 3
 
 
 def natural_signs(start: Vector, goal: Vector) -> Vector:
-    """Return the signs (n,) of efforts that push every joint towards its goal."""
+    """Return the signs (n,) of the efforts that push every joint towards its goal."""
     return np.sign(goal - start)
 
 
 def other_signs(natural: Vector, moving: JointIndices) -> Matrix:
-    """Return all other signs of the moving joints' efforts (l, n)."""
+    """Return all other signs of the efforts of the moving joints (l, n)."""
     rows = []
     for flips in itertools.product((1.0, -1.0), repeat=len(moving)):
         row = natural.copy()
@@ -64,11 +64,12 @@ def other_signs(natural: Vector, moving: JointIndices) -> Matrix:
 
 
 def initial_times(robot: Robot, start: Vector, goal: Vector, moving: JointIndices) -> Matrix:
-    """Return rows of switches and arrivals (k, 2 m), s, of the m joints that move.
+    """Return initial switch and arrival times (k, 2 m), s, of the m moving joints.
 
-    Each joint is modelled as a double integrator with the inertia and load of the middle posture:
-    alone, with the others free, and first of all mixed: the slowest joint alone, the others while
-    that one drives. Further rows stretch these times.
+    Each joint is modelled as a double integrator with the inertia and load at the middle posture.
+    The first row is mixed: the slowest joint moves alone, and the others while it is driven. In
+    the next rows each joint moves alone, or with the others free. Further rows stretch these
+    times.
     """
     kernels, zero = customize(robot).unchecked, np.zeros(robot.n)
     middle, sign = 0.5 * (start + goal), np.sign(goal - start)
@@ -77,7 +78,7 @@ def initial_times(robot: Robot, start: Vector, goal: Vector, moving: JointIndice
     distance, sign, load = np.abs(goal - start)[moving], sign[moving], load[moving]
     limit = robot.tau_max[moving]
     least, own = 0.05 * limit, 1.0 / inverse.diagonal()
-    # First mixed, then alone, then free.
+    # first mixed, then alone, then free
     inertia, coupled = np.array([own, mass.diagonal()[moving], own]), np.zeros((3, len(moving)))
     coupled[0] = own * (inverse @ (sign * limit)) - sign * limit
     pull = sign * (load - coupled)
@@ -92,7 +93,7 @@ def initial_times(robot: Robot, start: Vector, goal: Vector, moving: JointIndice
 
 @cache
 def _time_factors(m: int) -> Matrix:
-    """Return factors (k, 2 m) of the times of each of m joints."""
+    """Return factors (k, 2 m) for the times of m joints."""
     rows: list[tuple[float, ...]] = [(1.0,) * m]
     if m <= MOST_SIGNED_JOINTS:
         rows += itertools.product((0.6, 1.6), repeat=m)
@@ -108,8 +109,8 @@ def try_guesses(kernels, guesses, signs, x, problem, bounds, work, nodes):
     """Try the times `guesses` (k, 2 m) for each row of `signs` (l, n) of full efforts.
 
     Returns:
-        The verdict of `replay`, or `NO_SOLUTION`; the joint and its required value. The times are
-        in `x` (2 m,).
+        The verdict of `replay`, or `NO_SOLUTION`; the joint; and its required value. The times are
+        written to `x` (2 m,).
     """
     drive = problem.drive
     verdict, joint, need = NO_SOLUTION, 0, 0.0
@@ -132,7 +133,7 @@ def try_guesses(kernels, guesses, signs, x, problem, bounds, work, nodes):
 
 
 class MotionTask(NamedTuple):
-    """A motion to find: start and goal (n,), equal for joints that rest; those that move (m,)."""
+    """Start and goal (n,), equal for joints that rest, and the joints that move (m,)."""
 
     start: Vector
     goal: Vector
@@ -140,13 +141,13 @@ class MotionTask(NamedTuple):
 
 
 class SearchResult(NamedTuple):
-    """Result of a search.
+    """Result of a search for a single-switch motion.
 
     Attributes:
         verdict: `PROVED`, or the reason why the best candidate is rejected.
         joint: The joint that violates a limit.
-        need: Its required effort or speed over the limit, or its position.
-        x: Switch and arrival of each moving joint, s (2 m,).
+        need: Required effort or speed relative to the limit, or the position.
+        x: Switch and arrival times of the moving joints, s (2 m,).
         nodes: The motion.
     """
 
@@ -158,22 +159,22 @@ class SearchResult(NamedTuple):
 
 
 class SingleSwitchSearch:
-    """The search for one robot."""
+    """Search for single-switch motions of one robot."""
 
     def __init__(self, robot: Robot):
-        """Take the robot; the search is compiled for all robots, or loaded from the cache."""
+        """Store the robot; the search is compiled for all robots, or loaded from the cache."""
         self._robot, self._kernels = robot, locked_joint_kernels(robot)
         self._space = locked_joint_engine(robot.n).space(**TOLERANCES)
         bounds = Bounds(robot.q_min, robot.q_max, robot.v_max, robot.tau_max)
         self._bounds, self._works = by_reference(bounds), dict[int, Work]()
 
     def run(self, task: MotionTask, signs: Matrix, guesses: Matrix) -> SearchResult:
-        """Search from initial guesses, for each row of signs in turn, until a motion is proved.
+        """Search from initial guesses, for each row of signs, until a motion is proved.
 
         Args:
-            task: What to do.
-            signs: Rows of signs of the efforts until the switch (l, n), which are full.
-            guesses: Rows of switches and arrivals, s (k, 2 m).
+            task: Start, goal and moving joints.
+            signs: Rows of signs of the full efforts before the switch (l, n).
+            guesses: Rows of switch and arrival times, s (k, 2 m).
         """
         n, m = self._robot.n, len(task.moving)
         start, drive = np.concatenate([task.start, np.zeros(n)]), np.zeros(n)
@@ -196,7 +197,7 @@ class SingleSwitchSearch:
 
 @lru_cache(maxsize=64)
 def _search_of(robot: Robot) -> SingleSwitchSearch:
-    """Return the search of `robot`; there is one."""
+    """Return the search of `robot` from the cache."""
     return SingleSwitchSearch(robot)
 
 
@@ -213,7 +214,7 @@ def find_motion(robot: Robot, task: MotionTask) -> SearchResult:
 
 
 def failure_reason(robot: Robot, result: SearchResult) -> str:
-    """Return why a search has no motion, one clause."""
+    """Return a clause that explains why a search has no motion."""
     name, unit = robot.joint_names[result.joint], robot.unit(result.joint)
     if result.verdict == EFFORT:
         limit = robot.tau_max[result.joint]
@@ -231,10 +232,10 @@ def failure_reason(robot: Robot, result: SearchResult) -> str:
 
 
 class LockedJointMotion(PickledByArguments):
-    """Full efforts with one switch per joint, each joint locked from its arrival on."""
+    """Motion with full efforts and one switch per joint; each joint is locked on arrival."""
 
     def __init__(self, robot: Robot, nodes: Nodes, changes: Vector):
-        """Store the nodes of a verified motion and the times of its switches and arrivals, s."""
+        """Store the nodes of a verified motion, and its switch and arrival times, s."""
         self._n, self._nodes, self._changes = robot.n, nodes, changes
         self._engine = locked_joint_engine(robot.n)
         self._kernels = locked_joint_kernels(robot)
@@ -246,12 +247,12 @@ class LockedJointMotion(PickledByArguments):
         return self._nodes.times
 
     def state(self, t: float) -> tuple[Vector, Vector]:
-        """Return positions and velocities (n,) at time `t` s."""
+        """Return positions and velocities (n,) at time `t`, s."""
         y, _ = self._at(t)
         return y[: self._n].copy(), y[self._n :].copy()
 
     def effort(self, t: float) -> Vector:
-        """Return the efforts (n,) from time `t` s on."""
+        """Return the efforts (n,) from time `t`, s, on."""
         return self._effort(*self._at(t))
 
     def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
@@ -261,7 +262,7 @@ class LockedJointMotion(PickledByArguments):
         return states[:, 0], states[:, 1], np.array([self._effort(*point) for point in points])
 
     def samples(self, period: float) -> Samples:
-        """Return efforts every `period` s and from every switch and arrival on."""
+        """Return samples of the efforts every `period` s and at every switch and arrival."""
         t_final = float(self._changes.max())
         times = {0.0, *np.arange(0.0, t_final, period).tolist(), *self._changes.tolist()}
         return held_samples(sorted(times - {t_final}), self.effort)
@@ -276,7 +277,7 @@ class LockedJointMotion(PickledByArguments):
         return self._engine.space(**TOLERANCES)
 
     def _at(self, t: float) -> tuple[Vector, Vector]:
-        """Return the state (2 n,) and what drives from then on (2 n,)."""
+        """Return the state (2 n,) and the modes from then on (2 n,)."""
         nodes = self._nodes
         node = int(nodes.times.searchsorted(t, side="right")) - 1
         y, drive, begin = nodes.states[node].copy(), nodes.modes[node].copy(), nodes.times[node]

@@ -1,15 +1,14 @@
-"""The fastest motion along the straight joint path, feasible for any arm that can hold itself.
+"""The fastest motion along the straight joint path, for any arm that can hold itself on it.
 
 On q(s) = q0 + s d the arm has one degree of freedom. Its efforts are linear in the path
-acceleration u and in the square x of its speed::
+acceleration u and, without damping, in the squared path speed x::
 
     tau = A(s) u + C(s) x + D sqrt(x) + B(s)
 
 with A = M d, C the Coriolis terms at unit speed, D the damping and B weight and springs (Shin,
-McKay 1985). As in Pham, Pham (2018), a backward pass over a grid computes the controllable sets
-of x, and a forward pass the greatest feasible u. u is constant between two grid points and
-satisfies the limits at both. The net work of such a motion is zero on every link, as for any
-motion from rest to rest.
+McKay 1985). As in Pham, Pham (2018), a backward pass over a grid computes the controllable sets of
+x, and a forward pass the largest feasible u. u is constant between two grid points and satisfies
+the limits at both. As for any motion from rest to rest, the net work on every link is zero.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ REPLAY_TOLERANCE = 1e-7
 
 
 class PathEfforts(NamedTuple):
-    """The efforts' coefficients A, C, D, B at the grid points, (k, n) each."""
+    """Coefficients A, C, D, B of the efforts at the grid points, (k, n) each."""
 
     acceleration: Vector
     square: Vector
@@ -48,10 +47,10 @@ class PathEfforts(NamedTuple):
 
 
 class PathMotion(PickledByArguments):
-    """A motion along the path: speed and piecewise constant acceleration of its parameter."""
+    """Motion along the straight path with piecewise constant path acceleration."""
 
     def __init__(self, robot: Robot, start: Vector, goal: Vector, x: Vector):
-        """Take the squared speeds (k,) at equal distances from 0 to 1, 1/s^2."""
+        """Store the squared speeds (k,) at equidistant parameters from 0 to 1, 1/s^2."""
         self._kernels = customize(robot).unchecked
         self._start, self._direction = start, goal - start
         self.speed = np.sqrt(x)
@@ -68,18 +67,18 @@ class PathMotion(PickledByArguments):
 
     @property
     def switches(self) -> list[float]:
-        """Times at which driving, braking and cruising turn into each other, s."""
+        """Times at which the motion changes between driving, braking and cruising, s."""
         pushes = self.acceleration
         signs = np.sign(np.where(np.abs(pushes) < 1e-9 * np.abs(pushes).max(), 0.0, pushes))
         return [float(t) for t in self.knots[1:-1][signs[1:] != signs[:-1]]]
 
     def state(self, t: float) -> tuple[Vector, Vector]:
-        """Return positions and velocities (n,) at time `t` s."""
+        """Return positions and velocities (n,) at time `t`, s."""
         s, speed, _ = self._at(t)
         return self._start + s * self._direction, speed * self._direction
 
     def effort(self, t: float) -> Vector:
-        """Return the efforts (n,) from time `t` s on."""
+        """Return the efforts (n,) from time `t`, s, on."""
         s, speed, push = self._at(t)
         direction = self._direction
         return self._kernels.inverse_dynamics(
@@ -94,12 +93,12 @@ class PathMotion(PickledByArguments):
         return q, v, np.array(list(efforts))
 
     def samples(self, period: float) -> Samples:
-        """Return efforts every `period` s and from every switch on."""
+        """Return samples of the efforts every `period` s and at every switch."""
         times = {0.0, *np.arange(0.0, self.t_final, period).tolist(), *self.switches}
         return held_samples(sorted(times), self.effort)
 
     def _at(self, t: Any) -> tuple[Any, Any, Any]:
-        """Return parameter, speed and acceleration at a time, s, or at many."""
+        """Return path parameter, speed and acceleration at one or many times, s."""
         k = self.knots[1:-1].searchsorted(t, side="right")
         since, push = t - self.knots[k], self.acceleration[k]
         speed = self.speed[k] + push * since
@@ -110,7 +109,7 @@ def straight_path(robot: Robot, start: Vector, goal: Vector) -> PathMotion:
     """Return the verified motion along the straight joint path.
 
     Raises:
-        ManipDynError: If there is none.
+        ManipDynError: If no motion is feasible.
     """
     _check_held(robot, start, goal)
     coefficients = path_efforts(robot, start, goal)
@@ -129,7 +128,7 @@ def straight_path(robot: Robot, start: Vector, goal: Vector) -> PathMotion:
 
 
 def path_efforts(robot: Robot, start: Vector, goal: Vector) -> PathEfforts:
-    """Return the efforts' coefficients at the grid points."""
+    """Return the coefficients of the efforts at the grid points."""
     efforts, d = customize(robot).unchecked.inverse_dynamics, goal - start
     zero = np.zeros(robot.n)
     rows = []
@@ -145,10 +144,10 @@ def path_efforts(robot: Robot, start: Vector, goal: Vector) -> PathEfforts:
 
 @compiled(short=True)
 def fastest_squares(a, c, d, b, limit, fastest):
-    """Return the squares (k,) of the path's greatest speeds at the grid points.
+    """Return the squares (k,) of the largest path speeds at the grid points.
 
-    `a`, `c`, `d`, `b` are the efforts' coefficients (k, n), `limit` the effort limits (n,),
-    `fastest` the square of the path's speed limit.
+    `a`, `c`, `d`, `b` are the coefficients of the efforts (k, n), `limit` the effort limits (n,),
+    and `fastest` the square of the path speed limit.
     """
     last = a.shape[0] - 1
     width = 1.0 / last
@@ -185,7 +184,7 @@ def fastest_squares(a, c, d, b, limit, fastest):
 def _acceleration_interval(a, c, d, b, limit, k, width, x, most, behind):
     """Return the interval of accelerations from the square `x` at `k` to at most `most`.
 
-    The damping at the next grid point is taken for the square `behind`.
+    The damping at the next grid point is evaluated for the square `behind`.
     """
     least, greatest = -x / (2.0 * width), (most - x) / (2.0 * width)
     for end in range(2):
@@ -204,7 +203,7 @@ def _acceleration_interval(a, c, d, b, limit, k, width, x, most, behind):
 
 
 def _check_held(robot: Robot, start: Vector, goal: Vector) -> None:
-    """Raise `ManipDynError` if the arm cannot hold itself somewhere on the path."""
+    """Raise `ManipDynError` if the arm cannot hold itself at a point of the path."""
     efforts, zero = customize(robot).unchecked.inverse_dynamics, np.zeros(robot.n)
     for s in np.linspace(0.0, 1.0, 2 * GRID_INTERVALS + 1):
         effort = efforts(start + s * (goal - start), zero, zero)
@@ -217,7 +216,7 @@ def _check_held(robot: Robot, start: Vector, goal: Vector) -> None:
 
 
 def _within_limits(robot: Robot, motion: PathMotion) -> bool:
-    """Return whether efforts and speeds keep their limits, also between the grid points."""
+    """Return whether efforts and speeds satisfy their limits, also between grid points."""
     last = np.nextafter(motion.knots[1:], 0.0)
     _, v, effort = motion.at(np.linspace(motion.knots[:-1], last, CHECK_POINTS).ravel())
     slow = np.abs(v) <= robot.v_max * (1.0 + 1e-9)
@@ -225,10 +224,10 @@ def _within_limits(robot: Robot, motion: PathMotion) -> bool:
 
 
 def _replay_error(robot: Robot, motion: PathMotion, most: int) -> float:
-    """Return by how much the arm under its limited efforts leaves the motion, piece after piece.
+    """Return the largest deviation of the arm from the motion under the limited efforts.
 
-    Each interval begins where the motion is: an arm under gravity amplifies whatever an
-    integrator leaves, and the question here is whether the efforts give the motion.
+    Each interval starts on the motion, because an arm under gravity amplifies integration errors.
+    The check is only whether the efforts produce the motion.
     """
     forward, n = customize(robot).unchecked.forward_dynamics, robot.n
 

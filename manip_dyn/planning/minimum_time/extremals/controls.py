@@ -35,6 +35,7 @@ class Control:
     """State of one effort: at its limit, singular, or holding a joint at a limit.
 
     Attributes:
+        kind: Kind of the control.
         direction: For a full effort, its sign. For a limit of the effort's own joint, the side, 1
             for the upper limit. For a limit of another joint, the direction in which the effort
             pushes that joint against the limit. 0 if singular or indirect (`is_indirect`).
