@@ -1,4 +1,4 @@
-"""Node processes of one run: started, supervised, recorded, stopped."""
+"""Node processes of a run: start, supervision, recording and stop."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class NodeProcess:
     """A node in a separate process with a log file."""
 
     def __init__(self, name: str, arguments: list[str], folder: Path):
-        """Start a node with arguments in the namespace of this demo."""
+        """Start a node with arguments in the namespace of the demo."""
         command = [sys.executable, "-m", "manip_dyn.ros.start", "--owned", name, "--ros-args"]
-        # A separate namespace: nodes that already run in this domain do not interfere.
+        # A separate namespace avoids interference with other nodes in this domain.
         command += ["-r", f"__ns:=/demo_{os.getpid()}", *arguments]
         self.name = name
         self._log = folder / f"{name}.log"
-        # Nothing is written into this pipe. It closes when this process ends, even by SIGKILL.
+        # Nothing is written to this pipe. It closes when this process ends, even after SIGKILL.
         reading, self._owner = os.pipe()
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
@@ -46,12 +46,12 @@ class NodeProcess:
 
     @property
     def output(self) -> IO[bytes]:
-        """The node's standard output."""
+        """Standard output of the node."""
         assert self.process.stdout is not None  # opened as a pipe above
         return self.process.stdout
 
     def stop_and_read(self) -> bytes:
-        """End the node and return the rest of its standard output."""
+        """Stop the node and return the rest of its standard output."""
         self.interrupt()
         try:
             return self.process.communicate(timeout=STOP_TIMEOUT)[0]
@@ -77,18 +77,18 @@ class NodeProcess:
             self._owner = -1
 
     def interrupt(self) -> None:
-        """Send SIGINT if the process still runs."""
+        """Send SIGINT if the process is still running."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
 
     def log_tail(self) -> str:
-        """Return the end of the node's log."""
+        """Return the last lines of the node's log."""
         lines = self._log.read_text(errors="replace").strip().splitlines()
         return " | ".join(lines[-5:]) or "(its log is empty)"
 
 
 def stop_all(nodes: Iterable[NodeProcess]) -> None:
-    """End all nodes: by SIGINT, after `STOP_TIMEOUT` by SIGKILL."""
+    """Stop all nodes by SIGINT, and by SIGKILL after `STOP_TIMEOUT`."""
     nodes = list(nodes)
     for node in nodes:
         node.interrupt()
@@ -102,23 +102,23 @@ WATCHER_TIMEOUT = 20.0
 
 
 def watched_run(scenario: Scenario) -> str:
-    """Return the run of a scenario to view: the one in real time, or else the first."""
+    """Return the run to view: the real-time run of a scenario, or its first run."""
     labels = [run.label for run in scenario.runs]
     return "real_time" if "real_time" in labels else labels[0]
 
 
 def await_watcher(output: IO[bytes]) -> None:
-    """Print the address of the page; return when it is opened or after `WATCHER_TIMEOUT`.
+    """Print the address of the page; return when it is opened, or after `WATCHER_TIMEOUT`.
 
     Args:
-        output: The viewer's standard output; later lines are read and discarded.
+        output: Standard output of the viewer; later lines are read and discarded.
     """
     messages: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
 
     def read() -> None:
         for line in output:
             messages.put(json.loads(line))
-        messages.put(None)  # the viewer ended; `perform_run` reports it
+        messages.put(None)  # the viewer has ended; `perform_run` reports it
 
     threading.Thread(target=read, daemon=True).start()
     content = messages.get()
@@ -149,10 +149,10 @@ RECORDER_TIMEOUT = 10.0
 
 
 class RunRecorder:
-    """A recorder that is ready before the nodes start.
+    """A recorder that is ready before the nodes of a run start.
 
     Attributes:
-        file: The MCAP file that it writes.
+        file: Path of the MCAP file.
     """
 
     def __init__(self, file: str, folder: Path):
@@ -169,7 +169,7 @@ class RunRecorder:
             raise ManipDynError(_sentence(self._process.log_tail()))
 
     def end(self) -> dict[str, Any]:
-        """Stop the recorder and return its message counts, or a reason as ``recording_failed``."""
+        """Stop the recorder; return its message counts, or the reason as ``recording_failed``."""
         if self._process.output.closed:
             return {}
         alive = self._process.process.poll() is None
@@ -185,7 +185,7 @@ class RunRecorder:
 
 
 def awaiting_recorder(run: Run, nodes: Sequence[str]) -> Run:
-    """Return the run with nodes that wait for the recorder before they start."""
+    """Return the run with nodes that start only after the recorder."""
     waits = tuple((node, "await_recorder", str(RECORDER_TIMEOUT)) for node in nodes)
     return run._replace(overrides=run.overrides + waits)
 
@@ -196,10 +196,10 @@ def _sentence(words: str) -> str:
 
 
 class RunFailedError(ManipDynError):
-    """A run did not finish: a node died or the timeout elapsed.
+    """A run that did not finish: a node died, or the timeout elapsed.
 
     Attributes:
-        recorded: The recording's entries of the summary, as in one of a finished run.
+        recorded: Entries of the recording in the summary, as for a finished run.
     """
 
     recorded: Mapping[str, Any] = MappingProxyType({})
@@ -217,16 +217,16 @@ def perform_run(
     record: str | None = None,
     view: bool = False,
 ) -> dict[str, Any]:
-    """Run the nodes of `scenario` and return the monitor's summary.
+    """Run the nodes of `scenario` and return the summary of the monitor.
 
     Args:
         scenario: The scenario.
         run: The run of the scenario.
         progress: Callback with the finished fraction of the run.
-        watch: Callback with the samples of the monitor.
-        record: A new MCAP file for all messages. A failed recording does not affect the run; the
-            summary contains the reason as ``recording_failed``.
-        view: Whether to show the nodes on a page in the browser until Ctrl-C.
+        watch: Callback with each sample of the monitor.
+        record: Path of a new MCAP file for all messages. A failed recording does not affect the
+            run; the summary then contains the reason as ``recording_failed``.
+        view: Whether to show the nodes in the browser until Ctrl-C.
 
     Raises:
         RunFailedError: If a node dies or the run takes longer than its timeout.
@@ -266,7 +266,7 @@ def perform_run(
         finally:
             stop_all(list(nodes.values()))
             if recorder is not None and (failed := recorder.end().get("recording_failed")):
-                # Only an interrupted run has a recorder that has not ended.
+                # Only in an interrupted run is the recorder still running.
                 print(f"manip_dyn: {failed}", file=sys.stderr)
 
 
@@ -274,9 +274,9 @@ class ScenarioNode(NodeProcess):
     """A node of a scenario."""
 
     def __init__(self, name: str, scenario: Scenario, run: Run, folder: Path):
-        """Start `manip_dyn.ros.nodes.<name>`: the scenario's file, the run's overrides."""
+        """Start `manip_dyn.ros.nodes.<name>` with the scenario's file and the run's overrides."""
         arguments: list[str] = []
-        if name != "viewer":  # no scenario sets parameters of the viewer
+        if name != "viewer":  # scenarios set no parameters of the viewer
             arguments += ["--params-file", str(scenario.params_file)]
         for node, parameter, value in run.overrides:
             if node == name:
@@ -285,7 +285,7 @@ class ScenarioNode(NodeProcess):
 
 
 def isolate() -> None:
-    """Limit discovery of the nodes to this machine; treat SIGTERM and SIGHUP like Ctrl-C."""
+    """Limit discovery to this machine; handle SIGTERM and SIGHUP like Ctrl-C."""
     if importlib.util.find_spec("rclpy") is None:
         raise ManipDynError("the demo needs rclpy; source ROS 2, or pip install 'manip_dyn[ros]'")
     for ending in (signal.SIGTERM, signal.SIGHUP):

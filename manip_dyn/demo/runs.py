@@ -1,4 +1,4 @@
-"""`manip_dyn demo`: run scenarios, or one of them for hours, and report the measurements."""
+"""`manip_dyn demo`: run scenarios, or one of them for hours, and report measurements."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ VIEWED_SCENARIO = "ibm7535_minimum_time"
 
 
 class ProgressDisplay(Protocol):
-    """Shows how far a run is."""
+    """Interface of a display of the progress of a run."""
 
     def __call__(self, fraction: float) -> None:
-        """Show the finished fraction of the run."""
+        """Show the completed fraction of the run."""
 
     def close(self) -> None:
         """Finish the display."""
@@ -46,19 +46,19 @@ def demo(
     record: str | None = None,
     progress: Callable[[str], ProgressDisplay] | None = None,
 ) -> int:
-    """Run scenarios, by default three headline runs; return 0 if all stayed within bounds.
+    """Run scenarios, by default three headline runs; return 0 if all satisfy their bounds.
 
     Args:
-        name: Scenario; None: the headline runs, or all runs if `everything`.
-        mode: Label of the only run to perform, or None for all.
-        as_json: Print one JSON object instead of progress and a table.
-        urdf: Robot for the scenario that accepts any robot.
-        tip: Its tool link.
-        everything: Whether to perform all runs of all scenarios if none is named.
-        view: Show one run on a page in the browser, until Ctrl-C.
-        record: MCAP file for all messages of a run; with several runs, one file per run with
-            the names of scenario and run at its end.
-        progress: Returns the progress display of a run with this title; None: `ProgressLines`.
+        name: Name of the scenario, or None for the headline runs (all runs with `everything`).
+        mode: Label of the only run, or None for all runs.
+        as_json: Whether to print one JSON object instead of progress and a table.
+        urdf: Path of a URDF, for the scenario that accepts any robot.
+        tip: Name of the tool link of the URDF.
+        everything: Whether to perform all runs of all scenarios if no scenario is named.
+        view: Whether to show one run in the browser until Ctrl-C.
+        record: Path of an MCAP file for all messages. With several runs, one file per run is
+            written; scenario and run are appended to its name.
+        progress: Function that returns the progress display for a title. Default: `ProgressLines`.
     """
     if urdf is not None and name is None:
         raise ManipDynError(f"urdf requires the scenario {ANY_ROBOT}, got none")
@@ -117,7 +117,7 @@ def _file_of(record: str, selected: Scenario, run: Run) -> str:
 
 
 def _hint(scenarios: Collection[str]) -> str:
-    """Return a hint with the scenarios that were not shown."""
+    """Return a hint that lists the scenarios that were not shown."""
     names = ", ".join(item.name for item in SCENARIOS if item.name not in scenarios)
     return (
         f"\nOther scenarios: {names}.\nTo run one: manip_dyn demo NAME (make demo ARGS=NAME); "
@@ -154,7 +154,7 @@ def _perform(
 
 
 class ProgressLines:
-    """Progress display that prints a line per quarter of a run."""
+    """Progress display that prints one line per quarter of a run."""
 
     def __init__(self, title: str):
         """Print the title of the run."""
@@ -162,7 +162,7 @@ class ProgressLines:
         self._next = REPORT_EVERY
 
     def __call__(self, fraction: float) -> None:
-        """Print the progress if another quarter is finished."""
+        """Print the progress if another quarter is complete."""
         if fraction >= self._next:
             print(f"  {100 * fraction:3.0f} %", flush=True)
             self._next = (fraction // REPORT_EVERY + 1) * REPORT_EVERY
@@ -172,7 +172,7 @@ class ProgressLines:
 
 
 class NoProgress:
-    """Progress display for JSON output: none."""
+    """Progress display without output, for JSON."""
 
     def __call__(self, fraction: float) -> None:
         """Do nothing."""
@@ -202,17 +202,16 @@ def soak(
     begin: Callable[[str], ProgressDisplay],
     log: str | None = None,
 ) -> dict[str, Any]:
-    """Run a scenario's nodes in real time and return the measurements.
+    """Run the nodes of a scenario in real time and return the measurements.
 
     Args:
-        name: A scenario that has a simulator and runs in real time; None: the PA-10 on its circle.
-        duration: Wall time, s.
-        begin: Returns the progress display of a run with this title.
-        log: JSON file for the summary and the samples of every second.
+        name: A real-time scenario with a simulator. Default: the PA-10 on its circle.
+        duration: Duration in wall time, s.
+        begin: Function that returns the progress display for a title.
+        log: Path of a JSON file for the summary and one sample per second.
 
     Raises:
-        ManipDynError: If the scenario cannot be soaked, a node dies, or the file cannot be
-            written.
+        ManipDynError: If the scenario is not suitable, a node dies, or the file cannot be written.
     """
     positive("soak", duration)
     chosen = scenario(name or SOAK_SCENARIO)
@@ -251,14 +250,14 @@ def soak(
 
 
 def control_period(chosen: Scenario) -> float:
-    """Return the control period of the simulator in the scenario's parameters file, s."""
+    """Return the control period of the simulator from the scenario's parameter file, s."""
     content = read_yaml(chosen.params_file, lambda content: content)
     simulator = next(value for key, value in content.items() if key.endswith("/simulator"))
     return float(simulator["ros__parameters"]["control_period"])
 
 
 def run_conditions(name: str, run: Run) -> dict[str, Any]:
-    """Return the conditions of a run: its names, Python, cores and load."""
+    """Return the conditions of a run: names, Python version, cores and load."""
     return {
         "scenario": name,
         "run": run.label,
@@ -275,17 +274,17 @@ def resident_memory(pid: int) -> float:
 
 
 def stolen_time() -> float:
-    """Return the time for which the host of a virtual machine did not run it, s, over all cores.
+    """Return the steal time of a virtual machine, s, summed over all cores.
 
-    It counts from the machine's start (`steal` of proc(5)). No process of the machine, whatever
-    its priority, runs on a core in that time.
+    It is counted from the start of the machine (`steal` in proc(5)). During this time the host
+    runs no process of the machine on a core, whatever its priority.
     """
     total = Path("/proc/stat").read_text().split("\n", 1)[0].split()
     return int(total[8]) / os.sysconf("SC_CLK_TCK")
 
 
 def memory_growth(samples: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return each node's memory after the warm-up and at the end, and its growth rate."""
+    """Return the memory of each node after warm-up and at the end, and its growth rate."""
     end = samples[-1]["time_s"]
     late = [sample for sample in samples if sample["time_s"] >= WARM_UP * end]
     times = np.array([sample["time_s"] for sample in late]) / 3600.0
@@ -313,7 +312,7 @@ def soak_command(
     log: str | None,
     progress: Callable[[str], ProgressDisplay] = ProgressLines,
 ) -> int:
-    """Run a soak and print the result; return 0 if it stayed within its bounds."""
+    """Run a soak test and print the result; return 0 if it satisfies its bounds."""
     try:
         result = soak(name, duration, (lambda _: NoProgress()) if as_json else progress, log)
     except RunFailedError as error:

@@ -1,4 +1,4 @@
-"""Demo scenarios: nodes, parameters files, runs with bounds, and checks of launch arguments."""
+"""Demo scenarios: nodes, parameter files, runs with bounds, and checks of launch arguments."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class Run(NamedTuple):
     """One run of a scenario.
 
     Attributes:
-        label: Key in the summary.
-        title: Description that is printed.
-        overrides: (node, parameter, value) set in addition to the parameters file.
-        bounds: Largest value of a successful run, by key of its summary.
-        timeout: Wall time after which the run has failed, s.
-        headline: Whether it runs if no scenario is named.
+        label: Key of the run in the summary.
+        title: Printed description.
+        overrides: (node, parameter, value) tuples that override the parameter file.
+        bounds: Largest values of a successful run, by summary key.
+        timeout: Wall time after which the run fails, s.
+        headline: Whether the run is performed if no scenario is named.
     """
 
     label: str
@@ -32,15 +32,15 @@ class Run(NamedTuple):
 
 
 class Scenario(NamedTuple):
-    """A scenario: its nodes and runs. Its parameters file is ``config/<name>.yaml``.
+    """A scenario: nodes and runs, with the parameter file ``config/<name>.yaml``.
 
     Attributes:
-        name: The name.
-        nodes: The nodes that it starts.
-        runs: The runs.
-        any_robot: Whether the bounds hold for any robot, not only the one in its file.
-        monitor: The node that measures the run.
-        view: The RViz file in config/.
+        name: Name of the scenario.
+        nodes: Names of the nodes.
+        runs: Runs of the scenario.
+        any_robot: Whether the bounds hold for any robot, not only for the one in the file.
+        monitor: Name of the node that measures the run.
+        view: Name of the RViz file in config/.
     """
 
     name: str
@@ -52,14 +52,14 @@ class Scenario(NamedTuple):
 
     @property
     def params_file(self) -> Path:
-        """The ROS 2 parameters file, shared with the launch file."""
+        """Path of the ROS 2 parameter file, which the launch file also uses."""
         return share_directory() / "config" / f"{self.name}.yaml"
 
     def with_robot(self, urdf: str | None = None, tip: str | None = None) -> Scenario:
-        """Return the scenario with a URDF and tool link in all its nodes.
+        """Return the scenario with a URDF and tool link for all nodes.
 
         Raises:
-            ManipDynError: If a robot is given and the scenario has a fixed robot.
+            ManipDynError: If a robot is passed and the scenario has a fixed robot.
         """
         robot = tuple((key, value) for key, value in (("robot", urdf), ("tip", tip)) if value)
         if not robot:
@@ -96,9 +96,9 @@ ARRIVES = {"final_position_error": 1e-3, "final_velocity": 1e-2}
 
 
 def _motion(name: str, title: str, headline: bool = False) -> Scenario:
-    """Return a scenario of planner and simulator: as planned, disturbed, with wrong masses.
+    """Return a scenario with planner and simulator: as planned, disturbed, and with wrong masses.
 
-    The run in lockstep without errors is the headline if `headline` is set.
+    The lockstep run without errors is a headline run if `headline` is set.
     """
     runs = (
         Run(
@@ -311,7 +311,7 @@ SCENARIOS = (
 
 
 def scenario(name: str) -> Scenario:
-    """Return the scenario called `name`."""
+    """Return a scenario by name."""
     names = [item.name for item in SCENARIOS]
     if name not in names:
         raise ManipDynError(f"scenario '{name}' is unknown{closest(name, names)}")
@@ -329,18 +329,18 @@ def check_arguments(
     command: Sequence[str],
     files: Collection[str],
 ) -> None:
-    """Raise if a launch argument is unknown or has no effect in the scenario.
+    """Raise an error if a launch argument is unknown or has no effect in the scenario.
 
     Args:
         scenario: The scenario.
-        values: The value of every known launch argument.
-        argv: The words after the launch file on the command line, as ``NAME:=VALUE``.
+        values: Values of all known launch arguments.
+        argv: Words after the launch file on the command line, as ``NAME:=VALUE``.
         command: The whole command line. If it starts a launch file of another package that
-            includes one of ours, unknown arguments are not checked.
+            includes one of this package, unknown arguments are not checked.
         files: Names of the launch files of this package.
 
     Raises:
-        ManipDynError: At the first invalid argument.
+        ManipDynError: If an argument is invalid.
     """
     for name, value in check_known(values, argv, command, files).items():
         if values[name] != value:
@@ -363,12 +363,12 @@ def check_arguments(
 def check_known(
     names: Collection[str], argv: Sequence[str], command: Sequence[str], files: Collection[str]
 ) -> dict[str, str]:
-    """Return the launch arguments on the command line as {name: value}.
+    """Return the launch arguments of the command line as {name: value}.
 
     See `check_arguments` for the arguments.
 
     Raises:
-        ManipDynError: If one of them is unknown.
+        ManipDynError: If an argument is unknown.
     """
     if not any(Path(word).name in files for word in command):
         return {}
@@ -383,9 +383,9 @@ def description_of(values: Mapping[str, str]) -> tuple[str, str]:
     """Return the URDF and the root link of the robot that the nodes move.
 
     Args:
-        values: The launch arguments; empty ones are read from the parameters file.
+        values: The launch arguments; empty ones are read from the parameter file.
     """
-    # Imported here because the list of scenarios must not load pinocchio.
+    # Imported here because listing the scenarios must not load pinocchio.
     from manip_dyn.robot import load_robot, lock_from, xacro_arguments_from
 
     settings = read_yaml(Path(values["params_file"]), _first_robot)
@@ -398,7 +398,7 @@ def description_of(values: Mapping[str, str]) -> tuple[str, str]:
 
 
 def check_installed(argument: str, *packages: str) -> None:
-    """Raise if a package is missing that only a ROS installation provides."""
+    """Raise an error if a package is missing that only a ROS installation provides."""
     prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
     for package in packages:
         if not any(Path(prefix, "share", package).is_dir() for prefix in prefixes if prefix):
@@ -409,6 +409,6 @@ def check_installed(argument: str, *packages: str) -> None:
 
 
 def _first_robot(content: Any) -> dict[str, Any]:
-    """Return the parameters of the first node with a parameter `robot`."""
+    """Return the parameters of the first node that has a parameter `robot`."""
     nodes = [node.get("ros__parameters", {}) for node in content.values()]
     return next((node for node in nodes if "robot" in node), {})

@@ -19,14 +19,14 @@ Shape = tuple[int, ...]
 
 
 class Library(NamedTuple):
-    """Functions of an array library.
+    """Functions of an array library that kernels require.
 
     Attributes:
-        array: Converts an argument with a name and a size to an array (..., k).
+        array: Converts an argument to an array (..., k), given its name and size.
         broadcast: Returns the common shape of several shapes.
         broadcast_to: Broadcasts an array to a shape.
         concatenate: Concatenates arrays along their last axis.
-        call: Evaluates a function of one vector, y (..., m), at x (..., k).
+        call: Evaluates a function of one vector, y (..., m), for x (..., k).
         error: The exception that `broadcast` raises.
     """
 
@@ -80,16 +80,16 @@ def _check_size(name: str, shape: Sequence[int], size: int) -> None:
 def torch_function(robot: Robot, kernel: str, frame: str | None = None) -> Callable[..., Any]:
     """Return a kernel as a function of PyTorch tensors, for `backward`, `func.vmap` and others.
 
-    The arguments are those of the kernel with shapes (..., size), tensors in double precision on
-    the CPU or objects that can be converted, such as lists. The result has the shape (...,
-    *shape). The function executes the machine code of `customize`, with many states in SIMD
-    lanes. Its reverse and forward derivatives of any order are exact and compiled at their first
-    use. Dry friction of the joints is omitted.
+    The arguments are those of the kernel, with shapes (..., size): tensors in double precision on
+    the CPU, or objects that can be converted, such as lists. The result has the shape (...,
+    *shape). The function executes the machine code of `customize`, with many states in SIMD lanes.
+    Its reverse and forward derivatives of any order are exact and compiled on first use. Dry
+    friction of the joints is omitted.
 
     Args:
-        robot: From `load_robot`.
-        kernel: The name of a kernel, see `Kernels`, or ``gravity``.
-        frame: Name of the link for pose and Jacobian; default: the tool, `robot.tip`.
+        robot: A robot returned by `load_robot`.
+        kernel: Name of a kernel, see `Kernels`, or ``gravity``.
+        frame: Name of the link for pose and Jacobian. Default: the tool, `robot.tip`.
 
     Raises:
         ManipDynError: If kernel or link is unknown, the robot has too many joints, or PyTorch is
@@ -126,21 +126,21 @@ def torch_function(robot: Robot, kernel: str, frame: str | None = None) -> Calla
 def jax_function(robot: Robot, kernel: str, frame: str | None = None) -> Callable[..., Any]:
     """Return a kernel as a function of JAX arrays, for `jit`, `vmap`, `grad` and others.
 
-    The arguments are those of the kernel with shapes (..., size). The result has the shape (...,
+    The arguments are those of the kernel, with shapes (..., size). The result has the shape (...,
     *shape) in double precision, which requires ``jax.config.update("jax_enable_x64", True)``. The
     function executes the machine code of `customize` on the CPU, with many states in SIMD lanes.
-    Its forward and reverse derivatives of any order are exact and compiled at their first use.
-    Dry friction of the joints is omitted.
+    Its forward and reverse derivatives of any order are exact and compiled on first use. Dry
+    friction of the joints is omitted.
 
     Args:
-        robot: From `load_robot`.
-        kernel: The name of a kernel, see `Kernels`, or ``gravity``.
-        frame: Name of the link for pose and Jacobian; default: the tool, `robot.tip`.
+        robot: A robot returned by `load_robot`.
+        kernel: Name of a kernel, see `Kernels`, or ``gravity``.
+        frame: Name of the link for pose and Jacobian. Default: the tool, `robot.tip`.
 
     Raises:
         ManipDynError: If kernel or link is unknown, the robot has too many joints, or JAX is not
-            installed. The returned function raises it for invalid shapes, and while JAX computes
-            in single precision.
+            installed. The returned function raises it for invalid shapes, and if JAX uses single
+            precision.
     """
     function = checked_vector_function(robot, kernel, frame)
     jax = required_module("jax", "jax_function needs", "jax")

@@ -1,9 +1,9 @@
-"""Two primitives of JAX for all kernels: a function y(x), and its linear derivative.
+"""Two JAX primitives for all kernels: a function y(x), and its linear derivative.
 
 `value` computes y(x). `linear` computes J(x) d or, transposed, J(x)^T d, which is linear in d. The
-rules of the two primitives are complete: the tangent of y is J d, the transpose of J d is J^T d,
-and the derivative of J(x) d by x is the tangent of a function of (x, d). On the CPU, XLA calls
-machine code directly, on other devices through Python.
+rules of both primitives are complete: the tangent of y is J d, the transpose of J d is J^T d, and
+the derivative of J(x) d by x is the tangent of a function of (x, d). On the CPU, XLA calls machine
+code directly. Other devices call it through Python.
 """
 
 from __future__ import annotations
@@ -104,12 +104,12 @@ INTERFACE = 0 | 1 << 32
 
 @cache
 def _target(function: VectorFunction) -> str:
-    """Return the name of a function in XLA; the first call compiles and registers it."""
+    """Return the XLA name of a function; the first call compiles and registers the function."""
     rows, inputs, outputs = rows_function(function), function.inputs, function.outputs
 
     @cfunc(types.int64(types.CPointer(types.int64)))
     def handler(frame):
-        """Execute a call from XLA, or return the version of the interface."""
+        """Handle a call from XLA, or report the version of the interface."""
         if frame[EXTENSION] != 0:
             extension = words_at(frame[EXTENSION])
             if (extension[KIND] & 0xFFFFFFFF) == METADATA_KIND:
@@ -179,7 +179,7 @@ def _value_batch(arguments: Any, axes: Any, *, function: VectorFunction) -> Any:
 
 
 def _linear_batch(arguments: Any, axes: Any, **parameters: Any) -> Any:
-    """Broadcast both arguments to the same states."""
+    """Broadcast both arguments to the same batch of states."""
     pairs = list(zip(arguments, axes, strict=True))
     count = next(array.shape[axis] for array, axis in pairs if axis is not None)
     first = [

@@ -1,4 +1,4 @@
-"""Selection of kernels for an export: checks of their names, and their expression graphs."""
+"""Selection of kernels for an export: checks of names, and expression graphs."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def straight_kernels(robot: Robot) -> tuple[str, ...]:
 
 
 def selected(robot: Robot, names: Iterable[str]) -> list[str]:
-    """Return the names of kernels without duplicates.
+    """Return kernel names without duplicates, after checking them.
 
     Raises:
-        ManipDynError: If there is no name, a name is unknown, or the robot has too many joints.
+        ManipDynError: If there are no names, a name is unknown, or the robot has too many joints.
     """
     if isinstance(names, str) or not isinstance(names, Iterable):
         names = [names]

@@ -1,4 +1,4 @@
-"""Autograd function of PyTorch for all kernels.
+"""PyTorch autograd function for all kernels.
 
 The gradient J(x)^T w and the tangent J(x) d of a kernel y(x) are functions of (x, w) and (x, d)
 of the same class.

@@ -41,15 +41,15 @@ class VectorFunction:
         robot: The robot.
         frame: Name of the link for the kinematics.
         kernel: Name of the kernel.
-        chain: Sequence of `TANGENT` and `ADJOINT` that are applied to the kernel.
+        chain: Sequence of `TANGENT` and `ADJOINT` operations that are applied to the kernel.
     """
 
     def __init__(self, robot: Robot, frame: str, kernel: str, chain: tuple[str, ...] = ()):
-        """Initialize the function; its expressions are computed at their first use."""
+        """Initialize the function; its expressions are computed on first use."""
         self.robot, self.frame, self.kernel, self.chain = robot, frame, kernel, chain
 
     def __repr__(self) -> str:
-        """Return robot and name."""
+        """Return the class, the robot and the name of the function."""
         return f"VectorFunction('{self.robot.name}', {self.name})"
 
     @property
@@ -59,12 +59,12 @@ class VectorFunction:
 
     @property
     def inputs(self) -> int:
-        """The number k of inputs."""
+        """Number k of inputs."""
         return len(self.expressions.x)
 
     @property
     def outputs(self) -> int:
-        """The number m of outputs."""
+        """Number m of outputs."""
         return len(self.expressions.y)
 
     @property
@@ -79,7 +79,7 @@ class VectorFunction:
 
     @cached_property
     def expressions(self) -> Expressions:
-        """The function as expressions."""
+        """Expression graph of the function."""
         equations = Equations(self.robot, self.robot.frame(self.frame))
         if not self.chain:
             return _of_kernel(equations, declaration_of(self.kernel))
@@ -121,13 +121,13 @@ def checked_vector_function(robot: Robot, kernel: str, frame: str | None) -> Vec
 
 
 def arguments_of(function: VectorFunction) -> dict[str, int]:
-    """Return the names and sizes of the kernel's arguments."""
+    """Return the names and sizes of the arguments of a kernel."""
     names = declaration_of(function.kernel).arguments
     return {name: argument_size(name, function.robot.n) for name in names}
 
 
 def shape_of(function: VectorFunction) -> Shape:
-    """Return the shape of the kernel's result."""
+    """Return the shape of the result of a kernel."""
     return declaration_of(function.kernel).shape(function.robot.n)
 
 
@@ -163,7 +163,7 @@ def _adjoint(inner: Expressions) -> Expressions:
 
 
 def _dynamics_adjoint(equations: Equations, inner: Expressions) -> Expressions:
-    """Return the adjoint of the forward dynamics from the inverse dynamics, with fewer lines."""
+    """Return the adjoint of the forward dynamics from the inverse dynamics; it has fewer lines."""
     n, weights = equations.n, _new_inputs(inner, equations.n)
     q, v, tau = (inner.x[i : i + n] for i in range(0, 3 * n, n))
     slopes = equations.forward_dynamics_adjoint(q, v, tau, weights)

@@ -1,7 +1,7 @@
-"""`identify`: dynamic parameters of an arm from a log of its motion.
+"""`identify`: estimate dynamic parameters of an arm from a log of its motion.
 
-The signals of the log are filtered without phase, differentiated and decimated. Least squares then
-estimate the base parameters.
+The signals of the log are filtered with zero phase, differentiated and decimated. The base
+parameters are then estimated by least squares.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ Model and filter errors would dominate the estimate in such a direction.
 
 
 class Estimate(NamedTuple):
-    """Result of weighted least squares.
+    """Result of a weighted least-squares estimation.
 
     Attributes:
-        values: The parameters (b,).
-        covariance: Their covariance (b, b), infinite for unobservable parameters.
-        noise: Standard deviation of the effort errors by joint (n,).
-        residual: Root mean square of the residual by joint (n,).
-        condition: Condition number of the weighted regressor with columns of unit length.
+        values: Estimated parameters (b,).
+        covariance: Covariance of the parameters (b, b); infinite for unobservable parameters.
+        noise: Standard deviation of the effort noise per joint (n,).
+        residual: Root mean square of the residual per joint (n,).
+        condition: Condition number of the weighted regressor with normalized columns.
     """
 
     values: Vector
@@ -56,12 +56,12 @@ class Estimate(NamedTuple):
 
 
 def least_squares(observed: Tensor, efforts: Matrix, assumed: Vector) -> Estimate:
-    """Return the weighted least-squares estimate, with the noise of the joints as weights.
+    """Return the weighted least-squares estimate; the weights are the noise of the joints.
 
     Args:
-        observed: Efforts per unit of each parameter, (m, n, b).
+        observed: Regressor, the efforts per unit of each parameter, (m, n, b).
         efforts: Measured efforts (m, n).
-        assumed: Parameters (b,) that unobservable directions retain.
+        assumed: Parameters (b,) that are used in unobservable directions.
     """
     m, n, b = observed.shape
     difference = efforts - observed @ assumed
@@ -87,11 +87,11 @@ def least_squares(observed: Tensor, efforts: Matrix, assumed: Vector) -> Estimat
 
 
 def _deviation(errors: Matrix, degrees: Vector) -> Vector:
-    """Return the standard deviations (n,) of errors, corrected for their autocorrelation.
+    """Return the standard deviations (n,) of errors, corrected for autocorrelation.
 
     Args:
-        errors: The residuals (m, n).
-        degrees: Degrees of freedom that the parameters take from each joint, (n,).
+        errors: Residuals (m, n).
+        degrees: Degrees of freedom that the parameters consume per joint, (n,).
     """
     m = len(errors)
     variance = np.sum(errors**2, axis=0) / np.maximum(m - degrees, 1.0)
@@ -107,18 +107,19 @@ class Identification:
     """Estimated base parameters of an arm and their standard deviations.
 
     Attributes:
-        robot: The robot as described by URDF and YAML file.
-        names: Names of the leading parameter of each combination, (b,); see `formula`.
+        robot: The robot described by URDF and YAML file.
+        names: Name of the leading parameter of each combination, (b,); see `formula`.
         values: Estimates (b,): kg, kg m, kg m^2, and damping, friction and armature of joints.
-        deviations: Standard deviations (b,), infinite for unobservable parameters.
-        described: Values of URDF and YAML file, (b,).
+        deviations: Standard deviations (b,); infinite for unobservable parameters.
+        described: Values in URDF and YAML file, (b,).
         covariance: Covariance of the estimates, (b, b).
-        noise: Standard deviation of the low-passed measured efforts by joint, (n,), N m or N.
-        residual: Root mean square of the efforts that the model does not explain by joint, (n,).
-        condition: Condition number of the weighted regressor with columns of unit length; values
-            below 100 are good.
+        noise: Standard deviation of the low-pass filtered measured efforts per joint, (n,), N m or
+            N.
+        residual: Root mean square of the unexplained efforts per joint, (n,), N m or N.
+        condition: Condition number of the weighted regressor with normalized columns; values below
+            100 are good.
         unseen: Names of base parameters that this log does not determine individually.
-        invisible: Names of parameters on which no effort of this arm depends.
+        invisible: Names of parameters that do not affect any effort of this arm.
     """
 
     robot: Robot
@@ -147,7 +148,7 @@ class Identification:
 
     @property
     def invisible(self) -> tuple[str, ...]:
-        """Names of parameters on which no effort of this arm depends."""
+        """Names of parameters that do not affect any effort of this arm."""
         return self.base.invisible
 
     def formula(self, name: str) -> str:
@@ -158,14 +159,14 @@ class Identification:
         return self.base.formula(self.names.index(name))
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Matrix:
-        """Return the efforts (m, n) of motions (m, n) with the estimates and friction."""
+        """Return the efforts (m, n) for motions (m, n), by estimated parameters and friction."""
         first = self._rows("q", q)
         states = [first, self._rows("v", v, len(first)), self._rows("a", a, len(first))]
         efforts = observation(self.robot, self.base, *states) @ self.values
         return efforts + spring_efforts(self.robot, states[0])
 
     def _rows(self, name: str, value: ArrayLike, count: int | None = None) -> Matrix:
-        """Return an array (n,) or (m, n) with shape (m, n); `count` is the required m."""
+        """Return an array (n,) or (m, n) as (m, n); `count` is the required m."""
         array: Any = value
         try:
             rows = [array] if np.ndim(array) == 1 else array
@@ -213,26 +214,26 @@ def identify(
     """Estimate the base parameters of an arm from its motion.
 
     Positions are smoothed with zero phase and differentiated. Efforts and regressor pass the same
-    filter. Weighted least squares estimate the parameters together with the noise of the joints,
-    which determines their weights. Gautier (1997); Swevers et al. (1997).
+    filter. Weighted least squares estimate the parameters and the noise of the joints, which
+    determines the weights. Gautier (1997); Swevers et al. (1997).
 
     Args:
-        robot: The robot; its dimensions, gravity and springs are assumed to be correct. Its
-            masses and friction are used for unobservable parameters only.
+        robot: The robot; its dimensions, gravity and springs are assumed to be correct. Its masses
+            and friction are used only for unobservable parameters.
         log: A recording of `md.record` (``arm.mcap``), a CSV file with the columns ``t``,
             ``position_JOINT`` and ``effort_JOINT`` as written by `manip_dyn simulate`, or an
-            object with `t`, `q` and `tau` (or `effort`) such as a `Trajectory`. None selects the
-            arrays below.
+            object with `t`, `q` and `tau` (or `effort`) such as a `Trajectory`. Default: the
+            following arrays.
         t: Times (m,), s.
         q: Positions (m, n), rad or m.
         tau: Efforts of the drives (m, n), N m or N.
-        v: Velocities (m, n), rad/s or m/s; None differentiates the positions.
+        v: Velocities (m, n), rad/s or m/s. Default: differentiated positions.
         cutoff: Cutoff frequency of the efforts, Hz; that of the positions is four times higher.
-        estimated: Joint parameters to estimate, of ``damping``, ``friction`` and ``armature``;
-            the others have the values of the robot.
+        estimated: Joint parameters to estimate: ``damping``, ``friction`` and ``armature``. The
+            others have the values of the robot.
 
     Raises:
-        ManipDynError: If the log does not match the robot, or has too few samples or no efforts.
+        ManipDynError: If the log does not match the robot, has too few samples, or has no efforts.
     """
     checked_robot(robot)
     estimated = checked_estimated(estimated)
@@ -313,7 +314,7 @@ def _checked(
 def _fixed_efforts(
     robot: Robot, estimated: tuple[str, ...], velocities: Matrix, accelerations: Matrix
 ) -> Matrix:
-    """Return the efforts (m, n) of joint parameters that are not estimated."""
+    """Return the efforts (m, n) due to joint parameters that are not estimated."""
     efforts = np.zeros_like(velocities)
     if "damping" not in estimated:
         efforts += robot.damping * velocities
@@ -325,7 +326,7 @@ def _fixed_efforts(
 
 
 def from_csv(file: Path, robot: Robot) -> tuple[Vector, Matrix, Matrix]:
-    """Return times (m,), positions (m, n) and efforts (m, n) of a CSV file.
+    """Read times (m,), positions (m, n) and efforts (m, n) from a CSV file.
 
     Its columns are ``t``, ``position_JOINT`` and ``effort_JOINT``; other columns are ignored.
 

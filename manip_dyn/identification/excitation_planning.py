@@ -1,4 +1,4 @@
-"""`plan_excitation`: periodic motions that identify base parameters accurately."""
+"""`plan_excitation`: plan periodic motions for accurate identification of base parameters."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Fourier(NamedTuple):
         center: Constant terms (n,), rad or m.
         a: Velocities in phase, (n, harmonics), rad/s or m/s.
         b: Velocities out of phase, (n, harmonics), rad/s or m/s.
-        period: Period, s.
+        period: Duration of one period, s.
     """
 
     center: Vector
@@ -47,7 +47,7 @@ class Fourier(NamedTuple):
     period: float
 
     def at(self, t: Vector) -> tuple[Matrix, Matrix, Matrix]:
-        """Return positions, velocities and accelerations (m, n) at the times (m,)."""
+        """Return positions, velocities and accelerations (m, n) at times (m,), s."""
         rates = 2.0 * np.pi / self.period * np.arange(1, self.a.shape[1] + 1)
         phases = np.multiply.outer(t, rates)
         sines, cosines = np.sin(phases), np.cos(phases)
@@ -57,12 +57,12 @@ class Fourier(NamedTuple):
         return q, v, a
 
     def within(self, low: Vector, high: Vector, fastest: Vector, samples: Vector) -> Fourier:
-        """Return the motion centred in its range and scaled to the limits of position and speed.
+        """Return the motion centred in its range and scaled to the position and speed limits.
 
         Args:
             low: Lower positions (n,).
             high: Upper positions (n,).
-            fastest: Largest speeds (n,).
+            fastest: Speed limits (n,).
             samples: Times (m,) at which the limits are evaluated.
         """
         q, v, _ = self._replace(center=np.zeros(len(low))).at(samples)
@@ -76,13 +76,13 @@ class Fourier(NamedTuple):
 
 
 def series(shape: Vector, joints: int, period: float) -> Fourier:
-    """Return a series about zero from free numbers (2 joints harmonics,), at rest at both ends."""
+    """Return a zero-mean series of shape parameters (2 joints harmonics,), at rest at the ends."""
     a, b = shape.reshape(2, joints, -1)
     orders = np.arange(1, a.shape[1] + 1)
     a = a - a.mean(axis=1, keepdims=True)  # the sum of a is the initial velocity
     b = b - np.outer(b @ orders, orders) / (
         orders @ orders
-    )  # that of l b the initial acceleration
+    )  # the sum of l b is the initial acceleration
     return Fourier(np.zeros(joints), a, b, period)
 
 
@@ -113,7 +113,7 @@ class Search:
         effort_limit: ArrayLike | None,
         estimated: tuple[str, ...],
     ):
-        """Initialize with the limits of a robot, see `plan_excitation`."""
+        """Initialize with the limits of a robot; see `plan_excitation`."""
         self._robot, self._period = robot, period
         self._base: BaseParameters = base_parameters(robot, estimated)
         self._stated = self._base.of(stated_parameters(robot))
@@ -169,9 +169,9 @@ class Excitation:
 
     Attributes:
         fourier: The motion.
-        condition: Condition number of its regressor with columns of unit length.
+        condition: Condition number of the regressor with normalized columns.
         first_condition: Condition number of the best initial motion.
-        effort: Largest efforts with the masses of the robot, (n,), N m or N.
+        effort: Largest efforts for the robot's masses, (n,), N m or N.
         evaluations: Number of evaluated motions.
     """
 
@@ -183,11 +183,11 @@ class Excitation:
 
     @property
     def period(self) -> float:
-        """Duration of a period, s."""
+        """Duration of one period, s."""
         return self.fourier.period
 
     def at(self, t: ArrayLike) -> tuple[Matrix, Matrix, Matrix]:
-        """Return positions, velocities and accelerations (m, n) at the times (m,), s."""
+        """Return positions, velocities and accelerations (m, n) at times (m,), s."""
         times: ArrayLike = np.atleast_1d(np.asarray(t))
         return self.fourier.at(finite_vector("t", times, np.size(times)))
 
@@ -205,17 +205,17 @@ def plan_excitation(
 ) -> Excitation:
     """Plan a motion with a well-conditioned regressor within the limits of the joints.
 
-    The motion is a finite Fourier series that starts and ends at rest and uses the limits of
-    position and speed. Its shape minimizes the condition number (Swevers et al. 1997). The best of
+    The motion is a finite Fourier series that starts and ends at rest, scaled to the position and
+    speed limits. Its shape minimizes the condition number (Swevers et al. 1997). The best of
     several random motions is improved by COBYLA (Powell), because the cost is not differentiable.
     Efforts are computed with the masses of the robot.
 
     Args:
-        robot: The robot, with limits of position, speed and effort. Obstacles are ignored.
-        period: Duration, s.
+        robot: The robot, with position, speed and effort limits. Obstacles are ignored.
+        period: Duration of one period, s.
         harmonics: Number of harmonics per joint.
-        margin: Fraction of the ranges of position and speed that remains unused at either end.
-        effort_limit: Effort limits (n,), N m or N, instead of those of the robot.
+        margin: Fraction of the position and speed ranges that remains unused at each end.
+        effort_limit: Effort limits (n,), N m or N. Default: those of the robot.
         estimated: Joint parameters to estimate, see `identify`.
         seed: Seed of the random search.
         iterations: Maximum number of motions that COBYLA evaluates.

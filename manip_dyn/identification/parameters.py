@@ -1,8 +1,8 @@
 """Dynamic parameters of an arm: regressor, standard parameters and base parameters.
 
 Efforts are linear in ten inertial parameters per body. The base parameters of
-`codegen.rigid_body.bodies` follow from the joint types; further combinations follow from the
-dimensions of the arm, by a rank-revealing factorization at random states (Gautier 1991).
+`codegen.rigid_body.bodies` are determined by the joint types. Further combinations are determined
+by the dimensions of the arm, by a rank-revealing factorization at random states (Gautier 1991).
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ def parameter_names(robot: Robot) -> list[str]:
 
 
 def stated_parameters(robot: Robot) -> Vector:
-    """Return the parameters (13 n) of URDF and YAML file."""
+    """Return the parameters (13 n) in URDF and YAML file."""
     bodies = [flat(body) for body in rigid_bodies(robot.bodies)]
     return np.concatenate([*bodies, robot.damping, robot.coulomb_friction, robot.armature])
 
 
 def regressor(robot: Robot, q: Matrix, v: Matrix, a: Matrix) -> Tensor:
-    """Return the efforts per unit of each parameter, (m, n, 13 n).
+    """Return the regressor, the efforts per unit of each parameter, (m, n, 13 n).
 
     Args:
         robot: The robot; its masses and friction are not used.
@@ -88,17 +88,17 @@ def regressor(robot: Robot, q: Matrix, v: Matrix, a: Matrix) -> Tensor:
 
 
 def spring_efforts(robot: Robot, q: Matrix) -> Matrix:
-    """Return the efforts (m, n) against the springs, which are assumed to be correct."""
+    """Return the efforts (m, n) of the springs, which are assumed to be correct."""
     return robot.stiffness * (q - robot.rest)
 
 
 def unit(k: int) -> Rigid:
-    """Return a body whose parameter k is one; its other parameters are zero."""
+    """Return a body with parameter k equal to one and all others zero."""
     return rigid_of(np.eye(10)[k])
 
 
 def rigid_of(ten: Vector) -> Rigid:
-    """Return a body from its ten parameters (10,)."""
+    """Create a body from its ten parameters (10,)."""
     mass, x, y, z, xx, xy, xz, yy, yz, zz = ten.tolist()
     return Rigid(mass, [x, y, z], [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
@@ -110,7 +110,7 @@ def flat(rigid: Rigid) -> Vector:
 
 
 def _poses(robot: Robot, q: Matrix) -> list[JointPose]:
-    """Return the poses of the bodies in their parents, with arrays (m,) as scalars."""
+    """Return the poses of the bodies in their parent frames, with arrays (m,) as scalars."""
     poses = []
     for body, position in zip(robot.bodies, q.T, strict=True):
         rotation, origin = body.rotation.tolist(), body.translation.tolist()
@@ -130,7 +130,7 @@ class BaseParameters(NamedTuple):
     """Base parameters as linear combinations of all parameters.
 
     Attributes:
-        names: Names of the leading parameter of each combination, (b,).
+        names: Name of the leading parameter of each combination, (b,).
         columns: Indices of the leading parameters, (b,).
         combination: Matrix from all parameters to base parameters, (b, 13 n).
         every: Names of all parameters (13 n).
@@ -157,7 +157,7 @@ class BaseParameters(NamedTuple):
 
     @property
     def invisible(self) -> tuple[str, ...]:
-        """Names of parameters on which no effort depends."""
+        """Names of parameters that do not affect any effort."""
         used = np.flatnonzero(np.abs(self.combination).max(axis=0))
         return tuple(name for j, name in enumerate(self.every) if j not in used)
 
@@ -167,7 +167,7 @@ def base_parameters(robot: Robot, estimated: tuple[str, ...] = OF_A_JOINT) -> Ba
 
     Args:
         robot: The robot; only its dimensions and gravity are used.
-        estimated: Joint parameters to include, of ``damping``, ``friction`` and ``armature``.
+        estimated: Joint parameters to include: ``damping``, ``friction`` and ``armature``.
     """
     n, estimated = checked_robot(robot).n, checked_estimated(estimated)
     by_joint_types = np.zeros((13 * n, 13 * n))
@@ -199,12 +199,12 @@ def base_parameters(robot: Robot, estimated: tuple[str, ...] = OF_A_JOINT) -> Ba
 
 
 def observation(robot: Robot, base: BaseParameters, q: Matrix, v: Matrix, a: Matrix) -> Tensor:
-    """Return the efforts per unit of each base parameter, (m, n, b)."""
+    """Return the base-parameter regressor, the efforts per unit of each one, (m, n, b)."""
     return regressor(robot, q, v, a)[:, :, base.columns]
 
 
 def _base_parameter_matrix(robot: Robot) -> Matrix:
-    """Return the matrix from inertial to base parameters by joint types, (10 n, 10 n)."""
+    """Return the matrix (10 n, 10 n) from inertial to base parameters, from joint types."""
     columns = []
     for row in np.eye(10 * robot.n):
         rigid = [rigid_of(ten) for ten in row.reshape(robot.n, 10)]
@@ -221,7 +221,7 @@ def _random_regressor(robot: Robot) -> Matrix:
 
 
 def _independent(columns: Matrix) -> np.ndarray:
-    """Return the indices of columns (of unit length) independent of all previous columns."""
+    """Return the indices of unit columns that are independent of all previous columns."""
     basis = np.zeros((len(columns), 0))
     indices: list[int] = []
     for j, column in enumerate(columns.T):

@@ -1,7 +1,7 @@
-"""Comparison with other programs: differences of the dynamics, and the parameters that cause them.
+"""Comparison with other programs: differences of the dynamics, and their causes.
 
 If results differ, the equations of this package are evaluated with the parameters of the other
-program. This shows whether the differing parameters explain the difference.
+program. This shows whether different parameters explain the difference.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from manip_dyn.robot.urdf import child_of, joints_of, links_of, movable_joints_o
 
 
 class Dynamics(Protocol):
-    """Dynamics as functions of joint vectors (n,), without dry friction."""
+    """Interface of dynamics with joint vectors (n,), without dry friction."""
 
     def mass_matrix(self, q: Vector) -> Matrix:
         """Return the joint-space inertia matrix (n, n)."""
@@ -50,7 +50,7 @@ class Dynamics(Protocol):
 
 
 class ByEquations:
-    """The equations over floats, without compilation."""
+    """Dynamics by the equations over floats, without compilation."""
 
     def __init__(self, robot: Robot):
         """Initialize with a robot."""
@@ -100,7 +100,7 @@ def states_of(robot: Robot) -> Tensor:
 
 
 def agreements_with(peer: Peer, ours: Dynamics, robot: Robot) -> list[Agreement]:
-    """Return the differences of M, gravity, ID, FD and tip pose between a program and ours."""
+    """Compare M, gravity, ID, FD and tip pose between another program and this package."""
     zero = np.zeros(robot.n)
     states = list(zip(*states_of(robot), strict=True))
     efforts = [ours.inverse_dynamics(*state) for state in states]
@@ -131,7 +131,7 @@ def agreements_with(peer: Peer, ours: Dynamics, robot: Robot) -> list[Agreement]
 
 
 def largest_condition(robot: Robot, count: int) -> tuple[float, Matrix]:
-    """Return the largest condition number of M over postures, and M (n, n) there."""
+    """Return the largest condition number of M over postures, and M (n, n) at that posture."""
     oracle = Oracle(robot)
     masses = [oracle.mass_matrix(q) for q in postures(robot, count)]
     conditions = [float(np.linalg.cond(mass)) for mass in masses]
@@ -170,15 +170,15 @@ UNITS = {
 def differing_terms(
     peer: str, level: str, expected: Reading, actual: Reading, urdf: str, merged: bool
 ) -> Iterator[Finding]:
-    """Yield the parameters of moving links, joints and gravity that differ in a program.
+    """Yield parameters of moving links, joints and gravity that differ in another program.
 
     Args:
-        peer: Name of the program.
+        peer: Name of the other program.
         level: Level of the findings.
-        expected: Parameters of URDF and YAML file.
-        actual: Parameters in the program.
-        urdf: The URDF.
-        merged: Whether links of the program include the links that are fixed to them.
+        expected: Parameters in URDF and YAML file.
+        actual: Parameters in the other program.
+        urdf: Root element of the URDF.
+        merged: Whether links of the other program include the links fixed to them.
     """
     links = merged_links(expected, urdf) if merged else _moving(expected.links, urdf)
     for name, mass in links.items():
@@ -202,7 +202,7 @@ def differing_terms(
 
 
 def with_parameters(robot: Robot, reading: Reading, merged: bool) -> Robot:
-    """Return the robot with masses, resistances and gravity of another reading."""
+    """Return the robot with masses, joint resistances and gravity of another reading."""
     joints = joints_of(ElementTree.fromstring(robot.urdf))
     masses = reading.links if merged else merged_links(reading, robot.urdf)
     bodies: list[Body] = []
@@ -225,7 +225,7 @@ def _moving(links: Mapping[str, Mass], urdf: str) -> dict[str, Mass]:
 
 
 def _mass_terms(expected: Mass, actual: Mass) -> Iterator[tuple[str, str, str, str]]:
-    """Yield name, value, expected value and remedy of each differing term of a mass."""
+    """Yield name, value, expected value and remedy of each differing mass parameter."""
     largest = max(expected.mass, actual.mass)
     if abs(expected.mass - actual.mass) > TERM_TOLERANCE * largest:
         yield "mass", f"{actual.mass:g} kg", f"{expected.mass:g} kg", "add the mass to the URDF"
@@ -252,7 +252,7 @@ def _inertia_difference(expected: Matrix, actual: Matrix, tolerance: float) -> s
 
 
 def _six(inertia: Matrix) -> str:
-    """Return ixx, iyy, izz, ixy, ixz, iyz."""
+    """Return ixx, iyy, izz, ixy, ixz, iyz as text."""
     return _listed(np.array([*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2]]))
 
 
@@ -270,13 +270,13 @@ OPTIONAL_PEERS: dict[str, tuple[str, type[MujocoPeer] | type[DrakePeer]]] = {
 def compare(
     robot: Robot, payload: Payload | None, ours: Dynamics, peers: Sequence[Peer] | None = None
 ) -> tuple[list[Finding], list[Agreement]]:
-    """Return the differences between this package and other programs.
+    """Compare this package with other programs.
 
     Args:
         robot: The robot.
-        payload: Payload of its YAML file.
-        ours: Dynamics of the robot by this package.
-        peers: Programs to compare with; None selects pinocchio and other installed programs.
+        payload: Payload in the YAML file of the robot.
+        ours: Dynamics of the robot in this package.
+        peers: Programs to compare with. Default: pinocchio and other installed programs.
     """
     findings: list[Finding] = []
     if peers is None:
@@ -297,7 +297,7 @@ def compare(
 
 
 def _installed(robot: Robot) -> tuple[list[Peer], list[Finding]]:
-    """Return the programs that have loaded the robot, and notes about the others."""
+    """Return the programs that loaded the robot, and notes about the others."""
     peers, notes = list[Peer]([PinocchioPeer(robot)]), list[Finding]()
     for package, (module, kind) in OPTIONAL_PEERS.items():
         value, remedy = "", ""
@@ -316,7 +316,7 @@ def _installed(robot: Robot) -> tuple[list[Peer], list[Finding]]:
 def _reasons(
     robot: Robot, peer: Peer, level: str, terms: Sequence[Finding], results: Sequence[Agreement]
 ) -> Iterator[Finding]:
-    """Yield whether the differing terms explain the differing results."""
+    """Yield findings that state whether differing parameters explain differing results."""
     misplaced = _first_misplaced(robot, peer)
     if misplaced:
         value = f"displaced in {peer.name}"
@@ -336,7 +336,7 @@ def _reasons(
 
 
 def _first_misplaced(robot: Robot, peer: Peer) -> str:
-    """Return the first link, base to tips, with a different placement in a program, or ""."""
+    """Return the first link, base to tips, that another program places differently, or ""."""
     reference = PinocchioPeer(robot)
     q = states_of(robot)[0][0]
     for link in links_of(ElementTree.fromstring(robot.urdf)):

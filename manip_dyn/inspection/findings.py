@@ -1,4 +1,4 @@
-"""Findings of a URDF check, and the inspection that collects them."""
+"""Findings of a URDF check, and the inspection that contains them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Finding:
         level: ``error``, ``warning`` or ``note``, see `LEVELS`.
         part: ``link``, ``joint`` or ``robot``.
         name: Name of the link, joint or robot.
-        what: The property, such as ``inertia``.
-        value: Its value.
-        expected: The expected value, or "".
-        remedy: The remedy, or "".
+        what: Name of the property, such as ``inertia``.
+        value: Value of the property.
+        expected: Expected value, or "".
+        remedy: Suggested remedy, or "".
     """
 
     level: str
@@ -50,9 +50,9 @@ class Agreement(NamedTuple):
 
     Attributes:
         peer: Name of the other program.
-        quantity: The compared quantity.
+        quantity: Name of the compared quantity.
         difference: Largest difference relative to the largest value.
-        bound: Largest difference that rounding explains.
+        bound: Largest difference that rounding can explain.
     """
 
     peer: str
@@ -62,7 +62,7 @@ class Agreement(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether rounding explains the difference."""
+        """Whether rounding can explain the difference."""
         return self.difference <= self.bound
 
 
@@ -94,7 +94,7 @@ class Inspection:
         return counted(self.findings)
 
     def of_level(self, level: str) -> list[Finding]:
-        """Return the findings of one level."""
+        """Return the findings with a level."""
         return [finding for finding in self.findings if finding.level == level]
 
     def content(self) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def by_level(findings: Sequence[Finding]) -> tuple[Finding, ...]:
 
 
 def grouped(findings: Sequence[Finding]) -> list[tuple[Finding, list[str]]]:
-    """Return distinct findings, each with the names of all links or joints that share it."""
+    """Return distinct findings, each with the names of the links or joints that share it."""
     names: dict[Finding, list[str]] = {}
     for finding in findings:
         names.setdefault(replace(finding, name=""), []).append(finding.name)

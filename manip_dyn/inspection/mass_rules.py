@@ -1,7 +1,7 @@
 """Rules for masses and inertias: impossible and implausible values.
 
-The size of a link follows from its shapes and joints, or from the reach of the arm if shapes are
-in mesh files.
+The size of a link is derived from its shapes and joints, or from the reach of the arm if shapes
+are in mesh files.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Extent(NamedTuple):
     Attributes:
         low: Lower corner (3,), m.
         high: Upper corner (3,), m.
-        complete: Whether the box is complete: there are shapes or joints, and no mesh files.
+        complete: Whether shapes or joints exist and no shape is in a mesh file.
     """
 
     low: Vector
@@ -47,11 +47,11 @@ class Extent(NamedTuple):
 
     @property
     def size(self) -> float:
-        """The diagonal, at least `SMALLEST`, m."""
+        """Length of the diagonal, at least `SMALLEST`, m."""
         return max(math.hypot(*(self.high - self.low)), SMALLEST)
 
     def distance(self, point: Vector) -> float:
-        """Return the distance of a point (3,) from the box, m."""
+        """Return the distance of a point (3,) from the bounding box, m."""
         return math.hypot(*(point - np.clip(point, self.low, self.high)))
 
 
@@ -69,7 +69,7 @@ def extent_of(root: Element, link: str) -> Extent:
 
 
 def reach_of(root: Element) -> float:
-    """Return the length of the longest chain of joints, including strokes, m."""
+    """Return the length of the longest chain of joints, including joint strokes, m."""
     lengths: dict[str, float] = {}
     children = defaultdict(list)
     for joint in joints_of(root).values():
@@ -117,7 +117,7 @@ DENSEST = 22590.0
 
 
 def inertia_findings(root: Element) -> Iterator[Finding]:
-    """Yield impossible inertias, and inertias that are implausible for the size and mass."""
+    """Yield inertias that are impossible, or implausible for the size and mass."""
     moving, reach = _moving(root), cache(lambda: reach_of(root))
     for name, link in links_of(root).items():
         mass = mass_of(link)
@@ -131,7 +131,7 @@ def inertia_findings(root: Element) -> Iterator[Finding]:
 
 
 def missing_mass_findings(root: Element) -> Iterator[Finding]:
-    """Yield joints that move no mass, and links with shapes but without mass."""
+    """Yield joints that move no mass, and links that have shapes but no mass."""
     masses = {name: _mass_value(link) for name, link in links_of(root).items()}
     for joint in movable_joints_of(root).values():
         group = rigid_group(root, child_of(joint))
@@ -151,7 +151,7 @@ def missing_mass_findings(root: Element) -> Iterator[Finding]:
 
 
 def root_mass_findings(root: Element) -> Iterator[Finding]:
-    """Yield root links with mass, which do not move."""
+    """Yield root links that have mass, although they do not move."""
     for name in root_links_of(root):
         mass = mass_of(links_of(root)[name])
         if mass is not None and mass.mass > 0.0:
@@ -181,7 +181,7 @@ def _moving(root: Element) -> list[str]:
 
 
 def _impossible(name: str, mass: Mass, level: str) -> Iterator[Finding]:
-    """Yield masses and inertias that no body can have."""
+    """Yield masses and inertias that are physically impossible."""
     moments = np.linalg.eigvalsh(mass.inertia)
     slack = 1e-3 * float(np.abs(moments).max()) + 1e-12
     value = f"principal moments {_listed(moments)} kg m^2"
@@ -231,7 +231,7 @@ def _implausible(
 
 
 def _smallest_ball(mass: float) -> float:
-    """Return the smallest possible integral of r^2 dm of a mass, that of a dense ball, kg m^2.
+    """Return the smallest possible integral of r^2 dm for a mass, kg m^2: that of a dense ball.
 
     The integral is half the trace of the inertia, and 3/5 m R^2 for a ball of radius R.
     """

@@ -49,16 +49,16 @@ def _pinocchio_links(robot: Robot) -> dict[str, Mass]:
 
 
 class MujocoPeer:
-    """MuJoCo with constraints (limits, dry friction) disabled."""
+    """MuJoCo, with constraints (limits, dry friction) disabled."""
 
     name = "MuJoCo"
     merged = False
 
     def __init__(self, robot: Robot):
-        """Load the robot's URDF.
+        """Load the URDF of the robot.
 
         Raises:
-            ValueError: If MuJoCo rejects it.
+            ValueError: If MuJoCo rejects the URDF.
         """
         import mujoco
 
@@ -108,7 +108,7 @@ class MujocoPeer:
     def pose(self, link: str, q: Vector) -> Matrix:
         """Return the pose of a link in the base frame (4, 4)."""
         pose = np.eye(4)
-        if link in self.reading.links:  # the base is the world of MuJoCo
+        if link in self.reading.links:  # the base is MuJoCo's world
             self._set(q, np.zeros_like(q))
             self._mj.mj_kinematics(self._model, self._data)
             body = self._data.body(link)
@@ -139,7 +139,7 @@ class MujocoPeer:
 
 
 def _mujoco_model(mujoco: Any, text: str) -> Any:
-    """Return the model of a URDF without writing warnings to the terminal or to a file."""
+    """Compile a URDF without writing warnings to the terminal or to a file."""
     handler = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda _message: None)
     try:
@@ -155,10 +155,10 @@ class DrakePeer:
     merged = False
 
     def __init__(self, robot: Robot):
-        """Load the robot's URDF.
+        """Load the URDF of the robot.
 
         Raises:
-            RuntimeError: If Drake rejects it.
+            RuntimeError: If Drake rejects the URDF.
         """
         from pydrake.multibody.parsing import Parser
         from pydrake.multibody.plant import MultibodyPlant

@@ -1,6 +1,6 @@
-"""Parameters of an arm as programs read them from a URDF.
+"""Parameters of an arm as read from a URDF by this package and other programs.
 
-The parser in this module is independent of `robot` and pinocchio, and accepts invalid values.
+The parser in this module does not depend on `robot` or pinocchio, and accepts invalid values.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Mass(NamedTuple):
     Attributes:
         mass: Mass, kg.
         com: Centre of mass (3,), m.
-        inertia: Inertia about the centre of mass, in the frame's axes, (3, 3), kg m^2.
+        inertia: Inertia about the centre of mass in the axes of the frame, (3, 3), kg m^2.
     """
 
     mass: float
@@ -35,12 +35,12 @@ class Mass(NamedTuple):
     inertia: Matrix
 
     def transformed(self, rotation: Matrix, origin: Vector) -> Mass:
-        """Return the distribution in a frame where its own has `rotation` and `origin`."""
+        """Return the distribution in a frame in which its current frame has a pose."""
         rotated = rotation @ self.inertia @ rotation.T
         return Mass(self.mass, origin + rotation @ self.com, rotated)
 
     def plus(self, body: Mass) -> Mass:
-        """Return the distribution of both bodies as one rigid body."""
+        """Return the distribution of both bodies as a single rigid body."""
         mass = self.mass + body.mass
         if mass == 0.0:
             return Mass(0.0, self.com, self.inertia + body.inertia)
@@ -57,7 +57,7 @@ MASSLESS = Mass(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
 def number(element: Element | None, key: str, default: float = 0.0) -> float:
-    """Return a number of an element, `default` if it is missing, NaN if it is invalid."""
+    """Return a number of an element, `default` if it is missing, or NaN if it is invalid."""
     if element is None or element.get(key) is None:
         return default
     try:
@@ -67,7 +67,7 @@ def number(element: Element | None, key: str, default: float = 0.0) -> float:
 
 
 def triple(element: Element | None, key: str, default: str = "0 0 0") -> Vector:
-    """Return three numbers (3,) of an element, NaN if they are invalid."""
+    """Return three numbers (3,) of an element, or NaN if they are invalid."""
     text = default if element is None else element.get(key, default)
     try:
         values = np.array([float(word) for word in text.split()])
@@ -77,7 +77,7 @@ def triple(element: Element | None, key: str, default: str = "0 0 0") -> Vector:
 
 
 def origin_of(element: Element) -> tuple[Matrix, Vector]:
-    """Return rotation (3, 3) and translation (3,) of an element's <origin>."""
+    """Return rotation (3, 3) and translation (3,) of the <origin> of an element."""
     origin = element.find("origin")
     rpy = triple(origin, "rpy")
     rotation = Rotation.from_euler("xyz", rpy if np.all(np.isfinite(rpy)) else np.zeros(3))
@@ -99,7 +99,7 @@ def mass_of(link: Element) -> Mass | None:
 
 
 class Joint(NamedTuple):
-    """Resistance of a joint: N m s/rad, N m, kg m^2, N m/rad; prismatic: N s/m, N, kg, N/m."""
+    """Joint resistance: N m s/rad, N m, kg m^2, N m/rad; if prismatic N s/m, N, kg, N/m."""
 
     damping: float
     friction: float
@@ -108,10 +108,10 @@ class Joint(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """Parameters of an arm.
+    """Parameters of an arm in one program.
 
     Attributes:
-        links: Mass of each link in the link frame.
+        links: Mass distribution of each link in the link frame.
         joints: Resistance of each movable joint.
         gravity: Gravity in the base frame (3,), m/s^2.
     """
@@ -122,12 +122,12 @@ class Reading(NamedTuple):
 
 
 class Peer(Protocol):
-    """Another program with the same URDF; joint vectors (n,) are in the order of the robot.
+    """Interface of another program with the same URDF; joints are in the robot's order.
 
     Attributes:
         name: Name of the program.
-        reading: The parameters in the program.
-        merged: Whether the links of the reading include all links that are fixed to them.
+        reading: Parameters in the program.
+        merged: Whether links of the reading include all links that are fixed to them.
     """
 
     name: str
@@ -148,7 +148,7 @@ class Peer(Protocol):
 
 
 def urdf_reading(robot: Robot, payload: Payload | None) -> Reading:
-    """Return the parameters of URDF and YAML file."""
+    """Return the parameters in URDF and YAML file."""
     root = ElementTree.fromstring(robot.urdf)
     links = {name: mass_of(link) or MASSLESS for name, link in links_of(root).items()}
     if payload is not None and payload.link in links:
@@ -165,7 +165,7 @@ def joint_resistances(robot: Robot) -> dict[str, Joint]:
 
 
 def merged_links(reading: Reading, urdf: str) -> dict[str, Mass]:
-    """Return the mass of each link behind a joint, including links that are fixed to it."""
+    """Return the mass of each link behind a joint, including the links fixed to it."""
     root = ElementTree.fromstring(urdf)
     behind = [child_of(joint) for joint in movable_joints_of(root).values()]
     return {link: _with_fixed(root, reading, link) for link in behind}

@@ -1,4 +1,4 @@
-"""Rules for the elements of a URDF: structure, spelling, meshes, joint limits and friction."""
+"""Rules for URDF elements: structure, spelling, meshes, joint limits and friction."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def joint_end_findings(root: Element) -> Iterator[Finding]:
 
 
 def tree_findings(root: Element) -> Iterator[Finding]:
-    """Yield multiple roots, and links in a cycle."""
+    """Yield multiple roots, and links in cycles."""
     roots = root_links_of(root)
     name = root.get("name", "")
     if len(roots) > 1:
@@ -79,7 +79,7 @@ def tree_findings(root: Element) -> Iterator[Finding]:
 
 
 def joint_type_findings(root: Element) -> Iterator[Finding]:
-    """Yield joints of unsupported types, and a robot without movable joints."""
+    """Yield joints of unsupported types, and robots without movable joints."""
     supported = (*MOVABLE, "fixed")
     for name, joint in joints_of(root).items():
         kind = joint.get("type", "none")
@@ -153,7 +153,7 @@ def _missing(kind: str, owner: str, element: Element) -> Iterator[Finding]:
 
 
 def _elements(root: Element) -> Iterator[tuple[str, str, Element]]:
-    """Yield kind and name of each link and joint with each element in it."""
+    """Yield kind and name of each link and joint with each of its elements."""
     for kind in ("link", "joint"):
         for owner in root.findall(kind):
             for element in owner.iter():
@@ -169,7 +169,7 @@ def _is_valid(text: str, count: int) -> bool:
 
 
 def _close_match(word: object, names: tuple[str, ...]) -> str:
-    """Return the name that a misspelt word resembles, or ""."""
+    """Return the known name that is closest to a misspelt word, or ""."""
     if not isinstance(word, str) or word in names:
         return ""
     return next(iter(difflib.get_close_matches(word, names, n=1, cutoff=0.75)), "")
@@ -180,7 +180,7 @@ def mesh_findings(root: Element, folder: Path | None) -> Iterator[Finding]:
 
     Args:
         root: Root element of the URDF.
-        folder: Folder of the URDF, which is searched with its parents; None for a URDF string.
+        folder: Folder of the URDF, which is searched with its parents, or None for a URDF string.
     """
     folders = [] if folder is None else [folder, *folder.parents]
     for link in root.findall("link"):
@@ -199,7 +199,7 @@ MAXIMUM_DISTANCE = 5.0
 
 
 def limit_findings(root: Element) -> Iterator[Finding]:
-    """Yield limits that are missing, zero, in the wrong order or probably in degrees."""
+    """Yield limits that are missing, zero, in the wrong order, or probably in degrees."""
     for name, joint in movable_joints_of(root).items():
         limit = joint.find("limit")
         if limit is None:
@@ -214,7 +214,7 @@ def limit_findings(root: Element) -> Iterator[Finding]:
 
 
 def axis_findings(root: Element) -> Iterator[Finding]:
-    """Yield axes that are zero, not of length 1, or missing."""
+    """Yield axes that are zero, not normalized, or missing."""
     for name, joint in movable_joints_of(root).items():
         element = joint.find("axis")
         length = float(np.linalg.norm(triple(element, "xyz", "1 0 0")))
@@ -230,7 +230,7 @@ def axis_findings(root: Element) -> Iterator[Finding]:
 
 
 def origin_findings(root: Element) -> Iterator[Finding]:
-    """Yield joints that are far from their parent joint."""
+    """Yield joints that are far from their parent joints."""
     for name, joint in joints_of(root).items():
         length = math.hypot(*origin_of(joint)[1])
         if length > MAXIMUM_DISTANCE:
@@ -256,7 +256,7 @@ def _amount(name: str, joint: Element, limit: Element, key: str) -> Iterator[Fin
 
 
 def _range(name: str, joint: Element, limit: Element) -> Iterator[Finding]:
-    """Yield a position range that is empty, a point or in degrees."""
+    """Yield a position range that is empty, a single point, or in degrees."""
     lower, upper = number(limit, "lower"), number(limit, "upper")
     value = f"lower {lower:g}, upper {upper:g}"
     if not (math.isfinite(lower) and math.isfinite(upper)):
@@ -283,7 +283,7 @@ MEANINGS = {
 
 
 def friction_findings(root: Element) -> Iterator[Finding]:
-    """Yield damping and friction, and their interpretation."""
+    """Yield damping and friction with their interpretation."""
     for name, joint in movable_joints_of(root).items():
         for key, meaning in MEANINGS.items():
             value = number(joint.find("dynamics"), key)
@@ -339,11 +339,11 @@ CONTENT_RULES = (
 
 
 def rule_findings(root: Element, folder: Path | None) -> list[Finding]:
-    """Return the findings of all rules, or only those on the structure if it is not a tree.
+    """Return the findings of all rules, or of the structural rules if the URDF is not a tree.
 
     Args:
         root: Root element of the URDF.
-        folder: Folder of the URDF; None for a URDF string.
+        folder: Folder of the URDF, or None for a URDF string.
     """
     for rule in TREE_RULES:
         errors = list(rule(root))

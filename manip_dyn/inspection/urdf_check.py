@@ -1,4 +1,4 @@
-"""`check_urdf`: an inspection of a URDF, its dynamics and its use in other programs."""
+"""`check_urdf`: inspection of a URDF, its dynamics, and its interpretation by other programs."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ def check_urdf(
     """Return errors, warnings and notes about a URDF.
 
     Rules check inertias, limits, axes, friction, mimic joints, spelling and mesh files, and the
-    condition of the mass matrix. Mass matrix, gravity, inverse and forward dynamics and forward
+    conditioning of the mass matrix. Mass matrix, gravity, inverse and forward dynamics and forward
     kinematics are then compared with pinocchio and, if installed, MuJoCo and Drake. If a result
-    differs, the findings name the link and the term.
+    differs, the findings contain the link and the parameter.
 
     Args:
-        source: Name, path or URDF, see `load_robot`.
+        source: Name, path or URDF string, see `load_robot`.
         lock: Positions in rad or m of joints to lock, see `load_robot`.
         tip: Name of the tool link, see `load_robot`.
         xacro_args: Arguments of a xacro file by name.
-        compiled: Whether to compare the compiled kernels, or the equations in plain Python, which
-            need no compilation.
+        compiled: Whether to compare compiled kernels. Otherwise the equations are evaluated in
+            plain Python, without compilation.
 
     Returns:
-        The inspection. It has an error if `load_robot` rejects the robot with these arguments, or
-        if this package and pinocchio disagree; `success` is then False. Mimic joints are errors,
-        and are locked for the remaining checks.
+        The inspection. It contains an error, and `success` is False, if `load_robot` rejects the
+        robot with these arguments, or if this package and pinocchio disagree. Mimic joints are
+        errors, and are locked for the remaining checks.
 
     Raises:
         ManipDynError: If the file does not exist, is not XML or not a URDF, or `lock`, `tip` or
@@ -94,7 +94,7 @@ def _processed(
 
 
 def _mimic_positions(root: Element) -> dict[str, float]:
-    """Return a position for each mimic joint, the nearest to zero within its limits."""
+    """Return a position for each mimic joint: the nearest to zero within its limits."""
     positions = {}
     for name, joint in joints_of(root).items():
         if joint.find("mimic") is not None and joint.get("type") in MOVABLE:
@@ -115,7 +115,7 @@ def _compared(
 
 
 def _load_finding(name: str, message: str, findings: list[Finding]) -> Finding:
-    """Return the finding that the robot cannot be loaded; a note if errors explain it."""
+    """Return the finding that the robot cannot be loaded; a note if other errors explain it."""
     explained = any(finding.level == "error" for finding in findings)
     level = "note" if explained else "error"
     remedy = "see the errors" if explained else ""

@@ -1,4 +1,4 @@
-"""ROS messages without ROS: definitions, serialization and construction of messages."""
+"""ROS messages without ROS: definitions, serialization and construction."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def required_library(module: str) -> Any:
 
 
 def message(kind: str, **values: Any) -> Any:
-    """Return a message of a type such as ``std_msgs/msg/String``; arrays are numpy arrays."""
+    """Create a message of a type such as ``std_msgs/msg/String``; arrays are NumPy arrays."""
     return _type_store().types[kind](**values)
 
 
 def serialize(content: Any) -> bytes:
-    """Return a message as CDR."""
+    """Serialize a message to CDR."""
     return bytes(_type_store().serialize_cdr(content, content.__msgtype__))
 
 
 def deserialize(data: bytes, kind: str) -> Any:
-    """Return the message of a type from its CDR.
+    """Deserialize a message of a type from CDR.
 
     The serializer of ROS may append four bytes that rosbags does not expect: the length of an
     empty sequence.
@@ -46,7 +46,7 @@ def deserialize(data: bytes, kind: str) -> Any:
 
 @cache
 def definition(kind: str) -> str:
-    """Return the definition of a type and of all its fields in MCAP's ``ros2msg`` encoding.
+    """Return the definition of a type and its field types in MCAP's ``ros2msg`` encoding.
 
     Raises:
         ManipDynError: If neither ROS nor an installed package defines the type.
@@ -56,7 +56,7 @@ def definition(kind: str) -> str:
 
 
 def _register(kind: str) -> None:
-    """Register a type and the types of its fields from the files of installed packages."""
+    """Register a type and its field types from the files of installed packages."""
     store = _type_store()
     if kind in store.fielddefs:
         return
@@ -92,25 +92,25 @@ NONE = np.zeros(0)
 
 
 def time(nanoseconds: int) -> Any:
-    """Return a Time from nanoseconds."""
+    """Create a Time from nanoseconds."""
     seconds, rest = divmod(nanoseconds, 1_000_000_000)
     return message("builtin_interfaces/msg/Time", sec=seconds, nanosec=rest)
 
 
 def header(frame: str, stamp_ns: int) -> Any:
-    """Return a Header."""
+    """Create a Header."""
     return message("std_msgs/msg/Header", frame_id=frame, stamp=time(stamp_ns))
 
 
 def text(content: str) -> Any:
-    """Return a String."""
+    """Create a String."""
     return message("std_msgs/msg/String", data=content)
 
 
 def joint_state(
     names: Sequence[str], stamp_ns: int, q: Vector, v: Vector, effort: Vector = NONE
 ) -> Any:
-    """Return a JointState; positions rad or m, efforts N m or N."""
+    """Create a JointState; positions in rad or m, efforts in N m or N."""
     return message(
         "sensor_msgs/msg/JointState",
         header=header("", stamp_ns),
@@ -122,14 +122,14 @@ def joint_state(
 
 
 def numbers(values: Vector) -> Any:
-    """Return a Float64MultiArray."""
+    """Create a Float64MultiArray."""
     layout = message("std_msgs/msg/MultiArrayLayout", dim=[], data_offset=0)
     data = np.asarray(values, dtype=float)
     return message("std_msgs/msg/Float64MultiArray", layout=layout, data=data)
 
 
 def transforms(stamp_ns: int, placements: Iterable[Placement]) -> Any:
-    """Return a TFMessage."""
+    """Create a TFMessage from placements."""
     return message(
         "tf2_msgs/msg/TFMessage",
         transforms=[
@@ -149,17 +149,17 @@ def transforms(stamp_ns: int, placements: Iterable[Placement]) -> Any:
 
 
 def vector(values: Vector) -> Any:
-    """Return a Vector3 from (3,)."""
+    """Create a Vector3 from an array (3,)."""
     return message("geometry_msgs/msg/Vector3", **_named("xyz", values))
 
 
 def quaternion(values: Vector) -> Any:
-    """Return a Quaternion from (4,): x, y, z, w."""
+    """Create a Quaternion from an array (4,): x, y, z, w."""
     return message("geometry_msgs/msg/Quaternion", **_named("xyzw", values))
 
 
 def pose(position: Vector, orientation: Vector) -> Any:
-    """Return a Pose from a position (3,), m, and a quaternion (4,): x, y, z, w."""
+    """Create a Pose from a position (3,), m, and a quaternion (4,): x, y, z, w."""
     return message(
         "geometry_msgs/msg/Pose",
         position=message("geometry_msgs/msg/Point", **_named("xyz", position)),
@@ -168,7 +168,7 @@ def pose(position: Vector, orientation: Vector) -> Any:
 
 
 def pose_stamped(frame: str, stamp_ns: int, matrix: Matrix) -> Any:
-    """Return a PoseStamped from a homogeneous matrix (4, 4)."""
+    """Create a PoseStamped from a homogeneous matrix (4, 4)."""
     from scipy.spatial.transform import Rotation  # slow to load
 
     turn = Rotation.from_matrix(matrix[:3, :3]).as_quat()
@@ -180,7 +180,7 @@ def pose_stamped(frame: str, stamp_ns: int, matrix: Matrix) -> Any:
 
 
 def twist_stamped(frame: str, stamp_ns: int, values: Vector) -> Any:
-    """Return a TwistStamped from a twist (6,), linear components first."""
+    """Create a TwistStamped from a twist (6,), linear components first."""
     twist = message(
         "geometry_msgs/msg/Twist", linear=vector(values[:3]), angular=vector(values[3:])
     )
@@ -188,13 +188,13 @@ def twist_stamped(frame: str, stamp_ns: int, values: Vector) -> Any:
 
 
 def pose_array(frame: str, stamp_ns: int, rows: Matrix) -> Any:
-    """Return a PoseArray from rows (b, 7): position, Euler parameters with the scalar first."""
+    """Create a PoseArray from rows (b, 7): position, Euler parameters with the scalar first."""
     poses = [pose(row[:3], np.roll(row[3:], -1)) for row in rows]
     return message("geometry_msgs/msg/PoseArray", header=header(frame, stamp_ns), poses=poses)
 
 
 def efforts(names: Sequence[str], rows: Iterable[tuple[float, Vector]]) -> Any:
-    """Return a JointTrajectory of times, s, and efforts (n,), each applied until the next."""
+    """Create a JointTrajectory from times, s, and efforts (n,), each applied until the next."""
     points = []
     for t, effort in rows:
         seconds, rest = divmod(round(t * 1e9), 1_000_000_000)
@@ -219,7 +219,7 @@ def efforts(names: Sequence[str], rows: Iterable[tuple[float, Vector]]) -> Any:
 
 
 def diagnostics(stamp_ns: int, name: str, good: bool, reason: str, values: dict[str, str]) -> Any:
-    """Return a DiagnosticArray with one status."""
+    """Create a DiagnosticArray with one status."""
     status = message(
         "diagnostic_msgs/msg/DiagnosticStatus",
         level=0 if good else 2,

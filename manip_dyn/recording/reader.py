@@ -1,4 +1,4 @@
-"""Recordings read as messages or as arrays, also if their writer was killed."""
+"""Reader of recordings as messages or arrays, even if the recorder was killed."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Message(NamedTuple):
     """A recorded message.
 
     Attributes:
-        topic: Its topic.
-        kind: Its type, such as ``sensor_msgs/msg/JointState``.
-        time_ns: When it was received, ns.
-        sent_ns: When it was sent, ns.
-        sequence: Sequence number of its publisher; 0 if unknown.
-        data: Its CDR.
-        latched: Whether its topic is latched (durability transient local).
+        topic: Topic of the message.
+        kind: Type of the message, such as ``sensor_msgs/msg/JointState``.
+        time_ns: Time of reception, ns.
+        sent_ns: Time of sending, ns.
+        sequence: Sequence number of the publisher; 0 if unknown.
+        data: Serialized message (CDR).
+        latched: Whether the topic is latched (durability transient local).
     """
 
     topic: str
@@ -40,22 +40,22 @@ class Message(NamedTuple):
 
     @property
     def content(self) -> Any:
-        """The deserialized message; arrays are numpy arrays."""
+        """The deserialized message; arrays are NumPy arrays."""
         return deserialize(self.data, self.kind)
 
 
 class MessageReader:
-    """Iterates over the messages of a file, in the order in which they were written.
+    """Iterator over the messages of a file in the order in which they were written.
 
     Attributes:
-        file: The file.
-        notes: Strings by name and key, such as the parameters of nodes. They are complete after
-            the iteration.
+        file: Path of the file.
+        notes: Strings by name and key, such as the parameters of nodes; complete after the
+            iteration.
         complete: Whether the iteration reached the regular end of the file.
     """
 
     def __init__(self, file: str | Path):
-        """Open the file for reading.
+        """Open a file for reading.
 
         Raises:
             ManipDynError: If the file cannot be read or is not an MCAP file.
@@ -71,7 +71,7 @@ class MessageReader:
             raise ManipDynError(f"recording must be an MCAP file, got '{file}'.")
 
     def __iter__(self) -> Iterator[Message]:
-        """Yield the messages, without those of an incomplete chunk."""
+        """Yield all messages, except those of an incomplete chunk."""
         records, schemas, channels = (
             required_library("mcap.records"),
             dict[int, str](),
@@ -115,7 +115,7 @@ class MessageReader:
 
 
 def _checked_records(reader: Any, opened: Any, size: int) -> Iterator[Any]:
-    """Return the records of a file up to the first chunk with a wrong checksum."""
+    """Return the records up to the first chunk with a wrong checksum."""
     return reader.StreamReader(opened, validate_crcs=True, record_size_limit=size).records
 
 
@@ -127,12 +127,12 @@ COMMANDS = ("commands", "joint_commands", "effort_trajectory", "joint_trajectory
 
 
 class Command(NamedTuple):
-    """A command to an arm.
+    """A recorded command to an arm.
 
     Attributes:
-        t: Time of the last state that was published before the command, s.
-        topic: Its topic.
-        content: The message, such as a Float64MultiArray; arrays are numpy arrays.
+        t: Time of the last state published before the command, s.
+        topic: Topic of the command.
+        content: The message, such as a Float64MultiArray; arrays are NumPy arrays.
     """
 
     t: float
@@ -145,20 +145,20 @@ class Recording:
     """A recorded motion of m states.
 
     Attributes:
-        file: The MCAP file.
-        robot: The recorded robot; None for mechanisms.
-        joint_names: The joints (n,).
-        stamps_ns: Stamps of the states (m,), ns. They decrease where the arm was reset.
-        t: Times (m,) since the first state, s. They never decrease: a reset takes no time.
-        q: Positions (m, n), rad or m; NaN if the message has none.
-        v: Velocities (m, n), rad/s or m/s; NaN if the message has none.
-        effort: Efforts (m, n) applied from each state on, N m or N; NaN if the message has none.
-        commands: Commands to the arm, in the order in which they were sent.
+        file: Path of the MCAP file.
+        robot: The recorded robot, or None for mechanisms.
+        joint_names: Names of the joints (n,).
+        stamps_ns: Stamps of the states (m,), ns. They decrease at resets of the arm.
+        t: Times since the first state (m,), s. They never decrease: a reset takes no time.
+        q: Positions (m, n), rad or m; NaN if missing in the message.
+        v: Velocities (m, n), rad/s or m/s; NaN if missing in the message.
+        effort: Efforts (m, n) applied from each state on, N m or N; NaN if missing in the message.
+        commands: Commands to the arm in the order of sending.
         resets: Indices of the first states after resets.
-        metadata: Strings by name and key, such as the parameters of the nodes or the status of a
+        metadata: Strings by name and key, such as parameters of the nodes or the status of a
             result.
         topics: Number of messages by topic.
-        complete: Whether the recorder closed the file. False if it was killed.
+        complete: Whether the recorder closed the file; False if it was killed.
     """
 
     file: Path
@@ -176,7 +176,7 @@ class Recording:
     complete: bool = True
 
     def __repr__(self) -> str:
-        """Return the robot, the number of states and the duration in one line."""
+        """Return robot, number of states and duration in one line."""
         name = "a mechanism" if self.robot is None else f"'{self.robot.name}'"
         end = "" if self.complete else ", incomplete"
         last = self.t[-1] if len(self.t) else 0.0
@@ -184,13 +184,13 @@ class Recording:
 
 
 def read(file: str | Path, namespace: str = "") -> Recording:
-    """Return the motion in an MCAP file.
+    """Read the motion in an MCAP file.
 
-    A file without an end, because its recorder was killed, is read up to its last complete chunk.
+    If the recorder was killed, the file is read up to its last complete chunk.
 
     Args:
-        file: The file.
-        namespace: Namespace of the joint_states, such as ``/left``, if there are several.
+        file: Path of the MCAP file.
+        namespace: Namespace of the joint states, such as ``/left``, if there are several.
 
     Raises:
         ManipDynError: If the file cannot be read, or has no joint states in the namespace.
@@ -236,7 +236,7 @@ def read(file: str | Path, namespace: str = "") -> Recording:
 
 
 def _states(messages: Iterable[Message]) -> tuple[list[int], list[Any]]:
-    """Return times of sending and states, without states that repeat the stamp before them."""
+    """Return send times and states, without states that repeat the previous stamp."""
     sent, rows, last = [], [], None
     for message in messages:
         row = message.content

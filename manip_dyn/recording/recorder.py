@@ -1,7 +1,7 @@
-"""`Recorder`: messages in an MCAP file, in the format of ``ros2 bag record -s mcap``.
+"""`Recorder`: write messages to an MCAP file in the format of ``ros2 bag record -s mcap``.
 
-Messages are written to disk in self-contained chunks of at most a second. They remain readable if
-the process is killed.
+Messages are written to disk in self-contained chunks of at most one second, so they remain
+readable if the process is killed.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ SUFFIX = ".mcap"
 
 
 def check_new(file: str | Path) -> None:
-    """Check that a new recording can have this path.
+    """Check that a path is valid for a new recording.
 
     Raises:
-        ManipDynError: If it does not end in ``.mcap``, or exists already.
+        ManipDynError: If the path does not end in ``.mcap``, or the file exists.
     """
     if Path(file).suffix != SUFFIX:
         raise ManipDynError(f"name of a recording must end in {SUFFIX}, got '{file}'.")
@@ -49,10 +49,10 @@ def _exists_error(file: str | Path) -> ManipDynError:
 
 
 class Recorder:
-    """Writes messages into an MCAP file.
+    """Writes messages to an MCAP file.
 
     Attributes:
-        file: The file.
+        file: Path of the file.
         counts: Number of messages by topic.
     """
 
@@ -63,7 +63,8 @@ class Recorder:
             file: Path of a new file that ends in ``.mcap``.
 
         Raises:
-            ManipDynError: If the path has another suffix, exists already, or cannot be written.
+            ManipDynError: If the path has another suffix, the file exists, or it cannot be
+                written.
         """
         self.file, self.counts = Path(file), dict[str, int]()
         library = required_library("mcap.writer")
@@ -89,7 +90,7 @@ class Recorder:
         self.close()
 
     def add_topic(self, topic: str, kind: str, latched: bool = False) -> None:
-        """Declare a topic, its message type and whether it is latched (transient local)."""
+        """Declare a topic, its message type, and whether it is latched (transient local)."""
         if (topic, kind) in self._channels:
             return
         if kind not in self._schemas:
@@ -102,7 +103,7 @@ class Recorder:
         self.counts.setdefault(topic, 0)
 
     def add(self, topic: str, content: Any, time_ns: int, latched: bool = False) -> None:
-        """Write a message, see `messages.message`, at a time of the file, ns."""
+        """Write a message (see `messages.message`) with a time, ns."""
         self.add_topic(topic, content.__msgtype__, latched)
         self.add_raw(topic, content.__msgtype__, serialize(content), time_ns)
 
@@ -115,15 +116,15 @@ class Recorder:
         sent_ns: int | None = None,
         sequence: int = 0,
     ) -> None:
-        """Write a serialized message on a topic declared by `add_topic`.
+        """Write a serialized message to a topic declared by `add_topic`.
 
         Args:
-            topic: The topic.
-            kind: The message's type.
-            data: Its CDR.
-            time_ns: When it was received, ns.
-            sent_ns: When it was sent, ns. Default: `time_ns`.
-            sequence: Sequence number of its publisher; 0 if unknown.
+            topic: Name of the topic.
+            kind: Type of the message.
+            data: Serialized message (CDR).
+            time_ns: Time of reception, ns.
+            sent_ns: Time of sending, ns. Default: `time_ns`.
+            sequence: Sequence number of the publisher; 0 if unknown.
         """
         channel, sent = self._channels[topic, kind], time_ns if sent_ns is None else sent_ns
         self._try(self._writer.add_message, channel, time_ns, data, sent, sequence)
@@ -135,14 +136,14 @@ class Recorder:
         self._try(self._writer.add_metadata, name, dict(content))
 
     def flush_when_due(self) -> None:
-        """Write the messages in memory to disk if the last time was `CHUNK_PERIOD` ago."""
+        """Write buffered messages to disk if the last write was `CHUNK_PERIOD` ago."""
         now = time.monotonic()
         if now - self._flushed >= CHUNK_PERIOD:
             self._flushed = now
             self._try(self._writer.flush)
 
     def close(self) -> None:
-        """Write the last chunk and the index. Does nothing if the file is closed already."""
+        """Write the last chunk and the index; do nothing if the file is closed."""
         if not self._raw.closed:
             self._try(self._writer.finish)
             self._raw.close()
@@ -161,7 +162,7 @@ class Recorder:
 
 
 class _UnbufferedFile:
-    """An unbuffered file: after a failure there is no data left to write."""
+    """An unbuffered file, so that no data remains to be written after a failure."""
 
     def __init__(self, raw: Any):
         self._raw, self.tell, self.flush = raw, raw.tell, raw.flush

@@ -1,4 +1,4 @@
-"""`record`: write a plan, a simulation, a tracked path or a mechanism's motion to a file."""
+"""`record`: write a plan, simulation, tracked path or mechanism motion to an MCAP file."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def record(
     mechanism: Mechanism | None = None,
     period: float = PERIOD,
 ) -> None:
-    """Write a result into an MCAP file, on the topics of the ROS nodes.
+    """Write a result to an MCAP file, on the topics of the ROS nodes.
 
-    The times of the messages are those of the result and start at 0 ns.
+    Message times are those of the result, starting at 0 ns.
 
     Args:
         result: A `Plan`, `Trajectory`, `TrackResult` or `MechanismMotion`.
@@ -49,8 +49,7 @@ def record(
 
     Raises:
         ManipDynError: If the result has another type, its robot or mechanism is missing or does
-            not match, mcap or rosbags is not installed, or the file exists already or cannot be
-            written.
+            not match, mcap or rosbags is not installed, or the file exists or cannot be written.
     """
     write: Any = next(
         (writer for kind, writer in WRITERS.items() if isinstance(result, kind)), None
@@ -73,7 +72,7 @@ def record(
 
 
 def _checked_model(result: Result, model: Any) -> Any:
-    """Return the robot or mechanism of a result if their sizes match."""
+    """Return the robot or mechanism of a result after checking that the sizes match."""
     kind, name = (
         (Robot, "robot") if not isinstance(result, MechanismMotion) else (Mechanism, "mechanism")
     )

@@ -1,4 +1,4 @@
-"""Properties that URDF cannot describe, from a YAML file with the stem of the URDF.
+"""Properties that URDF cannot describe, from a YAML file with the name of the URDF.
 
 All keys are optional::
 
@@ -8,9 +8,9 @@ All keys are optional::
     friction: {JOINT: {coulomb: 4.0, static: 6.0, stribeck_velocity: 0.01}}   # N m and rad/s
     payload: {link: tool0, mass: 6.0, com: [0, 0, 0], inertia: [0, 0, 0, 0, 0, 0]}
 
-`payload` is fixed to `link`: centre of mass in the link frame (m), inertia about it in the
-link's axes, kg m^2, as ixx, iyy, izz, ixy, ixz, iyz. Joints and links that `lock` or `tip`
-removed are skipped; unknown names are errors.
+`payload` is fixed to `link`. `com` is the centre of mass in the link frame, m; `inertia` is the
+inertia about it in the link's axes, kg m^2, as ixx, iyy, izz, ixy, ixz, iyz. Joints and links that
+`lock` or `tip` removed are ignored; unknown names are errors.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Payload:
 
 
 class DryFriction(NamedTuple):
-    """Friction of one joint, see `core.numerics.Friction`.
+    """Dry friction of one joint, see `core.numerics.Friction`.
 
     None selects the value of the URDF for `coulomb`, and the Coulomb friction for `static`.
     """
@@ -55,7 +55,7 @@ class DryFriction(NamedTuple):
 
 @dataclass(frozen=True)
 class Extras:
-    """The content of the YAML file, with joints by name."""
+    """Content of the YAML file, with joints by name."""
 
     gravity: Vector = field(default_factory=lambda: np.array(STANDARD_GRAVITY))
     armature: dict[str, float] = field(default_factory=dict)
@@ -65,10 +65,10 @@ class Extras:
 
 
 def read_extras(path: Path | None, joints: Iterable[str], links: Iterable[str]) -> Extras:
-    """Return the content of a YAML file, or the defaults if it does not exist.
+    """Read a YAML file, or return the defaults if it does not exist.
 
     Args:
-        path: The YAML file.
+        path: Path of the YAML file.
         joints: Names of all joints in the URDF.
         links: Names of all links in the URDF.
     """

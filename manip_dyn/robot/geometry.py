@@ -32,7 +32,7 @@ def without_shapes(urdf: str) -> Element:
 
 
 def find_mesh(address: str, folders: Sequence[str | Path] = ()) -> str:
-    """Return the file of a mesh from its path or URL, or "" if it does not exist."""
+    """Return the path of a mesh from its path or URL, or "" if it does not exist."""
     scheme, _, rest = address.partition("://")
     if not rest or scheme == "file":
         paths = [Path(rest or address), *(Path(folder) / address for folder in folders)]
@@ -59,8 +59,8 @@ class Placement(NamedTuple):
     Attributes:
         parent: Name of the parent link.
         child: Name of the link.
-        position: Position of its origin, (3,), m.
-        quaternion: Orientation, (4,): x, y, z, w.
+        position: Position of the link origin, (3,), m.
+        quaternion: Orientation of the link, (4,): x, y, z, w.
     """
 
     parent: str
@@ -70,14 +70,14 @@ class Placement(NamedTuple):
 
 
 class LinkTree:
-    """Placements of the links of a robot.
+    """Placements of the links of a robot relative to their parents.
 
     Attributes:
         fixed: Placements of links behind fixed joints.
     """
 
     def __init__(self, robot: Robot):
-        """Initialize with the joints in the robot's URDF."""
+        """Initialize with the joints of the robot's URDF."""
         joints = joints_of(ElementTree.fromstring(robot.urdf))
         self._movable = _Joints([joints[name] for name in robot.joint_names])
         fixed = [joint for name, joint in joints.items() if name not in robot.joint_names]

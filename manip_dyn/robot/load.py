@@ -1,4 +1,4 @@
-"""`load_robot`: a `Robot` from a URDF and the YAML file of the same stem."""
+"""`load_robot`: create a `Robot` from a URDF and the YAML file with the same name."""
 
 from __future__ import annotations
 
@@ -39,26 +39,25 @@ def load_robot(
 
     Args:
         source: Name of a shipped robot such as ``pa10``, path of a URDF or xacro file,
-            ``package://PACKAGE/PATH`` of a file in a sourced workspace, or a URDF string.
+            ``package://PACKAGE/PATH`` for a file in a sourced workspace, or a URDF string.
         lock: Positions in rad or m of joints to replace by fixed joints. Joints that mimic a
-            locked joint are locked, too. Locked links retain their mass.
+            locked joint are also locked. Locked links retain their mass.
         tip: Name of the link that is the tool frame. Links beyond it, and side branches behind
-            other movable joints, are removed. Default: ``tool0``, else the last link of the
-            longest chain.
+            other movable joints, are removed. Default: ``tool0``, or the last link of the longest
+            chain.
         mass_scale: Factor of the masses and inertias of all bodies and the payload, but not of
-            rotor inertias. It represents an arm that is heavier than its URDF.
+            rotor inertias, for example for an arm that is heavier than its URDF.
         xacro_args: Arguments of a xacro file by name.
-        holds_itself: Whether the arm's controller compensates gravity, as those of Universal
-            Robots and Franka do. Efforts then exclude the weight. The robot's `gravity` is the
-            uncompensated remainder, which is zero unless `mass_scale` differs from 1.
-        viscous_friction: Damping of the joints (n,), N m s/rad or N s/m; replaces that of the
-            URDF.
-        coulomb_friction: Friction of the joints (n,), N m or N, independent of speed; replaces
-            that of URDF and YAML file. Zeros switch it off.
-        armature: Rotor inertia at the joints (n,), kg m^2 or kg; replaces that of the YAML file.
+        holds_itself: Whether the arm's own controller compensates gravity, as those of Universal
+            Robots and Franka do. Efforts then exclude the weight, and `gravity` of the robot is
+            the uncompensated remainder, which is zero unless `mass_scale` differs from 1.
+        viscous_friction: Damping of the joints (n,), N m s/rad or N s/m, instead of the URDF's.
+        coulomb_friction: Speed-independent friction of the joints (n,), N m or N, instead of that
+            of URDF and YAML file. Zeros disable it.
+        armature: Rotor inertia at the joints (n,), kg m^2 or kg, instead of the YAML file's.
 
     Returns:
-        The robot with the extras of the YAML file that has the stem of the URDF.
+        The robot, with the extras of the YAML file next to the URDF.
 
     Raises:
         ManipDynError: If the file, the tree, an inertia or an argument is invalid.
@@ -149,7 +148,7 @@ def _not_negative(name: str, values: ArrayLike | None, default: list[float]) -> 
 def _dry_friction(
     names: tuple[str, ...], joints: list[Element], extras: Extras, coulomb: ArrayLike | None
 ) -> Friction:
-    """Return the friction of the argument, else of the YAML file, else of the URDF."""
+    """Return the friction from the argument, the YAML file or the URDF, in this order."""
     if coulomb is not None:
         levels = _not_negative("coulomb_friction", coulomb, [0.0] * len(joints))
         return Friction(levels, levels, _frozen([0.0] * len(joints)))

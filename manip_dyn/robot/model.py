@@ -14,16 +14,16 @@ from manip_dyn.core.numerics import Friction
 
 
 class Body(NamedTuple):
-    """A moving body and its joint; the body frame has the joint axis as z.
+    """A moving body and its joint; the z axis of the body frame is the joint axis.
 
     Attributes:
-        parent: Index of the parent body, -1 for the base.
+        parent: Index of the parent body; -1 for the base.
         prismatic: Whether the joint translates along z instead of rotating about it.
         rotation: Rotation of the joint frame at q = 0 in the parent frame, (3, 3).
         translation: Origin of the joint frame in the parent frame, (3,), m.
         mass: Mass, kg.
         com: Centre of mass in the body frame, (3,), m.
-        inertia: Inertia about the centre of mass in the body's axes, (3, 3), kg m^2.
+        inertia: Inertia about the centre of mass in body axes, (3, 3), kg m^2.
     """
 
     parent: int
@@ -66,7 +66,7 @@ def bodies_of(model: pinocchio.Model) -> tuple[Body, ...]:
 
 
 def body_axes(model: pinocchio.Model) -> list[Matrix]:
-    """Return the axes (3, 3) of each body frame in pinocchio's joint frame."""
+    """Return the axes (3, 3) of each body frame in pinocchio's joint frames."""
     return [_frame_about(linear + angular) for linear, angular in _subspaces(model)]
 
 
@@ -80,7 +80,7 @@ def frame_of(model: pinocchio.Model, link: str) -> Frame:
 
 
 def _subspaces(model: pinocchio.Model) -> list[tuple[Vector, Vector]]:
-    """Return linear and angular velocity (3,) at unit speed per joint, in the joint frame."""
+    """Return linear and angular velocity (3,) of each joint at unit speed, in the joint frame."""
     data = model.createData()
     pinocchio.forwardKinematics(model, data, np.zeros(model.nq), np.ones(model.nv))
     columns = [np.array(data.joints[i].S).reshape(6) for i in range(1, model.njoints)]
@@ -90,7 +90,8 @@ def _subspaces(model: pinocchio.Model) -> list[tuple[Vector, Vector]]:
 def _frame_about(axis: Vector) -> Matrix:
     """Return a rotation (3, 3) whose third column is the unit vector `axis`.
 
-    For a coordinate axis it is a permutation of the coordinate axes, which preserves zeros.
+    If `axis` is a coordinate axis, the rotation permutes the coordinate axes, which preserves
+    zeros.
     """
     first = np.eye(3)[(int(np.argmax(np.abs(axis))) + 1) % 3]
     first = first - (first @ axis) * axis
@@ -99,7 +100,7 @@ def _frame_about(axis: Vector) -> Matrix:
 
 
 def _snapped(values: Vector) -> Vector:
-    """Return the values with 0, 1 and -1 in place of values within rounding errors of them."""
+    """Replace values within rounding errors of 0, 1 and -1 by these numbers."""
     snapped = np.array(values, dtype=np.float64)
     for exact in (0.0, 1.0, -1.0):
         snapped[np.abs(snapped - exact) < 4e-16] = exact
@@ -114,27 +115,27 @@ class Robot:
     All arrays are read-only and have shape (n,), in the order of `joint_names`.
 
     Attributes:
-        name: Name in the URDF.
+        name: Name of the robot in the URDF.
         joint_names: Names of the movable joints, base to tip.
-        joint_types: ``revolute``, ``continuous`` or ``prismatic`` per joint.
-        q_min: Lower position limits (-inf without a limit).
-        q_max: Upper position limits (inf without a limit).
-        v_max: Speed limits (inf if the URDF has none).
-        tau_max: Effort limits (inf if the URDF has none).
+        joint_types: ``revolute``, ``continuous`` or ``prismatic`` for each joint.
+        q_min: Lower position limits; -inf for no limit.
+        q_max: Upper position limits; inf for no limit.
+        v_max: Speed limits; inf if the URDF has none.
+        tau_max: Effort limits; inf if the URDF has none.
         damping: Viscous damping, N m s/rad or N s/m.
         coulomb_friction: Coulomb friction, N m or N; see `manip_dyn.core.numerics`.
         static_friction: Maximum friction at rest, not below Coulomb friction.
-        stribeck_velocity: Velocity scale of the transition from static to Coulomb friction
-            (0: discontinuous).
-        armature: Rotor inertia seen at the joint, kg m^2 or kg.
-        stiffness: Joint springs, N m/rad or N/m (0: none).
+        stribeck_velocity: Velocity scale of the transition from static to Coulomb friction; 0 for
+            a jump.
+        armature: Rotor inertia at the joint, kg m^2 or kg.
+        stiffness: Joint springs, N m/rad or N/m; 0 for none.
         rest: Joint positions at which the springs exert no effort.
-        gravity: Acceleration of free fall in the base frame, shape (3,), m/s^2.
+        gravity: Acceleration of free fall in the base frame (3,), m/s^2.
         base: Name of the root link.
-        tip: Name of the link that is the tool frame.
+        tip: Name of the tool frame's link.
         urdf: URDF text after `lock` and `tip`.
-        notes: Remarks on the URDF, such as joints with a zero limit, one sentence each.
-        model: The pinocchio model, for `manip_dyn.robot` only.
+        notes: Remarks about the URDF, such as joints with a zero limit, one sentence each.
+        model: The pinocchio model; only for `manip_dyn.robot`.
         bodies: The moving bodies as plain numbers, one per joint.
         tip_frame: Frame of the tip on its body.
     """
@@ -185,7 +186,7 @@ class Robot:
         return self.joint_names.index(joint)
 
     def frame(self, link: str) -> Frame:
-        """Return the frame of a link on the body that carries it."""
+        """Return the frame of a link relative to the body to which it is fixed."""
         frames = [f.name for f in self.model.frames if f.type == pinocchio.FrameType.BODY]
         if link not in frames:
             raise ManipDynError(
@@ -203,7 +204,7 @@ class Robot:
         return [name for name, low, position, high in bounds if not low <= position <= high]
 
     def check_within_limits(self, name: str, q: Vector) -> None:
-        """Raise `ManipDynError` for the first joint of `q` outside its position limits."""
+        """Raise `ManipDynError` if a joint of `q` is outside its position limits."""
         for i, joint in enumerate(self.joint_names):
             if not self.q_min[i] <= q[i] <= self.q_max[i]:
                 value, low, high = distinct_digits(q[i], self.q_min[i], self.q_max[i])
@@ -215,7 +216,7 @@ class Robot:
 
 
 def checked_robot(robot: object) -> Robot:
-    """Return a `Robot`; raise `ManipDynError` for other objects, such as names."""
+    """Return `robot` after checking that it is a `Robot` and not, for example, a name."""
     if not isinstance(robot, Robot):
         raise ManipDynError(f"robot must be a Robot from load_robot, got {robot!r}.")
     return robot

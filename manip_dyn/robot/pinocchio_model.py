@@ -1,4 +1,4 @@
-"""Pinocchio models of robots, and `Oracle`: its algorithms as the reference for all kernels.
+"""Pinocchio models of robots, and `Oracle`, the reference for all kernels.
 
 Pinocchio's algorithms omit damping and springs, which `Oracle` adds.
 """
@@ -20,12 +20,12 @@ from manip_dyn.robot.urdf import Description
 def pinocchio_model(
     description: Description, extras: Extras, mass_scale: float
 ) -> pinocchio.Model:
-    """Return the pinocchio model of a robot with payload and gravity.
+    """Create the pinocchio model of a robot with payload and gravity.
 
     Args:
         description: The URDF.
         extras: Content of the YAML file.
-        mass_scale: Factor of all masses and inertias, payload included.
+        mass_scale: Factor of all masses and inertias, including the payload.
 
     Raises:
         ManipDynError: If pinocchio cannot read the URDF.
@@ -58,7 +58,7 @@ def _scale(model: pinocchio.Model, factor: float) -> None:
 
 
 class Oracle:
-    """Dynamics and kinematics of one robot by pinocchio; not thread-safe."""
+    """Reference dynamics and kinematics of one robot by pinocchio; not thread-safe."""
 
     def __init__(self, robot: Robot):
         """Allocate pinocchio's workspace for `robot`."""
@@ -69,7 +69,7 @@ class Oracle:
         self._passive = bool(np.any(robot.damping) or np.any(robot.stiffness))
 
     def forward_dynamics(self, q: Vector, v: Vector, tau: Vector) -> Vector:
-        """Return the joint accelerations (n,) under the efforts `tau` (n,)."""
+        """Return the joint accelerations (n,) for the efforts `tau` (n,)."""
         if self._passive:
             tau = tau + self._passive_effort(q, v)
         return pinocchio.aba(self._model, self._data, q, v, tau).copy()
@@ -80,7 +80,7 @@ class Oracle:
         return tau - self._passive_effort(q, v) if self._passive else tau
 
     def mass_matrix(self, q: Vector) -> Matrix:
-        """Return the joint-space inertia matrix (n, n), rotor inertias included."""
+        """Return the joint-space inertia matrix (n, n), including rotor inertias."""
         n = self._robot.n
         mass = pinocchio.crba(self._model, self._data, q, pinocchio.Convention.WORLD)
         return mass.reshape(n, n).copy()
@@ -98,7 +98,7 @@ class Oracle:
     def jacobian(self, q: Vector) -> Matrix:
         """Return the geometric Jacobian (6, n): linear velocity of the tip, then angular.
 
-        Both are expressed in the base frame; the linear velocity is that of the tip's origin.
+        Both are in the base frame; the linear velocity is that of the tip's origin.
         """
         jacobian = pinocchio.computeFrameJacobian(
             self._model, self._data, q, self._tip, pinocchio.LOCAL_WORLD_ALIGNED
@@ -133,8 +133,8 @@ class Oracle:
     def regressor(self, q: Vector, v: Vector, a: Vector) -> Matrix:
         """Return the derivatives (n, 10 n) of the efforts by the bodies' inertial parameters.
 
-        The parameters are in the bodies' frames: mass, first moments (3), then Ixx, Ixy, Ixz,
-        Iyy, Iyz, Izz about the origin. Rotors are omitted.
+        The parameters are in body frames: mass, first moments (3), then Ixx, Ixy, Ixz, Iyy, Iyz,
+        Izz about the origin. Rotors are omitted.
         """
         by_parameters = pinocchio.computeJointTorqueRegressor(self._model, self._data, q, v, a)
         blocks = np.hsplit(by_parameters, self._robot.n)
@@ -147,7 +147,7 @@ class Oracle:
         return [_parameter_rotation(axes) for axes in body_axes(self._model)]
 
     def energy(self, q: Vector, v: Vector) -> tuple[float, float]:
-        """Return kinetic and potential energy in J; that of gravity is zero at the base origin."""
+        """Return kinetic and potential energy in J; gravity is zero at the base origin."""
         robot = self._robot
         kinetic = 0.5 * float(v @ self.mass_matrix(q) @ v)
         potential = float(pinocchio.computePotentialEnergy(self._model, self._data, q))
@@ -159,7 +159,7 @@ class Oracle:
 
 
 def _parameter_rotation(axes: Matrix) -> Matrix:
-    """Return the rotation (10, 10) of ten inertial parameters by the axes (3, 3)."""
+    """Return the transformation (10, 10) of ten inertial parameters for the axes (3, 3)."""
     ours = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
     theirs = [(0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)]
     rotation = np.zeros((10, 10))

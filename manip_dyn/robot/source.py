@@ -17,7 +17,7 @@ from manip_dyn.core.files import bundled_robots, share_directory
 
 
 class _RecordedArguments(dict[str, str]):
-    """Arguments of a xacro file that record which of them the file declares or reads."""
+    """Arguments of a xacro file, which record whether the file declares or reads them."""
 
     def __init__(self, arguments: Mapping[str, str]):
         super().__init__(arguments)
@@ -25,7 +25,7 @@ class _RecordedArguments(dict[str, str]):
 
     @property
     def unused(self) -> list[str]:
-        """Names of the arguments that are neither declared nor read."""
+        """Names of arguments that are neither declared nor read."""
         return [name for name in self if name not in self.used]
 
     def __contains__(self, name: object) -> bool:
@@ -38,17 +38,17 @@ class _RecordedArguments(dict[str, str]):
 
 
 def expand(path: Path, arguments: Mapping[str, str]) -> str:
-    """Return the URDF from a xacro file and its arguments.
+    """Process a xacro file with arguments and return the URDF.
 
     Raises:
-        ManipDynError: If xacro is not installed, cannot process the file, or the file does not
-            use an argument.
+        ManipDynError: If xacro is not installed, cannot process the file, or an argument is not
+            used by the file.
     """
     xacro, recorded = _xacro(), _RecordedArguments(arguments)
     try:
         with contextlib.redirect_stderr(io.StringIO()):
             text = xacro.process_file(str(path), mappings=recorded).toxml()
-    except ImportError as error:  # $(find ...) and expressions may import modules of ROS 2
+    except ImportError as error:  # $(find ...) and expressions may import ROS 2 modules
         raise ManipDynError(f"robot '{path}': {error}. Source ROS 2 first.") from error
     except Exception as error:  # expressions in a file may raise any exception
         reason = " ".join(str(error).split()) or type(error).__name__
@@ -82,7 +82,7 @@ class Source(NamedTuple):
     Attributes:
         label: Name of the source in error messages.
         text: The XML after xacro processing.
-        extras: Path of the YAML file with the same stem; None for a URDF string.
+        extras: Path of the YAML file with the same name, or None for a URDF string.
         stem: Name of the robot if the URDF has none.
     """
 
@@ -93,10 +93,11 @@ class Source(NamedTuple):
 
 
 def read_source(source: str | Path, xacro_args: Mapping[str, object] | None = None) -> Source:
-    """Return the URDF of a source, see `load_robot`.
+    """Read the URDF of a source, see `load_robot`.
 
     Raises:
-        ManipDynError: If it does not exist, cannot be read or processed, or has no arguments.
+        ManipDynError: If the source does not exist, cannot be read or processed, or arguments are
+            passed for a plain URDF.
     """
     arguments = _arguments(xacro_args)
     if isinstance(source, str) and source.lstrip().startswith("<"):
@@ -115,7 +116,7 @@ def read_source(source: str | Path, xacro_args: Mapping[str, object] | None = No
 
 
 def find_urdf(source: str | Path) -> Path:
-    """Return the file for the name of a shipped robot, a path or a ``package://`` address."""
+    """Return the file for a shipped robot, a path or a ``package://`` address."""
     if not isinstance(source, (str, Path)):
         raise ManipDynError(
             f"robot must be a name or the path of a URDF, got {shortened(source)}."
@@ -136,7 +137,7 @@ def find_urdf(source: str | Path) -> Path:
 
 
 def _in_package(address: str) -> Path:
-    """Return the file of ``package://PACKAGE/PATH`` in a sourced workspace."""
+    """Return the file for ``package://PACKAGE/PATH`` in a sourced workspace."""
     package, _, inside = address.removeprefix(PACKAGE).partition("/")
     shares = [share_directory()] if package == "manip_dyn" else []
     prefixes = filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep))
@@ -176,7 +177,7 @@ def _check_no_arguments(label: str, arguments: Mapping[str, str]) -> None:
 
 
 def lock_from(text: str) -> dict[str, float]:
-    """Return positions by joint from ``JOINT=POSITION, JOINT=POSITION``."""
+    """Parse ``JOINT=POSITION, JOINT=POSITION`` into positions by joint."""
     lock = {}
     for entry in filter(None, (word.strip() for word in text.split(","))):
         joint, _, position = entry.partition("=")
@@ -190,7 +191,7 @@ def lock_from(text: str) -> dict[str, float]:
 
 
 def xacro_arguments_from(text: str) -> dict[str, str]:
-    """Return values by name from ``NAME:=VALUE NAME:=VALUE``, quoted as for a shell."""
+    """Parse ``NAME:=VALUE NAME:=VALUE``, quoted as for a shell, into values by name."""
     try:
         words = shlex.split(text)
     except ValueError as error:

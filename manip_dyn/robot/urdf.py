@@ -1,7 +1,7 @@
 """A URDF as a tree of elements: rules for supported arms, and `Description`, an editable tree.
 
-Supported robots are serial and branched trees with a fixed base and revolute, continuous,
-prismatic and fixed joints. All others raise an error.
+Supported robots are serial or branched trees with a fixed base and revolute, continuous, prismatic
+and fixed joints. All others raise an error.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ def joints_of(root: Element) -> dict[str, Element]:
 
 
 def movable_joints_of(root: Element) -> dict[str, Element]:
-    """Return the joints that move."""
+    """Return the movable joints by name, in document order."""
     return {name: j for name, j in joints_of(root).items() if j.get("type") in MOVABLE}
 
 
 def parent_of(joint: Element) -> str:
-    """Return the name of the joint's parent link."""
+    """Return the name of a joint's parent link."""
     parent = joint.find("parent")
     return "" if parent is None else parent.get("link", "")
 
 
 def child_of(joint: Element) -> str:
-    """Return the name of the joint's child link."""
+    """Return the name of a joint's child link."""
     child = joint.find("child")
     return "" if child is None else child.get("link", "")
 
@@ -89,7 +89,7 @@ NOT_NEGATIVE = (
 
 
 def check_tree(where: str, root: Element) -> None:
-    """Raise `ManipDynError` unless links and joints form one tree."""
+    """Raise `ManipDynError` unless links and joints form a single tree."""
     names = [link.get("name", "") for link in root.findall("link")]
     joints = [joint.get("name", "") for joint in root.findall("joint")]
     if not names:
@@ -181,8 +181,8 @@ def check_dynamics(where: str, root: Element) -> None:
 def check_inertia_tensor(where: str, tensor: Vector) -> None:
     """Raise `ManipDynError` unless an inertia (3, 3), kg m^2, is physically possible.
 
-    The inertia is about the centre of mass. The principal moments must not be negative, and none
-    may exceed the sum of the other two. The tolerance is 0.1 %, for rounded numbers.
+    The inertia is about the centre of mass. Principal moments must not be negative, and none may
+    exceed the sum of the other two. The tolerance is 0.1 %, because URDFs contain rounded numbers.
     """
     moments = np.linalg.eigvalsh(tensor)
     slack = 1e-3 * float(np.abs(moments).max()) + 1e-12
@@ -194,7 +194,7 @@ def check_inertia_tensor(where: str, tensor: Vector) -> None:
 
 
 def numbers(where: str, text: str, count: int) -> Vector:
-    """Return the `count` numbers in `text`; NaN is an error."""
+    """Parse `count` numbers in `text`; NaN is an error."""
     try:
         values = [float(word) for word in text.split()]
     except ValueError:
@@ -251,7 +251,7 @@ def _moving_links(root: Element) -> list[str]:
 
 
 def _rigid_mass(root: Element, link: str) -> float:
-    """Return the mass of `link` and of all links that are fixed to it, kg."""
+    """Return the mass of `link` and all links rigidly fixed to it, kg."""
     element = links_of(root)[link].find("inertial/mass")
     mass = 0.0 if element is None else float(element.get("value", ""))
     fixed = (j for j in joints_of(root).values() if j.get("type") == "fixed")
@@ -259,7 +259,7 @@ def _rigid_mass(root: Element, link: str) -> float:
 
 
 class Description:
-    """A URDF tree with methods that modify it; all errors name the robot."""
+    """A URDF tree with methods that modify it; error messages contain the robot name."""
 
     def __init__(self, source: Source):
         """Parse a URDF; raise `ManipDynError` unless it is a valid tree."""
@@ -287,7 +287,7 @@ class Description:
         return joints_of(self.root)
 
     def movable(self) -> dict[str, Element]:
-        """Return the joints that move, by name."""
+        """Return the movable joints by name."""
         return movable_joints_of(self.root)
 
     def base(self) -> str:
@@ -295,7 +295,7 @@ class Description:
         return root_links_of(self.root)[0]
 
     def default_tip(self) -> str:
-        """Return ``tool0`` if it exists, else the leaf behind the most movable joints."""
+        """Return ``tool0`` if it exists, else the last link of the longest chain."""
         if "tool0" in self.links():
             return "tool0"
         movable = self.movable()
@@ -350,12 +350,12 @@ class Description:
             pass
 
     def check_dynamics(self) -> None:
-        """Raise `ManipDynError` for unsupported dynamics; call it after `cut` and `lock`."""
+        """Raise `ManipDynError` for unsupported dynamics; call this after `cut` and `lock`."""
         check_dynamics(self._where, self.root)
 
     # --------------------------------------------------------------- internal
     def _drop(self, name: str) -> None:
-        """Remove a joint and all links and joints behind it."""
+        """Remove a joint and everything behind it."""
         joint = self.joints()[name]
         link = child_of(joint)
         self.root.remove(joint)

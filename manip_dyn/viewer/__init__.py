@@ -1,4 +1,4 @@
-"""Browser view of results and running nodes; requires the extra ``view``."""
+"""Browser viewer of results and running nodes; requires the extra ``view``."""
 
 from manip_dyn.core.lazy import lazy_package
 

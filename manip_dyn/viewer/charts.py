@@ -35,7 +35,7 @@ class Chart:
         self._handle: Any = None
 
     def times(self, t: Vector) -> None:
-        """Set the times of the values (k,), s."""
+        """Set the times (k,) of the values, s."""
         self._t = t
 
     def show(self, t: Vector) -> None:
@@ -66,11 +66,11 @@ class Chart:
         )
 
     def move(self, now: float) -> None:
-        """Move the time line to a time, s."""
+        """Move the time cursor to a time, s."""
         self._handle.data = self.data(now)
 
     def data(self, now: float) -> tuple[Vector, ...]:
-        """Return times and all columns, with two additional rows for the time line."""
+        """Return times and all columns, with two additional rows for the time cursor."""
         t = np.sort(np.concatenate([self._t, [now, now]]))
         here = int(np.searchsorted(t, now))
         columns = [np.interp(t, self._t, column) for column in self._values.T]
@@ -106,7 +106,7 @@ class Chart:
 
 
 def legend(names: Sequence[str]) -> str:
-    """Return the names of curves with their colours as HTML."""
+    """Return an HTML legend with the names of curves in their colours."""
     entry = '<span style="white-space:nowrap;margin-right:1em"><b style="color:{}">■</b> {}</span>'
     entries = (entry.format(colour_of(k), html.escape(name)) for k, name in enumerate(names))
     return f'<div style="font-size:0.8em;line-height:1.5;padding:0 0.8em">{"".join(entries)}</div>'
@@ -121,7 +121,7 @@ def colour_of(curve: int) -> str:
 
 
 def _shown(curves: Curves) -> tuple[Matrix, Matrix, str]:
-    """Return values, limits (n, 2) and title, normalized if there are many curves."""
+    """Return values, limits (n, 2) and title; many curves are normalized."""
     bounds = np.column_stack([curves.low, curves.high])
     if len(curves.names) <= MANY or not np.isfinite(bounds).all():
         return curves.values, bounds, curves.title
@@ -147,7 +147,7 @@ POINTS = 200
 
 
 class RollingChart:
-    """Chart of the last seconds."""
+    """Chart of the values in the last seconds."""
 
     def __init__(self, server: Any, scope: Scope):
         """Add the chart to the page."""

@@ -27,7 +27,7 @@ class JointSliders:
     def __init__(
         self, server: Any, figure: Figure, value: Vector, changed: Callable[[Vector], None]
     ):
-        """Add the sliders at a value (N,); `changed` is called with the value after each move."""
+        """Add the sliders at `value` (N,); `changed` is called with the value after each move."""
         self.value, self._changed = np.array(value), changed
         self._sliders = [
             self._slider(server, index, joint) for index, joint in enumerate(figure.joints)
@@ -58,7 +58,7 @@ PREVIEWED: Colour = (16, 150, 105)
 
 
 class TimeControls:
-    """Pause, step and reset."""
+    """Buttons to pause, step and reset time."""
 
     def __init__(self, server: Any, controls: Controls):
         """Add the buttons."""
@@ -69,7 +69,7 @@ class TimeControls:
         self._buttons.on_click(lambda _: self._do(self._buttons.value))
 
     def show(self, able: frozenset[str]) -> None:
-        """Show the buttons if a node accepts these commands."""
+        """Show the buttons if a node accepts the commands."""
         self._buttons.visible = bool(able & {"pause", "reset"})
 
     def _do(self, word: str) -> None:
@@ -83,7 +83,7 @@ class TimeControls:
 
 
 class GoalControls:
-    """Goal of the joints: sliders, a ghost of the arm, preview, start and stop."""
+    """Controls of the joint goal: sliders, a ghost of the arm, preview, start and stop."""
 
     def __init__(self, server: Any, controls: Controls, figure: Figure, q: Vector):
         """Add hidden controls at the joint positions q (n,)."""
@@ -102,7 +102,7 @@ class GoalControls:
         self._buttons.on_click(lambda _: self._do(self._buttons.value))
 
     def show(self, able: frozenset[str]) -> None:
-        """Show the controls while a planner runs, initially with its method."""
+        """Show the controls while a planner is running, initially with its method."""
         self._folder.visible = "goal" in able
         method = self._controls.method()
         if method in self._controls.methods and not self._chosen:
@@ -110,7 +110,7 @@ class GoalControls:
             self._method.value = method
 
     def _choose(self, event: Any) -> None:
-        """Remember that a user selected a method."""
+        """Record that a user selected a method."""
         self._chosen |= event.client_id is not None
 
     def _moved(self, q: Vector) -> None:
@@ -139,7 +139,7 @@ class GoalControls:
 
 
 class PushControls:
-    """Additional effort of a joint for a short time."""
+    """Controls for a short additional effort on a joint."""
 
     def __init__(self, server: Any, controls: Controls, figure: Figure, efforts: Vector):
         """Add hidden controls; `efforts` are the effort limits (n,), N m or N."""
@@ -155,7 +155,7 @@ class PushControls:
         button.on_click(lambda _: self._push())
 
     def show(self, able: frozenset[str]) -> None:
-        """Show the controls while a simulator runs."""
+        """Show the controls while a simulator is running."""
         self._folder.visible = "push" in able
 
     def _push(self) -> None:
@@ -167,10 +167,10 @@ class PushControls:
 
 
 class MassControls:
-    """Scale factor of all masses."""
+    """Slider for the scale factor of all masses."""
 
     def __init__(self, server: Any, controls: Controls):
-        """Add hidden controls."""
+        """Add the hidden slider."""
         self._controls = controls
         gui = server.gui
         self._folder = gui.add_folder("mass", visible=False, expand_by_default=False)
@@ -181,7 +181,7 @@ class MassControls:
         button.on_click(lambda _: threading.Thread(target=self._change, daemon=True).start())
 
     def show(self, able: frozenset[str]) -> None:
-        """Show the controls while a simulator runs."""
+        """Show the slider while a simulator is running."""
         self._folder.visible = "mass" in able
 
     def _change(self) -> None:

@@ -1,4 +1,4 @@
-"""Figures, lines, the ground grid and the initial camera on a page."""
+"""Figures, lines, the ground grid and the initial camera of a page."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from manip_dyn.viewer.scene import GROUND, Colour, Figure, Part, Poses
 
 @cache
 def mesh_of(file: str) -> tuple[Matrix, Any, Colour | None]:
-    """Return vertices (m, 3), m, faces (f, 3) and colour of a mesh file, or None as colour."""
+    """Return vertices (m, 3), m, faces (f, 3) and colour, if any, of a mesh file."""
     import trimesh
 
     try:
         mesh: Any = trimesh.load(file, force="mesh")
         vertices, faces = np.asarray(mesh.vertices), np.asarray(mesh.faces)
-    except Exception as error:  # each format has its own exceptions
+    except Exception as error:  # each format raises other exceptions
         raise ManipDynError(f"mesh '{file}' cannot be read: {error}") from error
     return vertices, faces, _colour(mesh)
 
 
 def _colour(mesh: Any) -> Colour | None:
-    """Return the median colour of a mesh, or None without colours."""
+    """Return the median colour of a mesh, or None if it has no colours."""
     if not getattr(mesh.visual, "defined", False):
         return None
     red, green, blue = (
@@ -45,7 +45,7 @@ NEAR = 1e-7
 
 
 class Drawing:
-    """A figure on a page.
+    """A figure drawn on a page.
 
     Attributes:
         node: Scene node of the figure.
@@ -59,7 +59,7 @@ class Drawing:
         tint: Colour | None = None,
         opacity: float = 1.0,
     ):
-        """Draw a figure below the scene node `name`, with an optional tint."""
+        """Draw a figure as children of the scene node `name`, with an optional tint."""
         self._server, self._figure = server, figure
         self.node = server.scene.add_frame(name, show_axes=False)
         self._bodies: dict[int, Any] = {}
@@ -105,7 +105,7 @@ class Drawing:
 
 
 def line(server: Any, name: str, points: Matrix, colour: Colour, width: float = 3.0) -> Any:
-    """Draw a line through points (m, 3), m, and return its node; None for less than two points."""
+    """Draw a line through points (m, 3), m; return its node, or None for fewer than two points."""
     if len(points) < 2:
         return None
     segments = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
@@ -115,7 +115,7 @@ def line(server: Any, name: str, points: Matrix, colour: Colour, width: float = 
 
 
 def draw(server: Any, name: str, part: Part, tint: Colour | None, opacity: float) -> None:
-    """Draw one shape."""
+    """Draw one shape of a figure."""
     alpha = opacity * part.opacity
     common = {
         "position": part.position,
@@ -166,7 +166,7 @@ DARK = {"cell_color": (52, 56, 62), "section_color": (78, 84, 92)}
 
 
 def ground(server: Any, reach: float, dark: bool) -> Any:
-    """Draw the ground grid with cells in the size of the figure; return its node."""
+    """Draw the ground grid with cells sized for the figure; return its node."""
     cell = 10.0 ** math.floor(math.log10(reach))
     cell = cell / 2.0 if reach / cell >= 3.0 else cell / 10.0 if reach / cell < 2.0 else cell / 5.0
     colours = DARK if dark else LIGHT
@@ -192,13 +192,13 @@ PHONE, HIDDEN = 576, 0.6
 
 
 def look_at(server: Any, reach: float, width: float = 0.0) -> None:
-    """Set the camera for figures with a reach, m, within a lateral distance of the origin, m."""
+    """Set the camera for figures with a given reach, m, that extend to `width`, m, sideways."""
     target, offset = _camera(reach, width)
     initial = server.initial_camera
     initial.position, initial.look_at, initial.fov = tuple(target + offset), tuple(target), FIELD
 
     def set_camera(client: Any) -> None:
-        """Increase the distance on narrow pages, and leave space for controls on phones."""
+        """Move the camera back on narrow pages, and leave space for controls on phones."""
         camera = client.camera
         client_offset = max(WIDE * camera.image_height / max(camera.image_width, 1), 1.0) * offset
         middle = target
@@ -212,14 +212,14 @@ def look_at(server: Any, reach: float, width: float = 0.0) -> None:
 
 
 def _camera(reach: float, width: float) -> tuple[Vector, Vector]:
-    """Return the target of the camera and its offset from the target (3,), m."""
+    """Return the camera target and the camera's offset from it (3,), m."""
     distance = (1.15 * reach + 0.75 * width) / np.tan(0.5 * FIELD) * 0.9
     target = np.array([0.0, 0.0, 0.36 * reach])
     return target, distance * np.array([0.88, 0.24, 0.41])
 
 
 def _up(offset: Vector) -> Vector:
-    """Return the upward direction in the picture (3,), with the length of the offset (3,)."""
+    """Return the upward direction of the picture (3,), with the length of the offset (3,)."""
     length = float(np.linalg.norm(offset))
     up = np.array([0.0, 0.0, 1.0]) - offset * offset[2] / length**2
     return up * length / float(np.linalg.norm(up))

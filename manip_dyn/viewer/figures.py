@@ -1,4 +1,4 @@
-"""Figures of robots and mechanisms: shapes from the URDF, or sticks and hubs."""
+"""Figures of robots and mechanisms: shapes from the URDF, or rods and joint hubs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def sticks(robot: Robot, reach: float) -> list[Part]:
 
 
 def rod(body: int, begin: Vector, end: Vector, radius: float) -> Iterator[Part]:
-    """Yield a rod with round ends between two distinct points of a body (3,), m."""
+    """Yield a rod with round ends between two distinct points (3,), m, of a body."""
     length = float(np.linalg.norm(end - begin))
     if length < 1e-6 or (body == GROUND and length < radius):
         return
@@ -48,7 +48,7 @@ def rod(body: int, begin: Vector, end: Vector, radius: float) -> Iterator[Part]:
 
 
 def turned_to(direction: Vector) -> Matrix:
-    """Return a rotation (3, 3) whose third column is along `direction` (3,)."""
+    """Return a rotation (3, 3) whose third column has the direction `direction` (3,)."""
     axis = direction / np.linalg.norm(direction)
     first = np.eye(3)[int(np.argmin(np.abs(axis)))]
     first = first - (first @ axis) * axis
@@ -124,7 +124,7 @@ def _shade(material: Element | None, named: Colours) -> tuple[Colour | None, flo
 
 
 def _colour(material: Element, named: Colours) -> Colours:
-    """Return the colour and opacity of a material by its name."""
+    """Return the colour of a named material."""
     name, colour = material.get("name", ""), material.find("color")
     if colour is None:
         return {name: named[name]} if name in named else {}
@@ -138,11 +138,11 @@ def _numbers(element: Element | None, key: str, default: str) -> Vector:
 
 
 def robot_figure(robot: Robot, meshes: Sequence[str | Path] = ()) -> Figure:
-    """Return the figure of a robot from its URDF, or sticks if it has no shapes.
+    """Return the figure of a robot from its URDF, or rods and hubs if it has no shapes.
 
     Args:
         robot: The robot.
-        meshes: Folders of the packages with the meshes of the URDF.
+        meshes: Folders of the packages that contain the meshes of the URDF.
     """
     kinematics = _ForwardKinematics(robot)
     parts = urdf_parts(robot, meshes)
@@ -163,13 +163,13 @@ def robot_figure(robot: Robot, meshes: Sequence[str | Path] = ()) -> Figure:
 
 
 class _ForwardKinematics:
-    """Forward kinematics of all bodies in plain numpy, without compilation."""
+    """Forward kinematics of all bodies in NumPy, without compilation."""
 
     def __init__(self, robot: Robot):
         self._bodies, self._tip = robot.bodies, robot.tip_frame
 
     def frames(self, q: Vector) -> tuple[Matrix, Vector]:
-        """Return origins (n, 3) and rotations (n, 3, 3) of the bodies at positions (n,)."""
+        """Return origins (n, 3) and rotations (n, 3, 3) of the bodies at joint positions (n,)."""
         origins, rotations = np.zeros((len(q), 3)), np.zeros((len(q), 3, 3))
         sines, cosines = np.sin(q), np.cos(q)
         for i, body in enumerate(self._bodies):
@@ -196,7 +196,7 @@ class _ForwardKinematics:
 
 
 def on_body(frame: Frame, origins: Matrix, rotations: Vector) -> tuple[Vector, Matrix]:
-    """Return position (3,) and rotation (3, 3) of a frame fixed to a body."""
+    """Return position (3,) and rotation (3, 3) of a body-fixed frame."""
     if frame.body < 0:
         return frame.translation, frame.rotation
     rotation = rotations[frame.body]
@@ -204,7 +204,7 @@ def on_body(frame: Frame, origins: Matrix, rotations: Vector) -> tuple[Vector, M
 
 
 def quaternions(rotations: Vector) -> Matrix:
-    """Return rotations (m, 3, 3) as quaternions (m, 4): w, x, y, z."""
+    """Convert rotations (m, 3, 3) to quaternions (m, 4): w, x, y, z."""
     return Rotation.from_matrix(rotations).as_quat()[:, [3, 0, 1, 2]]
 
 
@@ -236,7 +236,7 @@ OPACITY = {"box": 0.55}
 
 
 def mechanism_figure(mechanism: Mechanism, name: str = "mechanism") -> Figure:
-    """Return the figure of a mechanism with the coordinates of its motion."""
+    """Return the figure of a mechanism for the coordinates of its motion."""
 
     def poses(q: Vector) -> Poses:
         positions, rotations = body_poses(mechanism, q)

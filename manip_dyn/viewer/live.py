@@ -1,4 +1,4 @@
-"""Page of running nodes."""
+"""Live page of running nodes."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ PLOT_PERIOD, QUERY_PERIOD = 0.2, 1.0
 
 
 class LivePage:
-    """Page of running nodes.
+    """Live page of running nodes.
 
     Attributes:
         server: Server of the page.
-        handle: Handle of the target of the tool; None without a tracker.
+        handle: Draggable handle of the tool target, or None without a tracker.
     """
 
     def __init__(
@@ -52,10 +52,10 @@ class LivePage:
 
         Args:
             server: Server of the page.
-            figure: Figure that moves.
-            newest: Returns the newest snapshot, or None before the first one.
+            figure: The figure to draw.
+            newest: Function that returns the newest snapshot, or None before the first one.
             controls: Commands to the nodes.
-            scopes: Rolling charts.
+            scopes: Rolling charts to show.
             dark: Whether the page starts in dark mode.
         """
         self.server, self._figure, self._newest = server, figure, newest
@@ -92,7 +92,7 @@ class LivePage:
         self._thread.join()
 
     def _plot(self, t: float, title: str, values: Vector) -> None:
-        """Add values to their chart, which is created with the first ones."""
+        """Add values to a chart, which is created for the first values."""
         if title not in self._charts:
             scope = self._scopes[title]
             if scope.names != self._named:
@@ -115,7 +115,7 @@ class LivePage:
                 self._drawing.move(now.coordinates)
                 self._draw_lines(now)
                 self._lead_handle(now)
-            self.server.flush()  # otherwise it is sent one frame later
+            self.server.flush()  # otherwise the frame would be sent with the next one
             if last - plotted >= PLOT_PERIOD:
                 plotted = last
                 for chart in self._charts.values():
@@ -134,7 +134,7 @@ class LivePage:
                 line(self.server, f"/{name}", points, COLOURS[name])
 
     def _offer_handle(self, available: bool) -> None:
-        """Add the handle of the target when a tracker is available."""
+        """Add the handle of the tool target when a tracker is available."""
         if not available or self._figure.tool is None or self.handle is not None:
             return
         scale = HANDLE * self._figure.reach

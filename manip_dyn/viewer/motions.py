@@ -1,4 +1,4 @@
-"""Motions from results: plans, trajectories, tracking, mechanisms and recordings."""
+"""Conversion of results to motions of a figure: plans, trajectories, tracking, recordings."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ def view_motion(
     wanted: Matrix | None = None,
     figure: Figure | None = None,
 ) -> Motion:
-    """Return a motion of a robot from k samples.
+    """Convert k samples of a robot's motion to a `Motion`.
 
     Args:
         robot: The arm.
         t: Non-decreasing times (k,), s.
         q: Positions (k, n), rad or m.
-        v: Velocities (k, n), rad/s or m/s; None: not plotted.
-        effort: Efforts (k, n), N m or N, held until the next sample; None: not plotted.
-        title: Title; empty: the name of the robot.
-        more: Further curves of k values.
+        v: Velocities (k, n), rad/s or m/s, or None for no curves.
+        effort: Efforts (k, n), N m or N, held until the next sample, or None for no curves.
+        title: Title of the motion. Default: the name of the robot.
+        more: Additional curves of k values.
         marks: Events and intervals.
         wanted: Desired path of the tool (m, 3), m.
-        figure: Figure of the robot; None: drawn from its URDF.
+        figure: Figure of the robot. Default: from its URDF.
     """
     times = np.asarray(t, dtype=float)
     if times.ndim != 1 or times.size == 0 or np.any(np.diff(times) < 0.0):
@@ -134,7 +134,7 @@ SAMPLES = 400
 
 
 def plan_motion(plan: Plan, title: str = "", figure: Figure | None = None) -> Motion:
-    """Return a plan as a motion with marks of its switches and the work on each link."""
+    """Convert a plan to a motion with marks at its switches and the work on each link."""
     end = max(plan.t_final, 1e-3)
     switches = [t for times in plan.switch_times for t in times]
     jumps = np.unique([*switches, *plan.arrival_times, end])
@@ -156,7 +156,7 @@ def plan_motion(plan: Plan, title: str = "", figure: Figure | None = None) -> Mo
 
 
 def plan_marks(plan: Plan) -> list[Mark]:
-    """Return marks of the switches, boundary arcs and arrivals of a plan."""
+    """Return marks at the switches, boundary arcs and arrivals of a plan."""
     names, marks = plan.joint_names, []
     for joint, times in enumerate(plan.switch_times):
         marks += [Mark(t, t, f"{names[joint]} switches", joint) for t in times]
@@ -174,7 +174,7 @@ def plan_marks(plan: Plan) -> list[Mark]:
 
 
 def _joined(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return time spans with adjacent spans merged."""
+    """Merge adjacent time spans."""
     if not spans:
         return []
     cuts = [k + 1 for k, (a, b) in enumerate(pairwise(spans)) if b[0] > a[1]]
@@ -191,10 +191,10 @@ def motion_of(
     mechanism: Mechanism | None = None,
     title: str = "",
 ) -> Motion:
-    """Return a result as a motion for the viewer.
+    """Convert a result to a motion for the viewer.
 
     Args:
-        result: One of `KINDS`; a robot stands still, see `standing`.
+        result: One of `KINDS`; a robot is shown at rest, see `standing`.
         robot: Robot of a `Trajectory` or `TrackResult`.
         mechanism: Mechanism of a `MechanismMotion`.
         title: Title of the motion.
@@ -229,8 +229,8 @@ def standing(robot: Robot, title: str = "", meshes: Sequence[str | Path] = ()) -
 
     Args:
         robot: The robot.
-        title: Title; empty: the name of the robot.
-        meshes: Folders of the packages with the meshes of the URDF.
+        title: Title of the motion. Default: the name of the robot.
+        meshes: Folders of the packages that contain the meshes of the URDF.
     """
     q = np.clip(np.zeros(robot.n), robot.q_min, robot.q_max)
     figure = robot_figure(robot, meshes)

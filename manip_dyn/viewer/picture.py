@@ -1,6 +1,6 @@
-"""Animated picture of the README: three motions of an arm to one goal.
+"""Animated picture of the README: three motions of an arm to the same goal.
 
-``python -m manip_dyn.viewer.picture docs/pictures/race.webp`` draws it with a headless Chromium.
+``python -m manip_dyn.viewer.picture docs/pictures/race.webp`` renders it with headless Chromium.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def client_of(server: Any, url: str, width: int, height: int) -> Iterator[Any]:
     """Open the page in a headless browser and yield its viser client.
 
     Raises:
-        ManipDynError: If no browser is installed, or it does not open the page.
+        ManipDynError: If no browser is installed, or the page does not open.
     """
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
@@ -74,7 +74,7 @@ def client_of(server: Any, url: str, width: int, height: int) -> Iterator[Any]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         size = f"--window-size={width + 340},{height + 100}"
         command = [program, *FLAGS, f"--user-data-dir={folder}", size, url]
-        # Without a debugging port, a headless browser may exit after it has loaded the page.
+        # Without a debugging port, a headless browser may exit after loading the page.
         command.insert(1, "--remote-debugging-port=0")
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
@@ -85,7 +85,7 @@ def client_of(server: Any, url: str, width: int, height: int) -> Iterator[Any]:
 
 
 def frame(client: Any, camera: tuple[np.ndarray, np.ndarray], width: int, height: int) -> Any:
-    """Return a frame (height, width, 3), bytes, for camera position and target (3,), m."""
+    """Return a frame (height, width, 3), uint8, for camera position and target (3,), m."""
     position, target = camera
     ahead = (target - position) / np.linalg.norm(target - position)
     right = np.cross(ahead, [0.0, 0.0, 1.0])
@@ -115,7 +115,7 @@ def _client(server: Any, process: subprocess.Popen[bytes]) -> Any:
 
 
 def race() -> list[Motion]:
-    """Return motions of an arm to one goal: minimum time, zero net work and feedback."""
+    """Return motions to the same goal: minimum time, zero net work and feedback."""
     robot = load_robot("ibm7535")
     plans = [plan_minimum_time(robot, START, GOAL), plan_zero_net_work(robot, START, GOAL)]
     trajectory = feedback(robot, 4.0)
@@ -143,7 +143,7 @@ def feedback(robot: Robot, duration: float) -> Trajectory:
 
 
 def arrival_time(motion: Trajectory, tolerance: float = 0.01) -> float:
-    """Return the time from which all joints remain within a tolerance of the goal, rad, s."""
+    """Return the time, s, from which all joints remain within a tolerance, rad, of the goal."""
     away = np.flatnonzero(np.abs(motion.q - np.array(GOAL)).max(axis=1) > tolerance)
     if away.size and away[-1] == len(motion.t) - 1:
         raise ManipDynError("the feedback does not reach the goal; simulate a longer motion")
@@ -151,7 +151,7 @@ def arrival_time(motion: Trajectory, tolerance: float = 0.01) -> float:
 
 
 def frames(motions: list[Motion], width: int = WIDTH, height: int = HEIGHT) -> list[Any]:
-    """Return the frames of the animation (height, width, 3), bytes."""
+    """Render the frames of the animation (height, width, 3), uint8."""
     server = start(port=0)
     page = ResultsPage(server, motions, dark=False, playing=False)
     try:
@@ -179,7 +179,7 @@ def save(images: list[Any], file: str | Path) -> None:
 
 
 def flat(image: Any) -> Any:
-    """Return an image with its transparent pixels blended with white."""
+    """Blend the transparent pixels of an image with white."""
     if image.shape[2] == 3:
         return image
     alpha = image[:, :, 3:].astype(float) / 255.0

@@ -1,4 +1,4 @@
-"""Page of results: motions, their player and the function `view`."""
+"""Page of results: motions, their player, and the function `view`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Player:
         self.end = max(motion.end for motion in motions)
         self.now, self._lock, self._stop = 0.0, threading.RLock(), threading.Event()
         gui = server.gui
-        # Marks have no labels: the charts show which joint switches.
+        # Marks have no labels, because the charts show which joint switches.
         marks = {round(mark.begin, 6) for motion in motions for mark in motion.marks}
         self._slider = gui.add_slider(
             "time [s]",
@@ -109,7 +109,7 @@ class Player:
             if now > self.end + REST * speed:
                 now = 0.0
             self.seek(now)
-            self._server.flush()  # otherwise it is sent one frame later
+            self._server.flush()  # otherwise the frame would be sent with the next one
             if wall - updated >= UPDATE_PERIOD:
                 updated = wall
                 self._update()
@@ -134,7 +134,7 @@ class ResultsPage:
     """Page of motions.
 
     Attributes:
-        player: Player of the motions; None if nothing moves.
+        player: Player of the motions, or None if nothing moves.
     """
 
     def __init__(self, server: Any, motions: Sequence[Motion], dark: bool, playing: bool = True):
@@ -226,7 +226,7 @@ class ResultsPage:
 
 
 def _top(motion: Motion) -> float:
-    """Return the largest height of bodies and tool, m."""
+    """Return the largest height of the bodies and the tool, m."""
     every = max(len(motion.t) // 20, 1)
     rows = motion.coordinates[::every]
     highest = max(float(motion.figure.poses(row).positions[:, 2].max()) for row in rows)
@@ -242,7 +242,7 @@ class View:
 
     Attributes:
         url: URL of the page.
-        server: Its `viser.ViserServer`, for additional objects.
+        server: The `viser.ViserServer` of the page, for additional objects.
     """
 
     def __init__(self, server: Any, page: ResultsPage):
@@ -281,26 +281,26 @@ def view(
 ) -> View:
     """Show results in the browser; several results move side by side.
 
-    Requires the extra ``view``. The page requires no network.
+    Requires the extra ``view``. The page does not require a network connection.
 
     Args:
-        results: `Plan`, `PathTiming`, `Trajectory`, `TrackResult`, `MechanismMotion` or
-            `Recording`; a `Robot` stands still, with a slider for each joint.
+        results: `Plan`, `PathTiming`, `Trajectory`, `TrackResult`, `MechanismMotion`, `Recording`
+            or `Robot`. A `Robot` is shown at rest, with a slider for each joint.
         robot: Robot of all `Trajectory` and `TrackResult`.
         mechanism: Mechanism of all `MechanismMotion`.
-        titles: Titles of the results in order; default: their kinds.
-        host: Address to listen on: this machine only, or 0.0.0.0 for the network.
-        port: Port, or the next free one; 0: any.
+        titles: Titles of the results, in order. Default: their kinds.
+        host: Address to listen on. Default: this machine only; 0.0.0.0 for the network.
+        port: Port, or the next free one; 0 for any port.
         dark: Whether the page starts in dark mode.
         browser: Whether to open a browser if there is a display.
-        wait: Whether to block until Ctrl-C; None: in scripts, but not in notebooks and at
+        wait: Whether to block until Ctrl-C. Default: True in scripts, False in notebooks and at
             prompts.
 
     Returns:
         The handle of the page.
 
     Raises:
-        ManipDynError: If a result has no view, or viser is not installed.
+        ManipDynError: If a result cannot be shown, or viser is not installed.
     """
     if not results:
         raise ManipDynError(f"view requires at least one result: {KINDS}.")

@@ -1,4 +1,4 @@
-"""Plain data of a view: figures, motions, curves, marks and snapshots of running nodes."""
+"""Plain data of a view: figures, motions, curves, marks, and snapshots of running nodes."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class Part(NamedTuple):
     """A shape that moves with a body.
 
     Attributes:
-        body: Index of the body; `GROUND` for a fixed shape.
+        body: Index of the body, or `GROUND` for a fixed shape.
         kind: ``box``, ``cylinder`` about its z axis, ``sphere`` or ``mesh``.
-        position: Position of its centre in body axes (3,), m.
-        rotation: Rotation from its axes to body axes (3, 3).
-        size: Sides of a box, two diameters and length of a cylinder, three diameters of a sphere,
-            or scale of a mesh (3,).
-        colour: Its colour; None: the colour of the figure.
-        opacity: 0 transparent to 1 opaque.
-        file: File of a mesh.
+        position: Position of the centre in body axes (3,), m.
+        rotation: Rotation from the axes of the shape to body axes (3, 3).
+        size: Sides of a box, two diameters and the length of a cylinder, three diameters of a
+            sphere, or the scale of a mesh (3,).
+        colour: Colour of the shape. None: the colour of the figure.
+        opacity: Opacity from 0 (transparent) to 1 (opaque).
+        file: Path of the mesh file.
     """
 
     body: int
@@ -47,7 +47,7 @@ class Rod(NamedTuple):
     Attributes:
         bodies: Indices of the bodies.
         points: End points in body axes (2, 3), m.
-        colour: Its colour.
+        colour: Colour of the line.
     """
 
     bodies: tuple[int, int]
@@ -59,7 +59,7 @@ class Poses(NamedTuple):
     """Poses of b bodies.
 
     Attributes:
-        positions: Positions of their origins (b, 3), m.
+        positions: Positions of the origins (b, 3), m.
         quaternions: Orientations (b, 4): w, x, y, z.
     """
 
@@ -71,10 +71,10 @@ class Coordinate(NamedTuple):
     """A coordinate with a slider, for example a joint position.
 
     Attributes:
-        name: Its name.
-        low: Lower limit; -inf: unlimited.
-        high: Upper limit; inf: unlimited.
-        unit: rad or m.
+        name: Name of the coordinate.
+        low: Lower limit; -inf for no limit.
+        high: Upper limit; inf for no limit.
+        unit: Unit, rad or m.
     """
 
     name: str
@@ -85,17 +85,17 @@ class Coordinate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A robot or mechanism that moves.
+    """A robot or mechanism to draw.
 
     Attributes:
-        name: Its name.
-        parts: Its shapes.
-        poses: Returns the poses of its bodies at coordinates (N,).
-        reach: Largest distance from its origin, m.
-        rods: Lines between its bodies.
-        tool: Returns the pose of its tool at coordinates (N,): position (3,), m, and quaternion
-            (4,): w, x, y, z; None without a tool.
-        joints: Its coordinates, if they are independent.
+        name: Name of the figure.
+        parts: Shapes of the figure.
+        poses: Function that returns the poses of the bodies at coordinates (N,).
+        reach: Largest distance from the origin, m.
+        rods: Lines between the bodies.
+        tool: Function that returns the pose of the tool at coordinates (N,): position (3,), m, and
+            quaternion (4,): w, x, y, z; or None.
+        joints: Coordinates, if they are independent.
     """
 
     name: str
@@ -114,8 +114,8 @@ class Curves(NamedTuple):
         title: Quantity and unit.
         names: Names of the columns (n,).
         values: Values (k, n).
-        low: Lower limits (n,), -inf without limit.
-        high: Upper limits (n,), inf without limit.
+        low: Lower limits (n,); -inf for no limit.
+        high: Upper limits (n,); inf for no limit.
         marked: Whether the columns of marks refer to these curves.
     """
 
@@ -134,7 +134,7 @@ class Mark(NamedTuple):
         begin: Start time, s.
         end: End time, s; equal to begin for an event.
         text: Description.
-        curve: Column of the curves; None: all columns.
+        curve: Column of the curves, or None for all columns.
     """
 
     begin: float
@@ -149,12 +149,12 @@ class Motion:
 
     Attributes:
         title: Title of the motion.
-        figure: Figure that moves.
+        figure: The figure that moves.
         t: Increasing times (k,), s.
         coordinates: Coordinates of the figure (k, N).
         curves: Plotted curves.
         marks: Events and intervals.
-        trail: Path of the tool (m, 3), m; no rows: no line.
+        trail: Path of the tool (m, 3), m; empty for no line.
         wanted: Desired path of the tool (m, 3), m.
     """
 
@@ -188,8 +188,8 @@ class Level(NamedTuple):
 
     Attributes:
         name: Name of the node.
-        level: 0: ok, 1: warning, 2 or more: error.
-        sentence: Reason.
+        level: 0 for ok, 1 for a warning, 2 or more for an error.
+        sentence: Message of the node.
     """
 
     name: str
@@ -205,7 +205,7 @@ class Snapshot:
         t: Time, s.
         coordinates: Coordinates of the figure (N,).
         values: Plotted values by title.
-        lines: Drawn lines by name: points (m, 3), m.
+        lines: Points of lines by name, (m, 3), m.
         levels: Diagnostic levels of the nodes.
         tool: Target of the tool: position (3,), m, and quaternion (4,): w, x, y, z.
     """
@@ -225,8 +225,8 @@ class Scope:
     Attributes:
         title: Quantity and unit.
         names: Names of the values (n,).
-        low: Lower limits (n,), -inf without limit.
-        high: Upper limits (n,), inf without limit.
+        low: Lower limits (n,); -inf for no limit.
+        high: Upper limits (n,); inf for no limit.
     """
 
     title: str
@@ -240,20 +240,20 @@ class Controls:
     """Commands to running nodes.
 
     Attributes:
-        able: Returns the names of the commands below that have a subscriber or server.
+        able: Returns the names of the following commands that have a subscriber or server.
         pause: Pauses or continues time.
         step: Advances time by one period.
         reset: Resets the nodes.
         target: Sends a target of the tool: position (3,), m, and quaternion (4,): w, x, y, z.
         goal: Sends a goal of the joints (n,) and a planning method.
-        preview: Plans to a goal (n,) with a method and returns the path of the tool (m, 3), m, and
-            a message, without moving the arm; may take seconds.
-        abort: Stops and holds the arm.
-        push: Applies additional efforts (n,) for a time, s.
-        mass: Scales all masses of the description by a factor and returns a message; may take
-            seconds.
-        methods: Planning methods.
-        method: Returns the current method of the planner; empty if it is unknown.
+        preview: Plans to a goal (n,) with a method; returns the path of the tool (m, 3), m, and a
+            message, without moving the arm. May take seconds.
+        abort: Stops the arm and holds it.
+        push: Applies additional efforts (n,) for a duration, s.
+        mass: Scales all masses of the robot description by a factor and returns a message. May
+            take seconds.
+        methods: Names of the planning methods.
+        method: Returns the current method of the planner, or "" if unknown.
     """
 
     able: Callable[[], frozenset[str]]

@@ -1,4 +1,4 @@
-"""Server of a page and schedule of its frames."""
+"""Web server of a page, and the schedule of its frames."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BLUE = (46, 108, 214)
 
 
 def viser() -> Any:
-    """Return the module viser."""
+    """Return the module viser, or raise `ManipDynError` if it is not installed."""
     return required_module("viser", "viewing needs", "view")
 
 
@@ -31,8 +31,8 @@ def start(host: str = LOCALHOST, port: int = PORT, dark: bool = False) -> Any:
     """Start a `viser.ViserServer` with an empty page.
 
     Args:
-        host: Address to listen on: this machine only, or 0.0.0.0 for the network.
-        port: Port, or the next free one; 0: any.
+        host: Address to listen on: localhost for this machine only, or 0.0.0.0 for the network.
+        port: Port, or the next free one; 0 for any port.
         dark: Whether the page starts in dark mode.
     """
     library = viser()
@@ -42,9 +42,9 @@ def start(host: str = LOCALHOST, port: int = PORT, dark: bool = False) -> Any:
         socket.getaddrinfo(host, None)
     except OSError as error:
         raise ManipDynError(f"host must be an address or a host name, got '{host}'.") from error
-    with contextlib.redirect_stdout(io.StringIO()):  # suppresses its greeting
+    with contextlib.redirect_stdout(io.StringIO()):  # suppresses viser's greeting
         server = library.ViserServer(host=host, port=port or _free(host), verbose=False)
-    # Browsers open connections that they do not use, which websockets logs as errors.
+    # Browsers open connections that they do not use; websockets logs them as errors.
     logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
     server.gui.set_panel_label("manip_dyn")
     server.gui.main_panel.dock_right()
@@ -56,7 +56,7 @@ def start(host: str = LOCALHOST, port: int = PORT, dark: bool = False) -> Any:
 
 def stop(server: Any) -> None:
     """Stop a server."""
-    with contextlib.redirect_stdout(io.StringIO()):  # suppresses its message
+    with contextlib.redirect_stdout(io.StringIO()):  # suppresses viser's message
         server.stop()
 
 
@@ -91,11 +91,11 @@ RATE = 60.0
 
 
 class Frames:
-    """Schedule of frames.
+    """Schedule of animation frames.
 
     Frames are due at fixed times, so delays of single waits do not accumulate. A late frame is
-    drawn immediately and the schedule restarts from there: a busy machine skips frames instead of
-    drawing bursts.
+    drawn immediately, and the schedule restarts from that time: a busy machine skips frames
+    instead of drawing bursts.
     """
 
     def __init__(self, stop: threading.Event, now: Callable[[], float] = time.monotonic):

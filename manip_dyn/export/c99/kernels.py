@@ -1,4 +1,4 @@
-"""C functions from straight-line programs, the counterpart of `codegen.backend`."""
+"""C functions from straight-line programs; the counterpart of `codegen.backend`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class CWriter:
     """Writes the assignments of one function body in C.
 
     Attributes:
-        counts: Numbers of angles in the calls for sines.
+        counts: Numbers of angles per call of the sine functions.
     """
 
     def __init__(
@@ -51,14 +51,14 @@ class CWriter:
         slots: Mapping[str, int] | None = None,
         names: Mapping[str, str] | None = None,
     ):
-        """Initialize a function body.
+        """Initialize the body of a function.
 
         Args:
             prefix: Prefix of function names.
             precision: Floating-point type.
             shapes: Shapes of arrays with more than one axis, which are row-major in C.
-            slots: Indices in the array `SHARED` of values that several functions use.
-            names: C expressions for names from outside the body.
+            slots: Indices in the array `SHARED` for values that several functions use.
+            names: C expressions for names defined outside the body.
         """
         self._prefix, self._precision, self._shapes = prefix, precision, shapes
         self._slots = slots or {}
@@ -67,7 +67,7 @@ class CWriter:
         self.counts: set[int] = set()
 
     def lines(self, statements: Sequence[Statement]) -> Iterator[str]:
-        """Yield the statements in C; sines and cosines of one level share a call."""
+        """Yield the statements in C; sines and cosines of the same level share a call."""
         self._statements = {_target(statement): statement for statement in statements}
         self._level: dict[str, int] = {}
         self._emitted: set[str] = set()
@@ -77,7 +77,7 @@ class CWriter:
 
     # --------------------------------------------------------------------- sines by level
     def _grouped(self, statements: Sequence[Statement]) -> list[dict[str, ast.expr]]:
-        """Return the angles by level, the number of nested sines on which they depend."""
+        """Return the angles by level: the number of nested sines on which they depend."""
         groups: list[dict[str, ast.expr]] = []
         for statement in statements:
             level = max((self._level.get(name, 0) for name in statement.names), default=0)
@@ -90,7 +90,7 @@ class CWriter:
         return groups
 
     def _sines(self, level: int) -> Iterator[str]:
-        """Yield the call for the sines and cosines of a level, after their angles."""
+        """Yield the call for the sines and cosines of a level, after its angles."""
         angles, mark = self._groups[level], letters(level)
         if f"sines {mark}" in self._emitted:
             return
@@ -169,9 +169,9 @@ class CWriter:
             yield f"{SHARED}[{self._slots[name]}] = {variable};"
 
     def _reference(self, name: str) -> tuple[list[str], str]:
-        """Return statements that load a value from another function, and its name in C."""
+        """Return statements that load a value from another function, and its C name."""
         if name not in self._names:
-            if name not in self._slots:  # an array
+            if name not in self._slots:  # the name of an array
                 return [], name
             self._names[name] = variable = f"{name}_shared"
             return [f"{self._type} {variable} = {SHARED}[{self._slots[name]}];"], variable
@@ -224,7 +224,7 @@ def _suffix(value: ast.expr) -> str:
 
 
 def with_arguments(statements: Sequence[Statement]) -> list[Statement]:
-    """Return the statements with names of array entries replaced by the entries."""
+    """Replace names of array entries in statements by the entries."""
     entries: dict[str, ast.expr] = {}
     substituted = []
     for target, value, names, size in statements:
@@ -254,12 +254,12 @@ class Style(NamedTuple):
 
     @property
     def input(self) -> str:
-        """Declaration of an input array without its name."""
+        """Declaration of an input array, without its name."""
         return f"const {self.precision.kind} *{self.restrict} "
 
     @property
     def output(self) -> str:
-        """Declaration of an output array without its name."""
+        """Declaration of an output array, without its name."""
         return f"{self.precision.kind} *{self.restrict} "
 
     @property
@@ -269,14 +269,14 @@ class Style(NamedTuple):
 
 
 class Source(NamedTuple):
-    """C definitions, and the numbers of angles in their calls for sines."""
+    """C definitions, and the numbers of angles per call of the sine functions."""
 
     text: str
     counts: frozenset[int]
 
 
 def prototype(style: Style, function: Function) -> str:
-    """Return the declarator of a kernel's C function."""
+    """Return the C declarator of a kernel function."""
     arguments = [f"{style.input}{name}" for name in function.declaration.arguments]
     return head(f"void {style.prefix}_{c_name(function.name)}", [*arguments, f"{style.output}out"])
 
@@ -332,12 +332,12 @@ def unused(statements: Sequence[Statement], arguments: Iterable[str]) -> list[st
 
 
 def is_read(statements: Sequence[Statement], name: str) -> bool:
-    """Return whether statements read an array or a number."""
+    """Return whether statements read an array or number."""
     return any(name in statement.names for statement in statements)
 
 
 def argument_sizes(function: Function, n: int) -> Iterator[tuple[str, int]]:
-    """Yield names and sizes of a kernel's arguments for n joints."""
+    """Yield names and sizes of the arguments of a kernel for n joints."""
     for name in function.declaration.arguments:
         yield name, argument_size(name, n)
 

@@ -84,17 +84,17 @@ RESERVED = frozenset(
 
 
 def c_name(kernel: str) -> str:
-    """Return the C name of a kernel without prefix."""
+    """Return the C name of a kernel, without the prefix."""
     return SHORT.get(kernel, kernel)
 
 
 def prefix_for(robot_name: str, name: str | None, single: bool, kernels: Sequence[str]) -> str:
-    """Return the prefix of all names: `name`, or the robot's name, with an f if single.
+    """Return the prefix of all names: `name`, or the robot's name, with an f if `single`.
 
-    The robot's name is shortened if functions would have equal significant characters.
+    The robot's name is shortened if functions would not differ in their significant characters.
 
     Raises:
-        ManipDynError: If `name` is not a C identifier in lower case, or too long.
+        ManipDynError: If `name` is not a lower-case C identifier, or is too long.
     """
     if name is None:
         words = re.sub(r"[^a-z0-9]+", "_", robot_name.lower()).strip("_")
@@ -122,7 +122,7 @@ def _distinct(prefix: str, kernels: Sequence[str]) -> bool:
 
 
 def letters(number: int) -> str:
-    """Return a number >= 0 as letters: a, ..., z, aa, ab, ..."""
+    """Convert a number >= 0 to letters: a, ..., z, aa, ab, ..."""
     text = ""
     number += 1
     while number:
@@ -136,10 +136,10 @@ class Precision(NamedTuple):
 
     Attributes:
         kind: Name of the type.
-        suffix: Suffix of its constants, and of its functions in math.h.
-        dtype: The numpy type.
+        suffix: Suffix of constants and of functions in math.h.
+        dtype: Corresponding NumPy type.
         limit: Angle in rad up to which the reduction is exact.
-        rounder: Number whose addition rounds to an integer in the last bits of the sum.
+        rounder: Number whose addition rounds to an integer, stored in the last bits of the sum.
         bits: Unsigned integer type of the same size.
         parts: Parts of pi/2; multiples of the first two are exact.
         sine: Coefficients of (sin r - r) / r^3 as a polynomial in r^2.
@@ -162,7 +162,7 @@ class Precision(NamedTuple):
         return float(np.finfo(self.dtype).eps) / 2.0
 
     def literal(self, value: float) -> str:
-        """Return a constant that compilers convert to exactly this number."""
+        """Return a constant that compilers convert exactly to this number."""
         with np.errstate(over="ignore"):
             number = self.dtype(value)
         if not np.isfinite(number):
@@ -247,12 +247,12 @@ static void {prefix}_{count}_sines(const {kind} *{restrict} angle, {kind} *{rest
 
 
 def sines_preamble(prefix: str) -> str:
-    """Return the preamble of all functions for sines."""
+    """Return the preamble shared by all sine functions."""
     return PREAMBLE.format(P=prefix.upper())
 
 
 def sines_text(precision: Precision, prefix: str, count: int) -> str:
-    """Return the C function for the sines and cosines of `count` angles."""
+    """Return the C function for sines and cosines of `count` angles."""
     # Hexadecimal, because some compilers evaluate decimal constants with more digits.
     parts = [f"{float(precision.dtype(x)).hex()}{precision.suffix}" for x in precision.parts]
     return TEXT.format(
@@ -275,7 +275,7 @@ def sines_text(precision: Precision, prefix: str, count: int) -> str:
 
 
 def _polynomial(precision: Precision, coefficients: tuple[float, ...]) -> str:
-    """Return a polynomial in the square; a long one as two independent halves."""
+    """Return a polynomial in the square; a long one is split into two independent halves."""
     half = len(coefficients) // 2
     if half < 3:
         return _nested(precision, coefficients)

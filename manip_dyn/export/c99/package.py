@@ -1,4 +1,4 @@
-"""`export_c`: a robot's kernels as a folder of C99 sources, with header, CMake and package.xml."""
+"""`export_c`: kernels as a folder of C99 sources with header, CMake file and package.xml."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ PACKAGE = """\
 def header_text(
     prefix: str, about: str, joints: Sequence[str], prototypes: Sequence[tuple[str, str]]
 ) -> str:
-    """Return the header; `prototypes` are pairs of comment and prototype."""
+    """Return the header file; `prototypes` are pairs of comment and prototype."""
     return HEADER.format(
         P=prefix.upper(),
         about=about,
@@ -140,7 +140,7 @@ def package_text(prefix: str, about: str) -> str:
 
 
 def marked(file: str, prefix: str, text: str) -> str:
-    """Return the text of a file with an initial comment that identifies the export."""
+    """Prepend a comment that identifies the export to the text of a file."""
     mark = f"{prefix}: {MARK}"
     if file.endswith(".xml"):
         return f'<?xml version="1.0"?>\n<!-- {mark} -->\n{text}'
@@ -148,11 +148,11 @@ def marked(file: str, prefix: str, text: str) -> str:
 
 
 def write_files(folder: Path, prefix: str, texts: Mapping[str, str]) -> list[Path]:
-    """Write files into a folder, which is created if necessary, and return their paths.
+    """Write files to a folder, which is created if necessary, and return their paths.
 
     Raises:
-        ManipDynError: If the folder cannot be written, or contains a file of the same name from
-            another source. Nothing is written then.
+        ManipDynError: If the folder cannot be written, or contains a file with the same name from
+            another source. In this case nothing is written.
     """
     if folder.exists() and not folder.is_dir():
         raise ManipDynError(f"directory must be a folder, got the file '{folder}'.")
@@ -207,27 +207,28 @@ def export_c(
     frame: str | None = None,
     ros: bool = False,
 ) -> list[Path]:
-    """Write kernels of a robot as C99 without dependencies, and return the files.
+    """Write kernels of a robot as C99 without dependencies, and return the file paths.
 
     The files are a header, a source, CMakeLists.txt and a self-test. The self-test compares all
     kernels with reference values and exits with 0 if they agree within rounding errors. The
-    equations are those of `customize` without dry friction. The functions allocate no memory.
+    equations are those of `customize` without dry friction. The functions do not allocate memory.
     Files of an earlier export with the same name are replaced.
 
     Args:
-        robot: From `load_robot`.
-        directory: Folder of the files, created if necessary.
+        robot: A robot returned by `load_robot`.
+        directory: Folder for the files, created if necessary.
         kernels: Names of kernels, see `Kernels`, or ``gravity`` or ``taylor``. Kernels that use
             loops for the robot's number of joints cannot be exported.
         precision: ``double`` or ``float``.
         name: Prefix of files and functions. Default: the robot's name, followed by f in single
             precision, and shortened if functions would have equal significant characters in C99.
-        frame: Name of the link for pose and Jacobian; default: the tool, `robot.tip`.
+        frame: Name of the link for pose and Jacobian. Default: the tool, `robot.tip`.
         ros: Whether to add a package.xml for colcon.
 
     Raises:
         ManipDynError: If a kernel, the link, the precision or the name is invalid, or the folder
-            cannot be written or contains other files of these names. Nothing is written then.
+            cannot be written or contains other files with these names. In this case nothing is
+            written.
     """
     checked_robot(robot)
     if not isinstance(directory, (str, Path)) or not str(directory):
@@ -277,7 +278,7 @@ def _header(
 
 
 def _comment(function: Function, n: int, link: str) -> str:
-    """Return the comment of a prototype: meaning, and shapes of all arrays."""
+    """Return the comment of a prototype: purpose, and shapes of all arrays."""
     meaning = MEANINGS.get(function.name, function.name.replace("_", " ").capitalize() + ".")
     sizes = [f"{name} ({size})" for name, size in argument_sizes(function, n)]
     shape = ", ".join(map(str, function.shape))
@@ -303,5 +304,5 @@ def _selftest(style: Style, robot: Robot, functions: list[Function], series: Ser
 
 
 def _plain(text: str) -> str:
-    """Return a name from a URDF without characters that are invalid in comments."""
+    """Remove characters from a URDF name that are invalid in C comments."""
     return "".join(c if c.isprintable() and c not in "*/\\<>&?" else "_" for c in text)

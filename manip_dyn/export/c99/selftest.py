@@ -1,4 +1,4 @@
-"""Self-test in C that compares kernels with reference values, and the computation of these."""
+"""Self-test in C that compares kernels with reference values, and their computation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from manip_dyn.robot import Robot
 
 
 def evaluated(function: Function, arguments: Sequence[Any]) -> Vector:
-    """Return a kernel's results (..., m) for arguments (k, m), in the type of the arguments."""
+    """Return the results of a kernel (..., m) for arguments (k, m), in the arguments' type."""
     states, kind = arguments[0].shape[1], arguments[0].dtype
     out = np.empty((*function.shape, states), kind)
     names = dict(zip(function.declaration.arguments, arguments, strict=True))
@@ -26,8 +26,8 @@ def evaluated(function: Function, arguments: Sequence[Any]) -> Vector:
 
 
 def run(text: str, names: dict[str, Any]) -> None:
-    """Run a straight-line program with numpy; arrays may have an additional axis of states."""
-    with np.errstate(all="ignore"):  # numbers that are not finite propagate
+    """Run a straight-line program with NumPy; arrays may have an additional axis of states."""
+    with np.errstate(all="ignore"):  # infinite numbers and NaN propagate
         exec(compile(text, "<program>", "exec"), {"sin": np.sin, "cos": np.cos, **names})
 
 
@@ -77,7 +77,7 @@ def series_cases(robot: Robot, series: Series, precision: Precision) -> Cases:
 def _arguments(robot: Robot, names: tuple[str, ...]) -> dict[str, Any]:
     """Return random arguments, exact in single precision, with positions within the limits.
 
-    The moments of inertia of a payload are those of a rigid body.
+    The inertia of a payload is that of a physically possible rigid body.
     """
     random = np.random.default_rng(0)
     values = {}
@@ -108,7 +108,7 @@ def _cases(
 
 
 def _coefficients(series: Series, q: Any, v: Any, tau: Any) -> Any:
-    """Return the coefficients (ORDER + 1, n, m) of q(t) by the passes of `series`."""
+    """Return the coefficients (ORDER + 1, n, m) of q(t), computed by the passes of `series`."""
     n, factors = series.n, series.factors
     work = np.zeros((ORDER, factors.width, q.shape[1]), q.dtype)
     work[0, :n], work[0, n : 2 * n], work[0, 2 * n : 3 * n] = q, v, tau
@@ -222,7 +222,7 @@ def _test(style: Style, cases: Cases) -> str:
 
 
 def _table(declaration: str, values: Matrix, literals: Iterable[str]) -> str:
-    """Return the definition of an array with a row per state."""
+    """Return the definition of an array with one row per state."""
     size, numbers = values.shape[0], list(literals)
     lines = [f"    {declaration}[{STATES}][{size}] = {{"]
     for state in range(STATES):

@@ -1,4 +1,4 @@
-"""Taylor series of the motion in C, the counterpart of `codegen.generation.taylor_series`."""
+"""Taylor series of the motion in C; the counterpart of `codegen.generation.taylor_series`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from manip_dyn.export.c99.kernels import CWriter, Source, Style, head, unused
 
 
 class Series(NamedTuple):
-    """The passes of a series as straight-line programs.
+    """The passes of a Taylor series as straight-line programs.
 
     Attributes:
         n: Number of joints.
         first: Lines for all quantities of order 0.
         following: Lines for all quantities of order `order` >= 1.
-        factors: Columns of the factors of products in a row of the workspace.
+        factors: Columns of the factors of products in a workspace row.
     """
 
     n: int
@@ -100,7 +100,7 @@ static void {p}_taylor_next({input}start, {input}previous,
 
 
 def taylor_prototype(style: Style) -> str:
-    """Return the declarator of the C function."""
+    """Return the C declarator of the series function."""
     arrays = [f"{style.input}{name}" for name in ("q", "v", "tau")]
     numbers = ["int32_t rows", "int32_t order"]
     outputs = [f"{style.output}{name}" for name in ("work", "out")]
@@ -108,7 +108,7 @@ def taylor_prototype(style: Style) -> str:
 
 
 def taylor_definition(style: Style, series: Series) -> Source:
-    """Return the definition of the C function."""
+    """Return the C definition of the series function."""
     literal, n = style.precision.literal, series.n
     names = {"order": "degree"}
     first = CWriter(style.prefix, style.precision, {})
