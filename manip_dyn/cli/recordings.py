@@ -146,10 +146,10 @@ def _check_replay(options: argparse.Namespace) -> int:
 def run_node(
     name: str, namespace: str, parameters: Mapping[str, Any], report: Callable[..., None]
 ) -> int:
-    """Run a node of `manip_dyn.ros.nodes` in this process and return its exit code.
+    """Run the recorder or the replayer in this process and return its exit code.
 
     Args:
-        name: Module of the node.
+        name: "recorder" or "replayer".
         namespace: Namespace of the node.
         parameters: Parameters of the node by name.
         report: Function that is called with the progress of the node as keyword arguments.
@@ -172,8 +172,8 @@ def run_node(
         words += ["-r", f"__ns:=/{path}"]
     for key, value in parameters.items():
         words += ["-p", f"{key}:={value}"]
-    main = import_module(f"manip_dyn.ros.nodes.{name}").main
-    return int(main(words, report, _print_error))
+    main = import_module("manip_dyn.ros.nodes.recording").main
+    return int(main(name, words, report, _print_error))
 
 
 def _print_error(message: str) -> None:

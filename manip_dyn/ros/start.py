@@ -50,10 +50,11 @@ def start(name: str) -> int:
     """Import a node of `manip_dyn.ros.nodes`, run it and return its exit code."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: os._exit(0))
-    main = import_module(f"manip_dyn.ros.nodes.{name}").main
+    module = "recording" if name in RECORDING else name
+    main = import_module(f"manip_dyn.ros.nodes.{module}").main
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)  # as `run` expects
-    return int(main())
+    return int(main(name) if name in RECORDING else main())
 
 
 def simulator() -> int:

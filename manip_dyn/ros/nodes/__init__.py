@@ -1,1 +1,1 @@
-"""The nodes, one per file. Each reads messages, calls the core and publishes messages."""
+"""The nodes. Each reads messages, calls the core and publishes messages."""
