@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.deprecation import renamed_arguments
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.imports import required_module
 from manip_dyn.planning import Plan
@@ -44,6 +45,7 @@ def plot_plan(robot: Robot, plan: Plan, file: str | Path) -> None:
     _save(figure, file)
 
 
+@renamed_arguments(parts="quantities")
 def plot_motion(
     robot: Robot,
     t: Vector,

@@ -19,6 +19,7 @@ import numpy as np
 
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector, not_negative, positive
+from manip_dyn.core.deprecation import renamed_arguments
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 
@@ -84,6 +85,7 @@ class ComputedTorque:
             raise ManipDynError(problem)
         self.stiffness, self.damping = stiffness, damping
 
+    @renamed_arguments(wanted="reference")
     def efforts(self, q: Vector, v: Vector, reference: JointMotion) -> Efforts:
         """Return the efforts for the period that starts at positions and velocities (n,).
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import sys
-import warnings
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
@@ -16,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from manip_dyn.core.deprecation import warn_deprecated
 from manip_dyn.core.interruption import run_uninterrupted
 
 
@@ -76,10 +76,6 @@ def _sources(stub: ast.Module) -> dict[str, str]:
 
 def _deprecated(old: str, new: str) -> Any:
     """Return the object that replaces an old name, with a warning for the caller's caller."""
-    warnings.warn(
-        f"{old} is deprecated and will be removed in 0.4: use {new} instead.",
-        DeprecationWarning,
-        stacklevel=3,
-    )
+    warn_deprecated(old, new, stacklevel=4)
     module, _, name = new.rpartition(".")
     return getattr(import_module(module), name)

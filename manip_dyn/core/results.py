@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
+
+from manip_dyn.core.deprecation import warn_deprecated
 
 
 class Result:
@@ -55,7 +56,7 @@ class Statistics:
         """Return a count by its name; deprecated."""
         if name not in self.keys():
             raise KeyError(name)
-        _warn(f"statistics[{name!r}]", f"statistics.{name}")
+        warn_deprecated(f"statistics[{name!r}]", f"statistics.{name}")
         return getattr(self, name)
 
 
@@ -84,16 +85,8 @@ class ResultWithStatistics(Result):
         return self._count("evaluations")
 
     def _count(self, name: str) -> int:
-        _warn(f"{type(self).__name__}.{name}", f"statistics.{name}", stacklevel=4)
+        warn_deprecated(f"{type(self).__name__}.{name}", f"statistics.{name}", stacklevel=4)
         return getattr(self.statistics, name)
-
-
-def _warn(old: str, new: str, stacklevel: int = 3) -> None:
-    warnings.warn(
-        f"{old} is deprecated and will be removed in 0.4: use {new} instead.",
-        DeprecationWarning,
-        stacklevel=stacklevel,
-    )
 
 
 class PickledByArguments:

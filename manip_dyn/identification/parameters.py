@@ -21,6 +21,7 @@ from manip_dyn.codegen.rigid_body.bodies import (
 )
 from manip_dyn.codegen.rigid_body.dynamics import body_motions, force_on, to_parent
 from manip_dyn.core.checks import Matrix, Tensor, Vector
+from manip_dyn.core.deprecation import renamed_arguments
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import Robot
 from manip_dyn.robot.model import checked_robot
@@ -141,6 +142,7 @@ class BaseParameters(NamedTuple):
     combination: Matrix
     every: tuple[str, ...]
 
+    @renamed_arguments(every="parameters")
     def of(self, parameters: Vector) -> Vector:
         """Return the base parameters (b,) for all parameters (13 n,)."""
         return self.combination @ parameters

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
+from manip_dyn.core.deprecation import renamed_attribute
+
 LEVELS = ("error", "warning", "note")
 """Error: `load_robot` rejects the robot, or results are wrong. Warning: probably not intended, or
 interpreted differently by another program. Note: information."""
@@ -43,6 +45,8 @@ class Finding:
         line = f"{self.what}: {self.value}"
         line += f"; expected {self.expected}" if self.expected else ""
         return f"{line}; {self.remedy}" if self.remedy else line
+
+    told = renamed_attribute("Finding.told", "message")
 
 
 class Agreement(NamedTuple):

@@ -9,6 +9,7 @@ import numpy as np
 import pinocchio
 
 from manip_dyn.core.checks import Matrix, Vector, distinct_digits
+from manip_dyn.core.deprecation import renamed_attribute
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.numerics import Friction
 
@@ -177,6 +178,8 @@ class Robot:
     def has_dry_friction(self) -> bool:
         """Whether any joint has dry friction."""
         return bool(np.any(self.static_friction))
+
+    rubs = renamed_attribute("Robot.rubs", "has_dry_friction")
 
     def index(self, joint: str) -> int:
         """Return the index of `joint` in `joint_names`."""

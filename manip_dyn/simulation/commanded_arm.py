@@ -19,6 +19,7 @@ from manip_dyn.control.joint_drives import RATE, JointDrive, References
 from manip_dyn.control.joint_trajectory import Code, JointSplines, Outcome, Waypoint
 from manip_dyn.control.trajectory_follower import Tolerances, TrajectoryFollower
 from manip_dyn.core.checks import Vector
+from manip_dyn.core.deprecation import renamed_arguments
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.simulation.effort_laws import EffortLaw, Schedule, held
 from manip_dyn.simulation.simulation import Disturbance, Simulation
@@ -31,6 +32,7 @@ SLOW = 0.05
 """Speed below which a braked joint is held at its position, rad/s or m/s."""
 
 
+@renamed_arguments(told="references")
 def driven(
     kernels: Kernels, references: References, q: Vector, law: EffortLaw, bandwidth: float
 ) -> EffortLaw:

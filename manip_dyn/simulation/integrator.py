@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 from manip_dyn.core.checks import nanoseconds, not_negative, truth
+from manip_dyn.core.deprecation import renamed_attribute, warn_deprecated
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.integration import METHODS, Method, StepControl
 from manip_dyn.integration.methods.method import HIGHEST_ORDER, LOWEST_ORDER, order_for
@@ -92,6 +92,8 @@ class Integrator:
         """The method."""
         return self.method if isinstance(self.method, Method) else METHODS[self.method]
 
+    found = renamed_attribute("Integrator.found", "solver")
+
     @property
     def adaptive(self) -> bool:
         """Whether tolerances determine the step."""
@@ -125,9 +127,5 @@ def checked_order(order: int | None, taylor_order: int | None) -> int | None:
     """Return `order`, or the value of its deprecated name `taylor_order` with a warning."""
     if taylor_order is None:
         return order
-    warnings.warn(
-        "taylor_order is deprecated and will be removed in 0.4: use order instead.",
-        DeprecationWarning,
-        stacklevel=3,
-    )
+    warn_deprecated("taylor_order", "order", stacklevel=4)
     return taylor_order

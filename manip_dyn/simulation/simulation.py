@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import Kernels, customize
 from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.deprecation import renamed_attribute
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.results import Statistics
 from manip_dyn.integration import Status
@@ -135,6 +136,8 @@ class Simulation:
         self.time_ns, self._y = before.time_ns, before._y.copy()
         self.law, self.disturbance = before.law, before.disturbance
         self._energy0 += self.energy().residual - residual
+
+    go_on_from = renamed_attribute("Simulation.go_on_from", "continue_from")
 
     @staticmethod
     def check(integrator: Integrator, law: EffortLaw) -> None:

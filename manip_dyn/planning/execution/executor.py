@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from manip_dyn.core.checks import Vector, positive
+from manip_dyn.core.deprecation import renamed_arguments
 from manip_dyn.planning.execution.feedback import Feedback, Tuning
 from manip_dyn.planning.execution.pd_backup import PdBackup
 from manip_dyn.planning.execution.progress_monitor import ProgressMonitor
@@ -212,6 +213,7 @@ class PlanExecutor:
             self._switching,
         )
 
+    @renamed_arguments(heard="updated_at")
     def tracked(
         self, updated_at: float | None, arrival_time: float | None, total: Vector, saturated: bool
     ) -> None:
