@@ -235,8 +235,9 @@ for fills in ({count: functions.double}, {count: 1, note: note}):
     try:
         instantiate(total, fills)(values, out)
     except (TypingError, TypeError, ValueError) as error:
-        print(type(error).__name__, str(error).splitlines()[0])
+        print(type(error).__name__, *str(error).splitlines())
 """
     first, second = printed(folder, script).splitlines()
     assert first.startswith(("TypingError", "TypeError"))  # numba 0.58's is the latter
-    assert second == "ValueError the template parameter program.weight must have an argument"
+    assert second.startswith("ValueError")  # numba 0.58 adds a line before the message
+    assert "the template parameter program.weight must have an argument" in second
