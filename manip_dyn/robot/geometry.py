@@ -10,7 +10,6 @@ from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.files import share_directory
@@ -92,10 +91,13 @@ class _Joints:
     """Joints as arrays: origins, and motions along or about the axes."""
 
     def __init__(self, joints: list[Element]):
+        from scipy.spatial.transform import Rotation  # slow to load
+
         self._names = [(parent_of(joint), child_of(joint)) for joint in joints]
         self._positions = np.array([_numbers(joint, "origin", "xyz", "0 0 0") for joint in joints])
         rpy = [_numbers(joint, "origin", "rpy", "0 0 0") for joint in joints]
         self._rotations = Rotation.from_euler("xyz", np.array(rpy))
+        self._rotation_about = Rotation.from_rotvec
         axes = np.array([_numbers(joint, "axis", "xyz", "1 0 0") for joint in joints])
         lengths = np.linalg.norm(axes, axis=1, keepdims=True)
         axes /= np.where(lengths > 0.0, lengths, 1.0)  # the axis of a fixed joint may be zero
@@ -105,9 +107,8 @@ class _Joints:
     def at(self, q: Vector) -> list[Placement]:
         offsets = np.asarray(q, dtype=float)[:, None]
         positions = self._positions + self._slide_axes * offsets
-        quaternions = (
-            self._rotations * Rotation.from_rotvec(self._hinge_axes * offsets)
-        ).as_quat()
+        turns = self._rotation_about(self._hinge_axes * offsets)
+        quaternions = (self._rotations * turns).as_quat()
         return [
             Placement(*names, position, quaternion)
             for names, position, quaternion in zip(

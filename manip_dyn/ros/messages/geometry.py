@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, Twist, Vector3
-from scipy.spatial.transform import Rotation
 from std_msgs.msg import Header
 
 from manip_dyn.core.checks import Vector
@@ -61,6 +60,8 @@ def vector(numbers: Sequence[float] | Vector) -> Vector3:
 
 def quaternion(rotation: Vector) -> Quaternion:
     """Return a quaternion from a rotation matrix (3, 3)."""
+    from scipy.spatial.transform import Rotation  # slow to load, and few nodes send poses
+
     x, y, z, w = Rotation.from_matrix(rotation).as_quat().tolist()
     return Quaternion(x=x, y=y, z=z, w=w)
 

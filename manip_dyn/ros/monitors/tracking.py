@@ -12,7 +12,6 @@ import numpy as np
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path
 from rclpy.node import Node
-from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 
 from manip_dyn.clik import Pose, task_error
@@ -114,6 +113,9 @@ class TrackingMonitor:
         finish: Callable[[dict[str, Any]], None],
     ):
         """Subscribe. `finish` is called with the summary."""
+        from scipy.spatial.transform import Rotation  # slow to load, not used by other monitors
+
+        self._rotation_of = Rotation.from_quat
         self._robot, self._finish = robot, finish
         self._log = TrackingLog(robot, parameters.settle)
         self._duration = parameters.duration
@@ -142,7 +144,7 @@ class TrackingMonitor:
     def _on_desired(self, message: PoseStamped) -> None:
         stamp = to_nanoseconds(message.header.stamp)
         numbers = pose_numbers(message.pose)
-        rotation = Rotation.from_quat(numbers[3:]).as_matrix()
+        rotation = self._rotation_of(numbers[3:]).as_matrix()
         self._desired[stamp] = Pose(np.array(numbers[:3]), rotation)
         self._match(stamp)
 
