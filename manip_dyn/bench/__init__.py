@@ -1,4 +1,4 @@
-"""Benchmarks of this package and its peers in one process: one module per suite."""
+"""Benchmarks of this package and its peers in one process, with one module per suite."""
 
 from manip_dyn.bench.record import SUITES, Record, bench, keep, read_record, suite
 from manip_dyn.bench.timing import Candidate, Timing, compare

@@ -28,7 +28,7 @@ GAIN, DAMPING = 2.0, 1e-3
 
 
 class Row(NamedTuple):
-    """One robot, a sentence for each peer that is not timed, and the timings of all candidates."""
+    """Timings of all candidates for one robot, and a sentence for each peer that is not timed."""
 
     robot: str
     missing: list[str]
@@ -36,7 +36,7 @@ class Row(NamedTuple):
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return a table per robot."""
+    """Return one table per robot."""
     lines = [
         "One CLIK velocity from Python: kinematics, error, damped least squares. Medians over "
         "rounds of all candidates in turn, and ratios to the first in the same round.",
@@ -51,8 +51,9 @@ def table(rows: Sequence[Row]) -> str:
 def measure(robots: Sequence[Robot] | None = None) -> list[Row]:
     """Time one velocity solve of each robot, with the same task for all candidates.
 
-    The goal is 1e-2 rad per joint away; feedback and damping are the same. manip_dyn enforces
-    joint limits and speeds in every variant; pink and mink are timed with and without limits.
+    The goal is 1e-2 rad per joint away. Feedback and damping are the same for all candidates.
+    manip_dyn enforces joint limits and speeds in every variant; pink and mink are timed with and
+    without limits.
     """
     return [_row(robot) for robot in (robots or usual_robots())]
 
@@ -65,7 +66,7 @@ def _row(robot: Robot) -> Row:
 
 
 def problem_of(robot: Robot) -> Problem:
-    """Return the task to time."""
+    """Return the task for a robot."""
     q = np.clip(middle_posture(robot) + 0.2, robot.q_min, robot.q_max)
     goal = customize(robot).forward_kinematics(np.clip(q + 1e-2, robot.q_min, robot.q_max))
     pose = Pose(goal[:3, 3].copy(), goal[:3, :3].copy())
@@ -73,7 +74,7 @@ def problem_of(robot: Robot) -> Problem:
 
 
 def our_solve(problem: Problem, settings: ClikSettings) -> tuple[Any, Vector]:
-    """Return a call of the solver of this package, and the array of velocities it writes."""
+    """Return a call of this package's solver, and the array of velocities that it writes."""
     solver = VelocitySolver(problem.robot, settings)
     desired = np.concatenate([problem.pose.position, problem.pose.rotation.ravel(), problem.twist])
     q, v = problem.q.copy(), np.empty(problem.robot.n)
@@ -98,7 +99,7 @@ STEP = 1e-3
 
 
 class Problem(NamedTuple):
-    """One velocity solve: joints (n,), desired pose and twist (6,), feedback 1/s, damping."""
+    """One velocity solve: joints (n,), desired pose and twist (6,), feedback (1/s), damping."""
 
     robot: Robot
     q: Vector
@@ -111,7 +112,8 @@ class Problem(NamedTuple):
 def pinocchio_and_numpy(problem: Problem) -> Callable[[], Vector]:
     """Return a hand-written damped least-squares solve with pinocchio and numpy.
 
-    Errors use pinocchio's compiled logarithm, which is faster than numpy's cross products.
+    Errors are computed by pinocchio's compiled logarithm, which is faster than numpy's cross
+    products.
     """
     robot, q, pose, twist, gain, damping = problem
     model, data = robot.model, robot.model.createData()
@@ -134,7 +136,7 @@ def pinocchio_and_numpy(problem: Problem) -> Callable[[], Vector]:
 
 
 def installed_peers(problem: Problem) -> tuple[list[Candidate], list[str]]:
-    """Return the candidates of pink and mink, and a sentence for each that is not available."""
+    """Return the candidates of pink and mink, and a sentence for each one that is missing."""
     candidates, missing = [], []
     for package, needs, make in (("pink", "pin-pink", _pink), ("mink", "mink", _mink)):
         if not installed(package) or not installed("daqp"):

@@ -1,10 +1,10 @@
 """`manip_dyn bench cold`: CPU time of first results, with an empty cache and with a full one.
 
-There is a row for the import, for the first simulation, plan of each kind, tracked path and
-mechanism, and for the README's Python example. Two more rows are the additional time of another
-mechanism and of other robots. Each runs in a separate process with an empty cache, and then three
-times with the cache of the first run. Rows contain CPU seconds, first and later. There are no
-peers. Takes about 80 s.
+The rows are the import; the first simulation, plan of each kind, tracked path and mechanism; and
+the Python example of the README. Two more rows are the additional time for another mechanism and
+for other robots. Each row runs in a separate process with an empty cache, then three times with
+the cache of the first run. Rows contain CPU seconds, first and later. There are no peers. Takes
+about 80 s.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ WARM_RUNS = 3
 
 
 class Row(NamedTuple):
-    """CPU seconds of a process: the first one, and the fastest of the later ones."""
+    """CPU seconds of a process: of the first run, and of the fastest later run."""
 
     name: str
     cold: float
@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return a line per result."""
+    """Return one line per result."""
     lines = [
         "CPU seconds of a fresh process, including its start and all imports: with an empty "
         f"cache, and the\nfastest of {WARM_RUNS} later ones.",
@@ -56,7 +56,7 @@ def table(rows: Sequence[Row]) -> str:
 def measure(names: Sequence[str] = tuple(ROWS)) -> list[Row]:
     """Time first results, each with a separate empty cache.
 
-    A row with "then" is the time in addition to the row before, whose machine code is already
+    A row with "then" is the time in addition to the previous row, whose machine code is already
     cached. Python's bytecode cache is used as usual.
     """
     return [_row(name) for name in names]

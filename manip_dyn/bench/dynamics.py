@@ -34,7 +34,7 @@ PACKAGES = ("manip_dyn", "numba", "pin", "casadi", "mujoco", "drake")
 
 
 class Row(NamedTuple):
-    """One kernel of one robot, compiled or called from Python, with all timings."""
+    """Timings of one kernel of one robot, compiled or called from Python."""
 
     robot: str
     kernel: str
@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return a table per kernel."""
+    """Return one table per kernel."""
     lines = [
         "Medians over rounds of all candidates in turn: of the times, and of the ratios to the "
         "first within each round.",
@@ -57,12 +57,13 @@ def table(rows: Sequence[Row]) -> str:
 def measure(robots: Sequence[Robot] | None = None) -> list[Row]:
     """Time forward and inverse dynamics, mass matrix and derivatives of each robot.
 
-    "compiled" is a loop over states in compiled code on one core. Pinocchio has such a loop for
-    the forward dynamics only (`abaInParallel`). Its other functions are called from Python, and
-    the cost of the binding, measured as `aba` from Python less `abaInParallel`, is subtracted.
-    (This overestimates the cost for `crba`, which has one array argument instead of three.)
-    "from Python" is one call per state for all candidates. Those of manip_dyn are the checked
-    call of the README, which returns a new array, and the call that writes into an existing one.
+    "compiled" is a loop over states in compiled code on one core. Pinocchio has such a loop only
+    for the forward dynamics (`abaInParallel`). Its other functions are called from Python, and the
+    binding overhead, measured as `aba` from Python minus `abaInParallel`, is subtracted. (This
+    overestimates the overhead of `crba`, which has one array argument instead of three.)
+    "from Python" is one call per state for all candidates. manip_dyn is timed with the checked
+    call of the README, which returns a new array, and with the call that writes to an existing
+    one.
     """
     return [row for robot in (robots or usual_robots()) for row in _rows(robot)]
 
@@ -111,10 +112,10 @@ _OTHERS = (
 
 
 def _less_binding(timings: list[Timing]) -> list[Timing]:
-    """Subtract the cost of pinocchio's binding from its call.
+    """Subtract the overhead of pinocchio's binding from its call.
 
-    The last two timings are `aba` from Python and in its loop, from the same rounds; their
-    difference is the cost.
+    The last two timings are `aba` from Python and in its loop, measured in the same rounds. Their
+    difference is the overhead.
     """
     *ours, theirs, called, in_loop = timings
     binding = max(called.microseconds - in_loop.microseconds, 0.0)
@@ -154,7 +155,7 @@ class _Ours:
         arrays, _ = self._arrays(kernel)
         state = [array[0].copy() for array in arrays]
         kernels = self._checked
-        # Spelled out as in users' code, without a look-up of the method by its name.
+        # Written out as in user code, without a method look-up by name.
         if kernel == "forward_dynamics":
             q, v, tau = state
             return Candidate(CHECKED, lambda: kernels.forward_dynamics(q, v, tau))
@@ -174,7 +175,7 @@ class _Ours:
         return list(self._states[:count]), np.empty((STATES, *shape))
 
 
-# The states are copied into scratch arrays because numba counts references to slices with atomic
+# The states are copied to scratch arrays because numba counts references to slices with atomic
 # operations, which take as long as a kernel of a small arm.
 @numba.njit
 def _single(function, states, result):
@@ -227,7 +228,7 @@ def _loop(robot: Robot, states: Vector, flags: list[str]) -> Candidate:
         loop = ctypes.CDLL(str(library)).loop
     count, out = states.shape[1], np.empty_like(states[0])
     addresses = [ctypes.c_void_p(array.ctypes.data) for array in (*states, out)]
-    arrays = (states, out)  # the loop keeps only their addresses
+    arrays = (states, out)  # keeps the arrays alive; the loop stores only their addresses
 
     def call() -> None:
         loop(*addresses, len(arrays[0][0]))

@@ -1,13 +1,13 @@
 """`manip_dyn bench ensembles`: ensembles of motions compared with loops, MuJoCo, frax and heyoka.
 
-The first problem is motions of the PA-10 over 1 s with RK4 and 1 ms, from random states under
-constant efforts, on all cores. Slower candidates simulate fewer motions; times are per step and
-motion. The second problem is the two-link arm from many states at equal errors, measured against a
-tighter tolerance. The time at an error is interpolated between a candidate's (error, time) points
-in logarithms.
+The first problem consists of motions of the PA-10 over 1 s with RK4 and 1 ms, from random states
+under constant efforts, on all cores. Slower candidates simulate fewer motions; times are per step
+and motion. The second problem is the two-link arm from many states at equal errors, measured
+against a tighter tolerance. The time at an error is interpolated between a candidate's (error,
+time) points in logarithms.
 
 There is a row for manip_dyn with one thread and with all threads, for a loop over single motions,
-and for each peer that is installed. Takes about 45 s.
+and for each installed peer. Takes about 45 s.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ PACKAGES = ("manip_dyn", "numba", "mujoco", "frax", "jax", "heyoka")
 
 
 class Row(NamedTuple):
-    """One problem with the timings of all candidates, per step and motion or per motion.
+    """Timings of all candidates for one problem, per step and motion or per motion.
 
     Attributes:
-        problem: Description.
+        problem: Description of the problem.
         timings: Timings of the candidates.
-        errors: Largest error of each candidate (m,) if the errors differ; rad, m or per s.
+        errors: Largest error of each candidate (m,) if the errors differ, in rad, m or per s.
     """
 
     problem: str
@@ -56,7 +56,7 @@ class Row(NamedTuple):
 
 
 class Motions(NamedTuple):
-    """Motions of an arm: starts (N, 2 n) and efforts (N, n)."""
+    """Motions of an arm: initial states (N, 2 n) and efforts (N, n)."""
 
     robot: Robot
     starts: Matrix
@@ -68,7 +68,7 @@ class Motions(NamedTuple):
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return a table per problem."""
+    """Return one table per problem."""
     lines = ["Medians over rounds of all candidates in turn, and of the ratios to the first."]
     for problem, timings, errors in rows:
         lines += ["", problem]
@@ -179,12 +179,12 @@ def _controlled(motions: Motions, method: str, tolerance: float) -> Matrix:
 
 # ------------------------------------------------------------------------------------- peers
 def mujoco_rollout(motions: Any, duration: float, step: float, threads: int) -> list[Candidate]:
-    """Return `mujoco.rollout` with MuJoCo's own RK4, all motions in one call on all threads."""
+    """Return `mujoco.rollout` with MuJoCo's RK4, for all motions in one call on all threads."""
     if not installed("mujoco"):
         return []
     try:
         run = mujoco_motions(motions, duration, step, threads)
-    except ValueError:  # MuJoCo rejects links without extent
+    except ValueError:  # MuJoCo rejects links of zero size
         return []
     return [Candidate(f"mujoco.rollout, {threads} threads", run, len(motions.starts))]
 
@@ -231,7 +231,7 @@ def frax_motions(motions: Any, duration: float, step: float) -> list[Candidate]:
         arm = FraxRobot(os.fspath(file))
     n = robot.n
 
-    rotors = jax.numpy.diag(robot.armature)  # not part of frax's forward dynamics
+    rotors = jax.numpy.diag(robot.armature)  # frax's forward dynamics exclude rotors
 
     def rate(y, tau):
         q, v = y[:n], y[n:]
@@ -262,7 +262,7 @@ def frax_motions(motions: Any, duration: float, step: float) -> list[Candidate]:
 def heyoka_batches(
     motions: Any, duration: float, tolerances: Sequence[float]
 ) -> list[tuple[str, Callable[[], Matrix]]]:
-    """Return heyoka's batch integrators with its recommended SIMD width."""
+    """Return heyoka's batch integrators with the recommended SIMD width."""
     if not installed("heyoka"):
         return []
     import heyoka

@@ -1,6 +1,6 @@
 """First results in separate processes: ``python -m manip_dyn.bench.first_results NAME``.
 
-The program prints the CPU seconds of its process, including its start and all imports.
+The program prints the CPU seconds of its process, including startup and imports.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def simulate() -> None:
 
 
 def zero_net_work() -> None:
-    """Plan the motion of the IBM 7535 in the README with zero net work."""
+    """Plan the zero-net-work motion of the IBM 7535 in the README."""
     md.plan_zero_net_work(md.load_robot("ibm7535"), [0.76, 0.2618], [0.0, 0.0])
 
 
@@ -54,7 +54,7 @@ def hmmwv() -> None:
 
 
 def readme(mass_scale: float = 1.0) -> None:
-    """Run the README's example."""
+    """Run the Python example of the README."""
     import numpy as np
     from pinocchio import rpy
 
@@ -73,7 +73,7 @@ def readme(mass_scale: float = 1.0) -> None:
 
 
 def other_robots() -> None:
-    """Run the README's example with other masses, which requires other kernels."""
+    """Run the Python example of the README with other masses, which requires other kernels."""
     readme(mass_scale=1.1)
 
 

@@ -1,9 +1,9 @@
 """`manip_dyn bench growth`: compile and call times of kernels over the length of serial chains.
 
-There is a row for each of forward dynamics, mass matrix, the derivatives of both dynamics and a
-Taylor series of random serial chains of 1 to 60 joints. Rows contain CPU seconds of the first
-call, including compilation, and microseconds of a later call from Python, compared with
-pinocchio. Takes some minutes.
+The rows are forward dynamics, mass matrix, derivatives of both dynamics and a Taylor series for
+random serial chains of 1 to 60 joints. Rows contain CPU seconds of the first call, including
+compilation, and microseconds of a later call from Python, compared with pinocchio. Takes some
+minutes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _KERNELS: tuple[tuple[str, Callable, int], ...] = (
 
 
 class Row(NamedTuple):
-    """One kernel of a chain: CPU seconds of its first call, and timings of later calls."""
+    """One kernel of a chain: CPU seconds of the first call, and timings of later calls."""
 
     joints: int
     kernel: str
@@ -46,7 +46,7 @@ class Row(NamedTuple):
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return a line per kernel and chain."""
+    """Return one line per kernel and chain."""
     lines = [
         "Serial chains. First: CPU seconds of the first call, including compilation. Calls: us "
         "from Python, median,\nand the ratio of pinocchio to manip_dyn in the same process.",
@@ -61,10 +61,10 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def measure(sizes: Sequence[int] = JOINTS) -> list[Row]:
-    """Compile and time the kernels of random serial chains of the given numbers of joints.
+    """Compile and time the kernels of random serial chains with the given numbers of joints.
 
-    Kernels of a robot are compiled in a separate empty cache. Code that all robots share counts
-    with the first row that needs it, unless this machine has it cached.
+    The kernels of each robot are compiled with a separate empty cache. Code shared by all robots
+    is included in the first row that requires it, unless it is already cached on this machine.
     """
     before = os.environ.get("MANIP_DYN_CACHE")
     with tempfile.TemporaryDirectory(prefix="manip_dyn_bench_") as folder:

@@ -1,14 +1,14 @@
 """`manip_dyn bench integrators`: computing time at equal measured error, compared with peers.
 
 The problems are two free motions: the RR arm of Galhano, Machado (1994) for 5 s, and the Panda for
-1 s from 0.3 rad in every joint. Every candidate runs at many tolerances, all in turn in many
-rounds. Other load on the machine can only increase a time, so the minimum over the rounds counts.
-The time at a target error is interpolated between a candidate's (error, time) points in
-logarithms. Errors are those of the final state, largest component, relative to RK10 in extended
-precision.
+1 s from 0.3 rad in every joint. Every candidate runs with many tolerances; all candidates take
+turns in many rounds. Other load on the machine can only increase a time, so the minimum over the
+rounds is used. The time at a target error is interpolated between a candidate's (error, time)
+points in logarithms. The error is the largest component of the error of the final state, relative
+to RK10 in extended precision.
 
-There is a row for each method of manip_dyn and each peer that is installed, with CPU milliseconds
-at three errors. Takes some minutes.
+There is a row for each method of manip_dyn and each installed peer, with CPU milliseconds at three
+errors. Takes some minutes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SLICE, RUNS, ENOUGH = 5e-4, 40, 0.5
 
 
 class Problem(NamedTuple):
-    """A free motion: the arm, its start (2 n,), its duration in s, and target errors."""
+    """A free motion: arm, initial state (2 n,), duration in s, and target errors."""
 
     robot: Robot
     start: Vector
@@ -49,7 +49,7 @@ class Problem(NamedTuple):
 
 
 class Row(NamedTuple):
-    """CPU milliseconds of one candidate at each target error; None if it does not reach it."""
+    """CPU milliseconds of one candidate at each target error, or None if it is not reached."""
 
     problem: str
     candidate: str
@@ -58,7 +58,7 @@ class Row(NamedTuple):
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return a table per problem; in brackets the ratio to the best time of manip_dyn."""
+    """Return one table per problem; in brackets the ratio to the best time of manip_dyn."""
     lines = []
     for problem in dict.fromkeys(row.problem for row in rows):
         mine = [row for row in rows if row.problem == problem]
@@ -81,7 +81,7 @@ def _cell(ms: float | None, least: float | None) -> str:
 
 
 def problems() -> list[Problem]:
-    """Return the two motions, or only the first if the Panda is not installed."""
+    """Return both motions, or only the first one if the Panda is not installed."""
     result = [Problem(load_robot("rr"), np.array([0.5, 0.3, 0, 0]), 5.0, (1e-6, 1e-9, 1e-12))]
     for robot in usual_robots()[1:]:
         start = np.concatenate([np.full(robot.n, 0.3), np.zeros(robot.n)])
@@ -139,17 +139,17 @@ def _our_solver(robot: Robot, start: Vector, duration: float, method: str, toler
 
 
 def error_and_time(solve: Solver, exact: Vector) -> tuple[float, float]:
-    """Return error and least CPU time, s, of a single solver."""
+    """Return the error and the shortest CPU time, s, of a single solver."""
     return error_of(solve, exact), least_times([solve])[0]
 
 
 def error_of(solve: Solver, exact: Vector) -> float:
-    """Return the largest error of a component."""
+    """Return the largest component of the final error."""
     return float(np.abs(np.asarray(solve()) - exact).max())
 
 
 def least_times(solvers: Sequence[Solver]) -> list[float]:
-    """Return the least CPU time of each solver, s; they run in turn in every round."""
+    """Return the shortest CPU time of each solver, s; the solvers take turns in every round."""
     counts = [repetitions(solve, SLICE, time.process_time) for solve in solvers]
     least, spent = [math.inf] * len(solvers), [0.0] * len(solvers)
     for _ in range(RUNS):
@@ -162,7 +162,7 @@ def least_times(solvers: Sequence[Solver]) -> list[float]:
 
 
 def time_at(points: Sequence[tuple[float, float]], target: float) -> float | None:
-    """Return the least time, ms, at which the interpolated error reaches the target, or None."""
+    """Return the shortest time, ms, for which the interpolated error is the target, or None."""
     times = [1e3 * seconds for error, seconds in points if error <= target]
     for (coarse, short), (fine, long) in itertools.pairwise(points):
         if coarse > target >= fine > 0.0:
@@ -187,7 +187,7 @@ Candidates = Iterator[tuple[str, Iterable[Solver]]]
 def candidates(
     robot: Robot, start: Vector, duration: float, tolerances: Sequence[float]
 ) -> Candidates:
-    """Yield the names of installed peers, each with a solver per tolerance."""
+    """Yield the names of installed peers, each with one solver per tolerance."""
     yield from _scipy(robot, start, duration, tolerances)
     if installed("numbalsoda"):
         yield from _numbalsoda(robot, start, duration, tolerances)
@@ -251,7 +251,7 @@ def _heyoka(robot, start, duration, tolerances) -> Candidates:
     variables = heyoka.make_vars(*names)
     rates = rates_of(robot, heyoka.sin, heyoka.cos, heyoka.expression)(variables)
     system = list(zip(variables, rates, strict=True))
-    # heyoka compiles long systems in its compact mode; the default takes minutes.
+    # heyoka compiles long systems in compact mode, because its default mode takes minutes.
     compact = robot.n > 3
     for fast in (False, True):
 
@@ -268,7 +268,7 @@ def _heyoka(robot, start, duration, tolerances) -> Candidates:
 
             return solve
 
-        # heyoka unrolls the order, so every tolerance is a compilation.
+        # heyoka unrolls the order, so every tolerance requires a compilation.
         chosen = tolerances if not compact else tolerances[::4]
         yield f"heyoka{', fast_math' if fast else ''}", map(solver, chosen)
 

@@ -1,8 +1,8 @@
 """Certified minimum-time motions as data: ``python -m manip_dyn.bench.minimum_time_catalogue``.
 
-The catalogue contains the motions of the tables of Fan (2003). It also has the structure of the
-fastest motion to each goal of a grid of the IBM 7535, with a picture of that map. It is meant for
-comparison with other planners. The program writes ``minimum_time-<commit>.json`` (everything),
+The catalogue contains the motions of the tables of Fan (2003). It also contains the structure of
+the fastest motion of the IBM 7535 to each goal on a grid, with a picture of this map. It is meant
+for comparison with other planners. The program writes ``minimum_time-<commit>.json`` (everything),
 ``.csv`` (the grid) and ``.png``.
 """
 
@@ -48,20 +48,20 @@ WORDS = {
 
 
 class Entry(NamedTuple):
-    """A motion from rest to rest.
+    """A motion from rest to rest in the catalogue.
 
     Attributes:
         name: Number of the table, or row and column of the grid.
         arm: Name of the arm.
         start: Initial positions (n,), rad or m.
         goal: Final positions (n,).
-        status: ``solved`` if it is certified (see `Plan.status`), or ``none``.
+        status: ``solved`` if the plan is certified (see `Plan.status`), or ``none``.
         t_final: Duration, s; NaN without a plan.
         structure: Signs of the first efforts, then the switches in order (joint, new effort).
-        switch_times: Switching times of each joint, s.
-        singular: Joint, begin and end (s) of singular arcs.
+        switch_times: Switch times of each joint, s.
+        singular: Joint, start and end (s) of singular arcs.
         evidence: Numbers of the certificate, see `Certificate`.
-        reason: The plan's reason, or the error.
+        reason: Reason of the plan, or the error message.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Entry(NamedTuple):
 
 
 def structure_of(plan: Plan) -> str:
-    """Return a plan's structure as text: ``+- 2+ 1- 2-``, with joints counted from 1."""
+    """Return the structure of a plan as text, such as ``+- 2+ 1- 2-``; joints count from 1."""
     switching = plan.switching
     if switching is None:
         return "refined on grids" if plan.status == "converged" else "stands"
@@ -136,7 +136,7 @@ def tables() -> Iterator[Entry]:
 
 
 def grid(size: int) -> Iterator[Entry]:
-    """Yield motions from zero to a grid of goals of `size` by `size`."""
+    """Yield motions from zero to a grid of `size` by `size` goals."""
     robot, values = load_robot(ARM), np.linspace(-REACH, REACH, size)
     start = np.zeros(robot.n)
     for row, first in enumerate(values):
@@ -146,7 +146,7 @@ def grid(size: int) -> Iterator[Entry]:
 
 
 def write(folder: Path, motions: list[Entry], cells: list[Entry], name: str) -> list[Path]:
-    """Write the motions of tables and of a grid, and the map; return the files."""
+    """Write the motions of tables and grid, and the map; return the file paths."""
     about = dict(setting(("manip_dyn", "numba", "numpy", "scipy")))
     content = {"setting": about, "tables": [motion._asdict() for motion in motions]}
     content["grid"] = [_short(cell) for cell in cells]
@@ -192,7 +192,7 @@ SHOWN = 18
 
 
 def draw_map(cells: Sequence[Entry]) -> bytes:
-    """Return the picture (PNG) of a square grid of motions; the goal of joint 2 varies fastest."""
+    """Return a picture (PNG) of a square grid of motions; the goal of joint 2 varies fastest."""
     listed = required_module("matplotlib.colors", "plots need", "plot").ListedColormap
     size, names = round(len(cells) ** 0.5), [cell.structure for cell in cells]
     frequent = [name for name, _ in Counter(names).most_common(SHOWN)]
@@ -227,7 +227,7 @@ def draw_map(cells: Sequence[Entry]) -> bytes:
 
 
 def _colors() -> list[Any]:
-    """Return colours of the frequent structures, and one for all other structures."""
+    """Return colours for the frequent structures, and one for all others."""
     from matplotlib import colormaps
 
     return [*(colormaps["tab20"](i) for i in range(SHOWN)), (0.2, 0.2, 0.2, 1.0)]

@@ -6,8 +6,8 @@ Between the lines
     <!-- bench SUITE -->
     <!-- end -->
 
-the program inserts the newest record of that suite in ``runs``. It also draws the README's chart,
-``forward_dynamics.svg``. Charts are SVG text, identical on every machine.
+the program inserts the newest record of the suite in ``runs``. It also draws the chart of the
+README, ``forward_dynamics.svg``. Charts are SVG text that is identical on every machine.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Chart(NamedTuple):
     """A chart with one value per candidate.
 
     Attributes:
-        title: Quantity measured.
-        unit: Unit of the values, and whether more or less is better.
+        title: Measured quantity.
+        unit: Unit of the values, and whether higher or lower is better.
         values: Names and values.
-        log: Whether values are dots on a logarithmic scale rather than bars from zero.
+        log: Whether to draw dots on a logarithmic scale instead of bars from zero.
     """
 
     title: str
@@ -48,12 +48,12 @@ class Chart(NamedTuple):
 
 
 def charts(record: Record) -> list[Chart]:
-    """Return the charts of a record; suites without a chart return none."""
+    """Return the charts of a record; some suites have no charts."""
     return CHARTS[record.suite](record.rows) if record.suite in CHARTS else []
 
 
 def svg(chart: Chart, alone: bool = True) -> str:
-    """Return a chart as SVG, with styles if it is a separate file (`alone`)."""
+    """Return a chart as SVG, including styles if it is a separate file (`alone`)."""
     height = HEAD + ROW * len(chart.values) + 8
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {WIDTH} {height}" '
@@ -97,12 +97,12 @@ def _scale(chart: Chart) -> Callable[[float], float]:
 
 
 def _number(value: float) -> str:
-    """Return a value as text with two or three digits."""
+    """Format a value with two or three digits."""
     return f"{value:.0f}" if value >= 100 else f"{float(f'{value:.2g}'):g}"
 
 
 def rates(rows: Sequence[Any]) -> list[Chart]:
-    """Return charts of forward dynamics per second, one per robot."""
+    """Return charts of forward dynamics evaluations per second, one per robot."""
     return [
         Chart(
             f"Forward dynamics of the {row.robot}, one core",
@@ -131,7 +131,7 @@ def _velocities(rows: Sequence[Any]) -> list[Chart]:
 
 
 def _at_equal_error(rows: Sequence[Any]) -> list[Chart]:
-    """Return a chart per problem at the second target error, which most candidates reach."""
+    """Return a chart per problem for the second target error, which most candidates reach."""
     result = []
     for problem in dict.fromkeys(row.problem for row in rows):
         mine = [row for row in rows if row.problem == problem]
@@ -191,15 +191,15 @@ SECTION = re.compile(r"(<!-- bench (\w+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
 
 
 def rendered(page: str, runs: Path) -> str:
-    """Return a page with the newest record of each suite between its markers.
+    """Insert the newest record of each suite between the markers of a page.
 
     Args:
         page: Text of the page.
-        runs: Folder of the records.
+        runs: Folder of the stored records.
 
     Raises:
-        ManipDynError: If a suite does not have exactly one pair of markers, or a record is not of
-            a clean commit.
+        ManipDynError: If a suite does not have exactly one pair of markers, or a record is not
+            from a clean commit.
     """
     names = [name for _, name, _ in SECTION.findall(page)]
     if sorted(names) != sorted(SUITES):
@@ -211,10 +211,10 @@ def rendered(page: str, runs: Path) -> str:
 
 
 def newest(suite: str, runs: Path) -> tuple[Record, str] | None:
-    """Return the newest record of a suite and the name of its file, or None.
+    """Return the newest record of a suite and its file name, or None.
 
     Raises:
-        ManipDynError: If one of them is not of a clean commit.
+        ManipDynError: If a record is not from a clean commit.
     """
     files = sorted(runs.glob(f"{suite}-*.json"))
     records = [(read_record(file), file.name) for file in files]
@@ -224,14 +224,14 @@ def newest(suite: str, runs: Path) -> tuple[Record, str] | None:
 
 
 def chart(runs: Path, robot: str = "pa10") -> str | None:
-    """Return the README's chart as SVG, or None if no record has this robot."""
+    """Return the chart of the README as SVG, or None if no record contains the robot."""
     pair = newest("dynamics", runs)
     drawn = [item for item in charts(pair[0]) if robot in item.title] if pair else []
     return svg(drawn[0]) if drawn else None
 
 
 def _newest(suite: str, runs: Path) -> str:
-    """Return the newest record of a suite in Markdown."""
+    """Return the newest record of a suite as Markdown."""
     pair = newest(suite, runs)
     if pair is None:
         return f"No run is stored yet: `manip_dyn bench {suite} --keep benchmarks/runs`.\n"
@@ -243,7 +243,7 @@ def _newest(suite: str, runs: Path) -> str:
 
 
 def main(folder: Path) -> None:
-    """Write the page of a folder, and the README's chart."""
+    """Update the page in a folder, and the chart of the README."""
     page = folder / "README.md"
     try:
         text = rendered(page.read_text(encoding="utf-8"), folder / "runs")

@@ -1,13 +1,12 @@
 """`manip_dyn bench path_timing`: the fastest motion along a path, compared with TOPP-RA and IPOPT.
 
-The problems are straight and curved joint paths of a UR5 and a Panda with limits of speed and
-effort. One path has viscous damping, which TOPP-RA's linear constraints cannot represent. Each
-motion is sampled at `SAMPLES` times, including times between grid points, and pinocchio computes
-its efforts.
+The problems are straight and curved joint paths of a UR5 and a Panda with speed and effort limits.
+One path has viscous damping, which TOPP-RA's linear constraints cannot represent. Each motion is
+sampled at `SAMPLES` times, including times between grid points, and its efforts are computed by
+pinocchio.
 
-There is a row for manip_dyn and for each peer that is installed: milliseconds to compute the
-motion, its duration, the fraction of samples beyond a limit, and the greatest load. Takes about
-15 s.
+There is a row for manip_dyn and for each installed peer: milliseconds to compute the motion, its
+duration, the fraction of samples beyond a limit, and the largest load. Takes about 15 s.
 """
 
 from __future__ import annotations
@@ -52,10 +51,10 @@ class Row(NamedTuple):
     Attributes:
         problem: Name of the problem.
         candidate: Name of the candidate.
-        milliseconds: Computing time.
+        milliseconds: Computing time, ms.
         duration: Duration of the motion, s.
-        violations: Fraction of the samples at which a limit is exceeded; None if not sampled.
-        load: Greatest fraction of a limit at the samples.
+        violations: Fraction of samples at which a limit is exceeded, or None if not sampled.
+        load: Largest fraction of a limit over the samples.
     """
 
     problem: str
@@ -67,7 +66,7 @@ class Row(NamedTuple):
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return a table per problem; in brackets the ratio to the time of the first row."""
+    """Return one table per problem; in brackets the ratio to the time of the first row."""
     lines = []
     for problem in dict.fromkeys(row.problem for row in rows):
         mine = [row for row in rows if row.problem == problem]
@@ -84,7 +83,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def problems() -> list[Problem]:
-    """Return the paths to time."""
+    """Return the paths for timing."""
     result = []
     ur5, panda = load_robot("ur5"), load_robot("panda")
     for robot, seed in ((ur5, 1), (panda, 3)):
@@ -97,7 +96,7 @@ def problems() -> list[Problem]:
 
 
 def curve(robot: Robot, seed: int) -> Matrix:
-    """Return four random waypoints (4, n) in the middle of the arm's range."""
+    """Return four random waypoints (4, n) in the middle of the arm's ranges."""
     low, high = np.maximum(robot.q_min, -2.0), np.minimum(robot.q_max, 2.0)
     points = low + (high - low) * np.random.default_rng(seed).random((4, robot.n))
     return points.mean(axis=0) + 0.5 * (points - points.mean(axis=0))
@@ -157,7 +156,7 @@ def _row(problem: Problem, name: str, compute: Callable, duration: float, motion
 
 
 def loads(robot: Robot, motion: Motion) -> Vector:
-    """Return the greatest fraction of a limit of speed or effort (m,), efforts by pinocchio."""
+    """Return the largest fraction of a speed or effort limit (m,); efforts are by pinocchio."""
     _, q, v, a = motion
     data = robot.model.createData()
     efforts = np.array(
@@ -183,14 +182,14 @@ CELLS = 200
 def toppra_motion(
     robot: Robot, points: Matrix, intervals: int, parametrizer: str
 ) -> Callable[[], Any]:
-    """Return a TOPP-RA solve as in its documentation (Pham, Pham 2018), efforts by pinocchio.
+    """Return a TOPP-RA solve as in its documentation (Pham, Pham 2018), with pinocchio efforts.
 
     Args:
         robot: The arm.
         points: Waypoints (m, n), interpolated as by `time_path`.
-        intervals: Number of equal intervals of its grid.
-        parametrizer: ``ParametrizeConstAccel`` follows the computed accelerations;
-            ``ParametrizeSpline``, TOPP-RA's default, a spline through the grid points.
+        intervals: Number of equal grid intervals.
+        parametrizer: ``ParametrizeConstAccel`` follows the computed accelerations.
+            ``ParametrizeSpline``, the default of TOPP-RA, is a spline through the grid points.
     """
     import toppra
 
@@ -228,11 +227,11 @@ def toppra_motion(
 
 
 def collocation(robot: Robot, path: JointPath) -> Callable[[], float]:
-    """Return a function that solves for the path's fastest timing by IPOPT.
+    """Return a function that computes the fastest timing of a path by IPOPT.
 
-    The function returns the duration. The unknowns are the squares of the speed at the ends of
-    `CELLS` intervals, and controls that are linear in each interval. Efforts, including damping,
-    are limited at both ends of an interval; speeds also in its middle.
+    The function returns the duration. The unknowns are the squared speeds at the ends of `CELLS`
+    intervals, and controls that are linear in each interval. Efforts, including damping, are
+    limited at both ends of an interval, and speeds also at its midpoint.
     """
     import casadi
 
@@ -273,7 +272,7 @@ def collocation(robot: Robot, path: JointPath) -> Callable[[], float]:
 
 
 def _coefficients(robot: Robot, path: JointPath, s: Vector) -> tuple[Matrix, ...]:
-    """Return the coefficients of u, x, sqrt(x) and 1 in the efforts (k, n), by pinocchio."""
+    """Return the coefficients (k, n) of u, x, sqrt(x) and 1 in the efforts, by pinocchio."""
     model, data = robot.model, robot.model.createData()
     zero = np.zeros(robot.n)
     rows = []

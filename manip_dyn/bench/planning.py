@@ -1,8 +1,8 @@
 """`manip_dyn bench planning`: computing times of planners, and durations of their motions.
 
-The motions are those of Fan (2003), tables 5.3, 5.4, 6.2 and 6.3, and one of seven joints under
-gravity. There is a row for zero net work, minimum time, the thesis's grid search, and each peer
-that is installed: milliseconds per plan and the duration of the motion. Takes about 50 s.
+The motions are those of Fan (2003), tables 5.3, 5.4, 6.2 and 6.3, and one with seven joints under
+gravity. There is a row for zero net work, minimum time, the grid search of the thesis, and each
+installed peer: milliseconds per plan and the duration of the motion. Takes about 50 s.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TRIALS = 5000
 
 
 class Problem(NamedTuple):
-    """A rest-to-rest motion; if it is one of the thesis, first step and `Werror` of its grid."""
+    """A rest-to-rest motion; if it is one of the thesis, also first step and `Werror`."""
 
     name: str
     robot: Robot
@@ -56,7 +56,7 @@ Candidate = Callable[[Problem], Row | None]
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return a table per problem; in brackets the ratio to the time of the first row."""
+    """Return one table per problem; in brackets the ratio to the time of the first row."""
     lines = []
     for problem in dict.fromkeys(row.problem for row in rows):
         mine = [row for row in rows if row.problem == problem]
@@ -93,7 +93,7 @@ def zero_net_work(problem: Problem) -> Row:
 
 
 def minimum_time(problem: Problem) -> Row | None:
-    """Time `plan_minimum_time` for arms of few joints."""
+    """Time `plan_minimum_time` for arms with few joints."""
     if problem.robot.n > MOST_JOINTS:
         return None
 
@@ -105,7 +105,7 @@ def minimum_time(problem: Problem) -> Row | None:
 
 
 def casadi_collocation(problem: Problem) -> Row | None:
-    """Time collocation with CasADi and IPOPT, with constant efforts in each of 100 intervals."""
+    """Time collocation by CasADi and IPOPT, with constant efforts in each of 100 intervals."""
     if problem.robot.n > MOST_JOINTS or not installed("casadi"):
         return None
     plan = collocation(problem.robot, np.array(problem.start), np.array(problem.goal), FIRST)
@@ -113,7 +113,7 @@ def casadi_collocation(problem: Problem) -> Row | None:
 
 
 def toppra_straight_path(problem: Problem) -> Row | None:
-    """Time TOPP-RA on the straight joint path."""
+    """Time TOPP-RA for the straight joint path."""
     if not installed("toppra"):
         return None
     plan = straight_path(problem.robot, np.array(problem.start), np.array(problem.goal))
@@ -121,14 +121,14 @@ def toppra_straight_path(problem: Problem) -> Row | None:
 
 
 def _milliseconds(plan: Callable[[], object]) -> float:
-    """Return the median time of a plan."""
+    """Return the median computing time of a plan, ms."""
     count = repetitions(plan, SLICE, time.process_time)
     taken = [seconds(plan, count, time.process_time) / count for _ in range(RUNS)]
     return 1e3 * statistics.median(taken)
 
 
 def thesis_grid_search(problem: Problem) -> Row | None:
-    """Time the thesis's grid search once, up to `TRIALS` trials."""
+    """Time the grid search of the thesis once, for at most `TRIALS` trials."""
     if problem.grid is None:
         return None
     step, enough = problem.grid
@@ -173,7 +173,7 @@ def collocation(robot: Robot, start: Vector, goal: Vector, first: float) -> Call
     """Return a function that plans by Hermite-Simpson collocation and returns the duration.
 
     Efforts are piecewise constant. The problem is built once; a call only solves it. The initial
-    guess is the straight line with constant speed and the duration `first`, s. Betts (2010),
+    guess is a straight line with constant speed and the duration `first`, s. Betts (2010),
     Practical methods for optimal control using nonlinear programming, section 4.6.6.
     """
     import casadi

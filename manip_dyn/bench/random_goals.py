@@ -1,21 +1,22 @@
 """Success rates of planners for random goals: ``python -m manip_dyn.bench.random_goals PLANNER``.
 
-PLANNER is ``minimum_time``, ``zero_net_work`` or ``collocation``. Starts and goals are uniform
-over the position limits, at most pi from zero where the limits are wider. For minimum time, the
-effort limits suffice to hold the arm in both postures.
+PLANNER is ``minimum_time``, ``zero_net_work`` or ``collocation``. Starts and goals are uniformly
+distributed over the position limits, or within pi of zero if the limits are wider. For minimum
+time, the effort limits are sufficient to hold the arm in both postures.
 
-``minimum_time`` and ``zero_net_work`` simulate every plan again by DOP853 with pinocchio's
-dynamics and compare minimum time with the fastest motion along the straight path. Some motions are
-unstable without feedback and amplify rounding errors by 1e8 and more. A motion that ends farther
-than 1e-6 from the goal is simulated again in sixteenths, each from the state of the plan.
+For ``minimum_time`` and ``zero_net_work`` every plan is simulated again by DOP853 with pinocchio's
+dynamics, and minimum time is compared with the fastest motion along the straight path. Some
+motions are unstable without feedback and amplify rounding errors by 1e8 or more. A motion that
+ends farther than 1e-6 from the goal is simulated again in sixteenths, each starting from the state
+of the plan.
 
-``collocation`` compares every plan that is ``solved`` or ``converged`` with the fastest of twenty
-local minima of direct collocation (CasADi, IPOPT). Their initial guesses are the straight path,
-detours of each joint to both sides, and random detours. If collocation is faster by more than 1e-4
-s, its solution is refined on cells of a quarter of the length. A motion on a coarse grid can be
-too fast by the discretization error. Arms of more than two joints are compared with the local
-minimum near the straight path in its fastest timing. IPOPT uses no second derivatives there,
-because a step with them takes longer than the plan.
+For ``collocation`` every plan that is ``solved`` or ``converged`` is compared with the fastest of
+twenty local minima of direct collocation (CasADi, IPOPT). Their initial guesses are the straight
+path, detours of each joint to both sides, and random detours. If collocation is faster by more
+than 1e-4 s, its solution is refined with cells of a quarter of the length, because a motion on a
+coarse grid can be too fast by the discretization error. Arms with more than two joints are
+compared with the local minimum near the straight path with its fastest timing. IPOPT then uses no
+second derivatives, because a step with them takes longer than the plan.
 """
 
 from __future__ import annotations
@@ -49,16 +50,16 @@ class Outcome(NamedTuple):
 
     Attributes:
         robot: Name of the robot.
-        counts: Numbers of plans: ``solved`` (including those ``with a singular arc`` or ``along
-            limits``), ``converged``, ``uncertified``; of goals without a plan because of a
-            ``limit`` or because none was ``not found``; of plans that are ``slower than the
-            straight path``.
+        counts: Numbers of plans by status: ``solved`` (including those ``with a singular arc`` or
+            ``along limits``), ``converged``, ``uncertified``; numbers of goals without a plan,
+            because of a ``limit`` or because none was ``not found``; and number of plans that are
+            ``slower than the straight path``.
         worst: Largest distance from the goal at rest after an independent simulation.
-        milliseconds: Quantiles 0.5, 0.9 and 1 of the CPU time of a plan.
-        gain: Fraction of the straight path's duration that is saved: least, median, most.
+        milliseconds: Quantiles 0.5, 0.9 and 1 of the CPU time of a plan, ms.
+        gain: Fraction of the straight path's duration that is saved: smallest, median, largest.
         gap: Median and largest fraction of the duration that motions near converged ones may save.
         unstable: Number of motions that end more than `MAX_DISTANCE` away.
-        apart: Largest distance of these from the plan after a sixteenth that starts on it.
+        apart: Largest distance of these motions from the plan after a sixteenth that starts on it.
     """
 
     robot: str
@@ -120,7 +121,7 @@ def minimum_time_goals(robot: Robot, goals: int, seed: int = 0) -> Outcome:
 
 
 def random_pairs(robot: Robot, count: int, seed: int = 0) -> Iterator[tuple[Vector, Vector]]:
-    """Yield pairs of random postures (n,) in which the effort limits suffice to hold the arm."""
+    """Yield pairs of random postures (n,) in which the effort limits can hold the arm."""
     rng, yielded = np.random.default_rng(seed), 0
     low, high = np.maximum(robot.q_min, -np.pi), np.minimum(robot.q_max, np.pi)
     while yielded < count:
@@ -140,7 +141,7 @@ def _is_holdable(robot: Robot, q: Vector) -> bool:
 
 
 def _gain(robot: Robot, plan: Plan) -> float:
-    """Return the fraction of the straight path's duration that the plan saves; NaN without one."""
+    """Return the fraction of the straight path's duration that a plan saves, or NaN."""
     try:
         return 1.0 - plan.t_final / time_path(robot, np.array([plan.q0, plan.qf])).t_final
     except ManipDynError:
@@ -174,7 +175,7 @@ def _simulated(plan: Plan, y: Vector, knots: Vector) -> Vector:
         tau = plan.effort(min(t, np.nextafter(end, 0.0))) + passive
         return np.concatenate([v, pinocchio.aba(robot.model, data, q, v, tau)])
 
-    # Efforts are smooth between knots only; across a knot the error estimate is wrong.
+    # Efforts are smooth only between knots; across a knot the error estimate would be wrong.
     for begin, end in pairwise(knots):
         if end > begin:
             run = solve_ivp(rates, (begin, end), y, "DOP853", args=(end,), rtol=1e-10, atol=1e-12)
@@ -226,13 +227,13 @@ FEW_JOINTS, CELLS_OF_MANY = 2, 60
 
 
 class Collocation:
-    """Hermite-Simpson collocation with piecewise constant efforts between states at rest.
+    """Hermite-Simpson collocation with piecewise constant efforts between states of rest.
 
     Betts (2010), Practical methods for optimal control using nonlinear programming, section 4.6.6.
     """
 
     def __init__(self, robot: Robot, cells: int):
-        """Build the problem once, for any start and goal."""
+        """Build the problem once for any start and goal."""
         import casadi
 
         n, self._robot, self._cells = robot.n, robot, cells
@@ -276,14 +277,14 @@ class Collocation:
     def solve(
         self, start: Vector, goal: Vector, x: Matrix, u: Matrix, duration: float
     ) -> tuple[float, Matrix, Matrix]:
-        """Return duration, states and efforts of the solution near a guess, infinite without one.
+        """Return duration (inf without one), states and efforts of the solution near a guess.
 
         Args:
             start: Positions (n,).
             goal: Positions (n,).
             x: States (cells + 1, 2 n).
-            u: Efforts over their limits (cells, n).
-            duration: s.
+            u: Normalized efforts (cells, n).
+            duration: Duration, s.
         """
         n, cells, rest = self._robot.n, self._cells, np.zeros(self._robot.n)
         middle = 0.5 * (x[1:] + x[:-1])
@@ -303,7 +304,7 @@ class Collocation:
 
 
 def swings(robot: Robot, rng: np.random.Generator) -> list[Vector]:
-    """Return the amplitudes (n,) of the detours of each initial guess."""
+    """Return the detour amplitudes (n,) of all initial guesses."""
     detours = [side * SWING * unit for unit in np.eye(robot.n) for side in (1.0, -1.0)]
     amplitudes = [np.zeros(robot.n), *detours]
     count = max(STARTS - len(amplitudes), 0)
@@ -311,7 +312,7 @@ def swings(robot: Robot, rng: np.random.Generator) -> list[Vector]:
 
 
 def least_duration(robot: Robot, start: Vector, goal: Vector, than: float) -> float:
-    """Return the least duration of the collocations, s, refined if it is less than `than`."""
+    """Return the shortest collocation duration, s, refined if it is below `than`."""
     if robot.n > FEW_JOINTS:
         return near_straight_path(robot, start, goal)
     rng, best = np.random.default_rng(0), (np.inf, np.empty((0, 0)), np.empty((0, 0)))
@@ -332,7 +333,7 @@ def least_duration(robot: Robot, start: Vector, goal: Vector, than: float) -> fl
 
 
 def near_straight_path(robot: Robot, start: Vector, goal: Vector) -> float:
-    """Return the duration of the local minimum near the straight path, s; infinite without one."""
+    """Return the duration of the local minimum near the straight path, s, or inf."""
     straight = time_path(robot, np.array([start, goal]))
     times = np.linspace(0.0, straight.t_final, CELLS_OF_MANY + 1)
     x = np.array([np.concatenate(straight.joints(t)[:2]) for t in times])
@@ -341,7 +342,7 @@ def near_straight_path(robot: Robot, start: Vector, goal: Vector) -> float:
 
 
 def faster_collocations(robot: Robot, goals: int) -> tuple[Counter[str], list[float]]:
-    """Return numbers of plans and solutions, and by how much collocations are faster, s."""
+    """Return the numbers of plans and solutions, and the leads of faster collocations, s."""
     counts, differences = Counter[str](), list[float]()
     for start, goal in random_pairs(robot, goals):
         try:
@@ -381,7 +382,7 @@ PLANNERS = {
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Print a line for each robot."""
+    """Print one line per robot."""
     parser = argparse.ArgumentParser(description="Success rates of planners for random goals.")
     parser.add_argument("planner", choices=PLANNERS)
     parser.add_argument("goals", nargs="?", type=int, default=200, help="goals per robot")

@@ -1,9 +1,9 @@
 """Records of suites: the rows of a measurement with its commit, processor and versions.
 
-A suite is a module of this package with
+A suite is a module of this package that defines
 
     PACKAGES    packages whose versions are recorded
-    Row         a NamedTuple: one measurement
+    Row         a NamedTuple with one measurement
     measure     a function that measures and returns rows
     table       a function that returns the text of rows
 """
@@ -29,16 +29,16 @@ SUITES = (
 
 
 class Suite(Protocol):
-    """Interface of the module of a suite."""
+    """Interface of a suite module."""
 
     PACKAGES: tuple[str, ...]
     Row: Any
 
     def measure(self, *arguments: Any) -> Sequence[Any]:
-        """Return the rows."""
+        """Measure and return rows."""
 
     def table(self, rows: Sequence[Any]) -> str:
-        """Return the rows as text."""
+        """Format rows as text."""
 
 
 def suite(name: str) -> Suite:
@@ -51,8 +51,8 @@ class Record(NamedTuple):
 
     Attributes:
         suite: One of `SUITES`.
-        date: Day, UTC.
-        setting: Commit, processor, versions, load of the machine before the measurement.
+        date: Date, UTC.
+        setting: Commit, processor, versions, and load of the machine before the measurement.
         rows: Rows of the suite.
     """
 
@@ -62,7 +62,7 @@ class Record(NamedTuple):
     rows: list[Any]
 
     def content(self) -> dict[str, Any]:
-        """Return everything as plain values for JSON."""
+        """Return the record as plain values for JSON."""
         return self._asdict() | {"rows": [_plain(row) for row in self.rows]}
 
     def __str__(self) -> str:
@@ -76,24 +76,24 @@ def bench(name: str, *arguments: Any) -> Record:
 
     Args:
         name: One of `SUITES`.
-        *arguments: Arguments of its `measure`, such as the robots; by default those of the suite.
+        *arguments: Arguments of `measure`, such as the robots. Default: those of the suite.
     """
     module = suite(name)
     entries = dict(setting(module.PACKAGES))
     for package in module.PACKAGES:
         entries.setdefault(package, "not installed")
     if hasattr(os, "getloadavg"):
-        entries["load"] = f"{os.getloadavg()[0]:.1f}"  # a loaded machine lengthens times
+        entries["load"] = f"{os.getloadavg()[0]:.1f}"  # a loaded machine increases times
     today = datetime.now(timezone.utc).date().isoformat()
     return Record(name, today, entries, list(module.measure(*arguments)))
 
 
 # --------------------------------------------------------------------------- files
 def keep(record: Record, folder: Path) -> Path:
-    """Write a record as ``<suite>-<commit>.json`` and return the file.
+    """Write a record to ``<suite>-<commit>.json`` and return the file path.
 
     Raises:
-        ManipDynError: If its commit is not clean, or the file cannot be written.
+        ManipDynError: If the commit is not clean, or the file cannot be written.
     """
     path = folder / f"{record.suite}-{clean_commit(record.setting)}.json"
     text = json.dumps(record.content(), indent=1) + "\n"
@@ -105,7 +105,7 @@ def keep(record: Record, folder: Path) -> Path:
 
 
 def clean_commit(entries: dict[str, str]) -> str:
-    """Return the commit of a setting.
+    """Return the commit of a setting after checking that it is clean.
 
     Raises:
         ManipDynError: If there are uncommitted changes, or there is no commit.
@@ -120,7 +120,7 @@ def clean_commit(entries: dict[str, str]) -> str:
 
 
 def read_record(path: Path) -> Record:
-    """Return the record stored in a file."""
+    """Read a record from a file."""
     content = json.loads(path.read_text(encoding="utf-8"))
     row_type = suite(content["suite"]).Row
     rows = [row_type(**_timed(row)) for row in content["rows"]]

@@ -1,4 +1,4 @@
-"""Robots that the suites time, and shipped robots with changed parameters."""
+"""Robots for the suites, and shipped robots with changed parameters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PANDA = "cmeel.prefix/share/example-robot-data/robots/panda_description/urdf/pa
 
 
 def usual_robots() -> list[Robot]:
-    """Return the PA-10 and, where example-robot-data is installed, the Panda with hand."""
+    """Return the PA-10 and, if example-robot-data is installed, the Panda with hand."""
     robots = [load_robot("pa10")]
     try:
         path = Path(str(distribution("example-robot-data").locate_file(_PANDA)))
@@ -53,12 +53,12 @@ def changed_robot(
     Args:
         name: Name of the changed robot.
         robot: Name of the shipped robot.
-        links: Link -> parameter in `CHANGES` -> value in SI units, as in a URDF.
-        joints: Joint -> parameter -> value.
-        load: Mass of its payload, kg.
+        links: Parameters in `CHANGES` by link, with values in SI units as in a URDF.
+        joints: Parameters by joint, with values.
+        load: Mass of the payload, kg.
 
     Raises:
-        ManipDynError: If there is no such robot, link, joint or parameter.
+        ManipDynError: If a robot, link, joint or parameter does not exist.
     """
     if not links and not joints and load is None:
         return load_robot(robot)
@@ -107,5 +107,5 @@ def _change(part: Element, name: str, numbers: Mapping[str, Any]) -> None:
 
 
 def _strings(value: Any) -> list[str]:
-    """Return numbers as strings; the loader checks them."""
+    """Convert numbers to strings; the loader checks them."""
     return [str(number) for number in value] if isinstance(value, Iterable) else [str(value)]

@@ -1,13 +1,13 @@
 """`manip_dyn bench stiff`: the stiff double pendulum at equal measured error, compared with peers.
 
 The motion is that of Sandu et al. (2001), section 5.1: 2 s from an initial state in which the
-spring of 3e5 N m/rad is bent and turns at 10 rad/s. All candidates have the same compiled
+spring of 3e5 N m/rad is deflected and rotates at 10 rad/s. All candidates use the same compiled
 right-hand side and, if they accept one, the same exact Jacobian. Times are interpolated as in
-`integrators`. Errors are those of the final state, largest component, relative to RK8 with 400 000
-steps, which resolve the fastest component.
+`integrators`. The error is the largest component of the error of the final state, relative to RK8
+with 400 000 steps, which resolve the fastest component.
 
-There is a row for each method of manip_dyn and each peer that is installed, with CPU milliseconds
-at four errors. Takes about 50 s.
+There is a row for each method of manip_dyn and each installed peer, with CPU milliseconds at four
+errors. Takes about 50 s.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Candidates = Iterator[tuple[str, Iterable[Solver]]]
 
 
 def measure() -> list[Row]:
-    """Time the stiff methods of this package and the installed peers on the pendulum."""
+    """Time the stiff methods of this package and of the installed peers on the pendulum."""
     robot = load_robot("stiff_pendulum")
     exact = _reference(robot)
     name = f"{robot.name}, {DURATION:g} s"
@@ -52,7 +52,7 @@ def measure() -> list[Row]:
 
 
 def until_exact(solvers: Iterable[Solver], exact: Vector) -> Iterator[tuple[float, float]]:
-    """Yield error and time at each tolerance until the finest target is reached."""
+    """Yield error and time for each tolerance until the finest target is reached."""
     for solve in solvers:
         yield (point := error_and_time(solve, exact))
         if point[0] < TARGETS[-1]:
@@ -173,7 +173,7 @@ def _numbalsoda(robot: Robot) -> Candidates:
 
 
 def _functions(robot: Robot) -> tuple[Callable, Callable]:
-    """Return ``rates(t, y)`` (2 n,) and ``slopes(y)`` (2 n, 2 n) of the free motion, compiled."""
+    """Return compiled ``rates(t, y)`` (2 n,) and ``slopes(y)`` (2 n, 2 n) of the free motion."""
     kernels, n, still = customize(robot), robot.n, np.zeros(robot.n)
     rhs, derivatives = kernels.right_hand_side, kernels.in_place.forward_dynamics_derivatives
 

@@ -1,6 +1,6 @@
 """Numbers and pictures of the shipped sweeps: ``python -m manip_dyn.bench.sweep_pictures FOLDER``.
 
-Each FOLDER has the results of a sweep and is named ``ibm7535_mass_error_sweep`` or
+Each FOLDER contains the results of a sweep and is named ``ibm7535_mass_error_sweep`` or
 ``ibm7535_goals_sweep``. The program writes ``benchmarks/sweeps/NAME.json`` and
 ``docs/pictures/NAME.png``.
 """
@@ -26,7 +26,7 @@ METHODS = {"zero_net_work": "tab:blue", "minimum_time": "tab:orange", "pd": "tab
 
 # --------------------------------------------------------------------------------- wrong masses
 def mass_error(result: SweepResult) -> dict[str, Any]:
-    """Return arrival rates and times of each method over the factor of the masses."""
+    """Return arrival rates and times of each method by mass factor."""
     factor, method = result.column("mass_scale"), result.column("method")
     arrival, arrived = result.column("arrival_time"), result.column("success")
     edges = np.linspace(factor.min(), factor.max(), BINS + 1)
@@ -46,7 +46,7 @@ def mass_error(result: SweepResult) -> dict[str, Any]:
 
 
 def around_one(factor: np.ndarray, arrived: np.ndarray) -> list[float]:
-    """Return the least and the greatest factor of the range in which every arm arrived."""
+    """Return the smallest and largest factor of the range around 1 in which all arms arrived."""
     missed = factor[~arrived]
     below, above = missed[missed < 1.0], missed[missed >= 1.0]
     inside = factor[arrived]
@@ -76,7 +76,7 @@ def draw_mass_error(content: dict[str, Any], file: Path) -> None:
 
 # ---------------------------------------------------------------------------------------- goals
 def goals(result: SweepResult) -> dict[str, Any]:
-    """Return durations and statuses of both methods over the goals."""
+    """Return durations and statuses of both methods for all goals."""
     method, time = result.column("method"), result.column("t_final")
     shoulder, elbow = result.column("goal_shoulder"), result.column("goal_elbow")
     success = result.column("success")
@@ -107,7 +107,7 @@ def goals(result: SweepResult) -> dict[str, Any]:
 
 
 def draw_goals(content: dict[str, Any], file: Path) -> None:
-    """Draw both durations, and the excess of zero net work."""
+    """Draw both durations, and the excess duration of zero net work."""
     times = [
         np.array(content["methods"][name]["t_final"], dtype=float)
         for name in ("zero_net_work", "minimum_time")
@@ -128,7 +128,7 @@ def draw_goals(content: dict[str, Any], file: Path) -> None:
 
 
 def _more(longer: np.ndarray, shortest: np.ndarray) -> np.ndarray:
-    """Return the relative excess of the first; NaN without a motion or a plan."""
+    """Return the relative excess of `longer` over `shortest`; NaN if one of them is missing."""
     return np.where(shortest > 0.0, longer / np.where(shortest > 0.0, shortest, 1.0) - 1.0, np.nan)
 
 
@@ -153,7 +153,7 @@ SWEEPS: dict[str, tuple[Callable[[SweepResult], dict[str, Any]], Callable[..., N
 
 
 def keep(folder: Path, root: Path) -> Path:
-    """Write numbers and picture of a sweep and return the file of the numbers."""
+    """Write numbers and picture of a sweep; return the path of the numbers."""
     name = folder.name.removesuffix("_sweep")
     if name not in SWEEPS:
         hint = closest(name, SWEEPS)

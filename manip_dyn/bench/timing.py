@@ -1,4 +1,4 @@
-"""Measured times: candidates run in turn in many rounds, and medians are reported."""
+"""Timing of candidates that take turns in many rounds; medians are reported."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Clock = Callable[[], float]
 
 
 class Candidate(NamedTuple):
-    """A function to time: its name, a call without arguments, evaluations per call."""
+    """A function for timing: its name, a call without arguments, evaluations per call."""
 
     name: str
     call: Call
@@ -29,7 +29,7 @@ class Candidate(NamedTuple):
 
 
 class Timing(NamedTuple):
-    """Median microseconds per evaluation of a candidate, and its ratio to the first candidate.
+    """Median time of a candidate per evaluation, us, and its ratio to the first candidate.
 
     `ratio` is the median over the rounds of this time divided by that of the first candidate.
     """
@@ -42,7 +42,7 @@ class Timing(NamedTuple):
 def compare(
     candidates: Sequence[Candidate], rounds: int = ROUNDS, clock: Clock = time.perf_counter
 ) -> list[Timing]:
-    """Time the candidates in turn; ratios are relative to the first."""
+    """Time candidates in turn; ratios are relative to the first one."""
     repeats = [repetitions(candidate.call, SLICE, clock) for candidate in candidates]
     times = []
     for _ in range(rounds):
@@ -63,7 +63,7 @@ def compare(
 
 
 def setting(packages: Sequence[str]) -> Mapping[str, str]:
-    """Return commit, processor and versions, the context of every measured time."""
+    """Return commit, processor and versions, which accompany every measured time."""
     return {
         "commit": commit(),
         "processor": _processor(),
@@ -72,12 +72,12 @@ def setting(packages: Sequence[str]) -> Mapping[str, str]:
 
 
 def timing_lines(timings: Sequence[Timing]) -> list[str]:
-    """Return a line of text for each candidate."""
+    """Return one line of text per candidate."""
     return [f"  {t.name:<46}{t.microseconds:>10.3f} us{t.ratio:>8.2f}" for t in timings]
 
 
 def repetitions(call: Call, shortest: float, clock: Clock) -> int:
-    """Return the number of calls that take at least `shortest`, s; also warms up the call."""
+    """Return the number of calls that takes at least `shortest`, s; also warms up the call."""
     call()
     count = 1
     while seconds(call, count, clock) < shortest:
@@ -104,7 +104,7 @@ def _version(package: str) -> str:
 def commit() -> str:
     """Return the commit of this package, with ``-dirty`` if there are uncommitted changes.
 
-    The result is cached, so that records written by a process do not change its commit.
+    The result is cached, so all records of a process have the same commit.
     """
     command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
     try:
@@ -128,7 +128,7 @@ RESOLUTION = 1e-9
 
 
 class Timed(NamedTuple):
-    """A run to time, and the same call without work, whose time is subtracted."""
+    """A run for timing, and the same call without work, whose time is subtracted."""
 
     run: Call
     idle: Call
@@ -138,9 +138,9 @@ def median_seconds(runs: Sequence[Timed], rounds: int, shortest: float) -> list[
     """Return the median CPU time of each run, s.
 
     Args:
-        runs: Runs to time. They share their rounds, so that load on the machine affects all.
+        runs: Runs to time. They take turns in each round, so that load on the machine affects all.
         rounds: Number of rounds.
-        shortest: Least CPU time of a run's repetitions in a round, s.
+        shortest: Smallest CPU time of the repetitions of a run in a round, s.
     """
     counts = [repetitions(timed.run, shortest, CLOCK) for timed in runs]
     rows = [

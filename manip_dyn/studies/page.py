@@ -1,13 +1,13 @@
 """Write the page of studies from stored runs: ``python -m manip_dyn.studies.page [FOLDER]``.
 
-The page is ``studies.md`` in the folder, by default ``docs``. Its text is written by hand and has
-no computed numbers. Between the lines
+The page is ``studies.md`` in the folder, by default ``docs``. Its text is written by hand and
+contains no computed numbers. Between the lines
 
     <!-- study PAPER NAME -->
     <!-- end -->
 
-the program inserts a section of the run in ``studies/PAPER.json``: ``setting``, ``claims``,
-``items`` (all items of the paper with their status) or a table by its name. ``manip_dyn study all
+the program inserts a section of the run stored in ``studies/PAPER.json``: ``setting``, ``claims``,
+``items`` (all items of the paper with their status), or a table by name. ``manip_dyn study all
 --keep docs/studies`` stores new runs.
 """
 
@@ -25,10 +25,10 @@ SECTION = re.compile(r"( *<!-- study (\w+) (\S+) -->\n).*?( *<!-- end -->\n)", r
 
 
 def rendered(page: str, runs: Path) -> str:
-    """Return a page with the sections of stored runs between its markers.
+    """Insert sections of stored runs between the markers of a page.
 
     Raises:
-        ManipDynError: If a run is missing, or has no such table.
+        ManipDynError: If a run is missing or has no such section.
     """
     records: dict[str, Record] = {}
 
@@ -42,7 +42,7 @@ def rendered(page: str, runs: Path) -> str:
 
 
 def section(record: Record, name: str) -> str:
-    """Return a section of a run in Markdown."""
+    """Return a section of a run as Markdown."""
     if name == "setting":
         return f"{setting_text(record)}\n"
     if name == "claims":
@@ -57,7 +57,7 @@ def section(record: Record, name: str) -> str:
 
 
 def main(folder: Path) -> None:
-    """Write the page of a folder."""
+    """Update the page in a folder."""
     page = folder / "studies.md"
     try:
         text = rendered(page.read_text(encoding="utf-8"), folder / "studies")

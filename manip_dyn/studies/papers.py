@@ -1,4 +1,4 @@
-"""Papers that have a study, and the command `manip_dyn study PAPER ITEM`."""
+"""Registry of papers with a study, and the command `manip_dyn study PAPER ITEM`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ALL = "all"
 
 
 class Paper(Protocol):
-    """Interface of a paper's package: names of items, and the function that recomputes them."""
+    """Interface of a paper's package: item names, and the function that recomputes them."""
 
     ITEMS: tuple[str, ...]
     recompute: Callable[..., Findings]
@@ -43,7 +43,7 @@ def paper(name: str) -> Paper:
     """Return the package of a paper.
 
     Raises:
-        ManipDynError: If there is no such paper.
+        ManipDynError: If the name is unknown.
     """
     if name not in PAPERS:
         raise ManipDynError(f"paper must be a study, got '{name}'{closest(name, (*PAPERS, ALL))}")
@@ -53,15 +53,15 @@ def paper(name: str) -> Paper:
 def study(
     name: str, item: str, as_json: bool = False, out: str | None = None, keep: str | None = None
 ) -> int:
-    """Recompute an item of a paper, or all papers, print the findings, and return the exit code 0.
+    """Recompute an item of one or all papers, print the findings, and return the exit code 0.
 
     Args:
         name: One of `PAPERS`, or ``all``.
-        item: One of the paper's items, or the paper's name of a figure, table or section.
-        as_json: Whether to print one JSON object instead of text; for all papers, name ->
-            findings.
-        out: Folder for pictures, tables and a page of HTML per paper; None for no files.
-        keep: Folder in which to store the run of all items for the page of studies, or None.
+        item: Name of an item of the paper, or its name for a figure, table or section.
+        as_json: Whether to print one JSON object instead of text; for all papers, an object with
+            findings by name.
+        out: Folder for pictures, tables and an HTML page per paper, or None for no files.
+        keep: Folder in which to store runs of all items for the page of studies, or None.
     """
     if (name == ALL or keep is not None) and item != ALL:
         option = "'all' papers" if name == ALL else "--keep"
@@ -115,7 +115,7 @@ def _run(name: str, item: str) -> tuple[Findings, Record]:
 
 
 def _write(findings: Findings, record: Record, folder: Path, item: str, subfolder: bool) -> None:
-    """Write the page and the files of a paper, the files into a `subfolder` of its name."""
+    """Write the HTML page of a paper, and its files to a subfolder with its name."""
     prefix = f"{findings.paper}/" if subfolder else ""
     items = read_items(Path(__file__).parent / findings.paper) if item == ALL else []
     tables = [claims_page_table(record.claims)] if record.claims else []

@@ -81,7 +81,7 @@ CASES = tuple(PUBLISHED["cases"])
 
 
 def item_of(case: str) -> str:
-    """Return the item of a case: ``table5.3``, ``section4.1``."""
+    """Return the item of a case, such as ``table5.3`` or ``section4.1``."""
     number = case.split()[0]
     return f"table{number}" if number[0] in "56" else f"section{number}"
 
@@ -110,8 +110,8 @@ def recompute(
 
     Args:
         item: One of `ITEMS`.
-        settings: Settings of the study, by default ``config/fan2003.yaml``.
-        progress: Called with a line of text before each step.
+        settings: Settings of the study. Default: ``config/fan2003.yaml``.
+        progress: Callback with a line of text before each step.
     """
     settings = settings or read_settings("fan2003", Settings)
     robots: dict[str, Robot] = {}
@@ -135,7 +135,7 @@ def recompute(
 
 
 def _backups(settings: Settings) -> Iterable[BackupRow]:
-    """Return the disturbed executions of every case with gains."""
+    """Return the disturbed executions of every case that has gains."""
     for name, gains in settings.pd.items():
         case = settings.cases[name]
         arm = settings.arms[case.arm]
@@ -146,7 +146,7 @@ def _backups(settings: Settings) -> Iterable[BackupRow]:
 
 
 def _with_decoupled(findings: Fan2003, settings: Settings) -> Fan2003:
-    """Return the findings with section 3.1.3 and the figures of section 3.2."""
+    """Add section 3.1.3 and the figures of section 3.2 to the findings."""
     arm = build_arm(LINK, settings.arms[LINK])
     numbers = (float(arm.tau_max[0]), INERTIA, 1.0, settings.off_switch)
     cases = switching_cases(*numbers)
@@ -204,7 +204,7 @@ def _case(name: str, robot: Robot, settings: Settings) -> CaseFindings:
 def _with_literal_laws(
     robot: Robot, start: Vector, q_switch: Vector | None, settings: Settings, half: float
 ) -> dict[str, Any]:
-    """Return the motions under the thesis's holding laws, which are for two joints."""
+    """Return the motions under the holding laws of the thesis, which are for two joints."""
     if q_switch is None or robot.n != 2:
         return {"literal": None, "tested_again": None, "spread": None}
     goal, near = np.zeros(2), settings.near
@@ -216,7 +216,7 @@ def _with_literal_laws(
 
 
 def _full_grid(slow: Plan, chapter: Grid | None, settings: Settings) -> dict[str, Any] | None:
-    """Return the thesis's search over its whole grid if a single joint moves."""
+    """Return the thesis's search over its whole grid, if a single joint moves."""
     if chapter is None or len(slow.moving_joints) != 1:
         return None
     return by_full_grid(slow, chapter, settings.near, settings.grid.full)
@@ -235,7 +235,7 @@ def _peaks(
 
 
 def _printed_positions(published: dict[str, Any]) -> Vector | None:
-    """Return the printed switching positions (n,), NaN for a joint that does not move."""
+    """Return the printed switching positions (n,), NaN for joints that do not move."""
     positions = published["zero_net_work"].get("q_switch")
     if positions is None:
         return None

@@ -1,8 +1,8 @@
-"""The thesis's PD backup compared with new motions, for a wrong model and for a push at the goal.
+"""The thesis's PD backup compared with return motions, for a wrong model and for a push.
 
-Section 6.3.2, figures 6.3, 6.5: PD control is activated if the zero-net-work controller leaves the
-arm away from its goal. The error of the model and the size of the push are not printed; the
-settings have chosen values.
+Section 6.3.2, figures 6.3, 6.5: PD control is activated if the zero-net-work controller does not
+bring the arm to its goal. The model error and the size of the push are not printed; the settings
+contain chosen values.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class BackupRow(NamedTuple):
 
     Attributes:
         case: Number of the table.
-        disturbed: The disturbance.
-        controller: The controller that acts after the plan missed the goal.
+        disturbed: Description of the disturbance.
+        controller: Controller that acts after the plan has missed the goal.
         planned: Final time of the plan, s.
-        settled: Time from which on all joints stay within `near` of the goal, s; None for never.
-        left: Distance from the goal at the end, rad.
+        settled: Time from which all joints stay within `near` of the goal, s, or None.
+        left: Final distance from the goal, rad.
         status: Whether the arm arrived.
     """
 
@@ -51,15 +51,15 @@ class BackupRow(NamedTuple):
 def backup_rows(
     case: str, plan: Plan, heavier: Robot, gains: Gains, near: float, push: float
 ) -> Iterable[BackupRow]:
-    """Execute a plan on a heavier arm, and with a push at the goal, with both controllers.
+    """Execute a plan on a heavier arm and with a push at the goal, by both controllers.
 
     Args:
         case: Number of the table.
         plan: The plan to execute; its robot is the model.
         heavier: The same arm with another load.
         gains: Gains of PD control.
-        near: Distance that counts as at the goal, rad.
-        push: Fraction of the effort limits.
+        near: Distance from the goal at which the arm has arrived, rad.
+        push: Push as a fraction of the effort limits.
     """
     begin = round(1e9 * (plan.t_final + AFTER))
     pushed = Disturbance(push * plan.robot.tau_max, begin, begin + round(1e9 * LASTING))
@@ -94,7 +94,7 @@ def _executed(
     backup: PdBackup | None,
     near: float,
 ) -> tuple[float | None, float]:
-    """Return the time from which on the arm stays near its goal, s, and its final distance."""
+    """Return the time from which the arm stays near its goal, s, and its final distance."""
     simulation = Simulation(arm, plan.q0, np.zeros(arm.n))
     if disturbance is not None:
         simulation.disturbance = disturbance

@@ -36,7 +36,7 @@ SAME = 1e-6
 
 
 class DecoupledRow(NamedTuple):
-    """A number of sections 3.1.3 and 3.2, by the thesis's formula and computed."""
+    """A quantity of sections 3.1.3 and 3.2, from the thesis's formula and computed."""
 
     item: str
     quantity: str
@@ -56,7 +56,7 @@ def decoupled_arm(arm: Decoupled) -> Robot:
 
 
 def decoupled_rows(arm: Decoupled) -> list[DecoupledRow]:
-    """Return eqs. 3.48 and 3.49 compared with the planners, and the minimum time."""
+    """Compare eqs. 3.48 and 3.49 with the planners and with minimum time."""
     robot, start = decoupled_arm(arm), np.array(arm.start)
     masses = (sum(arm.masses), arm.masses[1])
     half = [np.sqrt(start[k] * masses[k] / arm.forces[k]) for k in range(2)]
@@ -77,9 +77,9 @@ class Switched(NamedTuple):
     Attributes:
         title: Case of section 3.2.
         figure: Number of its figure.
-        time: Times, s (k,).
-        q: Positions, rad (k,).
-        v: Velocities, rad/s (k,).
+        time: Times (k,), s.
+        q: Positions (k,), rad.
+        v: Velocities (k,), rad/s.
         stops_at: Position at which the link stops before its goal, rad; 0 if it arrives.
         speed: Speed at the goal, rad/s.
         work: Net work on the link until it stops or arrives, J.
@@ -96,14 +96,14 @@ class Switched(NamedTuple):
 
 
 def switched(title: str, figure: str, limit: float, inertia: float, q0: float, at: float):
-    """Return the motion from `q0` (rad) towards 0 with a switch at `at`, in closed form.
+    """Return the closed-form motion from `q0` (rad) towards 0 with a switch at `at`.
 
     Args:
         title: Case of section 3.2.
         figure: Number of its figure.
-        limit: Limit of the effort, N m.
+        limit: Effort limit, N m.
         inertia: Moment of inertia about the axis, kg m^2.
-        q0: Start, rad.
+        q0: Initial position, rad.
         at: Switching position, rad.
     """
     u = limit / inertia
@@ -121,7 +121,7 @@ def switched(title: str, figure: str, limit: float, inertia: float, q0: float, a
 
 
 def switching_cases(limit: float, inertia: float, q0: float, off: float) -> list[Switched]:
-    """Return the three cases of section 3.2: the exact switch, and switches off by `off`."""
+    """Return the three cases of section 3.2: an exact, an early and a late switch, by `off`."""
     switches = (("case 1", "3.7", 0.0), ("case 2", "3.9", off), ("case 3", "3.11", -off))
     return [
         switched(f"{title}: switch at {0.5 * q0 + shift:g} rad", figure, limit, inertia, q0, at)
@@ -131,7 +131,7 @@ def switching_cases(limit: float, inertia: float, q0: float, off: float) -> list
 
 
 def switching_rows(cases: Iterable[Switched], limit: float, inertia: float, q0: float, off: float):
-    """Return the work of eq. 3.55 compared with the remaining kinetic energy."""
+    """Compare the work of eq. 3.55 with the remaining kinetic energy."""
     rows = []
     for case, shift in zip(cases, (0.0, off, -off), strict=True):
         printed = limit * q0 - 2.0 * limit * (0.5 * q0 + shift) + limit * case.stops_at
@@ -141,7 +141,7 @@ def switching_rows(cases: Iterable[Switched], limit: float, inertia: float, q0: 
 
 
 def switching_chart(cases: Iterable[Switched]) -> Chart:
-    """Return figures 3.7, 3.9 and 3.11."""
+    """Return the chart of figures 3.7, 3.9 and 3.11."""
     panels = tuple(
         Panel(
             f"figure {case.figure}, {case.title}",

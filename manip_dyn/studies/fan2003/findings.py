@@ -37,12 +37,12 @@ class Fan2003(Findings):
     """Findings of the study of Fan (2003).
 
     Attributes:
-        setting: Commit, processor, versions.
-        cases: Findings of each table or motion of a section.
-        decoupled: Numbers of sections 3.1.3 and 3.2.
+        setting: Commit, processor and versions of the run.
+        cases: Findings for each table or motion of a section.
+        decoupled: Quantities of sections 3.1.3 and 3.2.
         charts: Figures of section 3.2.
-        backups: Disturbed executions with both controllers.
-        claims: The claims.
+        backups: Disturbed executions by both controllers.
+        claims: Claims of the thesis with verdicts.
     """
 
     paper = "fan2003"
@@ -55,7 +55,7 @@ class Fan2003(Findings):
     claims: tuple[Claim, ...] = ()
 
     def paragraphs(self) -> Iterable[str]:
-        """Return the tables, published and computed."""
+        """Return the tables with published and computed values as paragraphs."""
         yield from map(_case_text, self.cases)
         for table in self._across():
             yield table.text(lambda value: cell(value, 5))
@@ -63,7 +63,7 @@ class Fan2003(Findings):
             yield claims_text("claims", self.claims, PUBLISHED["claims"])
 
     def values(self) -> dict[str, Any]:
-        """Return the findings for JSON."""
+        """Return the findings as values for JSON."""
         cases = {case.name: _case_content(case) for case in self.cases}
         return {
             "tables": {name: content for name, content in cases.items() if name[0] in "56"},
@@ -75,7 +75,7 @@ class Fan2003(Findings):
         }
 
     def csv_tables(self) -> Iterable[Table]:
-        """Return results, notes, and each case's motions and work."""
+        """Return tables of results and notes, and of the motions and work of each case."""
         rows = tuple((case.name, *row) for case in self.cases for row in case.rows)
         yield Table("results", "Published and computed values", ("case", *Row._fields), rows)
         notes = tuple((case.name, case.status, case.note) for case in self.cases)
@@ -89,17 +89,17 @@ class Fan2003(Findings):
             yield claims_table(self.claims, CLAIM_COLUMNS)
 
     def page_tables(self) -> Iterable[Table]:
-        """Return final times, controllers, searches, works, all rows, and notes."""
+        """Return tables of final times, controllers, searches, works, all rows, and notes."""
         yield from self._across()
         yield from itertools.islice(self.csv_tables(), 2)
 
     def pictures(self) -> Iterable[Chart]:
-        """Return the charts of section 3.2 and each case's."""
+        """Return the charts of section 3.2 and of each case."""
         yield from self.charts
         yield from (chart for case in self.cases for chart in case_charts(case, file_stem(case)))
 
     def _across(self) -> Iterable[Table]:
-        """Return the tables of all cases, and those of section 3.1.3."""
+        """Return the tables over all cases, and those of section 3.1.3."""
         yield from case_tables(self.cases)
         if self.decoupled:
             title = "Decoupled links and one switch, by the thesis's formulas and computed"
@@ -226,7 +226,7 @@ Cases = Sequence[CaseFindings]
 
 # ----------------------------------------------------------------------- tables of all cases
 def final_times(cases: Cases) -> Table:
-    """Return the final times of every case, published and computed."""
+    """Return a table of final times of every case, published and computed."""
     head = (
         "case",
         "zero net work: printed",
@@ -252,7 +252,7 @@ def final_times(cases: Cases) -> Table:
 
 
 def controllers(cases: Cases) -> Table:
-    """Return the motions with the printed positions under both laws of an early joint."""
+    """Return a table of motions with the printed positions, for both laws of an early joint."""
     head = (
         "case",
         "printed, s",
@@ -302,7 +302,7 @@ def _arrival(run: Literal) -> float | None:
 
 
 def grids(cases: Cases) -> Table:
-    """Return the thesis's grid searches: the whole grid, and around the exact positions."""
+    """Return a table of grid searches: the whole grid, and around the exact positions."""
     head = ("case", "grid", "found", "trials", "step", "arrival, s", "printed, s", "CPU s")
     rows = []
     for case in cases:
@@ -317,13 +317,13 @@ def grids(cases: Cases) -> Table:
 
 
 def peak_works(cases: Cases) -> Table:
-    """Return the peak works on the links of all zero-net-work motions."""
+    """Return a table of peak works on the links in all zero-net-work motions."""
     rows = tuple(tuple(row) for case in cases for row in case.peaks)
     return Table("peak_work", "Peak work on each link, J", PeakRow._fields, rows)
 
 
 def planning_cost(cases: Cases) -> Table:
-    """Return the computing times of the planners."""
+    """Return a table of the computing times of the planners."""
     head = ("case", "zero net work, CPU s", "minimum time, CPU s")
     rows = tuple(
         (case.name, case.cost["zero net work"], case.cost["minimum time"]) for case in cases
@@ -332,7 +332,7 @@ def planning_cost(cases: Cases) -> Table:
 
 
 def case_tables(cases: Cases) -> Iterable[Table]:
-    """Return the tables of all cases that have rows."""
+    """Return the non-empty tables over all cases."""
     functions = (final_times, controllers, grids, peak_works, planning_cost)
     return (table for table in (make(cases) for make in functions) if table.rows)
 
@@ -348,7 +348,7 @@ TIME = "time [s]"
 
 
 def case_charts(case: CaseFindings, stem: str) -> Iterable[Chart]:
-    """Return the charts of a case; their names start with `stem`."""
+    """Return the charts of a case, with names that start with `stem`."""
     plans = [trace for trace in case.traces if trace.label != "PD"]
     yield _motion(case, plans, f"{stem}_motion", switching=True)
     yield _work(case, plans, f"{stem}_work")
@@ -359,7 +359,7 @@ def case_charts(case: CaseFindings, stem: str) -> Iterable[Chart]:
 
 
 def _motion(case: CaseFindings, traces: Sequence[Trace], name: str, switching: bool) -> Chart:
-    """Return positions, velocities, efforts and switching functions, a column per joint."""
+    """Return a chart of positions, velocities, efforts and switching functions per joint."""
     joints = range(len(case.joints))
     rows = [
         [
@@ -377,7 +377,7 @@ def _motion(case: CaseFindings, traces: Sequence[Trace], name: str, switching: b
 
 
 def _costates(case: CaseFindings, name: str) -> Chart:
-    """Return the costates of the minimum-time motion: figures 3.4, 4.13, 4.19."""
+    """Return a chart of the minimum-time costates: figures 3.4, 4.13, 4.19."""
     times, values = case.costates
     labels = ("of the position", "of the velocity")
     lines = tuple(
@@ -389,7 +389,7 @@ def _costates(case: CaseFindings, name: str) -> Chart:
 
 
 def _work(case: CaseFindings, traces: Sequence[Trace], name: str) -> Chart:
-    """Return the work on each link, a column per link."""
+    """Return a chart of the work on each link, with one column per link."""
     panels = tuple(
         _panel(
             f"link {i + 1}",
@@ -402,7 +402,7 @@ def _work(case: CaseFindings, traces: Sequence[Trace], name: str) -> Chart:
 
 
 def _switching(case: CaseFindings, joint: int) -> Panel:
-    """Return the switching function of a joint's effort, and its zero line."""
+    """Return a panel with the switching function of a joint's effort and a zero line."""
     times, functions = case.switching
     color, style = STYLES["minimum time"]
     unit = case.effort_units[joint]

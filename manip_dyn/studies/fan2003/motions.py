@@ -1,7 +1,7 @@
-"""Motions of a table or section: zero net work, minimum time and PD control, and their records.
+"""Motions of a table or section: zero net work, minimum time and PD control.
 
-Peak works on the links are computed with the load and, as in appendix A.7, without. A.7 uses the
-kinetic energy of a link as the work on it, and omits the load M of its equations of motion::
+Peak works on the links are computed with the load and, as in appendix A.7, without it. A.7 equates
+the work on a link with its kinetic energy, and omits the load M of its equations of motion::
 
     work_1 = (I1 + m1 lc1^2) v1^2 / 2
     work_2 = (I2 + m2 lc2^2) (v1 + v2)^2 / 2 + m2 l1^2 v1^2 / 2 + m2 l1 lc2 cos(q2) v1 (v1 + v2)
@@ -30,15 +30,16 @@ from manip_dyn.studies.fan2003.settings import Gains, Grid
 
 
 class PeakRow(NamedTuple):
-    """The largest work on a link of a zero-net-work motion.
+    """The peak work on a link in a zero-net-work motion.
 
     Attributes:
         case: Number of the table.
-        link: 1 or 2.
-        axis: Upper end of the axis of the thesis's figure, J; None if it is not readable.
+        link: Number of the link, 1 or 2.
+        axis: Upper end of the axis in the thesis's figure, J, or None if it is not readable.
         peak: Computed value, J.
-        unloaded: Value of the formula of A.7 without the load, J; None for arms without a load.
-        status: Which of the two values fits the axis of the figure.
+        unloaded: Value by the formula of A.7, without the load, J, or None for arms without a
+            load.
+        status: Which of both values fits the axis of the figure.
     """
 
     case: str
@@ -50,10 +51,10 @@ class PeakRow(NamedTuple):
 
 
 def link_energies(robot: Robot, q: Matrix, v: Matrix) -> Matrix:
-    """Return the kinetic energies (k, 2) of the links of a planar arm of two revolute joints, J.
+    """Return the kinetic energies (k, 2) of the links of a planar arm with two revolute joints, J.
 
     Args:
-        robot: The arm, axes parallel to z.
+        robot: The arm, with axes parallel to z.
         q: Positions (k, 2), rad.
         v: Velocities (k, 2), rad/s.
     """
@@ -91,7 +92,7 @@ Value = float | tuple[float, ...] | None
 
 # ----------------------------------------------------------------------------------- records
 class Row(NamedTuple):
-    """A published and a computed number; lists of switches if their numbers differ."""
+    """A published and a computed number; lists of switches if their counts differ."""
 
     column: str
     quantity: str
@@ -106,12 +107,12 @@ class SingleSwitch(NamedTuple):
 
     Attributes:
         status: Status of the plan.
-        q_switch: Switching positions (n,), None for a joint that does not move.
+        q_switch: Switching positions (n,), None for joints that do not move.
         t_switch: Switching times (n,), s.
-        arrival_times: Arrivals (n,), s; 0 for a joint that does not move.
-        t_final: The last arrival, s.
-        net_work: Net work on each link (n,), J; None if the arm is not at rest.
-        peak_work: Largest work during the motion, J.
+        arrival_times: Arrival times (n,), s; 0 for joints that do not move.
+        t_final: Last arrival time, s.
+        net_work: Net work on each link (n,), J, or None if the arm is not at rest.
+        peak_work: Largest work on a link during the motion, J.
     """
 
     status: str
@@ -124,7 +125,7 @@ class SingleSwitch(NamedTuple):
 
 
 class MinimumTime(NamedTuple):
-    """A certified motion; `first_signs` are the signs of the first efforts, 0 if singular."""
+    """A certified minimum-time motion; `first_signs` are those of the first efforts, or 0."""
 
     status: str
     reason: str
@@ -139,12 +140,12 @@ class PdControl(NamedTuple):
     """A motion under PD control.
 
     Attributes:
-        kp: Gains (n,).
-        kd: Gains (n,).
-        near: Distance that counts as at the goal, rad or m.
-        t_final: Time from which on no joint is more than `near` before its goal, the one-sided
-            test of the thesis's programs, s; None for never.
-        t_settled: Time from which on all joints stay within `near`, s; None for never.
+        kp: Proportional gains (n,).
+        kd: Derivative gains (n,).
+        near: Distance from the goal at which a joint has arrived, rad or m.
+        t_final: Time from which no joint is more than `near` before its goal, s, or None. This is
+            the one-sided test of the thesis's programs.
+        t_settled: Time from which all joints stay within `near` of the goal, s, or None.
         at_published: Largest distance from the goal at the printed time, rad or m.
     """
 
@@ -157,7 +158,7 @@ class PdControl(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """A motion over time: (k,), positions, velocities, efforts (k, n), work times and (m, n)."""
+    """Samples of a motion: times (k,), states and efforts (k, n), and works (m, n) at m times."""
 
     label: str
     time: Vector
@@ -173,32 +174,32 @@ class CaseFindings:
     """Findings for a table, or for a motion of a section.
 
     Attributes:
-        name: ``5.3``, ``4.1 case 1``.
+        name: Name of the case, such as ``5.3`` or ``4.1 case 1``.
         arm: Name of the arm in the settings.
         joints: Joint names (n,).
         units: Units of the positions (n,).
         effort_units: Units of the efforts (n,).
         start: Initial positions (n,).
-        published: Values that the thesis prints.
+        published: Values printed in the thesis.
         zero_net_work: Exact zero-net-work motion.
-        as_published: The same motion with the thesis's rule of arrival.
+        as_published: The same motion with the arrival rule of the thesis.
         grid: Result of the thesis's grid search near the exact positions, or None.
         minimum_time: Certified minimum-time motion.
-        pd: PD control, if the thesis has gains.
-        controlled: Replay of the printed switching positions, if there are any.
+        pd: Motion under PD control, if the thesis has gains.
+        controlled: Replay of the printed switching positions, or None.
         controlled_exactly: Replay of the exact switching positions.
-        arrives_rounded: Whether it arrives for some rounding of the printed positions.
-        printed: Replay of the printed switching times, if there are any.
-        literal: The printed positions under the thesis's holding laws (A.7), for two joints.
-        tested_again: The same if an arrived joint is tested again at every step (A.10).
+        arrives_rounded: Whether the replay arrives for some rounding of the printed positions.
+        printed: Replay of the printed switching times, or None.
+        literal: Motion with the printed positions under the holding laws of the thesis (A.7).
+        tested_again: The same motion, with arrived joints tested again at every step (A.10).
         spread: Variation of `literal` with the last printed digits and late decisions.
         full_grid: Result of the thesis's search over its whole grid, or None.
         peaks: Peak works on the links.
         costates: Times (k,) and costates (k, 2 n) of the minimum-time motion.
-        cost: Planner -> planning time, s.
+        cost: Planning time by planner, s.
         rows: Published and computed values.
         status: Status of the case.
-        note: Reason of the status.
+        note: Reason for the status.
         traces: Motions for charts.
         switching: Times (k,) and switching functions (k, n) of the minimum-time motion.
     """
@@ -246,7 +247,7 @@ JUST = 1e-9
 
 
 def single_switch(plan: Plan) -> SingleSwitch:
-    """Return the numbers of a zero-net-work plan."""
+    """Return the results of a zero-net-work plan."""
     return SingleSwitch(
         plan.status,
         _optional(plan.q_switch),
@@ -308,7 +309,7 @@ def _searched(
 
 
 def minimum_time(plan: Plan) -> MinimumTime:
-    """Return the numbers of a minimum-time plan and its certificate."""
+    """Return the results of a minimum-time plan with its certificate."""
     proof, switching = plan.certificate, plan.switching
     assert isinstance(proof, Certificate)
     assert switching is not None
@@ -373,7 +374,7 @@ def trace(robot: Robot, label: str, plan: Plan) -> Trace:
     even = np.linspace(0.0, plan.t_final, SAMPLES)
     moments = np.unique(np.clip([*even, *inner, *(inner - JUST)], 0.0, plan.t_final))
     states = [plan.state(float(t)) for t in moments]
-    # The last effort is the one that holds the arm at its goal.
+    # The last effort holds the arm at its goal.
     tau = [plan.effort(float(t)) for t in moments]
     knots = np.unique([*np.linspace(0.0, plan.t_final, WORK_KNOTS), *inner])
     curves = work_curves(robot, _Knotted(plan, knots))
@@ -384,7 +385,7 @@ def trace(robot: Robot, label: str, plan: Plan) -> Trace:
 def pd_control(
     robot: Robot, start: Vector, gains: Gains, near: float, published: float | None
 ) -> tuple[PdControl, Trace]:
-    """Simulate u = -Kp q - Kd v within the effort limits to the goal zero."""
+    """Simulate PD control to the goal zero, u = -Kp q - Kd v, within the effort limits."""
     kp, kd = np.array(gains.kp), np.array(gains.kd)
 
     def law(_t: float, q: Vector, v: Vector) -> Vector:
@@ -414,7 +415,7 @@ def pd_control(
 def _last_outside(
     run: Trajectory, excess: Callable[[Vector], Vector], spline: CubicHermiteSpline
 ) -> float | None:
-    """Return the last time at which `excess` of the positions is above 0, None at the end."""
+    """Return the last time at which `excess` is positive, or None if it is at the end."""
     outside = np.flatnonzero(excess(run.q) > 0.0)
     if not outside.size:
         return 0.0

@@ -1,15 +1,15 @@
 """Replays of the thesis's controller and of its printed switching times.
 
-The controller (Fan 2003, figures 3.13 and 6.4, appendices A.4, A.7, A.10) compares every joint's
-position with its switching position: a joint is driven before it, braked after it, and held once
-it is within `near` of its goal. `controlled` holds such a joint exactly; its remaining speed is
-removed from the motion of the other joint but not from its own state.
+The controller (Fan 2003, figures 3.13 and 6.4, appendices A.4, A.7, A.10) compares the position of
+every joint with its switching position. A joint is driven before it, braked after it, and held
+once it is within `near` of its goal. `controlled` holds such a joint exactly. Its remaining speed
+is removed from the motion of the other joint, but not from its own state.
 
-`literal` applies the thesis's holding laws as printed. Once a joint is within `near` of its goal,
-the programs apply the effort that would hold it *at its goal and at rest* while the other moves:
-tau1 of eq. 6.53, tau2 = tau1 (c2 + c3) / (c1 + c2 + 2 c3) of eq. 6.55, which holds for a straight
-elbow only, tau1 = 0 (eq. 5.68) and F2 = -m2 r1 w^2 (eq. 5.70) of the cylindrical arm. A joint that
-arrives there with a speed retains it and drifts.
+`literal` applies the holding laws of the thesis as printed. Once a joint is within `near` of its
+goal, the programs apply the effort that would hold it *at its goal and at rest* while the other
+joint moves: tau1 of eq. 6.53; tau2 = tau1 (c2 + c3) / (c1 + c2 + 2 c3) of eq. 6.55, which is valid
+only for a straight elbow; tau1 = 0 (eq. 5.68) and F2 = -m2 r1 w^2 (eq. 5.70) of the cylindrical
+arm. A joint that arrives with a nonzero speed retains it and drifts.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ STOP_TIME = 2.0
 
 
 class Spread(NamedTuple):
-    """Variation of a motion with the last digits of printed positions and late decisions.
+    """Variation of a motion with the last printed digits of positions and late decisions.
 
     Attributes:
         runs: Number of motions.
         arrived: Number of motions that arrive.
-        earliest: First arrival, s; NaN for none.
-        latest: Last arrival, s.
-        drift: Largest drift of a joint that arrived, rad or m.
+        earliest: First arrival time, s; NaN if no motion arrives.
+        latest: Last arrival time, s.
+        drift: Largest drift of an arrived joint, rad or m.
     """
 
     runs: int
@@ -57,24 +57,24 @@ class Spread(NamedTuple):
     drift: float
 
     def covers(self, t: float, half_unit: float) -> bool:
-        """Return whether a printed time is between the first and the last arrival."""
+        """Return whether a printed time is between the first and the last arrival time."""
         return self.arrived > 0 and self.earliest - half_unit <= t <= self.latest + half_unit
 
 
 class Literal(NamedTuple):
-    """A motion under the literal laws.
+    """A motion under the literal holding laws.
 
     Attributes:
-        latched: Whether an arrived joint stays in its holding law (A.7, `Nfinal`) rather than
+        latched: Whether an arrived joint remains under its holding law (A.7, `Nfinal`) instead of
             being tested again at every step (A.10).
-        arrived: Whether each joint was within `near` of its goal, or past it, at some time.
-        together: Whether all joints were at the end, which ends the programs.
-        t_arrival: First arrival of each joint (n,), s; NaN for never.
-        t_end: Time at which all joints have arrived, or of the time limit, s.
-        drift: Largest distance of each joint from its goal after its own arrival (n,), rad or m.
-        at_end: Distances from the goal at the end (n,), rad or m.
-        speed: Speeds at the end (n,), rad/s or m/s.
-        times: Times of the record (k,), s.
+        arrived: Whether each joint was within `near` of its goal, or beyond it, at some time.
+        together: Whether all joints had arrived at the end, which ends the programs.
+        t_arrival: First arrival time of each joint (n,), s; NaN if it does not arrive.
+        t_end: Time at which all joints have arrived, or the time limit, s.
+        drift: Largest distance of each joint from its goal after its arrival (n,), rad or m.
+        at_end: Final distances from the goal (n,), rad or m.
+        speed: Final speeds (n,), rad/s or m/s.
+        times: Sample times (k,), s.
         states: Positions and velocities (k, 2 n).
         efforts: Efforts (k, n).
     """
@@ -101,18 +101,17 @@ def literal(
     latched: bool = True,
     late: float = 0.0,
 ) -> Literal:
-    """Return the motion of two joints under the literal laws.
+    """Return the motion of two joints under the literal holding laws.
 
-    The classical Runge-Kutta method integrates the motion. A step ends at a change of a
-    comparison.
+    The motion is integrated by RK4. A step ends when a comparison changes.
 
     Args:
         robot: The arm, with two joints.
-        start: Start (n,), at rest, not below the goal.
-        goal: Goal (n,).
+        start: Initial positions (n,), at rest, not below the goal.
+        goal: Goal positions (n,).
         q_switch: Switching positions (n,); NaN for a joint that starts at its goal.
         near: `Xerror`, rad or m.
-        latched: Whether an arrived joint stays in its holding law.
+        latched: Whether an arrived joint remains under its holding law.
         late: Delay of the efforts after a change, s.
     """
     n, limits = robot.n, robot.tau_max
@@ -123,17 +122,17 @@ def literal(
     held = np.zeros(n, dtype=bool)
 
     def compared(q: Vector) -> tuple[Any, ...]:
-        """Return the comparisons of the programs: for each joint braked, then held."""
+        """Return the comparisons of the programs for each joint: braked, then held."""
         within = q - goal < near
         return (*(q < switch).tolist(), *(held | within if latched else within).tolist())
 
     @cache
     def driven(comparison: tuple[Any, ...]) -> tuple[Vector, list[int]]:
-        """Return the efforts (n,) without held joints, and the indices of held joints."""
+        """Return the efforts (n,) without those of held joints, and the indices of held joints."""
         return np.where(comparison[:n], limits, -limits), np.flatnonzero(comparison[n:]).tolist()
 
     def efforts(state: Vector, comparison: tuple[Any, ...]) -> Vector:
-        """Return the efforts (n,) at a state."""
+        """Return the efforts (n,) for a state."""
         effort, holding = driven(comparison)
         if holding:
             effort = effort.copy()
@@ -238,12 +237,12 @@ class Controlled(NamedTuple):
     Attributes:
         arrived: Whether every joint came within `near` of its goal.
         q_switch: Switching positions (n,).
-        t_switch: Switching time of each joint (n,), s; NaN for never.
-        t_arrival: Time from which on each joint is held (n,), s; 0 from the start, NaN for never.
-        t_end: End of the replay, s: all joints held, or a braked joint at rest too early.
+        t_switch: Switching time of each joint (n,), s; NaN if it does not switch.
+        t_arrival: Time from which each joint is held (n,), s; 0 from the start, NaN if never.
+        t_end: End of the replay, s: all joints are held, or a braked joint rests too early.
         miss: Largest distance of a driven joint from its goal at the end, rad or m.
-        farthest: Index of that joint.
-        times: Times (k,) of the record, s.
+        farthest: Index of this joint.
+        times: Sample times (k,), s.
         states: Positions and velocities (k, 2 n).
         efforts: Efforts (k, n).
     """
@@ -263,17 +262,17 @@ class Controlled(NamedTuple):
 def controlled(
     robot: Robot, start: Vector, goal: Vector, q_switch: Vector, near: float, period: float
 ) -> Controlled:
-    """Return the motion of the controller with the switching positions `q_switch` (n,).
+    """Return the motion of the controller for the switching positions `q_switch` (n,).
 
     Crossings are located exactly, so the motion does not depend on the control period.
 
     Args:
         robot: The arm.
-        start: Start (n,), at rest.
-        goal: Goal (n,).
+        start: Initial positions (n,), at rest.
+        goal: Goal positions (n,).
         q_switch: Switching positions (n,); NaN for a joint that starts at its goal.
-        near: Distance from its goal from which on a joint is held, rad or m.
-        period: Time between two records, s.
+        near: Distance from its goal within which a joint is held, rad or m.
+        period: Sampling period, s.
     """
     n, engine = robot.n, locked_joint_engine(robot.n)
     space, efforts = engine.space(**TOLERANCES), customize(robot).in_place.locked_joint_efforts
@@ -284,7 +283,7 @@ def controlled(
     drive, effort, rows, t, stopped = np.empty(2 * n), np.empty(n), [], 0.0, False
 
     def past(y: Vector) -> Vector:
-        """Return the displacement of each joint past the end of its phase (n,), rad or m."""
+        """Return the displacement of each joint beyond the end of its phase (n,), rad or m."""
         displacement = toward * np.where(braked, y[:n] - goal, y[:n] - q_switch)
         return np.where(driven, displacement + np.where(braked, near, 0.0), -1.0)
 
@@ -342,18 +341,18 @@ def arrives_rounded(
 
 
 class Printed(NamedTuple):
-    """Motion with printed switching times, and the extremal nearest to it.
+    """Motion with printed switching times, and the nearest extremal.
 
     Attributes:
-        first: Signs of the first efforts (n,) with which the motion ends nearest to the goal.
+        first: Signs of the first efforts (n,) for which the motion ends nearest to the goal.
         end: Positions and velocities (2 n,) at the printed final time, relative to the goal.
-        shift: Largest difference of a printed time from the extremal, s; inf without an extremal.
+        shift: Largest difference between printed times and those of the extremal, s, or inf.
         half_unit: Half a unit of the last printed digit, s.
-        rounding: Change of `end` (2 n,) by half a unit of the last printed digits, first order.
+        rounding: First-order change of `end` (2 n,) by half a unit of the last printed digits.
         refined: Final time of the extremal to which Newton's method converges from the printed
-            switches, s; None if it does not converge.
-        refined_switches: Switching times of the extremal per joint.
-        failures: Conditions of the certificate that the extremal does not satisfy.
+            switches, s, or None if it does not converge.
+        refined_switches: Switching times of the extremal by joint.
+        failures: Certificate conditions that the extremal violates.
     """
 
     first: tuple[float, ...]
@@ -389,7 +388,7 @@ def printed(
     t_final: float,
     half_unit: float,
 ) -> Printed:
-    """Return the motion with printed switching times per joint and a printed final time."""
+    """Return the motion with printed switching times by joint and a printed final time."""
     target = np.concatenate([goal, np.zeros(robot.n)])
     best, end = None, np.full(2 * robot.n, np.inf)
     for first in itertools.product((-1.0, 1.0), repeat=robot.n):
@@ -421,7 +420,7 @@ def printed(
 
 
 def _shift(first: Sequence[Sequence[float]], second: Sequence[Sequence[float]]) -> float:
-    """Return the largest difference of switching times, s; inf if their numbers differ."""
+    """Return the largest difference of switching times, s, or inf if their counts differ."""
     if [len(times) for times in first] != [len(times) for times in second]:
         return np.inf
     pairs = [pair for a, b in zip(first, second, strict=True) for pair in zip(a, b, strict=True)]
@@ -440,7 +439,7 @@ def _switching(
 
 
 def _replayed(robot: Robot, start: Vector, switching: Switching) -> Vector:
-    """Return the final state (2 n,) with all joints driven."""
+    """Return the final state (2 n,) of a motion with all joints driven."""
     engine, kernels = locked_joint_engine(robot.n), locked_joint_kernels(robot)
     space, y = engine.space(**TOLERANCES), np.concatenate([start, np.zeros(robot.n)])
     for begin, end, controls in switching.arcs():

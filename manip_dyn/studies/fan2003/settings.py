@@ -1,4 +1,4 @@
-"""Settings of the study, ``config/fan2003.yaml``, and the arms built from them."""
+"""Settings of the study, ``config/fan2003.yaml``, and the arms defined by them."""
 
 from __future__ import annotations
 
@@ -42,9 +42,10 @@ class Arm:
 
     Attributes:
         robot: Name of the shipped robot.
-        links: Link -> its ``mass`` (kg), ``com`` (3,) (m), principal ``inertia`` (3,) (kg m^2).
-        joints: Joint -> its ``origin`` (3,) (m), ``effort``, ``lower``, ``upper``.
-        load: Mass at the tip, kg; None for that of the shipped robot.
+        links: Changes by link: ``mass`` (kg), ``com`` (3,) (m), principal ``inertia`` (3,) (kg
+            m^2).
+        joints: Changes by joint: ``origin`` (3,) (m), ``effort``, ``lower``, ``upper``.
+        load: Mass at the tip, kg. Default: that of the shipped robot.
     """
 
     robot: str = checked(string)
@@ -71,7 +72,7 @@ class Gains:
 
 @dataclass(frozen=True)
 class Grid:
-    """The thesis's grid search of a chapter: first step (rad or m), `Werror` (J), `Tstop` (s)."""
+    """Grid search of a chapter of the thesis: first step (rad or m), `Werror` (J), `Tstop` (s)."""
 
     step: float = checked(positive)
     enough: float = checked(positive)
@@ -80,13 +81,13 @@ class Grid:
 
 @dataclass(frozen=True)
 class GridSearch:
-    """The thesis's grid search, around the exact switching positions.
+    """Grid searches of the thesis, also in a window around the exact switching positions.
 
     Attributes:
-        chapters: Chapter -> its grid.
-        window: Half width of the grid around the exact switching positions, rad or m.
-        trials: Largest number of motions in the window.
-        full: Largest number of motions of the search over the whole grid for a single joint.
+        chapters: Grids by chapter.
+        window: Half-width of the window around the exact switching positions, rad or m.
+        trials: Maximum number of motions in the window.
+        full: Maximum number of motions on the whole grid for a single joint.
     """
 
     chapters: Mapping[str, Grid]
@@ -121,7 +122,7 @@ class Decoupled:
 
     Attributes:
         masses: Masses, kg (2,).
-        forces: Limits of the efforts, N (2,).
+        forces: Force limits, N (2,).
         start: Initial positions, m (2,).
     """
 
@@ -132,15 +133,15 @@ class Decoupled:
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the study; the file has their sources.
+    """Settings of the study; the YAML file contains their sources.
 
     Attributes:
-        arms: Name -> arm.
-        cases: Table or section -> motion.
-        pd: Table -> gains.
+        arms: Arms by name.
+        cases: Motions by table or section.
+        pd: PD gains by table.
         near: Distance from its goal at which a joint has arrived in the thesis, rad or m.
-        grid: The thesis's grid search.
-        late: Delays of the decisions of its programs, s.
+        grid: Grid searches of the thesis.
+        late: Decision delays of the thesis's programs, s.
         decoupled: The arm of section 3.1.3.
         off_switch: Error of the switching positions of figures 3.9 and 3.11, rad.
         backup: Disturbances of the PD backup.
@@ -157,7 +158,7 @@ class Settings:
     backup: Disturbed = checked(record_of(Disturbed))
 
     def __post_init__(self) -> None:
-        """Check the names of arms and cases, and numbers of joints."""
+        """Check the names of arms and cases, and the numbers of joints."""
         for name, case in self.cases.items():
             if case.arm not in self.arms:
                 hint = closest(case.arm, self.arms)
@@ -172,5 +173,5 @@ class Settings:
 
 
 def build_arm(name: str, arm: Arm) -> Robot:
-    """Return the robot of an arm."""
+    """Build the robot of an arm."""
     return changed_robot(name, arm.robot, arm.links, arm.joints, arm.load)

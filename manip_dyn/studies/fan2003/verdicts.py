@@ -195,7 +195,7 @@ def _singular(case: CaseFindings) -> Evidence:
 
 # ---------------------------------------------------------------------------- times
 def _efficient(cases: Cases) -> Iterable[Claim]:
-    """Return the claims about planning times with the verdicts for shifted times."""
+    """Return claims about planning times, with the verdicts for scaled times."""
     for measure, slow in (
         (f"planning time, exact minimum / zero net work; above {FASTER:g}", "zero net work"),
         (
@@ -310,7 +310,7 @@ def _row(
 
 # ------------------------------------------------------------------ status and note
 def _status(case: CaseFindings, rows: Sequence[Row]) -> tuple[str, str]:
-    """Return ``reproduced``, ``corrected`` or ``differs`` with the evidence."""
+    """Return ``reproduced``, ``corrected`` or ``differs``, and the evidence."""
     words, corrected = [], False
     if note := case.published.get("note"):
         words.append(note)
@@ -363,7 +363,7 @@ def _net_work_words(case: CaseFindings) -> tuple[list[str], bool]:
 
 
 def _distance(case: CaseFindings, joint: int, t: float) -> float:
-    """Return the distance of a joint from its goal at `t` s of the exact zero-net-work motion."""
+    """Return the distance of a joint from its goal at time `t`, s, of the exact motion."""
     exact = case.traces[0]
     path = CubicHermiteSpline(exact.time, exact.q[:, joint], exact.v[:, joint])
     return abs(float(path(t)))
@@ -385,7 +385,7 @@ def _controller_words(case: CaseFindings, replay: Controlled) -> str:
 
 
 def _literal_words(case: CaseFindings) -> str:
-    """Return sentences about the printed positions under the thesis's holding laws."""
+    """Return sentences about the printed positions under the holding laws of the thesis."""
     run, spread = case.literal, case.spread
     if run is None or spread is None:
         return ""

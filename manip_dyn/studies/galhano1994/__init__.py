@@ -1,8 +1,9 @@
 """Study of Galhano, Machado (1994): Table 1, Figures 2 to 7, and the paper's claims.
 
 Tenreiro Machado, J. A., Galhano, A. M. S. F., Evaluation of manipulator direct dynamics using
-customized Runge-Kutta methods (received June 1994). The charts show the paper's RR arm and the
-PA-10; another chart shows energy drift. All choices are in ``config/galhano1994.yaml``.
+customized Runge-Kutta methods (received June 1994). The charts are for the paper's RR arm and the
+PA-10; an additional chart shows the energy drift. ``config/galhano1994.yaml`` contains all
+choices.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ ITEMS = ("table1", *FIGURES, "energy", "customizing", "sigma", "claims", "all")
 
 
 def table1() -> tuple[StageRow, ...]:
-    """Return Table 1: the number of stages of each method."""
+    """Return the rows of Table 1: the number of stages of each method."""
     rows = []
     for name, published in PUBLISHED["stages"].items():
         computed = METHODS[name].stages
@@ -88,8 +89,8 @@ def recompute(
 
     Args:
         item: One of `ITEMS`; ``"claims"`` includes all figures.
-        settings: Settings of the study, by default ``config/galhano1994.yaml``.
-        progress: Called with a line of text before each step.
+        settings: Settings of the study. Default: ``config/galhano1994.yaml``.
+        progress: Callback with a line of text before each step.
     """
     findings = Galhano1994(dict(setting(("manip_dyn", "numba", "numpy"))))
     if item in ("table1", "all"):
@@ -122,7 +123,7 @@ def _with_figures(
     settings: Settings,
     progress: Callable[[str], None],
 ) -> Galhano1994:
-    """Return the findings with the charts of a robot and, if these are complete, its claims."""
+    """Add the charts of a robot to the findings and, if all are present, its claims."""
     problem = _problem(robot, settings.motions[robot], settings)
     reference = ReferenceRun(robot, problem.reference.steps, problem.cross_check)
     untimed = []
@@ -167,7 +168,7 @@ def _safeties(robot: str, settings: Settings) -> Iterable[SafetyRow]:
 
 
 def _energy(robot: str, settings: Settings) -> Figure:
-    """Return the chart of energy drift of the free motion from the same initial state."""
+    """Return the chart of the energy drift of the free motion from the same initial state."""
     start = settings.motions[robot]
     free = _problem(robot, replace(start, efforts=np.zeros_like(start.efforts)), settings)
     (figure,) = timed_figures([untimed_figure("energy", "free motion", free, settings)], settings)

@@ -1,13 +1,13 @@
 """Figures 2 to 7 of Galhano, Machado (1994): error over computing time, and energy drift.
 
-An `InitialValueProblem` has an exact solution that runs of engines are compared with. The error of
-a run is the largest |q - q_reference| over its own recorded steps and all joints. The reference is
-the motion's own Taylor series at the limit of rounding, which is also known between its steps. A
-Runge-Kutta method of order 8 at a tight tolerance checks it.
+An `InitialValueProblem` has a reference solution with which runs are compared. The error of a run
+is the largest |q - q_reference| over its recorded steps and all joints. The reference is the
+Taylor series of the motion at the limit of rounding, which can be evaluated between its steps. It
+is checked by a Runge-Kutta method of order 8 with a tight tolerance.
 
-Figure 2 uses Taylor polynomials T_ij, of order i for the position and j for the velocity.
-T_p,p-1 is the standard series: the derivative of the position's polynomial is the velocity's.
-T_pp is the paper's heuristic with one more term, and so one more coefficient, of the velocity.
+Figure 2 uses Taylor polynomials T_ij of order i for the position and j for the velocity. T_p,p-1
+is the standard series: the velocity polynomial is the derivative of the position polynomial. T_pp
+is the heuristic of the paper, which adds one term, and thus one coefficient, to the velocity.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ from manip_dyn.studies.galhano1994.settings import Settings
 
 
 class Point(NamedTuple):
-    """A run of a method.
+    """One run of a method.
 
     Attributes:
         setting: Number of fixed steps, or absolute tolerance.
         seconds: CPU time of the run, s.
         error: Largest error over the recorded steps; NaN if the run failed.
-        steps: Accepted steps.
-        failures: Rejected steps.
-        evaluations: Evaluations of the right-hand side, or series.
-        status: Status of the run, a name of `Status`.
+        steps: Number of accepted steps.
+        failures: Number of rejected steps.
+        evaluations: Number of evaluations of the right-hand side, or of series.
+        status: Name of the `Status` of the run.
     """
 
     setting: float
@@ -70,14 +70,14 @@ class Point(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """Runs of a method.
+    """Runs of a method with different steps or tolerances.
 
     Attributes:
         method: Name of the method.
         label: Name of the method in the paper.
         order: Order of the method.
         points: Runs, from coarse to fine.
-        dashed: Whether charts draw a dashed line, which marks a variant of the method before.
+        dashed: Whether charts use a dashed line, for a variant of the preceding method.
     """
 
     method: str
@@ -87,22 +87,22 @@ class Curve(NamedTuple):
     dashed: bool = False
 
     def between(self, least: float, most: float) -> Curve:
-        """Return the curve with only the successful runs with an error in [least, most]."""
+        """Return the curve with only the successful runs that have an error in [least, most]."""
         points = (point for point in self.points if point.status == "SUCCESS")
         return self._replace(
             points=tuple(point for point in points if least <= point.error <= most)
         )
 
     def error_at_time(self, seconds: float) -> float:
-        """Return the error after a computing time, interpolated; NaN outside the runs."""
+        """Return the interpolated error after a computing time, or NaN outside the runs."""
         return _between(self._column("seconds"), self._column("error"), seconds)
 
     def error_at_tries(self, tries: float) -> float:
-        """Return the error with a number of steps, interpolated; NaN outside the runs."""
+        """Return the interpolated error for a number of computed steps, or NaN outside."""
         return _between(self._column("tries"), self._column("error"), tries)
 
     def error_at_evaluations(self, evaluations: float) -> float:
-        """Return the error with a number of evaluations, interpolated; NaN outside the runs."""
+        """Return the interpolated error for a number of evaluations, or NaN outside the runs."""
         return _between(self._column("evaluations"), self._column("error"), evaluations)
 
     def time_at_error(self, error: float) -> float:
@@ -125,7 +125,7 @@ class Curve(NamedTuple):
         return float(-np.polyfit(np.log(x), np.log(y), 1)[0])
 
     def roughness(self) -> float:
-        """Return the rms deviation of log error over log steps from a line, decades."""
+        """Return the rms deviation of log error over log steps from a straight line, decades."""
         if len(self.points) < 3:
             return np.nan
         x, y = np.log10(self._column("steps")), np.log10(self._column("error"))
@@ -148,12 +148,12 @@ class Figure(NamedTuple):
     """Curves of a figure for one robot.
 
     Attributes:
-        name: ``"fig2"`` .. ``"fig7"`` or ``"energy"``.
+        name: Name, ``"fig2"`` .. ``"fig7"`` or ``"energy"``.
         robot: Name of the robot.
-        title: The family of methods.
+        title: Name of the family of methods.
         quantity: Definition of the error, with its unit.
         floor: Error below which rounding dominates.
-        curves: Curves, one per method.
+        curves: One curve per method.
     """
 
     name: str
@@ -165,7 +165,7 @@ class Figure(NamedTuple):
 
 
 def _between(x: Vector, y: Vector, target: float) -> float:
-    """Return y at x = target, linear in the logarithms; NaN outside."""
+    """Return y at x = target by interpolation in logarithms, or NaN outside."""
     if x.size == 0:
         return np.nan
     order = np.argsort(x)
@@ -177,12 +177,12 @@ def _between(x: Vector, y: Vector, target: float) -> float:
 
 # ------------------------------------------------------------------------ Taylor polynomials
 def heuristic_series(kernels: Kernels) -> Series:
-    """Return T_pp: the series of y = (q, v), both to order p."""
+    """Return the series T_pp of y = (q, v), both to order p."""
     return Series(kernels.series.of_state, kernels.series.width)
 
 
 def standard_series(kernels: Kernels) -> Series:
-    """Return T_p,p-1: q to order p, v to order p - 1; the omitted term is not computed."""
+    """Return the series T_p,p-1, q to order p and v to order p - 1, without the omitted term."""
     of_state: Callable[..., Any] = kernels.series.of_state
     n = kernels.robot.n
 
@@ -204,7 +204,7 @@ WORST_CHECK = 1e-11
 
 
 class Trial(NamedTuple):
-    """A run with its error, and a call to time; None if the run failed."""
+    """A run with its error, and a call for timing, or None if the run failed."""
 
     point: Point
     timed: Timed | None
@@ -230,7 +230,7 @@ class InitialValueProblem:
         most_steps: int,
         safety: float = 0.9,
     ):
-        """Load the robot; `state` has shape (2 n,), `efforts` (n,)."""
+        """Load the robot; `y0` has the shape (2 n,), and `efforts` (n,)."""
         self.name = name
         self.kernels = customize(load_robot(name))
         self.duration = duration
@@ -243,13 +243,13 @@ class InitialValueProblem:
     # ------------------------------------------------------------------- reference
     @cached_property
     def reference(self) -> Solution:
-        """Solution to about 1e-14 at any time."""
+        """Reference solution with an error of about 1e-14 at any time."""
         series = heuristic_series(self.kernels)
         return self._reference_run(series, "taylor", REFERENCE_TOLERANCE, dense=True)
 
     @cached_property
     def cross_check(self) -> float:
-        """Largest difference in position, rad, between the reference and rkdp87."""
+        """Largest position difference, rad, between the reference and rkdp87."""
         check = self._reference_run(self.kernels.right_hand_side, "rkdp87", CHECK_TOLERANCE)
         difference = self.position_error(check.t, check.y)
         if not difference <= WORST_CHECK:
@@ -290,10 +290,10 @@ class InitialValueProblem:
     def engine(
         self, method: str | Method, series: Series | None = None, rhs: Any = None
     ) -> Engine:
-        """Return a method compiled with the robot's dynamics, or with a series of fixed order.
+        """Compile a method with the dynamics of the robot, or with a series of fixed order.
 
-        `rhs` replaces the customized right-hand side. Embedded methods use the paper's step
-        control, eq. 14.
+        `rhs` replaces the customized right-hand side. Embedded methods use the step control of the
+        paper, eq. 14.
         """
         chosen = method if isinstance(method, Method) else METHODS[method]
         size = 2 * self._n
@@ -312,13 +312,13 @@ class InitialValueProblem:
         error: Callable[[Vector, Vector], float],
         **limits: Any,
     ) -> Trial:
-        """Return an untimed run with its error.
+        """Perform an untimed run and return it with its error.
 
         Args:
             engine: Compiled method.
             setting: Number of steps, or tolerance.
             error: `position_error` or `energy_drift`.
-            **limits: Arguments of `Engine.space`.
+            **limits: Additional arguments of `Engine.space`.
         """
         limits = {"fac": self.safety} | limits
         space = engine.space(max_steps=self._most_steps, **limits)
@@ -334,7 +334,7 @@ class InitialValueProblem:
         return Trial(point._replace(error=errors), timed)
 
     def record(self, engine: Engine, steps: int, **limits: Any) -> tuple[Vector, Vector]:
-        """Return times (k,) and states (k, 2 n) of a run of `steps` steps, including the start."""
+        """Return times (k,) and states (k, 2 n) of a run with `steps` steps, with the start."""
         space = engine.space(every_step=True, room=(steps + 1, 0, 0), **limits)
         self._run(engine, space)
         times, states = space.times, space.states
@@ -344,7 +344,7 @@ class InitialValueProblem:
         return Status(engine.go(0.0, self.duration, self.efforts, self._y0.copy(), space))
 
     def _call(self, engine: Engine, space: Space) -> Call:
-        """Return a call of a run with separate arrays."""
+        """Return a call that performs a run with separate arrays."""
         y, start = self._y0.copy(), self._y0
         go, duration, efforts = engine.go, self.duration, self.efforts
 
@@ -363,7 +363,7 @@ ENERGY_FLOOR = 1e-10
 
 
 class Untimed(NamedTuple):
-    """A figure with untimed runs: trials in place of points for each curve."""
+    """A figure with untimed runs, with trials instead of points on each curve."""
 
     figure: Figure
     trials: tuple[tuple[Trial, ...], ...]
@@ -372,7 +372,7 @@ class Untimed(NamedTuple):
 def untimed_figure(
     name: str, title: str, problem: InitialValueProblem, settings: Settings
 ) -> Untimed:
-    """Return a figure of a problem with errors, without times.
+    """Compute a figure with errors but without times.
 
     Args:
         name: ``"fig2"`` .. ``"fig7"`` or ``"energy"``, for which `problem` has no efforts.
@@ -395,7 +395,7 @@ def untimed_figure(
 
 
 def timed_figures(untimed: Sequence[Untimed], settings: Settings) -> list[Figure]:
-    """Return figures with the times of all runs, measured in common rounds."""
+    """Time all runs of figures in common rounds, and return the figures."""
     every = [t for figure in untimed for trials in figure.trials for t in trials]
     runs = [trial.timed for trial in every if trial.timed]
     seconds = iter(median_seconds(runs, settings.repeats, settings.slice))
@@ -418,7 +418,7 @@ def timed_figures(untimed: Sequence[Untimed], settings: Settings) -> list[Figure
 
 
 def _taylor_trials(problem: InitialValueProblem, settings: Settings) -> list[Row]:
-    """Return T_p,p-1 and T_pp for each order p, at fixed steps."""
+    """Return the runs of T_p,p-1 and T_pp for each order p, with fixed steps."""
     variants = [
         (offset, problem.engine("taylor", series(problem.kernels)))
         for offset, series in ((1, standard_series), (0, heuristic_series))
@@ -456,9 +456,9 @@ def _trials(
 
 
 def evenly_stepped(problem: InitialValueProblem, curve: Curve) -> Curve:
-    """Return an embedded method's formula at equal steps, with the numbers of steps of its runs.
+    """Return runs of an embedded method's formula with equal steps, for the same step counts.
 
-    The comparison separates the gain of step control from the gain of the coefficients. Runs are
+    The comparison separates the gain of step control from that of the coefficients. The runs are
     not timed.
     """
     engine, points = problem.engine(curve.method), []
@@ -473,7 +473,7 @@ def evenly_stepped(problem: InitialValueProblem, curve: Curve) -> Curve:
 
 
 def other_coefficients(problem: InitialValueProblem, settings: Settings) -> list[Curve]:
-    """Return the errors of fixed-step methods with other coefficients, without times."""
+    """Return untimed runs of fixed-step methods with other coefficients."""
     curves = []
     for order, names in settings.alternatives.items():
         for name in names:
@@ -489,7 +489,7 @@ def other_coefficients(problem: InitialValueProblem, settings: Settings) -> list
 
 
 def method_label(method: Method) -> str:
-    """Return a method's name in the paper: RK4, RKF 4(5)."""
+    """Return the name of a method in the paper, such as RK4 or RKF 4(5)."""
     family = method.name.rstrip("0123456789").upper()
     if method.embedded_order is None:
         return f"{family}{method.order}"

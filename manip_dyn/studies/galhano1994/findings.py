@@ -46,7 +46,7 @@ class StageRow(NamedTuple):
 
 
 class SafetyRow(NamedTuple):
-    """Evaluations to 1e-6 rad and the fraction of rejected steps for a value of sigma."""
+    """Evaluations to reach 1e-6 rad, and the fraction of rejected steps, for a value of sigma."""
 
     robot: str
     method: str
@@ -68,13 +68,13 @@ class Galhano1994(Findings):
     """Findings of the study; items that were not recomputed are empty.
 
     Attributes:
-        setting: Commit, processor, versions.
-        table1: Table 1.
-        references: Checks of the reference solutions, per robot.
-        figures: Figures, per robot.
-        customizing: Plain and customized steps, per robot and method.
-        safeties: Costs per robot, method and sigma.
-        claims: The claims, per robot.
+        setting: Commit, processor and versions of the run.
+        table1: Rows of Table 1.
+        references: Checks of the reference solutions, one per robot.
+        figures: Figures for each robot.
+        customizing: Plain and customized steps by robot and method.
+        safeties: Costs by robot, method and sigma.
+        claims: Claims of the paper with verdicts, for each robot.
     """
 
     paper = "galhano1994"
@@ -88,7 +88,7 @@ class Galhano1994(Findings):
     claims: tuple[Claim, ...] = ()
 
     def paragraphs(self) -> Iterable[str]:
-        """Return the tables, published and computed."""
+        """Return the tables with published and computed values as paragraphs."""
         if self.table1:
             yield self._stages().text()
         for run in self.references:
@@ -104,7 +104,7 @@ class Galhano1994(Findings):
             yield claims_text(f"claims, {robot}", mine, PUBLISHED["claims"])
 
     def values(self) -> dict[str, Any]:
-        """Return the findings for JSON."""
+        """Return the findings as values for JSON."""
         return {
             "table1": [row._asdict() for row in self.table1],
             "references": [run._asdict() for run in self.references],
@@ -115,7 +115,7 @@ class Galhano1994(Findings):
         }
 
     def csv_tables(self) -> Iterable[Table]:
-        """Return Table 1, the points of each figure, and the claims."""
+        """Return Table 1, tables of the points of each figure, and the claims."""
         if self.table1:
             yield self._stages()
         yield from map(figure_table, self.figures)
@@ -124,11 +124,11 @@ class Galhano1994(Findings):
             yield claims_table(self.claims, CLAIM_COLUMNS)
 
     def pictures(self) -> Iterable[Chart]:
-        """Return the figures."""
+        """Return the charts of all figures."""
         return map(figure_chart, self.figures)
 
     def page_tables(self) -> Iterable[Table]:
-        """Return Table 1, orders and costs of curves, and plain and customized steps."""
+        """Return tables of Table 1, orders and costs of curves, and plain and customized steps."""
         if self.table1:
             yield self._stages()
         yield from map(cost_table, self.figures)
@@ -150,7 +150,7 @@ class Galhano1994(Findings):
 
 
 def figure_text(figure: Figure) -> str:
-    """Return the orders and the computing times of a figure."""
+    """Return orders and computing times of a figure as text."""
     head = ("method", "order", "measured", "difference", "status")
     rows = [(*head, *(f"us to {level:.0e}" for level in LEVELS))]
     for curve in figure.curves:
@@ -165,7 +165,7 @@ def figure_text(figure: Figure) -> str:
 
 
 def cost_table(figure: Figure) -> Table:
-    """Return measured orders, evaluations and computing times of a figure's curves."""
+    """Return a table of measured orders, evaluations and computing times of a figure's curves."""
     rows = []
     for curve in figure.curves:
         whole, used = curve.between(0.0, math.inf), curve.between(figure.floor, 1.0)
@@ -181,7 +181,7 @@ def cost_table(figure: Figure) -> Table:
 
 
 def fastest_table(figures: Sequence[Figure]) -> Table:
-    """Return the cheapest Runge-Kutta methods for errors, compared with RK4."""
+    """Return a table of the cheapest Runge-Kutta methods for given errors, compared with RK4."""
     rows = []
     for robot in dict.fromkeys(figure.robot for figure in figures):
         mine = [f for f in figures if f.robot == robot and "fig3" <= f.name <= "fig7"]
@@ -199,7 +199,7 @@ def fastest_table(figures: Sequence[Figure]) -> Table:
 
 
 def _least(costs: Iterable[tuple[float, str]]) -> tuple[float, str]:
-    """Return the least finite cost and its name, or a dash."""
+    """Return the least finite cost and the name of its method, or a dash."""
     return min((cost for cost in costs if math.isfinite(cost[0])), default=(math.nan, "-"))
 
 
@@ -212,7 +212,7 @@ def _order_status(difference: float) -> str:
 
 
 def figure_content(figure: Figure) -> dict[str, Any]:
-    """Return a figure for JSON."""
+    """Return a figure as values for JSON."""
     curves = [
         curve._asdict() | {"points": [point._asdict() for point in curve.points]}
         for curve in figure.curves
@@ -221,7 +221,7 @@ def figure_content(figure: Figure) -> dict[str, Any]:
 
 
 def figure_table(figure: Figure) -> Table:
-    """Return the points of all curves."""
+    """Return a table of the points of all curves."""
     rows = (
         (curve.method, curve.label, curve.order, *point)
         for curve in figure.curves
@@ -232,7 +232,7 @@ def figure_table(figure: Figure) -> Table:
 
 
 def figure_chart(figure: Figure) -> Chart:
-    """Return error over computing time; a variant has the colour of the curve before it."""
+    """Return a chart of error over computing time; a variant has its predecessor's colour."""
     color, lines = -1, []
     for curve in figure.curves:
         color += not curve.dashed

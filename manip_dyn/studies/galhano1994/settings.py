@@ -79,23 +79,23 @@ class Start:
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the study; the file has the reasons.
+    """Settings of the study; the YAML file contains the reasons.
 
     Attributes:
-        motions: Robot -> its motion.
-        steps: Numbers of fixed steps, rising.
+        motions: Motions by robot.
+        steps: Increasing numbers of fixed steps.
         tolerances: Absolute tolerances, rad and rad/s.
         safety: sigma of eq. 14.
-        safeties: Values of sigma to compare.
-        safety_methods: Embedded methods with which sigma is compared.
-        alternatives: Order -> tables of other coefficients of that order, in ``tableaus.json``.
-        most_steps: Largest number of steps of a run, including rejected ones.
+        safeties: Values of sigma that are compared.
+        safety_methods: Embedded methods for which values of sigma are compared.
+        alternatives: Keys of other coefficients in ``tableaus.json``, by order.
+        most_steps: Maximum number of steps of a run, including rejected steps.
         taylor_orders: Orders p of T_pp and T_p,p-1.
-        methods: Figure -> names in the registry.
-        energy_methods: Names in the registry.
-        compared_errors: Errors between which claims are judged, rad.
-        repeats: Number of rounds of the timings.
-        slice: Least CPU time of a timing, s.
+        methods: Names in the registry, by figure.
+        energy_methods: Names in the registry for the energy chart.
+        compared_errors: Range of errors in which claims are judged, rad.
+        repeats: Number of timing rounds.
+        slice: Smallest CPU time of a timing, s.
     """
 
     motions: Mapping[str, Start] = checked(records_by_name(Start))
@@ -114,7 +114,7 @@ class Settings:
     slice: float = checked(positive, unit="s")
 
     def __post_init__(self) -> None:
-        """Check the numbers of joints of every motion."""
+        """Check the number of joints of every motion."""
         for robot, start in self.motions.items():
             n = load_robot(robot).n
             for name in ("position", "velocity", "efforts"):

@@ -1,14 +1,14 @@
-"""Claims of Galhano, Machado (1994), each as a fraction of comparisons that support it.
+"""Claims of Galhano, Machado (1994), each measured by the fraction of supporting comparisons.
 
-Every comparison is between two curves of error: at equal numbers of steps (failed ones included),
-or at equal computing times, interpolated linearly in the logarithms. Comparisons with an error
-below `Settings.compared_errors`, or with both errors above, are left out.
+Every comparison is between two curves of error: for equal numbers of steps (including rejected
+ones), or for equal computing times, interpolated linearly in the logarithms. Comparisons are
+omitted if one error is below `Settings.compared_errors`, or if both are above.
 
-The paper's thesis is judged by customized and plain algorithms, in operations and in time.
-Customized: the robot's parameters are folded in, zeros and ones are eliminated, equal terms are
-shared, there are no loops, and only the nonzero coefficients of a method's array appear. Plain:
-forward dynamics by composite bodies and factors of the mass matrix, in loops over arrays of
-parameters, and every coefficient below the diagonal of the method's array.
+The main claim of the paper is judged by customized and plain algorithms, in operations and in
+time. Customized: the parameters of the robot are folded in, zeros and ones are eliminated, equal
+terms are shared, there are no loops, and only the nonzero coefficients of a method's array appear.
+Plain: forward dynamics by composite bodies and factors of the mass matrix, in loops over arrays of
+parameters, with every coefficient below the diagonal of the method's array.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ def claims(
     alternatives: Sequence[Curve],
     limits: tuple[float, float],
 ) -> list[Claim]:
-    """Return all claims about curves, measured on one robot.
+    """Return all claims about curves, measured for one robot.
 
     Args:
         figures: Figures 2 to 7.
-        even: The embedded methods' formulas at equal steps.
+        even: Runs of embedded formulas with equal steps.
         alternatives: Fixed-step methods with other coefficients.
-        limits: Errors between which to compare, rad.
+        limits: Range of errors for comparisons, rad.
     """
     usable = {
         figure.name: [curve.between(limits[0], math.inf) for curve in figure.curves]
@@ -186,14 +186,14 @@ LEVELS, FEW = (1e-6, 1e-9, 1e-11), 10.0
 
 
 def at_equal_steps(group: Group, most: float) -> Iterable[Evidence]:
-    """Compare (worse, better) at the numbers of steps of the runs of the better curve."""
+    """Compare pairs (worse, better) at the step counts of the better curve's runs."""
     worse, better = group
     for error, worse_error, _ in _compared(worse, better, most):
         yield Evidence(_name(group), worse_error / error, worse_error > error, error)
 
 
 def at_equal_times(group: Group, most: float, factor: float = 1.0) -> Iterable[Evidence]:
-    """Compare (worse, better) at the computing times of the runs of the better curve."""
+    """Compare pairs (worse, better) at the computing times of the better curve's runs."""
     worse, better = group
     for error, _, worse_error in _compared(worse, better, most, factor):
         if math.isfinite(worse_error):
@@ -201,14 +201,14 @@ def at_equal_times(group: Group, most: float, factor: float = 1.0) -> Iterable[E
 
 
 def lost_gain(group: Group, most: float, factor: float = 1.0) -> Iterable[Evidence]:
-    """Compare the gain at equal times with the gain at equal steps, if it is positive."""
+    """Compare the gain for equal times with the gain for equal steps, if it is positive."""
     worse, better = group
     for error, steps, time in _compared(worse, better, most, factor):
         yield from _lost(group, error, steps, time)
 
 
 def lost_in_evaluations(group: Group, most: float) -> Iterable[Evidence]:
-    """Compare the gain at equal numbers of evaluations with that at equal steps."""
+    """Compare the gain for equal numbers of evaluations with that for equal steps."""
     worse, better = group
     for point in better.points:
         steps = worse.error_at_tries(point.tries)
@@ -218,20 +218,20 @@ def lost_in_evaluations(group: Group, most: float) -> Iterable[Evidence]:
 
 
 def _lost(group: Group, error: float, steps: float, equal: float) -> Iterable[Evidence]:
-    """Yield the fraction of a gain at equal steps (decades) that is lost at equal cost."""
+    """Yield the fraction of the gain at equal steps (decades) that is lost at equal cost."""
     if steps > error and math.isfinite(equal):
         lost = 1.0 - math.log(equal / error) / math.log(steps / error)
         yield Evidence(_name(group), lost, lost > 0.5, error)
 
 
 def alike(group: Group, most: float) -> Iterable[Evidence]:
-    """Compare two curves at equal steps; they are alike within a decade."""
+    """Compare two curves at equal steps; they are alike if they differ by less than a decade."""
     for case in at_equal_steps(group, most):
         yield case._replace(holds=0.1 < case.number < 10.0)
 
 
 def fewer_steps(group: Group, most: float) -> Iterable[Evidence]:
-    """Compare the steps of RK4 to errors with those of the curve with the fewest steps."""
+    """Compare the steps of RK4 for given errors with those of the curve with the fewest steps."""
     (plain,) = (curve for curve in group if curve.method == "rk4")
     for level in (error for error in LEVELS if error <= most):
         needed = {curve.label: curve.tries_at_error(level) for curve in group}
@@ -246,13 +246,13 @@ def fewer_steps(group: Group, most: float) -> Iterable[Evidence]:
 
 
 def small_gain(group: Group, most: float, factor: float = 1.0) -> Iterable[Evidence]:
-    """Compare two curves at equal times; the gain is small below a decade."""
+    """Compare two curves at equal times; a gain of less than a decade is small."""
     for case in at_equal_times(group, most, factor):
         yield case._replace(holds=1.0 < case.number < 10.0)
 
 
 def fraction_of_next(group: Group, most: float) -> Iterable[Evidence]:
-    """Compare the gain of T_pp over T_p,p-1 with that of T_p+1,p, at equal steps."""
+    """Compare the gain of T_pp over T_p,p-1 with that of T_p+1,p at equal steps."""
     standard, heuristic, following = group
     for point in following.points:
         base, mine = (c.error_at_tries(point.tries) for c in (standard, heuristic))
@@ -276,7 +276,7 @@ TIMED = (at_equal_times, lost_gain, small_gain)
 def _compared(
     worse: Curve, better: Curve, most: float, factor: float = 1.0
 ) -> Iterable[tuple[float, float, float]]:
-    """Yield the error of each run of a curve, and those of another at its steps and its time."""
+    """Yield the error of each run of a curve, and of another curve at its steps and its time."""
     for point in better.points:
         steps = worse.error_at_tries(point.tries)
         time = worse.error_at_time(point.seconds * factor)
@@ -300,7 +300,7 @@ BETTER = 2.0
 
 
 class CustomRow(NamedTuple):
-    """Operations and CPU time, us, of a step of a method, plain and customized."""
+    """Operations and CPU time, us, of one step of a method, plain and customized."""
 
     robot: str
     method: str
@@ -314,7 +314,7 @@ class CustomRow(NamedTuple):
 
 
 def plain_right_hand_side(kernels: Kernels) -> Callable[..., None]:
-    """Return compiled ``rhs(t, y, p, out)`` in loops, equivalent to `Kernels.right_hand_side`."""
+    """Return a compiled ``rhs(t, y, p, out)`` in loops, equal to `Kernels.right_hand_side`."""
     robot, declaration = kernels.robot, BY_NAME["forward_dynamics"]
     frame, n = robot.frame(kernels.frame), kernels.robot.n
     module = robot_module(robot, frame, "plain", lambda: looped_text(robot, [declaration]))
@@ -330,7 +330,7 @@ def plain_right_hand_side(kernels: Kernels) -> Callable[..., None]:
 
 
 def operations_of_step(robot: Any, frame: str, method: str) -> tuple[int, int]:
-    """Return the operations of one step, plain and customized."""
+    """Return the number of operations of one step, plain and customized."""
     rows = operation_report(robot, frame).rows
     row = next(item for item in rows if item.kernel == "forward_dynamics")
     assert row.before is not None
@@ -347,7 +347,7 @@ def operations_of_step(robot: Any, frame: str, method: str) -> tuple[int, int]:
 
 
 def custom_rows(problem: InitialValueProblem, settings: Settings) -> list[CustomRow]:
-    """Return a row for each Runge-Kutta method of Table 1 in the figures."""
+    """Return one row for each Runge-Kutta method of Table 1 that is in the figures."""
     kernels, plain = problem.kernels, plain_right_hand_side(problem.kernels)
     names = [name for figure in settings.methods.values() for name in figure]
     trials = [_even_run(problem, name, rhs) for name in names for rhs in (plain, None)]
@@ -363,7 +363,7 @@ def custom_rows(problem: InitialValueProblem, settings: Settings) -> list[Custom
 
 
 def _even_run(problem: InitialValueProblem, name: str, rhs: Any) -> Trial:
-    """Return a run of equal steps with a right-hand side."""
+    """Perform a run with equal steps and a right-hand side."""
     engine, step = problem.engine(name, rhs=rhs), problem.duration / STEPS
     if METHODS[name].adaptive:
         even = {"first_step": step, "min_step": step, "max_step": step * (1.0 + 1e-12)}
@@ -372,7 +372,7 @@ def _even_run(problem: InitialValueProblem, name: str, rhs: Any) -> Trial:
 
 
 def custom_claims(rows: Sequence[CustomRow]) -> Iterable[Claim]:
-    """Return the claims about customizing, in operations and in times."""
+    """Return the claims about customization, in operations and in times."""
     for robot in dict.fromkeys(row.robot for row in rows):
         mine = [row for row in rows if row.robot == robot]
         operations = f"operations of a step, plain / customized; above {BETTER:g}"
@@ -390,7 +390,7 @@ def custom_claims(rows: Sequence[CustomRow]) -> Iterable[Claim]:
 
 
 def shared_stages() -> Iterable[Claim]:
-    """Return the claim about stages of a pair relative to two methods of its orders."""
+    """Return the claim about the stages of a pair, relative to two methods of its orders."""
     fixed = {METHODS[name].order: METHODS[name].stages for name in FIXED}
     cases = []
     for name in EMBEDDED:

@@ -1,4 +1,4 @@
-"""Common code of all studies: settings, claims, tables, charts, findings, pages."""
+"""Code shared by all studies: settings, claims, tables, charts, findings, pages."""
 
 from manip_dyn.studies.report.charts import Chart, Line, Panel, draw
 from manip_dyn.studies.report.claims import (

@@ -1,4 +1,4 @@
-"""Charts of several panels as records, and drawing them (requires the extra ``plot``)."""
+"""Charts with several panels as plain data, and their drawing (requires the extra ``plot``)."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ FEW = 300.0
 
 
 class Line(NamedTuple):
-    """A line of a panel.
+    """A line in a panel.
 
     Attributes:
-        label: Label in the legend; empty for none.
+        label: Label in the legend, or "".
         x: Horizontal values (m,).
         y: Vertical values (m,).
-        color: Index of the colour in the cycle; None for grey.
-        style: ``-``, ``--``, ``:``, ``-.``; followed by an ``o`` for a marker at every point,
-            hollow if the line is dashed; ``o`` for markers only, ``bar`` for bars.
+        color: Index in the colour cycle, or None for grey.
+        style: ``-``, ``--``, ``:`` or ``-.``, optionally followed by ``o`` for a marker at every
+            point, which is hollow if the line is dashed; ``o`` for markers only, ``bar`` for bars.
     """
 
     label: str
@@ -36,13 +36,13 @@ class Line(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """A pair of axes.
+    """A panel with a pair of axes.
 
     Attributes:
-        title: Title.
+        title: Title of the panel.
         x: Label of the horizontal axis, with unit.
         y: Label of the vertical axis, with unit.
-        lines: Lines to draw.
+        lines: Lines in the panel.
         log_x: Whether the horizontal axis is logarithmic.
         log_y: Whether the vertical axis is logarithmic.
         equal: Whether both axes have the same scale.
@@ -64,14 +64,14 @@ class Panel(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """A picture.
+    """A chart with one or more panels.
 
     Attributes:
-        name: Name, also of its files.
-        title: Title.
+        name: Name of the chart and its files.
+        title: Title of the chart.
         panels: Panels, row by row.
         columns: Number of panels per row.
-        size: Width and height, inch.
+        size: Width and height, inches.
     """
 
     name: str
@@ -89,7 +89,7 @@ class Chart(NamedTuple):
         return self._asdict() | {"panels": panels}
 
     def table(self) -> Table:
-        """Return a table of panel, line, x and y of every point."""
+        """Return a table with panel, line, x and y of every point."""
         rows = (
             (panel.title, line.label, x, y)
             for panel in self.panels
@@ -100,12 +100,12 @@ class Chart(NamedTuple):
 
 
 def figure_name(item: str) -> str:
-    """Return "Figure 7" for ``fig7``, and other items capitalized."""
+    """Return "Figure 7" for ``fig7``, and capitalize other items."""
     return f"Figure {item[3:]}" if item[:3] == "fig" else item.capitalize()
 
 
 def draw(chart: Chart, folder: Path) -> list[Path]:
-    """Write a chart as PNG and SVG and return the files."""
+    """Write a chart as PNG and SVG and return the file paths."""
     picture = figure_type()(figsize=chart.size, layout="constrained")
     rows = -(-len(chart.panels) // chart.columns)
     grid = picture.subplots(rows, chart.columns, squeeze=False)
@@ -119,7 +119,7 @@ def draw(chart: Chart, folder: Path) -> list[Path]:
     files = [folder / f"{chart.name}.{kind}" for kind in ("png", "svg")]
     for file in files:
         picture.savefig(file, dpi=120)
-        picture.set_layout_engine("none")  # the layout of the first file is final
+        picture.set_layout_engine("none")  # later files reuse the layout of the first file
     return files
 
 
@@ -150,7 +150,7 @@ def _panel(axes: Any, panel: Panel, labelled: bool) -> None:
 
 
 def _label_decades(axes: Any) -> None:
-    """Label the powers of ten of a horizontal axis; if they are few, also 2 and 5 times these."""
+    """Label the powers of ten of a horizontal axis and, if they are few, multiples by 2 and 5."""
     from matplotlib.ticker import LogLocator
 
     low, high = axes.get_xlim()
@@ -184,7 +184,7 @@ def _line(axes: Any, line: Line) -> None:
 
 
 def _legend(picture: Any, grid: Any) -> None:
-    """Draw one legend of all labels below the panels."""
+    """Draw a common legend of all labels below the panels."""
     entries: dict[str, Any] = {}
     for axes in grid.flat:
         handles, labels = axes.get_legend_handles_labels()

@@ -1,12 +1,12 @@
-"""Claims of a paper with their evidence, and the verdicts on them.
+"""Claims of a paper with their evidence and verdicts.
 
-A claim is judged by the fraction of its cases that support it; all papers share one rule:
+A claim is judged by the fraction of its cases that support it. All papers share the same rule:
 
 confirmed           at least 95 % of the cases support the claim
-partly confirmed    at least half of them
-refuted             fewer
-not measured        there is no case
-not reproducible    no computation can decide it; ``published.json`` has the reason
+partly confirmed    at least half of the cases
+refuted             fewer cases
+not measured        there are no cases
+not reproducible    no computation can decide the claim; ``published.json`` contains the reason
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ KIND_OF = {words: kind for kind, statuses in KINDS.items() for words in statuses
 
 
 def counted(statuses: Sequence[str]) -> str:
-    """Return different statuses with their counts as text; a single one without."""
+    """Return distinct statuses with their counts as text; a single status has no count."""
     counts = Counter(statuses)
     if len(counts) == 1:
         return statuses[0]
@@ -52,7 +52,7 @@ def counted(statuses: Sequence[str]) -> str:
 
 
 def parts(status: str) -> list[str]:
-    """Return the single statuses of a text such as that of `counted`."""
+    """Split a text such as the result of `counted` into single statuses."""
     return [
         part for group in status.split("; ") for part in re.split(rf", (?=\d+ {TIMES} )", group)
     ]
@@ -79,10 +79,10 @@ class Evidence(NamedTuple):
     """One case of a claim.
 
     Attributes:
-        name: Name of the case, or of the curves that are compared.
-        number: A factor, a fraction or an error.
+        name: Name of the case, or of the compared curves.
+        number: Measured factor, fraction or error.
         holds: Whether the case supports the claim.
-        error: The error at which curves are compared, if the name has many cases, or None.
+        error: Error at which curves are compared, if the name has many cases, or None.
     """
 
     name: str
@@ -93,15 +93,15 @@ class Evidence(NamedTuple):
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of a paper in one reading, with its evidence.
+    """One reading of a claim of a paper, with its evidence.
 
     Attributes:
-        key: Key in the paper's ``published.json``.
-        measure: The number, and the condition on which a case supports the claim.
+        key: Key in ``published.json`` of the paper.
+        measure: Measured quantity, and the condition under which a case supports the claim.
         evidence: All cases.
-        about: The robot of the measurement if there are several.
-        counted: `SECONDS` or `AT_THE_LIMIT` if the numbers differ on another machine.
-        alternatives: Further verdicts that the same runs would have with times `TIME_ERROR` off.
+        about: Robot of the measurement, if there are several.
+        counted: `SECONDS` or `AT_THE_LIMIT` if the numbers depend on the machine.
+        alternatives: Further verdicts of the same runs for times that are off by `TIME_ERROR`.
     """
 
     key: str
@@ -113,22 +113,22 @@ class Claim:
 
     @property
     def number(self) -> float:
-        """Median of the numbers of the cases; NaN without cases, like the next three."""
+        """Median of the numbers of the cases, or NaN without cases."""
         return median(case.number for case in self.evidence) if self.evidence else math.nan
 
     @property
     def least(self) -> float:
-        """Least number."""
+        """Smallest number, or NaN without cases."""
         return min((case.number for case in self.evidence), default=math.nan)
 
     @property
     def most(self) -> float:
-        """Largest number."""
+        """Largest number, or NaN without cases."""
         return max((case.number for case in self.evidence), default=math.nan)
 
     @property
     def fraction(self) -> float:
-        """Fraction of the cases that support the claim."""
+        """Fraction of cases that support the claim, or NaN without cases."""
         return sum(e.holds for e in self.evidence) / self.cases if self.evidence else math.nan
 
     @property
@@ -138,7 +138,7 @@ class Claim:
 
     @property
     def status(self) -> str:
-        """The verdict."""
+        """Verdict for the measured numbers."""
         if not self.evidence:
             return "not measured"
         if self.fraction >= NEARLY_ALL:
@@ -147,19 +147,19 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """The status, with the statuses that load on the machine may change it to."""
+        """Status, and the statuses to which load on the machine may change it."""
         if not self.alternatives:
             return self.status
         return f"{self.status} ({' or '.join(self.alternatives)} with times {TIME_ERROR:.0%} off)"
 
     @property
     def holds(self) -> tuple[str, ...]:
-        """The cases that support the claim, as text."""
+        """Supporting cases as text."""
         return self._lines(True)
 
     @property
     def exceptions(self) -> tuple[str, ...]:
-        """The cases that do not support the claim, as text."""
+        """Contradicting cases as text."""
         return self._lines(False)
 
     def _lines(self, holds: bool) -> tuple[str, ...]:
@@ -178,14 +178,14 @@ class Claim:
 
 
 def with_alternatives(claim: Claim, shifted: Iterable[Claim]) -> Claim:
-    """Return a claim about times with the differing verdicts of claims with shifted times."""
+    """Add the differing verdicts of claims with scaled times to a claim about times."""
     statuses = (item.status for item in shifted)
     differing = tuple(dict.fromkeys(status for status in statuses if status != claim.status))
     return replace(claim, counted=SECONDS, alternatives=differing)
 
 
 def claims_text(title: str, claims: Sequence[Claim], published: Mapping[str, str]) -> str:
-    """Return claims as text, published and computed."""
+    """Return claims with published sentences and computed numbers as text."""
     lines = [title]
     for key in dict.fromkeys(claim.key for claim in claims):
         lines.append(f'  published: "{published[key]}"')
@@ -225,7 +225,7 @@ def claims_table(claims: Sequence[Claim], columns: Mapping[str, str]) -> Table:
 
     Args:
         claims: The claims.
-        columns: Name of a column -> attribute of `Claim`.
+        columns: Attributes of `Claim` by column name.
     """
     rows = (tuple(getattr(claim, name) for name in columns.values()) for claim in claims)
     return Table("claims", "The claims and their verdicts", tuple(columns), tuple(rows))
@@ -234,13 +234,13 @@ def claims_table(claims: Sequence[Claim], columns: Mapping[str, str]) -> Table:
 def claims_content(
     claims: Sequence[Claim], columns: Mapping[str, str], published: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Return the rows of `claims_table` as mappings, each with the paper's sentence."""
+    """Return the rows of `claims_table` as mappings, each with the sentence of the paper."""
     rows = claims_table(claims, columns).content()["rows"]
     return [{"published": published[row["key"]], **row} for row in rows]
 
 
 def claim_rows(claims: Iterable[Claim], published: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the claims of a paper as mappings in its order; undecided ones have a reason."""
+    """Return all claims of a paper in its order as mappings; undecided ones have a reason."""
     sentences, reasons = published.get("claims", {}), published.get("not_reproducible", {})
     claims, rows = list(claims), []
     for key, text in sentences.items():

@@ -1,18 +1,18 @@
-"""Findings of a study, the stored record of a run, and the list of a paper's items.
+"""Findings of a study, stored records of runs, and the items of a paper.
 
-``docs/studies/PAPER.json`` stores the run of all items: commit and versions, tables, claims, names
-of charts. Columns of times are marked; a later run must reproduce everything else.
+``docs/studies/PAPER.json`` stores a run of all items: commit and versions, tables, claims, and
+names of charts. Columns with times are marked. A later run must reproduce everything else.
 
 ``items.json`` of a paper lists every section, table, figure and claim, with a command and its
 evidence:
 
-    "TABLE: KEY"     the rows of a table whose first cell is KEY, with their status
-    "claim: KEY"     verdicts
+    "TABLE: KEY"     the rows of a table that start with the cell KEY, with their status
+    "claim: KEY"     verdicts of a claim
     "chart: NAME"    a picture
     "test: FILE"     a test, relative to the root of the repository
 
-An item without evidence has a ``status``: that it has no result, or why none can be reproduced.
-Claims of ``published.json`` that no item refers to follow at the end.
+An item without evidence has a ``status``: it has no result, or its result cannot be reproduced.
+Claims of ``published.json`` to which no item refers are appended.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class Record(NamedTuple):
 
     Attributes:
         paper: Name of the paper.
-        date: Day, UTC.
+        date: Date, UTC.
         seconds: Computing time of the run, s.
-        setting: Commit, processor, versions.
+        setting: Commit, processor and versions.
         tables: Tables by name.
-        claims: The claims, each as a mapping.
+        claims: Claims as mappings.
         charts: Names of the charts.
     """
 
@@ -68,17 +68,17 @@ class Record(NamedTuple):
         return rounded(plain(self._asdict() | {"tables": tables}))
 
     def keep(self, folder: Path) -> Path:
-        """Write the record to a folder, with a line per row, and return the file."""
+        """Write the record to a folder, with one line per row, and return the file path."""
         path = folder / f"{self.paper}.json"
         write_atomically(path, (_lines(self.content()) + "\n").encode())
         return path
 
 
 def read_record(file: Path) -> Record:
-    """Return a stored run.
+    """Read a stored run.
 
     Raises:
-        ManipDynError: If the file is missing or is not a stored run.
+        ManipDynError: If the file is missing or does not contain a stored run.
     """
     try:
         values = json.loads(file.read_text(encoding="utf-8"))
@@ -91,10 +91,10 @@ def read_record(file: Path) -> Record:
 
 
 def stale(record: Record, now: Record, same: float = SAME) -> list[str]:
-    """Return the rows and claims of a new run, of some items, that differ from a stored run.
+    """Return rows and claims of a new run of some items that differ from a stored run.
 
-    Columns of times and claims counted in seconds are not compared. Claims about steps at the
-    limit of stability are compared by their verdicts only.
+    Columns with times and claims counted in seconds are not compared. For claims about steps at
+    the stability limit, only the verdicts are compared.
     """
     missing = []
     for table in now.tables.values():
@@ -117,13 +117,13 @@ def stale(record: Record, now: Record, same: float = SAME) -> list[str]:
 
 
 def _reproducible(claim: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the entries of a claim that another machine reproduces."""
+    """Return the entries of a claim that are reproducible on other machines."""
     varying = NUMBERS if claim.get("counted") == AT_THE_LIMIT else ()
     return {key: value for key, value in plain(claim).items() if key not in varying}
 
 
 def rounded(value: Any) -> Any:
-    """Return nested values with numbers rounded to `DIGITS` digits."""
+    """Round numbers in nested values to `DIGITS` digits."""
     if isinstance(value, Mapping):
         return {key: rounded(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -153,7 +153,7 @@ def _tupled(table: Table) -> Table:
 
 
 def _lines(content: Mapping[str, Any]) -> str:
-    """Return JSON with a line per row, which makes differences readable."""
+    """Return JSON with one line per row, which makes differences readable."""
     dumped = json.dumps
     tables = []
     for table in content["tables"]:
@@ -181,8 +181,8 @@ class Item(NamedTuple):
     Attributes:
         item: Name in the paper.
         about: Description, including choices that the paper leaves open.
-        command: Command that recomputes the item; empty if there is nothing to compute.
-        evidence: References into a run.
+        command: Command that recomputes the item, or "" if nothing is computed.
+        evidence: References to results of a run.
         status: Status of an item without evidence.
     """
 
@@ -194,7 +194,7 @@ class Item(NamedTuple):
 
 
 def read_items(folder: Path) -> list[Item]:
-    """Return the items in a paper's folder; none without ``items.json``."""
+    """Read the items in a paper's folder; none without ``items.json``."""
     file = folder / "items.json"
     if not file.exists():
         return []
@@ -211,7 +211,7 @@ def read_items(folder: Path) -> list[Item]:
 
 
 def items_named(word: str, items: list[Item]) -> list[Item]:
-    """Return the items with a name such as ``fig3.6``, ``figure 3.6``, ``table5.1``."""
+    """Return the items for a name such as ``fig3.6``, ``figure 3.6`` or ``table5.1``."""
     match = ITEM_NAME.match(word.strip().lower())
     if match is None:
         return []
@@ -245,7 +245,7 @@ def items_table(items: list[Item], record: Record) -> Table:
 
 
 def evidence_text(reference: str) -> str:
-    """Return a reference as text."""
+    """Format a reference as text."""
     kind, _, key = reference.partition(": ")
     if kind == "test":
         return key
@@ -273,7 +273,7 @@ def evidence_status(reference: str, record: Record) -> str:
 
 
 def _counted_statuses(statuses: list[str]) -> str:
-    """Return statuses with their counts as text, without "not published"."""
+    """Return statuses with their counts as text, except "not published"."""
     compared = [status for status in statuses if status != "not published"]
     if not compared:
         return "computed" if statuses else MISSING
@@ -287,10 +287,10 @@ SHORT = 120
 
 @dataclass(frozen=True)
 class Findings:
-    """Base class of the findings of a study; a paper adds its records and their presentation.
+    """Base class of the findings of a study; a paper adds records and their presentation.
 
     Attributes:
-        setting: Commit, processor, versions.
+        setting: Commit, processor and versions of the run.
     """
 
     paper: ClassVar[str]
@@ -301,15 +301,15 @@ class Findings:
 
     # ------------------------------------------------------- implemented by a paper
     def paragraphs(self) -> Iterable[str]:
-        """Return the paragraphs of the text, published and computed."""
+        """Return the paragraphs of the text, with published and computed values."""
         raise NotImplementedError
 
     def values(self) -> Mapping[str, Any]:
-        """Return the findings for JSON; arrays and tuples are allowed."""
+        """Return the findings as values for JSON; arrays and tuples are allowed."""
         raise NotImplementedError
 
     def csv_tables(self) -> Iterable[Table]:
-        """Return the tables that are written as CSV."""
+        """Return the tables for CSV files."""
         return ()
 
     def pictures(self) -> Iterable[Chart]:
@@ -317,7 +317,7 @@ class Findings:
         return ()
 
     def page_tables(self) -> Iterable[Table]:
-        """Return the tables of a page and of a stored run: short ones, without those of charts."""
+        """Return the short tables for a page and a stored run, without those of charts."""
         drawn = {chart.name for chart in self.pictures()}
         for table in self.csv_tables():
             if len(table.rows) <= SHORT and table.name not in drawn and table.name != "claims":
@@ -328,7 +328,7 @@ class Findings:
         return getattr(self, "claims", ())
 
     def record(self, seconds: float) -> Record:
-        """Return the record of a run that took a number of seconds."""
+        """Create the record of a run that took a number of seconds."""
         return Record(
             self.paper,
             datetime.now(timezone.utc).date().isoformat(),
@@ -351,7 +351,7 @@ class Findings:
         return plain(head | dict(self.values()))
 
     def write(self, folder: Path) -> list[Path]:
-        """Write a CSV per table, and PNG and SVG of each chart; return the files."""
+        """Write each table as CSV and each chart as PNG and SVG; return the file paths."""
         files = [table.write(folder) for table in self.csv_tables()]
         for chart in self.pictures():
             files += draw(chart, folder)

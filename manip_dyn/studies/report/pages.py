@@ -1,4 +1,4 @@
-"""Pages of a study: tables and claims in Markdown, and a page of HTML with pictures."""
+"""Pages of a study: tables and claims as Markdown, and HTML pages with pictures."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ CLAIM_HEAD = ("claim of the paper", "measure", "median (least to most)", "cases"
 
 
 def markdown(table: Table) -> str:
-    """Return a table in Markdown."""
+    """Return a table as Markdown."""
     return _grid(table.head, [[cell(value, table.digits) for value in row] for row in table.rows])
 
 
 def claims_markdown(record: Record) -> str:
-    """Return the claims of a run in Markdown: sentences of the paper, numbers, verdicts."""
+    """Return the claims of a run as Markdown: sentences of the paper, numbers, verdicts."""
     if not record.claims:
         return "The stored run has no claims of this paper.\n"
     return markdown(claims_page_table(record.claims))
 
 
 def claims_page_table(claims: Sequence[Mapping[str, Any]]) -> Table:
-    """Return the claims of a record as a table; a sentence of the paper appears once."""
+    """Return the claims of a record as a table; each sentence of the paper appears once."""
     rows, previous = [], None
     for claim in claims:
         about = f"{claim['about']}: " if claim.get("about") else ""
@@ -101,8 +101,8 @@ def html_page(
         name: Name of the paper.
         lines: Lines at the top.
         tables: Claims, published and computed values, items.
-        pictures: Charts.
-        folder: Folder of the pictures relative to the page, with a slash; empty for the same.
+        pictures: Charts of the paper.
+        folder: Folder of the pictures relative to the page, with a slash, or "".
     """
     charts = list(pictures)
     names = {f"table {item.name}" for item in tables} | {f"chart {item.name}" for item in charts}
@@ -121,7 +121,7 @@ def html_page(
 
 
 def html_index(papers: Mapping[str, str]) -> str:
-    """Return the page with links to the papers, a mapping from names to sources."""
+    """Return an HTML page with links to the papers; `papers` maps names to sources."""
     rows = "".join(
         f'<li><a href="{name}.html">{escape(name)}</a>: {escape(source)}</li>'
         for name, source in papers.items()
@@ -130,7 +130,7 @@ def html_index(papers: Mapping[str, str]) -> str:
 
 
 def write_html(path: Path, text: str) -> Path:
-    """Write a page and return the file."""
+    """Write a page and return the file path."""
     path.write_text(text, encoding="utf-8")
     return path
 
@@ -185,7 +185,7 @@ def _cell(column: str, value: Any, digits: int, names: Collection[str]) -> str:
 
 
 def _status(text: str) -> str:
-    """Return the single statuses of a text, each with the colour and the sign of its kind."""
+    """Return the single statuses of a text, each with the colour and sign of its kind."""
     spans = []
     for part in parts(text):
         kind = kind_of(part)
@@ -203,7 +203,7 @@ def _linked(evidence: str, names: Collection[str]) -> str:
 
 
 def _marked(text: str) -> str:
-    """Return text with the Markdown markers ** and ` as HTML."""
+    """Convert the Markdown markers ** and ` in a text to HTML."""
     plain = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(text))
     return re.sub(r"`(.+?)`", r"<code>\1</code>", plain)
 

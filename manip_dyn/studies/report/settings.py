@@ -1,4 +1,4 @@
-"""Settings of a study: a frozen dataclass whose fields have checks, read from a YAML file.
+"""Settings of a study: a frozen dataclass with checked fields, read from a YAML file.
 
     @dataclass(frozen=True)
     class Settings:
@@ -7,7 +7,7 @@
 
     settings = read_settings("sariyildiz2011", Settings)
 
-A new setting is a line in the dataclass and a line in the file.
+To add a setting, add a line to the dataclass and a line to the file.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ Check = Callable[[str, Any], Any]
 
 
 def read_settings(paper: str, kind: type[T], path: str | Path | None = None) -> T:
-    """Return the settings of a YAML file, by default the shipped file of the paper.
+    """Read settings from a YAML file, by default the shipped file of the paper.
 
     Raises:
         ManipDynError: If a key is duplicate, unknown or missing, or a value is invalid. The
-            message starts with the file.
+            message starts with the file name.
     """
     file = Path(path) if path else settings_file(paper)
     return read_yaml(file, partial(_record, kind, "the file", ""))
@@ -47,8 +47,8 @@ def checked(check: Check, default: Any = MISSING, **options: Any) -> Any:
     """Return a field of a settings dataclass.
 
     Args:
-        check: Check of the value.
-        default: Value if the file has none; without a default the file must have one.
+        check: Function that checks and converts the value.
+        default: Default value; without a default the file must contain a value.
         **options: Options of `check`, such as a unit.
     """
     return field(default=default, metadata={"check": partial(check, **options)})
@@ -56,12 +56,12 @@ def checked(check: Check, default: Any = MISSING, **options: Any) -> Any:
 
 # -------------------------------------------------------------------------- checks
 def record_of(kind: type[T]) -> Check:
-    """Return a check that builds a settings dataclass."""
+    """Return a check that creates a settings dataclass."""
     return lambda name, value: _record(kind, name, f" of {name}", value)
 
 
 def records_by_name(kind: type) -> Check:
-    """Return a check that builds a mapping from names to settings dataclasses."""
+    """Return a check that creates a mapping from names to settings dataclasses."""
 
     def check(name: str, value: Any) -> dict[str, Any]:
         if not isinstance(value, dict) or not value:
@@ -72,7 +72,7 @@ def records_by_name(kind: type) -> Check:
 
 
 def list_of(check: Check) -> Check:
-    """Return a check of a non-empty list whose values have the same check."""
+    """Return a check for a non-empty list with the same check for all values."""
 
     def check_all(name: str, value: Any) -> tuple[Any, ...]:
         if not isinstance(value, list) or not value:
@@ -83,35 +83,35 @@ def list_of(check: Check) -> Check:
 
 
 def numbers(name: str, value: Any) -> Vector:
-    """Return a list of finite numbers as an array (n,)."""
+    """Return a list of finite numbers as an array (n,), after checking it."""
     if not isinstance(value, list) or not value:
         raise ManipDynError(f"{name} must be a list of numbers, got {value!r}.")
     return finite_vector(name, value, len(value))
 
 
 def positive_integer(name: str, value: Any) -> int:
-    """Return `value` if it is a positive integer."""
+    """Return `value` after checking that it is a positive integer."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ManipDynError(f"{name} must be a positive integer, got {value!r}.")
     return value
 
 
 def boolean(name: str, value: Any) -> bool:
-    """Return `value` if it is a boolean."""
+    """Return `value` after checking that it is a boolean."""
     if not isinstance(value, bool):
         raise ManipDynError(f"{name} must be true or false, got {value!r}.")
     return value
 
 
 def string(name: str, value: Any) -> str:
-    """Return `value` if it is a string."""
+    """Return `value` after checking that it is a string."""
     if not isinstance(value, str):
         raise ManipDynError(f"{name} must be a string, got {value!r}.")
     return value
 
 
 def check_names(name: str, names: Iterable[Any], allowed: Iterable[str]) -> None:
-    """Raise an error if a name is not one of the allowed names."""
+    """Raise an error unless all names are allowed names."""
     allowed = list(allowed)
     for entry in names:
         if entry not in allowed:
@@ -120,7 +120,7 @@ def check_names(name: str, names: Iterable[Any], allowed: Iterable[str]) -> None
 
 
 def _record(kind: type[T], name: str, suffix: str, value: Any) -> T:
-    """Return a dataclass from a mapping; messages refer to fields by their name and `suffix`."""
+    """Create a dataclass from a mapping; messages refer to fields by name and `suffix`."""
     entries: tuple[Field, ...] = fields(kind)  # type: ignore[arg-type]
     needed = [entry.name for entry in entries if entry.default is MISSING]
     values = mapping(name, value, [entry.name for entry in entries], needed)

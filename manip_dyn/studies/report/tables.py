@@ -22,12 +22,12 @@ class Table(NamedTuple):
     """A named table with a title, column names and rows.
 
     Attributes:
-        name: Name, also of its file.
-        title: Title, with units.
-        head: Names of the columns.
-        rows: Strings and numbers.
-        timed: Columns with measured times, which depend on the machine and its load.
-        digits: Significant digits of a number on a page.
+        name: Name of the table and its file.
+        title: Title with units.
+        head: Column names.
+        rows: Rows of strings and numbers.
+        timed: Names of columns with measured times, which depend on the machine and its load.
+        digits: Significant digits of numbers on a page.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Table(NamedTuple):
     digits: int = 3
 
     def content(self) -> dict[str, Any]:
-        """Return the table as plain values, with a mapping per row."""
+        """Return the table as plain values, with one mapping per row."""
         rows = [dict(zip(self.head, row, strict=True)) for row in self.rows]
         return {"name": self.name, "title": self.title, "rows": rows}
 
@@ -48,9 +48,9 @@ class Table(NamedTuple):
         return "\n".join([*title, columns([self.head, *(map(shown, row) for row in self.rows)])])
 
     def write(self, folder: Path) -> Path:
-        """Write the table as CSV and return the file.
+        """Write the table as CSV and return the file path.
 
-        Items of lists are separated by a blank (numbers) or "; " (strings).
+        Items of lists are separated by spaces (numbers) or "; " (strings).
         """
         path = folder / f"{self.name}.csv"
         with path.open("w", newline="", encoding="utf-8") as file:
@@ -61,12 +61,12 @@ class Table(NamedTuple):
 
 
 def table_of(name: str, title: str, rows: Sequence[Any]) -> Table:
-    """Return a table of NamedTuples of the same type."""
+    """Create a table from NamedTuples of the same type."""
     return Table(name, title, rows[0]._fields, tuple(tuple(row) for row in rows))
 
 
 def columns(rows: Iterable[Iterable[str]]) -> str:
-    """Return rows as text: the first column left-aligned, the others right-aligned."""
+    """Align rows as text: the first column left, the others right."""
     cells = [tuple(row) for row in rows]
     widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
     lines = []
@@ -77,12 +77,12 @@ def columns(rows: Iterable[Iterable[str]]) -> str:
 
 
 def number(value: float, form: str) -> str:
-    """Return a number as text, or a dash if it is not finite."""
+    """Format a number, or return a dash if it is not finite."""
     return format(value, form) if math.isfinite(value) else "-"
 
 
 def cell(value: Any, digits: int = 3) -> str:
-    """Return a value as text."""
+    """Format a value as text."""
     if value is None:
         return "-"
     if isinstance(value, (list, tuple)):
@@ -98,7 +98,7 @@ def cell(value: Any, digits: int = 3) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return nested values with lists for tuples and arrays, and None for non-finite numbers."""
+    """Convert nested values: tuples and arrays to lists, non-finite numbers to None."""
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):

@@ -1,10 +1,10 @@
 """Study of Sandu et al. (2001): Tables 1 to 4, Figures 2 and 5, and parameters left open.
 
-Tables 1 and 2 are errors on the stiff double pendulum; `fit` tests whether the pendulum is the
-paper's. Tables 3 and 4 are computing times of the HMMWV by an explicit and by the
-Rosenbrock-Nystrom method. Figure 2 is the pendulum, figure 5 the car. Further items are the
-W-method that the paper suggests, and a second mechanism, whose data are printed in full. The
-claims of the text are judged by all of these.
+Tables 1 and 2 are errors for the stiff double pendulum; `fit` tests whether the pendulum is that
+of the paper. Tables 3 and 4 are computing times for the HMMWV with an explicit and with the
+Rosenbrock-Nystrom method. Figure 2 shows the pendulum, and figure 5 the car. Further items are the
+W-method that the paper suggests, and a second mechanism with fully published data. All of these
+are used to judge the claims in the text.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ def recompute(
     """Recompute an item of the paper.
 
     Args:
-        item: One of `ITEMS`; ``"claims"`` includes all others.
-        progress: Called with a line of text before each step.
-        tolerances: Tolerances of the columns to compute.
+        item: One of `ITEMS`; ``"claims"`` includes all other items.
+        progress: Callback with a line of text before each step.
+        tolerances: Tolerances of the computed columns.
         runs: Runs to compute, a subset of `RUNS`.
     """
     findings = Sandu2001(dict(setting(("manip_dyn", "numba", "numpy"))))
@@ -178,7 +178,7 @@ def _error_rows(
 
 
 def _pendulum_chart(motion: Run) -> Chart:
-    """Return figure 2."""
+    """Return the chart of figure 2."""
     labels = ("angle [rad]", "rate [rad/s]")
     panels = tuple(
         Panel(title, "time [s]", label, (_line(motion.t, motion.states[:, i]),))
@@ -190,7 +190,7 @@ def _pendulum_chart(motion: Run) -> Chart:
 
 
 def _squeezer_chart(points: tuple[squeezer.Point, ...]) -> Chart:
-    """Return errors over computing time and over evaluations."""
+    """Return a chart of errors over computing time and over evaluations."""
     panels = []
     for title, label, name in (
         ("CPU time; the peers call Python", "time [s]", "seconds"),

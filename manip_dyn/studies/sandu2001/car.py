@@ -1,15 +1,15 @@
-"""Tables 3 and 4 and figure 5 of Sandu et al. (2001): computing times of the HMMWV.
+"""Tables 3 and 4 and figure 5 of Sandu et al. (2001): computing times for the HMMWV.
 
-Explicit times are those of Adams methods of variable order, as in the paper, while the front
-wheels cross the bump. Stability limits their steps at every tolerance, and longer times are
-scaled. The paper's method runs with its own step control (eq. 13 to 16) and with that of this
-package.
+As in the paper, explicit times are those of variable-order Adams methods while the front wheels
+cross the bump. Stability limits the steps at every tolerance, and longer times are scaled. The
+paper's method is run with its own step control (eq. 13 to 16) and with that of this package.
 
-`variant_rows` investigates why table 4 grows by 32 from 1e-2 to 1e-5 and the recomputed times grow
-less. Evaluations grow with the tolerance to the power -1/(q + 1) if step errors are of order
-h^(q+1): 10^(3/4) for the embedded order 3 of the formula. The printed 32 is 10^(3/2): errors of
-order 1, those of a Rosenbrock formula with an inexact Jacobian. Step control, norm, method, start
-and dampers are varied one by one, and the Jacobian is made inexact in three ways.
+`variant_rows` investigates why the times of table 4 grow by a factor of 32 from 1e-2 to 1e-5,
+whereas the recomputed times grow less. If step errors are of order h^(q+1), evaluations grow with
+the tolerance to the power -1/(q + 1): by 10^(3/4) for the embedded order 3 of the formula. The
+printed 32 is 10^(3/2), which corresponds to errors of order 1, such as those of a Rosenbrock
+formula with an inexact Jacobian. Step control, norm, method, start and dampers are varied one by
+one, and the Jacobian is made inexact in three ways.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def controls(settings: Settings) -> dict[str, StepControl]:
 def explicit_rows(
     tolerances: tuple[float, ...], settings: Settings, progress: Callable[[str], None]
 ) -> Iterator[TimeRow]:
-    """Yield table 3: times of the front wheels' crossing of the bump, and scaled longer times."""
+    """Yield the rows of table 3: times while the front wheels cross the bump, and scaled times."""
     car, short = hmmwv(hit=0.0), settings.explicit_duration
     simulate_by_adams(car, 1e-5, rtol=1e-3)
     for tolerance in tolerances:
@@ -83,7 +83,7 @@ def explicit_rows(
 def implicit_rows(
     tolerances: tuple[float, ...], settings: Settings, progress: Callable[[str], None]
 ) -> Iterator[TimeRow]:
-    """Yield table 4 with each step control."""
+    """Yield the rows of table 4 for each step control."""
     car = hmmwv()
     for name, control in controls(settings).items():
         simulate_mechanism(car, 1e-3, rtol=1e-3, control=control)
@@ -106,7 +106,7 @@ def implicit_rows(
 
 
 def growth_rows(times: tuple[TimeRow, ...]) -> Iterator[GrowthRow]:
-    """Yield the growth of table 4 in evaluations, which do not depend on the load, and in time."""
+    """Yield the growth of table 4 in time and in evaluations, which do not depend on the load."""
     rows = {
         (row.control, row.tolerance, row.duration_s): row for row in times if row.table == "table4"
     }
@@ -131,7 +131,7 @@ def _growth(name: str, control: str, first: TimeRow, last: TimeRow) -> GrowthRow
 
 
 def leads(times: tuple[TimeRow, ...]) -> Iterator[LeadRow]:
-    """Yield the ratios of costs of the explicit to the implicit method over 4 s."""
+    """Yield the cost ratios of the explicit and the implicit method over 4 s."""
     rows = {(row.control, row.tolerance): row for row in times if row.duration_s == DURATIONS[-1]}
     for (control, tolerance), row in rows.items():
         if row.table == "table4" and ("Adams", tolerance) in rows:
@@ -147,7 +147,7 @@ def leads(times: tuple[TimeRow, ...]) -> Iterator[LeadRow]:
 
 
 def motions(settings: Settings) -> dict[str, MechanismMotion]:
-    """Return the motion of figure 5 with each step control."""
+    """Return the motion of figure 5 for each step control."""
     car = hmmwv()
     return {
         name: simulate_mechanism(car, 5.0, rtol=1e-3, control=control)
@@ -156,7 +156,7 @@ def motions(settings: Settings) -> dict[str, MechanismMotion]:
 
 
 def facts(results: dict[str, MechanismMotion]) -> Iterator[CarRow]:
-    """Yield the numbers of the car that the paper prints."""
+    """Yield the quantities of the car that the paper prints."""
     car = hmmwv()
     fastest = float(linearize(car).eigenvalues[0].real)
     yield CarRow("degrees of freedom", 18.0, float(car.freedoms))
@@ -198,7 +198,7 @@ def _median_step(t: Vector, first: float, last: float) -> float:
 
 
 def chart(results: dict[str, MechanismMotion]) -> Chart:
-    """Return figure 5."""
+    """Return the chart of figure 5."""
     panels = (
         Panel(
             "chassis height",
@@ -233,7 +233,7 @@ VARIANT_TOLERANCES = tuple(PUBLISHED["tolerances"])
 
 # ------------------------------------------------------------------------- growth of table 4
 def without_time(t, y, p, out, by_time):
-    """Write derivatives without those by time, which the bump has (compiled by `integrate`)."""
+    """Write derivatives without those by time, which the bump causes (compiled by `integrate`)."""
     linearized_rates(t, y, p, out, by_time)
     for i in range(by_time.shape[0]):
         by_time[i] = 0.0
@@ -265,7 +265,7 @@ INEXACT = {
 
 
 def variant_rows(settings: Settings, progress: Callable[[str], None]) -> Iterator[VariantRow]:
-    """Yield the evaluations over 4 s with each variant of method, control, car and Jacobian."""
+    """Yield the evaluations over 4 s for each variant of method, control, car and Jacobian."""
     control, car = settings.control(), hmmwv()
     variants: dict[str, dict[str, Any]] = {
         "as table 4": {},

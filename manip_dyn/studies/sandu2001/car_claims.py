@@ -1,4 +1,4 @@
-"""Claims about the HMMWV: the car itself, the steps and the cost of both methods.
+"""Claims about the HMMWV: the car, and the steps and costs of both methods.
 
 Costs are counted in steps and evaluations, which do not depend on the load. Masses and geometry
 are our choice, calibrated to the printed eigenvalue and height.
@@ -117,7 +117,7 @@ def claims(times: Times, leads: Sequence[LeadRow], motions: Motions) -> list[Cla
 
 
 def car_claims(explicit_duration: float) -> list[Claim]:
-    """Return the claims about the car, and about explicit runs with stringent tolerances."""
+    """Return the claims about the car, and about explicit runs with tight tolerances."""
     car = hmmwv()
     fastest = linearize(car).eigenvalues[0]
     counts = {
@@ -202,7 +202,7 @@ def _larger_steps(motions: Motions) -> Iterable[Evidence]:
 
 
 def mean_step(t: Vector, first: float, last: float) -> float:
-    """Return the mean length of the steps that end in (first, last], s; NaN without any."""
+    """Return the mean length of the steps that end in (first, last], s; NaN without steps."""
     inside = (t[1:] > first) & (t[1:] <= last)
     return float(np.diff(t)[inside].mean()) if inside.any() else float("nan")
 
@@ -277,7 +277,7 @@ def _fewer_steps(rows: Times) -> Iterable[Evidence]:
 
 
 def _by_duration(rows: Times) -> Iterable[tuple[TimeRow, dict[float, TimeRow]]]:
-    """Yield the rows over 4 s, each with its rows of other durations by duration."""
+    """Yield the rows for 4 s, each with its rows for other durations by duration."""
     for row in rows:
         if row.duration_s == DURATIONS[-1]:
             yield row, {item.duration_s: item for item in rows if _name(item) == _name(row)}

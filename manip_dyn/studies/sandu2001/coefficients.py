@@ -1,6 +1,6 @@
 """Claims about the printed coefficients, judged in exact arithmetic: order, stability, digits.
 
-The exact coefficients solve eq. 36 to 42 with the printed gamma, see `order_four`.
+The exact coefficients solve eq. 36 to 42 for the printed gamma, see `order_four`.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def claims() -> list[Claim]:
 
 
 def printed(negative: bool = False) -> Printed:
-    """Return the printed coefficients; `negative`: with a minus before gamma_21."""
+    """Return the printed coefficients; with `negative`, gamma_21 has a minus sign."""
     printed = {name: Fraction(text) for name, text in PUBLISHED["coefficients"].items()}
     if negative:
         printed["gamma_21"] = -printed["gamma_21"]
@@ -121,7 +121,7 @@ def conditions(c: Printed, b: list[Fraction]) -> dict[str, Fraction]:
 
 
 def fifth_order(c: Printed) -> dict[str, Fraction]:
-    """Return the residuals of the two conditions of order 5 behind eqs. 40 and 41."""
+    """Return the residuals of the two order-5 conditions behind eqs. 40 and 41."""
     beta, _, nodes = _sums(c)
     chained = sum(c.b[i] * beta[i][j] * nodes[j] ** 3 for i in range(4) for j in range(i))
     return {
@@ -131,7 +131,7 @@ def fifth_order(c: Printed) -> dict[str, Fraction]:
 
 
 def of_w_method() -> dict[str, Fraction]:
-    """Return the residuals of the conditions of order 2 for any matrix.
+    """Return the residuals of the order-2 conditions for any matrix.
 
     Hairer, Wanner, Solving ODEs II, section IV.7: sums of b_i, b_i alpha_i and b_i gamma_i. The
     printed a, c and m belong to the transformed stages: gamma^-1 has -c below its diagonal.

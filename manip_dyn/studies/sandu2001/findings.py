@@ -1,4 +1,4 @@
-"""Findings of the study of Sandu et al. (2001): rows of its tables, and their presentation."""
+"""Findings of the study of Sandu et al. (2001): table rows and their presentation."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ PUBLISHED = json.loads(Path(__file__).with_name("published.json").read_text(enco
 
 
 class ErrorRow(NamedTuple):
-    """Errors of a run at a tolerance, published and computed.
+    """Errors of a run for a tolerance, published and computed.
 
-    ``at_s`` is t*, the time of the largest error; ``rel_percent`` is RelErr, that error over the
-    reference at this time.
+    ``at_s`` is t*, the time of the largest error. ``rel_percent`` is RelErr, this error relative
+    to the reference at this time.
     """
 
     table: str
@@ -39,7 +39,7 @@ class ErrorRow(NamedTuple):
 
 
 class TimeRow(NamedTuple):
-    """Computing time of the HMMWV up to a time; published on another machine of 2001."""
+    """Computing time of the HMMWV up to a time; the published one is from a machine of 2001."""
 
     table: str
     control: str
@@ -63,7 +63,7 @@ class GrowthRow(NamedTuple):
 
 
 class VariantRow(NamedTuple):
-    """Evaluations of a variant over 4 s at each tolerance, and their growth."""
+    """Evaluations of a variant over 4 s for each tolerance, and their growth."""
 
     variant: str
     at_1e_2: float
@@ -75,7 +75,7 @@ class VariantRow(NamedTuple):
 
 
 class LeadRow(NamedTuple):
-    """Ratios of costs of the explicit to the implicit method over 4 s."""
+    """Cost ratios of the explicit and the implicit method over 4 s."""
 
     control: str
     tolerance: float
@@ -86,7 +86,7 @@ class LeadRow(NamedTuple):
 
 
 class CarRow(NamedTuple):
-    """A number of the HMMWV, published and computed."""
+    """A quantity of the HMMWV, published and computed."""
 
     name: str
     published: float
@@ -110,7 +110,7 @@ class FitRow(NamedTuple):
 
 
 class MatrixRow(NamedTuple):
-    """Errors of a method with a Jacobian at a tolerance, NaN if the run fails."""
+    """Errors of a method with a Jacobian for a tolerance, NaN if the run fails."""
 
     method: str
     jacobian: str
@@ -121,7 +121,7 @@ class MatrixRow(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A solver at a tolerance: error of the angles at the end, rad, seconds, evaluations."""
+    """A solver at a tolerance: final error of the angles, rad, seconds, and evaluations."""
 
     solver: str
     tolerance: float
@@ -166,18 +166,18 @@ class Sandu2001(Findings):
     """Findings of the study; items that were not recomputed are empty.
 
     Attributes:
-        setting: Commit, processor, versions.
-        errors: Errors of the pendulum's runs.
-        fit: The pendulum that is nearest to the published points.
-        matrices: Errors of the W-method with other Jacobians.
+        setting: Commit, processor and versions of the run.
+        errors: Errors of the pendulum runs.
+        fit: The pendulum that fits the published points best.
+        matrices: Errors of the W-method with inexact Jacobians.
         times: Computing times of the HMMWV.
-        growth: Growth of the times of table 4.
-        variants: Growth with variants of the method.
-        leads: Ratios of explicit to implicit costs.
-        car: Numbers of the HMMWV.
-        squeezer: Andrews' squeezing mechanism by several solvers.
-        charts: Charts.
-        claims: The claims.
+        growth: Growth of the times in table 4.
+        variants: Growth for variants of the method.
+        leads: Cost ratios of explicit and implicit methods.
+        car: Quantities of the HMMWV.
+        squeezer: Results of several solvers for Andrews' squeezing mechanism.
+        charts: Charts of figures 2 and 5 and of the squeezing mechanism.
+        claims: Claims of the paper with verdicts.
     """
 
     paper = "sandu2001"
@@ -196,14 +196,14 @@ class Sandu2001(Findings):
     claims: tuple[Claim, ...] = ()
 
     def paragraphs(self) -> Iterable[str]:
-        """Return all tables and claims, published and computed."""
+        """Return all tables and claims, with published and computed values, as paragraphs."""
         for table in self._tables():
             yield table.text(_shown)
         if self.claims:
             yield claims_text("claims", self.claims, PUBLISHED["claims"])
 
     def values(self) -> dict[str, Any]:
-        """Return the findings for JSON."""
+        """Return the findings as values for JSON."""
         values: dict[str, Any] = {
             name: [row._asdict() for row in getattr(self, name)] for name in TITLES
         }
@@ -211,7 +211,7 @@ class Sandu2001(Findings):
         return values | {"charts": [chart.content() for chart in self.charts], "claims": claims}
 
     def csv_tables(self) -> Iterable[Table]:
-        """Return errors, times, the points of each chart, and claims."""
+        """Return tables of errors, times, the points of each chart, and claims."""
         yield from self._tables()
         yield from (chart.table() for chart in self.charts)
         if self.claims:

@@ -1,19 +1,19 @@
-"""Tables 1 and 2 of Sandu et al. (2001): errors of the stiff double pendulum.
+"""Tables 1 and 2 of Sandu et al. (2001): errors for the stiff double pendulum.
 
-Angle and rate of the first pendulum at every step of a run are compared with a reference run of
-small constant steps. A cubic through the four nearest points interpolates it (section 5.1).
+The angle and rate of the first pendulum at every step of a run are compared with a reference run
+with small constant steps, interpolated by a cubic through the four nearest points (section 5.1).
 
 `fit` estimates the parameters that the paper does not print. The printed relative errors determine
-eight points of the published motion: |E*| = 100 largest error / RelErr at t*, angles in table 1,
-rates in table 2. The first three relative errors of table 1 are a tenth of what the printed range
-of the angles allows. Both inertias and gravity are fitted to these points from several starts;
-everything else is printed.
+eight points of the published motion: |E*| = 100 largest error / RelErr at t*, which are angles in
+table 1 and rates in table 2. The first three relative errors of table 1 are a tenth of the value
+that the printed range of the angles allows. Both inertias and gravity are fitted to these points
+from several initial guesses. All other parameters are printed.
 
-`w_method_rows` tests the W-method that the paper suggests if there is no exact Jacobian. That of
-Verwer, Spee, Blom, Hundsdorfer (1997) has order 2 with any matrix in place of the Jacobian. The
-matrix is the exact Jacobian at every step, the Jacobian of the start for the whole motion, or that
-reduced by 10 %. The Rosenbrock-Nystrom method, whose order 4 requires the exact Jacobian, uses the
-same matrices.
+`w_method_rows` tests the W-method that the paper suggests for problems without an exact Jacobian.
+The method of Verwer, Spee, Blom, Hundsdorfer (1997) has order 2 for any matrix in place of the
+Jacobian. The matrix is the exact Jacobian at every step, the initial Jacobian for the whole
+motion, or this one reduced by 10 %. The Rosenbrock-Nystrom method, whose order 4 requires the
+exact Jacobian, is run with the same matrices.
 """
 
 from __future__ import annotations
@@ -77,14 +77,14 @@ class Run(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """Largest and root mean square error of angle or rate; the steps.
+    """Largest and root mean square error of angle or rate, and the step count.
 
     Attributes:
         largest: Largest error, rad or rad/s.
-        at: Time of the largest error, s: t* of the paper.
+        at: Time of the largest error, s; t* in the paper.
         value: Value of the reference at this time, rad or rad/s.
         mean: Root mean square error.
-        steps: Steps of the run.
+        steps: Number of steps of the run.
     """
 
     largest: float
@@ -96,7 +96,7 @@ class Errors(NamedTuple):
 
 @cache
 def reference() -> Run:
-    """Return the run of RK8 with steps of 1 microsecond, a tenth of the fastest time constant."""
+    """Return the reference run: RK8 with steps of 1 us, a tenth of the fastest time constant."""
     robot = load_robot("stiff_pendulum")
     solution = integrate(
         customize(robot).right_hand_side,
@@ -110,7 +110,7 @@ def reference() -> Run:
 
 
 def run(coordinates: str, tolerance: float, arguments: dict[str, Any]) -> Run:
-    """Return a run in joint or Cartesian coordinates with the arguments of `options`."""
+    """Perform a run in joint or Cartesian coordinates with the arguments of `options`."""
     arguments = {"method": "rosenbrock_nystrom"} | arguments
     if coordinates == "joint":
         robot = load_robot("stiff_pendulum")
@@ -140,7 +140,7 @@ def _run_of(motion: MechanismMotion) -> Run:
 
 
 def first_link(q: Matrix, v: Matrix) -> Matrix:
-    """Return the first pendulum's angle and rate (k, 2) from all coordinates and rates (k, N)."""
+    """Return angle and rate of the first pendulum (k, 2) for coordinates and rates (k, N)."""
     e, rate = q[:, [3, 6]], v[:, [3, 6]]
     angle = FIRST + 2.0 * np.arctan2(e[:, 1], e[:, 0])
     speed = 2.0 * (e[:, 0] * rate[:, 1] - e[:, 1] * rate[:, 0])
@@ -148,7 +148,7 @@ def first_link(q: Matrix, v: Matrix) -> Matrix:
 
 
 def errors(motion: Run, exact: Run) -> tuple[Errors, Errors]:
-    """Return the errors of the angle, rad, and of the rate, rad/s, as the paper defines them."""
+    """Return the errors of the angle, rad, and the rate, rad/s, as defined in the paper."""
     states = interpolated(exact, motion.t)
     wrong = np.abs(motion.states - states)
     worst = wrong.argmax(axis=0)
@@ -167,7 +167,7 @@ def errors(motion: Run, exact: Run) -> tuple[Errors, Errors]:
 
 
 def interpolated(exact: Run, t: Vector) -> Matrix:
-    """Return the states (k, 2) of a run at times (k,) by cubics through four points."""
+    """Return the states (k, 2) of a run at times (k,), by cubics through four points."""
     index = np.searchsorted(exact.t, t, side="right") - 1
     first = np.clip(index - 1, 0, len(exact.t) - 4)
     times = exact.t[first[:, np.newaxis] + np.arange(4)]
@@ -184,10 +184,10 @@ def interpolated(exact: Run, t: Vector) -> Matrix:
 def cartesian_pendulum(
     inertias: tuple[float, float] = (1.0, 0.225), gravity: float = 9.81
 ) -> Mechanism:
-    """Return the pendulum as bodies, joints and rotational springs, in the plane x-y.
+    """Return the pendulum as bodies, joints and rotational springs in the x-y plane.
 
     Args:
-        inertias: Inertias of both links about their centres of mass, kg m^2; default: slender
+        inertias: Inertias of both links about their centres of mass, kg m^2. Default: slender
             rods.
         gravity: Gravity along -y, m/s^2.
     """
@@ -220,7 +220,7 @@ def cartesian_pendulum(
 
 
 def start() -> Vector:
-    """Return the joint angles and rates (4,) at the start."""
+    """Return the initial joint angles and rates (4,)."""
     return np.array([FIRST, SECOND - FIRST, 0.0, SPEED])
 
 
@@ -238,7 +238,7 @@ TOLERANCE, HOW = 1e-6, {"max_nfev": 20, "diff_step": 1e-4}
 
 # --------------------------------------------------------------------------- fitted pendulum
 class Fit(NamedTuple):
-    """The fitted inertias, kg m^2, and gravity, m/s^2; the points; ranges of the motion."""
+    """Fitted inertias, kg m^2, and gravity, m/s^2, the points, and ranges of the motion."""
 
     inertias: tuple[float, float]
     gravity: float
@@ -280,7 +280,7 @@ class Fit(NamedTuple):
 
     @property
     def status(self) -> str:
-        """Whether such a pendulum reproduces the published motion."""
+        """Whether the fitted pendulum reproduces the published motion."""
         close = all(row.status == "close" for row in self.rows)
         return "reproduced" if close else "not reproducible"
 
@@ -298,7 +298,7 @@ def published_points() -> tuple[Vector, Vector]:
 
 
 def fit(progress: Callable[[str], None] = lambda line: None) -> Fit:
-    """Return the pendulum nearest to the published points."""
+    """Fit the pendulum to the published points."""
     from scipy.optimize import least_squares  # slow to load
 
     times, magnitudes = published_points()
@@ -338,13 +338,13 @@ def fit(progress: Callable[[str], None] = lambda line: None) -> Fit:
 
 
 def _motion(x: Vector) -> Run:
-    """Return the motion for the logarithms of both inertias, and gravity, (3,)."""
+    """Return the motion for the logarithms of both inertias and gravity, (3,)."""
     car = cartesian_pendulum((float(np.exp(x[0])), float(np.exp(x[1]))), float(x[2]))
     return _run_of(simulate_mechanism(car, DURATION, rtol=TOLERANCE))
 
 
 def _points(motion: Run, times: Vector) -> Vector:
-    """Return angles at the first four times and magnitudes of rates at the last four (8,)."""
+    """Return angles at the first four times and magnitudes of rates at the last four, (8,)."""
     states = interpolated(motion, times)
     return np.concatenate([states[:4, 0], np.abs(states[4:, 1])])
 
@@ -357,7 +357,7 @@ MOST_STEPS = 50_000
 
 
 def frozen_derivatives(_t, _y, p, out, by_time):
-    """Write the derivatives that follow the efforts in p (compiled by `integrate`)."""
+    """Write the derivatives stored after the efforts in p (compiled by `integrate`)."""
     for i in range(2):
         by_time[i] = 0.0
         for k in range(4):
@@ -367,7 +367,7 @@ def frozen_derivatives(_t, _y, p, out, by_time):
 def w_method_rows(
     exact: Run, tolerances: tuple[float, ...], progress: Callable[[str], None]
 ) -> Iterator[MatrixRow]:
-    """Yield the errors of both methods with each Jacobian at each tolerance."""
+    """Yield the errors of both methods for each Jacobian and tolerance."""
     kernels = customize(load_robot("stiff_pendulum"))
     linear = np.zeros((FREEDOMS, 3 * FREEDOMS))
     p = np.zeros(2 + 8)

@@ -1,6 +1,6 @@
-"""Claims about the stiff pendulum and about inexact Jacobians, as fractions of cases.
+"""Claims about the stiff pendulum and inexact Jacobians, as fractions of cases.
 
-A case is a run at a tolerance: with the paper's step control, eq. 13 to 16, in joint and in
+A case is a run for a tolerance, with the step control of the paper (eq. 13 to 16), in joint or
 Cartesian coordinates.
 """
 
@@ -43,7 +43,7 @@ def claims(
     fit: Sequence[FitRow],
     squeezer: Sequence[Point],
 ) -> list[Claim]:
-    """Return the claims that depend on the tables of the pendulum and on the squeezer."""
+    """Return the claims that depend on the pendulum tables and the squeezing mechanism."""
     errors = [row for row in errors if RUNS[row.run][1] in ("paper", "scaled")]
     plain = [row for row in errors if RUNS[row.run][1] == "paper"]
     angles, rates = ([row for row in plain if row.table == table] for table in QUANTITIES)
@@ -189,13 +189,13 @@ def motion_claims(exact: Run) -> list[Claim]:
 def allowed(row: ErrorRow) -> float:
     """Return the tolerance of eq. 13 at the largest error; the reference is printed/RelErr.
 
-    In the units of the error it is Atol + |E*| Rtol, both the tolerance of the run.
+    In the units of the error it is Atol + |E*| Rtol; both are equal to the tolerance of the run.
     """
     return row.tolerance * (1.0 + 100.0 * row.max_error / row.rel_percent)
 
 
 def most_allowed(row: ErrorRow) -> float:
-    """Return the tolerance of eq. 13 at the largest angle or rate of figure 2."""
+    """Return the tolerance of eq. 13 at the largest angle or rate in figure 2."""
     ends = PUBLISHED["angle_range" if row.table == "table1" else "rate_range"]
     return row.tolerance * (1.0 + max(map(abs, ends)))
 
@@ -206,7 +206,7 @@ def _ratio(row: ErrorRow, number: float, least: float, most: float) -> Evidence:
 
 
 def _ends(errors: Errors) -> Iterable[tuple[str, ErrorRow, ErrorRow]]:
-    """Yield the runs at the loosest and tightest tolerance."""
+    """Yield pairs of runs with the loosest and the tightest tolerance."""
     for table, name in dict.fromkeys((row.table, row.run) for row in errors):
         rows = sorted(
             (row for row in errors if (row.table, row.run) == (table, name)),
@@ -217,7 +217,7 @@ def _ends(errors: Errors) -> Iterable[tuple[str, ErrorRow, ErrorRow]]:
 
 
 def _order(loose: float, tight: float, few: float, many: float) -> float:
-    """Return the decades of error per decade of steps."""
+    """Return the order: decades of error per decade of steps."""
     return math.log(loose / tight) / math.log(many / few)
 
 
@@ -254,7 +254,7 @@ def _nearer(errors: Errors) -> Iterable[Evidence]:
 
 
 def _scaled_pairs(errors: Errors) -> Iterable[tuple[ErrorRow, ErrorRow]]:
-    """Yield the rows of the angle with plain and with scaled estimates."""
+    """Yield rows of the angle with plain and with scaled estimates."""
     rows = {(row.run, row.tolerance): row for row in errors if row.table == "table1"}
     for (name, tolerance), row in rows.items():
         base, _, kind = name.partition(", ")
@@ -279,7 +279,7 @@ def _by_relative_errors() -> tuple[str, list[Evidence]]:
 
 # ----------------------------------------------------------------------------- Jacobians
 def _pairs(matrices: Matrices, method: str) -> Iterable[tuple[MatrixRow, MatrixRow]]:
-    """Yield (exact, inexact) at each tolerance."""
+    """Yield pairs (exact, inexact) for each tolerance."""
     mine = [row for row in matrices if row.method == method]
     exact = {row.tolerance: row for row in mine if row.jacobian == "exact"}
     for row in mine:
@@ -288,7 +288,7 @@ def _pairs(matrices: Matrices, method: str) -> Iterable[tuple[MatrixRow, MatrixR
 
 
 def _inexact(matrices: Matrices, method: str, order_holds: bool) -> Iterable[Evidence]:
-    """Compare errors; a failed run does not support a claim."""
+    """Compare errors; failed runs do not support a claim."""
     for exact, row in _pairs(matrices, method):
         for name in ("angle", "rate"):
             ratio = getattr(row, f"{name}_error") / getattr(exact, f"{name}_error")

@@ -11,13 +11,13 @@ from manip_dyn.studies.report.settings import checked, read_settings
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of the study.
+    """Settings of the study.
 
     Attributes:
         fac: Safety factor of eq. 16.
-        facmin: Least factor between two steps.
-        facmax: Largest factor between two steps.
-        explicit_duration: Duration of the explicit runs of table 3, s.
+        facmin: Smallest ratio of consecutive steps.
+        facmax: Largest ratio of consecutive steps.
+        explicit_duration: Duration of the explicit runs in table 3, s.
     """
 
     fac: float = checked(positive)
@@ -26,7 +26,7 @@ class Settings:
     explicit_duration: float = checked(positive, unit="s")
 
     def control(self, estimate: str = "plain") -> StepControl:
-        """Return the paper's step control, eq. 13 to 16."""
+        """Return the step control of the paper, eq. 13 to 16."""
         return StepControl(
             "paper",
             "rms",
@@ -38,5 +38,5 @@ class Settings:
 
 
 def shipped() -> Settings:
-    """Return the settings of the shipped file."""
+    """Read the settings from the shipped file."""
     return read_settings("sandu2001", Settings)

@@ -1,10 +1,10 @@
-"""Andrews' squeezing mechanism, whose data are printed in full, by several solvers.
+"""Andrews' squeezing mechanism, which has fully published data, by several solvers.
 
-Ten revolute joints hold seven bodies in a plane; a spring and a constant moment drive them:
-Hairer, Wanner, Solving ordinary differential equations II (1996), section VII.7; Mazzia,
-Magherini, Test set for initial value problem solvers, release 2.4 (2008). The state of the test
-set at 0.03 s (PSIDE, 1e-14) is the reference. The bodies of this package move in space, where nine
-of 57 constraints are redundant.
+Seven bodies in a plane are connected by ten revolute joints and driven by a spring and a constant
+moment: Hairer, Wanner, Solving ordinary differential equations II (1996), section VII.7; Mazzia,
+Magherini, Test set for initial value problem solvers, release 2.4 (2008). The reference is the
+state at 0.03 s in the test set (PSIDE, 1e-14). In this package the bodies move in space, where
+nine of 57 constraints are redundant.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Positions(NamedTuple):
 
 
 def positions(angles: Vector) -> Positions:
-    """Return the points for absolute angles (7,) of the bodies; `loops` (3, 2) are 0 if closed."""
+    """Return the points for absolute body angles (7,); `loops` (3, 2) are 0 if closed."""
     return _positions(np.cos(angles), np.sin(angles))
 
 
@@ -107,7 +107,7 @@ def _positions(c: Vector, s: Vector) -> Positions:
 
 
 def squeezer() -> Mechanism:
-    """Return the mechanism in space, in the x-y plane, at rest."""
+    """Return the spatial mechanism, in the x-y plane, at rest."""
     angles = ABSOLUTE @ START
     at = positions(angles)
     bodies = [
@@ -139,7 +139,7 @@ def error_of(angles: Vector) -> float:
 
 
 def absolute_angles(q: Vector) -> Vector:
-    """Return the absolute angles (7,) of the bodies from coordinates (49,)."""
+    """Return the absolute angles (7,) of the bodies for coordinates (49,)."""
     rows = np.reshape(q, (7, 7))
     return 2.0 * np.arctan2(rows[:, 6], rows[:, 3])
 
@@ -147,7 +147,7 @@ def absolute_angles(q: Vector) -> Vector:
 def points(
     progress: Callable[[str], None], tolerances: tuple[float, ...] = TOLERANCES
 ) -> Iterator[Point]:
-    """Yield the methods of this package in space, and the installed peers in the plane."""
+    """Yield results of this package's methods in space, and of installed peers in the plane."""
     mechanism = squeezer()
     for method in ("rosenbrock_nystrom", "rodas5p", "rkdp54"):
         simulate_mechanism(mechanism, 1e-5, method=method, rtol=1e-3)
@@ -171,9 +171,9 @@ def points(
 
 # -------------------------------------------------- equations in the plane for the peers
 def planar(q: Vector, v: Vector) -> tuple[Matrix, Matrix, Vector]:
-    """Return mass matrix (7, 7), gradients of the loops (6, 7) and right-hand sides (13,).
+    """Return mass matrix (7, 7), loop gradients (6, 7) and right-hand sides (13,).
 
-    M q'' + G^T l = f and G q'' = -(G q')' q', from the points' velocities and second rates.
+    M q'' + G^T l = f and G q'' = -(G q')' q', from velocities and second rates of the points.
     """
     absolute, rate = ABSOLUTE @ q, ABSOLUTE @ v
     c, s = np.cos(absolute), np.sin(absolute)
@@ -210,7 +210,7 @@ def _coefficients() -> tuple[Vector, Matrix, Matrix]:
 
 
 def by_radau(tolerance: float) -> tuple[Vector, int]:
-    """Return the state (14,) at the end by Radau IIA of order 5, and its evaluations."""
+    """Return the final state (14,) by Radau IIA of order 5, and the number of evaluations."""
     from scipy.integrate import solve_ivp  # slow to load
 
     def rates(_t: float, y: Vector) -> Vector:
@@ -224,9 +224,9 @@ def by_radau(tolerance: float) -> tuple[Vector, int]:
 
 
 def by_ida(tolerance: float) -> tuple[Vector, int] | None:
-    """Return the state (20,) at the end by IDA with multipliers, index 1; None without it."""
+    """Return the final state (20,) by IDA with multipliers, index 1, or None if not installed."""
     try:
-        from sksundae.ida import IDA  # an extra
+        from sksundae.ida import IDA  # optional extra
     except ImportError:
         return None
     count = 0

@@ -1,8 +1,9 @@
 """Study of Sariyildiz et al. (2011): Figures 4 to 18, and the paper's claims.
 
 Sariyildiz, E., Temeltas, H., Performance analysis of numerical integration methods in the
-trajectory tracking application of redundant robot manipulators (2011). Parameters that
-the paper does not print are in ``config/sariyildiz2011.yaml``, and are varied.
+trajectory tracking application of redundant robot manipulators (2011).
+``config/sariyildiz2011.yaml`` contains the parameters that the paper does not print, and their
+variations.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ def recompute(
 
     Args:
         item: One of `ITEMS`.
-        settings: Settings of the study, by default ``config/sariyildiz2011.yaml``.
-        progress: Called with a line of text before each step.
+        settings: Settings of the study. Default: ``config/sariyildiz2011.yaml``.
+        progress: Callback with a line of text before each step.
     """
     chosen = settings or read_settings("sariyildiz2011", Settings)
     study = _Study(
@@ -69,7 +70,7 @@ def recompute(
 
 
 class _Study:
-    """Collector of requested items; runs, costs and variations are computed once."""
+    """Collector of the requested items; runs, costs and variations are computed once."""
 
     def __init__(self, runs: Runs, progress: Callable[[str], None]):
         self._runs, self._progress = runs, progress
@@ -130,7 +131,7 @@ class _Study:
         return figures.singular_chart(name, self._runs)
 
     def _figure_tables(self) -> list[Table]:
-        """Return the numbers of Figures 7 to 18."""
+        """Return tables of the numbers in Figures 7 to 18."""
         return [
             figures.cost_table(self._cost()),
             figures.error_table(SIX, PUBLISHED["sampling_s"], self._runs),

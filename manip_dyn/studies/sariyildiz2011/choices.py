@@ -29,7 +29,7 @@ ORDER_LIMITS = 1e-12, 1e-2
 
 
 def choices(runs: Runs) -> list[Choice]:
-    """Return all circles with all gains, and other starts and errors on the shown circles."""
+    """Return all circles with all gains, and other starts and errors for the shown circles."""
     chosen = runs.settings
     combinations = [
         Choice(c, gain, 0.0, "columns") for c in chosen.circles for gain in chosen.gains
@@ -44,7 +44,7 @@ def choices(runs: Runs) -> list[Choice]:
 
 
 def varied(runs: Runs, methods: Sequence[str]) -> list[Varied]:
-    """Return the runs of all choices at 1 s and 100 ms."""
+    """Return the runs for all choices with steps of 1 s and 100 ms."""
     return [
         Varied(choice, step, {m: runs.run(_case(choice, m, step, runs)) for m in methods})
         for choice in choices(runs)
@@ -65,7 +65,7 @@ def _case(choice: Choice, method: str, step: float, runs: Runs) -> Case:
 
 
 def choices_table(results: Sequence[Varied]) -> Table:
-    """Return the errors under all choices."""
+    """Return a table of the errors for all choices."""
     methods = tuple(results[0].runs)
     rows = []
     for varied in results:
@@ -79,7 +79,7 @@ def choices_table(results: Sequence[Varied]) -> Table:
 
 # ------------------------------------------------------------------------- circles
 def circles_table(runs: Runs, methods: Sequence[str]) -> Table:
-    """Return the errors on every circle at 100 ms, with derivatives and singular values."""
+    """Return a table of errors on every circle at 100 ms, with derivatives and singular values."""
     rows = []
     for circle in runs.settings.circles:
         for gain in dict.fromkeys((runs.settings.gain, runs.settings.gains[-1])):
@@ -115,7 +115,7 @@ def _row(runs: Runs, circle: str, gain: float, methods: Sequence[str]) -> dict[s
 def _unsteadiness(runs: Runs, circle: str, gain: float) -> tuple[float, float]:
     """Return the largest 2nd and 5th derivatives of the joint positions after the first lap.
 
-    They are computed from differences of velocities of rk4 over 0.4 s.
+    They are computed from differences of rk4 velocities over 0.4 s.
     """
     case = Case(circle, "rk4", FINE, gain, laps=2)
     done = runs.tracking(case)
@@ -128,7 +128,7 @@ def _largest(rates: Vector) -> float:
 
 
 def circles_chart(runs: Runs, methods: Sequence[str], printed: dict[str, float]) -> Chart:
-    """Return the errors on every circle at 100 ms, with the printed ones of RK2 and RK4."""
+    """Return a chart of errors on every circle at 100 ms, with the printed ones of RK2 and RK4."""
     panels = []
     names = tuple(runs.settings.circles)
     for gain in dict.fromkeys((runs.settings.gain, runs.settings.gains[-1])):
@@ -160,10 +160,10 @@ def circles_chart(runs: Runs, methods: Sequence[str], printed: dict[str, float])
 
 # ---------------------------------------------------------------------------- gain
 def gain_chart(runs: Runs, methods: Sequence[str]) -> Chart:
-    """Return errors over K h at 1 s and 100 ms, with the drift of Euler steps from a circle.
+    """Return a chart of errors over K h at 1 s and 100 ms, with the drift of Euler steps.
 
-    Each Euler step leaves a circle by v w h^2 / 2, and feedback removes K h of the error. The
-    error therefore grows to v w h / (2 K).
+    Each Euler step leaves a circle by v w h^2 / 2, and the feedback removes the fraction K h of
+    the error. The error therefore grows to v w h / (2 K).
     """
     panels = []
     for circle in runs.settings.shown_circles:
@@ -202,7 +202,7 @@ def _shown(run: Run) -> float:
 
 
 def gain_table(runs: Runs, methods: Sequence[str]) -> Table:
-    """Return the smallest lost K h of each method, and its linear stability limit."""
+    """Return a table of the smallest K h at which each method fails, and its linear limit."""
     rows = []
     for method in methods:
         row = [method, METHODS[method].stability_interval]
@@ -226,7 +226,7 @@ def _first_lost(runs: Runs, circle: str, method: str, step: float) -> float:
 
 # -------------------------------------------------------------------------- orders
 def orders(runs: Runs, methods: Sequence[str]) -> tuple[Chart, Table]:
-    """Return errors over the step, and the orders estimated from them."""
+    """Return a chart of errors over the step, and a table of the estimated orders."""
     panels, rows = [], []
     for circle in runs.settings.shown_circles:
         lines = []
@@ -260,7 +260,7 @@ def orders(runs: Runs, methods: Sequence[str]) -> tuple[Chart, Table]:
 
 
 def _order(steps: Sequence[float], errors: Sequence[float]) -> float:
-    """Return the slope between the two smallest steps with errors above rounding."""
+    """Return the slope between the two smallest steps with errors above rounding errors."""
     least, most = ORDER_LIMITS
     usable = sorted((h, e) for h, e in zip(steps, errors, strict=True) if least < e < most)
     if len(usable) < 2:

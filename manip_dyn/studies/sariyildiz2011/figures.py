@@ -1,8 +1,8 @@
 """Figures 4 to 18 of Sariyildiz et al. (2011): errors over time, and the cost of the methods.
 
-Errors at equal cost are counted in evaluations, and show how Adams methods start. An evaluation is
-one generalized inverse of the Jacobian, which the paper calls the computational load; it is the
-same on every machine.
+Errors for equal cost, with costs counted in evaluations, also show the effect of the start of
+Adams methods. An evaluation is one generalized inverse of the Jacobian, which the paper calls the
+computational load. It is the same on every machine.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ INVERSES = {"pseudo_inverse": "no damping", "constant": "constant damping", "fil
 
 # ------------------------------------------------------------------- Figures 4 to 6
 def path_chart(name: str, runs: Runs) -> Chart:
-    """Return ``fig4`` (path), ``fig5`` (joint velocities) or ``fig6`` (joint positions)."""
+    """Return chart ``fig4`` (path), ``fig5`` (joint velocities) or ``fig6`` (joint positions)."""
     drawn: dict[str, Callable[[str, TrackResult], Panel]] = {
         "fig4": lambda circle, done: _path_panel(runs, circle, done),
         "fig5": lambda circle, done: _joint_panel(runs, circle, done, done.v, "velocity [rad/s]"),
@@ -49,7 +49,7 @@ def path_chart(name: str, runs: Runs) -> Chart:
 
 
 def _path_panel(runs: Runs, circle: str, done: TrackResult) -> Panel:
-    """Return the path in the two axes of its largest extent."""
+    """Return a panel with the path in the two axes of its largest extent."""
     points = done.desired[:, :3, 3]
     i, j = sorted(np.argsort(np.ptp(points, axis=0))[1:])
     lines = (
@@ -70,7 +70,7 @@ def _joint_panel(runs: Runs, circle: str, done: TrackResult, values, label: str)
 
 # ------------------------------------------------------------------ Figures 9 to 14
 def error_chart(name: str, method: str, steps: Sequence[float], runs: Runs) -> Chart:
-    """Return ``fig9`` to ``fig14``: errors of a method over time at the four steps."""
+    """Return chart ``fig9`` to ``fig14``: errors of a method over time for the four steps."""
     chosen, upper, lower = runs.settings, [], []
     for step in steps:
         results = {
@@ -93,7 +93,7 @@ def _errors(results: Mapping[str, Run], title: str, which: str) -> Panel:
 
 
 def error_table(methods: Sequence[str], steps: Sequence[float], runs: Runs) -> Table:
-    """Return the errors of Figures 9 to 14 after the first lap."""
+    """Return a table of the errors of Figures 9 to 14 after the first lap."""
     chosen = runs.settings
     rows = []
     for circle in chosen.shown_circles:
@@ -113,7 +113,7 @@ def error_table(methods: Sequence[str], steps: Sequence[float], runs: Runs) -> T
 
 # ----------------------------------------------------------------- Figures 15 to 18
 def singular_chart(name: str, runs: Runs) -> Chart:
-    """Return ``fig15`` to ``fig18``: errors around singular postures, without and with damping."""
+    """Return chart ``fig15`` to ``fig18``: errors near singular postures, and with damping."""
     chosen = runs.settings.singular
     if name in NEAR:
         cases = {LABELS[m]: _singular_case(runs, chosen.shown, m) for m in NEAR[name]}
@@ -166,7 +166,7 @@ def singular_cases(runs: Runs, methods: Sequence[str]) -> list[tuple[Case, Run]]
 
 
 def singular_table(results: Sequence[tuple[Case, Run]]) -> Table:
-    """Return the results of the runs around singular postures, one row for all methods."""
+    """Return a table of the runs around singular postures, with one row for all methods."""
     groups: dict[tuple[str, float, str, str], dict[str, Run]] = {}
     for case, run in results:
         limits = "PA-10" if case.limited else "none"
@@ -212,13 +212,13 @@ Curve = list[tuple[float, float]]
 
 
 def circles_with_gains(runs: Runs) -> list[tuple[str, float]]:
-    """Return every circle with the two gains of the tables."""
+    """Return every circle with the two gains used in the tables."""
     gains = dict.fromkeys((runs.settings.gain, runs.settings.gains[-1]))
     return [(circle, gain) for circle in runs.settings.circles for gain in gains]
 
 
 def curve(runs: Runs, circle: str, gain: float, method: str) -> Curve:
-    """Return error over evaluations of the stable runs of a method."""
+    """Return a curve of error over evaluations for the stable runs of a method."""
     points = []
     for step in sorted(runs.settings.order_steps, reverse=True):
         run = runs.run(Case(circle, method, step, gain, laps=runs.settings.laps))
@@ -239,7 +239,7 @@ def evaluations_to(points: Curve, error: float) -> float:
 
 
 def efficiency_chart(runs: Runs, methods: Sequence[str]) -> Chart:
-    """Return errors over evaluations per second on the circles that figures show."""
+    """Return a chart of errors over evaluations per second for the shown circles."""
     panels = []
     for circle in runs.settings.shown_circles:
         for gain in dict.fromkeys((runs.settings.gain, runs.settings.gains[-1])):
@@ -257,7 +257,7 @@ def efficiency_chart(runs: Runs, methods: Sequence[str]) -> Chart:
 
 
 def efficiency_table(runs: Runs, methods: Sequence[str]) -> Table:
-    """Return the evaluations per second of each method for each error."""
+    """Return a table of evaluations per second that each method requires for each error."""
     rows = tuple(
         (
             circle,
@@ -273,7 +273,7 @@ def efficiency_table(runs: Runs, methods: Sequence[str]) -> Table:
 
 
 def cheaper(runs: Runs, error: float) -> list[tuple[str, float]]:
-    """Return the ratio of evaluations of the better of RK2 and RK4 to the better Adams method.
+    """Return the evaluation ratios of the better Runge-Kutta to the better Adams method.
 
     Args:
         runs: Runs of the study.
@@ -293,7 +293,7 @@ def cheaper(runs: Runs, error: float) -> list[tuple[str, float]]:
 
 # ------------------------------------------------------------------------------ start
 def start_table(runs: Runs) -> Table:
-    """Return errors of Adams methods after both starts, in the first lap and after it."""
+    """Return a table of Adams errors for both starting procedures, during and after lap 1."""
     rows = []
     for circle, gain in circles_with_gains(runs):
         for method, low in ADAMS.items():
@@ -314,7 +314,7 @@ def start_table(runs: Runs) -> Table:
 
 
 def low_starts(runs: Runs, step: float) -> list[tuple[str, float]]:
-    """Return the ratio of the errors of ab4 and abm4, both started by lower orders."""
+    """Return the ratios of the errors of ab4 and abm4, both started by lower orders."""
     ratios = []
     for circle, gain in circles_with_gains(runs):
         first, second = (
@@ -333,7 +333,7 @@ STEP = 0.1
 
 
 class Cost(NamedTuple):
-    """Cost of a step: evaluations of the inverse, and CPU time, s."""
+    """Cost of a step: evaluations of the generalized inverse, and CPU time, s."""
 
     method: str
     evaluations: float
@@ -341,7 +341,7 @@ class Cost(NamedTuple):
 
 
 def costs(runs: Runs, methods: Sequence[str]) -> dict[str, Cost]:
-    """Return the costs of the methods on the first of the shown circles."""
+    """Measure the costs of the methods on the first shown circle."""
     tasks = [_task(runs, method) for method in methods]
     settings = runs.settings
     seconds = median_seconds([task[1] for task in tasks], settings.repeats, settings.slice)
@@ -352,7 +352,7 @@ def costs(runs: Runs, methods: Sequence[str]) -> dict[str, Cost]:
 
 
 def _task(runs: Runs, method: str) -> tuple[tuple[int, int], Timed]:
-    """Return evaluations and steps of one circle, and a run of it to time."""
+    """Return the evaluations and steps of one circle, and a run for timing."""
     circle = runs.settings.shown_circles[0]
     robot, path, q0 = runs.unlimited, runs.path(circle), runs.start(circle)
     engine = tracking_engine(robot, path.function, method)
@@ -371,7 +371,7 @@ def _task(runs: Runs, method: str) -> tuple[tuple[int, int], Timed]:
 
 
 def cost_chart(name: str, cost_by_method: Mapping[str, Cost]) -> Chart:
-    """Return ``fig7`` (single-step methods) or ``fig8`` (multistep methods)."""
+    """Return chart ``fig7`` (single-step methods) or ``fig8`` (multistep methods)."""
     methods = SINGLE_STEP if name == "fig7" else MULTISTEP
     what = "single-step" if name == "fig7" else "multistep"
     positions = tuple(float(k) for k in range(len(methods)))
@@ -397,7 +397,7 @@ def cost_chart(name: str, cost_by_method: Mapping[str, Cost]) -> Chart:
 
 
 def cost_table(cost_by_method: Mapping[str, Cost]) -> Table:
-    """Return the costs as a table."""
+    """Return a table of the costs."""
     first = next(iter(cost_by_method.values())).seconds
     rows = tuple(
         (cost.method, round(cost.evaluations, 3), cost.seconds * 1e6, cost.seconds / first)

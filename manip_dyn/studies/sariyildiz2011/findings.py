@@ -54,13 +54,13 @@ def claims(
     """Return all claims, each with one or more measures.
 
     Args:
-        varied: The runs under all choices.
-        costs: CPU time of a step per method, s.
-        singular: The runs around singular postures.
-        printed: Position errors at 100 ms, m, per method.
-        evaluations: Evaluations of a step per method.
-        cheaper: Error, m -> ratios of evaluations of Runge-Kutta methods to Adams methods.
-        low_starts: Step, s -> ratios of errors of ab4 and abm4, both started by lower orders.
+        varied: Runs for all choices.
+        costs: CPU time of a step by method, s.
+        singular: Runs around singular postures.
+        printed: Printed position errors at 100 ms by method, m.
+        evaluations: Evaluations per step by method.
+        cheaper: Evaluation ratios of Runge-Kutta to Adams methods, by error in m.
+        low_starts: Error ratios of ab4 and abm4, both started by lower orders, by step in s.
     """
     coarse = [case for case in varied if case.step == COARSE]
     fine = [case for case in varied if case.step == FINE]
@@ -213,7 +213,7 @@ def _ratio(varied: Sequence[Varied], worse: str, better: str) -> Iterable[Eviden
 def _printed_measures(
     varied: Sequence[Varied], printed: Mapping[str, float]
 ) -> list[tuple[str, str, Iterable[Evidence]]]:
-    """Return the measures of the printed errors, for later laps and for the first."""
+    """Return the measures of the printed errors, for later laps and for the first one."""
     measures: list[tuple[str, str, Iterable[Evidence]]] = []
     for method, error in printed.items():
         runs = [(case.choice, case.runs[method]) for case in varied]
@@ -240,13 +240,13 @@ def _about(number: float, printed: float) -> bool:
 def _evaluation_measures(
     evaluations: Mapping[str, float],
 ) -> list[tuple[str, str, Iterable[Evidence]]]:
-    """Return the measures of the cost of a step in evaluations of the inverse."""
-    steady = {method: round(count, 1) for method, count in evaluations.items()}  # without starts
+    """Return the measures of the cost of a step in evaluations of the generalized inverse."""
+    steady = {method: round(count, 1) for method, count in evaluations.items()}  # without start
     return _costs(steady, "evaluations of a step")
 
 
 def _cost_claims(costs: Mapping[str, float]) -> list[Claim]:
-    """Return the claims about computing times with the verdicts for shifted times."""
+    """Return the claims about computing times, with the verdicts for scaled times."""
     claims = []
     for k, (key, measure, cases) in enumerate(_costs(costs, "CPU time of a step")):
         others = []
@@ -358,10 +358,10 @@ class Sariyildiz2011(Findings):
     """Findings of the study; items that were not recomputed are empty.
 
     Attributes:
-        setting: Commit, processor, versions.
-        charts: Charts.
-        tables: Tables.
-        claims: The claims.
+        setting: Commit, processor and versions of the run.
+        charts: Charts of the figures.
+        tables: Tables of computed numbers.
+        claims: Claims of the paper with verdicts.
     """
 
     paper = "sariyildiz2011"
@@ -372,7 +372,7 @@ class Sariyildiz2011(Findings):
     claims: tuple[Claim, ...] = ()
 
     def paragraphs(self) -> Iterable[str]:
-        """Return tables, largest values of charts, and claims, published and computed."""
+        """Return tables, largest values of charts, and claims as paragraphs."""
         if not self.tables:
             yield from map(chart_text, self.charts)
         for table in self.tables:
@@ -381,7 +381,7 @@ class Sariyildiz2011(Findings):
             yield claims_text("claims", self.claims, PUBLISHED["claims"])
 
     def values(self) -> dict[str, Any]:
-        """Return the findings for JSON."""
+        """Return the findings as values for JSON."""
         return {
             "charts": [chart.content() for chart in self.charts],
             "tables": [table.content() for table in self.tables],
@@ -389,7 +389,7 @@ class Sariyildiz2011(Findings):
         }
 
     def csv_tables(self) -> Iterable[Table]:
-        """Return the points of each chart, the tables and the claims."""
+        """Return tables of the points of each chart, the tables, and the claims."""
         yield from (chart.table() for chart in self.charts)
         for table in {table.name: table for table in self.tables}.values():
             yield table._replace(name=f"{table.name}_table")
@@ -407,7 +407,7 @@ class Sariyildiz2011(Findings):
 
 
 def chart_text(chart: Chart) -> str:
-    """Return the first, largest and last value of each line."""
+    """Return the first, largest and last value of each line of a chart."""
     rows: list[tuple[str, ...]] = [("panel", "line", "first", "largest", "last")]
     for panel in chart.panels:
         for line in panel.lines:
@@ -419,7 +419,7 @@ def chart_text(chart: Chart) -> str:
 
 
 def table_text(table: Table, alone: bool) -> str:
-    """Return a table as text, or a hint for a long table among others."""
+    """Return a table as text, or a hint for a long table unless it is `alone`."""
     if len(table.rows) > LONG and not alone:
         return f"{table.name}: {len(table.rows)} rows, see the item {table.name}, --json or --out"
     return table.text(_cell)

@@ -1,7 +1,7 @@
-"""Runs of the PA-10 along circles, each computed once for its case.
+"""Runs of the PA-10 along circles; each run is computed once per case.
 
-The paper has neither joint nor speed limits in its loop, so the runs use an arm without limits. A
-table reports whether the PA-10 could perform them.
+The paper's loop has neither joint nor speed limits, so the runs use an arm without limits. A table
+reports whether the PA-10 could perform them.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class Case(NamedTuple):
 
     Attributes:
         circle: Name of the circle.
-        method: Integrator, a name in `METHODS` or `RISING`.
+        method: Integrator: a name in `METHODS` or `RISING`.
         step: Step, s.
         gain: Feedback gain, 1/s.
-        offset: Offset of the start from the path, along the circle's normal, m.
-        orientation_error: Name in `manip_dyn.clik.ERRORS`.
-        inverse: Name in `manip_dyn.clik.INVERSES`.
+        offset: Offset of the start from the path along the circle's normal, m.
+        orientation_error: Orientation error: a name in `manip_dyn.clik.ERRORS`.
+        inverse: Inverse of the Jacobian: a name in `manip_dyn.clik.INVERSES`.
         limited: Whether the joint and speed limits of the PA-10 apply.
         laps: Number of laps.
     """
@@ -69,21 +69,21 @@ class Run(NamedTuple):
     """Results of a run.
 
     Attributes:
-        t: Ends of intervals (k,), s.
+        t: End times of the intervals (k,), s.
         position: Largest position error in each interval, m.
         orientation: Largest orientation error in each interval, rad.
         first: Largest position error in the first lap, m.
         steady: Largest position error after the first lap, m.
         steady_orientation: Largest orientation error after the first lap, rad.
-        growth: Ratio of the largest position errors of the last lap and the lap before.
+        growth: Ratio of the largest position errors in the last and the previous lap.
         stable: Whether the path is not lost and errors do not grow.
         largest: Largest position error, m.
-        last: Position error at the end, m.
-        speed: Largest joint speed as a fraction of the PA-10's limit.
-        smallest: Smallest singular value of J in the run.
+        last: Final position error, m.
+        speed: Largest joint speed as a fraction of the PA-10's speed limit.
+        smallest: Smallest singular value of J during the run.
         near: Largest position error after the first singular posture, m; NaN without one.
-        before: Largest position error before it, m.
-        within: Whether all joints stayed in the PA-10's range in the first lap.
+        before: Largest position error before the first singular posture, m.
+        within: Whether all joints stayed in the PA-10's ranges during the first lap.
     """
 
     t: tuple[float, ...]
@@ -104,7 +104,7 @@ class Run(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Values for the parameters that the paper leaves open."""
+    """Values of the parameters that the paper leaves open."""
 
     circle: str
     gain: float
@@ -112,7 +112,7 @@ class Choice(NamedTuple):
     orientation_error: str
 
     def __str__(self) -> str:
-        """Return the choice as text."""
+        """Format the choice as text."""
         text = f"{self.circle}, K {self.gain:g}"
         if self.offset:
             text += f", start {self.offset:g} m off"
@@ -120,7 +120,7 @@ class Choice(NamedTuple):
 
 
 class Varied(NamedTuple):
-    """The runs of all methods with one step and one choice."""
+    """Runs of all methods for one step and one choice."""
 
     choice: Choice
     step: float
@@ -128,7 +128,7 @@ class Varied(NamedTuple):
 
 
 def shown(name: str) -> str:
-    """Return a name of the settings as text."""
+    """Format a name from the settings as text."""
     return name.replace("_", " ")
 
 
@@ -169,7 +169,7 @@ class Runs:
         return self._paths[circle]
 
     def start(self, circle: str, offset: float = 0.0) -> Vector:
-        """Return the posture (n,) at the start, `offset` m off the path along its normal."""
+        """Return the initial posture (n,), `offset` m off the path along its normal."""
         if (circle, offset) not in self._starts:
             placement, pose = self.settings.all_circles[circle], self.path(circle).pose(0.0)
             moved = pose.position + offset * placement.normal / np.linalg.norm(placement.normal)
@@ -242,7 +242,7 @@ class Runs:
         )
 
     def _entry(self, circle: str) -> float:
-        """Return the time of the first singular posture with rk4 and damping, s, or NaN."""
+        """Return the time of the first singular posture, s, for rk4 with damping, or NaN."""
         chosen = self.settings.singular
         if circle not in chosen.circles:
             return np.nan

@@ -41,14 +41,14 @@ def _laps(name: str, value: Any) -> int:
 
 @dataclass(frozen=True)
 class Placement:
-    """Position and orientation of a circle.
+    """Position and orientation of a circle, and a posture near its start.
 
     Attributes:
         center: Centre (3,), m.
-        normal: Axis (3,).
-        start: Direction of its first point from the centre (3,).
-        tool_rpy: Roll, pitch and yaw of the tool at the start (3,), rad.
-        follow_tangent: Whether the tool turns with the radius.
+        normal: Axis of the circle (3,).
+        start: Direction of the first point from the centre (3,).
+        tool_rpy: Initial roll, pitch and yaw of the tool (3,), rad.
+        follow_tangent: Whether the tool rotates with the radius.
         posture: Joint positions (n,) near the start, rad.
     """
 
@@ -60,7 +60,7 @@ class Placement:
     posture: Vector = checked(_posture)
 
     def path(self, linear_speed: float, angular_speed: float) -> Circle:
-        """Return the circle with speeds in m/s and rad/s."""
+        """Return the path for speeds in m/s and rad/s."""
         tool = Rotation.from_euler("xyz", self.tool_rpy).as_matrix()
         return Circle(
             self.center,
@@ -78,11 +78,11 @@ class Singular:
     """Circles with singular postures.
 
     Attributes:
-        shown: The circle of Figures 15 to 18.
-        gains: Feedback gains, 1/s; the first is that of the figures.
-        near: Smallest singular value of J below which a posture is near a singular one.
-        damping: Largest damping of the damped inverses.
-        circles: Name -> circle.
+        shown: Name of the circle in Figures 15 to 18.
+        gains: Feedback gains, 1/s; the first one is used in the figures.
+        near: Smallest singular value of J below which a posture counts as singular.
+        damping: Maximum damping of the damped inverses.
+        circles: Circles by name.
     """
 
     shown: str = checked(string)
@@ -98,23 +98,23 @@ class Singular:
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the study; the file has the reasons.
+    """Settings of the study; the YAML file contains the reasons.
 
     Attributes:
-        gain: Feedback gain of the figures, 1/s.
-        laps: Laps per run.
-        lost: Position error at which the path counts as lost, m.
-        circles: Name -> circle.
-        shown_circles: Names of the circles of the figures.
-        gains: Feedback gains of the tables, 1/s.
-        charted_gains: Feedback gains of the figure over K h, 1/s.
+        gain: Feedback gain in the figures, 1/s.
+        laps: Number of laps per run.
+        lost: Position error at which the path is lost, m.
+        circles: Circles by name.
+        shown_circles: Names of the circles in the figures.
+        gains: Feedback gains in the tables, 1/s.
+        charted_gains: Feedback gains in the chart over K h, 1/s.
         offsets: Offsets of the start from the path, m.
         offset_gain: Feedback gain of runs with an offset, 1/s.
-        orientation_errors: Names in `manip_dyn.clik.ERRORS`.
-        order_steps: Steps over which the orders are measured, s.
+        orientation_errors: Orientation errors: names in `manip_dyn.clik.ERRORS`.
+        order_steps: Steps for which orders are estimated, s.
         singular: Circles with singular postures.
-        repeats: Number of rounds of the timings.
-        slice: Least CPU time of a timing, s.
+        repeats: Number of timing rounds.
+        slice: Smallest CPU time of a timing, s.
     """
 
     gain: float = checked(positive, unit="1/s")
