@@ -45,10 +45,10 @@ from manip_dyn.simulation import (
 )
 
 FIRST = ("pa10", "ibm7535")
-"""Robots of the first wave: the arm that is simulated and tracks, and the arm that is planned."""
+"""Robots of the first wave: the arm for simulation and tracking, and the arm for plans."""
 PERIOD = 1e-3
 MOST_JOINTS = 3
-"""Largest number of joints for which minimum time is prepared."""
+"""Maximum number of joints for minimum-time plans."""
 TAYLOR, ORDER, RTOL, STEP = "taylor", 8, 1e-6, 1e-6
 """Settings of the simulations. The step, s, is short because of stiff arms; the machine code does
 not depend on these values."""
@@ -56,7 +56,7 @@ USED = {
     "rr": ("rkdp54", "rkdp87", TAYLOR),
     "stiff_pendulum": ("rosenbrock_nystrom", "rkdp54", "rodas5p"),
 }
-"""Methods other than RK4 by which scenarios and examples simulate a robot."""
+"""Methods other than RK4 with which scenarios and examples simulate a robot."""
 
 
 class Job(NamedTuple):
@@ -218,7 +218,7 @@ JOBS: dict[str, Callable[[Any], None]] = {
 }
 """Problems that are solved for every robot."""
 BY_METHOD: dict[str, Callable[[Any, str], None]] = {"simulate": _simulate_by, "track": _track_by}
-"""Problems that are solved again by each requested integration method."""
+"""Problems that are solved again for each requested integration method."""
 MECHANISM, MECHANISMS = "mechanism", ("four_bar", "hmmwv")
 
 

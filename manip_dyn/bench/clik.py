@@ -95,7 +95,7 @@ def _ours(problem: Problem) -> list[Candidate]:
 
 # ------------------------------------------------------------------------------------- peers
 STEP = 1e-3
-"""Step over which the peers integrate their velocities, s."""
+"""Step with which the peers integrate their velocities, s."""
 
 
 class Problem(NamedTuple):

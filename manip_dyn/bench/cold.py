@@ -28,9 +28,9 @@ ROWS = {
     "readme": "the README's Python example",
     "other_robots": "  then the same for other robots",
 }
-"""Name in `first_results` -> description."""
+"""Descriptions by name in `first_results`."""
 AFTER = {"hmmwv": "four_bar", "other_robots": "readme"}
-"""Row -> the row that runs before it, in a separate process with the same cache."""
+"""Row that runs before a row, in a separate process with the same cache."""
 WARM_RUNS = 3
 
 

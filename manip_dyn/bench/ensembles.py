@@ -32,10 +32,10 @@ from manip_dyn.robot import Robot, load_robot
 from manip_dyn.simulation import simulate
 
 MOTIONS, ALONE, ROUNDS = 10_000, 8, 5
-"""Motions in parallel, motions in a loop, rounds of all candidates."""
+"""Number of motions in parallel, number of motions in a loop, and rounds of all candidates."""
 DURATION, STEP = 1.0, 1e-3
 SOME = 4096
-"""Motions of the two-link arm."""
+"""Number of motions of the two-link arm."""
 TOLERANCES = tuple(10.0**-k for k in range(5, 15))
 EXACT, TARGETS = 1e-15, (1e-6, 1e-9, 1e-12)
 PACKAGES = ("manip_dyn", "numba", "mujoco", "frax", "jax", "heyoka")

@@ -36,7 +36,8 @@ TOLERANCES = tuple(10.0 ** (-k / 2) for k in range(6, 32))
 OURS = ("rkdp54", "rkdp87", "rkf78", "rkv78", "taylor")
 PACKAGES = ("manip_dyn", "numba", "scipy", "numbalsoda", "heyoka", "diffrax")
 SLICE, RUNS, ENOUGH = 5e-4, 40, 0.5
-"""Least seconds of a solver in a round; rounds; seconds after which a solver is not run again."""
+"""CPU seconds of a solver in a round; number of rounds; seconds after which a solver is not
+repeated."""
 
 
 class Problem(NamedTuple):

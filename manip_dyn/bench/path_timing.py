@@ -30,7 +30,7 @@ SAMPLES = 10_001
 BEYOND = 1e-6
 """Fraction of a limit by which a sample must exceed it to count as a violation."""
 GRIDS = (100, 400, 1600)
-"""Numbers of intervals of TOPP-RA's grid."""
+"""Numbers of intervals in TOPP-RA's grids."""
 PACKAGES = ("manip_dyn", "numba", "scipy", "toppra", "casadi")
 
 Motion = tuple[Vector, Matrix, Matrix, Matrix]

@@ -24,12 +24,12 @@ from manip_dyn.robot import Robot, load_robot
 
 RUNS = 9
 MOST_JOINTS = 2
-"""Largest number of joints for which minimum time is planned."""
+"""Maximum number of joints for minimum-time plans."""
 PACKAGES = ("manip_dyn", "numba", "scipy", "casadi", "toppra")
 FIRST = 1.5
 """Duration of the initial guess of the collocation, s."""
 TRIALS = 5000
-"""Largest number of trials of the grid search."""
+"""Maximum number of trials of the grid search."""
 
 
 class Problem(NamedTuple):

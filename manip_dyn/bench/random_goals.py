@@ -223,7 +223,8 @@ FIRST = 1.5
 """Duration of the initial guesses, s."""
 MOST_STEPS = 400
 FEW_JOINTS, CELLS_OF_MANY = 2, 60
-"""Arms of more joints than the first have one initial guess, on a grid with the second's cells."""
+"""Arms with more than `FEW_JOINTS` joints have a single initial guess, on a grid of
+`CELLS_OF_MANY` cells."""
 
 
 class Collocation:

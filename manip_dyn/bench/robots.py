@@ -38,7 +38,7 @@ CHANGES = {
     "lower": ("limit", ("lower",)),
     "upper": ("limit", ("upper",)),
 }
-"""Parameter -> element below the link or joint, attributes of the element."""
+"""Element below the link or joint, and its attributes, by parameter."""
 
 
 def changed_robot(

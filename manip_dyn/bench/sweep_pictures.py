@@ -20,7 +20,7 @@ from manip_dyn.ensembles.sweeps import SweepResult, read_sweep
 from manip_dyn.plots import figure_type
 
 BINS = 55
-"""Bins of the factors of the masses."""
+"""Number of bins of the mass factors."""
 METHODS = {"zero_net_work": "tab:blue", "minimum_time": "tab:orange", "pd": "tab:green"}
 
 

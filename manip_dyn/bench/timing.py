@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 ROUNDS = 15
 SLICE = 2e-3
-"""Least seconds that a candidate runs in each round."""
+"""Smallest CPU time of a candidate in each round, s."""
 
 Call = Callable[[], object]
 Clock = Callable[[], float]
@@ -124,7 +124,7 @@ def _processor() -> str:
 # --------------------------------------------------------------------------- runs of studies
 CLOCK = time.process_time
 RESOLUTION = 1e-9
-"""Resolution of the clock, s; no run counts as faster."""
+"""Resolution of the clock, s; a lower bound of all measured times."""
 
 
 class Timed(NamedTuple):

@@ -23,7 +23,7 @@ from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.interruption import sigterm_as_interrupt
 
 ROBOT_SUITES = ("dynamics", "clik")
-"""Benchmark suites for any robot; the others define their robots."""
+"""Benchmark suites that accept any robot; the others define their robots."""
 
 
 def configure_demo(command: argparse.ArgumentParser) -> None:

@@ -59,7 +59,7 @@ PLANNER_OPTIONS = {
     "vf": "minimum_time",
     "exhaustive": "minimum_time",
 }
-"""Options of a single planning method."""
+"""Options that apply to a single planning method."""
 BEST = "best"
 """Value of --start that makes `track` search for a start posture."""
 

@@ -21,7 +21,7 @@ from manip_dyn.robot import Robot
 
 PICTURES = (".png", ".svg", ".pdf")
 PERIOD = 0.01
-"""Time between the rows of a plan, s. Other results have a row per sample."""
+"""Time between rows of a plan, s. Other results have one row per sample."""
 
 
 def add_output_options(command: argparse.ArgumentParser) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from manip_dyn.robot import Robot
 
 DONE, FAILED = 0, 1
-"""Exit codes of a command; `manip_dyn.cli.main` adds those of bad input and signals."""
+"""Exit codes of commands; `manip_dyn.cli.main` adds those for bad input and signals."""
 DIGITS = 9
 """Significant digits of printed numbers; ``--json`` prints all digits."""
 EXAMPLES = "examples:"
@@ -29,7 +29,7 @@ HELP = frozenset(("-h", "--help"))
 HEADING = re.compile(r"^(usage:|[a-z][a-z ]*:$)", re.MULTILINE)
 OPTION = re.compile(r"(?<![\w-])(--?[a-zA-Z][\w-]*)")
 NUMBERS = re.compile(r"-[\d.][-+\d.,eE]*")
-"""Comma-separated numbers that start with a minus sign."""
+"""Pattern of comma-separated numbers that start with a minus sign."""
 
 
 class Parser(argparse.ArgumentParser):

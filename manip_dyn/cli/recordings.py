@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from manip_dyn.viewer import Motion
 
 NAMESPACE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
-"""Namespaces that rcl accepts, without the leading slash."""
+"""Pattern of namespaces that rcl accepts, without the leading slash."""
 TOPICS_OF_ALL_NODES = {"/rosout", "/parameter_events"}
-"""Topics that every node publishes, also the recorder."""
+"""Topics that every node publishes, including the recorder."""
 
 
 def configure_record(command: argparse.ArgumentParser) -> None:

@@ -33,10 +33,10 @@ METHOD_COLUMNS = {
     "dense": "dense",
     "stable to": "stable",
 }
-"""Short titles of the numeric columns for terminals of 80 columns."""
+"""Short titles of numeric columns for terminals with 80 columns."""
 PARAMETER_COLUMNS = ("base parameter", "estimate", "deviation", "described")
 MAX_NAMES = 4
-"""Names printed of a finding that applies to several links or joints."""
+"""Maximum number of printed names for a finding that applies to several links or joints."""
 ALL = "all"
 
 

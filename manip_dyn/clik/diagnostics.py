@@ -16,10 +16,10 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
 
 FADE_TIME_CONSTANTS = 14.0
-"""Time constants 1 / gain after which the error of the start has faded to 1e-6."""
+"""Number of time constants 1 / gain after which the initial error has decayed to 1e-6."""
 STUCK_TIME, PROGRESS = 1.0, 2e-3
-"""A tool is stuck if it approaches its target by less than this fraction of its largest speed per
-second, in this time, s."""
+"""A tool is stuck if, during `STUCK_TIME`, s, it approaches its target by less than the
+fraction `PROGRESS` of its maximum speed per second."""
 
 
 class Miss(NamedTuple):

@@ -19,7 +19,7 @@ from manip_dyn.core.checks import finite_vector
 ARRIVED = 1e-3
 """Error below which the tool is on its path, m and rad."""
 PATIENCE = 5.0
-"""Longest time to wait for that after the approach, s."""
+"""Maximum waiting time for the tool to be on its path after the approach, s."""
 
 
 class JointReference:

@@ -19,12 +19,12 @@ RANDOM_STARTS = 20
 MORE_RANDOM_STARTS = 150
 """Number of random initial guesses of `postures_at`."""
 REACHED, DIFFERENT = 1e-10, 0.1
-"""Largest error of a solution, m and rad; smallest difference of two solutions, rad or m."""
+"""Largest error of a solution, m and rad; smallest difference between two solutions, rad or m."""
 ITERATIONS = 200
 CANDIDATES, MIDDLE = 500, 0.6
-"""Number of candidates of `dexterous_posture`, and the middle fraction of the joint ranges."""
+"""Number of candidates of `dexterous_posture`, and the central fraction of the joint ranges."""
 HEIGHT = 0.3
-"""Least height of the tool above the base, as a fraction of its largest distance."""
+"""Smallest height of the tool above the base as a fraction of its largest distance."""
 
 
 class _Attempt(NamedTuple):

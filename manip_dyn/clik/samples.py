@@ -13,8 +13,8 @@ from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.robot import Robot
 
 ROW_ERROR, ROW_DESIRED, ROW_ACTUAL, ROW_JOINTS = 6, 12, 24, 36
-"""Offsets in a row: t, path time, scale, damping, smallest singular value and escape speed, then
-error (6), desired pose (12), actual pose (12), q (n), v (n), flags of held joints (n)."""
+"""Offsets in a row: t, path time, scale, damping, smallest singular value and escape speed;
+then error (6), desired pose (12), actual pose (12), q (n), v (n), flags of held joints (n)."""
 
 
 class TrackingSample(NamedTuple):

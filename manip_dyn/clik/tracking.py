@@ -22,7 +22,7 @@ from manip_dyn.integration import Method, Status
 from manip_dyn.robot import Robot
 
 Reach = Callable[[PathFollower, float], str]
-"""Returns whether an arm can reach the pose of its path at a path time, s, as a sentence."""
+"""Function that returns whether an arm can reach the pose at a path time, s, as a sentence."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -218,7 +218,7 @@ def _departure(
 ENOUGH_COMPLETE = 4
 """Number of complete motions after which the search for the best start ends."""
 AVOIDANCE = 1.0
-"""Null-space gain of the limit avoidance that is tried, 1/s."""
+"""Null-space gain for trials of limit avoidance, 1/s."""
 
 Follow = Callable[[Vector, ClikSettings], TrackResult]
 """Function that follows the path from joint positions (n,) with settings."""
@@ -274,7 +274,7 @@ def limit_clearance(robot: Robot, run: TrackResult) -> float:
 
 
 MAX_SLOWDOWN = 10
-"""Largest ratio of a motion's duration to that of its path."""
+"""Maximum ratio of the duration of a motion to that of its path."""
 
 
 def track(

@@ -388,9 +388,9 @@ def _run_loaded(address, n, a, b, c, payload, wrench, out):
 
 
 UNLOADED: dict[int, Callable[..., bool]] = {1: _run_1, 2: _run_2, 3: _run_3, 4: _run_4}
-"""Checks by the number of arguments, each with n numbers."""
+"""Compiled checks by the number of arguments, each with n numbers."""
 LOADED: dict[tuple[str, ...], Callable[..., bool]] = {
     ("payload",): _run_with_payload,
     ("payload", "wrench"): _run_loaded,
 }
-"""Checks by the arguments whose size is not n."""
+"""Compiled checks by the arguments that have a size other than n."""

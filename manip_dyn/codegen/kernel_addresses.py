@@ -77,4 +77,5 @@ def _plain(function: Any, arguments: Any) -> Any:
 
 
 call_kernel: Any = _plain if PLAIN else _call_kernel
-"""``call_kernel(address, arrays)``: call a kernel with C-contiguous arrays, ``out`` the last."""
+"""``call_kernel(address, arrays)``: call a kernel with C-contiguous arrays, the last of which
+is ``out``."""

@@ -10,9 +10,9 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
 
 JUMP = 0.02
-"""Joint motion beyond the measured speeds that feedback may cause, rad or m."""
+"""Joint displacement beyond the measured speeds that feedback may cause, rad or m."""
 LONG_GAP = 0.5
-"""Time between states in which an arm may accelerate and stop unnoticed, s."""
+"""Time between states during which an arm may accelerate and stop unnoticed, s."""
 
 
 class MeasuredState(NamedTuple):

@@ -58,7 +58,7 @@ PERIOD = 1e-3
 BRAKING_FRACTION = 0.8
 """Fraction of the deceleration within the effort limits that an approach uses."""
 NEAR = 0.01
-"""Tolerance of an arm at rest at its references: rad or m, and per s."""
+"""Tolerance for an arm at rest at its references: rad or m, and per s."""
 TINY = 1e-300
 
 

@@ -23,7 +23,7 @@ from manip_dyn.core.interruption import raise_terminated
 from manip_dyn.demo.scenarios import Run, Scenario
 
 STOP_TIMEOUT = 5.0
-"""Wall time that a node has to end after SIGINT before it is killed, s."""
+"""Wall time after SIGINT after which a node is killed, s."""
 
 
 class NodeProcess:
@@ -98,7 +98,7 @@ def stop_all(nodes: Iterable[NodeProcess]) -> None:
 
 
 WATCHER_TIMEOUT = 20.0
-"""Wall time for which the arm waits until the page is opened, s."""
+"""Wall time for which the arm waits for the page to be opened, s."""
 
 
 def watched_run(scenario: Scenario) -> str:

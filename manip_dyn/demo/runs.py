@@ -22,7 +22,7 @@ from manip_dyn.recording.recorder import check_new
 
 REPORT_EVERY = 0.25
 VIEWED_SCENARIO = "ibm7535_minimum_time"
-"""The scenario to view if none is named."""
+"""Scenario to view if none is named."""
 
 
 class ProgressDisplay(Protocol):
@@ -190,7 +190,7 @@ def _print_table(summary: dict[str, Any], bounds: dict[str, float]) -> None:
 
 SOAK_SCENARIO = "pa10_dynamic_circle"
 WARM_UP = 0.2
-"""Fraction of a run after which memory must not grow any more."""
+"""Fraction of a run after which memory must not grow."""
 SOAK_BOUNDS = {"rate_error": 1e-4, "lost_states": 0, "memory_growth": 0.02}
 """Upper bounds of a successful soak; memory counts after the warm-up."""
 MIB = 1 / 1024

@@ -91,7 +91,8 @@ RUBBED_IN_LOCKSTEP = {
     "steady_orientation_error_rad": 1e-4,
     "missed_samples": 0,
 }
-"""Dry friction changes sign where a joint reverses within a control period."""
+"""Bounds in lockstep with dry friction, which changes sign where a joint reverses within a control
+period."""
 ARRIVES = {"final_position_error": 1e-3, "final_velocity": 1e-2}
 
 

@@ -50,7 +50,7 @@ from manip_dyn.simulation.integrator import Integrator, checked_order
 from manip_dyn.simulation.pd_control import PDControl
 
 CHUNKS_PER_THREAD = 8
-"""Chunks per thread, which balances the load at the end."""
+"""Number of chunks per thread; several chunks balance the load at the end."""
 
 
 def checked_threads(threads: Any) -> int:

@@ -88,9 +88,9 @@ def _pointer_to(kind: Any) -> Any:
 
 
 words_at: Any = _pointer_to(types.int64)
-"""``words_at(address)``: pointer to integers of eight bytes."""
+"""``words_at(address)``: return a pointer to eight-byte integers."""
 numbers_at: Any = _pointer_to(types.float64)
-"""``numbers_at(address)``: pointer to numbers in double precision."""
+"""``numbers_at(address)``: return a pointer to double-precision numbers."""
 
 # Offsets in the structures of XLA's C interface for custom calls, in words of eight bytes
 # (xla/ffi/api/c_api.h: XLA_FFI_CallFrame, _Args, _Rets, _Buffer, _Metadata_Extension).
@@ -99,7 +99,7 @@ DATA, RANK, EXTENTS = 3, 4, 5
 KIND, METADATA, METADATA_KIND = 1, 3, 1
 VERSION, TRAITS = 3, 4
 INTERFACE = 0 | 1 << 32
-"""Version 0.1 of the interface."""
+"""Version 0.1 of XLA's interface."""
 
 
 @cache

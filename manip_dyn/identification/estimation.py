@@ -29,12 +29,10 @@ from manip_dyn.robot import Robot
 from manip_dyn.robot.model import checked_robot
 
 ITERATIONS = 3
-"""Iterations of weights from residuals and residuals from weights."""
+"""Number of iterations between weights and residuals."""
 UNOBSERVABLE = 1e-3
-"""Singular value, relative to the largest, below which a direction counts as unobservable.
-
-Model and filter errors would dominate the estimate in such a direction.
-"""
+"""Singular value, relative to the largest one, below which a direction is unobservable. In such
+a direction, errors of model and filter would dominate the estimate."""
 
 
 class Estimate(NamedTuple):
@@ -360,7 +358,7 @@ def from_csv(file: Path, robot: Robot) -> tuple[Vector, Matrix, Matrix]:
 
 
 ORDER = 4
-"""Order of the Butterworth filter, which runs forwards and backwards."""
+"""Order of the Butterworth filter, which is applied forwards and backwards."""
 MINIMUM_SAMPLES = 30
 
 

@@ -87,11 +87,11 @@ def series(shape: Vector, joints: int, period: float) -> Fourier:
 
 
 SAMPLES = 80
-"""Times per period at which the search evaluates regressor and limits."""
+"""Number of times per period at which the search evaluates regressor and limits."""
 SPREAD = 3.0
-"""Spread of the amplitudes of the initial motions, from a twentieth of the limits to all."""
+"""Logarithm of the amplitude range of initial motions: a twentieth of the limits to the limits."""
 FREE, FAST = np.pi, 2.0
-"""Positions from -pi to pi rad and speeds up to 2 rad/s for joints without limits."""
+"""For joints without limits: largest position, pi rad, and largest speed, 2 rad/s."""
 
 
 class Candidate(NamedTuple):
@@ -160,7 +160,7 @@ class Search:
 
 
 STARTS = 20
-"""Random initial motions per joint."""
+"""Number of random initial motions per joint."""
 
 
 @dataclass(frozen=True)

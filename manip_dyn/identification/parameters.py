@@ -27,7 +27,7 @@ from manip_dyn.robot import Robot
 from manip_dyn.robot.model import checked_robot
 
 OF_A_BODY = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
-"""Mass, first moments and moments of inertia about the body's origin; z is the joint axis."""
+"""Mass, first moments and moments of inertia about the origin of the body; z is the joint axis."""
 OF_A_JOINT = ("damping", "friction", "armature")
 
 
@@ -124,7 +124,7 @@ def _poses(robot: Robot, q: Matrix) -> list[JointPose]:
 
 
 STATES, RANK = 20, 1e-9
-"""Random states per joint, and relative size below which a column is linearly dependent."""
+"""Number of random states per joint, and relative norm below which a column is dependent."""
 
 
 class BaseParameters(NamedTuple):

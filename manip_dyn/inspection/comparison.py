@@ -81,9 +81,9 @@ def our_dynamics(robot: Robot, compiled: bool) -> Dynamics:
 
 STATES = 5
 DYNAMICS_TOLERANCE = 1e-9
-"""Relative difference that rounding explains; for accelerations also a multiple of cond(M)."""
+"""Relative difference that rounding can explain; for accelerations also a multiple of cond(M)."""
 UNLIMITED = 10.0
-"""Position limits beyond this count as unlimited, rad or m."""
+"""Position limits beyond this value count as unlimited, rad or m."""
 
 
 def postures(robot: Robot, count: int) -> Matrix:
@@ -148,7 +148,7 @@ def _difference(pairs: list[tuple[Vector, Vector]], size: float = 0.0) -> float:
 
 
 TERM_TOLERANCE = 1e-8
-"""Relative difference that rounding of rotations explains."""
+"""Relative difference that rounding of rotations can explain."""
 NEGLIGIBLE = 1e-12
 """Squared radius of gyration, m^2, below which a body counts as a point mass."""
 REMEDIES = {
@@ -164,7 +164,7 @@ UNITS = {
     "armature": ("kg m^2", "kg"),
     "stiffness": ("N m/rad", "N/m"),
 }
-"""Units for revolute and for prismatic joints."""
+"""Units for revolute and prismatic joints."""
 
 
 def differing_terms(
@@ -264,7 +264,7 @@ OPTIONAL_PEERS: dict[str, tuple[str, type[MujocoPeer] | type[DrakePeer]]] = {
     "mujoco": ("mujoco", MujocoPeer),
     "drake": ("pydrake", DrakePeer),
 }
-"""Package on PyPI: its module, and the class of the peer."""
+"""Modules and peer classes by PyPI package."""
 
 
 def compare(

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from manip_dyn.core.deprecation import renamed_attribute
 
 LEVELS = ("error", "warning", "note")
-"""Error: `load_robot` rejects the robot, or results are wrong. Warning: probably not intended, or
-interpreted differently by another program. Note: information."""
+"""``error``: `load_robot` rejects the robot, or results are wrong. ``warning``: probably not
+intended, or interpreted differently by another program. ``note``: information."""
 
 
 @dataclass(frozen=True)

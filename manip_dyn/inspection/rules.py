@@ -193,7 +193,7 @@ def mesh_findings(root: Element, folder: Path | None) -> Iterator[Finding]:
 
 
 DEGREES = (12.7, 1000.0)
-"""Range of revolute limits that are probably in degrees, rad."""
+"""Range of revolute limits, rad, that are probably in degrees."""
 MAXIMUM_DISTANCE = 5.0
 """Distance between joints, m, above which the unit is probably wrong."""
 

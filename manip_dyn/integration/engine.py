@@ -49,7 +49,7 @@ from manip_dyn.integration.methods.method import Method, Options, Step
 
 Loop = Callable[..., int]
 STEP = ("prepare", "attempt", "interpolate", "close", "adapt")
-"""Functions of a method's step that `time_loop` calls."""
+"""Names of the functions of a step that `time_loop` calls."""
 
 
 def assembled(

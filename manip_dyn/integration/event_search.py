@@ -14,8 +14,8 @@ from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.integration.methods.step_control import ROUNDING
 
 BEFORE, AFTER, LEFT, RIGHT, KINDS, ACTED = 0, 1, 2, 3, 4, 6
-"""Rows of the signals: values at the start and end of the step and at both ends of the bracket,
-directions and terminal flags, and whether the last action belongs to the function."""
+"""Rows of the signals: values at the start and end of the step and at both ends of the bracket;
+directions and terminal flags; and whether the last action belongs to the function."""
 SIGNAL_ROWS = 7
 
 

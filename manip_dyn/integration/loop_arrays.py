@@ -30,9 +30,9 @@ LIMITS = np.dtype(
     ],
     align=True,
 )
-"""Limits of the steps: fixed, smallest, largest and first step, s; maximum number of steps;
-factors of the step control; tolerance of event times, s; whether every step is recorded; orders
-of a Taylor series if the relative or the absolute tolerance is the larger."""
+"""Step limits: fixed, smallest, largest and first step, s; maximum number of steps; factors of
+the step control; tolerance of event times, s; whether every step is recorded; orders of a
+Taylor series if the relative or the absolute tolerance is the larger one."""
 STATE = np.dtype(
     [
         *((name, "f8") for name in ("t", "planned", "memory", "origin", "ahead")),
@@ -75,7 +75,7 @@ locating, settled, low, high, high_lands, probe, rounds
 _ZEROS = (0,) * (len(STATE.names or ()) - 4)
 
 CACHE_LINE = 8
-"""Floats per cache line."""
+"""Number of floats per cache line."""
 
 
 class Record(NamedTuple):
@@ -161,7 +161,7 @@ def _first_by_name(records):
 
 
 only: Any = _first_by_name if PLAIN else _first
-"""``only(records)``: the record of an array (1,), whose fields can be read and written."""
+"""``only(records)``: return the record of an array (1,), with readable and writable fields."""
 
 
 @overload_attribute(types.NamedTuple, "state")

@@ -21,7 +21,7 @@ from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.integration.methods.step_control import CONTROLLERS, ESTIMATES, NORMS
 
 _SAME = 1e-9
-"""Tolerance between the rates of positions and the velocities, relative above 1."""
+"""Tolerance between the rates of positions and the velocities; relative for values above 1."""
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ class Solution(ResultWithStatistics):
 
 
 _CAPACITY = 256
-"""Initial number of rows of a record, which is doubled when it is full."""
+"""Initial number of rows of a record, which is doubled whenever it is full."""
 
 
 def integrate(

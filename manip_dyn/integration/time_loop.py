@@ -61,7 +61,7 @@ from manip_dyn.integration.methods.template_parameters import (
 
 # Bound for each kind of loop, see `engine`.
 EVENTS = False
-"""Whether there are events: their search is a large part of the loop."""
+"""Whether there are events; their search is a large part of the loop."""
 WIDTHS_AHEAD = 8
 """Time after an action at which signals are evaluated, in widths of a located crossing."""
 

@@ -26,9 +26,9 @@ COMPILING = (
     NotImplementedError,
     *(AttributeError, TypeError, ValueError),
 )
-"""Exceptions of numba for functions that it cannot compile."""
+"""Numba exceptions for functions that cannot be compiled."""
 ECHOED = ("File", "During:", "There are", "There is")
-"""Starts of lines after which numba prints the code or other attempts."""
+"""Starts of lines in numba's messages that are followed by the code or by other attempts."""
 
 
 def jitted(function: Any) -> Any:

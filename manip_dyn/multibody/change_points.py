@@ -28,15 +28,15 @@ from manip_dyn.multibody.model.mechanism import Mechanism
 NEAR_CHANGE_POINT = 300.0
 """Ratio of the condition number to its minimum above which a position is near a change point."""
 SINGULAR = 1e5
-"""Ratio above which a position is singular: no motion can be computed from it."""
+"""Ratio above which a position is singular, so that no motion can be computed from it."""
 LONGER, LONGEST, SHORTEST = 1.5, 18, -3
 """Growth factor of the trial steps, its largest power, and its first power after a kink. Trials
-end when two steps have reached the other side."""
+end when two steps have crossed the change point."""
 KINK = 0.2
-"""Largest deviation of a step from that of the mean velocity, as a fraction of it. A step with a
-larger deviation near a change point has changed to another motion."""
+"""Largest relative deviation of a step from uniform motion. A step near a change point with a
+larger deviation has changed to another motion."""
 AGREEMENT, LARGEST = 1e3, 0.3
-"""Largest relative difference of the two steps: in units of the tolerance, and absolute."""
+"""Largest relative difference between both steps: in units of the tolerance, and absolute."""
 
 
 def step_kinks(t: Vector, q: Vector, v: Vector) -> Vector:
@@ -124,11 +124,11 @@ def _states_beyond(
 
 
 WIDE_TURN, SMALL_TURN = 0.1, 0.04
-"""Rotation of a body per step above which the step is divided, and per substep, rad."""
+"""Rotation of a body per step above which the step is divided, and rotation per substep, rad."""
 MAX_SUBSTEPS = 100
-"""Largest number of substeps of a step."""
+"""Maximum number of substeps of a step."""
 BRANCH_DISTANCE = 1e-6
-"""Difference above which coordinates belong to different motions, m and per Euler parameter."""
+"""Difference above which coordinates belong to different motions, m or Euler parameters."""
 
 
 class BranchSamples(NamedTuple):

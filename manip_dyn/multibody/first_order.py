@@ -28,7 +28,7 @@ from manip_dyn.multibody.simulation import MechanismMotion
 
 HIGHEST_ORDER = 12
 Sample = tuple[float, Vector, Vector, float]
-"""Time, coordinates, rates, violation."""
+"""Time, coordinates, rates, and violation."""
 
 
 class FirstOrder:

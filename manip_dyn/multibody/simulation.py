@@ -51,16 +51,16 @@ from manip_dyn.multibody.model.mechanism import Mechanism
 RTOL = 1e-6
 """Default relative tolerance."""
 IMMEDIATE = 1e9
-"""Tolerance of the event of a new partition, which needs no exact time."""
+"""Tolerance of the event for a new partition, which does not require an exact time."""
 KINK_CONDITION = 3.0
 """Ratio of the condition number to its minimum above which a kink may be a change point."""
 RETRY_CONDITION = 8.0
-"""Growth of the condition number after which a failed crossing is tried again."""
+"""Growth of the condition number after which a failed crossing is repeated."""
 MOST_STEPS = 300
-"""Largest number of steps for the comparison of two steps across a change point."""
+"""Maximum number of steps for the comparison of two steps across a change point."""
 NARROW_TOLERANCES = (1e-6, 1e-9)
-"""Tolerances that replace wider ones near a change point; the second one is used if the motion
-changes to another one with the first."""
+"""Tolerances near a change point that replace wider ones; the second one is used if the motion
+changes to another motion with the first one."""
 NARROWING = 0.1
 """Factor of the tolerances after a step to a state that cannot be assembled."""
 NEAR_CONDITION = 100.0

@@ -19,7 +19,7 @@ BOUNDARY_TOLERANCE, HAMILTONIAN_TOLERANCE, LEAST_MARGIN, LEAST_CURVATURE, LEAST_
 )
 SINGULAR_SWITCHING_TOLERANCE = 1e-7
 FULL_EFFORT = 1.0 + 1e-9
-"""Efforts between limits may reach a limit, up to rounding."""
+"""Normalized effort up to which efforts between limits count as within them."""
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def check_speed_limits(robot: Robot, joints: Iterable[int]) -> None:
 
 
 def check_without_friction(robot: Robot, method: str) -> None:
-    """Raise `ManipDynError` if joints have dry friction and a method does not support it."""
+    """Raise `ManipDynError` if joints have dry friction, which `method` does not support."""
     for i in np.flatnonzero(robot.static_friction):
         raise ManipDynError(
             f"friction of joint '{robot.joint_names[i]}' must be 0 for {method}, got "

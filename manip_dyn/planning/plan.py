@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Samples = list[tuple[float, Vector]]
 """Times, s, and efforts (n,), each constant until the next time."""
 SAME_EFFORT = 1e-9
-"""Efforts that differ by less are equal, N m or N."""
+"""Difference below which efforts are equal, N m or N."""
 
 
 class Motion(Protocol):

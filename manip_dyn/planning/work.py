@@ -23,11 +23,11 @@ from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.robot import Robot
 
 POINTS = 16
-"""Points of the Gauss-Legendre rule between two knots."""
+"""Number of points of the Gauss-Legendre rule between two knots."""
 FEW, DENSE = 4, 100
-"""Points per interval if there are more than `DENSE` knots."""
+"""Number of points per interval if there are more than `DENSE` knots."""
 LONGEST = 0.2
-"""Longest distance of two knots as a fraction of the motion; longer intervals are divided."""
+"""Longest distance between two knots as a fraction of the motion; longer intervals are divided."""
 
 
 class Moving(Protocol):

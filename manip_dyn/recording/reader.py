@@ -121,9 +121,9 @@ def _checked_records(reader: Any, opened: Any, size: int) -> Iterator[Any]:
 
 JOINT_STATES, DESCRIPTION = "joint_states", "robot_description"
 PARAMETERS = "parameters of "
-"""Prefix of the names of notes with the parameters of a node (JSON by name)."""
+"""Prefix of the names of notes with node parameters (JSON by name)."""
 COMMANDS = ("commands", "joint_commands", "effort_trajectory", "joint_trajectory")
-"""Last components of the names of command topics."""
+"""Last components of command topic names."""
 
 
 class Command(NamedTuple):

@@ -15,7 +15,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.recording.messages import definition, required_library, serialize
 
 CHUNK_PERIOD = 1.0
-"""Longest wall time for which a message is only in memory, s."""
+"""Maximum wall time for which a message is only in memory, s."""
 FOREVER = "{sec: 9223372036, nsec: 854775807}"
 LATCHED = f"""- history: keep_last
   depth: 1
@@ -26,7 +26,8 @@ LATCHED = f"""- history: keep_last
   liveliness: automatic
   liveliness_lease_duration: {FOREVER}
   avoid_ros_namespace_conventions: false"""
-"""QoS profile of a latched topic in rosbag2's format: late subscribers get its last message."""
+"""QoS profile of a latched topic in rosbag2's format: late subscribers receive its last
+message."""
 QOS = "offered_qos_profiles"
 SUFFIX = ".mcap"
 """Suffix of the file name of a recording."""

@@ -22,9 +22,9 @@ from manip_dyn.robot.geometry import LinkTree
 from manip_dyn.simulation.trajectory import Trajectory
 
 PERIOD = 0.01
-"""Time between the states of a plan, s. The states of other results are their samples."""
+"""Time between the states of a plan, s. Other results use their samples."""
 TF_PERIOD_NS = 20_000_000
-"""Least time between messages on /tf."""
+"""Minimum time between messages on /tf, ns."""
 Result = Plan | Trajectory | TrackResult | MechanismMotion
 
 

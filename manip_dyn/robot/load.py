@@ -21,7 +21,7 @@ from manip_dyn.robot.source import read_source
 from manip_dyn.robot.urdf import Description
 
 LARGEST_INERTIA = 1e300
-"""Joint inertia, kg m^2 or kg, from which on computations overflow."""
+"""Joint inertia, kg m^2 or kg, above which computations overflow."""
 
 
 def load_robot(

@@ -27,7 +27,7 @@ from manip_dyn.simulation.simulation import Disturbance, Simulation
 MAX_AGE, MAX_LEAD = 1.0, 60.0
 """Maximum age of a schedule without a timeout, and maximum time until its start, s."""
 PERIOD_NS = 1_000_000
-"""Time for which efforts are held."""
+"""Time for which efforts are held, ns."""
 SLOW = 0.05
 """Speed below which a braked joint is held at its position, rad/s or m/s."""
 

@@ -12,7 +12,7 @@ from manip_dyn.core.numerics import RELATIVE_CHANGE
 from manip_dyn.simulation.saturated import of_law as efforts
 
 TICK = 1e-6
-"""Change of time for differences, s."""
+"""Time step of finite differences, s."""
 
 # Bound for each robot and law.
 N = 1

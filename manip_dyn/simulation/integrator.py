@@ -13,7 +13,7 @@ from manip_dyn.integration.methods.method import HIGHEST_ORDER, LOWEST_ORDER, or
 from manip_dyn.integration.settings import checked_control
 
 SMALLEST_TOLERANCE = 1e-20
-"""Of a step; the rounding of numbers is 1e-16."""
+"""Smallest tolerance of a step; rounding errors are 1e-16."""
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ class JointStops:
 
 
 LONGEST_NS, SHORTEST_NS = 1_000_000, 1_000
-"""Longest and shortest time for which a stop pushes with a constant effort."""
+"""Longest and shortest time for which a stop pushes with a constant effort, ns."""
 
 
 class Passed(NamedTuple):

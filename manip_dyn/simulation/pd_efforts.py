@@ -14,7 +14,7 @@ from manip_dyn.core.compiled import compiled, inlined
 N = 1
 """Number of joints."""
 GRAVITY, COMPUTED = False, False
-"""Whether the weight, or the whole dynamics, is compensated."""
+"""Whether gravity, or the whole dynamics, is compensated."""
 
 
 @inlined

@@ -83,7 +83,7 @@ if TYPE_CHECKING:
 
 EXPECTED = "numpy functions of t, q and v"
 MAX_TRANSITIONS = 100_000
-"""Transitions between sliding and sticking in one run."""
+"""Maximum number of transitions between sliding and sticking in one run."""
 
 
 class Propagator:

@@ -35,7 +35,7 @@ ADVICE = (
     "the state before the failed step is retained. Use a smaller step, smaller efforts, or an "
     "effort law that neither raises nor returns NaN."
 )
-"""State and remedy after a divergence, for messages."""
+"""Description of the state and remedy after a divergence, for messages."""
 
 
 class Energy(NamedTuple):
@@ -62,7 +62,7 @@ class Disturbance(NamedTuple):
         return self.effort if self.begin_ns <= time_ns < self.end_ns else 0.0 * self.effort
 
     def next_switch(self, time_ns: int) -> list[int]:
-        """Return begin and end, if they are after `time_ns`."""
+        """Return the times of `begin` and `end` that are after `time_ns`."""
         return [time for time in (self.begin_ns, self.end_ns) if time > time_ns]
 
 

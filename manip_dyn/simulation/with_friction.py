@@ -20,9 +20,9 @@ from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.numerics import RELATIVE_CHANGE
 
 TICK = 1e-6
-"""Change of time for differences, s."""
+"""Time step of finite differences, s."""
 ROUNDING = 1e-12
-"""Fraction of the static level by which the friction of a sticking joint may exceed it."""
+"""Fraction of the static friction by which the friction of a sticking joint may exceed it."""
 PASSED = 1e-13
 """Velocity beyond zero at which a zero crossing is detected, rad/s or m/s."""
 

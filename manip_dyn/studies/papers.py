@@ -28,7 +28,7 @@ from manip_dyn.studies.report.pages import (
 )
 
 PAPERS = ("fan2003", "galhano1994", "sandu2001", "sariyildiz2011")
-"""Names of the packages of the papers, each with `ITEMS` and `recompute`."""
+"""Names of the packages of papers, each with `ITEMS` and `recompute`."""
 ALL = "all"
 
 

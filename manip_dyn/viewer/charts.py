@@ -17,7 +17,7 @@ GREY = "#8a8f98"
 MANY = 3
 """Number of curves above which they are normalized by their limits."""
 FAR = 4.0
-"""Limits beyond this multiple of the values are not drawn."""
+"""Multiple of the values beyond which limits are not drawn."""
 HEIGHT = 150
 
 

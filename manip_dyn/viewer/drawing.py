@@ -39,7 +39,7 @@ def _colour(mesh: Any) -> Colour | None:
 PLAIN: Colour = (48, 70, 104)
 """Default colour of shapes."""
 TINTED = 0.6
-"""Fraction of the tint in a colour."""
+"""Fraction of the tint in a mixed colour."""
 NEAR = 1e-7
 """Smallest change of a pose that is drawn, m or quaternion units."""
 
@@ -186,9 +186,9 @@ def ground(server: Any, reach: float, dark: bool) -> Any:
 FIELD = 0.7
 """Vertical field of view, rad."""
 WIDE = 1.15
-"""Aspect ratio from which a picture needs no larger distance."""
+"""Aspect ratio above which a picture requires no larger distance."""
 PHONE, HIDDEN = 576, 0.6
-"""Width of a page, pixels, below which controls cover this fraction of its height."""
+"""Width of a page, pixels, below which controls cover the fraction `HIDDEN` of its height."""
 
 
 def look_at(server: Any, reach: float, width: float = 0.0) -> None:

@@ -24,7 +24,7 @@ COLOURS: dict[str, Colour] = {
 }
 LEVELS = ("#10b981", "#f59e0b", "#ef4444")
 UNWATCHED = 20.0
-"""Frames per second without clients, which update the rolling charts."""
+"""Frames per second without clients; these frames update the rolling charts."""
 HANDLE = 0.25
 """Length of the arrows of the handle relative to the reach of the arm."""
 PLOT_PERIOD, QUERY_PERIOD = 0.2, 1.0

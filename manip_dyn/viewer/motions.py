@@ -23,7 +23,7 @@ from manip_dyn.viewer.figures import mechanism_figure, robot_figure
 from manip_dyn.viewer.scene import Curves, Figure, Mark, Motion, Scope
 
 TRAIL = 400
-"""Largest number of points of the path of a tool."""
+"""Maximum number of points of a tool path."""
 
 
 def view_motion(

@@ -42,7 +42,7 @@ FLAGS = (
 )
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 TIMEOUT = 120.0
-"""Wall time limit for a browser to open a page, s."""
+"""Wall time limit for a browser to open the page, s."""
 WIDTH, HEIGHT = 760, 380
 """Size of a frame, pixels."""
 RATE = 14

@@ -21,7 +21,7 @@ from manip_dyn.viewer.server import LOCALHOST, PORT, Frames, address, show, star
 UPDATE_PERIOD = 0.1
 """Wall time between updates of slider and charts, s."""
 REST = 0.6
-"""Wall time at the end before the motion restarts, s."""
+"""Wall time at the end of a motion before it restarts, s."""
 SPEEDS = {"1/10": 0.1, "1/4": 0.25, "1/2": 0.5, "1": 1.0, "2": 2.0, "5": 5.0}
 
 
@@ -127,7 +127,7 @@ DESIRED: Colour = (130, 136, 146)
 APART = 1.0
 """Distance between figures relative to their reach."""
 ABOVE = 0.16
-"""Height of a title above its figure relative to the reach."""
+"""Height of a title above its figure, relative to the reach."""
 
 
 class ResultsPage:

@@ -38,9 +38,9 @@ from manip_dyn.clik.law.settings import (
 from manip_dyn.core.compiled import compiled, inlined, late
 
 SWEEPS = 30
-"""Largest number of sweeps; six rows need about six."""
+"""Maximum number of sweeps; six rows require about six."""
 ORTHOGONAL = 1e-15
-"""Largest cosine of two orthogonal rows."""
+"""Largest cosine between rows that count as orthogonal."""
 
 
 @compiled
@@ -162,7 +162,7 @@ def inverse_trace(lower):
 
 
 NEGLIGIBLE = 1e-12
-"""Singular values below this fraction of the largest are zero."""
+"""Singular values below this fraction of the largest one count as zero."""
 
 
 @inlined

@@ -142,7 +142,7 @@ def _add_manipulability_gradient(task):
 
 
 NEGLIGIBLE_EIGENVALUE = 1e-9
-"""Eigenvalues below this fraction of the norm of H are zero."""
+"""Eigenvalues below this fraction of the norm of H count as zero."""
 
 
 @late

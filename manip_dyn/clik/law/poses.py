@@ -39,7 +39,7 @@ from manip_dyn.core.errors import ManipDynError, closest
 POSITION, ROTATION, TWIST, DESIRED = 0, 3, 12, 18
 """Offsets of position, rotation and twist in a desired pose, and its size."""
 UNIT = 0.01
-"""Largest deviation of the length of a quaternion from 1."""
+"""Largest deviation of the norm of a quaternion from 1."""
 
 
 class Pose(NamedTuple):

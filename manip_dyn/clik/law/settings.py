@@ -19,11 +19,11 @@ INVERSES = ("pseudo_inverse", "constant", "manipulability", "filtered")
 PSEUDO_INVERSE, CONSTANT, MANIPULABILITY, FILTERED = range(4)
 GAIN, ERROR, INVERSE, THRESHOLD, DAMPING, ESCAPE, LIMIT_GAIN = range(7)
 POSTURE_GAIN, AVOIDANCE_GAIN, MANIPULABILITY_GAIN, CONTROLLED = range(7, 11)
-"""Indices of the array of numbers. `CONTROLLED` is the first of six, one for each row."""
+"""Indices in the array of numbers. `CONTROLLED` is the first of six, one per row of the task."""
 Q_MIN, Q_MAX, V_MAX, FREEDOM, POSTURE = range(5)
 """Rows of the array of joint values (5, n)."""
 NUMBERS, ROWS = 16, 5
-"""Sizes of the two."""
+"""Sizes of both arrays."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +132,8 @@ def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:
 
 
 SCALE, DAMPED, ESCAPING, MEASURED = range(4)
-"""Indices of `report`: speed scale, largest damping, joint speed of the escape, and manipulability
-if the inverse needs it."""
+"""Indices of `report`: speed scale, largest damping, joint speed of the escape, and
+manipulability if the inverse requires it."""
 
 
 class Task(Parts):
@@ -216,7 +216,7 @@ class Task(Parts):
 
 
 task_of = reader(Task)
-"""``task_of(memory)``: the arrays of a `Task` by name, also in compiled code."""
+"""``task_of(memory)``: return the arrays of a `Task` by name, also in compiled code."""
 
 
 def law_memory(robot: Robot, settings: ClikSettings, step: float) -> Vector:

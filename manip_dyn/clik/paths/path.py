@@ -77,7 +77,7 @@ class Timing:
 
 HARMONIC, SPLINE = 0.0, 1.0
 CURVE = 5
-"""Offset of the curve's numbers."""
+"""Offset of the numbers of the curve."""
 
 
 @compiled(short=True)

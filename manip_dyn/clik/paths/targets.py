@@ -48,7 +48,7 @@ class Target(Path):
 
 
 RATE = 8.0
-"""Rate k at which small errors fade, 1/s; lower for long steps."""
+"""Rate k at which small errors decay, 1/s; lower for long steps."""
 
 
 class TargetBounds(NamedTuple):

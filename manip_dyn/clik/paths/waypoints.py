@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scipy.spatial.transform import Rotation
 
 SPEED_BOUNDS = (100.0, 1000.0)
-"""Largest speeds between waypoints, m/s and rad/s; faster motions are jumps."""
+"""Speeds between waypoints above which a motion is a jump, m/s and rad/s."""
 
 
 class Waypoints(Path):

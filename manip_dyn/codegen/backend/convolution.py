@@ -22,7 +22,7 @@ from manip_dyn.core.compiled import PLAIN
 
 _NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
 _VECTORS_IN_LOOP = 4
-"""Vectors summed in one loop; independent chains of additions hide their latency."""
+"""Number of vectors summed in one loop; independent addition chains hide their latency."""
 
 
 class Factors(NamedTuple):
@@ -151,7 +151,7 @@ def _emit_product_sums(builder, data, factors: Factors, product, count: int, ord
 
 
 _SUMS_IN_LOOP = 8
-"""Sums computed in one loop; independent chains of additions hide their latency."""
+"""Number of sums computed in one loop; independent addition chains hide their latency."""
 Products = tuple[tuple[int, int], ...]
 
 

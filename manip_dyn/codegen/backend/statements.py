@@ -26,11 +26,9 @@ class Program(NamedTuple):
 
 
 UNDIVIDED_SIZE, FUNCTION_SIZE = 12_000, 2000
-"""Greatest size of a program that is one function, and size of the functions of a larger one.
-
-The size is the number of operations and assignments. LLVM's compile time grows with the square of
-a function's length.
-"""
+"""Maximum size of an undivided program, and size of the functions of a larger one. The size is
+the number of operations and assignments. LLVM's compile time grows with the square of a
+function's length."""
 
 
 class Statement(NamedTuple):

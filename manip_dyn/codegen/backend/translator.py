@@ -16,7 +16,7 @@ from manip_dyn.codegen.backend.vectors import FLAGS, broadcast, vector_at
 ANGLES_IN_VECTOR = 8
 """Maximum number of angles of one state in the same vector."""
 SUMS_IN_GROUP = 16
-"""Sums of products that are computed together, so that factors are read once."""
+"""Number of sums of products that are computed together, so that factors are loaded once."""
 _NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
 
 

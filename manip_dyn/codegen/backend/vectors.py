@@ -16,7 +16,7 @@ from manip_dyn.core.arrays import array_at
 from manip_dyn.core.compiled import PLAIN
 
 LANES = 8
-"""Numbers in a vector."""
+"""Number of lanes, the numbers in a vector."""
 # Fused multiply-add is allowed, but numbers need not be finite.
 FLAGS = ("contract",)
 NUMBERS = ir.VectorType(ir.DoubleType(), LANES)
@@ -138,7 +138,7 @@ def function_of(
 
 
 _ROWS_IN_LOOP = 4
-"""Vectors summed in one loop; independent chains of additions hide their latency."""
+"""Number of vectors summed in one loop; independent addition chains hide their latency."""
 
 
 def add_rows(total, scale, factors, rows, first, last):

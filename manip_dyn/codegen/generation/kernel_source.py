@@ -19,7 +19,7 @@ from manip_dyn.codegen.rigid_body.graph import Graph, Operation, Scalar
 from manip_dyn.robot import Frame, Robot
 
 Entry = tuple[tuple[int, ...], Scalar]
-"""Index in the output array, and value."""
+"""Index in the output array, and its value."""
 
 
 class Function(NamedTuple):
@@ -110,10 +110,8 @@ def {name}({arguments}, out):
     {name}_at({pointers}, data_pointer(_{name}_checked(({arguments},), out)))
 """
 LONGEST_MERGED = 400
-"""Greatest number of lines of a program that is inlined into its callers.
-
-A call costs two nanoseconds, about as much as ten lines. An inlined program is compiled again in
-every caller."""
+"""Maximum number of lines of a program that is inlined into its callers. A call costs two
+nanoseconds, as much as about ten lines. An inlined program is compiled again in every caller."""
 RIGHT_HAND_SIDES = '''
 
 @compiled(merge=True, counted=False)

@@ -43,7 +43,8 @@ _LOAD = ("payload", "wrench")
 BATCH = "_batch"
 """Suffix of the names of batched kernels."""
 LONGEST, LONGEST_MASS = 12, 30
-"""Joints up to which derivatives of the dynamics, and the mass matrix, are straight-line code."""
+"""Maximum numbers of joints for straight-line derivatives of the dynamics and for a
+straight-line mass matrix."""
 DECLARATIONS = (
     Declaration("forward_dynamics", "dynamics", ("q", "v", "tau"), _vector),
     Declaration("inverse_dynamics", "dynamics", ("q", "v", "a"), _vector),

@@ -30,7 +30,7 @@ from manip_dyn.robot import Frame, Robot
 
 Matrix = list[list[Any]]
 LONGEST_MASS_ENERGY = 12
-"""Joints up to which the kinetic energy is computed from the mass matrix."""
+"""Maximum number of joints for which the kinetic energy is computed from the mass matrix."""
 
 
 class Equations:

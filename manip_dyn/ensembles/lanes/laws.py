@@ -19,7 +19,7 @@ from manip_dyn.core.compiled import inlined
 from manip_dyn.ensembles.lanes.memory import BEGIN_NS, IDLE, KNOT, MOTION
 
 SCHEDULE, PD, GRAVITY, COMPUTED, FUNCTION = range(5)
-"""Effort laws."""
+"""Kinds of effort laws."""
 KNOT_OFFSET = 1e-12
 """Distance from the ends of a step at which a discontinuous reference is evaluated, s."""
 

@@ -17,11 +17,10 @@ from manip_dyn.integration.event_search import KINDS, SIGNAL_ROWS
 from manip_dyn.integration.loop_arrays import STATE, cleared
 
 U, Y, SCRATCH, ZERO, MEAN, LOW, HIGH, K = range(8)
-"""Rows of a block: end of the step, its start, scratch, zeros; integral, minimum and maximum of
-the state; the first stage.
-"""
+"""Rows of a block: end of the step, start of the step, scratch, zeros; integral, minimum and
+maximum of the state; first stage."""
 STATUS, TIME_NS, STEPS, FAILURES, EVALUATIONS, MET = range(6)
-"""Columns of the ends of motions."""
+"""Columns of `BatchArrays.ends`."""
 IDLE = -1
 """Motion index of an idle lane."""
 
@@ -174,8 +173,8 @@ class LaneMemory(NamedTuple):
 
 MOTION, SCHEDULE_ROW, KNOT, BEGIN_NS, END_NS, SAMPLE, PENDING, SEARCHING, REACHED = range(9)
 """Rows of `LaneMemory.where`: index of the motion; row of its schedule; row of its reference;
-start and end of the time to the next stop, ns; next sample; pending action, see `SAMPLE_DUE`;
-whether a limit is being located; index of the limit that was reached."""
+start and end of the interval to the next stop, ns; next sample; pending action, see
+`SAMPLE_DUE`; whether a limit is being located; index of the reached limit."""
 BY_JOINT: tuple[str, ...] = ("tau", "applied", "held", "stiffness", "damping", "q", "v", "a")
 BY_JOINT += ("friction", "zero", "peak")
 """Fields of `LaneMemory` with shape (n, LANES)."""

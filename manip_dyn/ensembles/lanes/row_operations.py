@@ -31,7 +31,7 @@ from manip_dyn.core.compiled import PLAIN
 from manip_dyn.ensembles.lanes.memory import HIGH, LOW, MEAN, SCRATCH, U, Y
 
 VECTORS_TOGETHER = 4
-"""Vectors summed per loop; the independent chains of additions hide their latency."""
+"""Number of vectors summed per loop; independent addition chains hide their latency."""
 _INDEX = ir.IntType(64)
 
 
@@ -152,9 +152,10 @@ def _plain_finite(block, size, number):
 
 
 combine: Any = _plain_combine if PLAIN else intrinsic(_combine)
-"""``combine(block, m, target, base, h, terms, number)``: row `target` becomes a sum of `terms`."""
+"""``combine(block, m, target, base, h, terms, number)``: write the sum `number` of `terms` over
+row `base` to row `target`."""
 all_finite: Any = _plain_finite if PLAIN else intrinsic(_all_finite)
-"""``all_finite(block, m, row)``: whether a row is finite in all lanes."""
+"""``all_finite(block, m, row)``: return whether a row is finite in all lanes."""
 
 
 _ROW_INDEX = ir.IntType(64)
@@ -256,8 +257,8 @@ def _plain_error_norms(block, size, tolerances, out):
 
 
 accept_states: Any = _plain_accept_states if PLAIN else intrinsic(_accept_states)
-"""``accept_states(block, m, h, passed)``: row `Y` becomes row `U`, with statistics of the state,
-in lanes with nonzero `passed` (LANES,).
-"""
+"""``accept_states(block, m, h, passed)``: copy row `U` to row `Y` and update the statistics of
+the state, in lanes with nonzero `passed` (LANES,)."""
 error_norms: Any = _plain_error_norms if PLAIN else intrinsic(_error_norms)
-"""``error_norms(block, m, tolerances, out)``: norms (LANES,) of the estimate in row `SCRATCH`."""
+"""``error_norms(block, m, tolerances, out)``: write norms (LANES,) of the estimate in row
+`SCRATCH`."""

@@ -64,7 +64,7 @@ from manip_dyn.integration.settings import StepControl
 from manip_dyn.simulation.integrator import Integrator
 
 EVENT_TOLERANCE = 1e-12
-"""Tolerance of the time at which a joint reaches a limit, s; as in `md.simulate`."""
+"""Tolerance of the time at which a joint reaches a limit, s, as in `md.simulate`."""
 
 
 class LaneMethod(NamedTuple):

@@ -89,10 +89,10 @@ def power(builder: ir.IRBuilder, x: ir.Value) -> ir.Value:
 
 
 SHORTER = 0.7 * log2(e)
-"""A step is divided by 2 to the power of this over (order - 1)."""
+"""A step is divided by 2 to the power of this number over (order - 1)."""
 TINY = 1e-300
 SUMMED_TOGETHER = 5
-"""Components per loop: an arm of two links and its work, or two groups for seven links."""
+"""Number of components per loop: a two-link arm and its work, or two groups for seven links."""
 _INDEX, _BITS = ir.IntType(64), ir.IntType(LANES)
 _ZERO, _FIRST = ir.Constant(NUMBERS, None), _INDEX(0)
 
@@ -142,7 +142,7 @@ def _number(builder, value) -> Any:
 
 
 def _vectors_of(context, builder, kinds, values) -> _Vectors:
-    """Return the vectors of the first four arguments: series, width, block, size."""
+    """Open the vectors of a series and a block from the first four arguments of an intrinsic."""
     series, block = (array_pointer(context, builder, kinds[k], values[k]) for k in (0, 2))
     width, size = (context.cast(builder, values[k], kinds[k], types.intp) for k in (1, 3))
     return _Vectors(builder, series, width, block, size)
@@ -288,11 +288,11 @@ def _plain_sum(series, width, block, size, top, orders, h):
 
 plan_lengths: Any = _plain_plan if PLAIN else intrinsic(_plan)
 """``plan_lengths(series, width, block, m, tolerances, relative, absolute, orders, lengths)``:
-write orders and lengths (LANES,) of steps from coefficients in rows of `series`, where the two
-orders are those for either tolerance (2, m), the same for all components."""
+write orders and lengths (LANES,) of steps from the coefficients in the rows of `series`.
+`relative` and `absolute` are the orders for either tolerance (2, m), equal for all components."""
 sum_series: Any = _plain_sum if PLAIN else intrinsic(_sum)
-"""``sum_up(series, width, block, m, top, orders, h)``: row `U` becomes the sum of the series over
-`h` (LANES,), from row `Y` on, up to the orders (LANES,), the largest of which is `top`."""
+"""``sum_series(series, width, block, m, top, orders, h)``: write the sum of the series over `h`
+(LANES,) from row `Y` to row `U`, up to the orders (LANES,), of which `top` is the largest."""
 
 
 @compiled(short=True, counted=False)

@@ -11,7 +11,7 @@ from manip_dyn.simulation.saturated import no_law
 
 # Bound for each robot and law.
 N, COUNT = 1, 0
-"""Number of joints, and of the law's parameters."""
+"""Number of joints, and number of parameters of the law."""
 
 law = no_law
 

@@ -27,7 +27,7 @@ KIND_NAMES = {
     "text": "a string",
     "yes": "true or false",
 }
-"""Kinds of values; among equally frequent kinds the first one is expected."""
+"""Kinds of values; the first one is used if several are equally frequent."""
 KIND_OF_TYPE = {bool: "yes", int: "number", float: "number", str: "text", list: "numbers"}
 LARGEST = 2**63
 
@@ -142,7 +142,7 @@ def _number(name: str, value: Any) -> int | float:
 
 SAMPLINGS = ("random", "sobol", "latin_hypercube")
 MOST_CASES = 10_000_000
-"""Largest number of cases of a sweep; each takes about 100 bytes."""
+"""Maximum number of cases of a sweep; each case takes about 100 bytes."""
 
 
 def sampled_cases(
@@ -197,7 +197,7 @@ def _range(name: str, ends: Any) -> tuple[Vector, Vector]:
 
 
 RESERVED = ("case", "success", "status", "reason")
-"""Reserved columns of every sweep."""
+"""Names of columns that are reserved in every sweep."""
 
 
 class Cases(Sequence[dict[str, Any]]):

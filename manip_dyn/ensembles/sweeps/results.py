@@ -68,7 +68,7 @@ def _is_there(held: IO[bytes], path: Path) -> bool:
 
 
 IDENTITY, CHUNK = b"manip_dyn.sweep", b"manip_dyn.chunk"
-"""Keys of the metadata: the sweep's hash, and the number of cases per file."""
+"""Metadata keys of the hash of the sweep and the number of cases per file."""
 PURPOSE = "storing a sweep requires"
 
 

@@ -26,7 +26,7 @@ from manip_dyn.ensembles.sweeps.workers import (
 )
 
 MOST_IN_A_CHUNK, CHUNKS = 64, 256
-"""Largest number of cases per chunk, and least number of chunks."""
+"""Maximum number of cases per chunk, and minimum number of chunks."""
 KINDS: dict[Any, str] = {bool: "yes", int: "whole", float: "number", str: "text", list: "numbers"}
 
 

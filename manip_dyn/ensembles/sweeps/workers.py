@@ -254,7 +254,7 @@ def _function() -> Function:
 
 
 CONNECT_TIMEOUT = 10.0
-"""Longest wait for a scheduler, s."""
+"""Maximum waiting time for a scheduler, s."""
 _one_at_a_time = threading.Lock()
 
 

@@ -31,9 +31,9 @@ SUFFIXES: dict[type[ast.operator], str] = {
     ast.Mult: "prod",
     ast.Div: "quot",
 }
-"""Suffixes of the names of results."""
+"""Suffixes of result names."""
 SHARED = "shared"
-"""Name of the array for values that several functions of one program use."""
+"""Name of the array for values shared by several functions of a program."""
 
 
 class CWriter:

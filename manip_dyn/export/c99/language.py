@@ -13,14 +13,14 @@ from manip_dyn.codegen.backend.trigonometry import COSINE, LIMIT, PARTS, SINE, T
 from manip_dyn.core.errors import ManipDynError
 
 SIGNIFICANT = 31
-"""Significant characters of external names that C99 guarantees (5.2.4.1)."""
+"""Number of significant characters in external names that C99 guarantees (5.2.4.1)."""
 SHORT = {
     "forward_dynamics_derivatives": "fd_derivatives",
     "inverse_dynamics_derivatives": "id_derivatives",
     "forward_dynamics_adjoint": "fd_adjoint",
     "forward_dynamics_second_derivatives": "fd_second_derivatives",
 }
-"""Short names of kernels whose names would be too long after a robot's name."""
+"""Short names of kernels that would exceed the significant characters after a robot's name."""
 RESERVED = frozenset(
     [
         "auto",

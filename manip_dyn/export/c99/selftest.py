@@ -33,7 +33,7 @@ def run(text: str, names: dict[str, Any]) -> None:
 
 STATES = 4
 ROUNDINGS = 16.0
-"""Allowed rounding errors relative to those of numpy in single precision, scaled to the type."""
+"""Allowed multiple of numpy's rounding errors in single precision, scaled to the type."""
 ORDER = 6
 """Order of the Taylor series."""
 

@@ -24,12 +24,12 @@ from manip_dyn.integration.methods.method import Method, Options, Step
 from manip_dyn.integration.methods.tableaus import first_growth, tableaus
 
 BASHFORTH = (55 / 24, -59 / 24, 37 / 24, -9 / 24)
-"""Weights of the derivatives at the start of the last four steps, newest first."""
+"""Weights of the derivatives at the starts of the last four steps, newest first."""
 MOULTON = (9 / 24, 19 / 24, -5 / 24, 1 / 24)
-"""Weights of the derivative at the end of the step and at the start of the last three."""
+"""Weights of the derivative at the end of the step and at the starts of the last three."""
 LOWER_BASHFORTH = ((1.0,), (3 / 2, -1 / 2), (23 / 12, -16 / 12, 5 / 12))
 LOWER_MOULTON = ((1 / 2, 1 / 2), (5 / 12, 8 / 12, -1 / 12))
-"""The weights of orders 1, 2, 3 and of orders 2, 3."""
+"""Weights for orders 1, 2, 3 (Bashforth) and for orders 2, 3 (Moulton)."""
 
 
 @dataclass(frozen=True)

@@ -89,14 +89,14 @@ def add_product(slopes, first, column, factor, x, out):
 
 
 U, RATE, F, WRONG, BY_TIME, PIVOTS, PLACE, END, Z = range(9)
-"""Rows of the work array: the state at the end, the derivatives at the start and of a stage, the
-error estimate, derivatives by time, row exchanges, scratch, the derivative at the end, and the
-solution of the first stage."""
+"""Rows of the work array: final state; derivatives at the start and of a stage; error estimate;
+derivatives by time; row exchanges; scratch; derivative at the end; and solution of the first
+stage."""
 
 ALPHA, GAMMAS, REPEATS = range(3)
-"""Rows of `of_stage`: the sums of alpha and gamma; whether the arguments of a stage are those of
-the stage before. The rows of `moves` are the weights of positions and of other components, first
-for the result, then for the estimate."""
+"""Rows of `of_stage`: sums of alpha and gamma, and whether a stage has the arguments of the
+previous one. The rows of `moves` are the weights of positions and of other components, for the
+result, then for the estimate."""
 
 
 @inlined(always=True, counted=False)

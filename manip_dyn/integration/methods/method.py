@@ -21,7 +21,7 @@ from manip_dyn.integration.methods import step_control, template_parameters
 LOWEST_ORDER, HIGHEST_ORDER = 2, 60
 """Range of the order of a Taylor series."""
 ORDER_FACTOR = 0.65
-"""Order per -ln(eps), measured on arms of 2 and 7 joints, where 0.55 to 0.75 cost the same."""
+"""Order per -ln(eps), measured for arms with 2 and 7 joints; 0.55 to 0.75 cost the same."""
 
 
 def order_for(tolerance: float) -> int:

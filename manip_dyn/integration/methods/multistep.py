@@ -14,14 +14,14 @@ from manip_dyn.integration.methods.template_parameters import rhs
 RATE = K
 """Row of the derivative at the start of the step."""
 PAST, END = K + 4, K + 7
-"""Rows of the derivatives at the start of the last three steps, newest first, and at the end of
-the step, after the stages of the starter."""
+"""Rows of the derivatives at the starts of the last three steps, newest first, and at the end
+of the step; they follow the stages of the starter."""
 ROWS = END + 1
 
 # Bound for each engine.
 SIZE, CORRECTED, RISING = 1, False, False
-"""Length of the state; whether Moulton's formula corrects Bashforth's; whether formulas of lower
-orders start the method, instead of Runge-Kutta steps."""
+"""Length of the state; whether Moulton's formula corrects Bashforth's; whether formulas of
+lower orders start the method instead of Runge-Kutta steps."""
 stages: Any = None
 bashforth: Any = None
 bashforth_1: Any = None
@@ -30,7 +30,7 @@ bashforth_3: Any = None
 moulton: Any = None
 moulton_2: Any = None
 moulton_3: Any = None
-"""Emitted stages of the starter, and formulas; a number is an order below four."""
+"""Emitted stages of the starter, and formulas; a number denotes an order below four."""
 
 
 @inlined(always=True, counted=False)

@@ -54,7 +54,7 @@ _OTHERS: Mapping[str, Callable[[str], Method]] = {
     "rodas5p": partial(_rosenbrock, tableau="rodas5p"),
 }
 ALIASES = MappingProxyType({"euler": "rk1"})
-"""Other names of methods."""
+"""Aliases of methods."""
 
 
 class _Registry(Mapping[str, Method]):
@@ -83,4 +83,4 @@ class _Registry(Mapping[str, Method]):
 METHODS: Mapping[str, Method] = _Registry(
     {**dict.fromkeys((*_FIXED, *_EMBEDDED), RungeKutta.of), **_OTHERS}
 )
-"""Methods by name, in the order of families, then aliases."""
+"""Methods by name, in order of families, followed by aliases."""

@@ -27,9 +27,9 @@ from manip_dyn.core.errors import ManipDynError
 Row = tuple[Fraction, ...]
 Matrix = tuple[Row, ...]
 SANDU_GAMMA = Fraction("0.57281606")
-"""Diagonal of the method of order 4, as printed; |R| at infinity is then 1e-8."""
+"""Printed diagonal of the method of order 4, for which |R| at infinity is 1e-8."""
 VERWER_GAMMA = Fraction("1.707106781186547524400844362104849039284835937688474036588")
-"""1 + 1 / sqrt(2)."""
+"""Diagonal of the W-method, 1 + 1 / sqrt(2)."""
 
 
 @dataclass(frozen=True, eq=False)

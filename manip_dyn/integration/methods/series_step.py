@@ -18,7 +18,7 @@ from manip_dyn.integration.methods.step_control import (
 from manip_dyn.integration.methods.template_parameters import series
 
 U, TERMS = 0, 1
-"""Rows of the work array: the state at the end of the step, and the first term of the series."""
+"""Rows of the work array: final state, and first term of the series."""
 RATE = TERMS + 1
 """Row of the derivative at the start of the step."""
 

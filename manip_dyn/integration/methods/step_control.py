@@ -35,13 +35,13 @@ class Status(IntEnum):
     NON_FINITE = 2
     """The right-hand side or the state became infinite or NaN."""
     STEP_UNDERFLOW = 3
-    """The tolerances require a step below the smallest one."""
+    """The tolerances require a step below the minimum."""
     TOO_MANY_STEPS = 4
     """The number of accepted and rejected steps reached its limit."""
     PAUSED = 5
     """A record is full; `integrate` enlarges it and continues."""
     OFF_PATH = 6
-    """The tool left its path; only in `track`."""
+    """The tool left its path (only in `track`)."""
 
     @property
     def meaning(self) -> str:
@@ -62,14 +62,14 @@ MEANINGS = {
 
 SUCCESS, EVENT, NON_FINITE, STEP_UNDERFLOW, TOO_MANY_STEPS, PAUSED, _ = (int(s) for s in Status)
 PASSED, FAILED = -1, -2
-"""Results of a part of a step: accepted, or to be repeated with a shorter step."""
+"""Results of the functions of a step: accepted, or to be repeated with a shorter step."""
 
 
 CONTROLLERS = ("pi", "paper")
 NORMS = ("max", "rms")
 ESTIMATES = ("plain", "scaled")
 ROUNDING = 3.6e-15
-"""16 units in the last place of 1."""
+"""Rounding error of 16 units in the last place of 1."""
 
 
 @inlined(always=True, counted=False)

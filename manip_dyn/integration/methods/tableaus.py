@@ -27,7 +27,7 @@ from manip_dyn.core.errors import ManipDynError
 
 Row = tuple[Fraction, ...]
 _ROUNDING = Fraction(1, 10**16)
-"""Error of printed coefficients; smaller than the rounding of floats."""
+"""Tolerance for printed coefficients; below the rounding of floats."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ def _row(numbers: list[str]) -> Row:
 
 
 _number = cache(Fraction)
-"""Cached: most of the numbers are zeros or repeated."""
+"""Cached conversion, because most of the numbers are zeros or repeated."""
 
 
 def _sum(row: Row) -> Fraction:
@@ -169,7 +169,7 @@ def euler_trapezoidal(corrections: int = 1) -> Tableau:
 
 
 _SLACK = 1e-9
-"""Tolerance for rounding: |R(-s)| is 1 at s = 0."""
+"""Tolerance for rounding, because |R(-s)| is 1 at s = 0."""
 
 
 def growth_polynomial(table: Tableau) -> list[float]:

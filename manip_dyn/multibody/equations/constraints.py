@@ -26,10 +26,10 @@ from manip_dyn.multibody.equations.tables import (
 )
 
 CHORDS, NEWTON, FROM_LAST = range(3)
-"""Attempts to assemble, in this order: with the last factors and with new ones from the predicted
-position, and with new ones from the last position."""
+"""Assembly attempts in order: with the last factors from the predicted position, with new
+factors from the predicted position, and with new factors from the last position."""
 MAX_ITERATIONS = (6, 30, 30)
-"""Largest number of iterations of each attempt."""
+"""Maximum number of iterations per attempt."""
 
 
 @compiled(short=True, python=False, counted=False)

@@ -53,7 +53,7 @@ from manip_dyn.multibody.equations.tables import (
 )
 
 VALUE, BY_POSITION, BY_VELOCITY, BY_TIME = 0, SIZE, SIZE + SIZE**2, SIZE + 2 * SIZE**2
-"""Offsets of the generalized force (14,) and its derivatives, (14, 14) twice and (14,)."""
+"""Offsets of the generalized force (14,) and its derivatives: (14, 14) twice and (14,)."""
 USER_RESULT = BY_TIME + SIZE
 
 
@@ -176,7 +176,7 @@ def _turning_force(e: Sequence[Any], turn: vec.Matrix3, moment: Sequence[Any]) -
 
 
 RADIUS, HEIGHT, SPEED, CONTACT_TIME = 4, 5, 6, 7
-"""Indices of the radii of wheel and bump, m, the speed, m/s, and the time of contact, s."""
+"""Indices of the radii of wheel and bump, m, the speed, m/s, and the contact time, s."""
 
 
 @inlined

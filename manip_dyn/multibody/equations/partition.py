@@ -76,8 +76,8 @@ def partition(gradients: Vector, rank: int | None = None, first: int = 0) -> Par
 Evaluate = Callable[[Vector], tuple[Vector, Matrix]]
 """Function from coordinates q (N,) to violations (m,) and gradients (m, N)."""
 PROBE_DISTANCE, PROBE_TOLERANCE, DIRECTIONS, ITERATIONS = 1e-2, 1e-10, 2, 12
-"""Distance of the probe positions, m and per Euler parameter, largest violation there, number of
-directions, and iterations for each."""
+"""Distance of the probe positions, m or Euler parameters; largest violation at these positions;
+number of directions; and iterations for each direction."""
 
 
 def has_constant_rank(evaluate: Evaluate, q: Vector, roles: Partition) -> bool:

@@ -39,7 +39,7 @@ INPUTS = "q_i", "q_j", "v_i", "v_j", "a_i", "a_j", "r"
 """Arguments of a kernel: pointers to the arrays of two bodies, and to its numbers."""
 _KINDS = (types.CPointer(types.float64),) * (len(INPUTS) + 1)
 _python_kernels: list[Callable[..., None]] = []
-"""Kernels in plain Python; their indices serve as addresses if nothing is compiled."""
+"""Kernels in plain Python; without the compiler their indices serve as addresses."""
 
 
 @cache
@@ -94,11 +94,9 @@ def _run_python_kernel(address, q, v, a, first, second, numbers, offset, out):
 
 
 run_kernel: Any = _run_python_kernel if PLAIN else _run_kernel
-"""``run_kernel(address, q, v, a, first, second, numbers, offset, out)``: run a kernel.
-
-The coordinates of the two bodies start at the indices `first` and `second` of q, v and a, the
-numbers r of the kernel at an offset in the memory of `numbers`.
-"""
+"""``run_kernel(address, q, v, a, first, second, numbers, offset, out)``: run a kernel. The
+coordinates of the two bodies start at the indices `first` and `second` of q, v and a, and the
+numbers r of the kernel at `offset` in the memory of `numbers`."""
 
 
 @compiled(short=True, counted=False)
@@ -118,9 +116,9 @@ ENTRY = '''
 '''
 
 SIZE = 14
-"""Coordinates of two bodies."""
+"""Number of coordinates of two bodies."""
 PLACE_SLOPE, PLACE_RATE, PLACE_SECOND, PLACE_CURVATURE = 1, 15, 29, 43
-"""Offsets of gradient, rate of the gradient, its second rate and Hessian in a result."""
+"""Offsets of the gradient, its first and second rate, and the Hessian in a result."""
 RESULT = PLACE_CURVATURE + SIZE * SIZE
 INERTIA_BY_A, INERTIA_BY_E, INERTIA_BY_V = 4, 20, 36
 """Offsets of the derivatives of a body's inertial force in a result."""

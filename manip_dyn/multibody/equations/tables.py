@@ -27,13 +27,13 @@ Rows = Annotated[np.ndarray, types.int64[:, ::1]]
 
 FIRST, SECOND, KERNEL, LAW = 0, 1, 2, 5
 """Columns of a row for two bodies: offsets of their coordinates in q, v and a (ground last),
-addresses of the kernels of order 0, 1 and 2 from KERNEL on, and the law of a force."""
+kernel addresses of order 0, 1 and 2 from KERNEL on, and the law of a force."""
 VALUES, DERIVATIVES = 1, 2
-"""Orders of kernels: without and with the derivatives by the motion."""
+"""Orders of kernels: without derivatives, or with derivatives by the motion."""
 SPRING, ROTATIONAL_SPRING, TYRE = range(3)
 """Laws of forces along a scalar x(q)."""
 ASSEMBLED = 1
-"""In `Links.flags[0]`: the factors belong to the current positions."""
+"""Index in `Links.flags`: whether the factors belong to the current positions."""
 
 
 class Links(NamedTuple):
@@ -196,7 +196,7 @@ class Tables(NamedTuple):
 
 Group = TypeVar("Group", bound=tuple)
 AXES = 3
-"""Largest number of axes of an array."""
+"""Maximum number of axes of an array."""
 
 
 class Memory(NamedTuple):
@@ -295,4 +295,4 @@ def _group_reader(group: Any) -> Any:
 
 
 links_of, motion_of, bodies_of, forces_of, loads_of, reduced_of = map(_group_reader, GROUPS)
-"""``links_of(memory)`` etc.: a group of arrays by name, also in compiled code."""
+"""``links_of(memory)`` etc.: return a group of arrays by name, also in compiled code."""

@@ -285,7 +285,7 @@ def _constants(where: str, force: Any) -> None:
 
 
 _PARALLEL = 1e-6
-"""Largest sine between two unit vectors that count as one axis."""
+"""Largest sine of the angle between two unit vectors on the same axis."""
 
 
 def checked_elements(name: str, values: Any, kind: Any) -> tuple[Any, ...]:

@@ -105,7 +105,7 @@ def _joint_displacement(
 
 
 THINNEST = 0.02
-"""Smallest side of a box as a fraction of its longest."""
+"""Shortest side of a box as a fraction of the longest one."""
 WHEEL_WIDTH = 0.6
 """Width of a wheel as a fraction of its radius."""
 

@@ -40,22 +40,23 @@ TYRE_STIFFNESS, TYRE_DAMPING = 296325.0, 3502.0
 BUMP, SPEED, FRONT_HIT, REAR_HIT = 0.05, 10.0 * MILE_PER_HOUR, 0.5, 1.2
 GRAVITY = 9.81
 TYRE_RADIUS = 18.5 * INCH
-"""Radius of a 37 inch tyre without load, m."""
+"""Unloaded radius of a 37 inch tyre, m."""
 CHASSIS_MASS, CHASSIS_INERTIA = 2086.52, (1078.5, 2955.7, 3570.2)
 UPPER_MASS, UPPER_INERTIA = 5.813, (0.03138, 0.03138, 0.06276)
 LOWER_MASS, LOWER_INERTIA = 23.965, (0.4469, 0.4469, 0.8938)
-"""Flat bodies: two principal moments sum to the third. Chrono's values violate this by a tenth."""
+"""Flat bodies, for which two principal moments sum to the third. Chrono's values violate this
+by a tenth."""
 SPINDLE_MASS, SPINDLE_INERTIA = 14.705, (0.04117, 0.07352, 0.04117)
 RACK_MASS, RACK_INERTIA = 6.0, (0.5, 0.05, 0.5)
 CHASSIS_HEIGHT = 0.26
-"""Height of the chassis' centre of mass above the centres of the wheels, m."""
+"""Height of the centre of mass of the chassis above the wheel centres, m."""
 ROD = 0.1
 """Length of the rod from the lower arm to the spindle, m."""
 STRUT_LEVER, STRUT_LENGTH = 1.553, 0.4
-"""Position of the strut, as a fraction of the distance from the upper arm's axis to its ball
-joint, and its length, m. The effective mass at the foot decreases with the square of this
-fraction. At the ball joint, fraction 1, it is 18.5 kg and the eigenvalue -1.08e5 per s. This
-fraction reproduces the eigenvalue of the paper."""
+"""Position of the strut as a fraction of the distance from the upper arm's axis to its ball
+joint, and length of the strut, m. The effective mass at its lower end decreases with the square
+of this fraction. At the ball joint, fraction 1, it is 18.5 kg, and the eigenvalue is -1.08e5
+per s. The fraction is chosen to reproduce the eigenvalue of the paper."""
 
 SHOCK_DAMPING = {"front": 22459.0, "rear": 35024.0}
 """Damping of the shock absorbers in Chrono, N s/m."""

@@ -120,10 +120,10 @@ def linearize(mechanism: Mechanism, t: float = 0.0) -> Linearization:
 
 
 FIRST, LONGEST, SHORTEST = 1e-3, 1e4, 1e-12
-"""First value and bounds of d, s^2."""
+"""Initial value and bounds of d, s^2."""
 LONGER, SHORTER, MAX_REVERSAL = 4.0, 0.25, 0.5
 LONGEST_STEP = 0.05
-"""Longest step of a coordinate, m or Euler parameter."""
+"""Largest step of a coordinate, m or Euler parameter."""
 MAX_ITERATIONS = 400
 
 

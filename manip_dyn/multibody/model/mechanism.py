@@ -167,13 +167,13 @@ def _rows(poses: Sequence[Pose], points: Vector) -> Callable[..., Row]:
 
 
 TOLERANCE = 1e-12
-"""Tolerance of the constraints, m, m^2 or without unit."""
+"""Tolerance of the constraints, m, m^2 or dimensionless."""
 VELOCITY_TOLERANCE = 1e-6
 START_TOLERANCE = 1e-9
 GROWING = 1e-3
-"""Real part of an eigenvalue above which a motion grows, 1/s; free motions have 0."""
+"""Real part of an eigenvalue above which a motion grows, 1/s; it is 0 for free motions."""
 _ALONG = {SPRING: DISTANCE, ROTATIONAL_SPRING: DOT_1, TYRE: POINT}
-"""Primitives along which forces act, by the law of the force."""
+"""Primitives along which forces act, by force law."""
 
 
 class Mechanism:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from manip_dyn.planning.execution.online_switching import OnlineSwitching
 
 CELLS_AHEAD = 4
-"""Number of cells of varying efforts that are sent ahead if commands have a transport delay."""
+"""Number of cells of varying efforts that are sent in advance if commands have a transport
+delay."""
 
 
 def spacing(horizon: float, period: float) -> float:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from manip_dyn.planning.execution.sampled_motion import SampledMotion
 
 LEAST_GROWTH = 0.1
-"""Least growth of the kinetic energy of a moving start before masses are estimated."""
+"""Smallest growth of the kinetic energy, after a moving start, for an estimate of the masses."""
 
 
 class MassEstimator:

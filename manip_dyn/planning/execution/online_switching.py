@@ -21,7 +21,7 @@ class OnlineSwitching:
     """
 
     ON_CURVE = 1e-7
-    """Speed deficit below which the state counts as on the braking curve, rad/s or m/s."""
+    """Speed deficit below which the state is on the braking curve, rad/s or m/s."""
 
     def __init__(
         self,

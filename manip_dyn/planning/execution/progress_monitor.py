@@ -8,10 +8,10 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
 
 MAX_RETURNS = 30
-"""Largest number of consecutive return motions that miss the goal."""
+"""Maximum number of consecutive return motions that miss the goal."""
 LONG, NEARER = 5.0, 0.95
 """Time, s, after which an arm with saturated efforts stops, and the ratio by which its distance
-from the goal must decrease during that time."""
+from the goal must decrease during this time."""
 END = "; stopping and holding (check the load)"
 
 

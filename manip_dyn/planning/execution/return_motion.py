@@ -14,11 +14,11 @@ from manip_dyn.planning.execution.sampled_motion import SampledMotion, cells
 from manip_dyn.robot import Robot
 
 EFFORT_FRACTIONS = (0.8, 0.9, 0.98)
-"""Fractions of the effort limits that may be used, in the order of trial."""
+"""Fractions of the effort limits that may be used, in order of trial."""
 SHORTEST, LONGEST, RATIO = 0.01, 60.0, 1.5
 """Range of durations, s, and their ratio."""
 HALVINGS = 4
-"""Number of bisections of the shortest feasible duration."""
+"""Number of bisections for the shortest feasible duration."""
 
 
 def return_motion(

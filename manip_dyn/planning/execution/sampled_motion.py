@@ -13,7 +13,7 @@ from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.planning.execution.segments import Segment
 
 MOST_CELLS = 2000
-"""Largest number of cells without the jumps of the efforts; long motions get longer cells."""
+"""Maximum number of cells, without those for effort jumps; long motions get longer cells."""
 SAME = 1e-9
 """Times that differ by less are equal, s; commands have a resolution of one nanosecond."""
 ROUNDING = 1e-12

@@ -25,15 +25,15 @@ from manip_dyn.robot import Robot
 RESERVE = 0.02
 """Fraction of the efforts that is reserved for the feedback."""
 LAG = 0.1
-"""Fraction of `Tuning.off_plan` by which an arm must lag behind before the motion is rescaled."""
+"""Fraction of `Tuning.off_plan` by which an arm must lag behind before a motion is rescaled."""
 LATER = 1.25
 """Factor by which the error threshold grows if the arm did not lag behind."""
 LEAST_RATE = 0.5
-"""Least ratio of consecutive rates that differences of the masses can explain."""
+"""Smallest ratio of consecutive rates that different masses can explain."""
 LIGHTER = 0.03
 """Relative change of the masses in one correction of the estimate."""
 LIGHTEST = 0.5
-"""Least mass ratio."""
+"""Smallest mass ratio."""
 
 
 class Pace(NamedTuple):

@@ -44,11 +44,11 @@ from manip_dyn.robot import Robot
 
 METHOD = "minimum_time"
 EXACT = 3
-"""Largest number of joints for which exact motions are computed."""
+"""Maximum number of joints for exact motions."""
 CLOSE = 1.001
-"""A motion refined on grids replaces an uncertified one up to this ratio of their durations."""
+"""Maximum ratio of durations at which a motion refined on grids replaces an uncertified one."""
 STILL = 1e-6
-"""Start and goal that differ by less in every joint (rad or m) are equal."""
+"""Joint distance between start and goal (rad or m) below which both are equal."""
 
 
 def plan_minimum_time(

@@ -26,7 +26,7 @@ from manip_dyn.planning.path_timing.joint_path import ENDPOINT_OFFSET, JointPath
 from manip_dyn.robot import Robot
 
 SAMPLE_FRACTIONS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
-"""Sample points of an interval: constraints act at its ends, all points are checked."""
+"""Sample points of an interval. The rows constrain the ends, and all points are checked."""
 NO_WRENCH = np.zeros(6)
 STANDSTILL = 1e-13
 """Joints with dq/ds below this fraction of the largest one stand still."""

@@ -273,13 +273,13 @@ def _sparse_matrix(entries: list[tuple[Any, Any, Any]], rows: int, columns: int)
 
 
 MOST_GUESSES, SLOWDOWN = 60, 1.25
-"""Largest number of initial guesses."""
+"""Maximum number of initial guesses, and the factor between them."""
 LEAST_INTERVALS = 4
-"""Intervals between two breaks."""
+"""Minimum number of intervals between two breaks."""
 EASING_FRACTION = 0.5
 """Fraction of the duration over which an initial guess accelerates."""
 GUESS_SAMPLES = 2000
-"""Samples of the motion without jerk limits."""
+"""Number of samples of the motion without jerk limits."""
 
 
 class MeritFunction(Protocol):

@@ -47,11 +47,12 @@ PENALTY = 2.0
 """Penalty of violations, in durations of the whole motion per interval."""
 TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 LEAST_SPEED = 0.2
-"""Least fraction of a speed that remains after a step."""
+"""Smallest fraction of a speed that remains after a step."""
 END_FRACTION = 0.3
-"""Fraction of the duration near a passed end within which a motion is slowed less."""
+"""Fraction of the duration near an end with nonzero speed within which a motion is slowed down
+less."""
 SUFFICIENT_DECREASE = 0.5
-"""Least fraction of the predicted decrease; steps below it get a second-order correction."""
+"""Smallest fraction of the predicted decrease; steps below it get a second-order correction."""
 NEGLIGIBLE_DECREASE = 1e-7
 """Predicted decrease, as a fraction of the duration, below which no correction is computed."""
 
@@ -273,13 +274,13 @@ def violations(program: JerkProgram, y: CubicProfile) -> Vector:
 
 
 IDLE, BRIEF, SUBDIVISIONS = 0.99, 3e-4, 4
-"""Intervals that use no limit to this fraction are divided into `SUBDIVISIONS`, in the first
-`JerkIterations.idle_refinements` rounds, unless they take less than `BRIEF` of the duration.
-"""
+"""Intervals without a limit that is used to the fraction `IDLE` are divided into
+`SUBDIVISIONS`, in the first `JerkIterations.idle_refinements` rounds, unless they take less
+than `BRIEF` of the duration."""
 COARSE_LOAD = 1.01
 """Intervals in which rows may exceed this fraction of a limit between grid points are halved."""
 MARGIN = 1e-7
-"""First reduction of limits between grid points, as a fraction of them."""
+"""Initial reduction of limits between grid points, as a fraction of them."""
 GROWTH = 1.2
 """Growth factor of the margins after halving, per round."""
 MOST_VIOLATION = 0.1

@@ -23,11 +23,11 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 
 SAME_POINT = 1e-9
-"""Waypoints closer to each other are equal, rad or m."""
+"""Distance below which waypoints are equal, rad or m."""
 CORNER_TOLERANCE = 1e-6
-"""Unit tangents that differ by more form a corner."""
+"""Difference of unit tangents above which they form a corner."""
 REVERSAL_TOLERANCE = 1e-3
-"""Adjacent unit tangents with a smaller sum reverse the path."""
+"""Sum of adjacent unit tangents below which the path reverses."""
 
 
 class JointPath(Protocol):
@@ -180,9 +180,10 @@ def _straight_path(points: Matrix, s: Vector) -> PiecewisePath:
 
 
 REVERSAL_SAMPLES = 8
-"""Samples per interval in the search for joint reversals."""
+"""Number of samples per interval in the search for joint reversals."""
 ENDPOINT_OFFSET = 1e-9
-"""The ends of an interval are evaluated this fraction inside, since q'' may jump at breaks."""
+"""Relative distance from the ends of an interval at which they are evaluated, because q'' may
+jump at breaks."""
 
 
 def first_grid(breaks: Vector, intervals: int) -> Vector:

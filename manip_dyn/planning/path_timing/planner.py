@@ -244,7 +244,7 @@ def _check_size(robot: Robot, q: Vector) -> None:
 
 
 STANDSTILL = 1e-9
-"""Paths stand still where dq/ds is below this fraction of its largest value."""
+"""Fraction of the largest dq/ds below which a path stands still."""
 
 
 def check_limits(robot: Robot, limits: Limits) -> None:
@@ -369,7 +369,7 @@ def location(path: JointPath, s: float) -> str:
 
 
 SPEED_REDUCTIONS = (1e-6, 1e-4, 1e-3, 1e-2, 0.03, 0.1)
-"""Relative reductions of a speed, as margins for violations between grid points."""
+"""Relative speed reductions that are tried as margins for violations between grid points."""
 
 
 def end_speed_error(

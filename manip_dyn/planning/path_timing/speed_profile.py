@@ -304,14 +304,15 @@ def forward_pass(rows, most, rough, stiff, widths, begin, reach, out):
 COARSE_LOSS = 1e-3
 """Intervals that lose a larger fraction of a limit to rows inside are halved."""
 IDLE = 0.99
-"""Intervals that use no limit to this fraction are divided,"""
+"""Intervals without a limit that is used to this fraction are divided,"""
 BRIEF = 3e-4
 """unless they take less than this fraction of the motion."""
 SUBDIVISIONS = 8
 """Number of intervals that replace an idle one."""
 REFINEMENTS = 2
 END_REFINEMENTS = 3
-"""Refinements of the first and the last interval, since damping rises steeply from rest."""
+"""Number of refinements of the first and last interval, because damping rises steeply from
+rest."""
 STEEP = 1.0
 """Intervals with a larger change of speed, in Stribeck velocities, are divided below"""
 STEEP_RANGE = 3.0
@@ -324,9 +325,9 @@ GROWTH = 1.2
 CHECK_FRACTIONS = np.array([0.07, 0.37, 0.63, 0.93])
 """Additional points at which the result is checked."""
 END_FRACTIONS = np.linspace(0.0, 1.0, 33) ** 2
-"""Roots of fractions of the first interval from rest: dense where damping rises steeply."""
+"""Square roots of fractions of the first interval from rest, dense where damping rises steeply."""
 SPEED_BOUND = 1e12
-"""Square of a speed beyond any path, in path lengths, 1/s^2."""
+"""Upper bound of squared speeds, in path lengths, 1/s^2."""
 
 
 class Profile(NamedTuple):

@@ -67,7 +67,7 @@ def _fused_in_python(a, b, c):
 
 
 fused_multiply_add: Any = _fused_in_python if PLAIN else _fused
-"""a b + c, rounded once."""
+"""``fused_multiply_add(a, b, c)``: return a b + c with one rounding."""
 
 
 @inlined(always=True)

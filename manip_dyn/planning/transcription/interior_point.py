@@ -37,7 +37,7 @@ from manip_dyn.planning.transcription.node_motion import (
 )
 
 BOUNDARY_FRACTION = 0.02
-"""Least fraction of each slack that remains after a step."""
+"""Smallest fraction of each slack that remains after a step."""
 
 
 @compiled(short=True, python=False, counted=False)
@@ -175,9 +175,9 @@ def slack_slopes(limits, motion, work, rise):
 BARRIER_FACTOR = 0.25
 """Reduction factor of the barrier weight."""
 ARMIJO = 1e-4
-"""Least fraction of the predicted decrease that a step must achieve."""
+"""Smallest fraction of the predicted decrease that a step must achieve."""
 DAMPING = 1e-4
-"""Initial damping of the diagonal, in weights of the barrier."""
+"""Initial damping of the diagonal, relative to the weight of the barrier."""
 
 
 @compiled(short=True, python=False, counted=False)
@@ -291,7 +291,7 @@ def gauss_newton_steps(kernels, limits, here, there, work, weight, least_weight,
 
 
 NUDGE = 1e-6
-"""By how much positions (rad or m) and, over the duration, speeds are varied."""
+"""Variation of positions (rad or m) and of speeds (over the duration) for differences."""
 
 
 @compiled(short=True, python=False, counted=False)
@@ -398,13 +398,13 @@ def _second_derivatives(kernels, limits, k, duration, work):
 
 
 NEWTON_BARRIER_FACTOR, CENTERING_TOLERANCE = 0.3, 0.1
-"""Predicted decrease over the weight at which the barrier weight is reduced."""
+"""Reduction factor of the barrier weight, and the predicted decrease over the weight at which
+it is reduced."""
 LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e9
-"""Least and greatest damping of changes of the efforts over their limits, in weights of the
-barrier.
-"""
+"""Smallest and largest damping of changes of normalized efforts, relative to the weight of the
+barrier."""
 MOST_FAILURES = 25
-"""Largest number of consecutive failed steps, each with more damping."""
+"""Maximum number of consecutive failed steps, each with more damping."""
 MULTIPLIER_RANGE = 1e4
 """Largest ratio of multipliers to those of the central path."""
 

@@ -38,7 +38,7 @@ from manip_dyn.planning.transcription.spline import (
 from manip_dyn.robot import Robot
 
 SHORTEST_STOP, LONGEST_STOP, STOPS_TRIED = 1e-3, 20.0, 120
-"""Durations that are tried, s, and how many."""
+"""Range of stopping times, s, and number of trials."""
 STOPPING_SAMPLES = 32
 
 
@@ -153,7 +153,7 @@ def costates_of(robot: Robot, solved: GridSolution) -> Costates:
 
 NOT_FASTER = "motions near it are not faster by more than"
 REFINEMENT_RATIO = 3.0
-"""Each grid has four times the cells of the previous one. The remaining error of first order is
+"""Each grid has four times the cells of the previous one, so the remaining first-order error is
 a third of the difference between both."""
 
 
@@ -242,8 +242,8 @@ def _exceeded_limit(robot: Robot, spline: Spline) -> str:
 
 
 COMPARED_RATIO, MOST_COMPARED = 1.05, 6
-"""Largest ratio to the least duration, and largest number, of motions of the coarse search that
-are compared on the next grid."""
+"""Maximum ratio to the shortest duration, and maximum number, of motions of the coarse search
+that are compared on the next grid."""
 NOT_REFINED = "it arrives, along the straight path, but nothing could be refined on grids"
 
 

@@ -39,7 +39,7 @@ from manip_dyn.robot import Robot
 SINGLE_SWINGS = (0.5, 1.5)
 """Detours of one joint, rad."""
 PAIR_SWINGS = (0.7, 1.5)
-"""Opposite detours of two joints, rad; that of the second joint is 1.5 times as large."""
+"""Opposite detours of two joints, rad; that of the second joint is 1.5 times larger."""
 SHORT_MOTION = 2.0
 """Largest detour of short motions, as a multiple of their distance."""
 
@@ -83,25 +83,26 @@ def _both(swing: Vector) -> Iterator[Vector]:
 
 
 POSITION_MARGIN = 1e-2
-"""Least margin of initial guesses to position limits, as a fraction of the distance."""
+"""Smallest margin of initial guesses from position limits, as a fraction of the distance."""
 EFFORT_MARGIN, SLOWDOWN = 0.3, 30.0
-"""Least margin of initial guesses to limits of effort or speed; additional slowdown of initial
-guesses from rest to rest."""
+"""Smallest margin of initial guesses from effort or speed limits, and additional slowdown of
+initial guesses from rest to rest."""
 GUESS_DURATIONS = np.geomspace(1e-2, 1e2, 120)
 """Durations of initial guesses for moving arms, s."""
 FIRST_SLOWER, MOST_SLOWER = 1e-6, 0.5
-"""First and largest relative slowdown to satisfy the limits; the slowdown is doubled."""
+"""First and largest relative slowdown to satisfy the limits; the slowdown is doubled in each
+trial."""
 STEPS, NEWTON_STEPS, NEWTON_WORK = 150, 400, 1_800_000
-"""Largest numbers of steps: without curvature, with curvature, and with curvature times cells
+"""Maximum numbers of steps: without curvature, with curvature, and with curvature times cells
 and joints."""
 COARSE_TOLERANCE = 10.0
-"""Predicted decrease over the barrier weight at which the coarse search stops."""
+"""Predicted decrease, relative to the barrier weight, at which the coarse search stops."""
 LEAST_SLACK = 1e-3
-"""Least slack of a corrected motion, as a fraction of the limit."""
+"""Smallest slack of a corrected motion, as a fraction of the limit."""
 RELAXATIONS, CENTERING = 60, 8
 """Number of relaxations of the limits, and steps per relaxation."""
 RELAXATION_WEIGHT = 10.0
-"""Barrier weight of relaxations on fine grids, over the violation in a cell."""
+"""Barrier weight of relaxations on fine grids, relative to the violation in a cell."""
 
 
 class SplineGrid:
@@ -270,9 +271,10 @@ class SplineGrid:
 
 COARSE_CELLS = 32
 COARSE_FIRST_WEIGHT, COARSE_LEAST_WEIGHT = 1e-2, 1e-5
-"""Of the barrier: the duration is above the least one by as much for every limit that matters."""
+"""Barrier weights of the coarse search; each active limit increases the duration by about this
+fraction."""
 SAME_TIME, SAME_PATH = 1e-3, 0.02
-"""Ratio of durations and distance over the motion's, by which motions are the same."""
+"""Ratio of durations, and relative distance, within which two motions are equal."""
 
 
 class CoarseSearch:
@@ -311,18 +313,18 @@ def _same_motion(first: Spline, second: Spline) -> bool:
 
 
 ROUGH_CELLS, FINE_CELLS = 128, (512, 2048)
-"""Numbers of cells: the rough grid for the comparison of motions, and finer grids."""
+"""Numbers of cells: of the rough grid, for the comparison of motions, and of finer grids."""
 FIRST_WEIGHT, BARRIER = 1e-4, 1e-5
-"""Initial weight of the barrier; its final fraction of the duration, over all efforts."""
+"""Initial weight of the barrier, and its final fraction of the duration, over all efforts."""
 ROUGH_FACTOR, FINE_FACTOR = 100.0, 10.0
 """Factors of this fraction on the rough grid, and on all finer grids except the last."""
 RESTART_FACTOR = 30.0
 """Factor of the initial barrier weight after steps with curvature did not converge."""
 SUBSAMPLES = 8
-"""Intervals per cell at whose ends efforts are checked."""
+"""Number of intervals per cell at the ends of which efforts are checked."""
 TIGHTENINGS, UNSETTLED_TIGHTENINGS, TIGHTENING_FACTOR = 5, 3, 1.1
-"""Largest number of tightenings of effort limits that are violated between nodes, the same for
-motions that did not converge, and factor of the violation."""
+"""Maximum number of tightenings of effort limits that are violated between nodes; the same for
+motions that did not converge; and the factor of the violation."""
 SLOWEST = 0.1
 """Largest relative slowdown to remove remaining violations."""
 EFFORT_TOLERANCE = 1e-10

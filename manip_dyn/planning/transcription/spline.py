@@ -83,7 +83,7 @@ class Spline(NamedTuple):
 
 
 SETTLED = 1e-3
-"""Predicted decrease over the barrier's weight at which an exact solution has converged."""
+"""Predicted decrease, relative to the barrier weight, at which an exact solution has converged."""
 
 
 class GridSolution(NamedTuple):
@@ -154,9 +154,9 @@ def spline_of_plan(ends: Ends, plan: Plan, cells: int) -> Spline:
 
 
 FULL_EFFORT = 0.99
-"""Efforts above this fraction of their limit count as full."""
+"""Normalized effort above which efforts are full."""
 SWITCH_CELLS = 6
-"""Cells within which an effort comes from one limit to the other where it switches."""
+"""Maximum number of cells of a transition between limits that is a switch."""
 
 
 class SplineMotion(PickledByArguments):

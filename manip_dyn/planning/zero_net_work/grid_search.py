@@ -27,7 +27,7 @@ from manip_dyn.planning.zero_net_work.shooting import locked_joint_kernels
 from manip_dyn.robot import Robot
 
 TIME_STEP = 1e-4
-"""Largest step of the thesis's programs (RWORK(2)), s."""
+"""Largest step in the programs of the thesis (RWORK(2)), s."""
 
 
 class Grid(NamedTuple):

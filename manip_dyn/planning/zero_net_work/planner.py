@@ -32,7 +32,7 @@ from manip_dyn.robot import Robot
 
 METHOD = "zero_net_work"
 STILL = 1e-6
-"""A joint with a smaller distance between start and goal (rad or m) is locked at its goal."""
+"""Distance between start and goal (rad or m) below which a joint is locked at its goal."""
 
 
 def plan_zero_net_work(

@@ -26,27 +26,29 @@ from manip_dyn.planning.zero_net_work.ramps import Corners, RampedFlow, RampedMo
 from manip_dyn.robot import Robot
 
 NODES = 24
-"""Parts of a motion at whose ends limits of position and speed are rows of the programs."""
+"""Number of parts of a motion at whose ends position and speed limits are rows of the programs."""
 NUDGE = 1e-6
-"""Differences by which derivatives are taken."""
+"""Step of finite differences."""
 ITERATIONS = 120
-"""Programs before giving up."""
+"""Maximum number of programs."""
 PENALTY = 8.0
 """Cost of missing the goal by the whole distance, in time scales."""
 WIDEST, FIRST, SHRINKS = 0.5, 0.1, 16
-"""Trust in a change of an effort over its limit, and how often it is taken back at a time."""
+"""Largest and first trust radius for normalized efforts, and maximum number of reductions at a
+time."""
 GAIN = 2e-6
-"""Gains below this, in time scales, end the iteration."""
+"""Gain below which the iteration ends, in time scales."""
 CLOSE, TIGHT = 0.5, 1e-6
-"""Scaled distances from a limit at which it becomes a row of the program, or is active."""
+"""Scaled distances from a limit at which it becomes a row of the program, and at which it is
+active."""
 CORRECTIONS = 3
-"""Chord steps back to where the conditions are met."""
+"""Maximum number of chord steps to satisfy the conditions."""
 TOWARDS_FIRST = Damping(most=15, converged=1e-6, shrink=0.4, least=1e-3)
-"""Newton's method towards a first motion, which may miss as much, scaled."""
+"""Damping of Newton's method towards a first motion, with its scaled tolerance."""
 ARRIVAL_TOLERANCE, SETTLED_TOLERANCE = 1e-9, 1e-11
-"""How far from the goal and from rest a motion may end, and is tried to, rad, m and per s."""
+"""Largest final distance from rest at the goal, and the distance aimed for, rad, m and per s."""
 STRICT = 100.0
-"""How much less, in s, ramps may lack: where they overlap, efforts would jump."""
+"""Factor of overlaps of ramps, s, compared with other residuals, because efforts would jump."""
 
 
 class Evaluation(NamedTuple):
@@ -254,17 +256,19 @@ TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance
 
 
 SHORTEST, RATIO, LONGEST = 1.2, 1.4, 3.0
-"""Durations of initial guesses: over that without ramps, of one to the next, over the expected."""
+"""Durations of initial guesses: first one relative to that without ramps, ratio of consecutive
+ones, and last one relative to the expected one."""
 GROWTH = (0.1, 0.2, 0.4, 0.7, 1.0)
 """Fractions of the displacement by which an initial guess grows."""
 MOST_GUESSES = 3
-"""Up to this number of joints all initial guesses are tried; else until one leads to the goal."""
+"""Maximum number of joints for which all initial guesses are tried; with more joints the first
+success is used."""
 MARGIN, TIGHTENINGS = 1.5, 6
 """Factor of the excess by which an exceeded limit is tightened, and number of tightenings."""
 CHECKED, WITHIN = 200, 1e-9
-"""Intervals of a motion at which limits are checked, and the tolerance."""
+"""Number of intervals of a motion at which limits are checked, and the tolerance."""
 FULL, FAST = 0.999, 0.9
-"""Fractions of a limit above which an effort is full, and a joint should cruise."""
+"""Fractions of a limit above which an effort is full, and above which a joint should cruise."""
 
 
 class _RampedTask(NamedTuple):

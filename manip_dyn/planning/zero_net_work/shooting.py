@@ -81,13 +81,13 @@ def locked_joint_engine(n: int) -> Engine:
 
 
 NUDGE = 1e-6
-"""How far a state is moved for a difference, rad, m and per s."""
+"""Displacement of a state for finite differences, rad, m and per s."""
 COARSE, FINE = 1e-9, 1e-12
 """Tolerances of the integration far from the solution, and near it."""
 NEAR = 1e-6
-"""Size of the residual from which on the integration is fine."""
+"""Residual below which the integration uses the finer tolerance."""
 SINGULAR, NO_MOTION, NO_DESCENT, TOO_MANY_STEPS = -3, -2, -4, -1
-"""Why Newton's method gave up."""
+"""Failures of Newton's method."""
 
 
 class Problem(NamedTuple):

@@ -45,7 +45,7 @@ from manip_dyn.robot import Robot
 JointIndices = NDArray[np.int64]
 """Indices of joints (m,)."""
 MOST_SIGNED_JOINTS = 3
-"""Up to this number of moving joints all signs of the efforts are tried."""
+"""Maximum number of moving joints for which all signs of the efforts are tried."""
 
 
 def natural_signs(start: Vector, goal: Vector) -> Vector:
@@ -101,7 +101,7 @@ def _time_factors(m: int) -> Matrix:
 
 
 NEWTON_STEPS, TOLERANCE = 15, 1e-11
-"""Most steps of Newton's method, and the residual at which it has arrived."""
+"""Maximum number of Newton steps, and the residual at which Newton's method has converged."""
 
 
 @compiled(short=True)

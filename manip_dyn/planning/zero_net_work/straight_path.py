@@ -30,11 +30,12 @@ GRID_INTERVALS = 100
 MARGINS = (1e-4, 1e-3, 1e-2, 0.1)
 """Fractions of the effort limits reserved for violations between grid points."""
 CHECK_POINTS = 9
-"""Points at which each interval is checked."""
+"""Number of points at which each interval is checked."""
 REPLAY_STEPS = (400, 1600, 6400)
-"""Runge-Kutta steps over the whole motion, at least one per interval; more where few miss."""
+"""Number of Runge-Kutta steps for the whole motion, at least one per interval; more if few are
+not sufficient."""
 REPLAY_TOLERANCE = 1e-7
-"""By how much all pieces together may miss where the next begins, rad, m and per s."""
+"""Largest sum of deviations over all intervals, rad, m and per s."""
 
 
 class PathEfforts(NamedTuple):

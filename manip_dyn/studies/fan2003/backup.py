@@ -21,7 +21,7 @@ from manip_dyn.studies.report.claims import Claim, Evidence
 PERIOD, LONGEST = 2e-3, 12.0
 """Control period and duration of a run, s."""
 AFTER, LASTING = 0.2, 0.2
-"""Delay of the push after the arrival, and its duration, s."""
+"""Delay of the push after the arrival, and duration of the push, s."""
 AT_REST = 1e-3
 """Largest final distance from the goal that counts as an arrival, rad."""
 

@@ -32,7 +32,7 @@ RAIL = """<joint name="joint_{k}" type="prismatic">
   <link name="link_{k}"><inertial><mass value="{mass}"/>
     <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
 SAME = 1e-6
-"""Largest difference of reproduced times, s."""
+"""Largest difference between reproduced times, s."""
 
 
 class DecoupledRow(NamedTuple):

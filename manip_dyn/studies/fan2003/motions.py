@@ -243,7 +243,7 @@ def half_unit(published: dict[str, Any]) -> float:
 SAMPLES, WORK_KNOTS = 301, 81
 PD_DURATION, PD_PERIOD = 10.0, 0.01
 JUST = 1e-9
-"""Time before a jump at which a sample shows the value before it, s."""
+"""Time before a jump at which a sample has the value before the jump, s."""
 
 
 def single_switch(plan: Plan) -> SingleSwitch:

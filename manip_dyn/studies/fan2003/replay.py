@@ -34,7 +34,7 @@ from manip_dyn.robot import Robot
 
 # ---------------------------------------------------------------------- literal holding laws
 STEP, CLOSE = 5e-4, 1e-12
-"""Control step, and resolution of the time of a change, s."""
+"""Control step, and resolution of the times of changes, s."""
 STOP_TIME = 2.0
 """`Tstop` of A.7, s."""
 

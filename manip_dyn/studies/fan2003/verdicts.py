@@ -19,7 +19,7 @@ from manip_dyn.studies.report.claims import TIME_ERROR, Claim, Evidence, with_al
 
 SAME_TIME, AS_PRINTED, MOST, FASTER = 1e-6, 0.05, 6.74, 2.0
 """Relative tolerance of times; tolerance of percentages; largest printed percentage; ratio of
-times that counts as much faster."""
+times that is much faster."""
 NO_WORK, AT_REST = 1e-6, 1e-3
 """Net work, J, and distance, rad, that count as zero."""
 Cases = Sequence[CaseFindings]
@@ -227,7 +227,8 @@ def _faster(ratios: Iterable[tuple[str, float]], factor: float) -> Iterable[Evid
 
 # -------------------------------------------------------------------------- status of a case
 CLOSE = 0.01
-"""Relative difference up to which a number is close; reproduced is a unit of the last digit."""
+"""Relative difference of numbers that are close; a number is reproduced within a unit of the
+last digit."""
 RULE, ZERO_NET_WORK, MINIMUM_TIME, PD = (
     "zero net work, thesis's rule",
     "zero net work",

@@ -180,7 +180,7 @@ def claims(
 
 # --------------------------------------------------------------------- comparisons of curves
 Measure = Callable[..., Iterable[Evidence]]
-"""Function of curves and the largest error, and of a factor of the times if it compares times."""
+"""Function of curves and the largest error, and of a time factor if it compares times."""
 LEVELS, FEW = (1e-6, 1e-9, 1e-11), 10.0
 """Errors, rad, and the ratio that counts as few steps."""
 
@@ -296,7 +296,7 @@ EMBEDDED = tuple(
 STEPS = 128
 """Number of equal steps of the timed runs."""
 BETTER = 2.0
-"""Ratio from which on customizing counts as a gain."""
+"""Ratio above which customization is a gain."""
 
 
 class CustomRow(NamedTuple):

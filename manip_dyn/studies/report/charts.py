@@ -11,9 +11,9 @@ from manip_dyn.studies.report.tables import Table
 
 MARKERS = "os^Dv<>PX*"
 LONG = 26
-"""Characters from which on a vertical label has its unit in a separate line."""
+"""Number of characters above which a vertical label has its unit on a separate line."""
 FEW = 300.0
-"""Ratio of the ends of a logarithmic axis up to which it has labels between powers of ten."""
+"""Ratio of the ends of a logarithmic axis below which it has labels between powers of ten."""
 
 
 class Line(NamedTuple):

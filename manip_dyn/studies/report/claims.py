@@ -36,10 +36,10 @@ KINDS = {
     "bad": ("refuted", "differs", "above", "does not arrive", "missing"),
     "open": ("not reproducible", "not measured", "not published", "no number to compare"),
 }
-"""Kind -> statuses."""
+"""Statuses by kind."""
 SECONDS, AT_THE_LIMIT = "seconds", "steps at the limit of stability"
-"""Quantities of claims that another machine does not reproduce: times, and numbers of steps at the
-limit of stability, which vary by percents with the rounding errors of another BLAS."""
+"""Quantities of claims that are not reproducible on other machines: times, and numbers of steps
+at the stability limit, which vary by percents with the rounding errors of the BLAS."""
 KIND_OF = {words: kind for kind, statuses in KINDS.items() for words in statuses}
 
 
@@ -69,10 +69,10 @@ def kind_of(part: str) -> str:
 # ------------------------------------------------------------------------------------ claims
 NEARLY_ALL, HALF = 0.95, 0.5
 TIME_ERROR = 0.1
-"""Fraction by which load on the machine may shift one median time against another."""
+"""Fraction by which load on the machine may change one median time relative to another."""
 UNDECIDED = "not reproducible"
 LISTED = 8
-"""Largest number of cases listed in text; JSON and CSV have all of them."""
+"""Maximum number of cases listed in text; JSON and CSV contain all of them."""
 
 
 class Evidence(NamedTuple):

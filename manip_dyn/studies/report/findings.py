@@ -35,7 +35,7 @@ from manip_dyn.studies.report.tables import EVIDENCE, Table, plain
 DIGITS = 6
 """Significant digits of a stored number."""
 SAME, SMALL = 0.01, 1e-9
-"""Relative and absolute difference up to which numbers are considered equal."""
+"""Relative and absolute difference below which numbers are equal."""
 
 NUMBERS = ("number", "least", "most")
 """Statistics of a claim over its cases."""
@@ -282,7 +282,7 @@ def _counted_statuses(statuses: list[str]) -> str:
 
 # ---------------------------------------------------------------------------------- findings
 SHORT = 120
-"""Largest number of rows of a table on a page."""
+"""Maximum number of rows of a table on a page."""
 
 
 @dataclass(frozen=True)
@@ -295,7 +295,7 @@ class Findings:
 
     paper: ClassVar[str]
     published: ClassVar[Mapping[str, Any]]
-    """The paper's name, and its ``published.json``."""
+    """Name of the paper, and its ``published.json``."""
 
     setting: Mapping[str, str]
 

@@ -85,7 +85,7 @@ figcaption{font-size:13px}figcaption b{margin-right:.5em}
 tr,figure{break-inside:avoid}}
 """
 SHORT = 24
-"""Characters up to which a text is not wrapped."""
+"""Number of characters up to which a text is not wrapped."""
 
 
 def html_page(

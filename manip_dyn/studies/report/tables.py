@@ -15,7 +15,7 @@ WIDTH = 99
 EVIDENCE = "evidence"
 """Name of the column that refers to other tables, charts and tests."""
 LARGE = 1e5
-"""Magnitude from which on a page shows a number with a power of ten."""
+"""Magnitude above which a page shows a number with a power of ten."""
 
 
 class Table(NamedTuple):

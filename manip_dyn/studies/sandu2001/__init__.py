@@ -68,7 +68,7 @@ ITEMS = (
     *("squeezer", "claims", "all"),
 )
 EVERYTHING = ("claims", "all")
-"""Items that include all others."""
+"""Items that include all other items."""
 
 
 def recompute(

@@ -27,8 +27,8 @@ from manip_dyn.studies.sandu2001.findings import PUBLISHED, LeadRow, TimeRow
 
 DURATIONS = (1, 2, 3, 4)
 ALIKE, TWICE, STEADY, AT_REST = 0.1, 2.0, 0.001, 0.005
-"""Fraction within which costs are almost the same; factor within which they are about as printed;
-range of a stable height, m; tolerance of the printed height, m."""
+"""Fraction within which costs are almost the same; factor within which they are about as
+printed; range of a stable height, m; tolerance of the printed height, m."""
 ALMOST_TWO_ORDERS = 10.0**1.5
 EXPLICIT_LIMIT = 5.0
 """Product of step and eigenvalue above which usual explicit one-step methods are unstable."""

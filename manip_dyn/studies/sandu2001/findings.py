@@ -94,7 +94,7 @@ class CarRow(NamedTuple):
 
 
 CLOSE = 0.01
-"""Relative error up to which a fitted pendulum counts as the paper's."""
+"""Relative error below which a fitted pendulum is that of the paper."""
 
 
 class FitRow(NamedTuple):
@@ -142,9 +142,9 @@ TITLES = {
     "car": "HMMWV",
     "squeezer": "Andrews' squeezing mechanism at 0.03 s: error of the angles, rad",
 }
-"""Attribute of the findings with rows -> title of its table."""
+"""Titles of tables by attribute of the findings."""
 HEADS = {"variants": ("variant", "1e-2", "1e-3", "1e-4", "1e-5", "growth", "last decade")}
-"""Heads that differ from the names of fields."""
+"""Column names that differ from the names of fields."""
 TIMED = {
     "times": ("computed_s",),
     "growth": ("time",),

@@ -43,7 +43,7 @@ from manip_dyn.studies.sandu2001.settings import Settings
 
 DURATION, REFERENCE_STEPS = 2.0, 2_000_000
 FIRST, SECOND, SPEED = 2.0 * math.pi, 23.0 * math.pi / 12.0, 10.0
-"""Angles of both pendulums from the horizontal, rad, and rate of the second, rad/s."""
+"""Angles of both pendulums from the horizontal, rad, and rate of the second one, rad/s."""
 RUNS = {
     "joint": ("joint", "paper"),
     "joint, scaled": ("joint", "scaled"),
@@ -54,8 +54,8 @@ RUNS = {
     "joint, rodas5p": ("joint", "rodas5p"),
     "cartesian, rodas5p": ("cartesian", "rodas5p"),
 }
-"""Run -> coordinates and step control: eq. 13 to 16, the same with scaled estimates, or that of
-this package; the last two have another method with the latter."""
+"""Coordinates and step control by run: eq. 13 to 16, the same with scaled estimates, or that of
+this package. The last two runs use another method with the latter."""
 
 
 def options(kind: str, settings: Settings) -> dict[str, Any]:
@@ -225,11 +225,11 @@ def start() -> Vector:
 
 
 MISPRINTED = 3
-"""Rows of table 1 with a relative error of a tenth of the possible one."""
+"""Rows of table 1 with a relative error that is a tenth of the possible one."""
 UNITS = np.array([0.01] * 4 + [0.1] * 4)
 """Scales of the residuals, rad and rad/s."""
 OURS = (1.0, 0.225, 9.81)
-"""Both inertias, kg m^2, and gravity, m/s^2, of the tables: slender rods."""
+"""Both inertias, kg m^2, and gravity, m/s^2, in the tables: slender rods."""
 STARTS = (OURS, (0.4, 0.05, 9.81), (1.0, 0.225, 1e-3))
 BOUNDS = ((np.log(0.01), np.log(0.002), 0.0), (np.log(10.0), np.log(2.0), 20.0))
 """Bounds of the logarithms of the inertias (radii of gyration of 6 cm to 2 m) and of gravity."""
@@ -352,7 +352,7 @@ def _points(motion: Run, times: Vector) -> Vector:
 FREEDOMS = 2
 # ---------------------------------------------------------------------------------- W-method
 SCALES = {"exact": None, "frozen at the start": 1.0, "frozen, 10 % too small": 0.9}
-"""Jacobian -> factor of the Jacobian of the start; None for the exact Jacobian."""
+"""Factors of the initial Jacobian by name; None for the exact Jacobian."""
 MOST_STEPS = 50_000
 
 

@@ -28,7 +28,7 @@ QUANTITIES = {"table1": "angle", "table2": "rate"}
 ORDER = 10.0**0.5
 """Factor within which a number is of the order of magnitude of a power of ten."""
 ACCURATE, NEAR_FOUR, NEAR_TWO, SMALL = 2.0, 3.5, 1.75, 0.01
-"""Factor within which accuracy is preserved; orders that count as 4 and 2; small fraction."""
+"""Factor within which accuracy is preserved; orders that count as 4 and as 2; small fraction."""
 STILL = 1e-6
 """Tolerance of an equilibrium, rad."""
 DOWN = 1.5 * math.pi

@@ -42,7 +42,7 @@ START = np.array(
         *(0.487364979543842550, -0.222668390165885885, 1.23054744454982119),
     ]
 )
-"""Initial beta, theta, gamma, phi, delta, omega, epsilon, rad."""
+"""Initial angles beta, theta, gamma, phi, delta, omega, epsilon, rad."""
 END = np.array(
     [
         *(15.81077119629904, -15.75637105984298, 0.04082224013073101, -0.5347301163226948),
@@ -51,7 +51,7 @@ END = np.array(
 )
 TOLERANCES = tuple(10.0 ** (-k) for k in range(3, 10))
 ABSOLUTE = np.zeros((7, 7))
-"""Matrix from the angles to the absolute angles of the bodies."""
+"""Matrix that converts the angles to absolute angles of the bodies."""
 ABSOLUTE[(0, 1, 1, 2, 3, 3, 4, 5, 5, 6), (0, 0, 1, 2, 3, 4, 4, 5, 6, 6)] = 1.0
 
 

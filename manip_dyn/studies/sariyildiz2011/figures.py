@@ -23,9 +23,9 @@ from manip_dyn.studies.report.tables import Table
 from manip_dyn.studies.sariyildiz2011.runs import COARSE, FINE, LABELS, Case, Run, Runs, shown
 
 PATH_STEP, PATH_METHOD = 0.1, "rk4"
-"""Printed step of Figures 4 to 6 (RK4) and 15 to 18, s."""
+"""Printed step, s, and method of Figures 4 to 6; the step is also that of Figures 15 to 18."""
 FLOOR = 1e-14
-"""Smallest error in charts, m and rad; smaller errors are drawn there."""
+"""Smallest error in charts, m and rad; smaller errors are drawn at this value."""
 NEAR = {"fig15": ("rk1", "rk2", "rk4"), "fig16": ("euler_trapezoidal", "ab4", "abm4")}
 DAMPED = {"fig17": "rk1", "fig18": "rk4"}
 INVERSES = {"pseudo_inverse": "no damping", "constant": "constant damping", "filtered": "filtered"}

@@ -29,16 +29,17 @@ from manip_dyn.studies.report.tables import Table, columns, number
 from manip_dyn.studies.sariyildiz2011.runs import COARSE, FINE, Case, Run, Varied
 
 GROWS, LARGE, BOUNDED, RECOVERED = 2.0, 1e-3, 0.05, 1e-6
-"""Near a singularity: factor of growth; errors that count as large, bounded, recovered, m."""
+"""Near a singularity: factor of growth; large, bounded and recovered errors, m."""
 SIMILAR = 1.5
 """Factor within which costs are similar."""
 ABOUT, AS_POOR, GOOD = 10.0**0.5, 10.0, 1e-4
-"""Factor within which a number is about a power of ten; factor within which accuracies are equally
-poor; satisfactory error, m: 1/5000 of the radius (our choice, the paper has no number)."""
+"""Factor within which a number is about a power of ten; factor within which accuracies are
+equally poor; satisfactory error, m: 1/5000 of the radius (our choice, because the paper has no
+number)."""
 WITH_FEEDBACK, STEADY = 0.2, 1.01
-"""Least gain with which drift is judged, 1/s; growth per lap up to which there is no drift."""
+"""Smallest gain for which drift is judged, 1/s; growth per lap below which there is no drift."""
 Ratios = Sequence[tuple[str, float]]
-"""Pairs of a case's name and its ratio."""
+"""Pairs of a case name and a ratio."""
 Singular = Sequence[tuple[Case, Run]]
 
 
@@ -334,7 +335,7 @@ def _name(case: Case) -> str:
 # ---------------------------------------------------------------------------------- findings
 PUBLISHED = json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
 LONG = 100
-"""Rows from which on a table is long."""
+"""Number of rows above which a table is long."""
 CLAIM_COLUMNS = {
     name: name
     for name in (

@@ -36,7 +36,7 @@ RISING = {
     "ab4_rising": Adams("ab4_rising", corrected=False, rising=True),
     "abm4_rising": Adams("abm4_rising", corrected=True, rising=True),
 }
-"""Adams methods with the paper's start by formulas of lower orders, instead of steps of rk4."""
+"""Adams methods started by formulas of lower orders, as in the paper, instead of rk4 steps."""
 
 
 class Case(NamedTuple):
@@ -133,7 +133,7 @@ def shown(name: str) -> str:
 
 
 SAMPLES = 300
-"""Number of stored samples of an error: the largest in each interval of a run."""
+"""Number of stored samples of an error: the largest one in each interval of a run."""
 GROWTH, SMALL = 2.0, 1e-6
 """Growth per lap and error, m, above which a run is unstable."""
 

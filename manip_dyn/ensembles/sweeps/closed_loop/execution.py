@@ -35,7 +35,7 @@ from manip_dyn.planning.execution.sampled_motion import SampledMotion
 from manip_dyn.robot import Robot
 
 CURVE_CELLS = 1000
-"""Cells of a braking curve; cubic interpolation is exact for constant efforts."""
+"""Number of cells of a braking curve; cubic interpolation is exact for constant efforts."""
 
 
 @lru_cache(maxsize=64)
@@ -154,7 +154,7 @@ def empty_switched_joint(n: int) -> SwitchedJoint:
 MOST_SEGMENTS = 32
 MOST_PERIODS = 10_000_000
 WATCH_TIME = 1.0
-"""Default simulated time beyond the plan's end, s."""
+"""Default simulated time after the end of the plan, s."""
 
 
 class ClosedLoop:
@@ -270,7 +270,7 @@ class ClosedLoop:
 
 
 REST_TIME = 0.1
-"""Least final time at the goal, s."""
+"""Minimum final time at the goal, s."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -152,7 +152,7 @@ def saturate(kernels, law, q, out):
 SAME = 1e-9
 """Times that differ by less are equal, s."""
 DONE, EXECUTOR_NEEDED = 0, 1
-"""Result of a period: efforts were found, or `PlanExecutor` has to find them."""
+"""Results of a period: efforts were written, or `PlanExecutor` must compute them."""
 
 
 class Reference(NamedTuple):
@@ -287,7 +287,7 @@ def watch_arrival(law, followed, t, end, q, v):
 
 
 ON_CURVE = 1e-7
-"""Tolerance of the speed on the curve, as in `OnlineSwitching`."""
+"""Tolerance of the speed on the braking curve, as in `OnlineSwitching`."""
 NEAR = 1e-14
 """Tolerance of a switching time, s."""
 

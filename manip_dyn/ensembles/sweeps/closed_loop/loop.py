@@ -117,9 +117,9 @@ def integrate_arm(kernels, arm, y, duration, scratch):
 
 
 FINISHED, STOPPED_FOR_EXECUTOR, DIVERGED = 0, 1, 2
-"""Ends of a run: the whole duration, a call of `PlanExecutor`, or a state that is not finite."""
+"""Reasons for the end of a run: whole duration, call of `PlanExecutor`, or non-finite state."""
 TRACK, SWITCH = 0, 1
-"""Modes of control."""
+"""Control modes."""
 
 
 class Loop(NamedTuple):

@@ -14,7 +14,8 @@ from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
 from manip_dyn.robot import Robot
 
 BEATEN = 1.001
-"""An extremal slower than a motion on a grid by more than this ratio is not the fastest."""
+"""An extremal that is slower than a grid motion by more than this ratio is not the fastest
+motion."""
 CLOSE = 1.001
 """The second-best extremal is reported if it is slower by less than this ratio."""
 

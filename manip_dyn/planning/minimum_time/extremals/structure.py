@@ -20,7 +20,7 @@ from manip_dyn.planning.minimum_time.extremals.controls import (
 )
 
 BANG = 0.999
-"""Efforts in cells above this fraction of their limit count as full."""
+"""Normalized effort above which efforts in cells count as full."""
 
 
 class Switching(NamedTuple):

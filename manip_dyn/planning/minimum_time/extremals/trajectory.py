@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from manip_dyn.core.checks import Matrix, Tensor, Vector
 
 SAMPLES = 16
-"""Samples per arc; cubic interpolation adds three values between any two of them."""
+"""Number of samples per arc; cubic interpolation adds three values between two samples."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,18 +34,20 @@ from manip_dyn.planning.transcription.node_motion import (
 from manip_dyn.robot import Robot
 
 FIRST_WEIGHT, LEAST_WEIGHT = 1e-2, 1e-5
-"""Weights of the barrier: each active limit raises the duration by about this fraction."""
+"""Weights of the barrier; each active limit increases the duration by about this fraction."""
 STEPS = 120
 ROOM = 0.3
-"""Least distance of an initial guess from a limit of effort or speed, over the limit."""
+"""Smallest relative distance of an initial guess from an effort or speed limit."""
 SLOWER = 30.0
-"""Factor by which guesses are slower than that; slow guesses lead to more distinct motions."""
+"""Factor by which guesses are slower than this distance requires; slow guesses lead to more
+distinct motions."""
 INSIDE = 1e-2
-"""Least distance of an initial guess from a limit of position, over the motion's distance."""
+"""Smallest distance of an initial guess from a position limit, relative to the distance of the
+motion."""
 SATURATED = 0.97
-"""Efforts beyond this fraction of their limit are full, up to the effect of the barrier."""
+"""Normalized effort above which efforts are full, apart from the effect of the barrier."""
 SAME_TIME, SAME_PLACE = 1e-3, 0.02
-"""Ratio of durations, and distance over that of the motion, within which motions are equal."""
+"""Ratio of durations, and relative distance, within which two motions are equal."""
 
 
 class GridMotion(NamedTuple):

@@ -19,7 +19,7 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled
 
 GAIN, PIVOT = 1e-11, 1e-13
-"""Least reduced cost, and least pivot element, that count as nonzero."""
+"""Smallest reduced cost, and smallest pivot element, that count as nonzero."""
 
 
 class LinearProgram(NamedTuple):

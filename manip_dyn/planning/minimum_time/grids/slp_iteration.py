@@ -34,11 +34,12 @@ NEAR = 0.03
 SLACK = 1e6
 """Upper bound of the clearances."""
 CORRECTIONS = 4
-"""Number of second-order corrections: solutions with a corrected right-hand side."""
+"""Number of second-order corrections, which are solutions with a corrected right-hand side."""
 WIDEST, NARROWEST = 1.0, 1e-4
-"""Largest trust radius in changes of normalized efforts, and the radius at which to stop."""
+"""Largest trust radius for normalized efforts, and the radius at which the iteration stops."""
 GOOD, ENOUGH = 0.5, 0.1
-"""Fractions of the predicted gain at which the radius grows and at which a step is accepted."""
+"""Fractions of the predicted gain above which the radius grows and above which a step is
+accepted."""
 
 
 class SlpSolution(NamedTuple):

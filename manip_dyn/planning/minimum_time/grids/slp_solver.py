@@ -36,22 +36,24 @@ from manip_dyn.robot import Robot
 
 ITERATIONS = 60
 FINE, COARSE = 1e-6, 3e-4
-"""Predicted gains, in durations of the initial guess, below which the iteration stops."""
+"""Predicted gains, relative to the duration of the initial guess, below which the iteration
+stops."""
 FINER = 3
 PENALTY = 4.0
-"""Cost of missing the goal by the whole distance, in durations of the initial guess."""
+"""Cost of missing the goal by the whole distance, relative to the duration of the initial
+guess."""
 NEAR = (0.25, 0.05, 0.01)
-"""First trust radii for efforts that are nearly optimal, in changes of normalized efforts."""
+"""Initial trust radii for nearly optimal efforts, in changes of normalized efforts."""
 MOST_SLOWER = 1.01
-"""Largest ratio by which polishing may slow down a nearly optimal motion."""
+"""Maximum ratio by which polishing may slow down a nearly optimal motion."""
 ARRIVED = 1e-4
-"""Scaled distance from the goal below which a solution reaches it."""
+"""Scaled distance from the goal below which a solution has reached it."""
 FIRST_DISTANCE, GROWTH, LEAST_GROWTH, STAGES = 0.4, 1.5, 1.02, 40
-"""First distance of the continuation (rad or m), its growth per stage, and the least growth."""
+"""First distance of the continuation (rad or m), its growth per stage, and the smallest growth."""
 REPEATED, REPEATS, GAIN = 3, 10, 1e-4
-"""Number of solutions that are solved again, of repetitions, and the least relative gain."""
+"""Number of solutions that are solved again, number of repetitions, and smallest relative gain."""
 DETOUR, OTHER_DETOURS = 1.5, (0.5, 1.0, 2.5)
-"""Midway displacements of a joint on a detour, rad."""
+"""Midway displacements of a joint for detours, rad."""
 
 
 @lru_cache(maxsize=16)

@@ -33,11 +33,11 @@ from manip_dyn.robot import Robot
 SLACK = 1.002
 """Ratio to the best certified duration above which an SLP solution is skipped."""
 GRID_SLACK = 1.01
-"""The same ratio for a motion on the coarser grid of positions."""
+"""The same ratio for motions on the coarser grid of positions."""
 FINE_GRID = 128, 1e-6
-"""Cells and barrier of the grid that resolves brief arcs."""
+"""Number of cells and barrier weight of the grid that resolves brief arcs."""
 AGREE = 1.0005
-"""Durations with a smaller ratio are equal."""
+"""Ratio of durations below which they are equal."""
 
 
 class ExtremalSearch:

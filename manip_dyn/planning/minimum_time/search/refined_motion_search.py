@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from manip_dyn.planning.minimum_time.search.structure_search import StructureSearch
 
 REFINED_TRIES = 24
-"""Largest number of structures of a refined motion that are tried."""
+"""Maximum number of structures of a refined motion that are tried."""
 
 
 def extremal_near_refined(search: StructureSearch, solved: GridSolution) -> Candidate | None:

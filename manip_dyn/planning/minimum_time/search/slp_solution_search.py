@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from manip_dyn.planning.minimum_time.search.structure_search import StructureSearch
 
 SINGULAR_TRIES, WITH_LIMITS = 10, 4
-"""Largest numbers of structures with a singular arc that are tried if no bang-bang extremal is
-certified: without limits of position and speed, and with them, where each try takes longer."""
+"""Maximum numbers of structures with a singular arc that are tried if no bang-bang extremal is
+certified: without position and speed limits, and with them, where each trial takes longer."""
 
 
 def structure_of(robot: Robot, solution: SlpSolution) -> Switching:
@@ -80,8 +80,8 @@ def possible_structures(
 ) -> Iterator[Switching]:
     """Yield possible structures of a solution, starting with the detected one.
 
-    Brief intervals at position limits are contact points or boundary arcs, and other efforts may
-    hold joints at speed limits.
+    Brief intervals at position limits may be contact points or boundary arcs, and other efforts
+    may hold joints at speed limits.
     """
     keys, contact = [detected.key()], Kind.CONTACT_POSITION
     yield detected

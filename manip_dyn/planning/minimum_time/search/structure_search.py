@@ -31,9 +31,9 @@ from manip_dyn.planning.minimum_time.structure_repairs.speed_arcs_at_switches im
 from manip_dyn.robot import Robot
 
 REVISIONS = 4
-"""Largest number of revisions of a structure by its own switching functions."""
+"""Maximum number of revisions of a structure by its own switching functions."""
 HANDOVERS = 4
-"""Largest number of extremals whose boundary arcs of speed get other ends."""
+"""Maximum number of extremals whose boundary arcs of speed are changed at their ends."""
 
 
 class StructureSearch:

@@ -20,7 +20,7 @@ from manip_dyn.planning.transcription.spline import GridSolution
 from manip_dyn.robot import Robot
 
 NOTHING = 1e-9
-"""Least acceleration by an effort that counts, over that by the joint's own effort."""
+"""Smallest relevant acceleration by an effort, relative to that by the joint's own effort."""
 
 
 class AtLimit(NamedTuple):

@@ -17,9 +17,10 @@ PRESSED = 1e-3
 GAP = 3
 """Active states with fewer cells between them belong to one arc."""
 AT_LIMIT = 2e-3
-"""Distance from a limit, over the largest value of the motion, below which a state is at it."""
+"""Distance from a limit, relative to the largest value of the motion, below which it is
+reached."""
 REST = 2
-"""Least number of cells of a boundary arc of position; shorter ones are contact points."""
+"""Minimum number of cells of a boundary arc of position; shorter arcs are contact points."""
 
 
 def boundary_arcs_of(

@@ -18,9 +18,9 @@ from manip_dyn.planning.minimum_time.extremals.structure import (
 )
 
 NEAR = 1.0
-"""Switches within this number of cells of a boundary arc belong to it."""
+"""Switches within this number of cells of a boundary arc belong to the arc."""
 DIP = 0.02
-"""Double switches within this fraction of a cell are noise."""
+"""Pairs of switches within this fraction of a cell are noise."""
 
 
 def detected_structure(

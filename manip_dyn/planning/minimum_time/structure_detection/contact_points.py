@@ -17,11 +17,12 @@ import numpy as np
 from manip_dyn.core.checks import Vector
 
 APART = 8
-"""Least number of nodes between two peaks."""
+"""Minimum number of nodes between two peaks."""
 VALLEY = 0.7
-"""Largest multiplier between two contact points, as a fraction of the lower peak."""
+"""Largest multiplier between two contact points as a fraction of the lower peak."""
 ROOM = 0.15
-"""Time between a boundary arc and a contact point, or a full effort, over that between peaks."""
+"""Time between a boundary arc and a contact point or full effort, relative to that between
+peaks."""
 
 
 class ContactPattern(IntEnum):

@@ -8,11 +8,11 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.planning.minimum_time.extremals.controls import Control, full
 
 GAP = 4
-"""Largest gap in nodes between two intervals at a limit that count as one, or around a switch."""
+"""Maximum gap in nodes between two intervals at a limit that are merged, or around a switch."""
 PULSE = 0.25
-"""Least excursion of an effort from its limit, relative to the range, that counts as a pulse."""
+"""Smallest excursion of an effort from its limit, relative to the range, that is a pulse."""
 VISIBLE = 3
-"""Least number of nodes with a sign for which an effort has that sign between two arcs."""
+"""Minimum number of nodes with a sign for which an effort has this sign between two arcs."""
 
 Transition = tuple[float, Control]
 """Node, possibly fractional, of a transition, and the new control."""

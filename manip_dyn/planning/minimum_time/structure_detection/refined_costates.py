@@ -11,9 +11,10 @@ from manip_dyn.planning.transcription.spline import GridSolution
 from manip_dyn.robot import Robot
 
 FIT = slice(4, 40)
-"""Nodes from which the initial costates are extrapolated."""
+"""Number of nodes from which the initial costates are extrapolated."""
 LATER = 4
-"""Cells after the begin of an arc at which its costates are read, because they jump at limits."""
+"""Number of cells after the start of an arc at which its costates are read, because they jump
+at limits."""
 
 
 class RefinedCostates:

@@ -36,17 +36,17 @@ from manip_dyn.planning.transcription.spline import GridSolution, efforts_of
 from manip_dyn.robot import Robot
 
 NEAR = (2e-5, 2e-4, 3e-6)
-"""Distances from a limit of position or speed, over its scale, at which a limit is active, in the
-order of trial."""
+"""Scaled distances from a position or speed limit below which the limit is active, in order of
+trial."""
 BETWEEN = (0.9, 0.98)
-"""Efforts below this fraction of their limit lie between their limits."""
+"""Normalized efforts below which efforts are between their limits."""
 LONG = (24, 8, 10**6)
-"""Least number of nodes of a singular arc; the last value excludes singular arcs."""
+"""Minimum number of nodes of a singular arc; the last value excludes singular arcs."""
 BRIEF = (3, 1, 64)
-"""Least number of nodes with an effort between its limits on a boundary arc; with fewer it is a
-contact point."""
+"""Minimum number of nodes with an effort between its limits on a boundary arc; shorter ones are
+contact points."""
 SAME = 1e-3
-"""Largest difference of times, as a fraction of the duration, within one structure."""
+"""Largest time difference within a structure as a fraction of the duration."""
 
 
 class DetectionSettings(NamedTuple):
@@ -76,7 +76,7 @@ SETTINGS = (
     *product(BRIEF[:1], LONG[::2], BETWEEN[:1], NEAR[:1], (False,), tuple(ContactPattern)[1:]),
     *product(BRIEF[1:], LONG, BETWEEN, NEAR),
 )
-"""Settings in the order of trial."""
+"""Settings in order of trial."""
 
 
 Row = tuple[float, int, Control]

@@ -14,7 +14,7 @@ from manip_dyn.planning.minimum_time.extremals.structure import Switching, assem
 from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
 
 BRIEF = 5e-4
-"""Initial guess of the length of the arc, over the duration."""
+"""Initial guess of the length of the arc, relative to the duration."""
 
 
 def with_end_arcs(along: Trajectory, switching: Switching) -> Iterator[Switching]:

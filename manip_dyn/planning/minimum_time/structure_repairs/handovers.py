@@ -17,7 +17,7 @@ from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
 from manip_dyn.robot import Robot
 
 FRACTION = 0.1
-"""First length of the second effort's arc, as a fraction of the adjacent arc."""
+"""Initial length of the second effort's arc as a fraction of the adjacent arc."""
 
 
 def with_handovers(robot: Robot, along: Trajectory, switching: Switching) -> Iterator[Switching]:

@@ -18,11 +18,12 @@ from manip_dyn.planning.minimum_time.extremals.structure import Switching, assem
 from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
 
 EARLIER = (2.0, 1.0, 0.5)
-"""Time by which a joint leaves earlier and returns later, over the duration of the violation."""
+"""Time by which a joint leaves earlier and returns later, relative to the duration of the
+violation."""
 PUSH = 0.1
-"""Length of the push, over the same duration."""
+"""Length of the push, relative to the same duration."""
 CONTACT = (0.45, 0.2)
-"""Time of the contact point, over the same duration."""
+"""Time of the contact point, relative to the same duration."""
 
 
 class _Weak(NamedTuple):

@@ -16,7 +16,7 @@ from manip_dyn.planning.minimum_time.extremals.structure import Switching, assem
 from manip_dyn.robot import Robot
 
 AT_LIMIT = 1e-9
-"""Distance from a limit below which a joint is at it, rad or m."""
+"""Distance from a limit below which a joint has reached it, rad or m."""
 
 
 def with_limit_approaches(

@@ -15,7 +15,7 @@ from manip_dyn.planning.minimum_time.extremals.structure import Switching, assem
 from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
 
 SHORTEST = 0.1
-"""Least remaining fraction of a boundary arc."""
+"""Smallest remaining fraction of a boundary arc."""
 
 
 def with_limit_releases(along: Trajectory, switching: Switching) -> Iterator[Switching]:

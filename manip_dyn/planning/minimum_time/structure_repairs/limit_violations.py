@@ -19,9 +19,9 @@ from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
 from manip_dyn.robot import Robot
 
 BEYOND = 1e-6
-"""Violation that counts, over the largest value of the motion."""
+"""Smallest relevant violation, relative to the largest value of the motion."""
 MARGIN = 0.02
-"""Additional length of a guessed boundary arc of speed, over the duration."""
+"""Additional length of a guessed boundary arc of speed, relative to the duration."""
 
 
 def within_limits(robot: Robot, along: Trajectory, switching: Switching) -> Iterator[Switching]:

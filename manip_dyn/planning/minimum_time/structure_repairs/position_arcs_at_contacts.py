@@ -12,7 +12,7 @@ from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
 from manip_dyn.robot import Robot
 
 BEYOND = 1e-9
-"""Violation that counts, rad or m."""
+"""Smallest relevant violation, rad or m."""
 
 
 def with_position_arcs_at_contacts(

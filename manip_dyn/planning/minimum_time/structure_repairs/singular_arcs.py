@@ -23,9 +23,9 @@ from manip_dyn.planning.minimum_time.extremals.structure import (
 from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
 
 NEAR_ZERO = (0.01, 0.003, 0.04)
-"""Fractions of the largest switching function that count as nearly zero, in the order of trial."""
+"""Fractions of the largest switching function below which it is nearly zero, in order of trial."""
 SHORTEST = 0.02
-"""Shortest arc to try, as a fraction of the duration."""
+"""Shortest arc that is tried, as a fraction of the duration."""
 RUN = 3
 """Number of consecutive cells between the limits that indicate a singular arc."""
 

@@ -17,7 +17,7 @@ from manip_dyn.planning.minimum_time.extremals.trajectory import Trajectory
 from manip_dyn.robot import Robot
 
 BEYOND = 1e-6
-"""Relative violation above which a limit counts as exceeded."""
+"""Relative violation above which a limit is exceeded."""
 
 
 def with_speed_arcs_at_switches(
