@@ -43,10 +43,10 @@ class Ros:
     """A ROS graph that spins in the test's thread: waits are bounded, the order is deterministic.
 
     Attributes:
-        patience: Default bound of every wait, shared by all graphs, s.
+        timeout: Default bound of every wait, shared by all graphs, s.
     """
 
-    patience = TIMEOUT
+    timeout = TIMEOUT
 
     def __enter__(self):
         self.context = Context()
@@ -90,10 +90,10 @@ class Ros:
 
     def until(self, condition, what, timeout=None):
         """Spin until `condition()` holds; fail with `what` after `timeout` s."""
-        deadline = time.monotonic() + (timeout or Ros.patience)
+        deadline = time.monotonic() + (timeout or Ros.timeout)
         while not condition():
             if time.monotonic() >= deadline:
-                Ros.patience = min(Ros.patience, AFTER_FAILURE)
+                Ros.timeout = min(Ros.timeout, AFTER_FAILURE)
                 raise AssertionError(f"timed out: {what}")
             self.executor.spin_once(timeout_sec=0.05)
 

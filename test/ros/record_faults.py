@@ -22,9 +22,9 @@ TRIES = 3
 """Attempts per case: a suspension of the machine must not fail the nodes."""
 
 
-def run(names=(), patience=60.0):
+def run(names=(), timeout=60.0):
     """Return the outcomes of the named cases (default: all) and the names of failed ones."""
-    harness.Ros.patience = patience
+    harness.Ros.timeout = timeout
     outcomes, failures = [], []
     chosen = [case for case in CASES if case.name in names or not names]
     for name, kind in SYSTEMS.items():

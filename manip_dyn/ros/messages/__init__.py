@@ -1,1 +1,1 @@
-"""Between messages and arrays."""
+"""Conversions between messages and arrays."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from harness import Ros
-from patience import PatientClock
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
+from synchronized_clock import SynchronizedClock
 
 import manip_dyn as md
 from faults.case import ERROR, OK, WARN, Case, Outcome
@@ -48,7 +48,7 @@ class Graph:
         self.robot = md.load_robot(self.robot_name)
         self.witness, self.reports, self.values = Witness(self.robot), [], {}
         self.states = []
-        self.clock = PatientClock(lambda: len(self.states))
+        self.clock = SynchronizedClock(lambda: len(self.states))
         self.clock.begin()
         listen = self.ros.probe.create_subscription
         listen(JointState, "joint_states", self._on_joints, 1000)

@@ -14,7 +14,7 @@ LONGEST = 0.5
 """Longest wait for a subscriber, s: while a node starts, there is none."""
 
 
-class PatientClock:
+class SynchronizedClock:
     """Replacement of `time` for the pacing of nodes in this process.
 
     Attributes:
