@@ -23,7 +23,7 @@ from numba.extending import is_jitted
 from manip_dyn.core import machine_code, private_numba
 from manip_dyn.core.fingerprint import closure_of
 from manip_dyn.core.machine_code import is_cacheable
-from manip_dyn.core.private_numba import STOCK, MergedLibrary, PartLibrary, WholeLibrary
+from manip_dyn.core.private_numba import STOCK, PartLibrary, WholeLibrary
 
 __all__ = [
     "PLAIN",
@@ -97,10 +97,7 @@ def compiled(
         kind = private_numba.Whole if python else private_numba.WithoutEntry
         whole = kind.new(function, options, WholeLibrary, short)
         whole.cached = keep
-        if merge:
-            options = options | private_numba.WRAPPERS
-            whole.linked_by(private_numba.Part.new(function, options, MergedLibrary))
-        return whole
+        return whole.merged() if merge else whole
 
     return decorated if function is None else decorated(function)
 

@@ -15,6 +15,7 @@ import hashlib
 import inspect
 import itertools
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -165,18 +166,27 @@ def instantiate(program: Any, arguments: Mapping[Any, Any]) -> Any:
         arguments: For parameters a compiled function, a number or a table (r, c) each; a parameter
             stands for its default.
     """
-    if STOCK:
-        return _Rebinding(arguments).of(program)
     values = tuple(
-        (qualified_name(key.py_func), getattr(value, "default", value))
+        (qualified_name(getattr(key, "py_func", key)), getattr(value, "default", value))
         for key, value in arguments.items()
     )
-    mark = digest_of(values)[:24] or f"in_memory_{next(_unknown)}"
+    try:
+        mark = _mark(values)
+    except TypeError:  # a table cannot be hashed
+        mark = _mark.__wrapped__(values)
     if (program, mark) not in _instances:
-        instance = Instance(program, values)
-        function = _forwarding(program.py_func, instance, f"_{mark}")
-        _instances[program, mark] = program.like(function)
+        if STOCK:
+            _instances[program, mark] = _Rebinding(arguments).of(program)
+        else:
+            function = _forwarding(program.py_func, Instance(program, values), f"_{mark}")
+            _instances[program, mark] = program.like(function)
     return _instances[program, mark]
+
+
+@lru_cache(maxsize=1024)
+def _mark(values: tuple) -> str:
+    """Return a suffix of the name of an instance that identifies its arguments."""
+    return digest_of(values)[:24] or f"in_memory_{next(_unknown)}"
 
 
 def _forwarding(function: Any, callee: Any, mark: str, result: str = "return {}") -> Any:

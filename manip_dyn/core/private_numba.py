@@ -427,16 +427,18 @@ class Whole(_Dispatcher):
 
     def like(self, function: Any) -> Whole:
         """Return another function compiled with the same options."""
-        return type(self).new(function, self.targetoptions, WholeLibrary, self.short)
+        whole = type(self).new(function, self.targetoptions, WholeLibrary, self.short)
+        return whole if self.part is None else whole.merged()
 
     def as_part(self) -> Part:
         """Return the same function for linking, not optimized."""
         options = self.targetoptions | WRAPPERS
         return Part.new(self.py_func, options, PartLibrary, self.short)
 
-    def linked_by(self, part: Part) -> Whole:
-        """Let compiled callers link a function instead of calling machine code."""
-        self.part, self.callable_type = part, part.callable_type
+    def merged(self) -> Whole:
+        """Let compiled callers link the function instead of calling its machine code."""
+        self.part = Part.new(self.py_func, self.targetoptions | WRAPPERS, MergedLibrary)
+        self.callable_type = self.part.callable_type
         return self
 
     def symbol_for(self, arguments: tuple) -> tuple[str, list[Any]]:

@@ -10,17 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from manip_dyn.core.arrays import MATRIX, VECTOR, address_for
+from manip_dyn.codegen.backend.vectors import LANES
+from manip_dyn.core.arrays import MATRIX, VECTOR, address_for, part, row
 from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.compiled import compiled
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.specialization import specialized
-from manip_dyn.ensembles.lanes import user_law as function
 from manip_dyn.ensembles.lanes.laws import COMPUTED, FUNCTION, GRAVITY, PD, SCHEDULE
 from manip_dyn.ensembles.motion_parameters import as_sequence, parameter_count, per_motion_rows
 from manip_dyn.integration.user_functions import COMPILING, jitted, not_compilable
 from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
-from manip_dyn.simulation import saturated
 from manip_dyn.simulation.effort_laws import (
     References,
     Schedule,
@@ -30,7 +29,7 @@ from manip_dyn.simulation.effort_laws import (
     stops_of,
     targets,
 )
-from manip_dyn.simulation.function_law import Feedback, check_size
+from manip_dyn.simulation.function_law import Feedback, check_size, with_parameters
 from manip_dyn.simulation.pd_control import COMPENSATIONS, PDControl
 
 EXPECTED = (
@@ -183,12 +182,7 @@ def _function_law(robot: Robot, law: Any, parameters: Any) -> LaneLaw:
     own = [values[0]] if count == 4 else []
     start = (np.float64(0.0), np.zeros(robot.n), np.zeros(robot.n), *own)
     check_size(plain, start, robot.n)
-    bound: dict[str, Any] = {"N": robot.n, "COUNT": values.shape[1]}
-    if count == 4:
-        bound["law"] = jitted(law)
-    else:
-        bound["law"] = specialized(saturated, function=jitted(law)).without_parameters
-    lanes = specialized(function, **bound).of_lanes
+    lanes = _of_lanes(with_parameters(jitted(law), count == 4), robot.n, values.shape[1])
     try:
         address = address_for(lanes, (VECTOR, MATRIX, MATRIX, MATRIX, MATRIX))
     except COMPILING as error:
@@ -196,3 +190,30 @@ def _function_law(robot: Robot, law: Any, parameters: Any) -> LaneLaw:
         raise not_compilable("the effort law", law, error, expected, start) from error
     state_law = _state_law(robot, FUNCTION)
     return state_law._replace(timed=True, parameters=values, function=address)
+
+
+def _of_lanes(law: Any, n: int, count: int) -> Any:
+    """Return a compiled law (t, q, v, p) with `count` parameters for motions in lanes.
+
+    ``of_lanes(t, y, p, state, tau)`` writes efforts (n, LANES) at times t (LANES,) and states y
+    (2 n, LANES). If the law raises an exception, its efforts are NaN, which ends the motion.
+    """
+
+    @compiled(python=False)
+    def of_lanes(t, y, p, state, tau):
+        q, v = part(row(state, 0), 0, n), part(row(state, 1), 0, n)
+        parameters = part(row(state, 2), 0, count)
+        for lane in range(LANES):
+            for i in range(n):
+                q[i], v[i] = y[i, lane], y[n + i, lane]
+            for i in range(count):
+                parameters[i] = p[i, lane]
+            try:
+                wanted = law(t[lane], q, v, parameters)
+                for i in range(n):
+                    tau[i, lane] = wanted[i]
+            except Exception:
+                for i in range(n):
+                    tau[i, lane] = np.nan
+
+    return of_lanes

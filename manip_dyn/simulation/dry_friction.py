@@ -7,11 +7,16 @@ of the other joints (locked-joint dynamics)::
 
 with s the sliding and r the sticking joints, the bias h = ID(q, v, 0), and F the friction of the
 sliding joints. `hold` computes f_r. It does not depend on the effort law and is compiled once for
-all arms.
+all arms. The other compiled functions are templates that are instantiated for each effort law.
+
+A joint starts to stick when its velocity crosses zero, and starts to slide when the friction that
+holds it exceeds the static friction. Parameters p of the motion are those of the efforts and a
+reference to `Sliding`. With constant efforts both are the same reference.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,11 +26,18 @@ from manip_dyn.codegen.kernel_addresses import addresses, call_kernel
 from manip_dyn.codegen.kernels import holding_friction
 from manip_dyn.core.arrays import by_reference, part
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.core.compiled import compiled
+from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.linear_algebra import factorize, solve
-from manip_dyn.core.specialization import specialized
+from manip_dyn.core.linking import function_parameter, instantiate, number_parameter
+from manip_dyn.core.numerics import RELATIVE_CHANGE
 from manip_dyn.integration import Events
-from manip_dyn.simulation import with_friction
+
+TICK = 1e-6
+"""Time step of finite differences, s."""
+ROUNDING = 1e-12
+"""Fraction of the static friction by which the friction of a sticking joint may exceed it."""
+PASSED = 1e-13
+"""Velocity beyond zero at which a zero crossing is detected, rad/s or m/s."""
 
 
 class Sliding(NamedTuple):
@@ -102,6 +114,145 @@ def hold(y, now, tau):
             tau[i] = needed
 
 
+@number_parameter()
+def varies():
+    """Return whether the efforts depend on time and state."""
+    return 0
+
+
+@function_parameter()
+def efforts(t, y, p, tau):
+    """Write the constant efforts (n,) of `Sliding`."""
+    for i in range(tau.shape[0]):
+        tau[i] = p.given[i]
+
+
+@function_parameter()
+def distances(t, y, p, out):
+    """Write the distances from the limits (k,), if they end the motion."""
+
+
+@inlined
+def fall(speed, stribeck):
+    """Return the remaining fraction of the excess static friction at a speed (Stribeck)."""
+    if stribeck <= 0.0:
+        return 0.0
+    ratio = speed / stribeck
+    return math.exp(-ratio * ratio)
+
+
+@inlined
+def act(t, y, p, tau):
+    """Write the friction-free efforts (n,) and the friction of the sticking joints."""
+    law, now = p
+    n = tau.shape[0]
+    efforts(t, y, law, tau)
+    sticks = False
+    for i in range(n):
+        if now.mode[i] == 0.0:
+            sticks = True
+        else:
+            extra = (now.static[i] - now.coulomb[i]) * fall(y[n + i], now.stribeck[i])
+            tau[i] -= now.mode[i] * (now.coulomb[i] + extra)
+    if sticks:
+        hold(y, now, tau)
+
+
+@inlined
+def move(y, now, tau, out):
+    """Write the rates (2 n + 1,) of the state for the efforts of `act`."""
+    n = tau.shape[0]
+    call_kernel(now.motion, (y, tau, out))
+    for i in range(n):
+        if now.mode[i] == 0.0:
+            out[n + i] = 0.0
+
+
+@inlined
+def judge(t, y, p, out):
+    """Write the event functions of `signals`; requires the results of `act`."""
+    now = p[1]
+    n = now.mode.shape[0]
+    for i in range(n):
+        if now.static[i] == 0.0:
+            out[i] = 1.0
+        elif now.mode[i] == 0.0:
+            out[i] = now.static[i] * (1.0 + ROUNDING) - abs(now.held[i])
+        else:
+            out[i] = now.mode[i] * y[n + i] + PASSED
+    distances(t, y, p, part(out, n, out.shape[0] - n))
+
+
+@compiled(python=False)
+def rates(t, y, p, out):
+    """Write the rates (2 n + 1,) of the state."""
+    now = p[1]
+    act(t, y, p, now.efforts)
+    move(y, now, now.efforts, out)
+
+
+@compiled(python=False)
+def signals(t, y, p, out):
+    """Write the event functions (n + k,) of joints and limits, which cross zero downwards."""
+    act(t, y, p, p[1].efforts)
+    judge(t, y, p, out)
+
+
+@compiled
+def look(t, y, p, tau, out, passing):
+    """Write the outputs of `act`, `rates` and `signals` together, for calls from Python."""
+    act(t, y, p, tau)
+    move(y, p[1], tau, out)
+    judge(t, y, p, passing)
+
+
+@compiled(python=False)
+def derivatives(t, y, p, out, by_time):
+    """Write the derivatives of the rates, see `Jacobian`.
+
+    The derivatives of a law are central differences, as in `feedback`.
+    """
+    law, now = p
+    n = now.mode.shape[0]
+    tau, high, low, place = np.empty(n), np.empty(n), np.empty(n), y.copy()
+    act(t, y, p, tau)
+    call_kernel(now.linear_motion, (y, tau, out))
+    for i in range(n + 1):
+        by_time[i] = 0.0
+    if varies():
+        for column in range(2 * n):
+            change = RELATIVE_CHANGE * max(1.0, abs(y[column]))
+            place[column] = y[column] + change
+            efforts(t, place, law, high)
+            place[column] = y[column] - change
+            efforts(t, place, law, low)
+            place[column] = y[column]
+            for i in range(n):
+                slope = (high[i] - low[i]) / (2.0 * change)
+                out[i, column] += slope
+                out[n, column] += slope * y[n + i]
+        efforts(t + TICK, y, law, high)
+        efforts(t - TICK, y, law, low)
+        for i in range(n):
+            by_time[i] = (high[i] - low[i]) / (2.0 * TICK)
+            by_time[n] += by_time[i] * y[n + i]
+    for i in range(n):
+        if now.mode[i] != 0.0 and now.stribeck[i] > 0.0:
+            extra = (now.static[i] - now.coulomb[i]) * fall(y[n + i], now.stribeck[i])
+            slope = 2.0 * now.mode[i] * extra * y[n + i] / (now.stribeck[i] * now.stribeck[i])
+            out[i, n + i] += slope
+            out[n, n + i] += slope * y[n + i]
+    for i in range(n):
+        if now.mode[i] == 0.0:
+            by_time[i] = 0.0
+            for column in range(2 * n + 1):
+                out[i, column] = 0.0
+            for j in range(n):
+                out[i, 2 * n + 1 + j] = 0.0
+                out[j, 2 * n + 1 + i] = 0.0
+            out[i, 2 * n + 1 + i] = 1.0
+
+
 KERNELS = "mass_matrix", "inverse_dynamics", "motion_and_work"
 
 
@@ -109,7 +260,8 @@ class StickSlip:
     """The joints of an arm with dry friction.
 
     Attributes:
-        module: Compiled motion between two transitions, see `with_friction`.
+        rate_function: Compiled `rates`, see there.
+        derivative_function: Compiled `derivatives`.
         parameters: Parameters of the motion.
         events: Transitions of the joints, followed by position limits if they end the motion.
         efforts: Constant efforts (n,) if there is no law.
@@ -118,7 +270,7 @@ class StickSlip:
     def __init__(
         self,
         kernels: Kernels,
-        efforts: Any,
+        law_efforts: Any,
         limits: Events | None,
         implicit: bool,
         law: tuple[Any, ...] | None,
@@ -127,20 +279,22 @@ class StickSlip:
 
         Args:
             kernels: Kernels of the arm.
-            efforts: Compiled ``efforts(t, y, p, tau)``; None: constant efforts.
+            law_efforts: Compiled ``efforts(t, y, p, tau)``; None: constant efforts.
             limits: Position limits that end the motion, or None.
             implicit: Whether derivatives are required.
-            law: Parameters of `efforts`; None: constant efforts.
+            law: Parameters of `law_efforts`; None: constant efforts.
         """
         robot = kernels.robot
         n, count = robot.n, limits.count if limits else 0
-        bound: dict[str, Any] = {"hold": hold}
-        if efforts is not None:
-            bound |= {"efforts": efforts, "VARIES": True}
-        if limits is not None:
-            bound |= {"distances": limits.function, "LIMITED": True}
+        arguments = {
+            varies: int(law_efforts is not None),
+            efforts: law_efforts or efforts,
+            distances: limits.function if limits else distances,
+        }
+        self.rate_function = instantiate(rates, arguments)
+        self.derivative_function = instantiate(derivatives, arguments)
+        self._look = instantiate(look, arguments)
         self._kernels, self._n = kernels.unchecked, n
-        self.module: Any = specialized(with_friction, **bound)
         coulomb, static, stribeck = (np.array(values) for values in robot.friction)
         mass_matrix, inverse_dynamics, motion = addresses(robot, *KERNELS)
         linear_motion = addresses(robot, "linear_motion_and_work")[0] if implicit else 0
@@ -164,13 +318,13 @@ class StickSlip:
         )
         now = by_reference(self._now)
         self.efforts, self.parameters = self._now.given, (now if law is None else law, now)
-        self.events = Events(self.module.signals, count=n + count, direction=-1)
+        self.events = Events(instantiate(signals, arguments), count=n + count, direction=-1)
 
     def look(self, t: float, y: Vector) -> tuple[Vector, Vector, Vector]:
         """Return friction-free efforts (n,), rates (2 n + 1,) and event functions (n + k,)."""
         n = self._n
         arrays = np.empty(n), np.empty(2 * n + 1), np.empty(self.events.count)
-        self.module.look(t, y, self.parameters, *arrays)
+        self._look(t, y, self.parameters, *arrays)
         return arrays
 
     def rates(self, t: float, y: Vector) -> Vector:

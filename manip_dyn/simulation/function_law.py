@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import Kernels, customize
 from manip_dyn.core.checks import Vector, finite_array
+from manip_dyn.core.compiled import inlined
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.integration.user_functions import failing
 from manip_dyn.robot import Robot
@@ -46,8 +47,15 @@ def check_size(law: Any, start: tuple[Any, ...], n: int) -> None:
         )
 
 
+def with_parameters(law: Any, has_parameters: bool) -> Any:
+    """Return a compiled law as a function of (t, q, v, p)."""
+    if has_parameters:
+        return law
+    return inlined(lambda t, q, v, p: law(t, q, v))
+
+
 def law_parameters(robot: Robot, own: Vector | None = None) -> tuple[Any, ...]:
-    """Return the parameters of compiled efforts (see `saturated`), including a law's own (k,)."""
+    """Return the parameters of compiled efforts (see `feedback`), including a law's own (k,)."""
     scratch = (np.zeros(robot.n) for _ in range(3))
     return np.array(robot.tau_max), *scratch, np.zeros(0) if own is None else own
 
@@ -70,7 +78,7 @@ class Feedback:
         parameters: p (k,), or None.
         efforts: Compiled ``efforts(t, y, p, tau)``, set by a simulation; None if the function runs
             in Python.
-        arrays: Parameters of `efforts`, see `saturated`.
+        arrays: Parameters of `efforts`, see `feedback`.
     """
 
     efforts: Any = None

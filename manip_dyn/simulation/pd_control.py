@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from manip_dyn.codegen import Kernels
 from manip_dyn.core.checks import Vector, finite_array, shortened
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.specialization import specialized
+from manip_dyn.core.linking import instantiate
+from manip_dyn.simulation import feedback
 from manip_dyn.simulation.effort_laws import (
     INSIDE,
     Planned,
@@ -95,7 +96,7 @@ def _check_target(target: Any) -> None:
 class PDLaw(Feedback):
     """The effort law of a `PDControl`, with the switches of its plan.
 
-    The law is always compiled; see `pd_efforts` for `arrays`.
+    The law is always compiled; see `feedback.of_pd` for `arrays`.
     """
 
     def __init__(self, kernels: Kernels, control: PDControl, period: float):
@@ -116,16 +117,12 @@ class PDLaw(Feedback):
             *(np.array(robot.tau_max), q, v, tau, a),
             *(gains, references.knots, references.states, self._span, feedforward),
         )
-        from manip_dyn.simulation import pd_efforts
-
-        module: Any = specialized(
-            pd_efforts,
-            inverse_dynamics=kernels.in_place.inverse_dynamics,
-            N=n,
-            GRAVITY=control.compensation == "gravity",
-            COMPUTED=control.compensation == "computed_torque",
-        )
-        self.efforts = module.of_pd
+        number = COMPENSATIONS.index(control.compensation)
+        arguments: dict[Any, Any] = {feedback.joints: n, feedback.compensation: number}
+        arguments[feedback.inverse_dynamics] = feedback.inverse_dynamics
+        if number != feedback.NONE:
+            arguments[feedback.inverse_dynamics] = kernels.in_place.inverse_dynamics
+        self.efforts = instantiate(feedback.of_pd, arguments)
 
     def enter(self, begin_ns: int, end_ns: int) -> None:
         """Prepare for an interval between two switches, where accelerations of a plan may jump."""

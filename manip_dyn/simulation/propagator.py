@@ -15,10 +15,10 @@ from numba.core.errors import NumbaError
 
 from manip_dyn.codegen import Kernels
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.compiled import PLAIN
+from manip_dyn.core.compiled import PLAIN, compiled, inlined
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.linking import instantiate
 from manip_dyn.core.results import Statistics
-from manip_dyn.core.specialization import specialized
 from manip_dyn.integration import (
     METHODS,
     Engine,
@@ -32,7 +32,8 @@ from manip_dyn.integration import (
 )
 from manip_dyn.integration.user_functions import COMPILING, jitted, not_compilable
 from manip_dyn.robot import Robot
-from manip_dyn.simulation.function_law import Feedback, LawError, law_parameters
+from manip_dyn.simulation import feedback
+from manip_dyn.simulation.function_law import Feedback, LawError, law_parameters, with_parameters
 from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.pd_control import PDLaw
 
@@ -46,16 +47,18 @@ class JointLimits:
 
     def __init__(self, robot: Robot):
         """Compile the limits of a robot with at least one finite limit."""
-        from manip_dyn.simulation import limit_distances
-
         n = robot.n
         bounds = np.concatenate([robot.q_min, robot.q_max])
         finite = np.flatnonzero(np.isfinite(bounds))
         joints, signs = finite % n, np.where(finite < n, 1.0, -1.0)
-        module: Any = specialized(
-            limit_distances, JOINTS=joints, SIGNS=signs, BOUNDS=bounds[finite]
-        )
-        self.events = Events(module.distances, count=len(finite), direction=-1)
+        limits = bounds[finite]
+
+        @compiled(merge=True)
+        def distances(t, y, p, out):
+            for k in range(joints.size):
+                out[k] = signs[k] * (y[joints[k]] - limits[k])
+
+        self.events = Events(distances, count=len(finite), direction=-1)
         self._names = [robot.joint_names[joint] for joint in joints]
         self._sides = np.where(finite < n, "lower", "upper")
 
@@ -185,9 +188,9 @@ class FrictionPropagator(CompiledPropagator):
         """Compile the loop over the motion of `sliding`."""
         jacobian = None
         if integrator.implicit:
-            jacobian = Jacobian(sliding.module.derivatives, kernels.robot.n, mass=True)
+            jacobian = Jacobian(sliding.derivative_function, kernels.robot.n, mass=True)
         parameters, events = sliding.parameters, sliding.events
-        super().__init__(kernels, integrator, sliding.module.rates, parameters, jacobian, events)
+        super().__init__(kernels, integrator, sliding.rate_function, parameters, jacobian, events)
         self._sliding = sliding
 
     def _go(self, begin: float, end: float, y: Vector, effort: Vector | None) -> None:
@@ -311,12 +314,12 @@ def limits_of(kernels: Kernels, integrator: Integrator) -> JointLimits | None:
 
 def weightless_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:
     """Return the propagator for gravity compensation."""
-    from manip_dyn.simulation import saturated
-
     check_series(integrator, "gravity compensation")
-    hold = specialized(
-        saturated, inverse_dynamics=kernels.in_place.inverse_dynamics, N=kernels.robot.n
-    ).of_weight
+    bound = {
+        feedback.joints: kernels.robot.n,
+        feedback.inverse_dynamics: kernels.in_place.inverse_dynamics,
+    }
+    hold = instantiate(feedback.of_weight, bound)
     return _state_dependent(kernels, integrator, hold, law_parameters(kernels.robot))
 
 
@@ -358,15 +361,18 @@ def _is_simple(integrator: Integrator) -> bool:
 
 def _compiled(kernels: Kernels, law: Feedback) -> tuple[Any, tuple[Any, ...]]:
     """Return a law's compiled ``efforts(t, y, p, tau)`` and its parameters."""
-    from manip_dyn.simulation import saturated
-
     if not law.compilable:
         raise TypeError(f"the effort law is a {type(law.function).__name__}")
     n, parameters = kernels.robot.n, law_parameters(kernels.robot, law.parameters)
-    compiled = jitted(law.function)
-    if law.parameters is None:
-        compiled = specialized(saturated, function=compiled).without_parameters
-    efforts: Any = specialized(saturated, law=compiled, N=n).of_law
+    function = with_parameters(jitted(law.function), law.parameters is not None)
+
+    @inlined
+    def write(t, q, v, p, tau):
+        wanted = function(t, q, v, p)
+        for i in range(n):
+            tau[i] = wanted[i]
+
+    efforts = instantiate(feedback.of_law, {feedback.joints: n, feedback.law: write})
     arguments = (0.0, np.zeros(2 * n + 1), parameters, np.zeros(n))
     if not PLAIN:
         efforts.compile(tuple(typeof(argument) for argument in arguments))
@@ -391,13 +397,15 @@ def _state_dependent(
         sliding = _stick_slip(kernels, integrator, efforts, parameters)
         return FrictionPropagator(kernels, integrator, sliding)
     n, jacobian = kernels.robot.n, None
-    bound = {"efforts": efforts, "motion": kernels.in_place.motion_and_work, "N": n}
+    rates = feedback.rates_of(efforts, kernels.in_place.motion_and_work)
     if integrator.implicit:
-        bound["linear_motion"] = kernels.linearization_with_work
-    module: Any = specialized(feedback, **bound)
-    if integrator.implicit:
-        jacobian = Jacobian(module.derivatives, n, mass=True)
-    return CompiledPropagator(kernels, integrator, module.rates, parameters, jacobian)
+        bound = {
+            feedback.joints: n,
+            feedback.efforts: efforts,
+            feedback.linear_motion: kernels.linearization_with_work,
+        }
+        jacobian = Jacobian(instantiate(feedback.derivatives, bound), n, mass=True)
+    return CompiledPropagator(kernels, integrator, rates, parameters, jacobian)
 
 
 def _engine(
