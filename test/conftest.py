@@ -8,10 +8,11 @@ collect_ignore = [] if find_spec("rclpy") else ["ros"]
 
 # Start with the longest files, so that no worker ends with one; alternate waiting and computing.
 LONG = (
+    "test/core/test_private_numba.py",
     "test/test_prepare.py",
     "test/test_site.py",
-    "test/ros/test_faults.py",
     "test/ros/test_processes.py",
+    "test/ros/test_faults.py",
     "test/codegen/test_long_chains.py",
     "test/ros/test_viewer.py",
     "test/planning/zero_net_work/test_ramped.py",

@@ -11,7 +11,7 @@ from manip_dyn.core import PRIVATE
 
 SIMPLE = """
 import numpy as np
-from numba.core import types
+from numba import types
 from manip_dyn import compiled
 from manip_dyn.core import function_parameter, inlined, instantiate, number_parameter
 

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 from fresh import Fresh
-from numba.core import types
+from numba import types
 
 from manip_dyn import compiled
 from manip_dyn.core import digest_of, specialized, write_checked
