@@ -18,7 +18,7 @@ from manip_dyn.simulation.effort_laws import (
 from manip_dyn.simulation.effort_laws import (
     held as held,
 )
-from manip_dyn.simulation.feedback import rates as rates
+from manip_dyn.simulation.feedback import of_pd as of_pd
 from manip_dyn.simulation.function_law import (
     Feedback as Feedback,
 )

@@ -27,16 +27,12 @@ entry = compile_engine(rhs, METHODS["rkdp54"], Options(size=2, adaptive=True)).a
 import manip_dyn as md
 entry = md.customize(md.load_robot("pa10")).in_place.forward_dynamics
 """,
-    "long chains": (
-        "from manip_dyn.codegen.generation.long_chain_dynamics import linear_motion as entry"
-    ),
-    "simulation": "from manip_dyn.simulation.feedback import of_pd as entry",
-    "clik": "from manip_dyn.clik.law.joint_velocity import joint_velocity as entry",
-    "planning": "from manip_dyn.planning.zero_net_work.single_switch import try_guesses as entry",
-    "minimum time": (
-        "from manip_dyn.planning.minimum_time.grids.slp_iteration import improve as entry"
-    ),
-    "multibody": "from manip_dyn.multibody.equations.state_space import linearized_rates as entry",
+    "long chains": "from manip_dyn.codegen import linear_motion as entry",
+    "simulation": "from manip_dyn.simulation import of_pd as entry",
+    "clik": "from manip_dyn.clik import joint_velocity as entry",
+    "planning": "from manip_dyn.planning import try_guesses as entry",
+    "minimum time": "from manip_dyn.planning import improve as entry",
+    "multibody": "from manip_dyn.multibody import linearized_rates as entry",
     "force of a user": """
 import os, tempfile
 from pathlib import Path
