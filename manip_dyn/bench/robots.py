@@ -54,7 +54,7 @@ def changed_robot(
         name: Name of the changed robot.
         robot: Name of the shipped robot.
         links: Parameters in `CHANGES` by link, with values in SI units as in a URDF.
-        joints: Parameters by joint, with values.
+        joints: Parameter values by joint.
         load: Mass of the payload, kg.
 
     Raises:

@@ -146,7 +146,7 @@ def _scale(desired, actual, kind, cosine, error):
 def _large_angle_quaternion(desired, actual, error):
     """Replace sin(theta) a in ``error[3:6]`` by the vector part of the error quaternion.
 
-    For angles above 120 degrees. Returns the scalar part, w >= 0. The largest component comes
+    For angles above 120 degrees. Return the scalar part w >= 0. The largest component comes
     from the diagonal of E's symmetric part (Shepperd 1978).
     """
     first, largest = 0, -1.0

@@ -18,7 +18,7 @@ def kernel_of(robot: Robot, frame: Frame, name: str) -> Any:
 
 
 def purpose_of(robot: Robot, frame: Frame, name: str) -> str:
-    """Return the description of a kernel of the catalogue, that of its method of `Equations`."""
+    """Return the description of a catalogue kernel: the docstring of its method of `Equations`."""
     purpose: str = _module_of(robot, frame, BY_NAME[name]).PURPOSES[name]
     return purpose
 
