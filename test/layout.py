@@ -70,6 +70,18 @@ def dependencies(file, names):
     return result
 
 
+def defined(file):
+    """Return the names that the top level of a module binds, or its stub if it has one."""
+    stub, names = file.with_suffix(".pyi"), set()
+    file = stub if stub.is_file() else file
+    for statement in ast.parse(file.read_text(encoding="utf-8")).body:
+        names |= {alias.asname or alias.name for alias in getattr(statement, "names", ())}
+        names |= {getattr(statement, "name", "")}
+        targets = getattr(statement, "targets", [getattr(statement, "target", None)])
+        names |= {node.id for t in targets if t for node in ast.walk(t) if hasattr(node, "id")}
+    return names
+
+
 def package_of(name, file):
     """Return the dotted name of the package that contains a module; a package contains itself."""
     return name if file.name == "__init__.py" else name.rpartition(".")[0]

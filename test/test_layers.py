@@ -156,6 +156,19 @@ def test_packages_have_at_least_three_modules():
     assert layout.small_packages(MODULES) == []
 
 
+@pytest.mark.parametrize(
+    "stub", sorted(PACKAGE.rglob("__init__.pyi")), ids=lambda stub: stub.parent.name
+)
+def test_names_of_a_package_exist(stub):
+    missing = [
+        item.qualified
+        for item in layout.imports(stub)
+        if item.module in MODULES
+        if item.name not in layout.defined(MODULES[item.module])
+    ]
+    assert missing == []
+
+
 def test_a_package_that_is_too_small_is_detected(tmp_path):
     for path in ("__init__.py", "a.py", "b/__init__.py", "b/c.py", "b/d.py", "e.py"):
         (tmp_path / path).parent.mkdir(exist_ok=True)

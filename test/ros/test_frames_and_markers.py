@@ -12,7 +12,7 @@ from targets import kernels, pose, tool
 from visualization_msgs.msg import InteractiveMarkerControl
 
 import manip_dyn as md
-from manip_dyn.ros import ClikTrackerNode, RobotFrames, targets
+from manip_dyn.ros import ClikTrackerNode, RobotFrames, quaternion, rotation_matrices, targets
 
 BENT = [0.0, 0.6, 0.0, 1.2, 0.0, 0.8, 0.0]
 SERVO = ["-r", "~/target_twist:=/servo_node/delta_twist_cmds"]
@@ -135,3 +135,16 @@ def test_the_target_is_dragged_in_rviz(tracker, monkeypatch):
         lambda: rviz.look()["target"].pose.position.x == pytest.approx(aside[0]),
         "the marker does not move",
     )
+
+
+def test_quaternions_agree_with_scipy():
+    """Include half turns, about which another component of the quaternion is the largest."""
+    half_turns = np.vstack([np.eye(4)[:3], [0.6, 0.8, 0.0, 0.0]])
+    numbers = np.vstack([half_turns, np.random.default_rng(0).normal(size=(100, 4))])
+    rotations = Rotation.from_quat(numbers)
+    matrices = rotation_matrices(numbers)
+    np.testing.assert_allclose(matrices, rotations.as_matrix(), rtol=0.0, atol=1e-15)
+    for matrix, expected in zip(matrices, rotations.as_quat(), strict=True):
+        message = quaternion(matrix)
+        result = np.array([message.x, message.y, message.z, message.w])
+        np.testing.assert_allclose(result * np.sign(result @ expected), expected, atol=1e-15)

@@ -6,11 +6,12 @@ import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, Twist, Vector3
 from std_msgs.msg import Header
 
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 
 if TYPE_CHECKING:
     from manip_dyn import clik
@@ -59,11 +60,37 @@ def vector(numbers: Sequence[float] | Vector) -> Vector3:
 
 
 def quaternion(rotation: Vector) -> Quaternion:
-    """Return a quaternion from a rotation matrix (3, 3)."""
-    from scipy.spatial.transform import Rotation  # slow to load, and few nodes send poses
+    """Return a quaternion from a rotation matrix (3, 3).
 
-    x, y, z, w = Rotation.from_matrix(rotation).as_quat().tolist()
+    The largest component is computed first (Shepperd 1978).
+    """
+    trace = np.trace(rotation)
+    i = int(np.argmax([*np.diag(rotation), trace]))
+    components = np.empty(4)
+    if i == 3:
+        antisymmetric = rotation - rotation.T
+        components[:3] = antisymmetric[2, 1], antisymmetric[0, 2], antisymmetric[1, 0]
+        components[3] = 1.0 + trace
+    else:
+        j, k = (i + 1) % 3, (i + 2) % 3
+        components[i] = 1.0 - trace + 2.0 * rotation[i, i]
+        components[j] = rotation[j, i] + rotation[i, j]
+        components[k] = rotation[k, i] + rotation[i, k]
+        components[3] = rotation[k, j] - rotation[j, k]
+    x, y, z, w = (components / np.linalg.norm(components)).tolist()
     return Quaternion(x=x, y=y, z=z, w=w)
+
+
+def rotation_matrices(quaternions: Vector) -> Matrix:
+    """Return the rotation matrices (..., 3, 3) of quaternions x, y, z, w (..., 4)."""
+    lengths = np.linalg.norm(quaternions, axis=-1, keepdims=True)
+    x, y, z, w = np.moveaxis(quaternions / lengths, -1, 0)
+    rows = [
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
+        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
+        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
+    ]
+    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
 
 
 def pose(position: Sequence[float] | Vector, orientation: Quaternion) -> Pose:

@@ -6,14 +6,20 @@ from collections.abc import Sequence
 
 import numpy as np
 from geometry_msgs.msg import PoseArray, Quaternion
-from scipy.spatial.transform import Rotation
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.multibody import Mechanism
 from manip_dyn.multibody.model.geometry import body_poses, bumps, lines, shapes
-from manip_dyn.ros.messages.geometry import point, pose, pose_numbers, quaternion, vector
+from manip_dyn.ros.messages.geometry import (
+    point,
+    pose,
+    pose_numbers,
+    quaternion,
+    rotation_matrices,
+    vector,
+)
 
 COLOURS = {
     "box": (0.55, 0.6, 0.5, 0.5),
@@ -57,7 +63,7 @@ class Markers:
     def __call__(self, header: Header, q: Vector, t: float) -> MarkerArray:
         """Return all markers at the coordinates q (N,) and the time t, s."""
         positions, turns = body_poses(self._mechanism, q)
-        rotations = Rotation.from_quat(turns[:, [1, 2, 3, 0]]).as_matrix()
+        rotations = rotation_matrices(turns[:, [1, 2, 3, 0]])
         markers = [
             *self._bodies(header, positions, rotations),
             *self._connections(header, positions, rotations),

@@ -18,7 +18,7 @@ from manip_dyn.clik import Pose, task_error
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
-from manip_dyn.ros.messages.geometry import pose_numbers, to_nanoseconds
+from manip_dyn.ros.messages.geometry import pose_numbers, rotation_matrices, to_nanoseconds
 from manip_dyn.ros.messages.joints import in_joint_order
 from manip_dyn.ros.monitors.progress import MonitorParameters, Progress, missed_samples
 from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE, LATCHED
@@ -113,9 +113,6 @@ class TrackingMonitor:
         finish: Callable[[dict[str, Any]], None],
     ):
         """Subscribe. `finish` is called with the summary."""
-        from scipy.spatial.transform import Rotation  # slow to load, not used by other monitors
-
-        self._rotation_of = Rotation.from_quat
         self._robot, self._finish = robot, finish
         self._log = TrackingLog(robot, parameters.settle)
         self._duration = parameters.duration
@@ -144,7 +141,7 @@ class TrackingMonitor:
     def _on_desired(self, message: PoseStamped) -> None:
         stamp = to_nanoseconds(message.header.stamp)
         numbers = pose_numbers(message.pose)
-        rotation = self._rotation_of(numbers[3:]).as_matrix()
+        rotation = rotation_matrices(np.array(numbers[3:]))
         self._desired[stamp] = Pose(np.array(numbers[:3]), rotation)
         self._match(stamp)
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
-from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 
 from manip_dyn import clik
@@ -15,7 +14,7 @@ from manip_dyn.clik.law.poses import UNIT
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
-from manip_dyn.ros.messages.geometry import pose_numbers
+from manip_dyn.ros.messages.geometry import pose_numbers, rotation_matrices
 from manip_dyn.ros.messages.joints import goal_from_message
 from manip_dyn.ros.planner.planning_process.goal_postures import Goal, JointGoal, PoseGoal
 from manip_dyn.ros.targets import InteractivePoseMarker, RobotFrames
@@ -97,5 +96,5 @@ class Goals:
         problem = self._frames.problem(message.header.frame_id)
         if problem:
             raise ManipDynError(f"goal pose {problem}")
-        pose = clik.Pose(numbers[:3], Rotation.from_quat(numbers[3:]).as_matrix())
+        pose = clik.Pose(numbers[:3], rotation_matrices(numbers[3:]))
         return self._frames.pose(message.header.frame_id, q, pose)

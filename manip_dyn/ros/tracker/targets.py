@@ -9,14 +9,18 @@ from threading import RLock
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from rclpy.node import Node
-from scipy.spatial.transform import Rotation
 from std_msgs.msg import Header
 
 from manip_dyn import clik
 from manip_dyn.clik.law.poses import UNIT
 from manip_dyn.clik.paths.targets import SmoothTarget
 from manip_dyn.core.checks import Vector
-from manip_dyn.ros.messages.geometry import pose_numbers, to_nanoseconds, twist_numbers
+from manip_dyn.ros.messages.geometry import (
+    pose_numbers,
+    rotation_matrices,
+    to_nanoseconds,
+    twist_numbers,
+)
 from manip_dyn.ros.runtime.execution import create_wall_timer
 from manip_dyn.ros.targets import InteractivePoseMarker, RobotFrames
 
@@ -161,7 +165,7 @@ class LiveTarget:
 
     def _aim(self, frame: str, numbers: Vector) -> None:
         self._pose_at = self._now
-        pose = clik.Pose(numbers[:3], Rotation.from_quat(numbers[3:]).as_matrix())
+        pose = clik.Pose(numbers[:3], rotation_matrices(numbers[3:]))
         self._follower.aim(self._frames.pose(frame, self._positions(), pose))
 
     def _drift(self, frame: str, twist: Vector) -> None:
