@@ -33,7 +33,13 @@ MARK = "numba.dynamic.globals.manip_dyn"
 """A global of code that calls by symbol: numba does not cache code with such a global."""
 FORM = b"".join(
     Path(__file__).with_name(name).read_bytes()
-    for name in ("machine_code.py", "private_numba.py", "callables.py", "linking.py")
+    for name in (
+        "machine_code.py",
+        "private_numba.py",
+        "callables.py",
+        "linking.py",
+        "operators.py",
+    )
 )
 """The source of what defines the format of files and the calling convention."""
 FORMAT = hashlib.sha256(FORM).hexdigest()

@@ -14,9 +14,12 @@ from __future__ import annotations
 import copy
 import ctypes
 import functools
+import gc
 import inspect
 import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from types import BuiltinFunctionType, FunctionType
@@ -28,12 +31,12 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import AnalysisPass, register_pass
-from numba.extending import models, register_model
 
 from manip_dyn.core.cache import announced, cache_directory, file_locks
 from manip_dyn.core.callables import CallableType, call_of, has_callable_type
 from manip_dyn.core.fingerprint import qualified_name
 from manip_dyn.core.interruption import run_uninterrupted
+from manip_dyn.core.operators import KnownFunction
 
 machine_code: Any = None
 """The module `machine_code`, which `compiled` sets."""
@@ -190,37 +193,11 @@ def _edit(library: Any, short: bool, internal: bool, always: bool) -> None:
             variable.linkage = "internal"
 
 
-class KnownFunction(types.Function):
-    """A built-in function that remembers which signature fits argument types.
-
-    Numba tries all registered signatures for each use, in typing and again in lowering.
-    """
-
-    def __init__(self, function: types.Function):
-        """Take the function as numba knows it."""
-        super().__init__(function.templates)
-        self.name = function.name
-        self._signatures: dict[tuple, Any] = {}
-
-    def get_call_type(self, context, args, kws):
-        """Return the signature of a call."""
-        args = tuple(args)
-        signature = None if kws else self._signatures.get(args)
-        if signature is None:
-            signature = super().get_call_type(context, args, kws)
-            # Implementations that numba compiles depend on more than the types.
-            if not kws and signature and self.get_impl_key(signature) is self.typing_key:
-                self._signatures[args] = signature
-        return signature
-
-
-register_model(KnownFunction)(models.OpaqueModel)
-
-
 class _Remembering:
     """Typing with `KnownFunction`."""
 
     _known: dict[Any, tuple[Any, KnownFunction]]
+    _short: bool
 
     def resolve_value_type(self, val):
         """Return the type of a constant."""
@@ -228,23 +205,22 @@ class _Remembering:
         if type(kind) is not types.Function or not isinstance(val, BuiltinFunctionType):
             return kind
         if val not in self._known or self._known[val][0] is not kind:
-            self._known[val] = kind, KnownFunction(kind)
+            self._known[val] = kind, KnownFunction(kind, self._short)
         return self._known[val][1]
 
 
-_contexts: dict[int, Any] = {}
+_contexts: dict[tuple[int, bool], Any] = {}
 
 
-def _remembering(context: Any) -> Any:
+def _remembering(context: Any, short: bool) -> Any:
     """Return a copy of a typing context, sharing its declarations, that uses `KnownFunction`."""
-    if isinstance(context, _Remembering):
-        return context
-    if id(context) not in _contexts:
+    context = getattr(context, "_original", context)
+    if (id(context), short) not in _contexts:
         own = copy.copy(context)
         own.__class__ = type("Remembering", (_Remembering, type(context)), {})
-        own._known = {}
-        _contexts[id(context)] = own
-    return _contexts[id(context)]
+        own._original, own._known, own._short = context, {}, short
+        _contexts[id(context), short] = own
+    return _contexts[id(context), short]
 
 
 class _Pipeline(CompilerBase):
@@ -258,7 +234,9 @@ class _Pipeline(CompilerBase):
         """Return the passes."""
         state = self.state
         # The target context of a pipeline is its own copy, too.
-        state.typingctx = state.targetctx.typing_context = _remembering(state.typingctx)
+        state.typingctx = state.targetctx.typing_context = _remembering(
+            state.typingctx, self.short
+        )
         _Pipeline.context = state.targetctx
         name = f"library_{os.urandom(7).hex()}"
         state.library = self.library(state.targetctx.codegen(), name)
@@ -295,6 +273,18 @@ class _WithoutEntry(AnalysisPass):
 def _pipeline(library: type, short: bool, always: bool) -> type:
     settings = {"library": library, "short": short, "always": always}
     return type("Pipeline", (_Pipeline,), settings)
+
+
+@contextmanager
+def _collection_paused() -> Iterator[None]:
+    """Pause garbage collection: compilers create many objects, and keep most of them."""
+    paused = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if paused:
+            gc.enable()
 
 
 WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -372,7 +362,7 @@ class _Dispatcher(CPUDispatcher):
         return self.results[arguments].entry_point
 
     def _compile(self, arguments: tuple) -> None:
-        with file_locks():
+        with _collection_paused(), file_locks():
             super().compile(arguments)
 
     @property

@@ -1,0 +1,140 @@
+"""Built-in functions in compiled code: signatures looked up once, and fewer instructions.
+
+Numba tries all registered signatures for each use of an operator, in typing and again in lowering.
+It compiles `max` and `min` for each combination of types, and it emits some forty instructions for
+each element of an array. `KnownFunction` stands for such a function in our typing contexts only.
+"""
+
+from __future__ import annotations
+
+import operator
+from functools import reduce
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba.core.typing import signature
+from numba.extending import lower_builtin, models, register_model
+
+EXTREMES = {max: operator.gt, min: operator.lt}
+"""The comparison by which a later argument replaces an earlier one."""
+DATA, SHAPE = 4, 5
+"""Indices of fields of an array in LLVM."""
+_NUMBERS = (types.Integer, types.Float)
+
+
+class KnownFunction(types.Function):
+    """A built-in function that remembers which signature fits argument types."""
+
+    def __init__(self, function: types.Function, short: bool = False):
+        """Take a function.
+
+        Args:
+            function: The function as numba knows it.
+            short: Whether elements of arrays are read and written with few instructions. LLVM
+                vectorizes loops better with numba's.
+        """
+        super().__init__(function.templates)
+        self.name, self._short = function.name, short
+        self._signatures: dict[tuple, Any] = {}
+
+    def get_call_type(self, context, args, kws):
+        """Return the signature of a call."""
+        args = tuple(args)
+        known = None if kws else self._signatures.get(args)
+        if known is None:
+            known = self._new_call_type(context, args, kws)
+        return known
+
+    def _new_call_type(self, context: Any, args: tuple, kws: Any) -> Any:
+        numbers = len(args) > 1 and all(isinstance(each, _NUMBERS) for each in args)
+        if numbers and not kws and self.typing_key in EXTREMES:
+            self._signatures[args] = signature(context.unify_types(*args), *args)
+            return self._signatures[args]
+        known = super().get_call_type(context, args, kws)
+        # Implementations that numba compiles depend on more than the types.
+        if not kws and known and super().get_impl_key(known) is self.typing_key:
+            self._signatures[args] = known
+        return known
+
+    def get_impl_key(self, sig):
+        """Return the key of the implementation for a signature."""
+        if self.typing_key in EXTREMES and sig.args in self._signatures:
+            return _emit_extreme[self.typing_key]
+        if self._short and self.typing_key in _ELEMENTS and _is_element(sig.args):
+            return _ELEMENTS[self.typing_key]
+        return super().get_impl_key(sig)
+
+
+register_model(KnownFunction)(models.OpaqueModel)
+
+
+def _extreme(compares: Any) -> Any:
+    """Return the emitter of the largest or smallest number."""
+
+    def emit(context, builder, signature_, values):
+        kind = signature_.return_type
+        numbers = [
+            context.cast(builder, value, each, kind)
+            for value, each in zip(values, signature_.args, strict=True)
+        ]
+        compare = context.get_function(compares, signature(types.boolean, kind, kind))
+        return reduce(lambda a, b: builder.select(compare(builder, (b, a)), b, a), numbers)
+
+    return emit
+
+
+_emit_extreme = {function: _extreme(compares) for function, compares in EXTREMES.items()}
+for _emit in _emit_extreme.values():
+    lower_builtin(_emit, types.VarArg(types.Any))(_emit)
+
+
+def _is_element(arguments: tuple) -> bool:
+    """Return whether argument types are a contiguous array, its indices and perhaps a number."""
+    array, index, *value = arguments
+    return (
+        isinstance(array, types.Array)
+        and array.layout == "C"
+        and all(isinstance(each, (types.Number, types.Boolean)) for each in (array.dtype, *value))
+        and len(_indices(index)) == array.ndim
+        and all(isinstance(each, types.Integer) for each in _indices(index))
+    )
+
+
+def _indices(index: Any) -> tuple:
+    """Return the types of one index or of several."""
+    return tuple(index.types) if isinstance(index, types.BaseTuple) else (index,)
+
+
+def _address(context: Any, builder: Any, arguments: tuple, values: tuple) -> Any:
+    """Emit the pointer to an element; negative indices count from the end."""
+    kinds, indices = _indices(arguments[1]), [values[1]]
+    if isinstance(arguments[1], types.BaseTuple):
+        indices = [builder.extract_value(values[1], i) for i in range(len(kinds))]
+    offset = None
+    for axis, (kind, index) in enumerate(zip(kinds, indices, strict=True)):
+        extent = builder.extract_value(values[0], [SHAPE, axis])
+        index = context.cast(builder, index, kind, types.intp)
+        if kind.signed and not (isinstance(index, ir.Constant) and index.constant >= 0):
+            is_negative = builder.icmp_signed("<", index, index.type(0))
+            index = builder.select(is_negative, builder.add(index, extent), index)
+        offset = index if offset is None else builder.add(builder.mul(offset, extent), index)
+    return builder.gep(builder.extract_value(values[0], DATA), [offset])
+
+
+def _get_element(context, builder, signature_, values):
+    kind = signature_.args[0]
+    address = _address(context, builder, signature_.args, values)
+    return context.unpack_value(builder, kind.dtype, address, align=None if kind.aligned else 1)
+
+
+def _set_element(context, builder, signature_, values):
+    kind = signature_.args[0]
+    address = _address(context, builder, signature_.args, values)
+    value = context.cast(builder, values[2], signature_.args[2], kind.dtype)
+    context.pack_value(builder, kind.dtype, value, address, align=None if kind.aligned else 1)
+
+
+_ELEMENTS = {operator.getitem: _get_element, operator.setitem: _set_element}
+lower_builtin(_get_element, types.Array, types.Any)(_get_element)
+lower_builtin(_set_element, types.Array, types.Any, types.Any)(_set_element)
