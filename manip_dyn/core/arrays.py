@@ -81,12 +81,8 @@ def emit_call(
         types_ = [context.get_value_type(kind) for kind in kinds]
         pointer = ir.FunctionType(context.get_value_type(returns), types_).as_pointer()
         return builder.call(builder.inttoptr(address, pointer), values)
-    status, result = private_numba.call_at(context, builder, address, returns, kinds, values)
-    if returns is types.none:
-        return context.get_dummy_value()
-    with cgutils.if_unlikely(builder, status.is_error):
-        context.call_conv.return_status_propagate(builder, status)
-    return result
+    result = private_numba.call_at(context, builder, address, returns, kinds, values)
+    return context.get_dummy_value() if returns is types.none else result
 
 
 def _caller(returns: Any) -> Any:

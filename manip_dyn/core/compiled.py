@@ -20,7 +20,7 @@ from typing import Any, TypeVar, overload
 import numba
 from numba.extending import is_jitted
 
-from manip_dyn.core import machine_code, private_numba
+from manip_dyn.core import dispatchers
 from manip_dyn.core.fingerprint import closure_of
 from manip_dyn.core.machine_code import is_cacheable
 from manip_dyn.core.private_numba import STOCK, PartLibrary, WholeLibrary
@@ -36,7 +36,6 @@ __all__ = [
     "late",
 ]
 
-private_numba.machine_code = machine_code
 PLAIN = bool(getattr(numba.config, "DISABLE_JIT", 0))
 """Whether everything runs as plain Python: with ``NUMBA_DISABLE_JIT=1``."""
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -94,7 +93,7 @@ def compiled(
             "no_cpython_wrapper": not python,
             "_nrt": counted,
         }
-        kind = private_numba.Whole if python else private_numba.WithoutEntry
+        kind = dispatchers.Whole if python else dispatchers.WithoutEntry
         whole = kind.new(function, options, WholeLibrary, short)
         whole.cached = keep
         return whole.merged() if merge else whole
@@ -123,8 +122,8 @@ def inlined(
     def decorated(function: Any) -> Any:
         if STOCK:
             return _njit(function)
-        options = {**OPTIONS, **private_numba.WRAPPERS, "_nrt": counted}
-        return private_numba.Part.new(function, options, PartLibrary, short, always)
+        options = {**OPTIONS, **dispatchers.WRAPPERS, "_nrt": counted}
+        return dispatchers.Part.new(function, options, PartLibrary, short, always)
 
     return decorated if function is None else decorated(function)
 
@@ -150,12 +149,12 @@ def late(function: Function) -> Function:
     if STOCK:
         return _njit(function)
     options = {**OPTIONS, "no_cfunc_wrapper": True}
-    return private_numba.Lazy.new(function, options, WholeLibrary, short=True)
+    return dispatchers.Lazy.new(function, options, WholeLibrary, short=True)
 
 
 def compile_late(*functions: Callable[..., Any]) -> None:
     """Compile everything that compiled functions may call, for loops with deadlines."""
     closures = [closure_of(each).functions.values() for each in functions if is_jitted(each)]
-    lazy = [each for some in closures for each in some if isinstance(each, private_numba.Lazy)]
+    lazy = [each for some in closures for each in some if isinstance(each, dispatchers.Lazy)]
     while any(each.compile_declared() for each in lazy):
         pass  # what has been compiled may call more of them

@@ -28,14 +28,10 @@ from numba.extending import intrinsic, is_jitted
 from manip_dyn.core import machine_code
 from manip_dyn.core.callables import CallableType, call_of, has_callable_type
 from manip_dyn.core.compiled import OPTIONS, PLAIN, Function, inlined
+from manip_dyn.core.dispatchers import Part, library_of
 from manip_dyn.core.fingerprint import digest_of, names_of, qualified_name
-from manip_dyn.core.private_numba import (
-    PARAMETER_PREFIX,
-    STOCK,
-    Bitcode,
-    Part,
-    function_type,
-)
+from manip_dyn.core.machine_code import PARAMETER_PREFIX
+from manip_dyn.core.private_numba import STOCK, function_type
 
 _INDEX = ir.IntType(64)
 _ROW = ir.ArrayType(ir.DoubleType(), 16)
@@ -211,7 +207,7 @@ def _template(program: Any, arguments: tuple) -> tuple[bytes, str, Any, dict[str
     part = _templates[program]
     stored = machine_code.load(part, arguments, ".template")
     if stored is None:
-        code, symbol, returns = Bitcode.of(part, arguments)
+        code, symbol, returns = part.bitcode(arguments)
         module = part.module_of(arguments)
         stored = code, symbol, returns, _open_calls(module)
         machine_code.save(part, arguments, stored, module, ".template")
@@ -251,7 +247,7 @@ class Instance:
     def _declare(self, typing: Any, arguments: tuple) -> None:
         """Define the call for argument types."""
         code, symbol, returns, opened = _template(self._program, arguments)
-        libraries = [Bitcode.library(code, symbol)]
+        libraries = [library_of(code, symbol)]
         numbers: dict[str, Any] = {}
         functions: dict[str, str] = {}
         while known := {s for s in opened if opened[s].parameter in self._values} - {

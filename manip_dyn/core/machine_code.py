@@ -29,18 +29,12 @@ from manip_dyn.core.fingerprint import closure_of, qualified_name, type_name
 
 PREFIX = "manip_dyn/"
 """Prefix of the symbols of machine code that other machine code calls."""
+PARAMETER_PREFIX = "parameter/"
+"""Prefix of the symbols of template parameters, see `linking`."""
 MARK = "numba.dynamic.globals.manip_dyn"
 """A global of code that calls by symbol: numba does not cache code with such a global."""
-FORM = b"".join(
-    Path(__file__).with_name(name).read_bytes()
-    for name in (
-        "machine_code.py",
-        "private_numba.py",
-        "callables.py",
-        "linking.py",
-        "operators.py",
-    )
-)
+SOURCES = "callables", "dispatchers", "linking", "machine_code", "operators", "private_numba"
+FORM = b"".join(Path(__file__).with_name(f"{name}.py").read_bytes() for name in SOURCES)
 """The source of what defines the format of files and the calling convention."""
 FORMAT = hashlib.sha256(FORM).hexdigest()
 UNREADABLE = (
@@ -108,6 +102,14 @@ def save(
         write_checked(path, content)
     except OSError as error:
         warn_once(f"machine code cannot be stored in '{path.parent}' ({error.strerror or error})")
+
+
+def check_parameters(module: Any) -> None:
+    """Raise a `ValueError` for a template parameter without an argument."""
+    for value in (*module.functions, *module.global_variables):
+        if value.is_declaration and value.name.startswith(PARAMETER_PREFIX):
+            name = value.name.split("/")[1]
+            raise ValueError(f"the template parameter {name} must have an argument")
 
 
 def marked(emit: Any) -> Any:

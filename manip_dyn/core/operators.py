@@ -13,7 +13,6 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import types
-from numba.core.typing import signature
 from numba.extending import lower_builtin, models, register_model
 
 EXTREMES = {max: operator.gt, min: operator.lt}
@@ -47,9 +46,9 @@ class KnownFunction(types.Function):
         return known
 
     def _new_call_type(self, context: Any, args: tuple, kws: Any) -> Any:
-        numbers = len(args) > 1 and all(isinstance(each, _NUMBERS) for each in args)
-        if numbers and not kws and self.typing_key in EXTREMES:
-            self._signatures[args] = signature(context.unify_types(*args), *args)
+        if self.typing_key in EXTREMES and not kws and _are_numbers(args):
+            kinds = tuple(types.unliteral(each) for each in args)
+            self._signatures[args] = context.unify_types(*kinds)(*kinds)
             return self._signatures[args]
         known = super().get_call_type(context, args, kws)
         # Implementations that numba compiles depend on more than the types.
@@ -59,7 +58,7 @@ class KnownFunction(types.Function):
 
     def get_impl_key(self, sig):
         """Return the key of the implementation for a signature."""
-        if self.typing_key in EXTREMES and sig.args in self._signatures:
+        if self.typing_key in EXTREMES and _are_numbers(sig.args):
             return _emit_extreme[self.typing_key]
         if self._short and self.typing_key in _ELEMENTS and _is_element(sig.args):
             return _ELEMENTS[self.typing_key]
@@ -69,16 +68,21 @@ class KnownFunction(types.Function):
 register_model(KnownFunction)(models.OpaqueModel)
 
 
+def _are_numbers(arguments: tuple) -> bool:
+    """Return whether argument types are two or more numbers."""
+    return len(arguments) > 1 and all(isinstance(each, _NUMBERS) for each in arguments)
+
+
 def _extreme(compares: Any) -> Any:
     """Return the emitter of the largest or smallest number."""
 
-    def emit(context, builder, signature_, values):
-        kind = signature_.return_type
+    def emit(context, builder, signature, values):
+        kind = signature.return_type
         numbers = [
             context.cast(builder, value, each, kind)
-            for value, each in zip(values, signature_.args, strict=True)
+            for value, each in zip(values, signature.args, strict=True)
         ]
-        compare = context.get_function(compares, signature(types.boolean, kind, kind))
+        compare = context.get_function(compares, types.boolean(kind, kind))
         return reduce(lambda a, b: builder.select(compare(builder, (b, a)), b, a), numbers)
 
     return emit
@@ -122,16 +126,16 @@ def _address(context: Any, builder: Any, arguments: tuple, values: tuple) -> Any
     return builder.gep(builder.extract_value(values[0], DATA), [offset])
 
 
-def _get_element(context, builder, signature_, values):
-    kind = signature_.args[0]
-    address = _address(context, builder, signature_.args, values)
+def _get_element(context, builder, signature, values):
+    kind = signature.args[0]
+    address = _address(context, builder, signature.args, values)
     return context.unpack_value(builder, kind.dtype, address, align=None if kind.aligned else 1)
 
 
-def _set_element(context, builder, signature_, values):
-    kind = signature_.args[0]
-    address = _address(context, builder, signature_.args, values)
-    value = context.cast(builder, values[2], signature_.args[2], kind.dtype)
+def _set_element(context, builder, signature, values):
+    kind = signature.args[0]
+    address = _address(context, builder, signature.args, values)
+    value = context.cast(builder, values[2], signature.args[2], kind.dtype)
     context.pack_value(builder, kind.dtype, value, address, align=None if kind.aligned else 1)
 
 

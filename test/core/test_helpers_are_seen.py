@@ -121,7 +121,7 @@ def test_an_edited_helper_changes_the_key(copy, unchanged, layer, file, old, new
         path.write_text(whole)
 
 
-@pytest.mark.parametrize("file", ["linking.py", "private_numba.py"])
+@pytest.mark.parametrize("file", ["linking.py", "dispatchers.py", "private_numba.py"])
 def test_the_form_of_kept_files_and_how_python_calls_is_a_part_of_names(copy, file):
     script = f"""
 from manip_dyn.core import symbol_of

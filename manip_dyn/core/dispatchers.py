@@ -1,0 +1,301 @@
+"""Compiled functions: functions linked into their callers, and functions with machine code.
+
+Both have a `callable_type`, by which compiled code calls them, instead of numba's type.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from types import FunctionType
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+from numba.core import cgutils, types
+
+from manip_dyn.core import machine_code
+from manip_dyn.core.cache import announced, cache_directory, file_locks
+from manip_dyn.core.callables import CallableType, call_of, has_callable_type
+from manip_dyn.core.fingerprint import qualified_name
+from manip_dyn.core.interruption import run_uninterrupted
+from manip_dyn.core.private_numba import (
+    Dispatcher,
+    MergedLibrary,
+    PartLibrary,
+    WholeLibrary,
+    address,
+    function_type,
+    module_of,
+    pipeline,
+    restored,
+    stored,
+    symbol_in,
+    target_context,
+)
+
+WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""Options of functions that only compiled code calls."""
+
+
+def _renamed(function: FunctionType) -> FunctionType:
+    """Return a function under a unique name, of which numba makes the names of machine code.
+
+    Processes that fork give the same names to functions of one name, and a process that loads the
+    machine code of both from disk would call the first in place of the second.
+    """
+    copied = FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    copied.__module__ = function.__module__
+    copied.__qualname__ = f"{function.__qualname__}_{os.urandom(7).hex()}"
+    return copied
+
+
+class _Compiled(Dispatcher):
+    """A compiled function whose compiled callers use its `callable_type`."""
+
+    def __init__(self, py_func, locals=None, targetoptions=None, pipeline_class=None):  # noqa: A002
+        """Take a function and options, as numba's class does."""
+        super().__init__(_renamed(py_func), locals, targetoptions, pipeline_class)
+        functools.update_wrapper(self, py_func)
+        self.py_func = py_func
+        self.results: dict[tuple, Any] = {}
+        name = qualified_name(py_func)
+        self.callable_type = CallableType(name, py_func, lambda _, types: self.declare(types))
+
+    @classmethod
+    def new(
+        cls, function: Any, options: dict, library: type, short: bool = False, always: bool = False
+    ) -> Any:
+        """Return the compiled form of a function.
+
+        Args:
+            function: The Python function.
+            options: Numba's options.
+            library: `WholeLibrary`, `MergedLibrary` or `PartLibrary`.
+            short: Whether loops are neither unrolled nor vectorized.
+            always: Whether it must be inlined.
+        """
+        options = {"nopython": True, **options}
+        passes = pipeline(library, short, always)
+        dispatcher = cls(function, targetoptions=options, pipeline_class=passes)
+        dispatcher.kind, dispatcher.short = f"{library.__name__} {short} {always}", short
+        return dispatcher
+
+    def __repr__(self) -> str:
+        """Return name, parameters and file."""
+        code = self.py_func.__code__
+        parameters = ", ".join(code.co_varnames[: code.co_argcount])
+        call = f"{self.py_func.__name__}({parameters})"
+        return f"<compiled {call} of '{code.co_filename}' at {id(self):#x}>"
+
+    def declare(self, arguments: tuple) -> None:
+        """Define calls by compiled code for argument types."""
+        self.compile(arguments)
+
+    def compile(self, sig):
+        """Compile for argument types, or load the machine code from disk."""
+        arguments = tuple(getattr(sig, "args", sig))
+        if arguments not in self.results:
+            with announced(self.py_func):
+                run_uninterrupted(self._compile, arguments)
+        return self.results[arguments].entry_point
+
+    def _compile(self, arguments: tuple) -> None:
+        with file_locks():
+            self.compile_by_numba(arguments)
+
+    @property
+    def cache_path(self) -> str:
+        """The cache folder, for numba's `stats`."""
+        return str(cache_directory())
+
+    def save_overload(self, sig, result):
+        """Take a result that has been compiled."""
+        self.results[tuple(sig)] = result
+
+
+class Part(_Compiled):
+    """A function that is linked into its callers."""
+
+    def symbol_for(self, arguments: tuple) -> tuple[str, list[Any]]:
+        """Return the symbol for argument types and the libraries to link with a caller."""
+        result = self.results[arguments]
+        return symbol_in(result), [result.library]
+
+    def module_of(self, arguments: tuple) -> Any:
+        """Return the LLVM module for argument types."""
+        return module_of(self.results[arguments])
+
+    def bitcode(self, arguments: tuple) -> tuple[bytes, str, Any]:
+        """Return the code for argument types, not optimized, its symbol and its result type."""
+        self.compile(arguments)
+        result = self.results[arguments]
+        return module_of(result).as_bitcode(), symbol_in(result), result.signature.return_type
+
+    def __call__(self, *arguments, **keywords):
+        """Raise: Python cannot call a function without an entry point."""
+        raise TypeError(f"{self.py_func.__qualname__} can only be called by compiled code")
+
+    def save_overload(self, sig, result):
+        """Let compiled functions call it."""
+        super().save_overload(sig, result)
+        result.library.finalize()
+        name, arguments = symbol_in(result), tuple(sig)
+        returns = result.signature.return_type
+        emit = call_of(name, returns, arguments, [result.library])
+        self.callable_type.define(arguments, returns, emit)
+
+
+class Whole(_Compiled):
+    """A function with machine code of its own.
+
+    Attributes:
+        cached: Whether machine code is stored on disk.
+        part: The function that is linked into compiled callers; None: they call machine code.
+    """
+
+    cached = True
+    part: Part | None = None
+
+    def like(self, function: Any) -> Whole:
+        """Return another function compiled with the same options."""
+        whole = type(self).new(function, self.targetoptions, WholeLibrary, self.short)
+        return whole if self.part is None else whole.merged()
+
+    def as_part(self) -> Part:
+        """Return the same function for linking, not optimized."""
+        options = self.targetoptions | WRAPPERS
+        return Part.new(self.py_func, options, PartLibrary, self.short)
+
+    def merged(self) -> Whole:
+        """Let compiled callers link the function instead of calling its machine code."""
+        self.part = Part.new(self.py_func, self.targetoptions | WRAPPERS, MergedLibrary)
+        self.callable_type = self.part.callable_type
+        return self
+
+    def symbol_for(self, arguments: tuple) -> tuple[str, list[Any]]:
+        """Return the symbol for argument types and the libraries to link with a caller."""
+        if self.part is not None:
+            return self.part.symbol_for(arguments)
+        return machine_code.symbol_of(self, arguments), []
+
+    def load_overload(self, sig, context):
+        """Return the stored result for argument types, or None."""
+        super().load_overload(sig, context)
+        arguments = tuple(sig)
+        content = machine_code.load(self, arguments) if self.cached else None
+        if content is None:
+            return None
+        try:
+            result = restored(context, content)
+        except machine_code.UNREADABLE:
+            return None
+        self._take(arguments, result)
+        return result
+
+    def save_overload(self, sig, result):
+        """Store a result and let compiled functions call it."""
+        arguments = tuple(sig)
+        result = result._replace(type_annotation="")  # printing it takes as long as compiling
+        content = stored(result)
+        self._take(arguments, result)
+        if self.cached:
+            machine_code.save(self, arguments, content, module_of(result))
+
+    def _take(self, arguments: tuple, result: Any) -> None:
+        self.results[arguments] = result
+        if self.part is not None:
+            return
+        returns = result.signature.return_type
+        symbol = machine_code.symbol_of(self, arguments)
+        llvm.add_symbol(symbol, address(self, arguments))
+        machine_code.symbols[symbol] = (self, arguments)
+        emit = machine_code.marked(call_of(symbol, returns, arguments))
+        self.callable_type.define(arguments, returns, emit)
+
+
+class WithoutEntry(Whole):
+    """A function with machine code that Python cannot call."""
+
+    __call__ = Part.__call__
+
+
+class Lazy(Whole):
+    """A function that returns nothing and is compiled at its first call, also by compiled code.
+
+    Compiled code calls a few instructions that load the address of the machine code, and call
+    Python to compile it if there is none yet.
+    """
+
+    def __init__(self, *arguments, **options):
+        """Take a function, as `Whole` does."""
+        super().__init__(*arguments, **options)
+        self._addresses: dict[tuple, ctypes.c_void_p] = {}
+        self._alive: list[Any] = []
+
+    def declare(self, arguments: tuple) -> None:
+        """Define calls by compiled code for argument types."""
+        if arguments in self._addresses:
+            return
+        self._addresses[arguments] = ctypes.c_void_p()
+        symbol = machine_code.symbol_of(self, arguments)
+        llvm.add_symbol(symbol, self._trampoline(arguments))
+        machine_code.symbols[symbol] = (self, arguments)
+        emit = machine_code.marked(call_of(symbol, types.none, arguments))
+        self.callable_type.define(arguments, types.none, emit)
+
+    def compile_declared(self) -> bool:
+        """Compile for all types that compiled code calls with; return whether any were new."""
+        missing = [each for each in self._addresses if each not in self.results]
+        for arguments in missing:
+            self.compile(arguments)
+        return bool(missing)
+
+    def _take(self, arguments: tuple, result: Any) -> None:
+        self.results[arguments] = result
+        self.declare(arguments)
+        self._addresses[arguments].value = address(self, arguments)
+
+    def _trampoline(self, arguments: tuple) -> int:
+        """Return the address of the instructions that compiled code calls."""
+        compiling = ctypes.CFUNCTYPE(None)(lambda: self.compile(arguments) and None)
+        name = f"lazy_{self.py_func.__name__}_{os.urandom(7).hex()}"
+        library = target_context().codegen().create_library(name)
+        module = library.create_ir_module(name)
+        kind = function_type(target_context(), types.none, arguments)
+        function = ir.Function(module, kind, name)
+        builder = ir.IRBuilder(function.append_basic_block())
+        word = ir.IntType(64)
+        stored = ctypes.addressof(self._addresses[arguments])
+        stored = builder.inttoptr(word(stored), word.as_pointer())
+        procedure = ir.FunctionType(ir.VoidType(), ()).as_pointer()
+        with cgutils.if_unlikely(builder, cgutils.is_null(builder, builder.load(stored))):
+            callback = word(ctypes.cast(compiling, ctypes.c_void_p).value)
+            builder.call(builder.inttoptr(callback, procedure), ())
+            with cgutils.if_unlikely(builder, cgutils.is_null(builder, builder.load(stored))):
+                builder.ret(kind.return_type(-1))  # the callback has printed the error
+        target = builder.inttoptr(builder.load(stored), kind.as_pointer())
+        builder.ret(builder.call(target, function.args))
+        library.add_ir_module(module)
+        library.finalize()
+        self._alive += [library, compiling]
+        return library.get_pointer_to_function(name)
+
+
+for _kind in (Part, Whole, WithoutEntry, Lazy):
+    has_callable_type(_kind)
+
+
+def library_of(bitcode: bytes, name: str) -> Any:
+    """Return code that is not optimized yet as a library that compiled functions link."""
+    library = PartLibrary(target_context().codegen(), name)
+    library.add_llvm_module(llvm.parse_bitcode(bitcode))
+    library.finalize()
+    return library
