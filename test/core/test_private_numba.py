@@ -74,11 +74,21 @@ if last == "njit":
     numba.njit = njit
 """
 LAYERS = {
+    "codegen": "import numpy as np\n"
+    "robot = md.load_robot('ibm7535')\n"
+    "kernels = md.customize(robot)\n"
+    "q, v, effort = np.array([0.1, 0.2]), np.array([0.3, -0.4]), np.array([1.0, 2.0])\n"
+    "acceleration = kernels.forward_dynamics(q, v, effort)\n"
+    "assert np.allclose(kernels.inverse_dynamics(q, v, acceleration), effort)",
     "integrate": "solution = md.integrate(lambda t, y: -y, (0.0, 1.0), [1.0])\n"
     "assert abs(solution.y.ravel()[-1] - 0.36788) < 1e-3",
     "simulate": "robot = md.load_robot('ibm7535')\n"
     "motion = md.simulate(robot, [0.1, 0.2], [0.0, 0.0], effort=[0.0, 0.0], duration=0.1)\n"
     "assert motion.success",
+    "ensembles": "robot = md.load_robot('ibm7535')\n"
+    "q0, v0 = [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]], [[0.0, 0.0]] * 3\n"
+    "motions = md.simulate_many(robot, q0, v0, [0.0, 0.0], 0.1)\n"
+    "assert motions.success.all()",
     "mechanism": "mechanism = md.multibody.load_mechanism('four_bar')\n"
     "motion = md.multibody.simulate_mechanism(mechanism, 0.01)\n"
     "assert motion.success",
