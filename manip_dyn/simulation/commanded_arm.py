@@ -1,10 +1,10 @@
 """A simulated arm under commands: efforts, joint references and joint trajectories.
 
 The rules are those of ros2_control's forward command controllers. The last command holds. If no
-command arrives before the timeout, a safe law takes over; it also acts before the first command. A
-schedule counts as a command until its last effort. An arm at rest at its references stays there,
-because ros2_control's topic hardware sends no command that equals the state. Disturbances start
-with the first command.
+command arrives before the timeout, a safe law replaces it; the safe law also acts before the first
+command. A schedule counts as a command until its last effort. An arm at rest at its references
+stays there, because ros2_control's topic hardware sends no command that equals the state.
+Disturbances start with the first command.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class CommandedArm:
 
     Attributes:
         simulation: The arm.
-        timeout: Simulated time without a command after which the safe law takes over, s. 0: never.
-        timed_out: Whether the safe law has taken over.
+        timeout: Simulated time without a command after which the safe law acts, s; 0 for never.
+        timed_out: Whether the safe law acts because of the timeout.
     """
 
     def __init__(

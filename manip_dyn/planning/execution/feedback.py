@@ -96,7 +96,7 @@ class Feedback:
             self.sum = self.sum + duration * error
 
     def limited(self, q: Vector, effort: Vector) -> Vector:
-        """Limit efforts (n,).
+        """Return efforts (n,) within their limits at the positions `q` (n,).
 
         The missing acceleration of saturated joints would disturb other joints through the
         inertia. The other joints receive the efforts that preserve their accelerations, within

@@ -198,7 +198,7 @@ class _Detector:
         return arcs[0][0]
 
     def _is_relieved(self, joint: int, before: Control, node: int) -> bool:
-        """Return whether another effort takes over near a node."""
+        """Return whether a handover to another effort occurs near a node."""
         limit = before.held(joint)
         near = range(max(node - GAP, 0), min(node + 2 * GAP, len(self._normalized)))
         return limit is not None and any(
