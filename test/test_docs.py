@@ -9,7 +9,8 @@ import pytest
 import manip_dyn as md
 
 ROOT = Path(md.__file__).parents[1]
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("**/*.md")])
+NAMES = ("README", "CONTRIBUTING", "CHANGELOG")
+PAGES = sorted([*(ROOT / f"{name}.md" for name in NAMES), *(ROOT / "docs").glob("**/*.md")])
 
 
 @pytest.fixture(params=PAGES, ids=lambda page: page.name)
@@ -35,6 +36,13 @@ def test_no_line_of_a_page_is_a_comment(page):
     assert re.findall(r"^\s*%.*", prose, re.MULTILINE) == []
 
 
+def test_placeholders_are_not_tags(page):
+    """A word in angle brackets outside of code is hidden as an unknown HTML tag."""
+    prose = re.sub(r"```.*?```|`[^`]*`|<!--.*?-->", "", page, flags=re.DOTALL)
+    assert re.findall(r"<(?!a id|/a>|https?:)[A-Za-z]\w*", prose) == []
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # the changelog lists old names
 def test_public_names_on_a_page_exist(page):
     names = set(re.findall(r"\bmd\.([A-Za-z_]+)", page))
     assert [name for name in sorted(names) if not hasattr(md, name)] == []
