@@ -95,7 +95,7 @@ def configure_sweep(command: argparse.ArgumentParser) -> None:
     command.add_argument("--out", help="folder of the results (default: NAME_sweep)")
     command.add_argument("--workers", type=int, help="local processes (default: one per core)")
     command.add_argument(
-        "--scheduler", metavar="ADDRESS", help="of a Dask cluster that runs the cases instead"
+        "--scheduler", metavar="ADDRESS", help="address of a Dask cluster to run the cases on"
     )
     command.add_argument("--chunk", type=int, help="cases per task and file (default: automatic)")
     add_json(command)

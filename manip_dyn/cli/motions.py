@@ -183,12 +183,8 @@ def configure_simulate(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--effort", help="joint efforts, N m or N, saturated at their limits (default: zeros)"
     )
-    command.add_argument(
-        "--duration", type=float, default=1.0, help="of the motion, s (default: 1)"
-    )
-    command.add_argument(
-        "--step", type=float, default=1e-3, help="of the integration, s (default: 0.001)"
-    )
+    command.add_argument("--duration", type=float, default=1.0, help="duration, s (default: 1)")
+    command.add_argument("--step", type=float, default=1e-3, help="time step, s (default: 0.001)")
     method = command.add_argument(
         "--method", default="rk4", help="see manip_dyn methods (default: rk4)"
     )
@@ -200,7 +196,7 @@ def configure_simulate(command: argparse.ArgumentParser) -> None:
         "--atol", type=float, default=0.0, help="absolute tolerance, rad or m (default: rtol)"
     )
     command.add_argument(
-        "--order", type=int, default=0, help="of taylor (default: computed from rtol)"
+        "--order", type=int, default=0, help="order of taylor (default: computed from rtol)"
     )
     add_json(command)
     add_output_options(command)
@@ -284,7 +280,7 @@ def configure_track(command: argparse.ArgumentParser) -> None:
         "--rpy", default="0,0,0", help="roll, pitch, yaw of the tool, rad (default: 0,0,0)"
     )
     command.add_argument(
-        "--speed", type=float, default=0.1, help="of the tool on the circle, m/s (default: 0.1)"
+        "--speed", type=float, default=0.1, help="tool speed on the circle, m/s (default: 0.1)"
     )
     command.add_argument(
         "--rate",
@@ -297,7 +293,7 @@ def configure_track(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--ramp", type=float, default=0.0, help="smooth start, s (default: 0)")
     command.add_argument(
-        "--duration", type=float, help="s (default: duration of the path, or one lap)"
+        "--duration", type=float, help="duration, s (default: the path's, or one lap)"
     )
     command.add_argument(
         "--start",
@@ -308,14 +304,14 @@ def configure_track(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--inverse",
         default="filtered",
-        help=f"of the Jacobian: {', '.join(INVERSES)} (default: filtered)",
+        help=f"inverse of the Jacobian: {', '.join(INVERSES)} (default: filtered)",
     )
     command.add_argument(
         "--orientation-error",
         default="columns",
-        help=f"one of: {', '.join(ERRORS)} (default: columns)",
+        help=f"orientation error: {', '.join(ERRORS)} (default: columns)",
     )
-    command.add_argument("--step", type=float, default=0.1, help="s (default: 0.1)")
+    command.add_argument("--step", type=float, default=0.1, help="time step, s (default: 0.1)")
     command.add_argument("--gain", type=float, default=2.0, help="feedback, 1/s (default: 2)")
     add_json(command)
     add_output_options(command)

@@ -42,8 +42,12 @@ def configure_record(command: argparse.ArgumentParser) -> None:
         "manip_dyn record arm.mcap --namespace /left --duration 10",
     )
     command.add_argument("file", metavar="FILE", help="a new MCAP file, FILE.mcap")
-    command.add_argument("--namespace", default="", help="of the topics (default: all topics)")
-    command.add_argument("--duration", type=float, default=0.0, help="s (default: until Ctrl-C)")
+    command.add_argument(
+        "--namespace", default="", help="namespace of the topics (default: all topics)"
+    )
+    command.add_argument(
+        "--duration", type=float, default=0.0, help="duration, s (default: until Ctrl-C)"
+    )
     command.set_defaults(run=_record)
 
 
@@ -94,7 +98,7 @@ def configure_replay(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("file", metavar="FILE", help="an MCAP file")
     command.add_argument("--rate", type=float, default=1.0, help="recorded time per wall time")
-    command.add_argument("--namespace", default="", help="of the topics (default: none)")
+    command.add_argument("--namespace", default="", help="namespace of the topics (default: none)")
     command.add_argument("--view", action="store_true", help="show the recording in the browser")
     command.add_argument("--check", action="store_true", help="repeat the run in the simulator")
     add_json(command)

@@ -184,7 +184,7 @@ def configure_identify(command: argparse.ArgumentParser) -> None:
     complete_with(robot, bundled_robots)
     add_robot_options(command)
     command.add_argument(
-        "--cutoff", type=float, default=10.0, help="of the effort filter, Hz (default: 10)"
+        "--cutoff", type=float, default=10.0, help="cutoff of the effort filter, Hz (default: 10)"
     )
     command.add_argument(
         "--known",
