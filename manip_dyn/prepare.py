@@ -25,7 +25,7 @@ from manip_dyn.control.joint_drives import Brake
 from manip_dyn.core.cache import check_cache, disable_announcements
 from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.compiled import PLAIN
-from manip_dyn.core.deprecation import renamed_attribute
+from manip_dyn.core.deprecation import warn_deprecated
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.files import bundled_robots, mapping, read_yaml, share_directory
 from manip_dyn.core.interruption import run_uninterrupted
@@ -76,7 +76,12 @@ class Done(NamedTuple):
     job: Job
     seconds: float
     error: str
-    refused = renamed_attribute("Done.refused", "error")
+
+    @property
+    def refused(self) -> str:
+        """Deprecated: `error`."""
+        warn_deprecated("Done.refused", "error")
+        return self.error
 
 
 # ------------------------------------------------------------------------------------ problems

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from manip_dyn.codegen import Kernels
 from manip_dyn.core.checks import Matrix, Vector, nanoseconds, not_negative, positive
-from manip_dyn.core.deprecation import renamed_attribute
+from manip_dyn.core.deprecation import warn_deprecated
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.linear_algebra import box_minimum
 from manip_dyn.core.numerics import CREEP
@@ -36,7 +36,11 @@ class References(NamedTuple):
         """Flags (n,) of the joints without a reference."""
         return np.isnan(self.position) & np.isnan(self.velocity) & np.isnan(self.effort)
 
-    untold = renamed_attribute("References.untold", "unset")
+    @property
+    def untold(self) -> NDArray[np.bool_]:
+        """Deprecated: `unset`."""
+        warn_deprecated("References.untold", "unset")
+        return self.unset
 
     def held_at(self, q: Vector) -> References:
         """Return the references with the positions q (n,) for joints without a reference."""

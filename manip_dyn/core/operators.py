@@ -107,7 +107,7 @@ def _is_element(arguments: tuple) -> bool:
 
 def _indices(index: Any) -> tuple:
     """Return the types of one index or of several."""
-    return tuple(index.types) if isinstance(index, types.BaseTuple) else (index,)
+    return tuple(getattr(index, "types", (index,)))
 
 
 def _address(context: Any, builder: Any, arguments: tuple, values: tuple) -> Any:
