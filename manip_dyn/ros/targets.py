@@ -47,7 +47,8 @@ class RobotFrames:
         try:
             self._robot.frame(frame.lstrip("/"))
         except ManipDynError as error:
-            return f"has frame_id '{frame}'; expected '{self._base}' or a link: {error}"
+            frames = f"'{self._base}' or the frame of a link"
+            return f"must be in {frames}, got frame_id '{frame}': {error}"
         return ""
 
     def of(self, frame: str, q: Vector) -> clik.Pose:

@@ -131,9 +131,9 @@ def twenty_silent_publishers(system):
 CASES = (
     pushed("nan_command", "an effort is NaN", [NAN, 0.0], "nan"),
     pushed("infinite_command", "an effort is infinite", [INF, 0.0], "inf"),
-    pushed("short_command", "one effort for two joints", [1.0], "shape (1,)"),
-    pushed("long_command", "three efforts for two joints", [1.0, 2.0, 3.0], "shape (3,)"),
-    pushed("empty_command", "no efforts at all", [], "shape (0,)"),
+    pushed("short_command", "one effort for two joints", [1.0], "got (1,)"),
+    pushed("long_command", "three efforts for two joints", [1.0, 2.0, 3.0], "got (3,)"),
+    pushed("empty_command", "no efforts at all", [], "got (0,)"),
     scheduled(
         "unnamed_trajectory", "an effort trajectory without joint names", ["got []"], names=[]
     ),
