@@ -5,12 +5,9 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
-import operator
 import struct
-from collections.abc import Callable, Sequence
-from itertools import accumulate
-from math import prod
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Sequence
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import numba
 import numpy as np
@@ -30,7 +27,6 @@ from numba.extending import (
 )
 
 from manip_dyn.core import private_numba
-from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import PLAIN, compiled
 
 
@@ -43,7 +39,7 @@ def address_for(function: Any, signature: tuple) -> Any:
         own.compile(signature)
         return private_numba.address(own, signature)
     function.compile(signature)
-    (typed,) = (each for each in function.nopython_signatures if each.args == signature)
+    (typed,) = (s for s in function.nopython_signatures if s.args == signature)
     callback = numba.cfunc(typed.return_type(*signature))(function.py_func)
     _callbacks.append(callback)
     return callback.address
@@ -51,13 +47,13 @@ def address_for(function: Any, signature: tuple) -> Any:
 
 @functools.cache
 def _compiled_again(function: Any) -> Any:
-    """Return a function of numba's with our calling convention."""
+    """Return a function compiled by numba with the calling convention of this package."""
     return compiled(keep=False)(function.py_func)
 
 
 def address_of(function: Any, *arguments: Any) -> Any:
     """Return the address of a compiled function for arguments like these."""
-    return address_for(function, tuple(typeof(each) for each in arguments))
+    return address_for(function, tuple(map(typeof, arguments)))
 
 
 _callbacks: list[Any] = []
@@ -104,7 +100,7 @@ def _caller(returns: Any) -> Any:
 
 
 def _call_in_python(function: Any, arguments: Any) -> Any:
-    """Call a function that stands for its own address."""
+    """Call a function that is used as its address."""
     return function(*arguments)
 
 
@@ -119,7 +115,7 @@ _WORD = ir.IntType(64)
 
 
 def by_reference(fields: Fields) -> Fields:
-    """Return what Python reads as the named tuple and compiled code as a reference to it."""
+    """Return a reference to a named tuple for compiled code; Python reads its fields."""
     return fields if PLAIN else TupleReference(fields)  # type: ignore[return-value]
 
 
@@ -127,29 +123,29 @@ class TupleReference:
     """A named tuple and its machine words."""
 
     def __init__(self, fields: Any):
-        """Lay down the words."""
+        """Write the words."""
         words: list[int] = []
         marks: list[Any] = []
-        _lay_down(fields, words, marks)
+        _add_words(fields, words, marks)
         vars(self).update(zip(fields._fields, fields, strict=True))
         self.fields, self.words = fields, np.array(words, dtype=np.int64)
         self.address = _address_of(self.words)
         kind = tuple(marks)
-        if kind not in _known:
-            _known[kind] = TupleReferenceType(typeof(fields))
-        self._numba_type_ = _known[kind]
+        if kind not in _reference_types:
+            _reference_types[kind] = TupleReferenceType(typeof(fields))
+        self._numba_type_ = _reference_types[kind]
 
     def __reduce__(self):
-        """Refuse to be pickled: another process would read what lies at this one's addresses."""
+        """Raise an error: the addresses are invalid in another process."""
         raise TypeError(f"machine words of {type(self.fields).__name__} cannot be pickled")
 
 
-_known: dict[tuple, TupleReferenceType] = {}
-"""Types by what tells them apart."""
+_reference_types: dict[tuple, TupleReferenceType] = {}
+"""Types by the Python types of their fields."""
 
 
-def _lay_down(value: Any, words: list[int], marks: list[Any]) -> None:
-    """Add the words of a value as numba has it, and what its type depends on."""
+def _add_words(value: Any, words: list[int], marks: list[Any]) -> None:
+    """Add the words of a value in numba's layout, and the properties that its type depends on."""
     if isinstance(value, np.ndarray):
         words += (
             0,
@@ -163,8 +159,8 @@ def _lay_down(value: Any, words: list[int], marks: list[Any]) -> None:
         marks += (value.dtype, value.ndim, value.flags.num)
     elif isinstance(value, tuple):
         marks += (type(value), len(value))
-        for each in value:
-            _lay_down(each, words, marks)
+        for item in value:
+            _add_words(item, words, marks)
     elif isinstance(value, float):
         words.append(struct.unpack("q", struct.pack("d", value))[0])
         marks.append(float)
@@ -174,9 +170,9 @@ def _lay_down(value: Any, words: list[int], marks: list[Any]) -> None:
 
 
 def _address_of(array: np.ndarray) -> int:
-    """Return where the numbers of an array begin."""
+    """Return the address of the numbers of an array."""
     flags = array.flags
-    if array.size and flags.c_contiguous and flags.writeable:  # ten times as quick
+    if array.size and flags.c_contiguous and flags.writeable:  # ten times faster
         return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
     return array.__array_interface__["data"][0]
 
@@ -187,12 +183,12 @@ class TupleReferenceType(types.Type):
     def __init__(self, fields: Any):
         """Take the type of the named tuple."""
         self.fields = fields
-        # Numba writes a type's name into that of every function; types of fields make it long.
+        # Numba adds the names of types to those of functions; names of all fields are long.
         digest = hashlib.sha256(str(fields).encode()).hexdigest()[:16]
         super().__init__(name=f"{fields.instance_class.__name__}_{digest}")
 
-    def place(self, name: str) -> tuple[int, Any]:
-        """Return the word at which a field begins, and its type."""
+    def word(self, name: str) -> tuple[int, Any]:
+        """Return the index of the first word of a field, and its type."""
         index = self.fields.fields.index(name)
         return sum(map(_words_of, self.fields.types[:index])), self.fields.types[index]
 
@@ -201,7 +197,7 @@ def _words_of(kind: Any) -> int:
     """Return the number of words of a type."""
     if isinstance(kind, types.Array):
         return 5 + 2 * kind.ndim
-    return sum(_words_of(each) for each in kind.types) if hasattr(kind, "types") else 1
+    return sum(map(_words_of, kind.types)) if hasattr(kind, "types") else 1
 
 
 @register_model(TupleReferenceType)
@@ -230,30 +226,46 @@ class _ReferenceAttributes(AttributeTemplate):
         """Return the type of a field."""
         if name not in reference.fields.fields:
             return None
-        _, kind = reference.place(name)
+        _, kind = reference.word(name)
         return TupleReferenceType(kind) if isinstance(kind, types.NamedTuple) else kind
 
 
 @lower_getattr_generic(TupleReferenceType)
 def _field(context, builder, kind, value, name):
     """Emit the value of a field."""
-    first, field = kind.place(name)
-    place = builder.gep(value, [ir.Constant(_WORD, first)])
-    return (
-        place if isinstance(field, types.NamedTuple) else _loaded(context, builder, field, place)
-    )
+    first, field = kind.word(name)
+    address = builder.gep(value, [ir.Constant(_WORD, first)])
+    is_tuple = isinstance(field, types.NamedTuple)
+    return address if is_tuple else _loaded(context, builder, field, address)
 
 
-def _loaded(context: Any, builder: Any, kind: Any, place: Any) -> Any:
-    """Emit a value that lies somewhere."""
-    pointer = builder.bitcast(place, context.get_value_type(kind).as_pointer())
-    loaded = builder.load(pointer, align=8)
-    loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
+def _loaded(context: Any, builder: Any, kind: Any, address: Any) -> Any:
+    """Emit the value of a type at the address of its words."""
     if isinstance(kind, types.Array):
-        for place in range(2):  # that nobody counts references is known to the compiler
-            nobody = ir.Constant(loaded.type.elements[place], None)
-            loaded = builder.insert_value(loaded, nobody, place)
-    return loaded
+        data = _word(builder, address, 4, context.get_data_type(kind.dtype).as_pointer())
+        sizes = [_word(builder, address, 5 + j) for j in range(2 * kind.ndim)]
+        shape, strides = sizes[: kind.ndim], sizes[kind.ndim :]
+        itemsize = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+        contiguous = kind.layout == "C"
+        return array_at(
+            context, builder, kind, data, shape, None if contiguous else strides, itemsize
+        )
+    if not isinstance(kind, types.BaseTuple):
+        return _word(builder, address, 0, context.get_value_type(kind))
+    items, first = [], 0
+    for item in kind.types:
+        pointer = builder.gep(address, [ir.Constant(_WORD, first)])
+        items.append(_loaded(context, builder, item, pointer))
+        first += _words_of(item)
+    return context.make_tuple(builder, kind, items)
+
+
+def _word(builder: Any, address: Any, index: int, word_type: Any = _WORD) -> Any:
+    """Emit a word that never changes, from an address of words."""
+    pointer = builder.gep(address, [ir.Constant(_WORD, index)])
+    word = builder.load(builder.bitcast(pointer, word_type.as_pointer()), align=8)
+    word.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return word
 
 
 @intrinsic
@@ -273,11 +285,13 @@ value_of: Any = _same if PLAIN else _value_of
 
 
 VECTOR, MATRIX = types.float64[::1], types.float64[:, ::1]
+Vector = Annotated[np.ndarray, VECTOR]
+Matrix = Annotated[np.ndarray, MATRIX]
 _INDEX = ir.IntType(64)
 
 
 def array_pointer(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """Return the pointer to the numbers of an array, in code that is being emitted."""
+    """Emit the pointer to the numbers of an array."""
     return cgutils.create_struct_proxy(kind)(context, builder, value).data
 
 
@@ -290,7 +304,7 @@ def array_at(
     strides: Sequence[Any] | None = None,
     itemsize: int = 8,
 ) -> Any:
-    """Return an array that does not own its memory, in code that is being emitted.
+    """Emit an array that does not own its memory.
 
     Args:
         context: The target context.
@@ -318,12 +332,12 @@ def array_at(
 
 
 def borrowed(context: Any, builder: Any, data: Any, shape: Sequence[Any]) -> Any:
-    """Return a C-contiguous array of float64 at an address, in code that is being emitted."""
+    """Emit a C-contiguous array of float64 that does not own its memory."""
     return array_at(context, builder, VECTOR if len(shape) == 1 else MATRIX, data, shape)
 
 
 def _emitted(part: Any) -> Any:
-    """Return the emitter of what ``part(builder, array, numbers)`` says: place and shape."""
+    """Return the emitter of a view; ``part`` returns its offset and its shape."""
 
     def generate(context, builder, signature, values):
         whole = cgutils.create_struct_proxy(signature.args[0])(context, builder, values[0])
@@ -380,15 +394,15 @@ def _unowned(_context, value):
 
 
 def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """Return an array, or a tuple of such, with nobody to count its references."""
+    """Emit an array, or a tuple of arrays, without an owner."""
     if isinstance(kind, types.Array):
         array = cgutils.create_struct_proxy(kind)(context, builder, value)
         array.meminfo = ir.Constant(array.meminfo.type, None)
         array.parent = ir.Constant(array.parent.type, None)
         return array._getvalue()
     if hasattr(kind, "types"):  # a tuple
-        for i, each in enumerate(kind.types):
-            inner = _without_owner(context, builder, each, builder.extract_value(value, i))
+        for i, item in enumerate(kind.types):
+            inner = _without_owner(context, builder, item, builder.extract_value(value, i))
             value = builder.insert_value(value, inner, i)
     return value
 
@@ -408,135 +422,97 @@ def _plain_part(array, first, count):
 row: Any = _plain_row if PLAIN else _row
 """``row(matrix, index)``: a row (m,) of a C-contiguous matrix (n, m) of float64."""
 rows: Any = _plain_part if PLAIN else _rows
-"""``rows(matrix, first, count)``: some of its rows (count, m)."""
+"""``rows(matrix, first, count)``: successive rows (count, m) of the same."""
 part: Any = _plain_part if PLAIN else _part
-"""``part(vector, first, size)``: some (size,) of a C-contiguous vector of float64."""
+"""``part(vector, first, size)``: a slice (size,) of a C-contiguous vector of float64."""
 unowned: Any = _same_array if PLAIN else _unowned
-"""``unowned(value)``: the same array, or tuple of arrays."""
+"""``unowned(value)``: the same array, or tuple of arrays, without counted references."""
 data_pointer: Any = _same_array if PLAIN else _data_pointer
-"""``place(array)``: where the numbers of a C-contiguous array lie, for code that takes no more."""
+"""``data_pointer(array)``: the pointer to the numbers of a C-contiguous array."""
 
 
-Extent = int | tuple[int, int]
-N: Extent = (0, 1)
-"""The extent n; a pair (a, b) stands for a + b n."""
+# ------------------------------------------------------------------ named tuples in one array
+WORDS_PER_ARRAY = 3
+"""Words of the layout for each array: its offset in words, and two extents."""
 
 
-class Parts:
-    """The parts of an array of numbers, the first of which is n.
+def packed(arrays: Any) -> Any:
+    """Return one array (int64) with the layout and copies of the arrays of a named tuple.
 
-    Attributes:
-        SHAPES: Extents of each part, in the order in which they lie in the array.
+    It can be copied and passed to compiled code at the cost of one array; `unpacking` reads it.
     """
-
-    SHAPES: ClassVar[dict[str, tuple[Extent, ...]]]
-
-    def __init__(self, memory: Vector):
-        """Take the array (size(n),)."""
-        n = int(memory[0])
-        first = 1
-        for name, extents in self.SHAPES.items():
-            shape = [_extent(each, n) for each in extents]
-            setattr(self, name, memory[first : first + prod(shape)].reshape(shape))
-            first += prod(shape)
-
-    @classmethod
-    def allocate(cls, n: int) -> Vector:
-        """Return a new array for n, zero but for n."""
-        sizes = (prod(_extent(each, n) for each in shape) for shape in cls.SHAPES.values())
-        memory = np.zeros(1 + sum(sizes))
-        memory[0] = n
-        return memory
+    if PLAIN:
+        return arrays
+    offset = WORDS_PER_ARRAY * len(arrays)
+    memory = np.zeros(offset + sum(array.size for array in arrays), dtype=np.int64)
+    for k, array in enumerate(arrays):
+        layout = (offset, *array.shape, 1)[:WORDS_PER_ARRAY]
+        memory[WORDS_PER_ARRAY * k : WORDS_PER_ARRAY * (k + 1)] = layout
+        memory[offset : offset + array.size].view(np.float64)[:] = array.ravel()
+        offset += array.size
+    return memory
 
 
-def _extent(extent: Extent, n: int) -> int:
-    return extent if isinstance(extent, int) else extent[0] + extent[1] * n
+def overwrite(memory: Any, values: Any) -> None:
+    """Copy `packed` arrays over others of the same shapes."""
+    for target, source in zip(memory, values, strict=True) if PLAIN else ((memory, values),):
+        target[:] = source
 
 
-class PartsType(types.Type):
-    """A `Parts` in compiled code."""
-
-    def __init__(self, parts: type[Parts]):
-        """Take the class."""
-        self.parts = parts
-        super().__init__(name=f"{parts.__module__}.{parts.__qualname__} {parts.SHAPES}")
-
-    def array(self, name: str) -> types.Array:
-        """Return the type of a part."""
-        return MATRIX if len(self.parts.SHAPES[name]) == 2 else VECTOR
-
-    def first(self, name: str) -> tuple[int, int, int]:
-        """Return where a part begins: the coefficients of 1, n and n^2."""
-        names = list(self.parts.SHAPES)
-        sizes = [_size(self.parts.SHAPES[each]) for each in names[: names.index(name)]]
-        begins = accumulate(sizes, lambda a, b: tuple(map(operator.add, a, b)), initial=(1, 0, 0))
-        return list(begins)[-1]
+@functools.cache
+def array_types(fields: Any) -> tuple[types.Array, ...]:
+    """Return the numba types of the arrays of a named tuple from its annotations."""
+    hints = get_type_hints(fields, include_extras=True)
+    return tuple(hint.__metadata__[0] for hint in hints.values())
 
 
-def _size(shape: tuple[Extent, ...]) -> tuple[int, int, int]:
-    """Return the product of one or two extents as coefficients of 1, n and n^2."""
-    pairs = [each if isinstance(each, tuple) else (each, 0) for each in shape]
-    (a, b), (c, d) = (*pairs, (1, 0))[:2]
-    return a * c, a * d + b * c, b * d
+class PackedType(types.Type):
+    """A packed named tuple in compiled code: the address of its layout."""
+
+    def __init__(self, fields: Any):
+        """Take the class of the named tuple, whose annotations contain numba types."""
+        self.arrays = dict(zip(fields._fields, array_types(fields), strict=True))
+        super().__init__(name=f"{fields.__module__}.{fields.__qualname__} {self.arrays}")
 
 
-@register_model(PartsType)
-class _Model(models.StructModel):
-    """An address, and n."""
-
-    def __init__(self, manager, kind):
-        members = [("data", types.CPointer(types.float64)), ("n", types.intp)]
-        super().__init__(manager, kind, members)
+register_model(PackedType)(_ReferenceModel)
 
 
 @infer_getattr
-class _Attributes(AttributeTemplate):
-    """The types of the parts."""
+class _PackedAttributes(AttributeTemplate):
+    """The types of the arrays."""
 
-    key = PartsType
+    key = PackedType
 
-    def generic_resolve(self, value, attr):  # type: ignore[override]
-        """Return the type of a part."""
-        return value.array(attr) if attr in value.parts.SHAPES else None
-
-
-@lower_getattr_generic(PartsType)
-def _part_of_parts(context, builder, kind, value, name):
-    """Emit the array of a part."""
-    data, n = (builder.extract_value(value, i) for i in range(2))
-
-    def number(*coefficients: int):
-        total = ir.Constant(n.type, 0)
-        for each in reversed(coefficients):
-            total = builder.add(builder.mul(total, n), ir.Constant(n.type, each))
-        return total
-
-    shape = [
-        number(*each) if isinstance(each, tuple) else number(each)
-        for each in kind.parts.SHAPES[name]
-    ]
-    return borrowed(context, builder, builder.gep(data, [number(*kind.first(name))]), shape)
+    def generic_resolve(self, packed, name):  # type: ignore[override]
+        """Return the type of an array."""
+        return packed.arrays.get(name)
 
 
-def reader(parts: type[Parts]) -> Callable[[Any], Any]:
-    """Return a function that gives compiled code the parts of an array, which has to outlive them.
+@lower_getattr_generic(PackedType)
+def _packed_array(context, builder, kind, value, name):
+    """Emit an array of a packed named tuple."""
+    array = kind.arrays[name]
+    first = WORDS_PER_ARRAY * list(kind.arrays).index(name)
+    offset, *shape = (_word(builder, value, first + j) for j in range(1 + array.ndim))
+    data = builder.bitcast(builder.gep(value, [offset]), ir.DoubleType().as_pointer())
+    return array_at(context, builder, array, data, shape)
 
-    Unlike slices they do not own the memory: numba would count references to each, atomically.
+
+def unpacking(fields: type[tuple]) -> Any:
+    """Return a compiled function that reads a `packed` named tuple of a class by its fields.
+
+    The arrays do not own their memory: unlike slices, they have no references to count.
     """
     if PLAIN:
-        return parts
+        return _same
 
-    def parts_of(_context, memory):
-        kind = PartsType(parts)
-
+    @intrinsic
+    def unpacked(_context, memory):
         def generate(context, builder, signature, values):
-            array = cgutils.create_struct_proxy(signature.args[0])(context, builder, values[0])
-            made = context.make_helper(builder, kind)
-            made.data = array.data
-            made.n = builder.fptosi(builder.load(array.data), context.get_value_type(types.intp))
-            return made._getvalue()
+            data = array_pointer(context, builder, signature.args[0], values[0])
+            return builder.bitcast(data, _WORD.as_pointer())
 
-        return kind(memory), generate
+        return PackedType(fields)(memory), generate
 
-    made: Any = intrinsic(parts_of)
-    return made
+    return unpacked

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.clik.law.poses import ERRORS
-from manip_dyn.core.arrays import Extent, N, Parts, reader
+from manip_dyn.core import arrays
 from manip_dyn.core.checks import Matrix, Vector, finite_vector, not_negative, positive
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import Robot
@@ -22,8 +22,6 @@ POSTURE_GAIN, AVOIDANCE_GAIN, MANIPULABILITY_GAIN, CONTROLLED = range(7, 11)
 """Indices in the array of numbers. `CONTROLLED` is the first of six, one per row of the task."""
 Q_MIN, Q_MAX, V_MAX, FREEDOM, POSTURE = range(5)
 """Rows of the array of joint values (5, n)."""
-NUMBERS, ROWS = 16, 5
-"""Sizes of both arrays."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +134,7 @@ SCALE, DAMPED, ESCAPING, MEASURED = range(4)
 manipulability if the inverse requires it."""
 
 
-class Task(Parts):
+class Task(NamedTuple):
     """Working memory of the law for n joints and six rows of the task.
 
     Attributes:
@@ -164,70 +162,67 @@ class Task(Parts):
         hessian, directions, projector: Matrices of the escape (n, n).
     """
 
-    numbers: Any
-    square: Any
-    factor: Any
-    basis: Any
-    values: Any
-    error: Any
-    twist: Any
-    rest: Any
-    report: Any
-    lost: Any
-    desired: Any
-    actual: Any
-    jacobian: Any
-    rows: Any
-    joints: Any
-    wish: Any
-    null: Any
-    freedom: Any
-    held: Any
-    speeds: Any
-    hessian: Any
-    directions: Any
-    projector: Any
-
-    SHAPES: ClassVar[dict[str, tuple[Extent, ...]]] = {
-        "numbers": (NUMBERS,),
-        "square": (6, 6),
-        "factor": (6, 6),
-        "basis": (6, 6),
-        "values": (6,),
-        "error": (6,),
-        "twist": (6,),
-        "rest": (6,),
-        "report": (4,),
-        "lost": (6,),
-        "desired": (18,),
-        "actual": ((12, 6),),
-        "jacobian": (6, N),
-        "rows": (6, N),
-        "joints": (ROWS, N),
-        "wish": (N,),
-        "null": (N,),
-        "freedom": (N,),
-        "held": (N,),
-        "speeds": (N,),
-        "hessian": (N, N),
-        "directions": (N, N),
-        "projector": (N, N),
-    }
+    numbers: arrays.Vector
+    square: arrays.Matrix
+    factor: arrays.Matrix
+    basis: arrays.Matrix
+    values: arrays.Vector
+    error: arrays.Vector
+    twist: arrays.Vector
+    rest: arrays.Vector
+    report: arrays.Vector
+    lost: arrays.Vector
+    desired: arrays.Vector
+    actual: arrays.Vector
+    jacobian: arrays.Matrix
+    rows: arrays.Matrix
+    joints: arrays.Matrix
+    wish: arrays.Vector
+    null: arrays.Vector
+    freedom: arrays.Vector
+    held: arrays.Vector
+    speeds: arrays.Vector
+    hessian: arrays.Matrix
+    directions: arrays.Matrix
+    projector: arrays.Matrix
 
 
-task_of = reader(Task)
-"""``task_of(memory)``: return the arrays of a `Task` by name, also in compiled code."""
+task_of = arrays.unpacking(Task)
+"""``task_of(memory)``: the arrays of a `Task` by name, in compiled code."""
 
 
-def law_memory(robot: Robot, settings: ClikSettings, step: float) -> Vector:
-    """Return working memory with the settings of a law; each velocity is applied for `step` s."""
-    memory = Task.allocate(robot.n)
-    set_constants(memory, robot, settings, step)
-    return memory
+def law_memory(robot: Robot, settings: ClikSettings, step: float) -> Any:
+    """Return a packed `Task` with the constants of a law; each velocity holds for `step` s."""
+    n, zeros = robot.n, np.zeros
+    return arrays.packed(
+        Task(
+            numbers=settings.numbers(step),
+            square=zeros((6, 6)),
+            factor=zeros((6, 6)),
+            basis=zeros((6, 6)),
+            values=zeros(6),
+            error=zeros(6),
+            twist=zeros(6),
+            rest=zeros(6),
+            report=zeros(4),
+            lost=zeros(6),
+            desired=zeros(18),
+            actual=zeros(12 + 6 * n),
+            jacobian=zeros((6, n)),
+            rows=zeros((6, n)),
+            joints=settings.joints(robot),
+            wish=zeros(n),
+            null=zeros(n),
+            freedom=zeros(n),
+            held=zeros(n),
+            speeds=zeros(n),
+            hessian=zeros((n, n)),
+            directions=zeros((n, n)),
+            projector=zeros((n, n)),
+        )
+    )
 
 
-def set_constants(memory: Vector, robot: Robot, settings: ClikSettings, step: float) -> None:
-    """Write the settings of a law. Invalid settings raise `ManipDynError` and change nothing."""
-    numbers, joints = settings.numbers(step), settings.joints(robot)
-    task = Task(memory)
-    task.numbers[:], task.joints[:] = numbers, joints
+def set_constants(memory: Any, robot: Robot, settings: ClikSettings, step: float) -> None:
+    """Write the constants of a law. Invalid ones raise `ManipDynError` and change nothing."""
+    arrays.overwrite(memory, law_memory(robot, settings, step))

@@ -16,11 +16,9 @@ import numpy as np
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from manip_dyn.core.arrays import array_at
+from manip_dyn.core.arrays import Matrix, Vector, array_at, array_types
 from manip_dyn.core.compiled import PLAIN
 
-Vector = Annotated[np.ndarray, types.float64[::1]]
-Matrix = Annotated[np.ndarray, types.float64[:, ::1]]
 Matrices = Annotated[np.ndarray, types.float64[:, :, ::1]]
 Indices = Annotated[np.ndarray, types.int64[::1]]
 Rows = Annotated[np.ndarray, types.int64[:, ::1]]
@@ -219,7 +217,7 @@ class Memory(NamedTuple):
 
     def group(self, kind: type[Group]) -> Group:
         """Return one group of `Tables` by type, five times faster than all groups."""
-        arrays, kinds, before = [], _kinds(kind), _arrays_before(kind)
+        arrays, kinds, before = [], array_types(kind), _arrays_before(kind)
         rows = self.layout[before : before + len(kinds)].tolist()
         for array_kind, (first, *extents) in zip(kinds, rows, strict=True):
             memory = self.numbers if array_kind.dtype == types.float64 else self.integers
@@ -242,25 +240,18 @@ def memory_with(tables: Tables) -> Memory:
     return Memory(np.array(layout), np.concatenate(numbers), np.concatenate(integers))
 
 
-@cache
-def _kinds(group: Any) -> tuple[types.Array, ...]:
-    """Return the numba types of the arrays of a group, from its annotations."""
-    hints = get_type_hints(group, include_extras=True)
-    return tuple(hint.__metadata__[0] for hint in hints.values())
-
-
 GROUPS = tuple(get_type_hints(Tables).values())
 
 
 @cache
 def _arrays_before(group: Any) -> int:
     """Return the number of arrays before those of a group."""
-    return sum(len(_kinds(member)) for member in GROUPS[: GROUPS.index(group)])
+    return sum(len(array_types(member)) for member in GROUPS[: GROUPS.index(group)])
 
 
 def _group_reader(group: Any) -> Any:
     """Return a function that returns the arrays of a group in a memory."""
-    kinds = _kinds(group)
+    kinds = array_types(group)
     before = _arrays_before(group)
     whole = types.NamedTuple(kinds, group)
 
