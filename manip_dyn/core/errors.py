@@ -1,4 +1,4 @@
-"""The one exception root: whatever a user can cause is a `ManipDynError`."""
+"""The root of all exceptions that a user can cause, and hints for messages."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 
 
 class ManipDynError(Exception):
-    """Bad input, told in one sentence: what it is, its value, what was expected."""
+    """Invalid input. The message has the form: argument, condition and value."""
 
 
-def closest(name: object, known: Iterable[str]) -> str:
-    """Return a hint such as ``; did you mean 'step'?`` or the list of what is known."""
-    known = list(known)
-    alike = {str(each).lower(): each for each in reversed(known)}
-    near = difflib.get_close_matches(str(name).lower(), alike, n=1)
+def closest(name: object, names: Iterable[str]) -> str:
+    """Return a hint such as ``; did you mean 'step'?``, or the list of all names."""
+    names = list(names)
+    by_lower_case = {str(candidate).lower(): candidate for candidate in reversed(names)}
+    near = difflib.get_close_matches(str(name).lower(), by_lower_case, n=1)
     if near:
-        return f"; did you mean '{alike[near[0]]}'?"
-    return f"; known: {', '.join(known)}" if known else ""
+        return f"; did you mean '{by_lower_case[near[0]]}'?"
+    return f"; known: {', '.join(names)}" if names else ""
 
 
 def shortened(value: Any) -> str:
-    """Return a value as a message shows it: in one line, and not all of it if it is long."""
+    """Return the `repr` of a value in one line of at most 80 characters."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 80 else f"{text[:77]}..."

@@ -2,7 +2,7 @@
 
 An exception that a signal raises between two calls of llvmlite ends the process with a
 segmentation fault, and an interrupted import of numba cannot be repeated. `run_uninterrupted` runs
-such work in a thread of its own: Python runs signal handlers in the main thread only, which waits
+such work in a separate thread: Python runs signal handlers in the main thread only, which waits
 for the end of the current function and lets the exception pass. Signal handlers stay untouched.
 """
 
@@ -169,7 +169,7 @@ def raise_terminated(number: int, _frame: object) -> None:
 
 @contextmanager
 def sigterm_as_interrupt() -> Iterator[None]:
-    """Raise `Terminated` on SIGTERM in the block, for work that has processes of its own."""
+    """Raise `Terminated` on SIGTERM in the block, for work that starts processes."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -9,8 +9,9 @@ from manip_dyn.core.compiled import compiled
 def factorize(matrix, pivots):
     """Factorize the first b columns of `matrix` (b, ..) in place, with row exchanges.
 
-    `pivots` (b,) are filled. Golub, Van Loan, Matrix computations, algorithm 3.4.1, with the
-    inverses of the pivots on the diagonal. A singular matrix leaves infinite numbers.
+    The row exchanges are written into `pivots` (b,), the inverses of the pivots on the diagonal.
+    A singular matrix leads to infinite numbers. Golub, Van Loan, Matrix Computations, algorithm
+    3.4.1.
     """
     size = matrix.shape[0]
     for k in range(size):
@@ -27,7 +28,7 @@ def factorize(matrix, pivots):
         for row in range(k + 1, size):
             factor = matrix[row, k] * inverse
             matrix[row, k] = factor
-            if factor != 0.0:  # sparse rows are many in mechanisms
+            if factor != 0.0:  # mechanisms have many sparse rows
                 for column in range(k + 1, size):
                     matrix[row, column] -= factor * matrix[k, column]
 
@@ -49,23 +50,23 @@ def solve(matrix, pivots, x):
 
 
 MOST_SWEEPS = 1000
-ENOUGH = 1e-12
-"""Sweeps end when none changed a coordinate by more than this part of the largest one."""
+CONVERGED = 1e-12
+"""Sweeps end if the largest change is below this fraction of the largest coordinate."""
 
 
 @compiled
 def box_minimum(hessian, slope, low, high, x):
-    """Move x (n,) from where it is, within the box, to the minimum of x' H x / 2 + slope' x.
+    """Minimize x' H x / 2 + slope' x over a box, from the initial x (n,).
 
-    Every step makes the function smaller, so x is better than at first even where the sweeps
-    end early. Hildreth, "A quadratic programming procedure", 1957.
+    Every step decreases the function. If the sweeps end early, x is still an improvement.
+    Hildreth, "A quadratic programming procedure", 1957.
 
     Args:
         hessian: H (n, n), symmetric and positive definite.
         slope: (n,).
         low: Smallest values (n,).
         high: Largest values (n,), not below `low`.
-        x: Changed in place.
+        x: Initial point within the box, and the minimum.
     """
     n = x.size
     for _ in range(MOST_SWEEPS):
@@ -78,5 +79,5 @@ def box_minimum(hessian, slope, low, high, x):
             change = max(change, abs(new - x[i]))
             largest = max(largest, abs(new))
             x[i] = new
-        if change <= ENOUGH * largest:
+        if change <= CONVERGED * largest:
             return

@@ -9,19 +9,19 @@ import numpy as np
 
 from manip_dyn.core.checks import Vector
 
-Reached = TypeVar("Reached")
+Evaluated = TypeVar("Evaluated")
 RELATIVE_CHANGE = 6e-6
 """Third root of the spacing of floats, optimal for central differences."""
 
 
 class Damping(NamedTuple):
-    """How far Newton's method goes.
+    """Limits of the damped Newton method.
 
     Attributes:
-        most: Steps before giving up.
-        converged: Size of the residual below which it has arrived.
-        shrink: By how much a step is shortened at a time.
-        least: Share of the first step that is not tried any more.
+        most: Largest number of steps.
+        converged: Residual below which the method has converged.
+        shrink: Factor by which a rejected step is shortened.
+        least: Smallest fraction of a step that is tried.
     """
 
     most: int
@@ -32,43 +32,45 @@ class Damping(NamedTuple):
 
 def damped_newton(
     x: Vector,
-    at_x: Reached,
-    reach: Callable[[Vector], Reached | None],
-    size: Callable[[Reached], float],
-    step: Callable[[Vector, Reached], tuple[Vector, float] | None],
+    at_x: Evaluated,
+    evaluate: Callable[[Vector], Evaluated | None],
+    size: Callable[[Evaluated], float],
+    step: Callable[[Vector, Evaluated], tuple[Vector, float] | None],
     damping: Damping,
-) -> tuple[Vector, Reached, bool]:
-    """Return where Newton's method ends, what is reached there, and whether it has arrived.
+) -> tuple[Vector, Evaluated, bool]:
+    """Return the final unknowns (k,), their evaluation, and whether Newton's method converged.
 
     Args:
-        x: Where to begin (k,).
-        at_x: What is reached there.
-        reach: What is reached from other unknowns; None where the numbers end.
-        size: Of the residual of what is reached.
-        step: Newton's step (k,), and which share of it to try first; None where there is none.
+        x: Initial unknowns (k,).
+        at_x: Their evaluation.
+        evaluate: Function of the unknowns; it returns their evaluation, or None if it fails.
+        size: Function of an evaluation; it returns the size of the residual.
+        step: Function of unknowns and evaluation; it returns Newton's step (k,) and the fraction
+            of it to try first, or None.
         damping: Steps and tolerances.
     """
     for _ in range(damping.most):
         before = size(at_x)
         if before < damping.converged:
             return x, at_x, True
-        found = step(x, at_x)
-        if found is None:
+        direction = step(x, at_x)
+        if direction is None:
             break
-        change, share = found[0] * found[1], found[1]
-        while share > damping.least:
-            trial = reach(x + change)
+        newton_step, fraction = direction
+        change = fraction * newton_step
+        while fraction > damping.least:
+            trial = evaluate(x + change)
             if trial is not None and size(trial) < before:
                 x, at_x = x + change, trial
                 break
-            change, share = damping.shrink * change, damping.shrink * share
+            change, fraction = damping.shrink * change, damping.shrink * fraction
         else:
             break
     return x, at_x, False
 
 
 CREEP = 0.05
-"""Speed v0, rad/s or m/s: at a measured speed controllers compensate F tanh(v / v0), which does
+"""Speed v0, rad/s or m/s. Controllers compensate F tanh(v / v0) at a measured speed v, which does
 not chatter."""
 
 
@@ -86,11 +88,11 @@ class Friction(NamedTuple):
     stribeck: Vector
 
     def sliding(self, direction: Vector, speed: Vector) -> Vector:
-        """Return what opposes joints that slide (n,), or (.., n).
+        """Return the friction (..., n) of sliding joints.
 
         Args:
-            direction: Sign of the velocities; 0: no friction.
-            speed: Their sizes.
+            direction: Signs of the velocities; 0: no friction.
+            speed: Absolute values of the velocities.
         """
         ratio = speed / np.where(self.stribeck > 0.0, self.stribeck, 1.0)
         fall = np.where(self.stribeck > 0.0, np.exp(-ratio * ratio), 0.0)

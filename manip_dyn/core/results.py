@@ -28,7 +28,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Statistics:
-    """The work of an integration, or of many: then each count is an array (N,).
+    """The work of an integration, or of N integrations: then each count is an array (N,).
 
     Attributes:
         steps: Accepted steps.
@@ -90,16 +90,16 @@ class ResultWithStatistics(Result):
 
 
 class PickledByArguments:
-    """Keeps the arguments that it was made of, and is made of them again where it is unpickled."""
+    """Base class of objects that are pickled as the arguments of their constructor."""
 
-    _made_of: tuple[Any, ...]
+    _arguments: tuple[Any, ...]
 
     def __new__(cls, *arguments: Any) -> Any:
-        """Keep the arguments."""
-        made = super().__new__(cls)
-        made._made_of = arguments
-        return made
+        """Store the arguments."""
+        instance = super().__new__(cls)
+        instance._arguments = arguments
+        return instance
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return how it is made."""
-        return type(self), self._made_of
+        """Return the class and the arguments."""
+        return type(self), self._arguments

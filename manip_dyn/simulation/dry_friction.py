@@ -48,7 +48,7 @@ class Sliding(NamedTuple):
         coulomb: See `Friction`.
         static: See `Friction`.
         stribeck: See `Friction`.
-        given: Constant efforts (n,), N m or N; used without a law.
+        constant: Constant efforts (n,), N m or N; used without a law.
         efforts: Efforts on the joints (n,), N m or N.
         held: Friction that holds the sticking joints (n,), N m or N.
         bias: Scratch (n,).
@@ -66,7 +66,7 @@ class Sliding(NamedTuple):
     coulomb: Vector
     static: Vector
     stribeck: Vector
-    given: Vector
+    constant: Vector
     efforts: Vector
     held: Vector
     bias: Vector
@@ -124,7 +124,7 @@ def varies():
 def efforts(t, y, p, tau):
     """Write the constant efforts (n,) of `Sliding`."""
     for i in range(tau.shape[0]):
-        tau[i] = p.given[i]
+        tau[i] = p.constant[i]
 
 
 @function_parameter()
@@ -303,7 +303,7 @@ class StickSlip:
             coulomb=coulomb,
             static=static,
             stribeck=stribeck,
-            given=np.zeros(n),
+            constant=np.zeros(n),
             efforts=np.zeros(n),
             held=np.zeros(n),
             bias=np.zeros(n),
@@ -317,7 +317,7 @@ class StickSlip:
             linear_motion=linear_motion,
         )
         now = by_reference(self._now)
-        self.efforts, self.parameters = self._now.given, (now if law is None else law, now)
+        self.efforts, self.parameters = self._now.constant, (now if law is None else law, now)
         self.events = Events(instantiate(signals, arguments), count=n + count, direction=-1)
 
     def look(self, t: float, y: Vector) -> tuple[Vector, Vector, Vector]:

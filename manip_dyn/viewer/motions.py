@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.clik import TrackResult
 from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.deprecation import renamed_arguments
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.multibody import Mechanism, MechanismMotion
 from manip_dyn.planning import Plan
@@ -26,6 +27,7 @@ TRAIL = 400
 """Maximum number of points of a tool path."""
 
 
+@renamed_arguments(wanted="desired")
 def view_motion(
     robot: Robot,
     t: ArrayLike,
@@ -35,7 +37,7 @@ def view_motion(
     title: str = "",
     more: Sequence[Curves] = (),
     marks: Sequence[Mark] = (),
-    wanted: Matrix | None = None,
+    desired: Matrix | None = None,
     figure: Figure | None = None,
 ) -> Motion:
     """Convert k samples of a robot's motion to a `Motion`.
@@ -49,7 +51,7 @@ def view_motion(
         title: Title of the motion. Default: the name of the robot.
         more: Additional curves of k values.
         marks: Events and intervals.
-        wanted: Desired path of the tool (m, 3), m.
+        desired: Desired path of the tool (m, 3), m.
         figure: Figure of the robot. Default: from its URDF.
     """
     times = np.asarray(t, dtype=float)
@@ -75,7 +77,7 @@ def view_motion(
         curves=(*curves, *more),
         marks=tuple(marks),
         trail=trail(figure, rows),
-        wanted=np.zeros((0, 3)) if wanted is None else _thinned(np.asarray(wanted)),
+        desired=np.zeros((0, 3)) if desired is None else _thinned(np.asarray(desired)),
     )
 
 
@@ -273,7 +275,7 @@ def _of_tracking(result: TrackResult, robot: Robot, title: str) -> Motion:
             unlimited("smallest singular value", ("of the Jacobian",), value),
         ),
         marks=limits,
-        wanted=result.desired[:, :3, 3],
+        desired=result.desired[:, :3, 3],
     )
 
 

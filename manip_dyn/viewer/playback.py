@@ -151,7 +151,7 @@ class ResultsPage:
         self._labels: list[Any] = []
         for k, motion in enumerate(self._motions):
             colour = TINTS[k % len(TINTS)]
-            line(server, f"/m{k}/desired", motion.wanted, DESIRED, 2.0)
+            line(server, f"/m{k}/desired", motion.desired, DESIRED, 2.0)
             line(server, f"/m{k}/trail", motion.trail, colour)
             if several:
                 self._labels.append(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.deprecation import renamed_attribute
 
 GROUND = -1
 """Index of the fixed body."""
@@ -155,7 +156,7 @@ class Motion:
         curves: Plotted curves.
         marks: Events and intervals.
         trail: Path of the tool (m, 3), m; empty for no line.
-        wanted: Desired path of the tool (m, 3), m.
+        desired: Desired path of the tool (m, 3), m.
     """
 
     title: str
@@ -165,7 +166,9 @@ class Motion:
     curves: tuple[Curves, ...] = field(default=(), repr=False)
     marks: tuple[Mark, ...] = ()
     trail: Matrix = field(default_factory=lambda: np.zeros((0, 3)), repr=False)
-    wanted: Matrix = field(default_factory=lambda: np.zeros((0, 3)), repr=False)
+    desired: Matrix = field(default_factory=lambda: np.zeros((0, 3)), repr=False)
+
+    wanted = renamed_attribute("Motion.wanted", "desired")
 
     @property
     def end(self) -> float:

@@ -1,4 +1,4 @@
-"""Numbers in messages: what is beyond a limit is told from it."""
+"""Numbers in messages are distinct from the limits that they exceed."""
 
 import numpy as np
 import pytest
@@ -19,19 +19,19 @@ from manip_dyn.core import MOST_ROWS, distinct_digits, rounded_down, rounded_up,
         (np.nextafter(1.0, 2.0), (1.0,), ["1.0000000000000002", "1"]),
     ],
 )
-def test_as_many_digits_as_it_takes(value, others, shown):
+def test_numbers_have_the_digits_that_distinguish_them(value, others, shown):
     assert distinct_digits(value, *others) == shown
 
 
 @pytest.mark.parametrize("value", [1.5551599, 999999.6, 1e-7, 12345678.9, 3.0])
-def test_what_is_told_as_possible_is_not_more(value):
+def test_bounds_in_messages_are_rounded_down(value):
     assert value * (1.0 - 1e-5) < rounded_down(value) <= value
     assert float(f"{rounded_down(value):.6g}") == rounded_down(value)
 
 
 @pytest.mark.parametrize("duration", [1.149, 0.3333, 1.0, 7.77e3])
-def test_the_period_that_is_told_is_taken(duration):
-    """Seen: it was rounded to the nearest, and half of what was told was refused again."""
+def test_the_period_in_the_message_is_accepted(duration):
+    """Regression: it was rounded to nearest, and half of the reported periods were rejected."""
     with pytest.raises(md.ManipDynError, match="must be at least") as raised:
         sampled(1e-12, duration)
     period = float(str(raised.value).split("must be at least ")[1].split(" s")[0])
@@ -39,7 +39,7 @@ def test_the_period_that_is_told_is_taken(duration):
     assert period == rounded_up(duration / MOST_ROWS, 2) < 1.1 * duration / MOST_ROWS
 
 
-def test_a_limit_that_is_passed_by_little_is_told_from_what_passes_it():
+def test_a_slightly_exceeded_limit_differs_from_the_value():
     robot = md.load_robot("rr")
     with pytest.raises(md.ManipDynError, match=r"to 6\.28318531 rad, got 6\.28318533 rad"):
         md.simulate(robot, robot.q_max + 2e-8, np.zeros(2), np.zeros(2), 1.0)

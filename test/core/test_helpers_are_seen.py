@@ -1,4 +1,4 @@
-"""What keeps machine code true in every layer: an edited helper changes the key of its callers."""
+"""An edited helper changes the cache keys of its callers in every layer."""
 
 import compileall
 import shutil
@@ -15,7 +15,7 @@ for text in {entries}:
     names = {{}}
     exec(text, names)
     digest = names.get("digest") or closure_of(names["entry"]).digest
-    assert digest, "the machine code is not kept at all"
+    assert digest, "the machine code is not cached"
     print(digest)
 """
 ENTRIES = {
@@ -49,7 +49,7 @@ with tempfile.TemporaryDirectory() as folder:
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
-    """A copy of the package, with the data beside it; an edited file is younger than bytecode."""
+    """A copy of the package, with its data; an edited file is newer than bytecode."""
     root = Path(manip_dyn.__file__).parents[1]
     if not (root / "setup.py").is_file():
         pytest.skip("not a checkout")
@@ -122,7 +122,7 @@ def test_an_edited_helper_changes_the_key(copy, unchanged, layer, file, old, new
 
 
 @pytest.mark.parametrize("file", ["linking.py", "dispatchers.py", "private_numba.py"])
-def test_the_form_of_kept_files_and_how_python_calls_is_a_part_of_names(copy, file):
+def test_cache_names_contain_the_file_format_and_the_python_interface(copy, file):
     script = f"""
 from manip_dyn.core import symbol_of
 {ENTRIES["planning"]}

@@ -1,4 +1,4 @@
-"""The package loads what is used: its names, and what a simple use does not wait for."""
+"""The package loads its names on first use, and simple uses load few modules."""
 
 import ast
 import json
@@ -73,24 +73,24 @@ STEPS = [
         ),
     ],
 ]
-"""What is done one after the other, in a process each, and what is not loaded then."""
+"""Successive statements of separate processes, and the modules that they must not load."""
 
 
 @pytest.mark.parametrize("steps", STEPS, ids=["library", "integrate", "command"])
-def test_a_simple_use_does_not_wait_for_what_it_does_not_need(steps):
+def test_simple_uses_load_no_unneeded_modules(steps):
     code = "import json, sys\n"
     for step, modules in steps:
         code += f"{step}\nprint(json.dumps([m for m in {modules} if m in sys.modules]))\n"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = map(json.loads, done.stdout.splitlines())
-    too_much = {step: found for (step, _), found in zip(steps, loaded, strict=True) if found}
-    assert too_much == {}
+    excess = {step: names for (step, _), names in zip(steps, loaded, strict=True) if names}
+    assert excess == {}
 
 
 @pytest.mark.parametrize("before", ["", "md.simulate; ", "import manip_dyn.integration; "])
 def test_integrate_is_the_function(before):
-    said = output_of(f"import manip_dyn as md; {before}print(type(md.integrate))")
-    assert said == "<class 'function'>\n"
+    output = output_of(f"import manip_dyn as md; {before}print(type(md.integrate))")
+    assert output == "<class 'function'>\n"
 
 
 def test_the_old_name_of_the_package_integration_still_works():

@@ -1,4 +1,4 @@
-"""Strict YAML, alike wherever it is read: robots, mechanisms, studies, scenarios."""
+"""Strict YAML in the files of robots, mechanisms, studies and scenarios."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +14,7 @@ from manip_dyn.studies import report
 
 
 def robot(folder, text):
-    """Armatures of a robot's joints, in the file beside its URDF."""
+    """Armatures of a robot's joints, in the file next to its URDF."""
     loaded = md.load_robot(write(folder, ARM, text))
     return [float(value) for value in loaded.armature]
 
@@ -40,8 +40,8 @@ class Settings:
 def settings(folder, text):
     """Numbers of a study."""
     (folder / "study.yaml").write_text(text)
-    found = report.read_settings("study", Settings, folder / "study.yaml")
-    return [*found.steps, *(part.weight for part in found.parts.values())]
+    settings = report.read_settings("study", Settings, folder / "study.yaml")
+    return [*settings.steps, *(part.weight for part in settings.parts.values())]
 
 
 def scenario(folder, text):
@@ -92,12 +92,12 @@ def test_numbers_need_no_point(read, tmp_path):
         (scenario, "{robot:", "{robot: pa10, robot:", "robot", 3),
     ],
 )
-def test_a_key_that_stands_twice_is_told_with_its_line(read, old, new, key, line, tmp_path):
+def test_duplicate_keys_are_reported_with_their_line(read, old, new, key, line, tmp_path):
     text = READERS[read].replace(old, new)
-    with pytest.raises(md.ManipDynError) as told:
+    with pytest.raises(md.ManipDynError) as raised:
         read(tmp_path, text)
-    assert str(told.value).startswith(f"'{tmp_path}")
-    assert f".yaml': line {line}: each key must be unique, got '{key}' twice" in str(told.value)
+    assert str(raised.value).startswith(f"'{tmp_path}")
+    assert f".yaml': line {line}: each key must be unique, got '{key}' twice" in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -116,11 +116,11 @@ def test_a_key_that_stands_twice_is_told_with_its_line(read, old, new, key, line
         ),
     ],
 )
-def test_an_unknown_key_is_told_with_the_nearest(read, old, new, words, tmp_path):
-    with pytest.raises(md.ManipDynError) as told:
+def test_unknown_keys_are_reported_with_the_closest_key(read, old, new, words, tmp_path):
+    with pytest.raises(md.ManipDynError) as raised:
         read(tmp_path, READERS[read].replace(old, new))
-    assert str(told.value).startswith(f"'{tmp_path}")
-    assert words in str(told.value)
+    assert str(raised.value).startswith(f"'{tmp_path}")
+    assert words in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -141,16 +141,16 @@ def test_an_unknown_key_is_told_with_the_nearest(read, old, new, words, tmp_path
         (scenario, "[2e7]", "[2e7, 0]", "initial_position must have shape (1,), got (2,)"),
     ],
 )
-def test_what_is_missing_or_of_another_kind_is_told(read, old, new, words, tmp_path):
+def test_missing_and_invalid_values_are_reported(read, old, new, words, tmp_path):
     assert old in READERS[read]
-    with pytest.raises(md.ManipDynError) as told:
+    with pytest.raises(md.ManipDynError) as raised:
         read(tmp_path, READERS[read].replace(old, new))
-    assert str(told.value).startswith(f"'{tmp_path}")
-    assert words in str(told.value)
-    assert "\n" not in str(told.value)
+    assert str(raised.value).startswith(f"'{tmp_path}")
+    assert words in str(raised.value)
+    assert "\n" not in str(raised.value)
 
 
-def test_what_is_merged_may_be_overridden(tmp_path):
+def test_merged_keys_can_be_overridden(tmp_path):
     """By ``<<``, which brings keys in from another place."""
     file = tmp_path / "merged.yaml"
     file.write_text("base: &base {a: 1e3, b: 2}\nmine: {<<: *base, b: 3}\n")
@@ -158,13 +158,13 @@ def test_what_is_merged_may_be_overridden(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["2e", "e7", "1e-3s", "2 e7", "0x2e7", "1.2.3e4"])
-def test_what_is_no_number_stays_what_it_is(text, tmp_path):
+def test_strings_similar_to_numbers_remain_strings(text, tmp_path):
     file = tmp_path / "text.yaml"
     file.write_text(f"value: {text}\n")
     assert read_yaml(file, lambda content: content["value"]) == (0x2E7 if "x" in text else text)
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path):
+def test_unreadable_files_are_reported(tmp_path):
     for file, content in (("none.yaml", None), ("bad.yaml", b"a: [1"), ("latin.yaml", b"\xfc: 1")):
         if content is not None:
             (tmp_path / file).write_bytes(content)
@@ -172,6 +172,6 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path):
             read_yaml(tmp_path / file, lambda content: content)
 
 
-def test_no_mapping_is_told_with_the_keys_that_were_expected():
+def test_other_values_than_mappings_are_reported_with_the_keys():
     with pytest.raises(md.ManipDynError, match=r"the file must have keys a, b, got \[1\]"):
         mapping("the file", [1], ("a", "b"))

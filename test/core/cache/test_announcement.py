@@ -1,4 +1,4 @@
-"""What is said of long compiling: once for each public function, by its name."""
+"""Long compilations are announced once per public function, by its name."""
 
 import threading
 import time
@@ -30,9 +30,9 @@ class Planner:
 
 @pytest.fixture(params=["somewhere", "clik", "core_of_it"])
 def package(monkeypatch, request):
-    """Functions of a module of ours; compiling is told at once.
+    """Functions of a module of the package, announced immediately.
 
-    Seen: those of `clik` were taken for those of `cli`, and not named.
+    Regression: functions of `clik` were mistaken for functions of `cli`, and not named.
     """
     monkeypatch.setattr(announcement, "ANNOUNCE_AFTER", 0.0)
     for name, empty in (
@@ -47,21 +47,21 @@ def package(monkeypatch, request):
     return names
 
 
-def until_said(*names):
+def until_announced(*names):
     def wait():
         end = time.monotonic() + 60.0
         while Clock.announced != set(names):
-            assert time.monotonic() < end, f"said of {Clock.announced}"
+            assert time.monotonic() < end, f"announced: {Clock.announced}"
             time.sleep(0.001)
 
     return wait
 
 
 def test_each_public_function_is_named_once(package, capsys):
-    """Seen: the first alone, by the name of what was compiled when 2 s were over."""
-    package["simulate"](until_said("simulate"))
-    package["simulate"](until_said("simulate"))
-    package["track"](until_said("simulate", "track"))
+    """Regression: only the function that was compiled after 2 s was announced."""
+    package["simulate"](until_announced("simulate"))
+    package["simulate"](until_announced("simulate"))
+    package["track"](until_announced("simulate", "track"))
     lines = capsys.readouterr().err.splitlines()
     assert [line.split(";")[0] for line in lines] == [
         f"manip_dyn: compiling {name} for the first time" for name in ("simulate", "track")
@@ -76,24 +76,24 @@ def test_functions_compiled_in_a_thread_are_not_announced_separately(package, ca
         thread.start()
         thread.join()
 
-    package["simulate"](until_said("simulate"))
+    package["simulate"](until_announced("simulate"))
     package["simulate"](compile_in_thread)
     assert "compiling track" not in capsys.readouterr().err
 
 
-def test_what_cannot_be_kept_is_told(package, monkeypatch, capsys, tmp_path):
-    """Seen: kept in /proc/nope."""
+def test_an_unusable_cache_is_reported(package, monkeypatch, capsys, tmp_path):
+    """Regression: the message named a folder that cannot exist."""
     (tmp_path / "file").touch()
     monkeypatch.setenv("MANIP_DYN_CACHE", str(tmp_path / "file"))
-    package["simulate"](until_said("simulate"))
-    said = capsys.readouterr().err
-    assert "for the first time; not cached (" in said
+    package["simulate"](until_announced("simulate"))
+    message = capsys.readouterr().err
+    assert "for the first time; not cached (" in message
 
 
-def test_the_name_is_what_the_caller_called(package):
-    made = package["Planner"](until_said("Planner"))
-    made.plan(until_said("Planner", "Planner.plan"))
-    package["_run"](until_said("Planner", "Planner.plan", "_run"))
+def test_the_announced_name_is_that_of_the_call(package):
+    planner = package["Planner"](until_announced("Planner"))
+    planner.plan(until_announced("Planner", "Planner.plan"))
+    package["_run"](until_announced("Planner", "Planner.plan", "_run"))
 
 
 def test_short_compilations_add_up(package, monkeypatch):
@@ -103,7 +103,7 @@ def test_short_compilations_add_up(package, monkeypatch):
     Clock.spent["simulate"] += 3600.0
     package["track"](lambda: None)
     assert not Clock.announced
-    package["simulate"](until_said("simulate"))
+    package["simulate"](until_announced("simulate"))
 
 
 def test_a_process_may_say_nothing(package, capsys):

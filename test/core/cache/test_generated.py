@@ -37,7 +37,7 @@ def test_concurrent_processes_share_a_fresh_cache(tmp_path):
     assert not list((tmp_path / "cache").glob("*.tmp"))
 
 
-def test_unusable_cache_folder_is_one_warning(tmp_path):
+def test_an_unusable_cache_folder_causes_one_warning(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
     code, out, log = run_with_cache(blocked / "cache").wait()
@@ -49,7 +49,7 @@ def test_unusable_cache_folder_is_one_warning(tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["", "garbage(", "import numpy\n"])
-def test_a_damaged_file_is_written_anew(used, tmp_path, damage):
+def test_a_damaged_file_is_rewritten(used, tmp_path, damage):
     folder = shutil.copytree(used, tmp_path / "cache")
     (file,) = folder.glob("*.py")
     whole = file.read_text()
@@ -60,7 +60,7 @@ def test_a_damaged_file_is_written_anew(used, tmp_path, damage):
     assert file.read_text() == whole
 
 
-def test_a_disk_that_is_full_for_machine_code_is_one_warning(tmp_path):
+def test_a_disk_too_full_for_machine_code_causes_one_warning(tmp_path):
     full = SCRIPT.replace(
         "kernels =",
         "from manip_dyn.core import atomic_files\n"

@@ -110,7 +110,7 @@ def test_a_file_of_another_user_is_not_loaded(folder):
     assert run(folder, RUN)[0] == "2.0"
 
 
-def test_a_new_cache_is_private_whatever_the_umask(tmp_path):
+def test_a_new_cache_is_private_for_every_umask(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     script = "import os\nos.umask(0)\n" + RUN
     assert run(tmp_path, script)[0] == "2.0"

@@ -1,4 +1,4 @@
-"""Compiled functions: machine code of their own, kept on disk for as long as it is true."""
+"""Compiled functions have separate machine code, which is cached while it is valid."""
 
 import fcntl
 import pickle
@@ -94,7 +94,7 @@ def kept(folder):
     return sorted(path.name for path in (folder / "cache").glob("*.machine_code"))
 
 
-def test_machine_code_is_kept_for_the_next_process_and_called_by_name(folder):
+def test_machine_code_is_cached_for_the_next_process_and_called_by_symbol(folder):
     files = kept(folder)
     assert [name.split("-")[0] for name in files] == ["outer", "total"]  # parts have none
     stamps = [path.stat().st_mtime_ns for path in (folder / "cache").iterdir()]
@@ -111,7 +111,7 @@ def test_machine_code_is_kept_for_the_next_process_and_called_by_name(folder):
         ("program.py", "result = 0.0", "result = 1.0", "21.0"),
     ],
 )
-def test_an_edited_helper_is_seen(folder, file, old, new, result):
+def test_an_edited_helper_invalidates_its_callers(folder, file, old, new, result):
     before = kept(folder)
     path = folder / file
     path.write_text(path.read_text().replace(old, new))
@@ -127,20 +127,20 @@ def test_another_numba_compiles_anew(folder):
 
 
 @pytest.mark.parametrize("damage", [b"", b"garbage", None])
-def test_damaged_machine_code_is_compiled_anew(folder, damage):
+def test_damaged_machine_code_is_recompiled(folder, damage):
     for path in (folder / "cache").glob("*.machine_code"):
         whole = path.read_bytes()
         path.write_bytes(whole[: len(whole) // 2] if damage is None else damage)
     assert printed(folder)[0] == "19.0"
 
 
-def test_machine_code_of_another_form_is_compiled_anew(folder):
+def test_machine_code_of_another_format_is_recompiled(folder):
     for path in (folder / "cache").glob("*.machine_code"):
         write_checked(path, pickle.dumps(("not", "of three parts")))
     assert printed(folder)[0] == "19.0"
 
 
-def test_a_function_that_is_gone_from_the_cache_is_compiled_for_its_caller(folder):
+def test_a_function_missing_from_the_cache_is_compiled_for_its_caller(folder):
     (callee,) = (folder / "cache").glob("total-*")
     callee.unlink()
     assert printed(folder)[0] == "19.0"
@@ -163,7 +163,7 @@ def test_processes_that_start_at_once_compile_once(fresh):
     assert not list((folder / "cache").glob("*.tmp"))
 
 
-def test_a_process_that_does_not_go_on_is_not_waited_for_for_long(fresh):
+def test_a_stopped_process_blocks_others_only_briefly(fresh):
     (fresh / "cache").mkdir()
     impatient = "from manip_dyn.core import cache\ncache.LOCK_TIMEOUT = 0.1\n"
     with (fresh / "cache" / ".locks").open("w") as held:
@@ -182,7 +182,7 @@ def test_a_killed_compilation_leaves_nothing_half_done(fresh):
     assert printed(folder)[0] == "19.0"
 
 
-def test_a_cache_that_cannot_be_used_is_one_warning(folder):
+def test_an_unusable_cache_causes_one_warning(folder):
     (folder / "blocked").write_text("not a folder")
     out, log = printed(folder, MANIP_DYN_CACHE=str(folder / "blocked" / "cache"))
     assert out == "19.0"
@@ -190,7 +190,7 @@ def test_a_cache_that_cannot_be_used_is_one_warning(folder):
     assert "MANIP_DYN_CACHE" in log
 
 
-def test_a_full_disk_is_one_warning(fresh):
+def test_a_full_disk_causes_one_warning(fresh):
     full = """
 from manip_dyn.core import atomic_files
 def no_space(*_, **__): raise OSError(28, "No space left on device")
@@ -202,7 +202,7 @@ atomic_files.write_atomically = no_space
     assert "No space left on device" in log
 
 
-def test_compiling_for_long_is_announced_once(fresh):
+def test_a_long_compilation_is_announced_once(fresh):
     folder = fresh
     hurry = "from manip_dyn.core import cache\ncache.ANNOUNCE_AFTER = 0.05\n"
     _, log = printed(folder, hurry + SCRIPT)
@@ -217,15 +217,15 @@ def test_everything_runs_without_the_compiler(folder):
     assert kept(folder) == files
 
 
-def test_a_module_is_specialized_by_names_that_it_binds(folder, monkeypatch):
+def test_a_module_is_specialized_by_its_names(folder, monkeypatch):
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.setenv("MANIP_DYN_CACHE", str(folder / "cache"))
     import helper
 
-    other = specialized(helper, FACTOR=5.0)
-    assert (helper.FACTOR, other.FACTOR) == (3.0, 5.0)
-    assert other.scaled.py_func.__code__.co_filename == helper.__file__
-    assert specialized(helper, FACTOR=5.0) is other
+    changed = specialized(helper, FACTOR=5.0)
+    assert (helper.FACTOR, changed.FACTOR) == (3.0, 5.0)
+    assert changed.scaled.py_func.__code__.co_filename == helper.__file__
+    assert specialized(helper, FACTOR=5.0) is changed
     with pytest.raises(ValueError, match="binds no FRACTION"):
         specialized(helper, FRACTION=5.0)
 
@@ -263,8 +263,8 @@ def test_a_digest_tells_which_function_comes_again():
     assert digest_of((one, two, one)) != digest_of((one, two, two))
 
 
-def test_python_cannot_call_what_has_no_form_for_it():
-    """Seen: a segmentation fault."""
+def test_python_cannot_call_functions_without_a_python_interface():
+    """Regression: a segmentation fault."""
 
     @compiled(python=False)
     def doubled(values):

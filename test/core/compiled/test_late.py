@@ -15,7 +15,7 @@ def deepest(x):
 
 @late
 def deep(x, factor):
-    """Multiply, and go on where the product is large."""
+    """Multiply, and recurse if the product is large."""
     x[0] *= factor
     if x[0] > 100.0:
         deepest(x)
@@ -23,7 +23,7 @@ def deep(x, factor):
 
 @compiled
 def usual(x):
-    """Double what is above one."""
+    """Double numbers above one."""
     if x[0] > 1.0:
         deep(x, 2)
     return x[0]
@@ -31,19 +31,19 @@ def usual(x):
 
 @late
 def wrong(x):
-    """Call what does not exist."""
+    """Call a function that does not exist."""
     x.missing(1)
 
 
 @compiled
 def leading_astray(x):
-    """Call what cannot be compiled where x is above one."""
+    """Call a function that cannot be compiled if x is above one."""
     if x[0] > 1.0:
         wrong(x)
     return x[0]
 
 
-def test_rare_code_is_compiled_when_compiled_code_needs_it():
+def test_lazy_functions_are_compiled_at_the_first_call_by_compiled_code():
     assert usual(np.array([1.0])) == 1.0
     assert not deep.overloads
     assert usual(np.array([3.0])) == 6.0
@@ -67,7 +67,7 @@ def test_python_can_call_it():
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_what_cannot_be_compiled_ends_in_an_error_and_not_in_a_crash():
+def test_a_failed_lazy_compilation_raises_an_error():
     assert leading_astray(np.array([1.0])) == 1.0
     for _ in range(2):
         with pytest.raises(SystemError):

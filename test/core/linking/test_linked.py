@@ -199,7 +199,7 @@ def test_one_template_serves_all_functions_and_another_process_loads_them(folder
     assert {path: path.stat().st_mtime_ns for path in (folder / "cache").iterdir()} == stamps
 
 
-def test_an_edited_function_is_seen_and_linked_with_the_same_template(folder):
+def test_an_edited_function_is_linked_with_the_same_template(folder):
     before = kept(folder, "template")
     path = folder / "functions.py"
     path.write_text(FUNCTIONS.replace("return 2.0 * x", "return 3.0 * x"))
@@ -207,7 +207,7 @@ def test_an_edited_function_is_seen_and_linked_with_the_same_template(folder):
     assert len(kept(folder, "template") - before) == 1  # of the half filled one
 
 
-def test_an_edited_program_is_seen(folder):
+def test_an_edited_template_is_recompiled(folder):
     path = folder / "program.py"
     path.write_text(PROGRAM.replace("return weight(x) * x", "return weight(x) + x"))
     assert "slots 6.0 6.0" in printed(folder)
@@ -224,7 +224,7 @@ def test_damaged_templates_are_compiled_anew(folder, damage):
     assert len(kept(folder, "template")) == 2
 
 
-def test_what_does_not_fit_is_said(folder):
+def test_mismatched_arguments_are_reported(folder):
     script = """
 import functions, numpy as np
 from manip_dyn.core import instantiate

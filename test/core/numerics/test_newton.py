@@ -20,7 +20,7 @@ def run(function, slope, x, damping=DAMPING):
     )
 
 
-def test_short_steps_arrive_where_whole_ones_run_away():
+def test_damped_steps_converge_if_full_steps_diverge():
     """From |x| > 1.39 on, whole steps to the root of arctan grow without bound."""
     slope = lambda x: 1.0 / (1.0 + x * x)  # noqa: E731
     x, f, arrived = run(np.arctan, slope, 3.0)
@@ -32,14 +32,14 @@ def test_short_steps_arrive_where_whole_ones_run_away():
     assert x[0] == 3.0
 
 
-def test_it_ends_at_the_least_residual_where_there_is_no_root():
+def test_without_a_root_it_ends_at_the_least_residual():
     x, f, arrived = run(lambda x: 1.0 + x * x, lambda x: 2.0 * x, 1.5)
     assert not arrived
     assert f[0] == pytest.approx(1.0 + x[0] ** 2)
     assert 1.0 <= f[0] < 1.0 + 1.5**2
 
 
-def test_where_nothing_is_reached_steps_are_shortened():
+def test_steps_are_shortened_if_the_evaluation_fails():
     """The root of log(x) at 1: the whole step from 4 leads below 0."""
 
     def log(x):

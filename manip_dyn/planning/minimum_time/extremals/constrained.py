@@ -29,8 +29,8 @@ class ConstrainedArc(NamedTuple):
         arc: Efforts, kernels and further arrays.
         limits: Effort limits (n,), N m or N.
         joint: Joint with the singular effort, or -1 (1,).
-        indirect: Effort that holds another joint at its limit only through the speed of its own
-            joint, or -1 (1,).
+        indirect: Effort that holds another joint at its limit only through the speed of the
+            effort's joint, or -1 (1,).
         held: Joint that each effort holds at its limit, or -1 (n,).
         singular_effort: The normalized singular effort, and the derivative of S'' by it (2,).
         forces: Contributions of the limits to -p_v' (n,).

@@ -1,6 +1,6 @@
 """Contact points of a refined motion with a limit that is held indirectly.
 
-If another joint's effort holds a joint only through the speed of its own joint, it enters the
+If another joint's effort holds a joint only through the speed of that other joint, it enters the
 third derivative of the held position, and the limit is of third order. Before or after the joint
 rests at the limit, it may have contact points with it, or several contact points instead of an arc
 (Robbins 1980, Journal of Optimization Theory and Applications 31). At contact points the
