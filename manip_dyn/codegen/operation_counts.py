@@ -1,7 +1,7 @@
 """Operation counts of kernels before and after customization, with the literature's rules.
 
-Before: all additions and multiplications of the algorithms in loops, including those with zero and
-    one. After: the operations of the generated code.
+Before: all additions and multiplications of the algorithms in loops, including those with
+zero and one. After: the operations of the generated code.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ DEGREE = 7
 
 
 class BrakingTrace:
-    """Position and velocity as functions of the time to rest, and time by position.
+    """Position and velocity as functions of the remaining time, and its inverse.
 
     In each integration step both are polynomials, stored as Chebyshev series.
     """
@@ -34,19 +34,19 @@ class BrakingTrace:
 
     @property
     def duration(self) -> float:
-        """Time to rest at the end of the curve, s."""
+        """Longest remaining time of the curve, s."""
         return self._times[-1]
 
     def position(self, time: float) -> float:
-        """Return the position at a time to rest, s."""
+        """Return the position `time` s before rest."""
         return self._value(self._step_at(time), 0, time)
 
     def velocity(self, time: float) -> float:
-        """Return the velocity at a time to rest, s."""
+        """Return the velocity `time` s before rest."""
         return self._value(self._step_at(time), 1, time)
 
     def time_at(self, q: float) -> float:
-        """Return the time to rest, s, at position `q`, which is clipped to the curve."""
+        """Return the remaining time, s, at position `q`, which is clipped to the curve."""
         k = max(bisect_right(self._passed, -self._sign * q) - 1, 0)
         begin, end = self._times[k], self._times[k + 1]
         if self._sign * (self._value(k, 0, begin) - q) <= 0.0:

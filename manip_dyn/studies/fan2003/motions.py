@@ -92,7 +92,7 @@ Value = float | tuple[float, ...] | None
 
 # ----------------------------------------------------------------------------------- records
 class Row(NamedTuple):
-    """A published and a computed number; lists of switches if their counts differ."""
+    """A published and a computed number, or lists of all switches if their counts differ."""
 
     column: str
     quantity: str

@@ -98,7 +98,7 @@ class Curve(NamedTuple):
         return _between(self._column("seconds"), self._column("error"), seconds)
 
     def error_at_tries(self, tries: float) -> float:
-        """Return the interpolated error for a number of computed steps, or NaN outside."""
+        """Return the interpolated error for a number of computed steps; NaN outside the data."""
         return _between(self._column("tries"), self._column("error"), tries)
 
     def error_at_evaluations(self, evaluations: float) -> float:

@@ -22,8 +22,8 @@ def curve_speed(curve, h, sign, q):
     """Return the speed of the braking curve at q; 0 beyond the goal, infinite before the start.
 
     Args:
-        curve: Position, velocity and acceleration by time to rest, (k + 1, 3).
-        h: Spacing of the time to rest, s.
+        curve: Position, velocity and acceleration by remaining time, (k + 1, 3).
+        h: Spacing of the remaining time, s.
         sign: Direction of the joint.
         q: Position of the joint, rad or m.
     """
@@ -303,8 +303,8 @@ class SwitchedJoint(NamedTuple):
         damping: Damping of the joint, N m s or N s/m.
         off_plan: Position error of another joint above which a motion is required, rad or m.
         goal: Final positions (n,).
-        curve: Position, velocity and acceleration by time to rest, (k + 1, 3).
-        spacing: Spacing of the time to rest, s.
+        curve: Position, velocity and acceleration by remaining time, (k + 1, 3).
+        spacing: Spacing of the remaining time, s.
     """
 
     joint: int
