@@ -170,7 +170,8 @@ def test_a_planner_publishes_each_of_its_states(ros):
         assert (message.level, values["state"], values["code"]) == (row.level, row.name, row.code)
         assert message.message == row.sentence.format(**WORDS)
         assert message.hardware_id == "pa10"
-    status.enter("refused", "not_alone", "executing", reason="because; the motion continues")
+    rejected = next(row.name for row in PLANNER_STATES if row.code == "not_alone")
+    status.enter(rejected, "not_alone", "executing", reason="because; the motion continues")
     assert (status.state, status.report.level) == ("executing", WARN)
 
 
