@@ -172,7 +172,7 @@ SCENARIOS = (
                 {
                     "max_position_error_m": 5e-3,
                     "final_position_error_m": 1e-6,
-                    "max_share_of_speed_limits": 1.0,
+                    "max_fraction_of_speed_limits": 1.0,
                     "smallest_singular_value": 0.04,
                     "missed_samples": 0,
                 },
@@ -212,7 +212,7 @@ SCENARIOS = (
                 {
                     "steady_position_error_m": 1e-6,
                     "steady_orientation_error_rad": 1e-5,
-                    "max_share_of_speed_limits": 1.0,
+                    "max_fraction_of_speed_limits": 1.0,
                     "missed_samples": 0,
                 },
             ),

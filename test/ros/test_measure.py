@@ -86,7 +86,7 @@ def test_tracking_errors_of_known_offsets():
     assert summary["steady_position_error_m"] == pytest.approx(2e-3)
     assert summary["final_position_error_m"] == pytest.approx(1e-3)
     assert summary["max_orientation_error_rad"] < 1e-15
-    assert summary["max_share_of_speed_limits"] == pytest.approx(0.25)
+    assert summary["max_fraction_of_speed_limits"] == pytest.approx(0.25)
     values = np.linalg.svd(md.customize(robot).jacobian(q), compute_uv=False)
     assert summary["smallest_singular_value"] == pytest.approx(values[-1])
 

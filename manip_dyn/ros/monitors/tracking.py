@@ -93,7 +93,7 @@ class TrackingLog:
             "max_orientation_error_rad": float(orientation.max()),
             "steady_orientation_error_rad": float(orientation[steady].max()),
             "final_orientation_error_rad": float(orientation[-1]),
-            "max_share_of_speed_limits": float(np.abs(joints[:, n:] / self.robot.v_max).max()),
+            "max_fraction_of_speed_limits": float(np.abs(joints[:, n:] / self.robot.v_max).max()),
             "smallest_singular_value": float(smallest.min()),
         }
 
