@@ -1,16 +1,8 @@
-"""Benchmarks of this package and its peers in one process, with one module per suite."""
+"""Benchmarks of this package and its peers in one process, with one module per suite.
 
-from manip_dyn.bench.record import SUITES, Record, bench, keep, read_record, suite
-from manip_dyn.bench.timing import Candidate, Timing, compare
+The public names are listed in ``__init__.pyi`` and imported on first use.
+"""
 
-__all__ = [
-    "SUITES",
-    "Candidate",
-    "Record",
-    "Timing",
-    "bench",
-    "compare",
-    "keep",
-    "read_record",
-    "suite",
-]
+from manip_dyn.core.lazy import lazy_package
+
+__getattr__, __dir__, __all__ = lazy_package(__name__)

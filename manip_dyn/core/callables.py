@@ -13,14 +13,7 @@ from typing import Any
 
 from numba.core import errors, types
 from numba.core.imputils import lower_constant, user_function
-from numba.extending import (
-    NativeValue,
-    lower_builtin,
-    models,
-    register_model,
-    typeof_impl,
-    unbox,
-)
+from numba.extending import NativeValue, lower_builtin, models, register_model, typeof_impl, unbox
 
 
 class CallableType(types.Callable):

@@ -1,19 +1,8 @@
-"""Paths of the tool: geometric curves s -> pose with timing laws s(t), and moving targets."""
+"""Paths of the tool: geometric curves s -> pose with timing laws s(t), and moving targets.
 
-from manip_dyn.clik.paths.curves import Circle, Line, Lissajous
-from manip_dyn.clik.paths.path import Path, Timing
-from manip_dyn.clik.paths.targets import SmoothTarget, Target, TargetBounds
-from manip_dyn.clik.paths.waypoints import Waypoints, path_from_csv
+The public names are listed in ``__init__.pyi`` and imported on first use.
+"""
 
-__all__ = [
-    "Circle",
-    "Line",
-    "Lissajous",
-    "Path",
-    "SmoothTarget",
-    "Target",
-    "TargetBounds",
-    "Timing",
-    "Waypoints",
-    "path_from_csv",
-]
+from manip_dyn.core.lazy import lazy_package
+
+__getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -1,7 +1,8 @@
-"""The fastest timing of a joint path within limits of speed, acceleration, jerk and effort."""
+"""The fastest timing of a joint path within limits of speed, acceleration, jerk and effort.
 
-from manip_dyn.planning.path_timing.joint_path import JointPath
-from manip_dyn.planning.path_timing.motion import PathSamples, PathTiming
-from manip_dyn.planning.path_timing.planner import time_path
+The public names are listed in ``__init__.pyi`` and imported on first use.
+"""
 
-__all__ = ["JointPath", "PathSamples", "PathTiming", "time_path"]
+from manip_dyn.core.lazy import lazy_package
+
+__getattr__, __dir__, __all__ = lazy_package(__name__)

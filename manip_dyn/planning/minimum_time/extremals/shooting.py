@@ -28,9 +28,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.core.numerics import Damping, damped_newton
-from manip_dyn.planning.minimum_time.extremals.controls import (
-    Controls,
-)
+from manip_dyn.planning.minimum_time.extremals.controls import Controls
 from manip_dyn.planning.minimum_time.extremals.curvature import curvature_of
 from manip_dyn.planning.minimum_time.extremals.flow import Flow
 from manip_dyn.planning.minimum_time.extremals.structure import Extremal, Guess, Switching

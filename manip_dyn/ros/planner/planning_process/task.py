@@ -14,10 +14,7 @@ from manip_dyn.planning.execution.sampled_motion import SampledMotion
 from manip_dyn.planning.plan import Samples
 from manip_dyn.robot import Robot
 from manip_dyn.ros.diagnostics import clipped_to_limits
-from manip_dyn.ros.parameters.bang_bang_planner import (
-    BangBangPlannerParameters,
-    planner_from,
-)
+from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, planner_from
 from manip_dyn.ros.planner.planning_process.goal_postures import Aim
 
 

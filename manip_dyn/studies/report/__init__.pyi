@@ -1,0 +1,37 @@
+"""Code shared by all studies: settings, claims, tables, charts, findings, pages."""
+
+from manip_dyn.studies.report.charts import Chart as Chart
+from manip_dyn.studies.report.charts import Line as Line
+from manip_dyn.studies.report.charts import Panel as Panel
+from manip_dyn.studies.report.charts import draw as draw
+from manip_dyn.studies.report.claims import AT_THE_LIMIT as AT_THE_LIMIT
+from manip_dyn.studies.report.claims import SECONDS as SECONDS
+from manip_dyn.studies.report.claims import Claim as Claim
+from manip_dyn.studies.report.claims import Evidence as Evidence
+from manip_dyn.studies.report.claims import claims_table as claims_table
+from manip_dyn.studies.report.claims import claims_text as claims_text
+from manip_dyn.studies.report.claims import counted as counted
+from manip_dyn.studies.report.claims import kind_of as kind_of
+from manip_dyn.studies.report.claims import parts as parts
+from manip_dyn.studies.report.claims import with_alternatives as with_alternatives
+from manip_dyn.studies.report.findings import MISSING as MISSING
+from manip_dyn.studies.report.findings import Findings as Findings
+from manip_dyn.studies.report.findings import Item as Item
+from manip_dyn.studies.report.findings import Record as Record
+from manip_dyn.studies.report.findings import items_table as items_table
+from manip_dyn.studies.report.findings import read_items as read_items
+from manip_dyn.studies.report.findings import read_record as read_record
+from manip_dyn.studies.report.findings import stale as stale
+from manip_dyn.studies.report.pages import claims_markdown as claims_markdown
+from manip_dyn.studies.report.pages import claims_page_table as claims_page_table
+from manip_dyn.studies.report.pages import html_page as html_page
+from manip_dyn.studies.report.pages import markdown as markdown
+from manip_dyn.studies.report.settings import check_names as check_names
+from manip_dyn.studies.report.settings import checked as checked
+from manip_dyn.studies.report.settings import list_of as list_of
+from manip_dyn.studies.report.settings import positive_integer as positive_integer
+from manip_dyn.studies.report.settings import read_settings as read_settings
+from manip_dyn.studies.report.settings import records_by_name as records_by_name
+from manip_dyn.studies.report.settings import settings_file as settings_file
+from manip_dyn.studies.report.tables import Table as Table
+from manip_dyn.studies.report.tables import columns as columns
