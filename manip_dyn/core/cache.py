@@ -1,7 +1,7 @@
 """The cache folder of generated modules and machine code: location, trust, locks, messages.
 
 Its files are code that this process runs. They are loaded only if they and their folder belong to
-this user or to root and nobody else may write them.
+this user or to root and no other user may write them.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def platform_name() -> str:
     """Return the versions and the processor that machine code depends on."""
     versions = llvmlite.__version__, platform.python_version(), llvm.get_process_triple()
     processor = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-    chosen = [getattr(numba.config, f"CPU_{each}", None) for each in ("NAME", "FEATURES")]
+    chosen = [getattr(numba.config, f"CPU_{key}", None) for key in ("NAME", "FEATURES")]
     return repr((numba.__version__, *versions, *processor, chosen))
 
 
@@ -111,7 +111,7 @@ def check_cache() -> None:
 
 
 def is_trusted(path: Path) -> bool:
-    """Return whether nobody else could have written a file; warn once about one that is not."""
+    """Return whether no other user can write a file; otherwise warn once."""
     return _only_ours(path.parent, _status(path.parent)) and _only_ours(path, _status(path))
 
 
@@ -342,7 +342,7 @@ def _called(frame: FrameType | None) -> str:
             code = frame.f_code
             name = getattr(code, "co_qualname", code.co_name)  # Python 3.10 has no co_qualname
             name = name.removesuffix(".__init__")
-            if not any(each.startswith(("_", "<")) for each in name.split(".")):
+            if not any(part.startswith(("_", "<")) for part in name.split(".")):
                 called = name
         frame = frame.f_back
     return called

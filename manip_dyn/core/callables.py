@@ -1,7 +1,7 @@
 """Numba types of functions that compiled code calls: by symbol, or linked into the caller.
 
-Only `numba.extending` and `numba.core.imputils` are used: typing asks a `CallableType` for the
-signature of a call, and lowering looks up the implementation that `define` has registered.
+Only `numba.extending` and `numba.core.imputils` are used: typing requests the signature of a call
+from a `CallableType`, and lowering looks up the implementation that `define` has registered.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class CallableType(types.Callable):
 
     @property
     def key(self) -> Any:
-        """Return what tells this type from others."""
+        """Return the properties that identify this type."""
         return id(self)
 
     def get_call_type(self, context, args, kws):

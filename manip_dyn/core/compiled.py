@@ -5,7 +5,7 @@ types of its arguments, and its machine code is stored on disk. Compiled code ca
 by its symbol, like a function of a C library, instead of compiling it again. A call takes a
 nanosecond or two, plus some for each array.
 
-Small functions are `inlined`: they have no machine code of their own, and LLVM optimizes them
+Small functions are `inlined`: they have no separate machine code, and LLVM optimizes them
 together with their callers. Functions that Python calls and that belong into compiled loops, such
 as a right-hand side, are both: ``compiled(merge=True)``.
 
@@ -154,7 +154,7 @@ def late(function: Function) -> Function:
 
 def compile_late(*functions: Callable[..., Any]) -> None:
     """Compile everything that compiled functions may call, for loops with deadlines."""
-    closures = [closure_of(each).functions.values() for each in functions if is_jitted(each)]
-    lazy = [each for some in closures for each in some if isinstance(each, dispatchers.Lazy)]
-    while any(each.compile_declared() for each in lazy):
+    closures = [closure_of(f).functions.values() for f in functions if is_jitted(f)]
+    lazy = [f for closure in closures for f in closure if isinstance(f, dispatchers.Lazy)]
+    while any(f.compile_declared() for f in lazy):
         pass  # what has been compiled may call more of them

@@ -154,7 +154,7 @@ class Part(_Compiled):
 
 
 class Whole(_Compiled):
-    """A function with machine code of its own.
+    """A function with separate machine code.
 
     Attributes:
         cached: Whether machine code is stored on disk.
@@ -253,7 +253,7 @@ class Lazy(Whole):
 
     def compile_declared(self) -> bool:
         """Compile for all types that compiled code calls with; return whether any were new."""
-        missing = [each for each in self._addresses if each not in self.results]
+        missing = [key for key in self._addresses if key not in self.results]
         for arguments in missing:
             self.compile(arguments)
         return bool(missing)

@@ -58,7 +58,7 @@ def type_name(kind: Any) -> str:
         return str(kind)
     instance_class = getattr(kind, "instance_class", None)
     names = (qualified_name(instance_class), instance_class._fields) if instance_class else ()
-    return f"{names}{[type_name(each) for each in kind.types]}"  # type: ignore[attr-defined]
+    return f"{names}{[type_name(item) for item in kind.types]}"  # type: ignore[attr-defined]
 
 
 _closures: dict[Any, Closure] = {}
@@ -132,7 +132,7 @@ class _Walk:
             self.add(getattr(value, "py_func", None))
         elif dataclasses.is_dataclass(value):
             self.add(type(value))
-            self._add_all([getattr(value, each.name) for each in dataclasses.fields(value)])
+            self._add_all([getattr(value, field.name) for field in dataclasses.fields(value)])
         elif not _is_foreign(value):
             raise UnknownError(f"{value!r}")
 
@@ -198,15 +198,15 @@ def _file(name: str | None) -> bytes:
 
 def _code(code: CodeType) -> bytes:
     """Return the bytecode and constants of a function and the functions inside it."""
-    constants = [_constant(each) for each in code.co_consts if not isinstance(each, CodeType)]
+    constants = [_constant(item) for item in code.co_consts if not isinstance(item, CodeType)]
     own = code.co_code + repr((constants, code.co_names, code.co_varnames)).encode()
-    return own + b"".join(_code(each) for each in code.co_consts if isinstance(each, CodeType))
+    return own + b"".join(_code(item) for item in code.co_consts if isinstance(item, CodeType))
 
 
 def _constant(constant: Any) -> str:
     """Return the text of a constant; the order of sets differs between processes."""
     if isinstance(constant, (tuple, frozenset)):
-        items = [_constant(each) for each in constant]
+        items = [_constant(item) for item in constant]
         return repr(sorted(items) if isinstance(constant, frozenset) else items)
     return repr(constant)
 

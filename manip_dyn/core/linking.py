@@ -62,7 +62,7 @@ class Parameter:
     """A function that is an argument of a template.
 
     Attributes:
-        py_func: What it does in Python, and in an instance without an argument for it.
+        py_func: Its function in Python, and in an instance without an argument for it.
         default: The same, compiled.
     """
 
@@ -74,7 +74,7 @@ class Parameter:
         self.callable_type = CallableType(self._name, function, self._declare)
 
     def _declare(self, _typing: Any, arguments: tuple) -> None:
-        kinds = hashlib.sha256(repr([str(each) for each in arguments]).encode())
+        kinds = hashlib.sha256(repr([str(argument) for argument in arguments]).encode())
         symbol = f"{PARAMETER_PREFIX}{self._name}/{kinds.hexdigest()[:24]}"
         calls[symbol] = Call(self._name, arguments, self._returns)
         emit = call_of(symbol, self._returns, arguments)
@@ -219,9 +219,9 @@ def _open_calls(module: Any) -> dict[str, Call]:
     """Return the calls of template parameters that an LLVM module declares."""
     values = itertools.chain(module.functions, module.global_variables)
     return {
-        each.name: calls[each.name]
-        for each in values
-        if each.is_declaration and each.name in calls
+        value.name: calls[value.name]
+        for value in values
+        if value.is_declaration and value.name in calls
     }
 
 
@@ -250,17 +250,17 @@ class Instance:
         libraries = [library_of(code, symbol)]
         numbers: dict[str, Any] = {}
         functions: dict[str, str] = {}
-        while known := {s for s in opened if opened[s].parameter in self._values} - {
+        while unresolved := {s for s in opened if opened[s].parameter in self._values} - {
             *numbers,
             *functions,
         }:
-            for each in known:
-                call = opened[each]
+            for open_symbol in unresolved:
+                call = opened[open_symbol]
                 value = self._values[call.parameter]
                 if call.arguments is None:
-                    numbers[each] = value
+                    numbers[open_symbol] = value
                     continue
-                functions[each], linked = _resolved(value, call, typing)
+                functions[open_symbol], linked = _resolved(value, call, typing)
                 libraries += linked
                 for library in linked:
                     opened |= _open_calls(library.module)
@@ -344,13 +344,13 @@ class _Rebinding:
         if not (PLAIN or is_jitted(value)):
             return value
         self._copies[id(value)] = value
-        known = function.__globals__
-        names = {name for name in names_of(function.__code__) if name in known}
-        changed = {name: self.of(known[name]) for name in names}
-        if any(changed[name] is not known[name] for name in names):
+        globals_ = function.__globals__
+        names = {name for name in names_of(function.__code__) if name in globals_}
+        changed = {name: self.of(globals_[name]) for name in names}
+        if any(changed[name] is not globals_[name] for name in names):
             copy = FunctionType(
                 function.__code__,
-                known | changed,
+                globals_ | changed,
                 function.__name__,
                 function.__defaults__,
                 function.__closure__,

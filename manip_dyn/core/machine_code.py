@@ -50,7 +50,7 @@ symbols: dict[str, tuple[Any, tuple]] = {}
 
 
 def load(function: Any, arguments: tuple, ending: str = ".machine_code") -> Any:
-    """Return what `save` stored for argument types, or None."""
+    """Return the machine code that `save` stored for argument types, or None."""
     closure = closure_of(function)
     if not closure.digest:
         return None
@@ -85,13 +85,13 @@ def save(
     """
     if not closure_of(function).digest:
         return
-    globals_ = [each.name for each in module.global_variables]
+    globals_ = [variable.name for variable in module.global_variables]
     if any(name.startswith("numba.dynamic.globals") and name != MARK for name in globals_):
         return  # addresses of this process
     called = sorted(
-        each.name
-        for each in module.functions
-        if each.is_declaration and each.name.startswith(PREFIX)
+        declared.name
+        for declared in module.functions
+        if declared.is_declaration and declared.name.startswith(PREFIX)
     )
     calls = [(name, qualified_name(symbols[name][0].py_func), symbols[name][1]) for name in called]
     path = _path(function, arguments, ending)
@@ -146,6 +146,6 @@ def _path(function: Any, arguments: tuple, ending: str) -> Path:
 def _key(function: Any, arguments: tuple) -> str:
     """Return a hash of everything that the machine code depends on."""
     digest = closure_of(function).digest or str(id(function))
-    kinds = [type_name(each) for each in arguments]
+    kinds = [type_name(argument) for argument in arguments]
     text = f"{digest} {kinds} {FORMAT} {platform_name()}"
     return hashlib.sha256(text.encode()).hexdigest()[:24]

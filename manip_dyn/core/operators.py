@@ -29,7 +29,7 @@ class KnownFunction(types.Function):
         """Take a function.
 
         Args:
-            function: The function as numba knows it.
+            function: The function as registered with numba.
             short: Whether elements of arrays are read and written with few instructions. LLVM
                 vectorizes loops better with numba's.
         """
@@ -40,21 +40,21 @@ class KnownFunction(types.Function):
     def get_call_type(self, context, args, kws):
         """Return the signature of a call."""
         args = tuple(args)
-        known = None if kws else self._signatures.get(args)
-        if known is None:
-            known = self._new_call_type(context, args, kws)
-        return known
+        signature = None if kws else self._signatures.get(args)
+        if signature is None:
+            signature = self._new_call_type(context, args, kws)
+        return signature
 
     def _new_call_type(self, context: Any, args: tuple, kws: Any) -> Any:
         if self.typing_key in EXTREMES and not kws and _are_numbers(args):
-            kinds = tuple(types.unliteral(each) for each in args)
+            kinds = tuple(types.unliteral(kind) for kind in args)
             self._signatures[args] = context.unify_types(*kinds)(*kinds)
             return self._signatures[args]
-        known = super().get_call_type(context, args, kws)
+        signature = super().get_call_type(context, args, kws)
         # Implementations that numba compiles depend on more than the types.
-        if not kws and known and super().get_impl_key(known) is self.typing_key:
-            self._signatures[args] = known
-        return known
+        if not kws and signature and super().get_impl_key(signature) is self.typing_key:
+            self._signatures[args] = signature
+        return signature
 
     def get_impl_key(self, sig):
         """Return the key of the implementation for a signature."""
@@ -70,7 +70,7 @@ register_model(KnownFunction)(models.OpaqueModel)
 
 def _are_numbers(arguments: tuple) -> bool:
     """Return whether argument types are two or more numbers."""
-    return len(arguments) > 1 and all(isinstance(each, _NUMBERS) for each in arguments)
+    return len(arguments) > 1 and all(isinstance(kind, _NUMBERS) for kind in arguments)
 
 
 def _extreme(compares: Any) -> Any:
@@ -79,8 +79,8 @@ def _extreme(compares: Any) -> Any:
     def emit(context, builder, signature, values):
         kind = signature.return_type
         numbers = [
-            context.cast(builder, value, each, kind)
-            for value, each in zip(values, signature.args, strict=True)
+            context.cast(builder, value, argument, kind)
+            for value, argument in zip(values, signature.args, strict=True)
         ]
         compare = context.get_function(compares, types.boolean(kind, kind))
         return reduce(lambda a, b: builder.select(compare(builder, (b, a)), b, a), numbers)
@@ -99,9 +99,9 @@ def _is_element(arguments: tuple) -> bool:
     return (
         isinstance(array, types.Array)
         and array.layout == "C"
-        and all(isinstance(each, (types.Number, types.Boolean)) for each in (array.dtype, *value))
+        and all(isinstance(kind, (types.Number, types.Boolean)) for kind in (array.dtype, *value))
         and len(_indices(index)) == array.ndim
-        and all(isinstance(each, types.Integer) for each in _indices(index))
+        and all(isinstance(kind, types.Integer) for kind in _indices(index))
     )
 
 

@@ -248,7 +248,7 @@ class _WithoutEntry(AnalysisPass):
 
     def run_pass(self, state):
         """Replace None."""
-        state.cr = state.cr._replace(entry_point=[].append)  # any C function of its own
+        state.cr = state.cr._replace(entry_point=[].append)  # any C function
         return False
 
 

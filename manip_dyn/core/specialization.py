@@ -26,47 +26,47 @@ def specialized(module: ModuleType, **bindings: Any) -> ModuleType:
     name = f"{module.__name__.replace('.', '_')}_{digest[:24]}"
     if name in sys.modules:
         return sys.modules[name]
-    made = ModuleType(name, module.__doc__)
-    made.__file__ = module.__file__
-    vars(made).update(bindings)
-    sys.modules[name] = made  # where numba looks for the module of a function
-    exec(_code(str(module.__file__), frozenset(bindings)), vars(made))
-    return made
+    copy = ModuleType(name, module.__doc__)
+    copy.__file__ = module.__file__
+    vars(copy).update(bindings)
+    sys.modules[name] = copy  # where numba looks for the module of a function
+    exec(_code(str(module.__file__), frozenset(bindings)), vars(copy))
+    return copy
 
 
 @cache
 def _code(path: str, names: frozenset[str]) -> CodeType:
-    """Return a module's code without what binds these names."""
+    """Return a module's code without the bindings of these names."""
     tree = ast.parse(Path(path).read_text(encoding="utf-8"), path)
     missing = set(names)
-    kept: list[ast.stmt] = []
+    statements: list[ast.stmt] = []
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom):
-            bound = {each.asname or each.name for each in statement.names}
+            bound = {alias.asname or alias.name for alias in statement.names}
             statement.names = [a for a in statement.names if (a.asname or a.name) not in names]
-            left = bool(statement.names)
+            remains = bool(statement.names)
         else:
             targets = _targets(statement)
-            bound = {each.id for each in targets}
-            for each in targets:
-                each.id = "_" if each.id in names else each.id
-            left = True
+            bound = {target.id for target in targets}
+            for target in targets:
+                target.id = "_" if target.id in names else target.id
+            remains = True
         missing -= bound
-        if left:
-            kept.append(statement)
+        if remains:
+            statements.append(statement)
     if missing:
-        raise ValueError(f"{path} binds no {', '.join(sorted(missing))}; expected it at its top")
-    tree.body = kept
+        raise ValueError(f"{path} binds no {', '.join(sorted(missing))} at its top level")
+    tree.body = statements
     return compile(tree, path, "exec")
 
 
 def _targets(statement: ast.stmt) -> list[ast.Name]:
     """Return the names that a statement of a module assigns to."""
     if isinstance(statement, ast.Assign):
-        given = statement.targets
+        assigned = statement.targets
     elif isinstance(statement, ast.AnnAssign):
-        given = [statement.target]
+        assigned = [statement.target]
     else:
         return []
-    inside = [e for each in given for e in getattr(each, "elts", [each])]
-    return [each for each in inside if isinstance(each, ast.Name)]
+    inside = [e for target in assigned for e in getattr(target, "elts", [target])]
+    return [e for e in inside if isinstance(e, ast.Name)]

@@ -49,9 +49,9 @@ def test_elements_are_those_of_numba(dtype, order, index):
     else:
         function = elements
     ours, numbas = arrays(), arrays()
-    found = compiled(short=True, keep=False)(function)(*ours, *index)
+    result = compiled(short=True, keep=False)(function)(*ours, *index)
     expected = njit(function)(*numbas, *index)
-    assert repr(found) == repr(expected)
+    assert repr(result) == repr(expected)
     for a, b in zip(ours, numbas, strict=True):
         assert np.array_equal(a, b)
 

@@ -139,7 +139,7 @@ class _Detector:
         return assembled(controls, rows, self._solved.spline.duration)
 
     def _is_indirect(self, at: AtLimit, holders: list[Holder]) -> bool:
-        """Return whether a single effort holds a joint only through the speed of its own joint."""
+        """Return whether a joint is held by one effort, through the speed of its joint only."""
         return len(holders) == 1 and self._control(at, holders[0]).is_indirect
 
     def _control(self, at: AtLimit, keeper: Holder) -> Control:
