@@ -250,7 +250,7 @@ def _loaded(context: Any, builder: Any, kind: Any, address: Any) -> Any:
         return array_at(
             context, builder, kind, data, shape, None if contiguous else strides, itemsize
         )
-    if not isinstance(kind, types.BaseTuple):
+    if not hasattr(kind, "types"):
         return _word(builder, address, 0, context.get_value_type(kind))
     items, first = [], 0
     for item in kind.types:
