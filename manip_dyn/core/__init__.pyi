@@ -45,4 +45,3 @@ from manip_dyn.core.numerics import Damping as Damping
 from manip_dyn.core.numerics import damped_newton as damped_newton
 from manip_dyn.core.private_numba import PRIVATE as PRIVATE
 from manip_dyn.core.private_numba import STOCK as STOCK
-from manip_dyn.core.specialization import specialized as specialized

@@ -333,11 +333,15 @@ class _Rebinding:
 
     def __init__(self, arguments: Mapping[Any, Any]):
         """Take arguments by parameter."""
-        self._copies = {id(key): constant_function(value) for key, value in arguments.items()}
+        self._arguments = {id(key): constant_function(x) for key, x in arguments.items()}
+        self._copies: dict[int, Any] = {}
         self._kept = arguments
 
     def of(self, value: Any) -> Any:
         """Return a function, or a copy whose global names refer to other objects."""
+        if id(value) not in self._copies and id(value) in self._arguments:
+            argument = self._copies[id(value)] = self._arguments[id(value)]
+            self._copies[id(value)] = self.of(argument)
         function = getattr(value, "py_func", value)
         if id(value) in self._copies or not isinstance(function, FunctionType):
             return self._copies.get(id(value), value)

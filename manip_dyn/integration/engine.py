@@ -30,9 +30,8 @@ from numpy.typing import ArrayLike
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import STOCK, is_cacheable, is_compiled
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.linking import constant_function, instantiate
-from manip_dyn.core.specialization import specialized
-from manip_dyn.integration import time_loop, whole_run
+from manip_dyn.core.linking import instantiate
+from manip_dyn.integration import time_loop
 from manip_dyn.integration.event_search import SIGNAL_ROWS
 from manip_dyn.integration.loop_arrays import (
     LIMITS,
@@ -48,60 +47,51 @@ from manip_dyn.integration.methods import template_parameters as template
 from manip_dyn.integration.methods.method import Method, Options, Step
 
 Loop = Callable[..., int]
-STEP = ("prepare", "attempt", "interpolate", "close", "adapt")
-"""Names of the functions of a step that `time_loop` calls."""
 
 
 def assembled(
     method: Method, options: Options, functions: Mapping[str, Any]
 ) -> tuple[Loop, Loop, Step]:
-    """Return `advance` and `run` (see `Engine`), and the step of the method.
+    """Return `advance` and `run`, see `Engine`, and the step of the method.
 
     Args:
         method: The integration method.
-        options: Options of the time loop.
+        options: Options of the loop.
         functions: Compiled functions ``rhs``, ``signal``, ``act`` and ``jacobian``, or None.
     """
-    return (_plain if STOCK else _linked)(method, options, functions)
-
-
-def _linked(
-    method: Method, options: Options, functions: Mapping[str, Any]
-) -> tuple[Loop, Loop, Step]:
-    step = method.step(options, method.stand_in, template.jacobian)
-    part = {getattr(template, name): getattr(step.module, name) for name in STEP}
+    # Stages are emitted by an intrinsic, in which only linking replaces template parameters.
+    step = method.step(options, functions["rhs"] if STOCK else method.stand_in)
+    parts = {**step.arguments, **_event_functions(options)}
     if not options.dense:
-        part[template.interpolate] = template.interpolate
-    numbers = {getattr(template, name): value for name, value in _numbers(options, step).items()}
-    loop = specialized(time_loop, EVENTS=options.events > 0)
-    whole = instantiate(loop.advance, part | dict(step.fills) | numbers)
-    slots = {name: getattr(template, name) for name in functions} | {"rhs": method.stand_in}
-    advance = instantiate(whole, {slot: functions[name] or slot for name, slot in slots.items()})
-    return advance, instantiate(whole_run.run, {template.advance: advance}), step
+        parts[template.interpolate] = template.interpolate
+    motion = {getattr(template, name): function for name, function in functions.items()}
+    motion[method.stand_in] = functions["rhs"]
+    arguments = {slot: slot if x is None else x for slot, x in motion.items()} | _numbers(options)
+    advance = instantiate(instantiate(time_loop.advance, parts), arguments)
+    return advance, instantiate(time_loop.run, {template.advance: advance}), step
 
 
-def _plain(
-    method: Method, options: Options, functions: Mapping[str, Any]
-) -> tuple[Loop, Loop, Step]:
-    step = method.step(options, functions["rhs"], functions["jacobian"])
-    bound = {name: functions[name] for name in ("signal", "act") if functions[name]}
-    bound |= {name: getattr(step.module, name) for name in STEP}
-    numbers = _numbers(options, step).items()
-    bound |= {name: constant_function(value) for name, value in numbers}
-    bound["EVENTS"] = options.events > 0
-    advance = specialized(time_loop, **bound).advance
-    return advance, specialized(whole_run, advance=advance).run, step
+def _event_functions(options: Options) -> dict[Any, Any]:
+    """Return the functions that search for events: a large part of the loop."""
+    names = {"arm": "arm_events", "search": "search_event", "happen": "record_events"}
+    slots = {getattr(template, name): getattr(time_loop, each) for name, each in names.items()}
+    return slots if options.events else {slot: slot for slot in slots}
 
 
-def _numbers(options: Options, step: Step) -> dict[str, int]:
-    """Return the parameters of a loop by their names in `template_parameters`."""
+def _numbers(options: Options) -> dict[Any, int]:
+    """Return the arguments of the numbers in `template_parameters` that are options."""
     return {
-        "size": options.size,
-        "rate_row": step.module.RATE,
-        "event_count": options.events,
-        "adaptive": int(options.adaptive),
-        "dense": int(options.dense),
-        "acts": int(options.acts),
+        template.size: options.size,
+        template.event_count: options.events,
+        template.adaptive: int(options.adaptive),
+        template.dense: int(options.dense),
+        template.acts: int(options.acts),
+        template.positions: options.positions,
+        template.exact: int(options.jacobian),
+        template.mass: int(options.mass),
+        template.rms: int(options.norm == "rms"),
+        template.paper: int(options.controller == "paper"),
+        template.scaled: int(options.estimate == "scaled"),
     }
 
 

@@ -21,6 +21,8 @@ FAILED after it has planned a shorter step.
 
 from __future__ import annotations
 
+from math import inf
+
 from manip_dyn.core.arrays import row, unowned
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.integration.event_search import (
@@ -48,20 +50,21 @@ from manip_dyn.integration.methods.template_parameters import (
     acts,
     adapt,
     adaptive,
+    arm,
     attempt,
     close,
     dense,
     event_count,
+    happen,
     interpolate,
     prepare,
     rate_row,
+    search,
     signal,
     size,
 )
+from manip_dyn.integration.methods.template_parameters import advance as advance_loop
 
-# Bound for each kind of loop, see `engine`.
-EVENTS = False
-"""Whether there are events; their search is a large part of the loop."""
 WIDTHS_AHEAD = 8
 """Time after an action at which signals are evaluated, in widths of a located crossing."""
 
@@ -96,7 +99,7 @@ def advance(p, y, space):
         verdict = prepare(y, p, now, limits, tolerances, work, scratch)
         if verdict != PASSED:
             return verdict
-        if EVENTS and now.armed == 0:
+        if now.armed == 0:
             arm(y, p, now, work, signals)
         if adaptive():
             if abs(now.planned) < ROUNDING * abs(now.t) + 1e-30:
@@ -113,10 +116,7 @@ def advance(p, y, space):
             reached = target if now.landing != 0 else now.t + now.h
             now.last = min(max(reached, now.earliest), now.latest)
             verdict = attempt(y, p, now, limits, tolerances, work, scratch)
-            if not EVENTS or verdict != PASSED:
-                break
-            signal(now.last, row(work, 0), p, row(signals, AFTER))
-            if not another_trial(now, signals, limits.event_tolerance):
+            if verdict != PASSED or not search(p, now, limits, work, signals):
                 break
         if verdict == FAILED:
             now.settled = 0
@@ -151,12 +151,12 @@ def advance(p, y, space):
             if mark % 2 == 1:
                 now.known = 0
                 now.memory = 0.0
-        if EVENTS and happen(y, p, now, limits.event_tolerance, signals, space):
+        if happen(y, p, now, limits, signals, space):
             return EVENT
 
 
 @inlined(counted=False)
-def arm(y, p, now, work, signals):
+def arm_events(y, p, now, work, signals):
     """Evaluate the signals at the start of the step.
 
     The action of an impact reverses the motion but leaves the state at or beyond zero. The sign of
@@ -175,7 +175,14 @@ def arm(y, p, now, work, signals):
 
 
 @inlined(counted=False)
-def happen(y, p, now, tolerance, signals, space):
+def search_event(p, now, limits, work, signals):
+    """Return whether the trial step must be repeated with another length to locate an event."""
+    signal(now.last, row(work, 0), p, row(signals, AFTER))
+    return another_trial(now, signals, limits.event_tolerance)
+
+
+@inlined(counted=False)
+def record_events(y, p, now, limits, signals, space):
     """Record events at the end of the step and call actions; return whether one is terminal."""
     ended = False
     now.ahead = 0.0
@@ -198,9 +205,24 @@ def happen(y, p, now, tolerance, signals, space):
             act(j, now.t, y, p)
             now.armed = 0
             if direction != 0.0:
-                width = max(tolerance, ROUNDING * abs(now.t))
+                width = max(limits.event_tolerance, ROUNDING * abs(now.t))
                 signals[ACTED, j] = 1.0
                 now.ahead = now.sign * WIDTHS_AHEAD * width
     now.locating = now.settled = 0
     copy_row(signals, AFTER, BEFORE)
     return ended
+
+
+@compiled(counted=False)
+def run(t, t_end, p, y, space):
+    """Integrate the state y (m,) from t to t_end, s; return the status."""
+    now, stops = only(space.clock), space.stops
+    now.t = now.origin = t
+    now.planned = only(space.rules).first_step
+    now.memory = now.ahead = 0.0
+    now.steps = now.failures = now.evaluations = 0
+    now.stop = now.since = now.known = now.armed = 0
+    now.rows = now.pieces = now.found = 0
+    stops[0, TIME], stops[0, EARLIEST], stops[0, LATEST] = t_end, -inf, inf
+    stops[0, MARK] = 2.0
+    return advance_loop(p, y, space)

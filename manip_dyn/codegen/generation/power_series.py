@@ -7,61 +7,73 @@ the rates of the state (SIZE), and the intermediate results of the passes.
 from __future__ import annotations
 
 from math import nan
-from typing import Any
 
 from manip_dyn.core.arrays import unowned
-from manip_dyn.core.compiled import compiled, inlined
-
-# Parameters of the template.
-N, SIZE, WIDTH = 1, 1, 3
-"""Numbers of joints, of a state, and of a row of the workspace."""
+from manip_dyn.core.compiled import compiled
+from manip_dyn.core.linking import function_parameter, number_parameter
 
 
-@inlined
-def no_passes(order, work):
+@number_parameter()
+def joints():
+    """Return the number of joints."""
+    return 1
+
+
+@number_parameter()
+def size():
+    """Return the length of the state."""
+    return 1
+
+
+@number_parameter()
+def width():
+    """Return the length of a row of the workspace."""
+    return 3
+
+
+@function_parameter()
+def fill(order, work):
     """Fill rows 0 to `order` - 1 of a workspace with the state in row 0, efforts in all rows."""
-
-
-fill: Any = no_passes
 
 
 @compiled
 def taylor(q, v, tau, work, out):
     """Write the coefficients of q(t) into `out` (order + 1, n) for efforts `tau` (m, n)."""
-    order = out.shape[0] - 1
-    for i in range(N):
+    n, m, order = joints(), size(), out.shape[0] - 1
+    for i in range(n):
         work[0, i] = q[i]
-        work[0, N + i] = v[i]
+        work[0, n + i] = v[i]
         for k in range(order):
-            work[k, SIZE + i] = tau[k, i] if k < tau.shape[0] else 0.0
+            work[k, m + i] = tau[k, i] if k < tau.shape[0] else 0.0
     fill(order - 1, work)
-    for i in range(N):
+    for i in range(n):
         out[0, i] = q[i]
         if order > 0:
             out[1, i] = v[i]
         for k in range(2, order + 1):
-            out[k, i] = work[k - 2, SIZE + N + N + i] / (k * (k - 1))
+            out[k, i] = work[k - 2, m + n + n + i] / (k * (k - 1))
 
 
 @compiled
 def series(t, y, p, order, work, out):
     """Write the coefficients of the state into `out` (order + 1, m), see `md.Series`."""
+    n, m = joints(), size()
     y, p, work, out = unowned(y), unowned(p), unowned(work), unowned(out)
-    if work.shape[0] < order or work.shape[1] != WIDTH:
+    if work.shape[0] < order or work.shape[1] != width():
         for k in range(out.shape[0]):  # `work` is too small; the caller returns a status
-            for i in range(SIZE):
+            for i in range(m):
                 out[k, i] = nan
         return
-    for i in range(SIZE):
+    for i in range(m):
         work[0, i] = y[i]
-    for i in range(N):
-        work[0, SIZE + i] = p[i]
+    for i in range(n):
+        work[0, m + i] = p[i]
     for k in range(1, order):
-        for i in range(N):
-            work[k, SIZE + i] = 0.0
+        for i in range(n):
+            work[k, m + i] = 0.0
     fill(order, work)
     for k in range(order):
-        for i in range(SIZE):
+        for i in range(m):
             out[k, i] = work[k, i]
-    for i in range(SIZE):
-        out[order, i] = work[order - 1, SIZE + N + i] / order
+    for i in range(m):
+        out[order, i] = work[order - 1, m + n + i] / order

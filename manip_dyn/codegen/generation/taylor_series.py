@@ -27,7 +27,7 @@ from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
 from manip_dyn.codegen.rigid_body.equations import Equations
 from manip_dyn.core.checks import Matrix, Vector, finite_array, finite_vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.specialization import specialized
+from manip_dyn.core.linking import instantiate
 from manip_dyn.robot import Robot
 
 HIGHEST_ORDER = 200
@@ -104,10 +104,14 @@ class Taylor:
             robot, robot.tip_frame, f"taylor_{state}", lambda: _module_text(robot, state)
         )
         self.width = module.FACTORS.width
-        bound: Any = specialized(
-            power_series, fill=module.fill, N=robot.n, SIZE=module.SIZE, WIDTH=self.width
-        )
-        self.in_place, self.of_state = bound.taylor, bound.series
+        arguments = {
+            power_series.fill: module.fill,
+            power_series.joints: robot.n,
+            power_series.size: module.SIZE,
+            power_series.width: self.width,
+        }
+        self.in_place = instantiate(power_series.taylor, arguments)
+        self.of_state = instantiate(power_series.series, arguments)
 
     def workspace(self, order: int) -> Vector:
         """Return scratch memory for series up to `order`."""

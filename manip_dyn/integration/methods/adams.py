@@ -17,19 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from manip_dyn.core.specialization import specialized
 from manip_dyn.integration.methods import multistep
-from manip_dyn.integration.methods.linear_combinations import explicit_stages, weighted_sum
-from manip_dyn.integration.methods.method import Method, Options, Step
+from manip_dyn.integration.methods.linear_combinations import explicit_stages
+from manip_dyn.integration.methods.method import Method, Options, Step, step_arguments
+from manip_dyn.integration.methods.multistep import BASHFORTH, MOULTON
 from manip_dyn.integration.methods.tableaus import first_growth, tableaus
-
-BASHFORTH = (55 / 24, -59 / 24, 37 / 24, -9 / 24)
-"""Weights of the derivatives at the starts of the last four steps, newest first."""
-MOULTON = (9 / 24, 19 / 24, -5 / 24, 1 / 24)
-"""Weights of the derivative at the end of the step and at the starts of the last three."""
-LOWER_BASHFORTH = ((1.0,), (3 / 2, -1 / 2), (23 / 12, -16 / 12, 5 / 12))
-LOWER_MOULTON = ((1 / 2, 1 / 2), (5 / 12, 8 / 12, -1 / 12))
-"""Weights for orders 1, 2, 3 (Bashforth) and for orders 2, 3 (Moulton)."""
 
 
 @dataclass(frozen=True)
@@ -89,26 +81,9 @@ class Adams(Method):
             predicted = new - s * (MOULTON[0] * predicted + np.array([*MOULTON[1:], 0.0]))
         return float(np.abs(np.roots([1.0, *-predicted])).max())
 
-    def step(self, options: Options, rhs: Any, jacobian: Any) -> Step:
+    def step(self, options: Options, rhs: Any) -> Step:
         """Return the compiled functions of a step."""
-        size, start = options.size, multistep.RATE
-        before = [start, *range(multistep.PAST, multistep.PAST + 3)]
-        lower = {
-            f"bashforth_{k + 1}": weighted_sum(weights, before[: k + 1], size)
-            for k, weights in enumerate(LOWER_BASHFORTH)
-        } | {
-            f"moulton_{k + 2}": weighted_sum(weights, [multistep.END, *before[: k + 1]], size)
-            for k, weights in enumerate(LOWER_MOULTON)
-        }
-        module = specialized(
-            multistep,
-            rhs=rhs,
-            stages=explicit_stages(tableaus()["rk4"], range(4), rhs, size),
-            **lower,
-            bashforth=weighted_sum(BASHFORTH, before, size),
-            moulton=weighted_sum(MOULTON, [multistep.END, *before[:3]], size),
-            SIZE=size,
-            CORRECTED=self.corrected,
-            RISING=self.rising,
-        )
-        return Step(module, rows=multistep.ROWS, degree=3)
+        arguments = step_arguments(
+            multistep, stages=explicit_stages(tableaus()["rk4"], range(4), rhs)
+        ) | {multistep.corrected: int(self.corrected), multistep.rising: int(self.rising)}
+        return Step(arguments, rows=multistep.ROWS, degree=3)

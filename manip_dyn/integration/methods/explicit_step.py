@@ -35,20 +35,26 @@ from manip_dyn.integration.methods.template_parameters import (
 RATE = K
 """Row of the derivative at the start of the step."""
 
-# Bound for each kind of step, because steps without tolerances compile faster.
-ADAPTIVE = False
-"""Whether tolerances determine the steps."""
-
 
 @inlined(always=True, counted=False)
 def prepare(y, p, now, limits, tolerances, work, scratch):
+    """Compute the derivative at the start of the step."""
+    if now.known == 0:
+        rhs(now.first, y, p, row(work, K))
+        now.evaluations += 1
+        now.known = 1
+    return PASSED
+
+
+@inlined(always=True, counted=False)
+def prepare_adaptive(y, p, now, limits, tolerances, work, scratch):
     """Compute the derivative at the start of the step, and plan the first step."""
     k = row(work, K)
     if now.known == 0:
         rhs(now.first, y, p, k)
         now.evaluations += 1
         now.known = 1
-    if ADAPTIVE and now.planned == 0.0:
+    if now.planned == 0.0:
         if not finite(k, size()):
             return NON_FINITE
         plan_first(
@@ -59,16 +65,22 @@ def prepare(y, p, now, limits, tolerances, work, scratch):
 
 @inlined(always=True, counted=False)
 def attempt(y, p, now, limits, tolerances, work, scratch):
-    """Compute a trial step, write its end state to row `U`, and accept or reject it."""
-    stages(now.t, now.h, now.first, now.last, y, p, work)
+    """Compute a step and write its final state to row `U`."""
+    stages(now.t, now.h, now.first, now.last, y, p, work, size())
+    now.evaluations += evaluations()
+    return PASSED if finite(row(work, U), size()) else NON_FINITE
+
+
+@inlined(always=True, counted=False)
+def attempt_adaptive(y, p, now, limits, tolerances, work, scratch):
+    """Compute a trial step, write its final state to row `U`, and accept or reject it."""
+    stages(now.t, now.h, now.first, now.last, y, p, work, size())
     now.evaluations += evaluations()
     u = row(work, U)
-    if not ADAPTIVE:
-        return PASSED if finite(u, size()) else NON_FINITE
     wrong = row(work, K + stage_count())
     for i in range(size()):
         wrong[i] = 0.0
-    estimate(wrong, now.h, work, wrong)
+    estimate(wrong, now.h, work, size(), wrong)
     now.error = error_norm(y, u, wrong, tolerances, size(), rms())
     return judge(now, limits, power())
 
@@ -86,7 +98,7 @@ def interpolate(y, p, now, work, spans, polynomials):
         quartic = row(work, K + stage_count())
         for i in range(size()):
             quartic[i] = 0.0
-        bump(quartic, now.h, work, quartic)
+        bump(quartic, now.h, work, size(), quartic)
         add_bump(now, polynomials, quartic, size())
     finish_piece(now, spans)
 
@@ -104,7 +116,15 @@ def close(now, work):
 
 
 @inlined(always=True, counted=False)
+def adapt_adaptive(now, limits):
+    """Plan the next step."""
+    plan_next(now, limits, power(), paper(), paper_power())
+
+
+@inlined(always=True, counted=False)
 def adapt(now, limits):
-    """Plan the length of the next step."""
-    if ADAPTIVE:
-        plan_next(now, limits, power(), paper(), paper_power())
+    """Do nothing: steps are fixed."""
+
+
+ADAPTIVE = {"prepare": prepare_adaptive, "attempt": attempt_adaptive, "adapt": adapt_adaptive}
+"""Functions of steps that are determined by tolerances; fixed steps compile faster."""

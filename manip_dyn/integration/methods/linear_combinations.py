@@ -26,8 +26,8 @@ U, K = 0, 1
 """Rows of the work array: the argument of the next stage, and the first stage."""
 
 
-def explicit_stages(table: Tableau, live: Sequence[int], rhs: Any, size: int) -> Any:
-    """Return ``stages(t, h, first, last, y, p, work)`` for a tableau.
+def explicit_stages(table: Tableau, live: Sequence[int], rhs: Any) -> Any:
+    """Return ``stages(t, h, first, last, y, p, work, size)`` for a tableau.
 
     For compiled code. The first stage must be in row `K` of `work`. The other stages are written
     to the following rows, and the state at the end of the step to row `U`.
@@ -36,7 +36,6 @@ def explicit_stages(table: Tableau, live: Sequence[int], rhs: Any, size: int) ->
         table: The coefficients.
         live: Indices of the required stages, including the first.
         rhs: Compiled ``rhs(t, y, p, out)``.
-        size: Length of the state.
     """
     if PLAIN:
         return _plain_stages(table, live, rhs)
@@ -44,19 +43,19 @@ def explicit_stages(table: Tableau, live: Sequence[int], rhs: Any, size: int) ->
     end = () if table.fsal else _terms(table.b)
 
     @intrinsic
-    def stages(typing, t, h, first, last, y, p, work):
+    def stages(typing, t, h, first, last, y, p, work, size):
         function = typeof(rhs)
         called = function.get_call_type(typing, (types.float64, VECTOR, p, VECTOR), {})
 
         def generate(context, builder, signature, values):
-            t, h, first, last, y, p, work = values
+            t, h, first, last, y, p, work, size = values
             start = array_pointer(context, builder, signature.args[4], y)
             data = array_pointer(context, builder, signature.args[6], work)
             evaluate = context.get_function(function, called)
-            length = ir.Constant(_INDEX, size)
+            length = context.cast(builder, size, signature.args[7], types.intp)
 
             def place(row: int) -> Any:
-                return builder.gep(data, [ir.Constant(_INDEX, row * size)])
+                return builder.gep(data, [builder.mul(length, ir.Constant(_INDEX, row))])
 
             def combine(terms) -> None:
                 weighted = [(weight, place(K + j)) for weight, j in terms]
@@ -72,13 +71,15 @@ def explicit_stages(table: Tableau, live: Sequence[int], rhs: Any, size: int) ->
             context.add_linking_libs(getattr(evaluate, "libs", ()))
             return context.get_dummy_value()
 
-        return types.void(t, h, first, last, y, p, work), generate
+        return types.void(t, h, first, last, y, p, work, size), generate
 
     return stages
 
 
-def weighted_sum(weights: Sequence[float], rows: Sequence[int], size: int) -> Any:
-    """Return ``combine(base, factor, work, out)``: out = base + factor sum_j w_j work[rows_j].
+def weighted_sum(weights: Sequence[float], rows: Sequence[int]) -> Any:
+    """Return ``combine(base, factor, work, size, out)``: a weighted sum of rows of `work`.
+
+    out = base + factor sum_j w_j work[rows_j].
 
     For compiled code: `base` and `out` are (m,), and `work` is (.., m).
     """
@@ -87,19 +88,20 @@ def weighted_sum(weights: Sequence[float], rows: Sequence[int], size: int) -> An
     terms = [(w, row) for w, row in zip(weights, rows, strict=True) if w]
 
     @intrinsic
-    def combine(_typing, base, factor, work, out):
+    def combine(_typing, base, factor, work, size, out):
         def generate(context, builder, signature, values):
             start, data, end = (
-                array_pointer(context, builder, signature.args[k], values[k]) for k in (0, 2, 3)
+                array_pointer(context, builder, signature.args[k], values[k]) for k in (0, 2, 4)
             )
+            length = context.cast(builder, values[3], signature.args[3], types.intp)
             weighted = [
-                (weight, builder.gep(data, [ir.Constant(_INDEX, row * size)]))
+                (weight, builder.gep(data, [builder.mul(length, ir.Constant(_INDEX, row))]))
                 for weight, row in terms
             ]
-            _emit_sum(builder, ir.Constant(_INDEX, size), start, values[1], weighted, end)
+            _emit_sum(builder, length, start, values[1], weighted, end)
             return context.get_dummy_value()
 
-        return types.void(base, factor, work, out), generate
+        return types.void(base, factor, work, size, out), generate
 
     return combine
 
@@ -141,7 +143,7 @@ def _emit_time(builder, t, h, first, last, c: Fraction) -> Any:
 def _plain_stages(table: Tableau, live: Sequence[int], rhs: Callable[..., None]) -> Any:
     a, b, c = (np.array(rows, dtype=np.float64) for rows in (table.a, table.b, table.c))
 
-    def stages(t, h, first, last, y, p, work):
+    def stages(t, h, first, last, y, p, work, size):
         u, k = work[U], work[K : K + table.stages]
         for i in live[1:]:
             u[:] = y + h * (a[i, :i] @ k[:i])
@@ -153,7 +155,7 @@ def _plain_stages(table: Tableau, live: Sequence[int], rhs: Callable[..., None])
 
 
 def _plain_sum(weights: Sequence[float], rows: Sequence[int]) -> Any:
-    def combine(base, factor, work, out):
+    def combine(base, factor, work, size, out):
         out[:] = base + factor * (np.array(weights) @ work[list(rows)])
 
     return combine

@@ -10,13 +10,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType, ModuleType
+from types import ModuleType
 from typing import Any, NamedTuple
 
-from manip_dyn.core.compiled import STOCK
-from manip_dyn.core.linking import constant_function
-from manip_dyn.core.specialization import specialized
-from manip_dyn.integration.methods import step_control, template_parameters
+from manip_dyn.integration.methods import template_parameters
+
+STEP = ("prepare", "attempt", "interpolate", "close", "adapt")
+"""Names of the functions of a step that `time_loop` calls."""
 
 LOWEST_ORDER, HIGHEST_ORDER = 2, 60
 """Range of the order of a Taylor series."""
@@ -65,59 +65,30 @@ class Step(NamedTuple):
     """The compiled step of a method, as part of a time loop.
 
     Attributes:
-        module: Module with the functions of the step, see `time_loop`.
+        arguments: Arguments of template parameters, see `step_arguments`.
         rows: Number of rows (m,) of the work array. The first row is the state at the end of the
             step. Rows of a Taylor series are not counted.
         degree: Degree of the polynomials of dense output; 0 for the degree of the Taylor series.
         scratch: Shape of the array `scratch`, if it depends on the method.
-        fills: Template parameters of the module and their arguments, without those of the motion.
     """
 
-    module: ModuleType
+    arguments: Mapping[Any, Any]
     rows: int
     degree: int
     scratch: tuple[int, int] = (0, 0)
-    fills: Mapping[Any, Any] = MappingProxyType({})
 
 
-def numbers_of(options: Options, power: int, paper_power: int) -> dict[str, float]:
-    """Return the numbers of a step and its control by their names in `template_parameters`."""
-    return {
-        "size": options.size,
-        "dense": int(options.dense),
-        "rms": int(options.norm == "rms"),
-        "paper": int(options.controller == "paper"),
-        "power": float(power),
-        "paper_power": float(paper_power),
-    }
-
-
-def open_step(
-    module: ModuleType,
-    motion: Mapping[str, Any],
-    numbers: Mapping[str, Any],
-    emitted: Mapping[str, Any] = MappingProxyType({}),
-    **constants: Any,
-) -> tuple[ModuleType, Mapping[Any, Any]]:
-    """Return the module of a step, and the arguments of its template parameters.
+def step_arguments(module: ModuleType, **arguments: Any) -> dict[Any, Any]:
+    """Return the arguments of the template parameters of a step.
 
     Args:
-        module: Module of the step; it plans the first step by `plan_first`.
-        motion: ``rhs`` and other functions of the motion; bound if the compiler is disabled.
-        numbers: Numbers and tables (r, c) by their names in `template_parameters`.
-        emitted: Functions of the method by name, or None.
-        constants: Constants that are bound to the module before it is compiled.
+        module: Module with the functions `STEP` and the number RATE, see `time_loop`.
+        arguments: Numbers, tables (r, c) and functions of the method by their names in
+            `template_parameters`; None for the default.
     """
-    if not STOCK:
-        arguments = {
-            getattr(module, name): value for name, value in {**numbers, **emitted}.items()
-        }
-        fills = {slot: slot if value is None else value for slot, value in arguments.items()}
-        return specialized(module, **constants) if constants else module, fills
-    bound = {name: constant_function(value) for name, value in numbers.items()}
-    bound |= {name: function for name, function in emitted.items() if function is not None}
-    plan_first = specialized(step_control, rhs=motion["rhs"]).plan_first
-    return specialized(module, **motion, plan_first=plan_first, **bound, **constants), {}
+    named = {name: getattr(module, name) for name in STEP} | {"rate_row": module.RATE} | arguments
+    parameters = {getattr(template_parameters, name): each for name, each in named.items()}
+    return {parameter: parameter if x is None else x for parameter, x in parameters.items()}
 
 
 @dataclass(frozen=True)
@@ -196,11 +167,10 @@ class Method(ABC):
         return template_parameters.rhs
 
     @abstractmethod
-    def step(self, options: Options, rhs: Any, jacobian: Any) -> Step:
+    def step(self, options: Options, rhs: Any) -> Step:
         """Return the compiled functions of a step.
 
         Args:
             options: Options of the time loop.
             rhs: The compiled right-hand side, or its template parameter.
-            jacobian: The compiled function of a `Jacobian`, its template parameter, or None.
         """

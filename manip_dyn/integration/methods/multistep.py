@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from manip_dyn.core.arrays import row
 from manip_dyn.core.compiled import inlined
+from manip_dyn.core.linking import number_parameter
 from manip_dyn.integration.methods.dense_output import fill_hermite, finish_piece
-from manip_dyn.integration.methods.linear_combinations import K, U
+from manip_dyn.integration.methods.linear_combinations import K, U, weighted_sum
 from manip_dyn.integration.methods.step_control import NON_FINITE, PASSED, finite
-from manip_dyn.integration.methods.template_parameters import rhs
+from manip_dyn.integration.methods.template_parameters import rhs, size, stages
 
 RATE = K
 """Row of the derivative at the start of the step."""
@@ -18,19 +17,36 @@ PAST, END = K + 4, K + 7
 of the step; they follow the stages of the starter."""
 ROWS = END + 1
 
-# Bound for each engine.
-SIZE, CORRECTED, RISING = 1, False, False
-"""Length of the state; whether Moulton's formula corrects Bashforth's; whether formulas of
-lower orders start the method instead of Runge-Kutta steps."""
-stages: Any = None
-bashforth: Any = None
-bashforth_1: Any = None
-bashforth_2: Any = None
-bashforth_3: Any = None
-moulton: Any = None
-moulton_2: Any = None
-moulton_3: Any = None
-"""Emitted stages of the starter, and formulas; a number denotes an order below four."""
+BASHFORTH = (55 / 24, -59 / 24, 37 / 24, -9 / 24)
+"""Weights of the derivatives at the starts of the last four steps, newest first."""
+MOULTON = (9 / 24, 19 / 24, -5 / 24, 1 / 24)
+"""Weights of the derivative at the end of the step and at the starts of the last three."""
+LOWER_BASHFORTH = ((1.0,), (3 / 2, -1 / 2), (23 / 12, -16 / 12, 5 / 12))
+LOWER_MOULTON = ((1 / 2, 1 / 2), (5 / 12, 8 / 12, -1 / 12))
+"""Weights for orders 1, 2, 3 (Bashforth) and for orders 2, 3 (Moulton)."""
+
+BEFORE = [RATE, *range(PAST, PAST + 3)]
+bashforth = weighted_sum(BASHFORTH, BEFORE)
+bashforth_1, bashforth_2, bashforth_3 = (
+    weighted_sum(weights, BEFORE[: len(weights)]) for weights in LOWER_BASHFORTH
+)
+moulton = weighted_sum(MOULTON, [END, *BEFORE[:3]])
+moulton_2, moulton_3 = (
+    weighted_sum(weights, [END, *BEFORE[: len(weights) - 1]]) for weights in LOWER_MOULTON
+)
+"""Formulas; a number is an order below four."""
+
+
+@number_parameter()
+def corrected():
+    """Return whether Moulton's formula corrects Bashforth's."""
+    return 0
+
+
+@number_parameter()
+def rising():
+    """Return whether formulas of lower orders start the method, instead of Runge-Kutta steps."""
+    return 0
 
 
 @inlined(always=True, counted=False)
@@ -55,19 +71,19 @@ def attempt(y, p, now, limits, tolerances, work, scratch):
     """Compute the step by the formula, or by the starter if earlier derivatives are missing."""
     u, end = row(work, U), row(work, END)
     if is_regular(now) and now.known == 4:
-        bashforth(y, now.h, work, u)
-        if CORRECTED:
+        bashforth(y, now.h, work, size(), u)
+        if corrected():
             rhs(now.last, u, p, end)
             now.evaluations += 1
-            moulton(y, now.h, work, u)
-    elif RISING and is_regular(now):
+            moulton(y, now.h, work, size(), u)
+    elif rising() and is_regular(now):
         rise(y, p, now, work)
     else:
-        stages(now.t, now.h, now.first, now.last, y, p, work)
+        stages(now.t, now.h, now.first, now.last, y, p, work, size())
         now.evaluations += 3
     rhs(now.last, u, p, end)
     now.evaluations += 1
-    return PASSED if finite(u, SIZE) else NON_FINITE
+    return PASSED if finite(u, size()) else NON_FINITE
 
 
 @inlined(always=True, counted=False)
@@ -75,26 +91,26 @@ def rise(y, p, now, work):
     """Compute the step by the highest-order formula for which derivatives are stored."""
     u, end = row(work, U), row(work, END)
     if now.known == 1:
-        bashforth_1(y, now.h, work, u)
+        bashforth_1(y, now.h, work, size(), u)
     elif now.known == 2:
-        bashforth_2(y, now.h, work, u)
+        bashforth_2(y, now.h, work, size(), u)
     else:
-        bashforth_3(y, now.h, work, u)
-    if CORRECTED:
+        bashforth_3(y, now.h, work, size(), u)
+    if corrected():
         rhs(now.last, u, p, end)
         now.evaluations += 1
         if now.known == 1:
-            moulton_2(y, now.h, work, u)
+            moulton_2(y, now.h, work, size(), u)
         elif now.known == 2:
-            moulton_3(y, now.h, work, u)
+            moulton_3(y, now.h, work, size(), u)
         else:
-            moulton(y, now.h, work, u)
+            moulton(y, now.h, work, size(), u)
 
 
 @inlined(always=True, counted=False)
 def interpolate(y, p, now, work, spans, polynomials):
     """Store the interpolation polynomial of the step."""
-    fill_hermite(now, polynomials, y, row(work, U), row(work, RATE), row(work, END), SIZE)
+    fill_hermite(now, polynomials, y, row(work, U), row(work, RATE), row(work, END), size())
     finish_piece(now, spans)
 
 
@@ -102,7 +118,7 @@ def interpolate(y, p, now, work, spans, polynomials):
 def close(now, work):
     """Store the derivatives for the following steps."""
     now.known = min(now.known + 1, 4) if is_regular(now) else 1
-    for i in range(SIZE):
+    for i in range(size()):
         work[PAST + 2, i] = work[PAST + 1, i]
         work[PAST + 1, i] = work[PAST, i]
         work[PAST, i] = work[RATE, i]

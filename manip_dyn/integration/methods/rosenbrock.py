@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.integration.methods import implicit_step
-from manip_dyn.integration.methods.method import Method, Options, Step, numbers_of, open_step
+from manip_dyn.integration.methods.method import Method, Options, Step, step_arguments
 from manip_dyn.integration.methods.rosenbrock_tableaus import RosenbrockTableau
 
 
@@ -80,24 +80,14 @@ class Rosenbrock(Method):
         """Stability interval: infinite, because all methods are L-stable."""
         return math.inf
 
-    def step(self, options: Options, rhs: Any, jacobian: Any) -> Step:
+    def step(self, options: Options, rhs: Any) -> Step:
         """Return the compiled functions of a step."""
         table, size, n = self.tableau, options.size, options.positions
-        unknowns = n or size
-        power = self.embedded_order + 1
-        numbers = {
-            **numbers_of(options, power, power),
-            "adaptive": int(options.adaptive),
-            "positions": n,
-            "exact": int(options.jacobian),
-            "mass": int(options.mass),
-            "scaled": int(options.estimate == "scaled"),
-            **_coefficients(table),
-        }
-        motion = {"rhs": rhs, "jacobian": jacobian}
-        module, fills = open_step(implicit_step, motion, numbers)
-        scratch = (size - n + unknowns, size + (n if options.mass else 0))
-        return Step(module, implicit_step.Z + table.stages, degree=3, scratch=scratch, fills=fills)
+        power = float(self.embedded_order + 1)
+        coefficients = _coefficients(table)
+        arguments = step_arguments(implicit_step, power=power, paper_power=power, **coefficients)
+        scratch = (size - n + (n or size), size + (n if options.mass else 0))
+        return Step(arguments, implicit_step.Z + table.stages, degree=3, scratch=scratch)
 
 
 def _coefficients(table: RosenbrockTableau) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.integration.methods import explicit_step
 from manip_dyn.integration.methods.linear_combinations import K, explicit_stages, weighted_sum
-from manip_dyn.integration.methods.method import Method, Options, Step, numbers_of, open_step
+from manip_dyn.integration.methods.method import Method, Options, Step, step_arguments
 from manip_dyn.integration.methods.tableaus import (
     Row,
     Tableau,
@@ -99,32 +99,30 @@ class RungeKutta(Method):
         """Largest x such that |R(-s)| <= 1 for 0 <= s <= x."""
         return stability_interval(growth_polynomial(self.tableau))
 
-    def step(self, options: Options, rhs: Any, jacobian: Any) -> Step:
+    def step(self, options: Options, rhs: Any) -> Step:
         """Return the compiled functions of a step."""
-        table, size = self.tableau, options.size
+        table = self.tableau
         bump = table.bump if options.dense else None
         error = table.error_weights if options.adaptive else None
         live = table.needed(table.b, error, bump)
         if table.fsal and table.stages - 1 not in live:
             live.append(table.stages - 1)  # the first stage of the next step
-        emitted = {
-            "stages": explicit_stages(table, live, rhs, size),
-            "estimate": None if error is None else _of_stages(error, size),
-            "bump": None if bump is None else _of_stages(bump, size),
-        }
-        power = min(self.order, self.embedded_order or 0) + 1
-        numbers = {
-            **numbers_of(options, power, max(self.order, self.embedded_order or 0) + 1),
-            "stage_count": table.stages,
-            "evaluations": len(live) - 1,
-            "fsal": int(table.fsal),
-            "bumped": int(bump is not None),
-        }
-        motion, adaptive = {"rhs": rhs}, options.adaptive
-        module, fills = open_step(explicit_step, motion, numbers, emitted, ADAPTIVE=adaptive)
-        return Step(module, rows=table.stages + 3, degree=4 if bump else 3, fills=fills)
+        arguments = step_arguments(
+            explicit_step,
+            stages=explicit_stages(table, live, rhs),
+            estimate=None if error is None else _of_stages(error),
+            bump=None if bump is None else _of_stages(bump),
+            power=float(min(self.order, self.embedded_order or 0) + 1),
+            paper_power=float(max(self.order, self.embedded_order or 0) + 1),
+            stage_count=table.stages,
+            evaluations=len(live) - 1,
+            fsal=int(table.fsal),
+            bumped=int(bump is not None),
+            **(explicit_step.ADAPTIVE if options.adaptive else {}),
+        )
+        return Step(arguments, rows=table.stages + 3, degree=4 if bump else 3)
 
 
-def _of_stages(weights: Row, size: int) -> Any:
+def _of_stages(weights: Row) -> Any:
     """Return a compiled sum of stages with the weights (s,)."""
-    return weighted_sum([float(weight) for weight in weights], range(K, K + len(weights)), size)
+    return weighted_sum([float(weight) for weight in weights], range(K, K + len(weights)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import exp, inf, log
-from typing import Any
 
 from manip_dyn.core.arrays import row, rows
 from manip_dyn.core.compiled import inlined
@@ -15,18 +14,12 @@ from manip_dyn.integration.methods.step_control import (
     finite,
     unit,
 )
-from manip_dyn.integration.methods.template_parameters import series
+from manip_dyn.integration.methods.template_parameters import adaptive, series, size, sum_up
 
 U, TERMS = 0, 1
 """Rows of the work array: final state, and first term of the series."""
 RATE = TERMS + 1
 """Row of the derivative at the start of the step."""
-
-# Bound for each engine.
-SIZE, ADAPTIVE = 1, False
-"""Length of the state; whether tolerances determine the steps."""
-sum_up: Any = None
-"""Emitted sum of the series, see `power_sum`."""
 
 
 @inlined(always=True, counted=False)
@@ -38,19 +31,19 @@ def prepare(y, p, now, limits, tolerances, work, scratch):
     if now.known != 0:
         return PASSED
     now.order = limits.order
-    size = 0.0
-    if ADAPTIVE:
-        for i in range(SIZE):
-            size = max(size, abs(y[i]))
-        now.order = order_of_step(tolerances, limits, size)
+    largest = 0.0
+    if adaptive():
+        for i in range(size()):
+            largest = max(largest, abs(y[i]))
+        now.order = order_of_step(tolerances, limits, largest)
     count = work.shape[0] - TERMS
     series(now.first, y, p, now.order, scratch, rows(work, TERMS, count))
     now.evaluations += 1
     now.known = 1
-    if not finite(row(work, TERMS + now.order), SIZE):
+    if not finite(row(work, TERMS + now.order), size()):
         return NON_FINITE
-    if ADAPTIVE:
-        length = length_of_step(work, tolerances, now.order, size)
+    if adaptive():
+        length = length_of_step(work, tolerances, now.order, largest)
         now.planned = now.sign * min(limits.max_step, length)
         if abs(now.planned) < limits.min_step:
             return STEP_UNDERFLOW
@@ -58,16 +51,16 @@ def prepare(y, p, now, limits, tolerances, work, scratch):
 
 
 @inlined(always=True, counted=False)
-def order_of_step(tolerances, limits, size):
+def order_of_step(tolerances, limits, largest):
     """Return the order for the larger tolerance; `size` is the largest component of the state."""
-    for i in range(SIZE):
-        if tolerances[0, i] * size > tolerances[1, i]:
+    for i in range(size()):
+        if tolerances[0, i] * largest > tolerances[1, i]:
             return limits.order
     return limits.absolute_order
 
 
 @inlined(always=True, counted=False)
-def length_of_step(work, tolerances, order, size):
+def length_of_step(work, tolerances, order, largest):
     """Return the step length, s, from the last two nonzero terms of the series.
 
     Terms vanish in series of symmetric motions, and zero terms would allow any step. If the whole
@@ -79,8 +72,8 @@ def length_of_step(work, tolerances, order, size):
     terms = 0
     while k > order // 2 - 1 and k > 0 and terms < 2:
         term = 0.0
-        for i in range(SIZE):
-            term = max(term, abs(work[TERMS + k, i]) / unit(tolerances, i, size))
+        for i in range(size()):
+            term = max(term, abs(work[TERMS + k, i]) / unit(tolerances, i, largest))
         if term > 0.0:
             level = min(level, -log(term) / k)
             terms += 1
@@ -93,7 +86,7 @@ def attempt(y, p, now, limits, tolerances, work, scratch):
     """Sum the series at the end of the step by Horner's rule."""
     u = row(work, U)
     sum_up(now.h, now.order, rows(work, TERMS, work.shape[0] - TERMS), u)
-    return PASSED if finite(u, SIZE) else NON_FINITE
+    return PASSED if finite(u, size()) else NON_FINITE
 
 
 @inlined(always=True, counted=False)
@@ -101,7 +94,7 @@ def interpolate(y, p, now, work, spans, polynomials):
     """Store the series as the polynomial of the step."""
     power = 1.0
     for k in range(polynomials.shape[1]):
-        for i in range(SIZE):
+        for i in range(size()):
             inside = k <= now.order
             polynomials[now.pieces, k, i] = power * work[TERMS + k, i] if inside else 0.0
         power *= now.h

@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.specialization import specialized
 from manip_dyn.integration.methods import series_step, template_parameters
 from manip_dyn.integration.methods.linear_combinations import power_sum
-from manip_dyn.integration.methods.method import Method, Options, Step
+from manip_dyn.integration.methods.method import Method, Options, Step, step_arguments
 
 
 @dataclass(frozen=True)
@@ -96,13 +95,7 @@ class Taylor(Method):
         """The template parameter in place of the function of a `Series`."""
         return template_parameters.series
 
-    def step(self, options: Options, rhs: Any, jacobian: Any) -> Step:
+    def step(self, options: Options, rhs: Any) -> Step:
         """Return the compiled functions of a step; `rhs` is the function of a `Series`."""
-        module = specialized(
-            series_step,
-            series=rhs,
-            sum_up=power_sum(options.size),
-            SIZE=options.size,
-            ADAPTIVE=options.adaptive,
-        )
-        return Step(module, rows=1, degree=0)
+        arguments = step_arguments(series_step, sum_up=power_sum(options.size))
+        return Step(arguments, rows=1, degree=0)

@@ -193,17 +193,17 @@ def act(index, t, y, p):
 
 
 @function_parameter()
-def stages(t, h, first, last, y, p, work):
+def stages(t, h, first, last, y, p, work, size):
     """Write the stages of a step and the state at its end, see `explicit_stages`."""
 
 
 @function_parameter()
-def estimate(base, factor, work, out):
+def estimate(base, factor, work, size, out):
     """Write the sum of stages for the error estimate, see `weighted_sum`."""
 
 
 @function_parameter()
-def bump(base, factor, work, out):
+def bump(base, factor, work, size, out):
     """Write the sum of stages for the quartic dense output, see `weighted_sum`."""
 
 
@@ -232,6 +232,28 @@ def close(now, work):
 @function_parameter()
 def adapt(now, limits):
     """Plan the next step."""
+
+
+@function_parameter()
+def arm(y, p, now, work, signals):
+    """Evaluate the event functions at the start of the step."""
+
+
+@function_parameter(returns=types.int64)
+def search(p, now, limits, work, signals):
+    """Return whether the step must be repeated to locate an event."""
+    return 0
+
+
+@function_parameter(returns=types.int64)
+def happen(y, p, now, limits, signals, space):
+    """Record the events at the end of the step; return whether one is terminal."""
+    return 0
+
+
+@function_parameter()
+def sum_up(h, order, terms, out):
+    """Write the sum of a power series, see `power_sum`."""
 
 
 @function_parameter(returns=types.int64)

@@ -11,7 +11,7 @@ from fresh import Fresh
 from numba import types
 
 from manip_dyn import compiled
-from manip_dyn.core import digest_of, specialized, write_checked
+from manip_dyn.core import digest_of, write_checked
 
 HELPER = """
 from manip_dyn.core import inlined
@@ -215,19 +215,6 @@ def test_everything_runs_without_the_compiler(folder):
     files = kept(folder)
     assert printed(folder, NUMBA_DISABLE_JIT="1")[0] == "19.0"
     assert kept(folder) == files
-
-
-def test_a_module_is_specialized_by_its_names(folder, monkeypatch):
-    monkeypatch.syspath_prepend(str(folder))
-    monkeypatch.setenv("MANIP_DYN_CACHE", str(folder / "cache"))
-    import helper
-
-    changed = specialized(helper, FACTOR=5.0)
-    assert (helper.FACTOR, changed.FACTOR) == (3.0, 5.0)
-    assert changed.scaled.py_func.__code__.co_filename == helper.__file__
-    assert specialized(helper, FACTOR=5.0) is changed
-    with pytest.raises(ValueError, match="binds no FRACTION"):
-        specialized(helper, FRACTION=5.0)
 
 
 def test_a_digest_tells_values_apart():
