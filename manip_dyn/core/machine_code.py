@@ -33,10 +33,7 @@ PARAMETER_PREFIX = "parameter/"
 """Prefix of the symbols of template parameters, see `linking`."""
 MARK = "numba.dynamic.globals.manip_dyn"
 """A global of code that calls by symbol: numba does not cache code with such a global."""
-SOURCES = (
-    *("callables", "dispatchers", "linking", "machine_code", "operators", "passes"),
-    "private_numba",
-)
+SOURCES = "callables", "dispatchers", "linking", "machine_code", "operators", "private_numba"
 FORM = b"".join(Path(__file__).with_name(f"{name}.py").read_bytes() for name in SOURCES)
 """The source of what defines the format of files and the calling convention."""
 FORMAT = hashlib.sha256(FORM).hexdigest()

@@ -32,7 +32,6 @@ from numba.core.compiler_machinery import AnalysisPass, register_pass
 
 from manip_dyn.core.machine_code import MARK, check_parameters
 from manip_dyn.core.operators import KnownFunction
-from manip_dyn.core.passes import lean
 
 PRIVATE = {
     "numba.core.registry:CPUDispatcher": "",
@@ -229,10 +228,10 @@ class _Pipeline(CompilerBase):
             state.library.enable_object_caching()
         else:
             state.flags.no_compile = True
-        passes = lean(DefaultPassBuilder.define_nopython_pipeline(state))
+        passes = DefaultPassBuilder.define_nopython_pipeline(state)
         if not is_whole:
             passes.add_pass(_WithoutEntry, "compiled code without an entry for Python")
-        passes.finalize()
+            passes.finalize()
         return [passes]
 
 
