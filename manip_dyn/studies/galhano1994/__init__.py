@@ -104,7 +104,8 @@ def recompute(
         rows = custom_rows(_problem(robot, settings.motions[robot], settings), settings)
         findings = replace(findings, customizing=(*findings.customizing, *rows))
     if item in ("claims", "all"):
-        judged = (*findings.claims, *custom_claims(findings.customizing), *shared_stages())
+        customizing = custom_claims(findings.customizing)
+        judged = (*findings.claims, *customizing, *shared_stages(settings))
         findings = replace(findings, claims=judged)
     for robot in settings.motions if item in ("sigma", "all") else ():
         progress(f"sigma, {robot}")

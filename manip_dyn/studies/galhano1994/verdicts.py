@@ -289,10 +289,6 @@ def _name(group: Group) -> str:
 
 
 # ------------------------------------------------------------------------------- customizing
-FIXED = tuple(f"rk{order}" for order in (*range(1, 9), 10))
-EMBEDDED = tuple(
-    name for name, method in METHODS.items() if isinstance(method, RungeKutta) and method.adaptive
-)
 STEPS = 128
 """Number of equal steps of the timed runs."""
 BETTER = 2.0
@@ -389,16 +385,16 @@ def custom_claims(rows: Sequence[CustomRow]) -> Iterable[Claim]:
         yield with_alternatives(first, others)
 
 
-def shared_stages() -> Iterable[Claim]:
+def shared_stages(settings: Settings) -> Iterable[Claim]:
     """Return the claim about the stages of a pair, relative to two methods of its orders."""
-    fixed = {METHODS[name].order: METHODS[name].stages for name in FIXED}
+    methods = [METHODS[name] for figure in settings.methods.values() for name in figure]
+    fixed = {method.order: method.stages for method in methods if not method.adaptive}
     cases = []
-    for name in EMBEDDED:
-        method = METHODS[name]
+    for method in methods:
         orders = (method.order, method.embedded_order)
-        if all(order in fixed for order in orders):
+        if method.adaptive and all(order in fixed for order in orders):
             factor = method.stages / sum(fixed[order] for order in orders)
-            cases.append(Evidence(name, factor, factor < 1.0))
+            cases.append(Evidence(method.name, factor, factor < 1.0))
     measure = "stages of a pair / of the two fixed-step methods of its orders; below 1"
     yield Claim("embedding shares", measure, tuple(cases))
 
