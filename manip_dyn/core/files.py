@@ -1,4 +1,4 @@
-"""The data files of the package, and strict YAML."""
+"""The data files of the package, strict YAML, and generated sections of pages."""
 
 from __future__ import annotations
 
@@ -53,6 +53,27 @@ def read_yaml(path: Path, build: Callable[[Any], T]) -> T:
         return build(_content(path))
     except ManipDynError as error:
         raise ManipDynError(f"'{path}': {error}") from error
+
+
+def with_section(page: str, name: str, content: str) -> str:
+    """Return a page with new content between ``<!-- NAME -->`` and the next ``<!-- end -->``.
+
+    Args:
+        page: The page in Markdown.
+        name: Name of the section.
+        content: Lines of the section, with a line break at the end.
+
+    Raises:
+        ManipDynError: If the page does not have exactly one such section.
+    """
+    pattern = re.compile(rf"(<!-- {name} -->\n\n).*?(\n<!-- end -->)", re.DOTALL)
+    matches = [*pattern.finditer(page)]
+    if len(matches) != 1:
+        raise ManipDynError(
+            f"page must have one section from <!-- {name} --> to <!-- end -->, got {len(matches)}."
+        )
+    (match,) = matches
+    return page[: match.end(1)] + content + page[match.start(2) :]
 
 
 def mapping(

@@ -1,22 +1,25 @@
 """Tables of the registered methods for the documentation.
 
 ``python -m manip_dyn.integration.page docs/integrators.md`` writes the tables into the page
-between ``<!-- methods -->`` or ``<!-- measurements -->`` and ``<!-- end -->``. Without a file it
-prints them.
+between ``<!-- methods -->`` or ``<!-- measurements -->`` and ``<!-- end -->``. Methods without a
+row in the second table are measured; ``--measure`` measures all. Without a file it prints the
+first table, and with ``--measure`` the second one.
 """
 
 from __future__ import annotations
 
+import argparse
 import math
 import re
-import sys
 import time
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from manip_dyn.core.compiled import compiled
-from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.files import with_section
 from manip_dyn.integration.engine import compile_engine
 from manip_dyn.integration.methods.method import Method, Options
 from manip_dyn.integration.methods.registry import ALIASES, METHODS
@@ -55,38 +58,39 @@ def method_table() -> str:
     return _table((_HEAD, *(_row(method) for method in _methods())))
 
 
-def measured_table() -> str:
+def measured_table(measurements: Mapping[str, tuple[str, str]] | None = None) -> str:
     """Return the table of errors and times for a forced pendulum over 10 s.
 
     The error is that of the final state, with fixed steps and about 2000 evaluations, or series
     coefficients.
+
+    Args:
+        measurements: Errors and times of methods that are not measured again.
     """
-    exact = solved(METHODS["rkdp87"], 40_000)[0]
+    measurements = measurements or {}
     rows = [("method", *_MEASURED)]
     for method in _methods():
-        steps = EVALUATIONS // _evaluations(method)
-        state, seconds = solved(method, steps)
-        error = float(np.abs(state - exact).max())
         label = f"`{method.name}`" + (f", order {TAYLOR_ORDER}" if method.order is None else "")
-        rows.append((label, f"{error:.0e}", f"{seconds / steps * 1e9:.0f}"))
+        rows.append((label, *(measurements.get(method.name) or _measured(method))))
     return _table(rows)
 
 
-def updated(page: str, measure: bool = True) -> str:
-    """Return the text of the page with updated tables; `measure` repeats the measurements."""
-    tables = {"methods": method_table}
-    if measure:
-        tables["measurements"] = measured_table
-    for name, table in tables.items():
-        content = table()
-        pattern = re.compile(rf"(<!-- {name} -->\n\n).*?(\n<!-- end -->)", re.DOTALL)
-        matches = [*pattern.finditer(page)]
-        if len(matches) != 1:
-            count = len(matches)
-            raise ManipDynError(f"page must have one table after <!-- {name} -->, got {count}.")
-        (match,) = matches
-        page = page[: match.end(1)] + content + page[match.start(2) :]
-    return page
+def measurements_on(page: str) -> dict[str, tuple[str, str]]:
+    """Return the errors and times in the second table of a page, by method."""
+    rows = re.findall(r"^\| `(\w+)`[^|]* \| (\de[-+]\d\d) \| (\d+) \|$", page, re.MULTILINE)
+    return {name: (error, nanoseconds) for name, error, nanoseconds in rows}
+
+
+def updated(page: str, measure: bool = False) -> str:
+    """Return the text of the page with updated tables.
+
+    Args:
+        page: The page in Markdown.
+        measure: Whether to measure all methods, not only those without a row.
+    """
+    page = with_section(page, "methods", method_table())
+    measurements = {} if measure else measurements_on(page)
+    return with_section(page, "measurements", measured_table(measurements))
 
 
 def _methods() -> list[Method]:
@@ -116,6 +120,20 @@ def solved(method: Method, steps: int) -> tuple[np.ndarray, float]:
     return state, least
 
 
+@cache
+def _exact() -> np.ndarray:
+    """Return the final state (2,) without a visible error."""
+    return solved(METHODS["rkdp87"], 40_000)[0]
+
+
+def _measured(method: Method) -> tuple[str, str]:
+    """Return the error of the final state and the time per step, ns."""
+    steps = EVALUATIONS // _evaluations(method)
+    state, seconds = solved(method, steps)
+    error = float(np.abs(state - _exact()).max())
+    return f"{error:.0e}", f"{seconds / steps * 1e9:.0f}"
+
+
 def _row(method: Method) -> tuple[str, ...]:
     interval = method.stability_interval
     aliases = [alias for alias, name in ALIASES.items() if name == method.name]
@@ -135,14 +153,25 @@ def _number(value: int | None, otherwise: str) -> str:
     return otherwise if value is None else str(value)
 
 
-def main(arguments: list[str]) -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Write the tables into the pages named in `arguments`, or print them."""
-    for name in arguments:
-        path = Path(name)
-        path.write_text(updated(path.read_text(encoding="utf-8")), encoding="utf-8")
-    if not arguments:
-        print(f"{method_table()}\n{measured_table()}", end="")
+    parser = argparse.ArgumentParser(
+        prog="python -m manip_dyn.integration.page",
+        description="Write the tables of integration methods into pages, or print them.",
+    )
+    parser.add_argument("pages", nargs="*", type=Path, help="pages in Markdown")
+    parser.add_argument(
+        "--measure", action="store_true", help="measure all methods, not only those without a row"
+    )
+    options = parser.parse_args(arguments)
+    for page in options.pages:
+        text = updated(page.read_text(encoding="utf-8"), options.measure)
+        page.write_text(text, encoding="utf-8")
+    if not options.pages:
+        print(method_table(), end="")
+        if options.measure:
+            print(f"\n{measured_table()}", end="")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

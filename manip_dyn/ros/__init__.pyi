@@ -38,7 +38,7 @@ from manip_dyn.ros.nodes.mechanism import MECHANISM_STATES as MECHANISM_STATES
 from manip_dyn.ros.nodes.mechanism import MechanismNode as MechanismNode
 from manip_dyn.ros.nodes.mechanism import MechanismParameters as MechanismParameters
 from manip_dyn.ros.nodes.mechanism import mechanism_state as mechanism_state
-from manip_dyn.ros.nodes.parameter_tables import parameter_section as parameter_section
+from manip_dyn.ros.nodes.parameter_tables import with_parameters as with_parameters
 from manip_dyn.ros.nodes.recording import ReplayerNode as ReplayerNode
 from manip_dyn.ros.nodes.security_policy import policy as policy
 from manip_dyn.ros.nodes.simulator import SimulatorNode as SimulatorNode

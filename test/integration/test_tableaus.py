@@ -184,6 +184,16 @@ def test_trapezoidal_corrections_have_order_two():
         assert worst_condition(table.a, table.b, 2) == 0
 
 
+KEYS = ("key", "order", "embedded_order", "c", "A", "b", "b_hat", "source")
+
+
+@pytest.mark.parametrize("keys", [(*KEYS, "stages"), KEYS[:-1]], ids=["unknown", "missing"])
+def test_entries_with_unknown_or_missing_keys_are_rejected(keys, monkeypatch):
+    monkeypatch.setattr("json.loads", lambda _text: [dict.fromkeys(keys)])
+    with pytest.raises(md.ManipDynError, match=r"must have the keys A, b, .* got A, b, "):
+        tableaus.__wrapped__()
+
+
 def test_invalid_tableaus_are_rejected():
     half, one, zero = Fraction(1, 2), Fraction(1), Fraction(0)
     valid = {

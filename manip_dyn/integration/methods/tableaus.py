@@ -109,18 +109,36 @@ class Tableau:
 def tableaus() -> MappingProxyType[str, Tableau]:
     """Return all tableaus of ``tableaus.json`` by key.
 
-    The numbers in the file are fractions, or decimals of at least 60 digits if a coefficient is
+    Each entry of the file has the keys ``key``, ``order``, ``embedded_order``, ``c`` (s,), ``A``
+    (s, s), ``b`` (s,), ``b_hat`` (s,) and ``source``, see `Tableau`. ``bump`` (s,) is optional.
+    ``embedded_order`` and ``b_hat`` are null for a method without error estimate.
+
+    Coefficients are strings: fractions, or decimals of at least 60 digits if a coefficient is
     irrational. Both are read exactly and converted to floats when a step is compiled.
+
+    Raises:
+        ManipDynError: If an entry has missing or unknown keys, or an inconsistent tableau.
     """
     path = Path(__file__).parent / "tableaus.json"
     entries = json.loads(path.read_text(encoding="utf-8"))
     return MappingProxyType({entry["key"]: _tableau(entry) for entry in entries})
 
 
+_REQUIRED = frozenset(("key", "order", "embedded_order", "c", "A", "b", "b_hat", "source"))
+_OPTIONAL = frozenset(("bump",))
+
+
 def _tableau(entry: dict[str, Any]) -> Tableau:
-    embedded, key = entry["b_hat"], entry["key"]
+    """Return the tableau of an entry of ``tableaus.json``."""
+    missing, unknown = _REQUIRED - entry.keys(), entry.keys() - _REQUIRED - _OPTIONAL
+    if missing or unknown:
+        raise ManipDynError(
+            f"the tableau '{entry.get('key')}' must have the keys {', '.join(sorted(_REQUIRED))} "
+            f"and optionally {', '.join(_OPTIONAL)}, got {', '.join(sorted(entry))}."
+        )
+    embedded = entry["b_hat"]
     return Tableau(
-        key=key,
+        key=entry["key"],
         c=_row(entry["c"]),
         a=tuple(_row(row) for row in entry["A"]),
         b=_row(entry["b"]),

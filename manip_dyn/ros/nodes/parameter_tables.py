@@ -1,4 +1,8 @@
-"""Tables of node parameters for the documentation."""
+"""Tables of node parameters for the documentation.
+
+``python -m manip_dyn.ros.nodes.parameter_tables docs/nodes.md`` writes the tables into the page
+between ``<!-- parameters -->`` and ``<!-- end -->``.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from manip_dyn.core.files import with_section
 from manip_dyn.ros.nodes.mechanism import MechanismParameters
 from manip_dyn.ros.nodes.viewer import ViewerParameters
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
@@ -20,22 +25,15 @@ NODES: dict[str, Any] = {
     "mechanism": MechanismParameters,
     "viewer": ViewerParameters,
 }
-TITLE = "## Parameters\n"
-HEAD = """
-Parameters marked "yes" can be set while the node runs; those of the simulator's integrator only
-while it is paused. `python -m manip_dyn.ros.nodes.parameter_tables docs/nodes.md` writes the
-tables.
-"""
 COLUMNS = ("parameter", "default", "range", "unit", "dynamic", "description")
 MAX_CHOICES = 8
 """Largest number of choices that the table lists. The description refers to longer lists."""
 
 
-def parameter_section() -> str:
-    """Return the section of the page with the tables, as Markdown."""
-    return (
-        TITLE + HEAD + "".join(f"\n### {name}\n\n{_table(kind)}" for name, kind in NODES.items())
-    )
+def with_parameters(page: str) -> str:
+    """Return a page in Markdown with updated tables of parameters."""
+    tables = [f"### {name}\n\n{_table(kind)}" for name, kind in NODES.items()]
+    return with_section(page, "parameters", "\n".join(tables))
 
 
 def _table(kind: Any) -> str:
@@ -72,6 +70,5 @@ def _range(row: Row) -> str:
 
 
 if __name__ == "__main__":
-    page = Path(sys.argv[1])
-    text = page.read_text(encoding="utf-8")
-    page.write_text(text[: text.index(TITLE)] + parameter_section(), encoding="utf-8")
+    path = Path(sys.argv[1])
+    path.write_text(with_parameters(path.read_text(encoding="utf-8")), encoding="utf-8")
