@@ -21,7 +21,7 @@ from manip_dyn.integration.user_functions import COMPILING, jitted, not_compilab
 from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.effort_laws import (
-    References,
+    ReferenceMotions,
     Schedule,
     exceeds_limits,
     references_of,
@@ -51,7 +51,7 @@ class LaneLaw(NamedTuple):
     schedules: Vector
     stiffness: Matrix
     damping: Matrix
-    references: References
+    references: ReferenceMotions
     parameters: Matrix
     function: Any
     cut_off: NDArray[np.bool_]

@@ -1,5 +1,10 @@
 """The time loop of all methods, linked with the step of a method and a right-hand side.
 
+`attempt` and the other functions that this module imports from `template_parameters` are
+placeholders. `engine.assembled` replaces them with those of the step module of the method:
+`explicit_step`, `multistep` (Adams), `series_step` (Taylor) or `implicit_step` (Rosenbrock) in
+`integration.methods`.
+
 The step of a method is a module with these functions of the state y (m,), the parameters p, and
 the arrays of the `Space`:
 

@@ -133,7 +133,7 @@ class Planned(Protocol):
         """Return times and efforts, each held until the next time."""
 
 
-class References(NamedTuple):
+class ReferenceMotions(NamedTuple):
     """Motions to follow: times (g,), s, states (g, 2 n), and the rows of each motion (N, 2)."""
 
     knots: Vector
@@ -154,7 +154,7 @@ def stops_of(robot: Robot, plan: Any, period: float = 0.0) -> Schedule:
     return Schedule(robot, times.tolist(), list(np.zeros((len(times), robot.n))))
 
 
-def references_of(robot: Robot, plans: Sequence[Any], period: float) -> References:
+def references_of(robot: Robot, plans: Sequence[Any], period: float) -> ReferenceMotions:
     """Return the motions of plans at their knots and, between them, every `period`, s."""
     knots, states, ranges = [], [], []
     first = 0
@@ -165,15 +165,15 @@ def references_of(robot: Robot, plans: Sequence[Any], period: float) -> Referenc
         states += [np.concatenate(plan.state(t)) for t in times]
         ranges.append((first, first + len(times)))
         first += len(times)
-    return References(np.concatenate(knots), np.array(states), np.array(ranges))
+    return ReferenceMotions(np.concatenate(knots), np.array(states), np.array(ranges))
 
 
-def targets(q: Vector) -> References:
+def targets(q: Vector) -> ReferenceMotions:
     """Return references at rest at positions (k, n)."""
     count = len(q)
     rows = np.arange(count)
     states = np.concatenate([q, np.zeros_like(q)], axis=1)
-    return References(np.zeros(count), states, np.stack([rows, rows + 1], axis=1))
+    return ReferenceMotions(np.zeros(count), states, np.stack([rows, rows + 1], axis=1))
 
 
 def _times(plan: Any, period: float) -> Vector:

@@ -17,7 +17,7 @@ from manip_dyn.simulation import feedback
 from manip_dyn.simulation.effort_laws import (
     INSIDE,
     Planned,
-    References,
+    ReferenceMotions,
     Schedule,
     references_of,
     schedule_of,
@@ -136,7 +136,7 @@ class PDLaw(Feedback):
 
 def _references_and_efforts(
     kernels: Kernels, control: PDControl, period: float
-) -> tuple[References, Schedule]:
+) -> tuple[ReferenceMotions, Schedule]:
     """Return the references and the feedforward schedule."""
     robot, target = kernels.robot, control.target
     if isinstance(target, (list, tuple)) and target and isinstance(target[0], Planned):

@@ -170,6 +170,7 @@ class CompiledPropagator(Propagator):
 
     def _go(self, begin: float, end: float, y: Vector, effort: Vector | None) -> None:
         parameters = self._parameters if effort is None else effort
+        # `Engine.go` calls `time_loop.advance`, linked with the method and the right-hand side.
         try:
             self.status = Status(self._engine.go(begin, end, parameters, y, self._space))
         finally:

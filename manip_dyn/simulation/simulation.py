@@ -48,7 +48,7 @@ class Energy(NamedTuple):
 
 
 class Disturbance(NamedTuple):
-    """Efforts (n,) added to those of the law from `begin` to `end`, ns.
+    """Efforts (n,) added to those of the law from `begin_ns` to `end_ns`.
 
     They do not saturate, and are ignored under a feedback law such as gravity compensation.
     """
@@ -62,7 +62,7 @@ class Disturbance(NamedTuple):
         return self.effort if self.begin_ns <= time_ns < self.end_ns else 0.0 * self.effort
 
     def next_switch(self, time_ns: int) -> list[int]:
-        """Return the times of `begin` and `end` that are after `time_ns`."""
+        """Return the times among `begin_ns` and `end_ns` that are after `time_ns`."""
         return [time for time in (self.begin_ns, self.end_ns) if time > time_ns]
 
 

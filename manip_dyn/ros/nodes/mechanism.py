@@ -116,6 +116,7 @@ class MechanismNode:
 
     def _use(self, parameters: MechanismParameters) -> None:
         with self._stepper.lock:
+            self._parameters = parameters
             self._stepper.use(parameters)
 
     def _publish(self) -> None:
