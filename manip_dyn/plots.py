@@ -86,7 +86,7 @@ def _save(figure: Any, file: str | Path) -> None:
     try:
         figure.savefig(file, dpi=120)
     except (OSError, ValueError) as error:
-        raise ManipDynError(f"plot '{file}' cannot be written: {error}") from error
+        raise ManipDynError(f"plot '{file}' cannot be written: {error}.") from error
 
 
 def _units(robot: Robot, label: str) -> str:

@@ -162,7 +162,7 @@ def _zero_net_work(robot: Robot) -> None:
 def _minimum_time(robot: Robot) -> None:
     """Plan the motions of the scenarios, or two short motions, in minimum time."""
     if robot.n > MOST_JOINTS:
-        raise ManipDynError(f"minimum time of {robot.n} joints takes minutes to plan")
+        raise ManipDynError(f"minimum time of {robot.n} joints takes minutes to plan.")
     for start, goal in _motions(robot, "minimum_time") or _short_motions(robot):
         plan = plan_minimum_time(robot, start, goal)
         PlanExecutor(robot, plan, PERIOD).segments(0.0, start, 0.0 * start)

@@ -290,7 +290,7 @@ def test_robots_lists_and_describes(capsys):
             "with arguments a",
         ),
         (["robots", "pa10", "--tip", "toll0"], "did you mean 'tool0'"),
-        (["track", "pa10", "--center=9,0,0"], "not reached by 'pa10'"),
+        (["track", "pa10", "--center=9,0,0"], "within reach and limits of 'pa10'"),
         (
             ["plan", "ibm7535", "--start", "1,0", "--goal", "0,0", "--plot", "/no/folder/a.png"],
             "--plot '/no/folder/a.png' cannot be written: there is no folder '/no/folder'",
@@ -314,16 +314,16 @@ def test_robots_lists_and_describes(capsys):
         (["demo", "pa10_circle", "--record", "a.bag"], "must end in .mcap, got 'a-"),
         (["export", "rr", "--c", "/proc/rr"], "'/proc/rr' cannot be written: No such file"),
         (["export", "rr", "--c", "rr", "--kernels", "gravit"], "did you mean 'gravity'"),
-        (["demo", "pa10"], "scenario 'pa10' is unknown"),
-        (["prepare", "--cores", "0"], "arguments: --cores; see manip_dyn prepare --help"),
-        (["plan", "rr", "--goal", "0,0"], "--start; see manip_dyn plan --help"),
+        (["demo", "pa10"], "scenario must be a shipped scenario, got 'pa10'"),
+        (["prepare", "--cores", "0"], "arguments: --cores. See manip_dyn prepare --help."),
+        (["plan", "rr", "--goal", "0,0"], "--start. See manip_dyn plan --help."),
         (["plan", "rr", "--start", "--goal", "0,0"], "--start: expected one argument; see"),
-        (["simulate", "rr", "--durations", "3"], "unrecognized arguments: --durations 3; see"),
+        (["simulate", "rr", "--durations", "3"], "unrecognized arguments: --durations 3. See"),
         (["simulate", "rr", "--duration", "long"], "--duration: invalid float value: 'long'; see"),
-        (["--bogus", "plan"], "; see manip_dyn --help"),
-        (["export", "rr"], "arguments are required: --c; see manip_dyn export --help"),
-        ([], "required: COMMAND; see manip_dyn --help"),
-        (["demo", "pa10_circle", "--mode", "warp"], "mode 'warp'"),
+        (["--bogus", "plan"], ". See manip_dyn --help."),
+        (["export", "rr"], "arguments are required: --c. See manip_dyn export --help."),
+        ([], "required: COMMAND. See manip_dyn --help."),
+        (["demo", "pa10_circle", "--mode", "warp"], "got 'warp'"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(capsys, arguments, words):
@@ -594,4 +594,7 @@ def test_completion_scripts_are_printed(capsys):
 def test_a_misspelt_command_gets_a_hint(capsys):
     assert main(["simulat"]) == 2
     message = capsys.readouterr().err
-    assert message == "manip_dyn: there is no command 'simulat'; did you mean 'simulate'?\n"
+    assert message == (
+        "manip_dyn: command must be a command of manip_dyn, got 'simulat'; "
+        "did you mean 'simulate'?\n"
+    )

@@ -24,9 +24,9 @@ ROWS = {
     "minimum_time": "md.plan_minimum_time, IBM 7535",
     "track": "md.track, PA-10",
     "four_bar": "simulate_mechanism, four-bar",
-    "hmmwv": "  then the HMMWV with fixed steps",
+    "hmmwv": "  the HMMWV with fixed steps",
     "readme": "the README's Python example",
-    "other_robots": "  then the same for other robots",
+    "other_robots": "  the same example, other robots",
 }
 """Descriptions by name in `first_results`."""
 AFTER = {"hmmwv": "four_bar", "other_robots": "readme"}
@@ -56,7 +56,7 @@ def table(rows: Sequence[Row]) -> str:
 def measure(names: Sequence[str] = tuple(ROWS)) -> list[Row]:
     """Time first results, each with a separate empty cache.
 
-    A row with "then" is the time in addition to the previous row, whose machine code is already
+    An indented row is the time in addition to the previous row, whose machine code is already
     cached. Python's bytecode cache is used as usual.
     """
     return [_row(name) for name in names]

@@ -205,7 +205,7 @@ def rendered(page: str, runs: Path) -> str:
     if sorted(names) != sorted(SUITES):
         raise ManipDynError(
             f"the page must have one marker for each of {', '.join(SUITES)}, "
-            f"got {', '.join(names) or 'none'}"
+            f"got {', '.join(names) or 'none'}."
         )
     return SECTION.sub(lambda match: f"{match[1]}{_newest(match[2], runs)}{match[3]}", page)
 

@@ -100,7 +100,7 @@ def keep(record: Record, folder: Path) -> Path:
     try:
         write_atomically(path, text.encode("utf-8"))
     except OSError as error:
-        raise ManipDynError(f"'{path}' cannot be written: {error.strerror or error}") from error
+        raise ManipDynError(f"'{path}' cannot be written: {error.strerror or error}.") from error
     return path
 
 
@@ -113,8 +113,8 @@ def clean_commit(entries: dict[str, str]) -> str:
     commit = entries.get("commit", "unknown")
     if commit == "unknown" or commit.endswith("-dirty"):
         raise ManipDynError(
-            f"the commit of this package must be clean to store a record, got '{commit}': "
-            "commit the changes first"
+            f"the commit of this package must be clean to store a record, got '{commit}'. "
+            "Commit the changes first."
         )
     return commit
 

@@ -64,7 +64,7 @@ def changed_robot(
         return load_robot(robot)
     shipped = share_directory() / "urdf" / f"{robot}.urdf"
     if not shipped.is_file():
-        raise ManipDynError(f"robot of the arm '{name}' must be a shipped robot, got '{robot}'")
+        raise ManipDynError(f"robot of the arm '{name}' must be a shipped robot, got '{robot}'.")
     root = ElementTree.parse(shipped).getroot()
     root.set("name", name)
     for kind, changes in (("link", links), ("joint", joints)):
@@ -87,7 +87,9 @@ def changed_robot(
 def _part(root: Element, kind: str, name: str) -> Element:
     parts = {str(element.get("name")): element for element in root.iter(kind)}
     if name not in parts:
-        raise ManipDynError(f"the robot has no {kind} '{name}'{closest(name, parts)}")
+        raise ManipDynError(
+            f"{kind} must be a {kind} of the robot, got '{name}'{closest(name, parts)}"
+        )
     return parts[name]
 
 
@@ -98,7 +100,7 @@ def _change(part: Element, name: str, numbers: Mapping[str, Any]) -> None:
         path, attributes = CHANGES[key]
         element = part.find(path)
         if element is None:
-            raise ManipDynError(f"'{name}' has no <{path}> to change")
+            raise ManipDynError(f"'{name}' has no <{path}> to change.")
         values = _strings(value)
         if len(attributes) == 1:
             values = [" ".join(values)]

@@ -68,7 +68,7 @@ def main(arguments: list[str] | None = None) -> int:
         options, unrecognized = parser.parse_known_args(join_negative_numbers(words))
         if unrecognized:
             command = f"manip_dyn {words[0]}" if words[0] in COMMANDS else "manip_dyn"
-            message = f"unrecognized arguments: {' '.join(unrecognized)}; see {command} --help"
+            message = f"unrecognized arguments: {' '.join(unrecognized)}. See {command} --help."
             raise ManipDynError(message)
         code = options.run(options)
         sys.stdout.flush()
@@ -97,7 +97,9 @@ def _check_command(word: str) -> str:
         ManipDynError: If it is neither.
     """
     if word not in COMMANDS and not word.startswith("-"):
-        raise ManipDynError(f"there is no command '{word}'{closest(word, COMMANDS)}")
+        raise ManipDynError(
+            f"command must be a command of manip_dyn, got '{word}'{closest(word, COMMANDS)}"
+        )
     return word
 
 

@@ -217,15 +217,15 @@ def _bench(options: argparse.Namespace) -> int:
 
     name = options.suite
     if name not in SUITES:
-        raise ManipDynError(f"there is no benchmark suite '{name}'{closest(name, SUITES)}")
-    if options.robot and name not in ROBOT_SUITES:
         raise ManipDynError(
-            f"--robot is not an option of the suite '{name}', which has its robots"
+            f"suite must be a benchmark suite, got '{name}'{closest(name, SUITES)}"
         )
+    if options.robot and name not in ROBOT_SUITES:
+        raise ManipDynError(f"--robot must be omitted for suite '{name}', which has fixed robots.")
     if options.keep:  # checked before measurements that take minutes
         clean_commit(dict(setting(())))
         if options.robot:
-            raise ManipDynError("--keep requires the default robots; remove --robot")
+            raise ManipDynError("--keep requires the default robots. Remove --robot.")
     robots = [load_robot(source) for source in options.robot or ()]
     with status_line(f"measuring {name}", writes=True):
         record = bench(name, robots) if robots else bench(name)

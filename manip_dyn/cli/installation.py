@@ -289,7 +289,7 @@ def _prepare_all(options: argparse.Namespace) -> int:
     try:
         jobs = prepare(options.robot, options.processes, methods)
         for number, (job, seconds, reason) in enumerate(jobs, 1):
-            note = f"   (not applicable: {reason})" if reason else ""
+            note = f"   (not applicable: {reason.rstrip('.')})" if reason else ""
             task = f"{job.kind} {job.method}"
             print(f"{job.about:<22}{task:<28}{seconds:>7.1f} s{note}", flush=True)
             count += not reason
@@ -353,6 +353,6 @@ def _argcomplete() -> Any:
     except ImportError as error:
         raise ManipDynError(
             "completion requires argcomplete: pip install argcomplete, or apt install "
-            "python3-argcomplete"
+            "python3-argcomplete."
         ) from error
     return argcomplete

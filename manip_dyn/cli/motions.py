@@ -375,7 +375,7 @@ def _path(options: argparse.Namespace) -> Path:
     if options.path is not None:
         return path_from_csv(options.path, ramp=options.ramp)
     if options.center is None:
-        raise ManipDynError("a path is required: --center of a circle, or --path FILE")
+        raise ManipDynError("a path is required: --center of a circle, or --path FILE.")
     center, normal, first, rpy = (
         finite_vector(f"--{name}", numbers(f"--{name}", getattr(options, name)), 3)
         for name in ("center", "normal", "first", "rpy")

@@ -68,7 +68,7 @@ def check_writable(option: str, file: str) -> None:
     elif not os.access(path if path.exists() else path.parent, os.W_OK):
         reason = "Permission denied"
     if reason:
-        raise ManipDynError(f"{option} '{file}' cannot be written: {reason}")
+        raise ManipDynError(f"{option} '{file}' cannot be written: {reason}.")
 
 
 def write_csv(file: str, columns: Iterable[str], rows: Matrix) -> None:
@@ -79,7 +79,7 @@ def write_csv(file: str, columns: Iterable[str], rows: Matrix) -> None:
             table.writerow(columns)
             table.writerows(np.asarray(rows).tolist())
     except OSError as error:
-        raise ManipDynError(f"table '{file}' cannot be written: {error.strerror}") from error
+        raise ManipDynError(f"table '{file}' cannot be written: {error.strerror}.") from error
 
 
 def motion_table(robot: Robot, t: Vector, **quantities: Matrix) -> tuple[list[str], Matrix]:

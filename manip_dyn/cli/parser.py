@@ -47,7 +47,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise a parser error as a `ManipDynError`."""
-        raise ManipDynError(f"{message}; see {self.prog} --help")
+        raise ManipDynError(f"{message.rstrip('.')}. See {self.prog} --help.")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse the arguments; ``--help`` with a topic shows the help of the topic."""

@@ -107,7 +107,7 @@ def configure_replay(command: argparse.ArgumentParser) -> None:
 
 def _replay(options: argparse.Namespace) -> int:
     if options.check and options.view:
-        raise ManipDynError("--check and --view exclude each other")
+        raise ManipDynError("--view must be omitted with --check.")
     if options.view:
         return view(read(options.file))
     if options.check:
@@ -137,7 +137,7 @@ def _check_replay(options: argparse.Namespace) -> int:
     except ImportError as error:
         raise ManipDynError(
             "replay --check requires the messages of ROS 2: source ROS 2, or pip install "
-            "'manip_dyn[ros]'"
+            "'manip_dyn[ros]'."
         ) from error
     verdict = check_recording(options.file)
     if options.json:
@@ -169,7 +169,7 @@ def run_node(
         )
     if find_spec("rclpy") is None:
         raise ManipDynError(
-            f"the {name} requires rclpy: source ROS 2, or pip install 'manip_dyn[ros]'"
+            f"the {name} requires rclpy: source ROS 2, or pip install 'manip_dyn[ros]'."
         )
     words = ["manip_dyn", "--ros-args"]
     if path:
@@ -243,7 +243,7 @@ def _view_nodes(options: argparse.Namespace) -> int:
     if find_spec("rclpy") is None:
         raise ManipDynError(
             f"'{options.robot}' is a ROS namespace, which requires rclpy: source ROS 2, or pip "
-            "install 'manip_dyn[ros]'"
+            "install 'manip_dyn[ros]'."
         )
     words = ["--ros-args"]
     if options.robot.strip("/"):

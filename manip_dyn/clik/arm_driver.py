@@ -108,7 +108,7 @@ class ArmDriver:
         counts = {
             "braking": self._braked,
             "joints that met an effort limit": ", ".join(sorted(self._limited)) or "none",
-            "times the arm was picked up": self.pick_ups,
+            "times the path was resumed": self.pick_ups,
             "times the arm was reset": self.resets,
             "reason of the last restart": self.reason or None,
         }
@@ -116,7 +116,7 @@ class ArmDriver:
             return counts
         return {
             "joint error [rad or m]": float(np.abs(self._error).max()),
-            "on the way to the path": not self._reference.on_path,
+            "moving to the path": not self._reference.on_path,
             **counts,
         }
 

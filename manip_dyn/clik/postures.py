@@ -68,9 +68,9 @@ def posture_at(
         return best.q
     position, nearest = _formatted(goal.position), _formatted(goal.position - best.error[:3])
     raise ManipDynError(
-        f"the pose at ({position}) m is not reached by '{robot.name}' from the given posture or "
-        f"others; the nearest, at ({nearest}) m, was {np.linalg.norm(best.error[:3]):.3g} m and "
-        f"{np.linalg.norm(best.error[3:]):.3g} rad away. Expected a pose within reach and limits"
+        f"pose must be within reach and limits of '{robot.name}', got ({position}) m. The "
+        f"nearest, at ({nearest}) m, is {np.linalg.norm(best.error[:3]):.3g} m and "
+        f"{np.linalg.norm(best.error[3:]):.3g} rad away."
     )
 
 

@@ -395,5 +395,5 @@ def posture_for(
     settings = None if controlled is None else ClikSettings(controlled=controlled)
     best = track(robot, pose, q0="best", settings=settings)
     if not best.success:
-        raise ManipDynError(f"no posture of '{robot.name}' follows the path: {best.reason}")
+        raise ManipDynError(f"no posture of '{robot.name}' follows the path: {best.reason}.")
     return best.q[0]

@@ -160,7 +160,7 @@ class InPlace:
         """
         for name in names:
             if name not in BY_NAME:
-                raise ManipDynError(f"There is no kernel '{name}'{closest(name, BY_NAME)}")
+                raise ManipDynError(f"names must be kernels, got '{name}'{closest(name, BY_NAME)}")
         dynamics = [kernel.name for kernel in DECLARATIONS if kernel.module == "dynamics"]
         for name in names or dynamics:
             declaration = BY_NAME[name]

@@ -86,7 +86,9 @@ def _caller(returns: Any) -> Any:
 
     def call(_context, address, arguments):
         if not isinstance(address, types.Integer) or not isinstance(arguments, types.BaseTuple):
-            raise TypingError(f"call must have an address and a tuple, got {address}, {arguments}")
+            raise TypingError(
+                f"call must have an address and a tuple, got {address}, {arguments}."
+            )
 
         def generate(context, builder, signature, values):
             kinds = tuple(signature.args[1])
@@ -137,7 +139,7 @@ class TupleReference:
 
     def __reduce__(self):
         """Raise an error: the addresses are invalid in another process."""
-        raise TypeError(f"machine words of {type(self.fields).__name__} cannot be pickled")
+        raise TypeError(f"machine words of {type(self.fields).__name__} cannot be pickled.")
 
 
 _reference_types: dict[tuple, TupleReferenceType] = {}

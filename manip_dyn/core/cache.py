@@ -106,7 +106,7 @@ def check_cache() -> None:
     if reason := reason_not_writable():
         raise ManipDynError(
             f"the cache folder '{cache_directory()}' must be writable ({reason}): machine code "
-            "that it lacks is compiled again in each process; set MANIP_DYN_CACHE to another one"
+            "that it lacks is compiled again in each process; set MANIP_DYN_CACHE to another one."
         )
 
 
@@ -288,7 +288,7 @@ def _private_folder() -> Path:
 def _load(name: str, path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"manip_dyn_generated_{name}", path)
     if spec is None or spec.loader is None:
-        raise ImportError(f"cannot load the generated module {path}")
+        raise ImportError(f"cannot load the generated module {path}.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # numba looks up the functions' module by name
     spec.loader.exec_module(module)

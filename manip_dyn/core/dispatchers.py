@@ -141,7 +141,7 @@ class Part(_Compiled):
 
     def __call__(self, *arguments, **keywords):
         """Raise: Python cannot call a function without an entry point."""
-        raise TypeError(f"{self.py_func.__qualname__} can only be called by compiled code")
+        raise TypeError(f"{self.py_func.__qualname__} can only be called by compiled code.")
 
     def save_overload(self, sig, result):
         """Let compiled functions call it."""

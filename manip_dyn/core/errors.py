@@ -12,13 +12,13 @@ class ManipDynError(Exception):
 
 
 def closest(name: object, names: Iterable[str]) -> str:
-    """Return a hint such as ``; did you mean 'step'?``, or the list of all names."""
+    """Return the end of a message: ``; did you mean 'step'?``, or the list of all names."""
     names = list(names)
     by_lower_case = {str(candidate).lower(): candidate for candidate in reversed(names)}
     near = difflib.get_close_matches(str(name).lower(), by_lower_case, n=1)
     if near:
         return f"; did you mean '{by_lower_case[near[0]]}'?"
-    return f"; known: {', '.join(names)}" if names else ""
+    return f"; known: {', '.join(names)}." if names else "."
 
 
 def shortened(value: Any) -> str:

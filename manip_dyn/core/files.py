@@ -25,7 +25,7 @@ def share_directory() -> Path:
             return candidate
     raise ManipDynError(
         f"the data files of manip_dyn are missing: there is no {_LANDMARK} next to or above "
-        f"{package}; install the package with pip or colcon"
+        f"{package}. Install the package with pip or colcon."
     )
 
 
@@ -97,7 +97,7 @@ def _content(path: Path) -> Any:
         return yaml.load(path.read_text(encoding="utf-8"), _Loader)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
-        raise ManipDynError(f"not readable YAML: {reason}") from error
+        raise ManipDynError(f"not readable YAML: {reason}.") from error
 
 
 class _Loader(yaml.SafeLoader):

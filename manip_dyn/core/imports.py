@@ -39,4 +39,4 @@ def check_installed(modules: tuple[str, ...], purpose: str, extra: str) -> None:
 
 def _missing(module: str, purpose: str, extra: str) -> ManipDynError:
     library = module.partition(".")[0]
-    return ManipDynError(f"{purpose} {library}; pip install 'manip_dyn[{extra}]'")
+    return ManipDynError(f"{purpose} {library}; pip install 'manip_dyn[{extra}]'.")

@@ -242,7 +242,7 @@ class Instance:
 
     def __call__(self, *arguments: Any) -> Any:
         """Raise: only compiled code calls it."""
-        raise TypeError("a template can only be called by compiled code")
+        raise TypeError("a template can only be called by compiled code.")
 
     def _declare(self, typing: Any, arguments: tuple) -> None:
         """Define the call for argument types."""

@@ -109,7 +109,7 @@ def check_parameters(module: Any) -> None:
     for value in (*module.functions, *module.global_variables):
         if value.is_declaration and value.name.startswith(PARAMETER_PREFIX):
             name = value.name.split("/")[1]
-            raise ValueError(f"the template parameter {name} must have an argument")
+            raise ValueError(f"the template parameter {name} must have an argument.")
 
 
 def marked(emit: Any) -> Any:

@@ -287,7 +287,9 @@ class ScenarioNode(NodeProcess):
 def isolate() -> None:
     """Limit discovery to this machine; handle SIGTERM and SIGHUP like Ctrl-C."""
     if importlib.util.find_spec("rclpy") is None:
-        raise ManipDynError("the demo needs rclpy; source ROS 2, or pip install 'manip_dyn[ros]'")
+        raise ManipDynError(
+            "the demo requires rclpy: source ROS 2, or pip install 'manip_dyn[ros]'."
+        )
     for ending in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(ending, raise_terminated)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
@@ -324,4 +326,4 @@ def _monitor_lines(
                     f"{node.log_tail()}"
                 )
         if time.monotonic() > deadline:
-            raise RunFailedError(f"the run did not finish within {run.timeout:g} s")
+            raise RunFailedError(f"the run did not finish within {run.timeout:g} s.")

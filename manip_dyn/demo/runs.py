@@ -61,7 +61,7 @@ def demo(
         progress: Function that returns the progress display for a title. Default: `ProgressLines`.
     """
     if urdf is not None and name is None:
-        raise ManipDynError(f"urdf requires the scenario {ANY_ROBOT}, got none")
+        raise ManipDynError(f"urdf requires the scenario {ANY_ROBOT}, got none.")
     if view:
         check_installed(("viser",), "viewing needs", "view")
         name = name or VIEWED_SCENARIO
@@ -128,7 +128,9 @@ def _hint(scenarios: Collection[str]) -> str:
 def _check_mode(mode: str | None, chosen: tuple[Scenario, ...]) -> None:
     labels = [run.label for selected in chosen for run in selected.runs]
     if mode is not None and mode not in labels:
-        raise ManipDynError(f"mode '{mode}' is unknown{closest(mode, labels)}")
+        raise ManipDynError(
+            f"mode must be a run of the scenario, got '{mode}'{closest(mode, labels)}"
+        )
 
 
 def _perform(
@@ -302,7 +304,7 @@ def _write_log(log: str, content: dict[str, Any]) -> None:
     try:
         Path(log).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
-        raise ManipDynError(f"log '{log}' cannot be written: {error.strerror}") from error
+        raise ManipDynError(f"log '{log}' cannot be written: {error.strerror}.") from error
 
 
 def soak_command(

@@ -66,7 +66,7 @@ class Scenario(NamedTuple):
             return self
         if not self.any_robot:
             raise ManipDynError(
-                f"scenario '{self.name}' has a fixed robot; a URDF requires {ANY_ROBOT}"
+                f"scenario '{self.name}' has a fixed robot. A URDF requires {ANY_ROBOT}."
             )
         overrides = tuple((node, *pair) for node in ("monitor", *self.nodes) for pair in robot)
         runs = tuple(run._replace(overrides=run.overrides + overrides) for run in self.runs)
@@ -315,7 +315,9 @@ def scenario(name: str) -> Scenario:
     """Return a scenario by name."""
     names = [item.name for item in SCENARIOS]
     if name not in names:
-        raise ManipDynError(f"scenario '{name}' is unknown{closest(name, names)}")
+        raise ManipDynError(
+            f"scenario must be a shipped scenario, got '{name}'{closest(name, names)}"
+        )
     return SCENARIOS[names.index(name)]
 
 
@@ -347,7 +349,7 @@ def check_arguments(
         if values[name] != value:
             raise ManipDynError(
                 f"launch argument '{name}' must be '{values[name]}' in this launch file, "
-                f"got '{value}'; use scenario.launch.py"
+                f"got '{value}'. Use scenario.launch.py."
             )
     for names, node in ((OF_ROBOTS, "arm"), (OF_SIMULATORS, "simulator")):
         has = node in scenario.nodes or (node == "arm" and "mechanism" not in scenario.nodes)
@@ -355,10 +357,12 @@ def check_arguments(
         if useless and not has:
             raise ManipDynError(
                 f"launch argument '{useless}' must be omitted for scenario '{scenario.name}', "
-                f"which has no {node}, got '{values[useless]}'"
+                f"which has no {node}, got '{values[useless]}'."
             )
     if not Path(values["params_file"]).is_file():
-        raise ManipDynError(f"params_file must be an existing file, got '{values['params_file']}'")
+        raise ManipDynError(
+            f"params_file must be an existing file, got '{values['params_file']}'."
+        )
 
 
 def check_known(
@@ -376,7 +380,9 @@ def check_known(
     arguments = dict(word.split(":=", 1) for word in argv if ":=" in word)
     for name in arguments:
         if name not in names:
-            raise ManipDynError(f"launch argument '{name}' is unknown{closest(name, names)}")
+            raise ManipDynError(
+                f"launch argument must be declared, got '{name}'{closest(name, names)}"
+            )
     return arguments
 
 
@@ -405,7 +411,7 @@ def check_installed(argument: str, *packages: str) -> None:
         if not any(Path(prefix, "share", package).is_dir() for prefix in prefixes if prefix):
             raise ManipDynError(
                 f"{argument} requires package '{package}', which is not installed: "
-                f"apt install ros-jazzy-{package.replace('_', '-')}"
+                f"apt install ros-jazzy-{package.replace('_', '-')}."
             )
 
 

@@ -32,8 +32,8 @@ from manip_dyn.simulation.effort_laws import (
 from manip_dyn.simulation.function_law import Feedback, check_size, with_parameters
 from manip_dyn.simulation.pd_control import COMPENSATIONS, PDControl
 
-EXPECTED = (
-    "expected efforts (n,) or (N, n), a Schedule, a Plan, a list of N of these, a PDControl, or a "
+ACCEPTED = (
+    "efforts (n,) or (N, n), a Schedule, a Plan, a list of N of these, a PDControl, or a "
     "function (t, q, v) or (t, q, v, p) that numba compiles"
 )
 
@@ -85,7 +85,8 @@ def lane_law(robot: Robot, effort: Any, period: float, parameters: Any = None) -
         if effort.weightless:
             return _state_law(robot, GRAVITY)
         if not effort.compilable:
-            raise ManipDynError(f"effort calls a {type(effort.function).__name__}; {EXPECTED}")
+            kind = type(effort.function).__name__
+            raise ManipDynError(f"effort must be {ACCEPTED}, got feedback by a {kind}.")
         return _function_law(robot, effort.function, effort.parameters)
     plans = as_sequence(effort, Plan)
     if plans is not None:
@@ -96,7 +97,7 @@ def lane_law(robot: Robot, effort: Any, period: float, parameters: Any = None) -
     if isinstance(getattr(effort, "py_func", effort), FunctionType):
         return _function_law(robot, effort, parameters)
     if hasattr(effort, "next_switch") or callable(effort):
-        raise ManipDynError(f"effort is a {type(effort).__name__}; {EXPECTED}")
+        raise ManipDynError(f"effort must be {ACCEPTED}, got {type(effort).__name__}.")
     wanted = per_motion_rows("effort", effort, robot.n)
     efforts = np.clip(wanted, -robot.tau_max, robot.tau_max)
     cut_off = np.array([exceeds_limits(robot, row[None]) for row in wanted])

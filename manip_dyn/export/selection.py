@@ -43,10 +43,12 @@ def selected(robot: Robot, names: Iterable[str]) -> list[str]:
         names = [names]
     requested = list(names)
     if not requested:
-        raise ManipDynError(f"kernels must not be empty; known: {', '.join(KERNEL_NAMES)}")
+        raise ManipDynError(f"kernels must not be empty; known: {', '.join(KERNEL_NAMES)}.")
     for name in requested:
         if name not in KERNEL_NAMES:
-            raise ManipDynError(f"There is no kernel {name!r}{closest(name, KERNEL_NAMES)}")
+            raise ManipDynError(
+                f"kernels must be names of kernels, got {name!r}{closest(name, KERNEL_NAMES)}"
+            )
     unique = list(dict.fromkeys(requested))
     for name in unique:
         if error := _size_error(robot, name):

@@ -153,7 +153,7 @@ class Identification:
         """Return a base parameter as a sum of parameters, such as ``elbow mx +0.4 wrist m``."""
         if name not in self.names:
             hint = closest(str(name), self.names)
-            raise ManipDynError(f"There is no base parameter {name!r}{hint}")
+            raise ManipDynError(f"name must be a base parameter, got {name!r}{hint}")
         return self.base.formula(self.names.index(name))
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Matrix:
@@ -297,7 +297,7 @@ def _checked(
 ) -> tuple[Vector, Matrix, Matrix, Matrix]:
     """Return times, positions, efforts and velocities; velocities are zero if `v` is None."""
     if t is None or q is None or tau is None:
-        raise ManipDynError("log, or t, q and tau must be arguments.")
+        raise ManipDynError("log, or t, q and tau, must be given, got none.")
     times = finite_array("t", t, (len(np.atleast_1d(t)),))
     shape = (len(times), robot.n)
     velocities = np.zeros(shape) if v is None else v
@@ -336,7 +336,7 @@ def from_csv(file: Path, robot: Robot) -> tuple[Vector, Matrix, Matrix]:
             head, *rows = list(csv.reader(opened)) or [[]]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ManipDynError(f"log '{file}' cannot be read: {reason}") from error
+        raise ManipDynError(f"log '{file}' cannot be read: {reason}.") from error
     kinds = ("position", "effort")
     columns = ["t", *(f"{kind}_{joint}" for kind in kinds for joint in robot.joint_names)]
     for name in columns:

@@ -76,7 +76,7 @@ def _processed(
     try:
         root = ElementTree.fromstring(content.text)
     except (ElementTree.ParseError, LookupError, ValueError) as error:
-        raise ManipDynError(f"{where} is not well-formed XML: {error}") from error
+        raise ManipDynError(f"{where} is not well-formed XML: {error}.") from error
     if root.tag != "robot":
         raise ManipDynError(f"{where}: root must be <robot>, got <{root.tag}>.")
     if not root.get("name"):

@@ -79,8 +79,8 @@ def first_trial(name: str, function: Any, t: float, y: Vector, p: Any) -> Vector
         derivative = np.asarray(returned if count == 2 else arguments[3], dtype=np.float64)
     except IndexError as error:
         raise ManipDynError(
-            f"{name} uses an index out of range: {error}; y has {len(y)} numbers, p "
-            f"{_described(p)}"
+            f"{name} uses an index out of range: {error}. y has {len(y)} numbers, p "
+            f"{_described(p)}."
         ) from error
     except Exception:  # works only when compiled, or fails there with a better message
         return None

@@ -87,7 +87,7 @@ class FirstOrder:
         size, worst = self.mechanism.size, np.zeros(2)
         q, v = np.empty((1, size)), np.empty((1, size))
         if expand(_float_copy(y)[np.newaxis], self._memory, q, v, worst) < 1:
-            raise ManipDynError("the mechanism cannot be assembled at the state of the solver")
+            raise ManipDynError("the mechanism cannot be assembled at the state of the solver.")
         return q[0], v[0], float(worst.max())
 
 
@@ -164,7 +164,7 @@ def _steps(
             if solver.t > end:
                 y = solver.integrate(end)  # interpolated between its last two steps
         if not (solver.successful() and np.isfinite(y).all()):
-            raise ManipDynError(f"the Adams method failed at t = {solver.t:.9g} s")
+            raise ManipDynError(f"the Adams method failed at t = {solver.t:.9g} s.")
         yield solver.t, y
 
 
@@ -173,5 +173,5 @@ def _successor(rhs: FirstOrder, sample: Sample, repartition: bool) -> FirstOrder
     t, q, v, _ = sample
     roles = rhs.mechanism.roles_at(q) if repartition else rhs.partition
     if roles is None:
-        raise ManipDynError(f"the mechanism is in a singular position at t = {t:.9g} s")
+        raise ManipDynError(f"the mechanism is in a singular position at t = {t:.9g} s.")
     return FirstOrder(rhs.mechanism, q, v, roles, rhs.angles)

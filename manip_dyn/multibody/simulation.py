@@ -174,7 +174,7 @@ class MechanismSimulation:
                 continue
             if len(branch.q) < len(solution.t):
                 t = solution.t[len(branch.q)]
-                raise ManipDynError(f"the mechanism cannot be assembled at t = {t:g} s")
+                raise ManipDynError(f"the mechanism cannot be assembled at t = {t:g} s.")
             parts.append(Samples(solution.t, branch.q, branch.v))
             self._y = solution.y_last
             self._set_state(parts[-1])
@@ -325,7 +325,7 @@ class MechanismSimulation:
     def _roles(self, q: Vector) -> Partition:
         roles = self.mechanism.roles_at(q)
         if roles is None:
-            raise ManipDynError("the mechanism is in a singular position")
+            raise ManipDynError("the mechanism is in a singular position.")
         return roles
 
     def _condition_at(self, q: Vector) -> float:
@@ -358,7 +358,7 @@ class MechanismSimulation:
         q, v = np.empty((2, 1, self.mechanism.size))
         rows = solution.y_last[np.newaxis]
         if not solution.success or expand(rows, memory, q, v, np.zeros(2)) < 1:
-            raise ManipDynError(f"no solution reaches t = {end:.9g} s")
+            raise ManipDynError(f"no solution reaches t = {end:.9g} s.")
         return State(end, q[0], v[0], self._condition_at(q[0]))
 
     def _solved(self, end: float) -> Solution:

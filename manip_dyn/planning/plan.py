@@ -191,7 +191,7 @@ class Plan(Result):
         """Return the costates (2 n,) at time `t`, s, within the motion, in s per unit of state."""
         t = finite("time", t, "s")
         if self.extremal is None:
-            raise ManipDynError(f"the plan has no costates: {self.reason}")
+            raise ManipDynError(f"the plan has no costates: {self.reason}.")
         return self.extremal.costate(min(t, self.t_final))
 
     def samples(self, period: float) -> Samples:

@@ -70,7 +70,7 @@ def _register(kind: str) -> None:
                     _register(field_kind)
             store.register(parsed)
             return
-    raise ManipDynError(f"message type {kind} is not defined by ROS or an installed package")
+    raise ManipDynError(f"message type {kind} is not defined by ROS or an installed package.")
 
 
 def _message_types(fields: Any) -> set[str]:

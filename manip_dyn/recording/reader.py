@@ -66,7 +66,7 @@ class MessageReader:
             with self.file.open("rb") as opened:
                 magic = opened.read(8)
         except OSError as error:
-            raise ManipDynError(f"recording '{file}' cannot be read: {error.strerror}") from error
+            raise ManipDynError(f"recording '{file}' cannot be read: {error.strerror}.") from error
         if magic != b"\x89MCAP0\r\n":
             raise ManipDynError(f"recording must be an MCAP file, got '{file}'.")
 
@@ -213,7 +213,7 @@ def read(file: str | Path, namespace: str = "") -> Recording:
     if not states:
         others = [topic for topic in topics if topic.endswith(f"/{JOINT_STATES}")]
         hint = f"; it has {', '.join(others)}" if others else ""
-        raise ManipDynError(f"recording '{file}' has no {prefix}{JOINT_STATES}{hint}")
+        raise ManipDynError(f"recording '{file}' has no {prefix}{JOINT_STATES}{hint}.")
     sent, rows = _states(states)
     names = tuple(rows[0].name)
     stamps = np.array([_nanoseconds(row) for row in rows], dtype=np.int64)

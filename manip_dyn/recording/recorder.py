@@ -158,7 +158,7 @@ class Recorder:
 
     def _unwritable(self, error: OSError) -> ManipDynError:
         return ManipDynError(
-            f"recording '{self.file}' cannot be written: {error.strerror or error}"
+            f"recording '{self.file}' cannot be written: {error.strerror or error}."
         )
 
 

@@ -185,16 +185,17 @@ class Robot:
         """Return the index of `joint` in `joint_names`."""
         if joint not in self.joint_names:
             hint = closest(joint, self.joint_names)
-            raise ManipDynError(f"robot '{self.name}' has no joint '{joint}'{hint}")
+            raise ManipDynError(
+                f"joint must be a joint of robot '{self.name}', got '{joint}'{hint}"
+            )
         return self.joint_names.index(joint)
 
     def frame(self, link: str) -> Frame:
         """Return the frame of a link relative to the body to which it is fixed."""
         frames = [f.name for f in self.model.frames if f.type == pinocchio.FrameType.BODY]
         if link not in frames:
-            raise ManipDynError(
-                f"robot '{self.name}' has no link '{link}'{closest(str(link), frames)}"
-            )
+            hint = closest(str(link), frames)
+            raise ManipDynError(f"link must be a link of robot '{self.name}', got '{link}'{hint}")
         return frame_of(self.model, link)
 
     def unit(self, joint: int) -> str:

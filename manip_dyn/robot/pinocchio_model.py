@@ -34,7 +34,7 @@ def pinocchio_model(
         model = pinocchio.buildModelFromXML(description.text(continuous_as_revolute=True))
     except (ValueError, RuntimeError) as error:
         raise ManipDynError(
-            f"robot '{description.name}' cannot be read by pinocchio: {error}"
+            f"robot '{description.name}' cannot be read by pinocchio: {error}."
         ) from error
     if extras.payload is not None and extras.payload.link in description.links():
         _attach(model, extras.payload)

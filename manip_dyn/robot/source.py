@@ -54,7 +54,7 @@ def expand(path: Path, arguments: Mapping[str, str]) -> str:
         reason = " ".join(str(error).split()) or type(error).__name__
         unused = "".join(f"; argument '{name}' was not used" for name in recorded.unused)
         raise ManipDynError(
-            f"robot '{path}' cannot be processed by xacro: {reason}{unused}"
+            f"robot '{path}' cannot be processed by xacro: {reason}{unused}."
         ) from error
     for name in recorded.unused:
         hint = closest(name, sorted(recorded.used))
@@ -68,7 +68,7 @@ def _xacro() -> ModuleType:
     except ImportError as error:
         raise ManipDynError(
             "xacro must be installed to load a xacro file: pip install xacro, or apt install "
-            "ros-jazzy-xacro"
+            "ros-jazzy-xacro."
         ) from error
     return xacro
 
@@ -112,7 +112,7 @@ def read_source(source: str | Path, xacro_args: Mapping[str, object] | None = No
     try:
         return Source(f"'{path}'", path.read_bytes(), extras, stem)
     except OSError as error:
-        raise ManipDynError(f"robot '{path}' cannot be read: {error.strerror}") from error
+        raise ManipDynError(f"robot '{path}' cannot be read: {error.strerror}.") from error
 
 
 def find_urdf(source: str | Path) -> Path:

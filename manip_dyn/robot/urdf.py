@@ -93,13 +93,13 @@ def check_tree(where: str, root: Element) -> None:
     names = [link.get("name", "") for link in root.findall("link")]
     joints = [joint.get("name", "") for joint in root.findall("joint")]
     if not names:
-        raise ManipDynError(f"{where} has no links")
+        raise ManipDynError(f"{where} has no links.")
     for kind, listed in (("link", names), ("joint", joints)):
         if "" in listed:
-            raise ManipDynError(f"{where} has a {kind} without a name")
+            raise ManipDynError(f"{where} has a {kind} without a name.")
         duplicate = next((name for name in listed if listed.count(name) > 1), None)
         if duplicate is not None:
-            raise ManipDynError(f"{where}: {kind} '{duplicate}' is defined twice")
+            raise ManipDynError(f"{where}: {kind} '{duplicate}' is defined twice.")
     _check_ends(where, root)
     roots = root_links_of(root)
     if len(roots) > 1:
@@ -267,7 +267,7 @@ class Description:
         try:
             self.root = ElementTree.fromstring(source.text)
         except (ElementTree.ParseError, LookupError, ValueError) as error:
-            raise ManipDynError(f"{where} is not well-formed XML: {error}") from error
+            raise ManipDynError(f"{where} is not well-formed XML: {error}.") from error
         if self.root.tag != "robot":
             raise ManipDynError(f"{where}: root must be <robot>, got <{self.root.tag}>.")
         self.name = self.root.get("name") or source.stem

@@ -59,7 +59,7 @@ def simulator_parameters(
     """Return the recorded parameters of the simulator, with the recorded robot description."""
     metadata = source.notes.get(f"{PARAMETERS}simulator")
     if metadata is None:
-        raise ManipDynError(f"recording '{file}' must contain a simulator's parameters, got none")
+        raise ManipDynError(f"recording '{file}' must contain a simulator's parameters, got none.")
     names = {row.name for row in rows(SimulatorParameters)}
     values = {name: json.loads(text) for name, text in metadata.items() if name in names}
     present = {
@@ -69,12 +69,12 @@ def simulator_parameters(
     if parameters.mode != "lockstep":
         raise ManipDynError(
             f"recording '{file}' must be of a simulator in mode lockstep, got mode "
-            f"{parameters.mode}: in other modes the time at which a command acts is not recorded"
+            f"{parameters.mode}: in other modes the time at which a command acts is not recorded."
         )
     if any(message.topic == JOINT_TRAJECTORY for message in messages):
         raise ManipDynError(
             f"recording '{file}' must contain only commands, joint commands and effort "
-            "trajectories, got a joint trajectory: it acts over many periods"
+            "trajectories, got a joint trajectory: it acts over many periods."
         )
     descriptions = [m for m in messages if m.topic == DESCRIPTION]
     text = deserialize_message(descriptions[-1].data, String).data if descriptions else ""
@@ -83,7 +83,7 @@ def simulator_parameters(
     if text and robot_from(parameters).urdf != text:
         raise ManipDynError(
             f"robot '{parameters.robot}' must have the description in recording '{file}', got "
-            "another one: it has changed since"
+            "another one: it has changed since."
         )
     return parameters
 
@@ -103,7 +103,7 @@ def check_parameters_unchanged(
             if event.node.rpartition("/")[2] == "simulator" and event.changed_parameters:
                 raise ManipDynError(
                     f"recording '{file}' must be of a simulator with constant parameters; "
-                    f"'{event.changed_parameters[0].name}' was set while it ran"
+                    f"'{event.changed_parameters[0].name}' was set while it ran."
                 )
 
 
@@ -162,7 +162,7 @@ def check_recording(file: str | Path) -> Verdict:
     states = list(states_of(messages, robot))
     if not states:
         raise ManipDynError(
-            f"recording '{file}' must contain joint states of '{robot.name}', got none"
+            f"recording '{file}' must contain joint states of '{robot.name}', got none."
         )
     check_parameters_unchanged(file, messages, states)
     commands = deque(sorted((m for m in messages if m.topic in KINDS), key=lambda m: m.sent_ns))

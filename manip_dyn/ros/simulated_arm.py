@@ -163,7 +163,7 @@ class FreshCommands:
         if sent_ns < self._since_ns:
             raise ManipDynError(
                 "command must be sent after a reset, got one sent "
-                f"{1e-9 * (self._since_ns - sent_ns):.3f} s before the reset was done"
+                f"{1e-9 * (self._since_ns - sent_ns):.3f} s before the reset was done."
             )
 
     def command(self, law: EffortLaw, sent_ns: int) -> None:

@@ -98,5 +98,5 @@ if __name__ == "__main__":
         end_with_owner()
     name = sys.argv.pop(1).removesuffix("_node") if len(sys.argv) > 1 else ""
     if name not in (*NODES, *RECORDING):
-        sys.exit(f"manip_dyn: node must be one of {', '.join(NODES)}, got '{name}'")
+        sys.exit(f"manip_dyn: node must be one of {', '.join(NODES)}, got '{name}'.")
     sys.exit(start(name))

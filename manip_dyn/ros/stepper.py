@@ -310,7 +310,7 @@ class StandardServices:
             reason = "the simulation is in this state already"
             return self._done(response, self._set_state.ALREADY_IN_TARGET_STATE, reason)
         if target not in (state.STATE_PLAYING, state.STATE_PAUSED, state.STATE_STOPPED):
-            reason = f"state must be stopped, playing or paused, got {target}"
+            reason = f"state must be stopped, playing or paused, got {target}."
             return self._done(response, self._result.RESULT_FEATURE_UNSUPPORTED, reason)
         if target == state.STATE_PAUSED and self._present == state.STATE_STOPPED:
             return self._done(response)  # time stands still at the start in both states
@@ -322,14 +322,14 @@ class StandardServices:
     def _reset(self, request: Any, response: Any) -> Any:
         together = request.SCOPE_TIME | request.SCOPE_STATE
         if request.scope != request.SCOPE_DEFAULT and request.scope & together != together:
-            reason = f"scope must be time and state together, or all, got {request.scope}"
+            reason = f"scope must be time and state together, or all, got {request.scope}."
             return self._done(response, self._result.RESULT_FEATURE_UNSUPPORTED, reason)
         self._stepper.reset()
         return self._done(response)
 
     def _step(self, request: Any, response: Any) -> Any:
         if request.steps > MAX_STEPS:
-            reason = f"steps must be at most {MAX_STEPS}, got {request.steps}"
+            reason = f"steps must be at most {MAX_STEPS}, got {request.steps}."
             return self._done(response, self._result.RESULT_OPERATION_FAILED, reason)
         for _ in range(request.steps):
             reason = self._stepper.step()

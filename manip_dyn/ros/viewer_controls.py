@@ -119,7 +119,7 @@ class ViewerControls:
         """Plan from the present positions; return the tool's path (m, 3), m, and a summary."""
         q = self._positions()
         if self._robot is None or q is None:
-            raise ManipDynError("no joint states received yet; start the simulator or the robot")
+            raise ManipDynError("no joint states received yet. Start the simulator or the robot.")
         if method == "pd":
             return np.zeros((0, 3)), "method pd has no plan: feedback drives the arm to the goal"
         plan: Plan = PLANNERS[method](self._robot, q, goal)
@@ -139,11 +139,11 @@ class ViewerControls:
         value = Parameter("mass_scale", Parameter.Type.DOUBLE, float(factor)).to_parameter_msg()
         future = self._call(self._set, SetParameters.Request(parameters=[value]))
         if future is None:
-            raise ManipDynError("the simulator is not running any more")
+            raise ManipDynError("the simulator is not running any more.")
         done = Event()
         future.add_done_callback(lambda _: done.set())
         if not done.wait(RESPONSE_TIMEOUT):
-            raise ManipDynError(f"no response from the simulator within {RESPONSE_TIMEOUT:g} s")
+            raise ManipDynError(f"no response from the simulator within {RESPONSE_TIMEOUT:g} s.")
         (result,) = future.result().results
         if not result.successful:
             raise ManipDynError(result.reason)

@@ -65,7 +65,7 @@ def study(
     """
     if (name == ALL or keep is not None) and item != ALL:
         option = "'all' papers" if name == ALL else "--keep"
-        raise ManipDynError(f"{option} requires all items, got '{item}'; leave it out")
+        raise ManipDynError(f"{option} requires all items, got '{item}'. Omit it.")
     names = PAPERS if name == ALL else (name,)
     if name != ALL:
         item = _item(name, item)
@@ -103,7 +103,7 @@ def _item(name: str, word: str) -> str:
     for candidate in candidates:
         reason = candidate.status or f"see {', '.join(candidate.evidence)}"
         raise ManipDynError(
-            f"item must be computed, got {candidate.item} of {name}, {candidate.about}: {reason}"
+            f"item must be computed, got {candidate.item} of {name}, {candidate.about}: {reason}."
         )
     raise ManipDynError(f"item must be one of {name}, got '{word}'{closest(word, items)}")
 
@@ -128,7 +128,7 @@ def _write(findings: Findings, record: Record, folder: Path, item: str, subfolde
         text = html_page(findings.paper, lines, tables, findings.pictures(), prefix)
         files.append(write_html(folder / f"{findings.paper}.html", text))
     except OSError as error:
-        raise ManipDynError(f"files in '{folder}' cannot be written: {error}") from error
+        raise ManipDynError(f"files in '{folder}' cannot be written: {error}.") from error
     _log(f"{len(files)} files in {folder / prefix}")
 
 
@@ -143,5 +143,5 @@ def _folder(out: str) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ManipDynError(f"--out must be a folder, got '{out}': {error.strerror}") from error
+        raise ManipDynError(f"--out must be a folder, got '{out}': {error.strerror}.") from error
     return folder

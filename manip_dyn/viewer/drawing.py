@@ -22,7 +22,7 @@ def mesh_of(file: str) -> tuple[Matrix, Any, Colour | None]:
         mesh: Any = trimesh.load(file, force="mesh")
         vertices, faces = np.asarray(mesh.vertices), np.asarray(mesh.faces)
     except Exception as error:  # each format raises other exceptions
-        raise ManipDynError(f"mesh '{file}' cannot be read: {error}") from error
+        raise ManipDynError(f"mesh '{file}' cannot be read: {error}.") from error
     return vertices, faces, _colour(mesh)
 
 

@@ -242,7 +242,7 @@ def standing(robot: Robot, title: str = "", meshes: Sequence[str | Path] = ()) -
 def _required(thing: Any, name: str, result: Any) -> Any:
     if thing is None:
         kind = type(result).__name__
-        raise ManipDynError(f"a {kind} requires the argument {name}: view(..., {name}={name})")
+        raise ManipDynError(f"a {kind} requires the argument {name}: view(..., {name}={name}).")
     return thing
 
 

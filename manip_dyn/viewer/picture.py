@@ -70,7 +70,7 @@ def client_of(server: Any, url: str, width: int, height: int) -> Iterator[Any]:
     """
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
-        raise ManipDynError(f"pictures require a browser: install one of {', '.join(BROWSERS)}")
+        raise ManipDynError(f"pictures require a browser: install one of {', '.join(BROWSERS)}.")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         size = f"--window-size={width + 340},{height + 100}"
         command = [program, *FLAGS, f"--user-data-dir={folder}", size, url]
@@ -109,7 +109,7 @@ def _client(server: Any, process: subprocess.Popen[bytes]) -> Any:
     deadline = time.monotonic() + TIMEOUT
     while not server.get_clients():
         if process.poll() is not None or time.monotonic() > deadline:
-            raise ManipDynError("the browser did not open the page")
+            raise ManipDynError("the browser did not open the page.")
         time.sleep(0.05)
     return next(iter(server.get_clients().values()))
 
@@ -146,7 +146,7 @@ def arrival_time(motion: Trajectory, tolerance: float = 0.01) -> float:
     """Return the time, s, from which all joints remain within a tolerance, rad, of the goal."""
     away = np.flatnonzero(np.abs(motion.q - np.array(GOAL)).max(axis=1) > tolerance)
     if away.size and away[-1] == len(motion.t) - 1:
-        raise ManipDynError("the feedback does not reach the goal; simulate a longer motion")
+        raise ManipDynError("the feedback does not reach the goal. Simulate a longer motion.")
     return float(motion.t[away[-1] + 1]) if away.size else 0.0
 
 

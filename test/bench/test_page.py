@@ -85,7 +85,7 @@ def test_the_command_checks_the_commit_before_it_measures(monkeypatch, capsys, t
     assert "must be clean to store a record, got '0a1b2c3-dirty'" in capsys.readouterr().err
     monkeypatch.setattr("manip_dyn.bench.timing.commit", lambda: "0a1b2c3")
     assert main(["bench", "dynamics", "--keep", str(tmp_path), "--robot", "rr"]) == 2
-    assert "remove --robot" in capsys.readouterr().err
+    assert "Remove --robot." in capsys.readouterr().err
     monkeypatch.setattr("manip_dyn.bench.cold.measure", lambda: ROWS["cold"])
     assert main(command) == 0
     assert read_record(tmp_path / "runs" / "cold-0a1b2c3.json").rows == ROWS["cold"]

@@ -271,7 +271,9 @@ def test_a_path_out_of_reach_has_no_start(pa10):
 
 def test_an_unreachable_pose_is_reported_with_its_distance():
     robot, _, q0 = scenario()
-    with pytest.raises(md.ManipDynError, match=r"\(3, 0, 0\) m is not reached by 'pa10'.*away"):
+    with pytest.raises(
+        md.ManipDynError, match=r"reach and limits of 'pa10', got \(3, 0, 0\) m.*away"
+    ):
         posture_for(robot, Pose(np.array([3.0, 0.0, 0.0]), np.eye(3)), q0)
 
 
@@ -328,7 +330,7 @@ def test_errors_of_uncontrolled_rows_do_not_count():
     result = md.track(robot, circle, settings=settings)
     assert result.success, result.reason
     assert result.position_error.max() < 1e-6
-    with pytest.raises(md.ManipDynError, match="is not reached by 'rr'"):
+    with pytest.raises(md.ManipDynError, match="pose must be within reach and limits of 'rr'"):
         md.track(robot, circle)
     with pytest.raises(md.ManipDynError, match=r"settings must be md\.ClikSettings, got 3"):
         md.track(robot, circle, settings=3)

@@ -174,5 +174,5 @@ def test_pose_and_jacobian_are_those_of_the_frame(tmp_path, link):
 
 
 def test_an_unknown_frame_raises_an_error_that_suggests_a_name():
-    with pytest.raises(md.ManipDynError, match="no link 'tol0'; did you mean 'tool0'"):
+    with pytest.raises(md.ManipDynError, match="got 'tol0'; did you mean 'tool0'"):
         md.customize(md.load_robot("pa10"), frame="tol0")

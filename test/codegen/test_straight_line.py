@@ -344,5 +344,5 @@ def test_vectors_of_a_series_are_complete(monkeypatch, undivided):
 
 def test_compiling_an_unknown_kernel_suggests_a_name():
     kernels = md.customize(md.load_robot("rr")).in_place
-    with pytest.raises(md.ManipDynError, match=r"no kernel 'jacobi'; did you mean 'jacobian'\?"):
+    with pytest.raises(md.ManipDynError, match=r"got 'jacobi'; did you mean 'jacobian'\?"):
         kernels.compile("forward_dynamics", "jacobi")

@@ -34,7 +34,7 @@ def test_every_case_has_a_row_even_if_it_fails():
     assert np.array_equal(np.isnan(lengths), failed)
     assert positions.shape == (40, 2)
     assert np.array_equal(np.isnan(positions).all(axis=1), failed)
-    with pytest.raises(md.ManipDynError, match="no column 'lenght'; did you mean 'length'"):
+    with pytest.raises(md.ManipDynError, match="got 'lenght'; did you mean 'length'"):
         result.column("lenght")
 
 
@@ -159,8 +159,8 @@ def test_invalid_results_are_failed_rows_with_a_reason(value, message, tmp_path)
 @pytest.mark.parametrize(
     ("results", "message"),
     [
-        ({"case": 7}, "results must not have names of the case, got 'case'"),
-        ({"x": 7}, "results must not have names of the case, got 'x'"),
+        ({"case": 7}, "result names must differ from case names, got 'case'"),
+        ({"x": 7}, "result names must differ from case names, got 'x'"),
         ({"success": "no"}, "the result 'success' must be true or false, got 'no'"),
         ({"a": "\ud800"}, "the result 'a' must be a number, a string or a list of numbers, got"),
     ],

@@ -145,7 +145,7 @@ def test_shipped_sweeps_can_be_read(name):
         ("{task: simulate, robot: rr, cases: {list: [1, 2]}}", "list must contain cases"),
         ("{task: simulate, robot: rr, fixed: {step: 2020-01-01}, cases: {}}", "fixed must map"),
         ("{task: simulate, robot: {source: rr, lock: 2020-01-01}, cases: {}}", "robot must map"),
-        ("{task: [plan], robot: rr, cases: {}}", "no task '['plan']'"),
+        ("{task: [plan], robot: rr, cases: {}}", "name of a task, got '['plan']'"),
         (
             "{task: simulate, robot: rr, cases: {grid: {duration: {from: 0, to: 1, count: 1}}}}",
             "must be at least 2, got 1",

@@ -254,10 +254,14 @@ def test_foreign_files_are_not_modified(tmp_path, kind):
 def test_nothing_is_written_for_invalid_arguments(tmp_path):
     robot, folder = md.load_robot("one_link_vertical"), tmp_path / "c"
     for message, arguments, options in (
-        ("There is no kernel 'forward_dynamic'; did you mean", (["forward_dynamic"],), {}),
+        (
+            "kernels must be names of kernels, got 'forward_dynamic'; did you mean",
+            (["forward_dynamic"],),
+            {},
+        ),
         ("kernels must not be empty", ([],), {}),
         ("precision must be double or float, got 'half'", (), {"precision": "half"}),
-        ("There is no kernel 3", (3,), {}),
+        ("kernels must be names of kernels, got 3", (3,), {}),
         ("precision must be double or float, got ['double']", (), {"precision": ["double"]}),
         ("such as 'pa10', got '1arm'", (), {"name": "1arm"}),
         ("such as 'pa10', got 'double'", (), {"name": "double"}),

@@ -125,7 +125,7 @@ def test_recordings_and_results_are_valid_logs(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"t": None}, "log, or t, q and tau must be arguments"),
+        ({"t": None}, "log, or t, q and tau, must be given"),
         ({"q": np.zeros((5000, 3))}, r"q must have shape \(5000, 2\), got \(5000, 3\)"),
         ({"tau": np.full((5000, 2), np.nan)}, "tau must be finite numbers, got an array with nan"),
         ({"t": np.zeros(5000)}, "t must increase, got 0 s followed by 0 s"),
@@ -238,7 +238,7 @@ def test_invalid_motions_and_names_raise_an_error(arm):
     ):
         with pytest.raises(ManipDynError, match=message):
             described.inverse_dynamics(*arguments)
-    with pytest.raises(ManipDynError, match="no base parameter 'm'"):
+    with pytest.raises(ManipDynError, match="must be a base parameter, got 'm'"):
         described.formula("m")
     with pytest.raises(ManipDynError, match="must be a Robot from load_robot"):
         md.identify("rr", t=T, q=two, tau=two)

@@ -77,7 +77,7 @@ def test_shipped_mechanisms_load_by_name(name):
         (
             "[ground, arm], axis: [0, 0, 1]}\n  end",
             "[ground, amr], axis: [0, 0, 1]}\n  end",
-            "no body 'amr'; did you mean 'arm'",
+            "body of the mechanism, got 'amr'; did you mean 'arm'",
         ),
         ("kind: revolute", "kind: hinge", "kind must be one of spherical, .*, got 'hinge'"),
         (

@@ -349,7 +349,10 @@ BODY = {"mass": 1.0, "inertia": (1, 1, 1)}
         (lambda: Joint("distance", ("a", "b"), (0, 0, 0)), "must have a distance above 0"),
         (lambda: Spring(("a", "b"), (0, 0, 0)), "distance of its points"),
         (lambda: Spring(("a", "b"), [(0, 0, 0), (1, 0, 0)], stiffness=-1.0), "stiffness"),
-        (lambda: mechanism_with(Joint("spherical", ("a", "c"), (0, 0, 0))), "no body 'c'"),
+        (
+            lambda: mechanism_with(Joint("spherical", ("a", "c"), (0, 0, 0))),
+            "body of the mechanism, got 'c'",
+        ),
         (lambda: mechanism_with(Joint("spherical", ("ground", "a"), (1, 0, 0))), "not connected"),
         (lambda: mechanism_with(Joint("fixed", ("a", "a"), (1, 0, 0))), "must connect two bodies"),
         (

@@ -60,7 +60,7 @@ def error_of(name, *argv, **arguments):
 def test_unknown_arguments_are_rejected():
     check("pa10_circle", "urdf:=pa10", "rviz:=false", urdf="pa10")
     assert error_of("pa10_circle", "udrf:=x") == (
-        "launch argument 'udrf' is unknown; did you mean 'urdf'?"
+        "launch argument must be declared, got 'udrf'; did you mean 'urdf'?"
     )
     # They may belong to a launch file of another package that includes this one.
     check("pa10_circle", "camera:=yes", command="ros2 launch cell bringup.launch.py camera:=yes")
@@ -188,7 +188,7 @@ def test_ros2_control_starts_with_the_simulator(launched, robot):
     ]
     description = "".join(parameters(nodes[0]))
     assert description.count("command_interface") == len(load_robot(robot).joint_names)
-    with pytest.raises(ManipDynError, match="'rviz' is unknown"):
+    with pytest.raises(ManipDynError, match="must be declared, got 'rviz'"):
         launched("ros2_control", rviz="true")
 
 

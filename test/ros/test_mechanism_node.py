@@ -175,7 +175,7 @@ def test_an_invalid_file_ends_with_one_line_and_exit_code_2(tmp_path):
     )
     code, log = run_node("mechanism", "-p", f"mechanism:={path}")
     assert code == 2
-    assert f"[mechanism]: '{path}': there is no body 'c'" in log
+    assert f"[mechanism]: '{path}': body must be a body of the mechanism, got 'c'" in log
     assert "Traceback" not in log
 
 

@@ -54,9 +54,9 @@ OWN = {"use_sim_time", "start_type_description_service"}
         (SimulatorNode, {"stepp": 0.1}, ["unknown parameter 'stepp'", "did you mean 'step'"]),
         (SimulatorNode, {"step": 1}, ["'step' must be", "decimal point, got 1"]),
         (SimulatorNode, {"step": "fast"}, ["'step' must be", "decimal point, got 'fast'"]),
-        (SimulatorNode, {"step": 100.0}, ["'step' must be in 1e-06 to 1 s, got 100"]),
-        (SimulatorNode, {"step": -0.1}, ["'step' must be in 1e-06 to 1 s, got -0.1"]),
-        (SimulatorNode, {"step": ".nan"}, ["'step' must be in 1e-06 to 1 s, got nan"]),
+        (SimulatorNode, {"step": 100.0}, ["'step' must be between 1e-06 and 1 s, got 100"]),
+        (SimulatorNode, {"step": -0.1}, ["'step' must be between 1e-06 and 1 s, got -0.1"]),
+        (SimulatorNode, {"step": ".nan"}, ["'step' must be between 1e-06 and 1 s, got nan"]),
         (
             SimulatorNode,
             {"mode": "quick"},
@@ -99,8 +99,8 @@ def test_a_rejected_node_is_destroyed(ros):
     ("parameters", "words"),
     [
         ({"circle.normal": [0.0, 0.0, 0.0]}, ["normal", "span a plane"]),
-        ({"circle.center": [3.0, 0.0, 0.0]}, ["not reached by 'pa10'"]),
-        ({"circle.linear_speed": 0.0}, ["must be in 1e-06 to 100 m/s, got 0"]),
+        ({"circle.center": [3.0, 0.0, 0.0]}, ["within reach and limits of 'pa10'"]),
+        ({"circle.linear_speed": 0.0}, ["must be between 1e-06 and 100 m/s, got 0"]),
         ({"circle.center": [0.5, 0.0]}, ["'circle.center'", "(2,)", "(3,)"]),
         ({"path": "spiral"}, ["'path' must be one of circle", "got 'spiral'"]),
         (

@@ -275,5 +275,6 @@ def test_unknown_scenario_is_one_line_and_exit_code_2():
     done = demo("pa10_circel")
     assert done.returncode == 2
     assert done.stderr.strip() == (
-        "manip_dyn: scenario 'pa10_circel' is unknown; did you mean 'pa10_circle'?"
+        "manip_dyn: scenario must be a shipped scenario, got 'pa10_circel'; "
+        "did you mean 'pa10_circle'?"
     )

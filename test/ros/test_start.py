@@ -112,4 +112,4 @@ def test_an_unknown_node_is_rejected_in_one_line(arguments):
     (line,) = done.stderr.splitlines()
     assert done.returncode != 0
     assert line.startswith("manip_dyn: node must be one of simulator, ")
-    assert line.endswith(f", got '{''.join(arguments)}'")
+    assert line.endswith(f", got '{''.join(arguments)}'.")

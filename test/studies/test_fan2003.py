@@ -391,7 +391,7 @@ def test_bad_settings_are_rejected(change, words, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"links": {"link_9": {"mass": 1.0}}, "joints": {}}, "no link 'link_9'; did you mean"),
+        ({"links": {"link_9": {"mass": 1.0}}, "joints": {}}, "got 'link_9'; did you mean"),
         (
             {"links": {"link_1": {"maas": 1.0}}, "joints": {}},
             "no parameter 'maas'; did you mean 'mass'",

@@ -205,7 +205,7 @@ def _read_rows(file: File) -> tuple[list[int], Vector]:
                 rows.append(_parsed_row(file, number, entries))
                 lines.append(number)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ManipDynError(f"path file '{file}' cannot be read: {error}") from error
+        raise ManipDynError(f"path file '{file}' cannot be read: {error}.") from error
     if len(rows) < 2:
         raise ManipDynError(f"path file '{file}' must have two or more poses, got {len(rows)}.")
     return lines, np.array(rows)

@@ -254,7 +254,7 @@ def _check(program: Program, inputs, out, extra: int) -> None:
     dimensions = [1 + extra] * len(program.inputs) + [program.dimensions + extra]
     check_arrays(program.name, names, dimensions)
     if not out.mutable:
-        raise TypingError(f"{program.name}: out must be writable, got a read-only array")
+        raise TypingError(f"{program.name}: out must be writable, got a read-only array.")
 
 
 def _emit(program, context, builder, signature, values, layout: Layout) -> None:

@@ -148,7 +148,7 @@ class ResultParts:
             except (arrow.ArrowInvalid, arrow.ArrowTypeError) as error:
                 raise ManipDynError(
                     f"'{name}' must be numbers, strings or lists of numbers, of one kind in all "
-                    f"cases: {str(error).splitlines()[0]}"
+                    f"cases: {str(error).splitlines()[0]}."
                 ) from error
         about = {IDENTITY: self._identity.encode(), CHUNK: str(self.chunk).encode()}
         table = arrow.table(columns, names).replace_schema_metadata(about)
@@ -182,7 +182,7 @@ def read_rows(folder: str | Path) -> list[Row]:
     try:
         tables = [parquet.ParquetFile(files[number]).read() for number in sorted(files)]
     except (OSError, arrow.ArrowInvalid) as error:
-        raise ManipDynError(f"cannot read '{folder}': {error}") from error
+        raise ManipDynError(f"cannot read '{folder}': {error}.") from error
     try:
         rows = arrow.concat_tables(tables, promote_options="permissive").to_pylist()
     except (arrow.ArrowInvalid, arrow.ArrowTypeError):  # kinds of a column differ between files
@@ -205,7 +205,7 @@ def _metadata(parquet: Any, file: Path) -> Mapping[bytes, bytes]:
     try:
         return parquet.read_schema(file).metadata or {}
     except Exception as error:  # pyarrow raises several types
-        raise ManipDynError(f"'{file}' is not a result file of a sweep: {error}") from error
+        raise ManipDynError(f"'{file}' is not a result file of a sweep: {error}.") from error
 
 
 def _kinds(arrow: Any) -> dict[str, Any]:
@@ -258,7 +258,9 @@ class SweepResult(Result):
         """Return a column (cases,), or (cases, k) for vectors; NaN for missing numbers."""
         names = list(dict.fromkeys(key for row in self.rows for key in row))
         if name not in names:
-            raise ManipDynError(f"the sweep has no column '{name}'{closest(name, names)}")
+            raise ManipDynError(
+                f"name must be a column of the sweep, got '{name}'{closest(name, names)}"
+            )
         values: list[Any] = [row.get(name) for row in self.rows]
         present = [value for value in values if value is not None]
         if present and isinstance(present[0], list):

@@ -56,7 +56,7 @@ def sweep_file(source: str | Path) -> Path:
         return share_directory() / "config" / "sweeps" / f"{source}.yaml"
     hint = closest(str(source), shipped_sweeps())
     raise ManipDynError(
-        f"there is no sweep '{source}'{hint}; use a YAML file, or the name of a bundled sweep"
+        f"sweep must be a YAML file or the name of a bundled sweep, got '{source}'{hint}"
     )
 
 

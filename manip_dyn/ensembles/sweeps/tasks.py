@@ -224,7 +224,8 @@ class Task:
     def __post_init__(self) -> None:
         """Check the task name and the settings."""
         if not isinstance(self.name, str) or self.name not in TASKS:
-            raise ManipDynError(f"there is no task '{self.name}'{closest(str(self.name), TASKS)}")
+            hint = closest(str(self.name), TASKS)
+            raise ManipDynError(f"task must be the name of a task, got '{self.name}'{hint}")
         for what, settings in (("robot", self.robot), ("fixed", self.fixed)):
             try:
                 json.dumps(dict(settings))
@@ -257,7 +258,9 @@ class Task:
         for name in (*self.fixed, *varied):
             if name not in names:
                 hint = closest(name, names)
-                raise ManipDynError(f"task '{self.name}' has no setting '{name}'{hint}")
+                raise ManipDynError(
+                    f"setting must be a setting of task '{self.name}', got '{name}'{hint}"
+                )
         for name in varied:
             if name in self.fixed:
                 raise ManipDynError(f"'{name}' must be either fixed or varied, got both.")

@@ -64,7 +64,7 @@ def solve_case(function: Function, number: int, case: Mapping[str, Any]) -> Row:
         success = truth("the result 'success'", results.pop("success", True))
         for name in results:
             if name in ("case", *case):
-                raise ManipDynError(f"results must not have names of the case, got '{name}'.")
+                raise ManipDynError(f"result names must differ from case names, got '{name}'.")
     except ManipDynError as error:
         return failed_row(number, case, "refused", str(error))
     except (Exception, SystemExit) as error:

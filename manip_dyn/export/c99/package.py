@@ -163,7 +163,7 @@ def write_files(folder: Path, prefix: str, texts: Mapping[str, str]) -> list[Pat
         for name, text in texts.items():
             write_atomically(folder / name, marked(name, prefix, text).encode())
     except OSError as error:
-        raise ManipDynError(f"'{folder}' cannot be written: {error.strerror}") from error
+        raise ManipDynError(f"'{folder}' cannot be written: {error.strerror}.") from error
     return [folder / name for name in texts]
 
 

@@ -315,7 +315,8 @@ def check_connected(names: Sequence[str], links: Sequence[Joint | Force]) -> Non
     for link in links:
         for name in link.bodies:
             if name not in groups:
-                raise ManipDynError(f"there is no body '{name}'{closest(str(name), groups)}")
+                hint = closest(str(name), groups)
+                raise ManipDynError(f"body must be a body of the mechanism, got '{name}'{hint}")
         if link.bodies[0] == link.bodies[1]:
             raise ManipDynError(
                 f"Joints and forces must connect two bodies, got '{link.bodies[0]}' twice."

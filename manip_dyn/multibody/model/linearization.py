@@ -59,7 +59,7 @@ def prepare_memory(
     y = np.concatenate([q[roles.independent], v[roles.independent]])
     all_q, all_v = np.empty((2, 1, mechanism.size))
     if expand(y[np.newaxis], memory, all_q, all_v, np.zeros(2)) < 1:
-        raise ManipDynError("the mechanism cannot be assembled in its position")
+        raise ManipDynError("the mechanism cannot be assembled in its position.")
     return memory, y
 
 
@@ -174,8 +174,8 @@ def find_equilibrium(mechanism: EquilibriumModel, tolerance: float, t: float) ->
                 break
             length *= SHORTER
     raise ManipDynError(
-        f"no equilibrium was found: after {count} iterations the acceleration is {residual:.3g}; "
-        "the forces must hold the mechanism somewhere on its way"
+        f"no equilibrium was found: after {count} iterations the acceleration is {residual:.3g}. "
+        "The forces must hold the mechanism somewhere on its way."
     )
 
 

@@ -96,7 +96,7 @@ def joint_rows(joint: Joint, poses: Sequence[Pose]) -> list[Row]:
         return [*points, *parallel, still]
     if joint.kind == "translational":
         return [*parallel, still, row(DOT_2, f), row(DOT_2, g)]
-    raise NotImplementedError(f"there are no constraints for a joint of kind '{joint.kind}'")
+    raise NotImplementedError(f"there are no constraints for a joint of kind '{joint.kind}'.")
 
 
 def force_row(

@@ -55,7 +55,7 @@ class BrakingCurve:
             raise ManipDynError(
                 f"{self._name()} cannot be stopped at {goal:.6g} from positions before "
                 f"{self._beginning:.6g}: the effort limit {abs(self.drive):.6g} is below its "
-                "load on the path"
+                "load on the path."
             )
 
     def gap(self, q: float, v: float) -> float:
@@ -98,10 +98,10 @@ class BrakingCurve:
                 raise ManipDynError(
                     f"{self._name()} stalls at {trace.y[0, -1]:.6g} between {q:.6g} and "
                     f"{self.goal:.6g}: the effort limit {abs(self.drive):.6g} is below its "
-                    "load there"
+                    "load there."
                 )
             fastest *= 10.0
-        raise ManipDynError(f"{self._name()} never reaches its braking curve from {q:.6g}")
+        raise ManipDynError(f"{self._name()} never reaches its braking curve from {q:.6g}.")
 
     def time_to_rest(self, q: float) -> float:
         """Return the duration of braking from `q` on the curve, s."""
@@ -124,19 +124,19 @@ class BrakingCurve:
             if trace.status == 1:
                 return trace
             duration *= 10.0
-        raise ManipDynError(f"{self._name()} cannot be stopped at {self.goal:.6g}")
+        raise ManipDynError(f"{self._name()} cannot be stopped at {self.goal:.6g}.")
 
     def _check_authority(self, start: float) -> None:
         motion = self.motion
         if self.sign * motion.acceleration(start, 0.0, self.drive) <= 0.0:
             raise ManipDynError(
                 f"{self._name()} cannot start from {start:.6g}: its load there is "
-                f"{motion.load(start):.6g}, its effort limit {abs(self.drive):.6g}"
+                f"{motion.load(start):.6g}, its effort limit {abs(self.drive):.6g}."
             )
         if self.sign * motion.acceleration(self.goal, 0.0, self.brake) >= 0.0:
             raise ManipDynError(
                 f"{self._name()} cannot brake at its goal {self.goal:.6g}: its load there is "
-                f"{motion.load(self.goal):.6g}, its effort limit {abs(self.drive):.6g}"
+                f"{motion.load(self.goal):.6g}, its effort limit {abs(self.drive):.6g}."
             )
 
     def _name(self) -> str:

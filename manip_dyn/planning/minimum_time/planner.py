@@ -131,7 +131,7 @@ def _velocities(robot: Robot, end: str, velocities: ArrayLike | None) -> Vector:
         speed, most = distinct_digits(speeds[i], robot.v_max[i], digits=4)
         raise ManipDynError(
             f"joint '{robot.joint_names[i]}' moves at {speed} {robot.unit(i)}/s at the "
-            f"{end}; its limit is {most}"
+            f"{end}; its limit is {most}."
         )
     return speeds
 
@@ -160,10 +160,10 @@ def _on_grids(robot: Robot, ends: Ends, hold: Vector, exhaustive: float) -> Plan
         )
     arrive = stopping_obstacle(robot, ends.qf, -ends.vf) if np.any(ends.vf) else ""
     raise ManipDynError(
-        f"the goal cannot be reached at its velocities: before it {arrive}"
+        f"the goal cannot be reached at its velocities: before it {arrive}."
         if arrive
-        else "no motion within the limits was found, neither straight nor by detours; "
-        "exhaustive=10.0 tries more of them"
+        else "no motion within the limits was found, neither straight nor by detours. "
+        "exhaustive=10.0 tries more of them."
     )
 
 

@@ -171,7 +171,9 @@ def _check_corner(
             "omit blend for a spline, or time both sides separately."
         )
     if np.linalg.norm(tangent_before + tangent_after) < REVERSAL_TOLERANCE:
-        raise ManipDynError(f"path reverses at waypoint {k}; time both sides separately.")
+        raise ManipDynError(
+            f"path must not reverse, got a reversal at waypoint {k}. Time both sides separately."
+        )
 
 
 def _straight_path(points: Matrix, s: Vector) -> PiecewisePath:

@@ -361,7 +361,8 @@ def _fastest_motion(task: _RampedTask, t_final: float) -> _Candidate:
     if not candidates:
         rates = ", ".join(f"{rate:g}" for rate in np.unique(task.slew_rate))
         raise ManipDynError(
-            f"no motion with efforts that change by at most {rates} per second was found: {reason}"
+            f"no motion with efforts that change by at most {rates} per second was found: "
+            f"{reason}."
         )
     return _fastest_candidate(candidates)
 

@@ -125,7 +125,7 @@ def straight_path(robot: Robot, start: Vector, goal: Vector) -> PathMotion:
             continue
         if any(_replay_error(robot, motion, steps) < REPLAY_TOLERANCE for steps in REPLAY_STEPS):
             return motion
-    raise ManipDynError("the effort limits are too low to move along the straight joint path")
+    raise ManipDynError("the effort limits are too low to move along the straight joint path.")
 
 
 def path_efforts(robot: Robot, start: Vector, goal: Vector) -> PathEfforts:
@@ -212,7 +212,7 @@ def _check_held(robot: Robot, start: Vector, goal: Vector) -> None:
             required, most = distinct_digits(effort[i], robot.tau_max[i], digits=4)
             raise ManipDynError(
                 f"at {100 * s:.0f} % of the straight joint path joint '{robot.joint_names[i]}' "
-                f"needs the effort {required} to be held; its limit is {most}"
+                f"needs the effort {required} to be held; its limit is {most}."
             )
 
 

@@ -40,7 +40,7 @@ def in_joint_order(message: JointState, robot: Robot, field: str) -> Vector:
     if len(values) != len(message.name):
         raise ManipDynError(
             f"joint state must have one {field} for each of its {len(message.name)} names, got "
-            f"{len(values)}"
+            f"{len(values)}."
         )
     index = {name: i for i, name in enumerate(message.name)}
     missing = [name for name in robot.joint_names if name not in index]
@@ -51,7 +51,7 @@ def in_joint_order(message: JointState, robot: Robot, field: str) -> Vector:
         )
     twice = [name for name in robot.joint_names if message.name.count(name) > 1]
     if twice:
-        raise ManipDynError(f"joint state must name joint '{twice[0]}' once, got it twice")
+        raise ManipDynError(f"joint state must name joint '{twice[0]}' once, got it twice.")
     return finite_vector(field, [values[index[name]] for name in robot.joint_names], robot.n)
 
 
@@ -60,10 +60,10 @@ def goal_from_message(message: JointState, robot: Robot, q: Vector) -> Vector:
     if len(message.position) != len(message.name) or not message.name:
         raise ManipDynError(
             f"goal must have one position for each name, at least one, got {len(message.name)} "
-            f"names and {len(message.position)} positions"
+            f"names and {len(message.position)} positions."
         )
     if len(set(message.name)) < len(message.name):
-        raise ManipDynError(f"goal must name each joint once, got {list(message.name)}")
+        raise ManipDynError(f"goal must name each joint once, got {list(message.name)}.")
     goal = q.copy()
     for name, position in zip(message.name, message.position, strict=True):
         if name not in robot.joint_names:
@@ -95,21 +95,21 @@ def references_from(message: JointState, robot: Robot) -> References | None:
     if not indices or len(set(indices)) < len(indices):
         raise ManipDynError(
             "joint command must name at least one joint, and each joint at most once, got "
-            f"{list(message.name)}"
+            f"{list(message.name)}."
         )
     if not any(len(getattr(message, field)) for field in COMMAND_FIELDS):
-        raise ManipDynError("joint command must have positions, velocities or efforts, got none")
+        raise ManipDynError("joint command must have positions, velocities or efforts, got none.")
     references = References(*(np.full(robot.n, np.nan) for _ in COMMAND_FIELDS))
     for field, values in zip(COMMAND_FIELDS, references, strict=True):
         numbers = np.asarray(getattr(message, field), dtype=np.float64)
         if len(numbers) not in (0, len(indices)):
             raise ManipDynError(
                 f"joint command must have no {field} or one for each of its {len(indices)} names "
-                f"(NaN for no reference), got {len(numbers)}"
+                f"(NaN for no reference), got {len(numbers)}."
             )
         if np.isinf(numbers).any():
             raise ManipDynError(
-                f"{field} of a joint command must be finite or NaN, got {numbers.tolist()}"
+                f"{field} of a joint command must be finite or NaN, got {numbers.tolist()}."
             )
         if len(numbers):
             values[indices] = numbers
@@ -131,7 +131,7 @@ def _check_one_kind(references: References, robot: Robot) -> None:
     for joint in np.flatnonzero(driven & ~np.isnan(references.effort)):
         raise ManipDynError(
             f"joint command for '{robot.joint_names[joint]}' must be either an effort, or a "
-            "position and velocity, got both"
+            "position and velocity, got both."
         )
 
 

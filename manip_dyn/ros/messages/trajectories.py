@@ -39,7 +39,8 @@ def schedule_from(message: JointTrajectory, robot: Robot, origin_ns: int, now_ns
         unknown = [name for name in names if name not in robot.joint_names]
         shown = f"unknown joint '{unknown[0]}'" if unknown else f"{names}"
         raise ManipDynError(
-            f"effort trajectory must have each of {', '.join(robot.joint_names)} once, got {shown}"
+            f"effort trajectory must have each of {', '.join(robot.joint_names)} once, "
+            f"got {shown}."
         )
     order = [names.index(name) for name in robot.joint_names]
     stamp = to_nanoseconds(message.header.stamp)
@@ -75,7 +76,7 @@ def waypoints_from(message: JointTrajectory, robot: Robot) -> Matrix:
     names = list(message.joint_names)
     if sorted(names) != sorted(robot.joint_names):
         raise ManipDynError(
-            f"trajectory must have each of {', '.join(robot.joint_names)} once, got {names}"
+            f"trajectory must have each of {', '.join(robot.joint_names)} once, got {names}."
         )
     order = [names.index(name) for name in robot.joint_names]
     rows = [
@@ -132,12 +133,12 @@ class TrajectoryGoal(NamedTuple):
         start = self.stamp_ns or now_ns
         ahead, end = 1e-9 * (start - now_ns), 1e-9 * (start + self.waypoints[-1].time_ns - now_ns)
         if end < 0.0:
-            sentence = f"trajectory must end in the future, got an end {-end:.3f} s ago"
+            sentence = f"trajectory must end in the future, got an end {-end:.3f} s ago."
             raise RejectedTrajectoryError(Code.OLD_HEADER_TIMESTAMP, sentence)
         if ahead > LARGEST_LEAD:
             sentence = (
                 f"trajectory must begin within {LARGEST_LEAD:g} s, in the time of joint_states, "
-                f"got {ahead:.3f} s"
+                f"got {ahead:.3f} s."
             )
             raise RejectedTrajectoryError(Code.INVALID_GOAL, sentence)
         return start
@@ -170,7 +171,7 @@ def goal_from_action(request: Any, robot: Robot) -> TrajectoryGoal:
         RejectedTrajectoryError: If it cannot be followed.
     """
     if request.multi_dof_trajectory.points:
-        sentence = "goal must have joints only, got a multi_dof_trajectory"
+        sentence = "goal must have joints only, got a multi_dof_trajectory."
         raise RejectedTrajectoryError(Code.INVALID_GOAL, sentence)
     goal = goal_from_trajectory(request.trajectory, robot)
     tolerances = Tolerances.of(

@@ -157,12 +157,12 @@ class BangBangPlannerNode:
 
     def _reject(self, code: str, reason: object) -> None:
         """Report the rejection of a goal. A motion or planning continues."""
-        state, addition, motion = "", "", self._execution.motion
+        state, motion, text = "", self._execution.motion, str(reason)
         if motion is not None and not motion.arrived:
-            state, addition = self._status.state, "; the motion continues"
+            state, text = self._status.state, f"{text.removesuffix('.')}; the motion continues"
         elif self._planning.busy:
             state = "planning"
-        self._status.enter("refused", code, state, reason=f"{reason}{addition}")
+        self._status.enter("refused", code, state, reason=text)
 
     def _report(self) -> diagnostics.Report:
         """Return the status, or a present problem that is at least as severe."""

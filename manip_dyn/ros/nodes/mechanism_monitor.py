@@ -61,7 +61,8 @@ class MechanismLog:
         """Add coordinates (N,) up to the duration. The stamp zero clears earlier samples."""
         if len(q) != self.mechanism.size:
             raise ManipDynError(
-                f"poses must have {self.mechanism.size} coordinates of the mechanism, got {len(q)}"
+                f"poses must have {self.mechanism.size} coordinates of the mechanism, "
+                f"got {len(q)}."
             )
         if stamp_ns == 0:
             self._rows.clear()

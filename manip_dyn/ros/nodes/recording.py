@@ -119,7 +119,7 @@ class RecorderNode:
         self.node = node
         self._parameters = parameters = declare(node, RecorderParameters)
         if not parameters.file:
-            raise ManipDynError("parameter 'file' must be the path of a new MCAP file, got ''")
+            raise ManipDynError("parameter 'file' must be the path of a new MCAP file, got ''.")
         self._left_out = {name.strip() for name in parameters.leave_out.split(",")}
         self._recorder = Recorder(parameters.file)
         self._subscribed: set[tuple[str, str]] = set()
@@ -249,7 +249,7 @@ class ReplayerNode:
         self.node = node
         self._parameters = parameters = declare(node, ReplayerParameters)
         if not parameters.file:
-            raise ManipDynError("parameter 'file' must be the path of an MCAP file, got ''")
+            raise ManipDynError("parameter 'file' must be the path of an MCAP file, got ''.")
         messages = sorted(MessageReader(parameters.file), key=lambda message: message.time_ns)
         self._messages = [message for message in messages if message.topic not in EXCLUDED]
         self._publishers: dict[str, Any] = {}

@@ -126,8 +126,8 @@ def planner_from(parameters: BangBangPlannerParameters) -> Callable[..., Any]:
     method, slew_rate = parameters.method, parameters.slew_rate
     if slew_rate and method != "zero_net_work":
         raise ManipDynError(
-            f"parameter 'slew_rate' must be 0 with the method '{method}', got {slew_rate:g}; only "
-            "'zero_net_work' limits the slew rate"
+            f"parameter 'slew_rate' must be 0 with the method '{method}', got {slew_rate:g}. Only "
+            "'zero_net_work' limits the slew rate."
         )
     options = {"slew_rate": slew_rate} if slew_rate else {}
 

@@ -137,7 +137,7 @@ def _controlled(numbers: Numbers) -> tuple[bool, ...]:
     flags = list(numbers)
     if len(flags) != 6 or not set(flags) <= {0.0, 1.0}:
         raise ManipDynError(
-            f"parameter 'controlled' must be six numbers, each 1.0 or 0.0, got {flags}"
+            f"parameter 'controlled' must be six numbers, each 1.0 or 0.0, got {flags}."
         )
     return tuple(bool(flag) for flag in flags)
 

@@ -99,7 +99,7 @@ def default_of(function: Callable[..., Any], name: str) -> Any:
     """Return the default of an argument of a function, so that no parameter repeats it."""
     default = inspect.signature(function).parameters[name].default
     if default is inspect.Parameter.empty:
-        raise TypeError(f"argument '{name}' of {function} has no default")
+        raise TypeError(f"argument '{name}' of {function} has no default.")
     return default
 
 
@@ -143,7 +143,7 @@ def declare(node: Node, kind: type[P]) -> P:
             node.declare_parameter(row.name, default, _descriptor(row, still_open=is_list))
         except (InvalidParameterTypeException, ValueError) as error:
             raise ManipDynError(
-                f"parameter '{row.name}' must be {_type_name(row)}, got {override!r}"
+                f"parameter '{row.name}' must be {_type_name(row)}, got {override!r}."
             ) from error
         except InvalidParameterValueException as error:
             raise ManipDynError(_problem(row, override) or str(error)) from error
@@ -271,15 +271,25 @@ def _range(row: Row) -> tuple[float, float]:
 def _problem(row: Row, value: Any) -> str:
     """Return why `value` is invalid, or ""."""
     if row.choices and value not in row.choices:
-        return f"parameter '{row.name}' must be one of {', '.join(row.choices)}, got '{value}'"
+        return f"parameter '{row.name}' must be one of {', '.join(row.choices)}, got '{value}'."
     if row.kind in (bool, str):
         return ""
     numbers, (low, high) = np.atleast_1d(np.array(value, dtype=float)), _range(row)
     if np.all(np.isfinite(numbers) & (numbers >= low) & (numbers <= high)):
         return ""
-    condition = "finite" if np.isinf([low, high]).all() else f"in {low:g} to {high:g} {row.unit}"
     shown = f"{value:g}" if isinstance(value, (int, float)) else numbers.tolist()
-    return f"parameter '{row.name}' must be {condition.rstrip()}, got {shown}"
+    return f"parameter '{row.name}' must be {_condition(low, high, row.unit)}, got {shown}."
+
+
+def _condition(low: float, high: float, unit: str) -> str:
+    """Return the condition on a number with bounds, which may be infinite."""
+    if np.isinf(low) and np.isinf(high):
+        return "finite"
+    if np.isinf(high):
+        return f"at least {low:g} {unit}".rstrip()
+    if np.isinf(low):
+        return f"at most {high:g} {unit}".rstrip()
+    return f"between {low:g} and {high:g} {unit}".rstrip()
 
 
 def _type_name(row: Row) -> str:

@@ -46,7 +46,7 @@ class PathKind(ABC):
         if numbers:
             return finite_vector(f"parameter '{self.kind}.{name}'", numbers, 3)
         if default is None:
-            raise ManipDynError(f"parameter '{self.kind}.{name}' must have 3 numbers, got none")
+            raise ManipDynError(f"parameter '{self.kind}.{name}' must have 3 numbers, got none.")
         return default
 
     def rotation(self, name: str, default: Vector | None = None) -> Matrix:
@@ -181,7 +181,7 @@ class WaypointsParameters(PathKind):
         if count < 12 or count % 6:
             raise ManipDynError(
                 "parameter 'waypoints.poses' must have 6 numbers per waypoint, at least 12, got "
-                f"{count}"
+                f"{count}."
             )
         rows = finite_vector("parameter 'waypoints.poses'", self.poses, count).reshape(-1, 6)
         rotations = Rotation.from_euler("xyz", rows[:, 3:]).as_matrix()
@@ -217,7 +217,7 @@ class CsvParameters(PathKind):
     def make(self, tool: Pose, ramp: float, laps: int) -> Path:
         """Return the curve, with one lap by default."""
         if not self.file:
-            raise ManipDynError("parameter 'csv.file' must be the path of a CSV file, got ''")
+            raise ManipDynError("parameter 'csv.file' must be the path of a CSV file, got ''.")
         return path_from_csv(
             self.file,
             ramp=ramp,

@@ -48,7 +48,7 @@ class TargetChecks:
         if early:
             return "early", f"came {early}"
         if not np.isfinite(numbers).all():
-            return "numbers", f"must be finite, got {numbers}"
+            return "numbers", f"must be finite, got {numbers}."
         unknown = frames.problem(header.frame_id)
         if unknown:
             return "frame", unknown
@@ -57,7 +57,7 @@ class TargetChecks:
             return "stamp", stale
         length = float(np.linalg.norm(numbers[3:])) if len(numbers) == 7 else 1.0
         if abs(length - 1.0) > UNIT:
-            return "quaternion", f"must have a quaternion of length 1, got {length:.4g}"
+            return "quaternion", f"must have a quaternion of length 1, got {length:.4g}."
         return "", ""
 
     def _stale(self, stamp: int) -> str:
@@ -68,11 +68,11 @@ class TargetChecks:
             side = "old" if age > 0.0 else "ahead"
             return (
                 f"must have a zero stamp or one within {self.timeout:g} s (command_timeout) of "
-                f"now, got one {abs(age):.3f} s {side}"
+                f"now, got one {abs(age):.3f} s {side}."
             )
         before = (self.origin_ns - stamp) * 1e-9
         if before > 0.0:
-            return f"must be sent after the path began, got a stamp {before:.3f} s before"
+            return f"must be sent after the path began, got a stamp {before:.3f} s before."
         return ""
 
 

@@ -255,7 +255,7 @@ class InitialValueProblem:
         if not difference <= WORST_CHECK:
             raise ManipDynError(
                 f"reference and check of the motion of {self.name} must differ by at most "
-                f"{WORST_CHECK:g} rad, got {difference:.1e}: change the start or the duration"
+                f"{WORST_CHECK:g} rad, got {difference:.1e}. Change the start or the duration."
             )
         return difference
 
@@ -271,7 +271,7 @@ class InitialValueProblem:
             sampling=Sampling(dense=dense),
         )
         if not solution.success:
-            raise ManipDynError(f"motion of {self.name} has no reference: {solution.reason}")
+            raise ManipDynError(f"motion of {self.name} has no reference: {solution.reason}.")
         return solution
 
     # ---------------------------------------------------------------------- errors

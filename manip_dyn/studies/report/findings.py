@@ -86,7 +86,7 @@ def read_record(file: Path) -> Record:
         return Record(tables={table.name: _tupled(table) for table in tables}, **values)
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise ManipDynError(
-            f"file must be a stored run of a study, got '{file}': {error}"
+            f"file must be a stored run of a study, got '{file}': {error}."
         ) from error
 
 

@@ -329,7 +329,7 @@ def test_tracked_tool_paths_can_be_timed():
         ([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]], {}, r"shape \(2, 2\), got \(2, 3\)"),
         ([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0]], {}, "got equal waypoints 0 and 1"),
         (CURVE, {"blend": 0.0}, r"corner at waypoint 1 .*blend above 0"),
-        ([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]], {"blend": 0.1}, "reverses at waypoint 1"),
+        ([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]], {"blend": 0.1}, "got a reversal at waypoint 1"),
         ([[0.0, 0.0], [9.0, 0.0]], {}, "exceeds the position limits at s = .* joint 'joint_1'"),
         (
             CURVE,

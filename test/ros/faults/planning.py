@@ -133,7 +133,7 @@ CASES = (
         frame="nowhere",
     ),
     rejected_pose(
-        "unreachable_goal_pose", "a goal pose 9 m away", "is not reached by", (9.0, 0.0, 0.0)
+        "unreachable_goal_pose", "a goal pose 9 m away", "must be within reach", (9.0, 0.0, 0.0)
     ),
     Case(
         "clock_set_ahead", "planner", "the simulator's wall clock is set an hour ahead",

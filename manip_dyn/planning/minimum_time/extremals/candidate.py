@@ -53,11 +53,11 @@ def best_of(robot: Robot, candidates: list[Candidate], on_grid: float) -> Candid
     if not candidates:
         raise ManipDynError(
             f"no minimum-time motion of robot '{robot.name}' found between start and goal: "
-            "no search converged"
+            "no search converged."
         )
     if not allowed:
         first = min(candidates, key=lambda candidate: candidate.t_final)
-        raise ManipDynError(f"every minimum-time candidate violates a limit: {first.violation}")
+        raise ManipDynError(f"every minimum-time candidate violates a limit: {first.violation}.")
     return min(
         allowed,
         key=lambda candidate: (
