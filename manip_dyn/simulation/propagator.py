@@ -93,8 +93,9 @@ class Propagator:
     """Advances the state (q, v, work), (2 n + 1,), in place.
 
     Attributes:
-        statistics: Steps, failures and evaluations of the dynamics since construction; for Taylor
-            series, evaluations of the whole series.
+        steps: Accepted steps since construction.
+        failures: Rejected steps.
+        evaluations: Evaluations of the dynamics; for Taylor series, of the whole series.
         status: Status of the last run.
         reached: End time of the last run, s.
         limit: The joint limit that ended the last run, or an empty string.
@@ -102,10 +103,19 @@ class Propagator:
         law: The user's effort law, or None.
     """
 
-    statistics = Statistics()
+    steps = failures = evaluations = 0
     status, reached = Status.SUCCESS, 0.0
     limit = failure = ""
     law: Feedback | None = None
+
+    @property
+    def statistics(self) -> Statistics:
+        """Return the counts since construction or `reset_statistics`."""
+        return Statistics(self.steps, self.failures, self.evaluations)
+
+    def reset_statistics(self) -> None:
+        """Set all counts to 0."""
+        self.steps = self.failures = self.evaluations = 0
 
     def run(self, begin: float, end: float, y: Vector, effort: Vector | None) -> float:
         """Advance `y` from `begin` towards `end`, s, and return the time reached; see `status`.
@@ -175,8 +185,9 @@ class CompiledPropagator(Propagator):
             self.status = Status(self._engine.go(begin, end, parameters, y, self._space))
         finally:
             now = self._space.clock[0]  # faster than `state`
-            counts = int(now["steps"]), int(now["failures"]), int(now["evaluations"])
-            self.statistics += Statistics(*counts)
+            self.steps += int(now["steps"])
+            self.failures += int(now["failures"])
+            self.evaluations += int(now["evaluations"])
             self.reached = float(now["t"])
         event = self.status is Status.EVENT
         self.limit = self._limits.reached(y) if self._limits and event else ""
@@ -230,7 +241,8 @@ class InterpretedPropagator(Propagator):
                 self.status = Status.NON_FINITE
                 return
             y[:], self.reached = new, self.reached + h
-            self.statistics += Statistics(1, 0, 4)
+            self.steps += 1
+            self.evaluations += 4
         self.reached = end
 
     def _stepped(self, t: float, y: Vector, h: float) -> tuple[Vector, float]:

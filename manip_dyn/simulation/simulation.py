@@ -154,7 +154,7 @@ class Simulation:
         finally:
             self.time_ns, self._y, self.law = time_ns, y, previous
         for motion in self._motions.values():
-            motion.statistics = Statistics()
+            motion.reset_statistics()
 
     def reset(self) -> None:
         """Reset time and state to the initial ones; the effort law is retained."""

@@ -68,7 +68,7 @@ def test_the_period_is_that_of_the_simulator():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("pa10_circle", 5.0), "no tracked arm in real time"),
+        (("pa10_circle", 5.0), "must have a scenario with a tracked arm in real time such as"),
         ((None, -1.0), "soak must be above 0, got -1"),
         (("pa10_circel", 5.0), "did you mean 'pa10_circle'"),
     ],
