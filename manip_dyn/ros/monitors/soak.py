@@ -92,8 +92,12 @@ POLL_PERIOD = 0.05
 """Wall time between reads of the received states, s: the monitor must not load the machine."""
 
 
+NODES = {"simulator", "clik_tracker"}
+"""Names of the nodes that run in real time."""
+
+
 class SoakMonitor:
-    """Measures for a duration of wall time after the first joint state.
+    """Measures for a duration of wall time after all of `NODES` have reported their periods.
 
     Attributes:
         progress: Progress of the run.
@@ -121,6 +125,8 @@ class SoakMonitor:
 
     def _on_joints(self, message: bytes, info: Mapping[str, Any]) -> None:
         self.progress.message_received()
+        if not self._nodes.keys() >= NODES:
+            return  # a node is still starting or compiling
         age = 1e-9 * (time.time_ns() - info["received_timestamp"])
         self._log.add(time.monotonic() - age, serialized_stamp(message))
 
