@@ -107,7 +107,7 @@ def unwound(robot: Robot, q: Vector) -> Vector:
 
 
 def controlled_rows(controlled: Sequence[bool] | None) -> Vector:
-    """Return 1 for each controlled row of the task (6,), else 0. Default: all rows."""
+    """Return a mask (6,): 1 for controlled task rows, 0 for the others. None controls all rows."""
     return np.ones(6) if controlled is None else np.array(controlled, dtype=bool).astype(float)
 
 

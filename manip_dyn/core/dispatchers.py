@@ -154,11 +154,11 @@ class Part(_Compiled):
 
 
 class Whole(_Compiled):
-    """A function with separate machine code.
+    """A compiled function with its own machine code.
 
     Attributes:
-        cached: Whether machine code is stored on disk.
-        part: The function that is linked into compiled callers; None: they call machine code.
+        cached: Whether the machine code is stored on disk.
+        part: Version that is linked into compiled callers. If None, callers call the machine code.
     """
 
     cached = True

@@ -78,7 +78,7 @@ class TrajectoryFollower(Protocol):
         """
 
     def begin(self, goal: TrajectoryGoal) -> ActiveTrajectory:
-        """Replace the present trajectory, or raise `RejectedTrajectoryError`."""
+        """Replace the current trajectory, or raise `RejectedTrajectoryError`."""
 
 
 class ActiveGoal(NamedTuple):

@@ -105,7 +105,7 @@ class Stepper:
 
     @property
     def stamp_ns(self) -> int:
-        """Present stamp, of wall-clock or simulated time, ns."""
+        """Current stamp, of wall-clock or simulated time, ns."""
         return self._origin_ns + self._moved.time_ns
 
     @property

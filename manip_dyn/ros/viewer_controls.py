@@ -116,7 +116,7 @@ class ViewerControls:
             future.add_done_callback(lambda _: self._goals.publish(message))
 
     def preview(self, method: str, goal: Vector) -> tuple[Matrix, str]:
-        """Plan from the present positions; return the tool's path (m, 3), m, and a summary."""
+        """Plan from the current positions; return the tool's path (m, 3), m, and a summary."""
         q = self._positions()
         if self._robot is None or q is None:
             raise ManipDynError("no joint states received yet. Start the simulator or the robot.")

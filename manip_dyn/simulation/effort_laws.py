@@ -169,7 +169,7 @@ def references_of(robot: Robot, plans: Sequence[Any], period: float) -> Referenc
 
 
 def targets(q: Vector) -> ReferenceMotions:
-    """Return references at rest at positions (k, n)."""
+    """Return k constant references: positions `q` (k, n) with zero velocity."""
     count = len(q)
     rows = np.arange(count)
     states = np.concatenate([q, np.zeros_like(q)], axis=1)

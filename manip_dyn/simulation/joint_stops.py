@@ -112,7 +112,7 @@ class SimulationWithStops(Simulation):
     stops, and repeated with them if a joint passed its limit.
 
     Attributes:
-        stop_effort: Present efforts of the stops (n,), N m or N.
+        stop_effort: Current efforts of the stops (n,), N m or N.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class SimulationWithStops(Simulation):
                 self._push(passed)
 
     def _attempt(self, stop_ns: int) -> Passed | None:
-        """Advance without stops; if joints pass their limits, undo the step and return them."""
+        """Advance without stops; if joints pass their limits, undo the step and report them."""
         begin_ns, y, q, v = self.time_ns, self._y.copy(), self.q, self.v
         super()._run(stop_ns)
         after = self.q, self.v

@@ -152,7 +152,7 @@ def test_a_reset_in_real_time_is_detected_by_the_joint_positions(ros):
 def test_the_arm_recovers_from_a_jolt_beyond_the_joint_error(ros):
     jolt = {"initial_velocity": [0.4, 0.4, -0.4, 0.4, 0.4, 0.4, 0.4]}
     start(ros, simulator=jolt, max_joint_error=0.005)
-    ros.expect_warning("the arm is picked up at its present position", "off")
+    ros.expect_warning("the arm is picked up at its current position", "off")
     before = len(ros.errors)
     ros.until(lambda: len(ros.errors) > before + 300, "the tool does not return to the path")
     assert distance(ros.errors[-1]) < 1e-3

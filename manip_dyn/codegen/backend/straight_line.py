@@ -202,9 +202,10 @@ def lane_coefficient(
 ) -> Any:
     """Return an intrinsic ``(inputs, out, k)`` for Taylor coefficients of `LANES` motions.
 
-    Like `one_coefficient`, but every number is a vector, and inputs (.., LANES) do not depend on
-    k. In the program ``sums[i]`` denotes the sum of product i. It is computed on use if `order` is
-    an argument. Otherwise it is read from row `sums` + i of the last input.
+    This is the SIMD version of `one_coefficient`: every number is a vector of `LANES` values.
+    The inputs (.., LANES) are the same for all orders k. In the program, ``sums[i]`` denotes the
+    convolution sum of `products[i]`. With a constant `order`, the sum is computed where it is
+    used. Otherwise it is read from row `sums` + i of the last input.
 
     Args:
         program: The program.

@@ -70,7 +70,7 @@ class Graph:
         return Counter(kind for kind in kinds if kind not in ("constant", "input"))
 
     def node(self, operation: Operation) -> int:
-        """Return the node of an operation, which is appended if it is new."""
+        """Return the node of an operation. New operations are appended."""
         node = self._nodes.get(operation)
         if node is None:
             node = self._nodes[operation] = len(self.operations)

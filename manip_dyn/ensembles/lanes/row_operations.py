@@ -55,7 +55,7 @@ def terms_of(sums: list[list[tuple[float, int]]]) -> Terms:
 
 
 def _combine(_typing, block, size, target, base, h, terms, number):
-    """Write row `base` plus sum number `number` of `terms` into row `target`."""
+    """Set row `target` to row `base` plus `h` times the weighted sum `number` of `terms`."""
 
     def generate(context, builder, signature, values):
         def data(kind, value) -> Any:

@@ -269,7 +269,7 @@ class Style(NamedTuple):
 
 
 class Source(NamedTuple):
-    """C definitions, and the numbers of angles per call of the sine functions."""
+    """C definitions and the sizes (angles per call) of the sine functions that they call."""
 
     text: str
     counts: frozenset[int]

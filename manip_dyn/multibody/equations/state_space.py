@@ -253,7 +253,7 @@ def differentiate_rates(p, out, by_time):
 
 @compiled(short=True, counted=False)
 def needs_repartition(t, y, p, out):
-    """Write the relative excess of the condition number over the limit of the partition (1,).
+    """Write to `out` (1,) how far the condition number exceeds its limit, relative to the limit.
 
     The time loop calls this function after each step, so it also counts the turns of rotational
     springs.

@@ -455,4 +455,4 @@ def _within_limits(robot: Robot, search: RampedSearch, x: Vector) -> tuple[Rampe
         most = most - MARGIN * np.maximum(over, 0.0)
         x = result.x
     joint = robot.joint_names[int(np.argmax(np.maximum(under, over))) % robot.n]
-    return result, f"joint '{joint}' would pass a limit of position or speed"
+    return result, f"joint '{joint}' would pass a position or speed limit"

@@ -67,9 +67,9 @@ def initial_times(robot: Robot, start: Vector, goal: Vector, moving: JointIndice
     """Return initial switch and arrival times (k, 2 m), s, of the m moving joints.
 
     Each joint is modelled as a double integrator with the inertia and load at the middle posture.
-    The first row is mixed: the slowest joint moves alone, and the others while it is driven. In
-    the next rows each joint moves alone, or with the others free. Further rows stretch these
-    times.
+    The first row assumes that the slowest joint moves with all others locked, and every other
+    joint with all others at their effort limits. The second row assumes that the other joints
+    are locked, the third that they are free. The remaining rows scale these times.
     """
     kernels, zero = customize(robot).unchecked, np.zeros(robot.n)
     middle, sign = 0.5 * (start + goal), np.sign(goal - start)

@@ -1,4 +1,4 @@
-"""Monitors of one motion: from rest to rest by a planner, or without commands."""
+"""Monitors of a single motion: planned from rest to rest, or free (without commands)."""
 
 from __future__ import annotations
 

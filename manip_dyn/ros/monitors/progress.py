@@ -105,7 +105,7 @@ def monitor_report(topic: str, progress: Progress, now: float) -> Report:
     Args:
         topic: The measured topic.
         progress: Progress of the run.
-        now: Present time by the clock of `progress`, s.
+        now: Current time by the clock of `progress`, s.
     """
     silence = 0.0 if progress.received_at is None else now - progress.received_at
     holds = {

@@ -165,7 +165,7 @@ class BangBangPlannerNode:
         self._status.enter("refused", code, state, reason=text)
 
     def _report(self) -> diagnostics.Report:
-        """Return the status, or a present problem that is at least as severe."""
+        """Return the status, or a current problem that is at least as severe."""
         q, efforts = self._positions(), self._execution.efforts
         outside = "" if q is None else joints_outside_limits(self._robot, q)
         return self._status.overlaid(outside, efforts.others(), efforts.name)

@@ -172,7 +172,7 @@ class RecorderNode:
         return recorded_name(topic, self.node.get_namespace(), self._left_out)
 
     def _offered(self, topic: str) -> QoSProfile | None:
-        """Return a profile that matches the present publishers, or None without publishers."""
+        """Return a profile that matches the current publishers, or None without publishers."""
         offers = [info.qos_profile for info in self.node.get_publishers_info_by_topic(topic)]
         if not offers:
             return None

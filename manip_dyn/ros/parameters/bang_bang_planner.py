@@ -45,7 +45,7 @@ class BangBangPlannerParameters(RecordedParameters, RobotParameters):
     )
     replanning_lead: float = parameter(
         0.5,
-        "For minimum_time: smallest time from a new goal to the switch from the present motion to "
+        "For minimum_time: smallest time from a new goal to the switch from the current motion to "
         "the one to that goal, which is planned meanwhile; 0: the arm is stopped first",
         "s",
         0.0,

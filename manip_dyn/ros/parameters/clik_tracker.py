@@ -216,7 +216,7 @@ class ClikTrackerParameters(
     )
     max_joint_error: float = parameter(
         0.2,
-        "Joint error above which the arm is picked up at its present position",
+        "Joint error above which the arm is picked up at its current position",
         "rad or m",
         1e-6,
         1e3,

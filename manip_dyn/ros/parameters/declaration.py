@@ -178,7 +178,7 @@ def on_change(
 
     Args:
         node: The node.
-        parameters: The present parameters.
+        parameters: The current parameters.
         apply: Applies the new parameters.
         problem: Returns why a combination of valid parameters is invalid, or "". Its arguments
             are the new parameters and the names of those that change.

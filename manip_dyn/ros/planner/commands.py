@@ -86,7 +86,7 @@ class Commands:
 
     @property
     def active_goal(self) -> Goal | None:
-        """The goal of the present plan or motion."""
+        """The goal of the current plan or motion."""
         return self._planning.active_goal
 
     @property

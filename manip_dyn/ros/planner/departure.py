@@ -56,5 +56,5 @@ class Departure:
 
     @property
     def stamp_ns(self) -> int | None:
-        """Stamp of the departure at the present pace; None if the arm has left the plan."""
+        """Stamp of the departure at the current pace; None if the arm has left the plan."""
         return self.motion.stamp_at(self.time)

@@ -59,7 +59,7 @@ class Execution:
         self.motion = self.prepared = None
 
     def begin(self, motion: PlannedMotion | FollowedMotion, measured: MeasuredState) -> None:
-        """Begin a motion at the present state, which is answered afterwards."""
+        """Begin a motion at the current state, which is answered afterwards."""
         self.prepared, self.motion = None, motion
         stamp = motion.begin(measured)
         if isinstance(motion, PlannedMotion):
@@ -78,7 +78,7 @@ class Execution:
 
         Args:
             measured: The state.
-            goal: The goal of the present plan or motion.
+            goal: The goal of the current plan or motion.
             at_rest: Called if the motion has come to rest.
         """
         motion = self.motion

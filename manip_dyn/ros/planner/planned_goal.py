@@ -27,7 +27,7 @@ class Leader(Protocol):
 
     @property
     def active_goal(self) -> object:
-        """The goal of the present plan or motion."""
+        """The goal of the current plan or motion."""
 
     @property
     def message(self) -> str:

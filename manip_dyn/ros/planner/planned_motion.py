@@ -119,7 +119,7 @@ class PlannedMotion:
         if t >= 0.0 or self.departure is None:
             self.departure = None
             return self._executor.segments(t, measured.q, measured.v)
-        # The error at the departure is the present error of the previous motion.
+        # The error at the departure is the current error of the previous motion.
         before, departure = self.departure.motion, self.departure
         q, v = before.planned(measured)
         there = departure.q + measured.q - q, before.pace.rate * departure.v + measured.v - v

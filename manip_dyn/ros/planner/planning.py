@@ -1,4 +1,4 @@
-"""Planning: from a goal to a motion, from rest or from a point of the present motion."""
+"""Planning: from a goal to a motion, from rest or from a point of the current motion."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Planning:
 
     Attributes:
         parameters: The planner's parameters; a new method applies to the next goal.
-        active_goal: The goal of the present plan or motion.
+        active_goal: The goal of the current plan or motion.
         measured: Returns the latest state.
     """
 
@@ -68,14 +68,14 @@ class Planning:
         self.use(parameters)
 
     def use(self, parameters: BangBangPlannerParameters) -> None:
-        """Use other parameters from the next goal on; the present motion is not changed."""
+        """Use other parameters from the next goal on; the current motion is not changed."""
         planner_from(parameters)
         self.parameters = parameters
         if parameters.method == "minimum_time" and self._process is None:
             self._process = PlanningProcess(parameters, self._robot, self._warn)
 
     def close(self) -> None:
-        """Cancel the present plan."""
+        """Cancel the current plan."""
         self._worker.forget()
         if self._process is not None:
             self._process.close()
@@ -97,7 +97,7 @@ class Planning:
         return self._worker.busy or self._pending is not None
 
     def forget(self) -> None:
-        """Cancel the present plan and its goal."""
+        """Cancel the current plan and its goal."""
         self._worker.forget()
         self._pending = self.active_goal = None
 
@@ -108,7 +108,7 @@ class Planning:
 
     # ------------------------------------------------------------------------------- to a goal
     def lead_to(self, goal: Goal, measured: MeasuredState) -> None:
-        """Plan for a goal: from the present position, from a departure, or after braking."""
+        """Plan for a goal: from the current position, from a departure, or after braking."""
         execution, moves = self._execution, self.moves(measured)
         if self._departing is not None:
             lead = self._lead.seconds(self.parameters.replanning_lead)
@@ -164,14 +164,14 @@ class Planning:
             self._execution.begin(prepared, measured)
 
     def answer(self, measured: MeasuredState) -> None:
-        """Answer a state with the efforts of the present motion."""
+        """Answer a state with the efforts of the current motion."""
         self._execution.answer(measured, self.active_goal, self.at_rest)
         if self._status.code == "not_reached" and not self.under_way:
             self.active_goal = None
 
     @property
     def _departing(self) -> PlannedMotion | None:
-        """The present motion, if another one may begin at a departure from it."""
+        """The current motion, if another one may begin at a departure from it."""
         motion, chosen = self._execution.motion, self.parameters
         may = chosen.method == "minimum_time" and chosen.replanning_lead > 0.0
         may = may and self._status.state == "executing"
@@ -181,7 +181,7 @@ class Planning:
 
     @property
     def _leads_by_feedback(self) -> bool:
-        """Whether the present motion yields to feedback alone, at any speed."""
+        """Whether the current motion yields to feedback alone, at any speed."""
         own = isinstance(self._execution.motion, PlannedMotion)
         return own and self.parameters.method == "pd"
 

@@ -53,7 +53,7 @@ class PlannerStatus:
             self._node.get_logger().warning(self.report.message)
 
     def overlaid(self, outside: str, others: str, topic: str) -> Report:
-        """Return the latest report, or a present problem that is at least as severe."""
+        """Return the latest report, or a current problem that is at least as severe."""
         row = None
         if outside:
             row = BY_KEY["outside_limits", ""]

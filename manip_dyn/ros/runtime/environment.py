@@ -106,7 +106,7 @@ def lower_priority(nice: int, prompt: bool = False) -> None:
     processes. Call this before the process has other threads.
 
     Args:
-        nice: The new nice value, unless the present one is greater.
+        nice: The new nice value, unless the current one is greater.
         prompt: Whether an inherited real-time policy stays, with its lowest priority. A slow
             reader of reliable topics makes their publishers repeat messages; a reader of
             best-effort topics disturbs them less without a real-time policy.

@@ -185,11 +185,11 @@ class WallClockAnchor:
     """The offset between the wall clock and a time that follows it, and how it grows."""
 
     def __init__(self, wall_ns: int = 0, time_ns: int = 0):
-        """Set the present offset from both times, ns."""
+        """Set the current offset from both times, ns."""
         self.tie(wall_ns, time_ns)
 
     def tie(self, wall_ns: int, time_ns: int) -> None:
-        """Set the present offset from both times, ns."""
+        """Set the current offset from both times, ns."""
         self._offset_ns, self._lag_ns = wall_ns - time_ns, 0
 
     def behind_ns(self, wall_ns: int, time_ns: int) -> int:
@@ -203,8 +203,8 @@ class WallClockAnchor:
         the offset is reset.
 
         Args:
-            wall_ns: Present wall clock.
-            time_ns: Present time.
+            wall_ns: Current wall clock.
+            time_ns: Current time.
             period_ns: The lag is rounded to periods, so that stamps stay on their grid.
         """
         before, self._lag_ns = self._lag_ns, self.behind_ns(wall_ns, time_ns)

@@ -264,7 +264,7 @@ class DynamicMode:
         self._log = node.get_logger()
         self._warn_dropped = ThrottledWarning(node, "dropped: ")
         self._warn_pick_up = ThrottledWarning(
-            node, "the arm is picked up at its present position: "
+            node, "the arm is picked up at its current position: "
         )
         self._warn_reset = ThrottledWarning(node, "the arm was reset: ")
         self._robot, self._calls = reference.follower.robot, calls

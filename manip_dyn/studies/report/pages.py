@@ -100,9 +100,9 @@ def html_page(
     Args:
         name: Name of the paper.
         lines: Lines at the top.
-        tables: Claims, published and computed values, items.
+        tables: Tables of claims, of published and computed values, and of items.
         pictures: Charts of the paper.
-        folder: Folder of the pictures relative to the page, with a slash, or "".
+        folder: Picture folder relative to the page, with a trailing slash, or "".
     """
     charts = list(pictures)
     names = {f"table {item.name}" for item in tables} | {f"chart {item.name}" for item in charts}

@@ -131,7 +131,7 @@ def _growth(name: str, control: str, first: TimeRow, last: TimeRow) -> GrowthRow
 
 
 def leads(times: tuple[TimeRow, ...]) -> Iterator[LeadRow]:
-    """Yield the cost ratios of the explicit and the implicit method over 4 s."""
+    """Yield the cost ratios of the explicit to the implicit method for a motion of 4 s."""
     rows = {(row.control, row.tolerance): row for row in times if row.duration_s == DURATIONS[-1]}
     for (control, tolerance), row in rows.items():
         if row.table == "table4" and ("Adams", tolerance) in rows:

@@ -171,9 +171,10 @@ def points(
 
 # -------------------------------------------------- equations in the plane for the peers
 def planar(q: Vector, v: Vector) -> tuple[Matrix, Matrix, Vector]:
-    """Return mass matrix (7, 7), loop gradients (6, 7) and right-hand sides (13,).
+    """Return the mass matrix M (7, 7), the constraint Jacobian G (6, 7) and (f, c) (13,).
 
-    M q'' + G^T l = f and G q'' = -(G q')' q', from velocities and second rates of the points.
+    The equations of motion are M q'' + G^T l = f and G q'' = c with multipliers l (6,). The
+    vector c = -G' q' contains the velocity-dependent accelerations of the loops.
     """
     absolute, rate = ABSOLUTE @ q, ABSOLUTE @ v
     c, s = np.cos(absolute), np.sin(absolute)

@@ -1,4 +1,4 @@
-"""Minimum-time plans along limits of position and speed."""
+"""Minimum-time plans along position and speed limits."""
 
 import numpy as np
 import pytest

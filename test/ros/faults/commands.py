@@ -158,7 +158,7 @@ CASES = (
     ),
     scheduled(
         "trajectory_backwards",
-        "an effort trajectory whose times go back",
+        "an effort trajectory with decreasing times",
         [],
         efforts=[[1.0, 0.0], [2.0, 0.0]],
         times=[1.0, 0.5],
@@ -170,7 +170,7 @@ CASES = (
         "future_trajectory", "an effort trajectory for 100 s ahead", ["from now"], seconds=100
     ),
     Case(
-        "silent_commander", "simulator", "full efforts once, then no command any more", silence,
+        "silent_commander", "simulator", "full efforts once, then no further commands", silence,
         "simulator", "lost_commander", WARN, "no command for 0.3 s: brake",
         ("the safe command (brake) acts",),
     ),

@@ -138,7 +138,7 @@ CASES = (
     Case(
         "clock_set_ahead", "planner", "the simulator's wall clock is set an hour ahead",
         clock_jump(3600, CONTINUES), "bang_bang_planner", "idle", WARN,
-        "the goal is not held any more", (CONTINUES,),
+        "the goal is no longer held", (CONTINUES,),
     ),
     Case(
         "clock_set_back", "planner", "the simulator's wall clock is set an hour back",

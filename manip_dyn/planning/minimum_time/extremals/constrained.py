@@ -1,6 +1,6 @@
 """Compiled state and costate equations on arcs with efforts between their limits.
 
-A singular effort keeps the switching function of its joint at zero. A joint at a limit of position
+A singular effort keeps the switching function of its joint at zero. A joint at a position limit
 or speed has no acceleration, so one effort, its own or that of another joint, is between its
 limits. The switching function of this effort is also zero, because the limit acts on the costates.
 The symbols are those of `canonical`.

@@ -39,7 +39,7 @@ class Control:
         direction: For a full effort, its sign. For a limit of the effort's own joint, the side, 1
             for the upper limit. For a limit of another joint, the direction in which the effort
             pushes that joint against the limit. 0 if singular or indirect (`is_indirect`).
-        joint: Other joint that the effort holds at a limit of speed or position, or -1.
+        joint: Other joint that the effort holds at a speed or position limit, or -1.
         side: Side of that joint's limit.
         brakes: Whether the previous effort at a handover switches to the limit that pulls the
             joint away from its limit instead of the one that pushes against it.

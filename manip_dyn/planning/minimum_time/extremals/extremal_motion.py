@@ -83,7 +83,7 @@ class ExtremalMotion:
     def _canonical(
         self, arc: int, t: float, node: Vector | None = None, costates: bool = True
     ) -> Vector:
-        """Return (x, p), (4 n,), at time `t`, s, in an arc; without `costates` only x."""
+        """Return state and costates (4 n,) at time `t`, s, of an arc, or only the state."""
         begin = self._nodes[arc] if node is None else node
         flow = self._flows.along(self._controls[arc])
         if flow is None:

@@ -99,7 +99,7 @@ class Switching(NamedTuple):
 
     @property
     def has_limits(self) -> bool:
-        """Whether any joint is at a limit of position or speed on an arc."""
+        """Whether any joint is at a position or speed limit on an arc."""
         return any(value.is_at_limit for value in self.values)
 
     def key(self) -> tuple:

@@ -105,7 +105,7 @@ def smooth_motion(
 
 
 def detours(robot: Robot, start: Vector, goal: Vector, most: float) -> Iterator[Vector]:
-    """Yield midway displacements (n,) of one joint at a time, to both sides within the limits.
+    """Yield displacements (n,) at mid-motion: one joint at a time, in both directions.
 
     The first joint has no detour, because its position changes only the direction of gravity.
     """

@@ -104,7 +104,7 @@ class ExtremalSearch:
         return candidates
 
     def _compare_motions(self, candidates: list[Candidate]) -> None:
-        """Add the extremals near grid motions that are fast enough."""
+        """Add the extremals near grid motions that may beat the fastest candidate."""
         fastest = self._grid.motions[0] if self._grid.motions else None
         for motion in self._grid.motions:
             if motion.duration > GRID_SLACK * least_time(candidates):

@@ -12,7 +12,7 @@ NEAR = 0.5
 
 
 def with_swapped_switches(switching: Switching, cell: float) -> Iterator[Switching]:
-    """Yield structures with the opposite order of two switches within a cell, s."""
+    """Yield structures with two neighbouring switches swapped; `cell` is the grid cell, s."""
     rows = switching.rows()
     for k, (first, second) in enumerate(pairwise(rows)):
         is_contact = first[2].is_contact or second[2].is_contact

@@ -134,9 +134,10 @@ class PlanningProcess:
         return ManipDynError(f"{self._failure} during planning; {advice}")
 
     def _replace(self) -> None:
-        """Restart the process, unless it fails before its first task.
+        """Restart the process, unless it cannot reach its first task.
 
-        A killed process might have reached its first task, so it is restarted `TRIES` times.
+        An exit before the first task is final. A kill by a signal may have an external cause, so
+        only `TRIES` consecutive kills are final.
         """
         self._update_ready()
         code = self._process.wait()
