@@ -179,7 +179,7 @@ def _edit(library: Any, short: bool, internal: bool, always: bool) -> None:
 class _Remembering:
     """Typing with `KnownFunction`."""
 
-    _known: dict[Any, tuple[Any, KnownFunction]]
+    _known_functions: dict[Any, tuple[Any, KnownFunction]]
     _short: bool
 
     def resolve_value_type(self, val):
@@ -187,9 +187,9 @@ class _Remembering:
         kind = super().resolve_value_type(val)  # type: ignore[misc]
         if type(kind) is not numba.types.Function or not isinstance(val, BuiltinFunctionType):
             return kind
-        if val not in self._known or self._known[val][0] is not kind:
-            self._known[val] = kind, KnownFunction(kind, self._short)
-        return self._known[val][1]
+        if val not in self._known_functions or self._known_functions[val][0] is not kind:
+            self._known_functions[val] = kind, KnownFunction(kind, self._short)
+        return self._known_functions[val][1]
 
 
 _contexts: dict[tuple[int, bool], Any] = {}
@@ -201,7 +201,7 @@ def _remembering(context: Any, short: bool) -> Any:
     if (id(context), short) not in _contexts:
         own = copy.copy(context)
         own.__class__ = type("Remembering", (_Remembering, type(context)), {})
-        own._original, own._known, own._short = context, {}, short
+        own._original, own._known_functions, own._short = context, {}, short
         _contexts[id(context), short] = own
     return _contexts[id(context), short]
 

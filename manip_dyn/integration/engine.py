@@ -73,8 +73,11 @@ def assembled(
 
 def _event_functions(options: Options) -> dict[Any, Any]:
     """Return the functions that search for events: a large part of the loop."""
-    names = {"arm": "arm_events", "search": "search_event", "happen": "record_events"}
-    slots = {getattr(template, name): getattr(time_loop, each) for name, each in names.items()}
+    slots = {
+        template.arm: time_loop.arm_events,
+        template.search: time_loop.search_event,
+        template.happen: time_loop.record_events,
+    }
     return slots if options.events else {slot: slot for slot in slots}
 
 

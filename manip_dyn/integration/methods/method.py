@@ -87,7 +87,7 @@ def step_arguments(module: ModuleType, **arguments: Any) -> dict[Any, Any]:
             `template_parameters`; None for the default.
     """
     named = {name: getattr(module, name) for name in STEP} | {"rate_row": module.RATE} | arguments
-    parameters = {getattr(template_parameters, name): each for name, each in named.items()}
+    parameters = {getattr(template_parameters, name): value for name, value in named.items()}
     return {parameter: parameter if x is None else x for parameter, x in parameters.items()}
 
 

@@ -98,8 +98,8 @@ class SimulatorNode:
         rate = parameters.brake_rate
         self._trajectories = Trajectories(node, self._commands, self._stepper, rate)
         depth = EVERY_MESSAGE if self._stepper.lockstep else NEWEST_ONLY
-        # The thread of the stepper calls `_listen`, and thereby these callbacks, before each
-        # period. The executor calls them only while time stands still: paused or in lockstep.
+        # Before each period, the thread of the stepper calls `_listen`, which calls these
+        # callbacks. The executor calls them only while time stands still: paused or in lockstep.
         for kind, topic, call in (
             (Float64MultiArray, "~/commands", self._on_command),
             (JointState, "~/joint_commands", self._on_joints),
