@@ -29,11 +29,9 @@ from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.linear_algebra import factorize, solve
 from manip_dyn.core.linking import function_parameter, instantiate, number_parameter
-from manip_dyn.core.numerics import RELATIVE_CHANGE
 from manip_dyn.integration import Events
+from manip_dyn.simulation.feedback import add_law_derivatives, efforts
 
-TICK = 1e-6
-"""Time step of finite differences, s."""
 ROUNDING = 1e-12
 """Fraction of the static friction by which the friction of a sticking joint may exceed it."""
 PASSED = 1e-13
@@ -120,8 +118,8 @@ def varies():
     return 0
 
 
-@function_parameter()
-def efforts(t, y, p, tau):
+@inlined
+def constant_efforts(t, y, p, tau):
     """Write the constant efforts (n,) of `Sliding`."""
     for i in range(tau.shape[0]):
         tau[i] = p.constant[i]
@@ -208,34 +206,16 @@ def look(t, y, p, tau, out, passing):
 
 @compiled(python=False)
 def derivatives(t, y, p, out, by_time):
-    """Write the derivatives of the rates, see `Jacobian`.
-
-    The derivatives of a law are central differences, as in `feedback`.
-    """
+    """Write the derivatives of the rates, see `Jacobian`."""
     law, now = p
     n = now.mode.shape[0]
-    tau, high, low, place = np.empty(n), np.empty(n), np.empty(n), y.copy()
+    tau = np.empty(n)
     act(t, y, p, tau)
     call_kernel(now.linear_motion, (y, tau, out))
     for i in range(n + 1):
         by_time[i] = 0.0
     if varies():
-        for column in range(2 * n):
-            change = RELATIVE_CHANGE * max(1.0, abs(y[column]))
-            place[column] = y[column] + change
-            efforts(t, place, law, high)
-            place[column] = y[column] - change
-            efforts(t, place, law, low)
-            place[column] = y[column]
-            for i in range(n):
-                slope = (high[i] - low[i]) / (2.0 * change)
-                out[i, column] += slope
-                out[n, column] += slope * y[n + i]
-        efforts(t + TICK, y, law, high)
-        efforts(t - TICK, y, law, low)
-        for i in range(n):
-            by_time[i] = (high[i] - low[i]) / (2.0 * TICK)
-            by_time[n] += by_time[i] * y[n + i]
+        add_law_derivatives(t, y, law, n, out, by_time)
     for i in range(n):
         if now.mode[i] != 0.0 and now.stribeck[i] > 0.0:
             extra = (now.static[i] - now.coulomb[i]) * fall(y[n + i], now.stribeck[i])
@@ -288,7 +268,7 @@ class StickSlip:
         n, count = robot.n, limits.count if limits else 0
         arguments = {
             varies: int(law_efforts is not None),
-            efforts: law_efforts or efforts,
+            efforts: law_efforts or constant_efforts,
             distances: limits.function if limits else distances,
         }
         self.rate_function = instantiate(rates, arguments)

@@ -155,17 +155,14 @@ def rates_of(efforts: Any, motion: Any) -> Any:
     return rates
 
 
-@compiled(merge=True)
-def derivatives(t, y, p, out, by_time):
-    """Write the derivatives of the rates, see `Jacobian`.
+@inlined
+def add_law_derivatives(t, y, p, n, out, by_time):
+    """Add the derivatives of a law of n joints to those of the motion under constant efforts.
 
-    The derivatives of the motion are exact. The derivatives of the law by time and state are
-    central differences; without them a method would lose its order.
+    Derivatives by time and state are central differences; without them a method would lose its
+    order.
     """
-    n = joints()
-    tau, high, low, place = np.empty(n), np.empty(n), np.empty(n), y.copy()
-    efforts(t, y, p, tau)
-    linear_motion(t, y, tau, out, by_time)
+    high, low, place = np.empty(n), np.empty(n), y.copy()
     for column in range(2 * n):
         change = RELATIVE_CHANGE * max(1.0, abs(y[column]))
         place[column] = y[column] + change
@@ -182,3 +179,13 @@ def derivatives(t, y, p, out, by_time):
     for i in range(n):
         by_time[i] = (high[i] - low[i]) / (2.0 * TICK)
         by_time[n] += by_time[i] * y[n + i]
+
+
+@compiled(merge=True)
+def derivatives(t, y, p, out, by_time):
+    """Write the derivatives of the rates, see `Jacobian`; those of the motion are exact."""
+    n = joints()
+    tau = np.empty(n)
+    efforts(t, y, p, tau)
+    linear_motion(t, y, tau, out, by_time)
+    add_law_derivatives(t, y, p, n, out, by_time)

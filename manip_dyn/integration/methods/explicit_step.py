@@ -49,11 +49,8 @@ def prepare(y, p, now, limits, tolerances, work, scratch):
 @inlined(always=True, counted=False)
 def prepare_adaptive(y, p, now, limits, tolerances, work, scratch):
     """Compute the derivative at the start of the step, and plan the first step."""
+    prepare(y, p, now, limits, tolerances, work, scratch)
     k = row(work, K)
-    if now.known == 0:
-        rhs(now.first, y, p, k)
-        now.evaluations += 1
-        now.known = 1
     if now.planned == 0.0:
         if not finite(k, size()):
             return NON_FINITE
