@@ -8,13 +8,14 @@ Numba code can run an engine in place::
 
     @njit
     def advance_one_second(p, y, space):
-        status = run(0.0, 1.0, p, y, space)   # y is now y(1), or at space.state.t
+        status = run(0.0, 1.0, p, y, space)   # y is now the state at space.state.t
 
-`space` contains arrays that the caller owns, see `Space`; the loop allocates no memory. Afterwards
-``space.state`` contains the time reached, ``t``, and ``steps``, ``failures`` and ``evaluations``.
+The caller owns the arrays in `space` (see `Space`), and the loop allocates no memory. After the
+call, ``space.state`` contains the final time ``t`` and the counters ``steps``, ``failures`` and
+``evaluations``.
 
 The loop, the step of the method and the user's functions are compiled separately. LLVM then links
-them into one function, see `core.linking`. With the compiler disabled they are bound by name.
+them into one function (see `core.linking`). If the compiler is disabled, they are bound by name.
 """
 
 from __future__ import annotations
@@ -52,14 +53,14 @@ Loop = Callable[..., int]
 def assembled(
     method: Method, options: Options, functions: Mapping[str, Any]
 ) -> tuple[Loop, Loop, Step]:
-    """Return `advance` and `run`, see `Engine`, and the step of the method.
+    """Link the time loop and return `advance`, `run` (see `Engine`) and the method's step.
 
     Args:
         method: The integration method.
         options: Options of the loop.
         functions: Compiled functions ``rhs``, ``signal``, ``act`` and ``jacobian``, or None.
     """
-    # Stages are emitted by an intrinsic, in which only linking replaces template parameters.
+    # An intrinsic emits the stages. Stock numba cannot replace template parameters inside it.
     step = method.step(options, functions["rhs"] if STOCK else method.stand_in)
     parts = {**step.arguments, **_event_functions(options)}
     if not options.dense:
@@ -72,7 +73,7 @@ def assembled(
 
 
 def _event_functions(options: Options) -> dict[Any, Any]:
-    """Return the functions that search for events: a large part of the loop."""
+    """Return the arguments of the event search, which is compiled only if there are events."""
     slots = {
         template.arm: time_loop.arm_events,
         template.search: time_loop.search_event,
@@ -82,7 +83,7 @@ def _event_functions(options: Options) -> dict[Any, Any]:
 
 
 def _numbers(options: Options) -> dict[Any, int]:
-    """Return the arguments of the numbers in `template_parameters` that are options."""
+    """Return the values of the number parameters that are determined by the options."""
     return {
         template.size: options.size,
         template.event_count: options.events,
@@ -104,14 +105,14 @@ class Engine:
 
     Attributes:
         method: The integration method.
-        options: Options for which it was compiled.
+        options: Options for which the loop was compiled.
         advance: ``advance(p, y, space) -> status``: continues from the state in `space`.
         run: ``run(t, t_end, p, y, space) -> status``: starts at t and ends exactly at t_end. For
             compiled code; call `go` from Python.
         rows: Number of rows of the work array.
         degree: Degree of the dense output.
-        scratch: Shape of the scratch array; for a Taylor series (0, columns), with one row per
-            term.
+        scratch: Shape of the scratch array. For a Taylor series, it is (0, columns), and the array
+            has one row per term.
     """
 
     method: Method
@@ -162,12 +163,12 @@ class Engine:
             facmax: Largest ratio of consecutive steps.
             event_tolerance: Tolerance of event times, s.
             kinds: Directions and terminal flags of the events, (2,) or (2, k).
-            orders: Orders of a Taylor series if the relative or the absolute tolerance is the
-                larger one; fixed steps use the first.
+            orders: Orders of a Taylor series: the first is used if the relative tolerance exceeds
+                the absolute one, otherwise the second. Fixed steps use the first.
             stops: Maximum number of stops.
-            every_step: Whether every step is recorded, or only the marked stops.
-            room: Capacity for states, polynomials and events. Capacity 0 disables a record; a full
-                record pauses the loop.
+            every_step: Whether to record every step, not only the marked stops.
+            room: Capacities for states, polynomials and events. A capacity of 0 disables the
+                record. A full record pauses the loop.
         """
         if not self.options.adaptive and not step > 0.0:
             raise ManipDynError(f"step must be above 0, got {step!r} s.")
@@ -197,11 +198,11 @@ class Engine:
 
     @staticmethod
     def start(space: Space, t: float, stops: ArrayLike) -> None:
-        """Prepare `space` to integrate from time t, s, over the stops `stops` (n, 4)."""
+        """Prepare `space` to integrate from time `t` (s) to the last of the stops (n, 4)."""
         begin(space, t, stops)
 
     def go(self, t: float, t_end: float, p: Any, y: Vector, space: Space) -> int:
-        """Integrate from Python, without the separate machine code of `run`.
+        """Integrate from Python, without compiling `run`; return the status.
 
         Args:
             t: Start time, s.
@@ -214,7 +215,7 @@ class Engine:
         return self.advance(p, y, space)
 
     def record(self, rows: int, spans: int, events: int, degree: int) -> Record:
-        """Create empty arrays for states, polynomials of a degree, and events."""
+        """Create a record with these capacities and polynomials of this degree."""
         return record_of(self.options.size, rows, spans, events, degree)
 
 
@@ -228,7 +229,7 @@ def compile_engine(
     scratch: int = 0,
     jacobian: Any = None,
 ) -> Engine:
-    """Create the engine of a right-hand side, which is compiled on its first call.
+    """Create an engine, which is compiled on its first call.
 
     Args:
         rhs: ``rhs(t, y, p, out)``, or the function of a `Series`.

@@ -1,11 +1,12 @@
 """Search for zero crossings of event functions.
 
-A step in which an event function changes sign is repeated from the same start with other lengths,
-until the crossing is located within the tolerance. The last trial becomes the step.
+If an event function changes sign in a step, the step is repeated from the same start with
+different lengths until the crossing is located within the tolerance. The last trial becomes the
+step.
 
-In the loop state, `low` and `high` are the lengths of the bracket, s. `high_lands` is True if the
-longer one ends at the stop. `probe` is the next length, `rounds` counts trials, and `settled` is
-True if the current trial is the last one.
+In the loop state, the step lengths `low` and `high` (s) bracket the crossing. `high_lands` is 1 if
+a step of length `high` ends at the stop. `probe` is the next length, `rounds` counts the trials,
+and `settled` is 1 if the current trial is the last one.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from manip_dyn.integration.methods.step_control import ROUNDING
 
 BEFORE, AFTER, LEFT, RIGHT, KINDS, ACTED = 0, 1, 2, 3, 4, 6
 """Rows of the signals: values at the start and end of the step and at both ends of the bracket;
-directions and terminal flags; and whether the last action belongs to the function."""
+directions and terminal flags; and whether the function triggered the last action."""
 SIGNAL_ROWS = 7
 
 
 @inlined(counted=False)
 def crosses(before, after, direction):
-    """Return whether a function crosses zero upwards, downwards or, for direction 0, at all."""
+    """Return whether a function crosses zero in a direction: 1 upwards, -1 downwards, 0 either."""
     if direction >= 0 and before < 0.0 <= after:
         return True
     return direction <= 0 and before > 0.0 >= after
@@ -29,7 +30,7 @@ def crosses(before, after, direction):
 
 @inlined(counted=False)
 def any_crosses(signals):
-    """Return whether one of k functions crosses zero during the step."""
+    """Return whether any event function crosses zero during the step."""
     crossed = False
     for j in range(signals.shape[1]):
         crossed = crossed or crosses(signals[BEFORE, j], signals[AFTER, j], signals[KINDS, j])
@@ -45,10 +46,11 @@ def copy_row(signals, source, target):
 
 @inlined(counted=False)
 def next_trial(now, signals, width):
-    """Return the next trial length in the bracket, s.
+    """Return the next trial length (s) inside the bracket.
 
-    Regula falsi on the earliest crossing, with bisection in every third trial. The distance from
-    both ends is at least half of `width`, s, so the bracket shrinks from both sides.
+    The method is regula falsi on the earliest crossing, with bisection in every third trial. The
+    trial is at least half of `width` (s) away from both ends, so the bracket shrinks from both
+    sides.
     """
     low, high = now.low, now.high
     bisect = now.rounds % 3 == 0
@@ -66,7 +68,7 @@ def next_trial(now, signals, width):
 
 @compiled(short=True, python=False)
 def another_trial(now, signals, tolerance):
-    """Return whether the step must be repeated with another length, ``now.h``.
+    """Update the bracket; return whether the step must be repeated with the new length ``now.h``.
 
     Args:
         now: State of the loop after a trial step.

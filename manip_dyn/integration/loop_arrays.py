@@ -1,4 +1,4 @@
-"""Arrays of a time loop, owned by its caller, and the times at which steps must end."""
+"""Arrays of a time loop, which the caller owns, and the times at which steps must end."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ LIMITS = np.dtype(
     align=True,
 )
 """Step limits: fixed, smallest, largest and first step, s; maximum number of steps; factors of
-the step control; tolerance of event times, s; whether every step is recorded; orders of a
-Taylor series if the relative or the absolute tolerance is the larger one."""
+the step control; tolerance of event times, s; whether every step is recorded; order of a Taylor
+series if the relative tolerance exceeds the absolute one, and its order otherwise."""
 STATE = np.dtype(
     [
         *((name, "f8") for name in ("t", "planned", "memory", "origin", "ahead")),
@@ -47,19 +47,19 @@ STATE = np.dtype(
     ],
     align=True,
 )
-"""State of a loop. Fields that persist over a pause:
+"""State of a loop. These fields persist during a pause:
 
 t, planned          time at the start of the step; the planned step, s
 memory              logarithm of the last error
-origin, since       time from which fixed steps are counted, s, and how many have been taken
-ahead               time after an action at which a signal was evaluated, s
+origin, since       time from which fixed steps are counted, s; number of steps since then
+ahead               time between an action and the evaluation of its signal, s
 steps, failures, evaluations
 stop                index of the next stop
 known, armed        number of valid derivatives at the start of the step; whether the signals
                     are valid
 rows, pieces, found numbers of rows, polynomials and events in the record
 
-Fields of one step:
+These fields describe one step:
 
 sign, end, step     direction of time, 1 or -1; last stop and fixed step, s
 h                   signed step, s
@@ -84,8 +84,8 @@ class Record(NamedTuple):
     Attributes:
         times: Sample times (k,), s.
         states: States at the sample times (k, m).
-        spans: Start time and length of steps (j, 2), s.
-        polynomials: Dense output of the steps (j, degree + 1, m).
+        spans: Start time and length of each step (j, 2), s.
+        polynomials: Coefficients of the dense output (j, degree + 1, m).
         event_times: Event times (i,), s.
         event_states: States at the event times (i, m).
         event_indices: Indices of the event functions (i,).
@@ -104,13 +104,13 @@ class Space(NamedTuple):
     """The arrays of a time loop; states are (m,).
 
     Attributes:
-        rules: Step limits, one record of `LIMITS` (1,); `limits` in Python.
+        rules: Step limits (1,) of type `LIMITS`; Python code reads `limits`.
         tolerances: Relative and absolute tolerances (2, m).
-        clock: State of the loop, one record of `STATE` (1,); `state` in Python.
-        stops: Times at which steps end, see `planned_stops` (n, 4).
+        clock: State of the loop (1,) of type `STATE`; Python code reads `state`.
+        stops: Times at which steps end (n, 4), see `planned_stops`.
         work: Scratch (rows, m).
         scratch: Scratch with a method-dependent shape.
-        signals: Values of the event functions, see `event_search` (7, k).
+        signals: Values of the event functions (7, k), see `event_search`.
 
     The arrays of a `Record` follow. They are fields of this tuple because a nested tuple would
     slow down each call of a loop from Python.
@@ -142,12 +142,12 @@ class Space(NamedTuple):
 
     @property
     def limits(self) -> Any:
-        """Step limits, by name."""
+        """Step limits as a record with named fields."""
         return _first_by_name(self.rules)
 
     @property
     def state(self) -> Any:
-        """State of the loop, by name."""
+        """State of the loop as a record with named fields."""
         return _first_by_name(self.clock)
 
 
@@ -161,17 +161,17 @@ def _first_by_name(records):
 
 
 only: Any = _first_by_name if PLAIN else _first
-"""``only(records)``: return the record of an array (1,), with readable and writable fields."""
+"""``only(records)`` returns the single record of an array (1,). Its fields are writable."""
 
 
 @overload_attribute(types.NamedTuple, "state")
 def _state(space):
-    """Provide the attribute `state` in compiled code."""
+    """Provide the attribute `Space.state` in compiled code."""
     return (lambda space: space.clock[0]) if space.instance_class is Space else None
 
 
 def cleared(rows: int, columns: int) -> Vector:
-    """Return zeros (rows, columns), aligned to a cache line.
+    """Return a zero array (rows, columns) that is aligned to a cache line.
 
     A SIMD vector that crosses a cache line takes twice as long to load.
     """
@@ -182,7 +182,7 @@ def cleared(rows: int, columns: int) -> Vector:
 
 
 def record_of(size: int, rows: int, spans: int, events: int, degree: int) -> Record:
-    """Create empty arrays for states (size,), polynomials of a degree, and events."""
+    """Create a record for states (size,) with these capacities and polynomials of this degree."""
     return Record(
         np.empty(rows),
         np.empty((rows, size)),
@@ -195,7 +195,7 @@ def record_of(size: int, rows: int, spans: int, events: int, degree: int) -> Rec
 
 
 def begin(space: Space, t: float, stops: ArrayLike) -> None:
-    """Prepare a space to integrate from time t, s, over the stops `stops` (n, 4)."""
+    """Prepare a space to integrate from time `t` (s) to the last of the stops (n, 4)."""
     planned = space.rules["first_step"][0]
     space.clock[0] = (t, planned, 0.0, t, *_ZEROS)  # ten times faster than
     space.stops[:] = stops  # assigning the fields t, planned, memory and origin
@@ -209,10 +209,10 @@ TIME, EARLIEST, LATEST, MARK = range(4)
 def planned_stops(span: Vector, switches: Vector, samples: Vector) -> Matrix:
     """Return the stops (n, 4) in the order of integration.
 
-    The columns are the time, the earliest and the latest time at which the right-hand side is
-    evaluated before the stop, and RESTART for a switch plus RECORD for a sample. Evaluation times
-    are strictly between two switches, by one unit in the last place, so that the right-hand side
-    is never evaluated at a switch.
+    The columns are the time of the stop, the earliest and the latest evaluation time of a step
+    that ends there, and the sum of RESTART for a switch and RECORD for a sample. Evaluation times
+    differ from switches by at least one unit in the last place, so the right-hand side is never
+    evaluated at a switch.
 
     Args:
         span: Start and end (2,), s, forwards or backwards.

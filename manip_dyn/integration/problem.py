@@ -32,7 +32,7 @@ SMALLEST_RTOL = 1e-14
 
 @dataclass(frozen=True)
 class Problem:
-    """An initial value problem with checked values, and the options of its solution.
+    """A checked initial value problem and the options of its solution.
 
     Attributes:
         method: The integration method.
@@ -43,7 +43,7 @@ class Problem:
         t: Start time, s.
         y: Initial state (m,).
         p: Parameters.
-        stops: Times at which steps end, see `planned_stops` (n, 4).
+        stops: Times at which steps end (n, 4), see `planned_stops`.
         settings: Arguments of `Engine.space`.
         t_eval: Sample times (k,), s, or None for every step.
         land: Whether steps end at the sample times.
@@ -212,7 +212,7 @@ def _tolerance(name: str, value: Any, size: int) -> Vector:
 
 
 def _times(name: str, value: Any, span: Vector | None) -> Vector:
-    """Return times (k,) after checking them; with a span, they must be inside and ordered."""
+    """Check and return times (k,). If there is a span, they must be ordered and inside it."""
     times = finite_vector(name, value, np.size(value))
     if span is None:
         return np.unique(times)
@@ -232,7 +232,7 @@ def _events(events: Any) -> Events | None:
 
 
 def _jacobian(method: Method, jacobian: Any, size: int) -> Jacobian:
-    """Return the derivatives for a method; a plain function implies a first-order system."""
+    """Return the `Jacobian` for a method. A plain function implies a first-order system."""
     if jacobian is not None and not isinstance(method, Rosenbrock):
         raise ManipDynError(
             f"jacobian must be None for method '{method.name}'. Use rosenbrock_nystrom, "
@@ -286,7 +286,7 @@ def _first_step(first_step: float | None, controlled: bool) -> float:
 
 
 def _parameters(p: Any) -> Any:
-    """Return a copy of the parameters for compiled code, because event actions may change it."""
+    """Copy the parameters for compiled code, because event actions may change them."""
     if isinstance(p, np.ndarray) and p.dtype == np.float64:
         return p.copy()
     try:

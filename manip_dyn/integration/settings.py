@@ -1,9 +1,9 @@
 """Arguments of `integrate`: step control, sampling, events and Jacobians.
 
-Events are zero crossings of functions of the state. The loop locates them by repeating the step,
-see `event_search`. Event times are therefore as accurate as the method, and independent of its
-dense output. The step ends just after the crossing, and the next step starts with a new
-derivative.
+Events are zero crossings of functions of the state. The loop locates them by repeating the step
+with different lengths, see `event_search`. Event times are therefore as accurate as the method,
+and independent of its dense output. The step ends just after the crossing, and the next step
+evaluates the derivative again.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class StepControl:
         min_step: Smallest step, s. If the tolerances require a smaller one, the integration ends
             with STEP_UNDERFLOW.
         max_step: Largest step, s.
-        max_steps: Maximum number of accepted and rejected steps, also with fixed steps. If it is
-            exceeded, the integration ends with TOO_MANY_STEPS.
+        max_steps: Maximum number of accepted and rejected steps; also applies to fixed steps. If
+            it is exceeded, the integration ends with TOO_MANY_STEPS.
         fac: Safety factor of the step length; sigma in Galhano, Machado (1994).
         facmin: Smallest ratio of consecutive steps.
         facmax: Largest ratio of consecutive steps.
@@ -88,9 +88,9 @@ class Sampling:
     """The samples of a solution.
 
     Attributes:
-        times: Sample times (k,), s, from the start towards the end. Default: every step.
-        land: Whether steps end at the sample times, which provides the full accuracy. Otherwise
-            samples are interpolated by the dense output.
+        times: Sample times (k,), s, ordered from start to end. Default: every step.
+        land: Whether steps end at the sample times, so that samples have full accuracy. Otherwise
+            samples are interpolated with the dense output.
         dense: Whether the solution can be evaluated at any time in the span.
     """
 
@@ -103,12 +103,12 @@ class Sampling:
 class Events:
     """Zero crossings of event functions that are located during an integration.
 
-    If a right-hand side jumps where the state crosses a surface, the method has its full order
-    only if no jump is inside a step. Read the mode of the right-hand side from `p`, and let
-    `action` change the mode. An impact that reverses the motion requires a `direction`; the next
-    impact is located if it is at least 8 times the tolerance later. Two crossings of one function
-    within a step, without an action between them, are not detected. Limit `StepControl.max_step`
-    if that can happen.
+    If a right-hand side is discontinuous on a surface, the method has its full order only if steps
+    end at the surface. Read the mode of the right-hand side from `p`, and let `action` change the
+    mode. An impact that reverses the motion requires a `direction`. The next impact is located if
+    it occurs at least 8 times the tolerance later. Two crossings of the same function within a
+    step, without an action between them, are not detected. Limit `StepControl.max_step` if that
+    can happen.
 
     Attributes:
         function: ``function(t, y, p, out)``, compiled by numba; writes k values into `out` (k,).
@@ -180,8 +180,8 @@ class Jacobian:
 
     Attributes:
         function: ``function(t, y, p, out, by_time)``, compiled by numba. Writes the derivatives of
-            the rates of v and w by y into `out` (m - n, m), and those by time into `by_time` (m -
-            n,). None: central differences of the right-hand side.
+            the rates of v and w with respect to y into `out` (m - n, m), and with respect to time
+            into `by_time` (m - n,). Default: central differences of the right-hand side.
         positions: Number n of positions; 0 for a first-order system.
         mass: Whether the rows of v in both arrays are multiplied by a mass matrix M (n, n), as in
             M dv'/dy. The n columns of `out` after the first m then contain M. This avoids solving

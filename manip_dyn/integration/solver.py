@@ -90,7 +90,7 @@ class Solution(ResultWithStatistics):
 
 
 _CAPACITY = 256
-"""Initial number of rows of a record, which is doubled whenever it is full."""
+"""Initial number of rows of a record."""
 
 
 def integrate(
@@ -184,7 +184,7 @@ def _initial_space(engine: Engine, problem: Problem) -> Space:
 def _run_loop(
     engine: Engine, problem: Problem, y: np.ndarray, space: Space
 ) -> tuple[Status, Space]:
-    """Run the loop; the record is doubled whenever it is full."""
+    """Run the loop, and double the record whenever it is full."""
     while True:
         try:
             status = Status(engine.advance(problem.p, y, space))

@@ -71,7 +71,7 @@ from manip_dyn.integration.methods.template_parameters import (
 from manip_dyn.integration.methods.template_parameters import advance as advance_loop
 
 WIDTHS_AHEAD = 8
-"""Time after an action at which signals are evaluated, in widths of a located crossing."""
+"""Time between an action and the evaluation of its signals, in widths of the final bracket."""
 
 
 @compiled(counted=False)
@@ -164,8 +164,8 @@ def advance(p, y, space):
 def arm_events(y, p, now, work, signals):
     """Evaluate the signals at the start of the step.
 
-    The action of an impact reverses the motion but leaves the state at or beyond zero. The sign of
-    such a function is therefore evaluated shortly after the action.
+    The action of an impact reverses the motion, but leaves the signal at or beyond zero. The sign
+    of such a signal is therefore evaluated shortly after the action.
     """
     signal(now.first, y, p, row(signals, BEFORE))
     now.armed = 1

@@ -28,7 +28,7 @@ COMPILING = (
 )
 """Numba exceptions for functions that cannot be compiled."""
 ECHOED = ("File", "During:", "There are", "There is")
-"""Starts of lines in numba's messages that are followed by the code or by other attempts."""
+"""Prefixes of lines in numba's messages that start a listing of code or of other attempts."""
 
 
 def jitted(function: Any) -> Any:
@@ -40,10 +40,10 @@ def right_hand_side(function: Any, t: float, y: Vector) -> Any:
     """Return the compiled ``rhs(t, y, p, out)`` of a user function.
 
     Args:
-        function: ``rhs(t, y, p, out)``, which writes the derivative into `out` (m,), or ``f(t,
-            y)``, which returns it. Compiled by numba or plain Python.
-        t: A time for a trial call of ``f(t, y)``, s.
-        y: A state (m,) for the trial call.
+        function: ``rhs(t, y, p, out)``, which writes the derivative into `out` (m,), or
+            ``f(t, y)``, which returns it. It may be compiled by numba or plain Python.
+        t: Time of a trial call of ``f(t, y)``, s.
+        y: State (m,) of the trial call.
 
     Raises:
         ManipDynError: If the arguments, the result or the code of the function are invalid.
@@ -197,7 +197,7 @@ def _error_of(function: Any, arguments: tuple[Any, ...]) -> Exception | None:
 
 @lru_cache(maxsize=256)
 def _writing(function: Any, size: int) -> tuple[Any, Any]:
-    """Compile ``f(t, y)``; return it and its in-place form for states of `size`."""
+    """Compile ``f(t, y)``; return it and its in-place form for states (size,)."""
     inner = checked_function("rhs", function, "f(t, y)", 2)
 
     @jitted

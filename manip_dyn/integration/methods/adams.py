@@ -1,10 +1,10 @@
-"""Fixed-step Adams methods of order 4: Adams-Bashforth, and Adams-Moulton as corrector.
+"""Fixed-step Adams methods of order 4: Adams-Bashforth, with or without a Moulton corrector.
 
-Both use the derivatives of the last three steps. These are not available at the start, after a
-switch or an event, and in a step shortened by a stop. Such steps use the classical Runge-Kutta
-method. Its error per step is O(h^5), which preserves order 4. With `rising`, full-length steps use
-the Adams formulas of orders 1, 2 and 3 instead, as in Sariyildiz, Temeltas (2011). The error of
-the first step, O(h^2), or O(h^3) with Moulton's formula, then remains.
+Both use the derivatives of the last three steps, which must have equal lengths. The classical
+Runge-Kutta method is used at the start, after a switch or an event, and for steps shortened by a
+stop. Its error per step is O(h^5), which preserves order 4. With `rising`, the first full-length
+steps use the Adams formulas of orders 1, 2 and 3 instead, as in Sariyildiz, Temeltas (2011). The
+error of the first step then dominates: O(h^2), or O(h^3) with Moulton's formula.
 
 Hairer, Norsett, Wanner, Solving ODEs I, section III.1, eq. 1.5 and 1.9.
 """
@@ -29,9 +29,9 @@ class Adams(Method):
     """An Adams method of order 4.
 
     Attributes:
-        corrected: Whether Moulton's formula corrects Bashforth's once (PECE: predict, evaluate,
-            correct, evaluate).
-        rising: Whether formulas of lower orders start the method instead of Runge-Kutta steps.
+        corrected: Whether Moulton's formula corrects the result of Bashforth's once (PECE:
+            predict, evaluate, correct, evaluate).
+        rising: Whether lower-order Adams formulas start the method, instead of Runge-Kutta steps.
     """
 
     corrected: bool
@@ -39,7 +39,7 @@ class Adams(Method):
 
     @property
     def family(self) -> str:
-        """Name of the family: Adams, or Adams predictor and corrector."""
+        """Name of the family: "Adams", or "Adams, PECE" with a corrector."""
         return "Adams, PECE" if self.corrected else "Adams"
 
     @property
@@ -55,7 +55,7 @@ class Adams(Method):
 
     @property
     def multistep(self) -> bool:
-        """Whether steps use earlier steps: True."""
+        """True, because a step uses derivatives of earlier steps."""
         return True
 
     @property
@@ -70,7 +70,7 @@ class Adams(Method):
 
     @cached_property
     def stability_interval(self) -> float:
-        """Largest x with all roots of the characteristic polynomial in the unit circle."""
+        """Largest x such that y' = -s y is stable for 0 <= h s <= x."""
         return first_growth(self._largest_root)
 
     def _largest_root(self, s: float) -> float:

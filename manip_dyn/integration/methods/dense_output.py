@@ -16,14 +16,14 @@ class DenseOutput:
 
     Attributes:
         spans: Start t_k and length h_k of each step (n, 2), s.
-        coefficients: c (n, degree + 1, m).
+        coefficients: Coefficients c (n, degree + 1, m).
     """
 
     spans: Matrix
     coefficients: Tensor
 
     def __call__(self, t: Vector) -> Array:
-        """Return the states (..., m) at times t (...), extrapolated outside the steps."""
+        """Return the states (..., m) at times `t` (...), s; extrapolate outside the steps."""
         starts = self.spans[:, 0]
         sign = -1.0 if self.spans[0, 1] < 0.0 else 1.0
         piece = np.searchsorted(sign * starts, sign * t, side="right") - 1
@@ -37,7 +37,7 @@ class DenseOutput:
 
 @inlined(always=True, counted=False)
 def fill_hermite(now, polynomials, y, u, start, end, size):
-    """Write the cubic Hermite polynomial of a step from y to u, which is exact to O(h^4)."""
+    """Write the cubic Hermite polynomial of a step from y to u; its error is O(h^4)."""
     h, k = now.h, now.pieces
     for i in range(size):
         polynomials[k, 0, i] = y[i]
@@ -48,10 +48,10 @@ def fill_hermite(now, polynomials, y, u, start, end, size):
 
 @inlined(always=True, counted=False)
 def add_bump(now, polynomials, bump, size):
-    """Add h theta^2 (1 - theta)^2 times `bump` (size,), a sum of stages, to a cubic.
+    """Add theta^2 (1 - theta)^2 times `bump` (size,) to a cubic polynomial.
 
-    The result is the quartic of Shampine for the pair of Dormand and Prince (Hairer, Norsett,
-    Wanner, Solving ODEs I, section II.6).
+    `bump` is h times a weighted sum of stages. For the pair of Dormand and Prince, the result is
+    Shampine's quartic (Hairer, Norsett, Wanner, Solving ODEs I, section II.6).
     """
     k = now.pieces
     for i in range(size):
@@ -62,7 +62,7 @@ def add_bump(now, polynomials, bump, size):
 
 @inlined(always=True, counted=False)
 def finish_piece(now, spans):
-    """Store the start and length of the step, and count its polynomial."""
+    """Store the start and length of the step, and increment the polynomial count."""
     spans[now.pieces, 0] = now.t
     spans[now.pieces, 1] = now.h
     now.pieces += 1

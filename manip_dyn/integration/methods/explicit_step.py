@@ -124,4 +124,4 @@ def adapt(now, limits):
 
 
 ADAPTIVE = {"prepare": prepare_adaptive, "attempt": attempt_adaptive, "adapt": adapt_adaptive}
-"""Functions of steps that are determined by tolerances; fixed steps compile faster."""
+"""Functions of adaptive steps. Fixed steps have their own, because these compile faster."""

@@ -1,8 +1,8 @@
 """One step of a Rosenbrock method, linked with each right-hand side; see `rosenbrock`.
 
-The state is y = (q, v, w) with `size` numbers. The rates of q, the first `positions` numbers, are
-v; w are quadratures. Without positions, all of y is w. The unknowns of the linear systems are v,
-or w without positions.
+The state y = (q, v, w) has `size` entries: `positions` positions q, their rates v, and quadratures
+w. If `positions` is 0, all entries belong to w. The unknowns of the linear systems belong to v, or
+to w if there are no positions.
 """
 
 from __future__ import annotations
@@ -48,18 +48,19 @@ from manip_dyn.integration.methods.template_parameters import (
 
 @compiled(merge=True)
 def implicit_matrix(slopes, n, gamma, h, mass, matrix):
-    """Write the matrix (b, b) of the linear systems of the stages into `matrix`.
+    """Write the matrix of the stages' linear systems into `matrix` (b, b).
 
-    With n positions, q'' = f and b = n: M / gamma - h M J2 - h^2 gamma M J1 (Sandu et al. (2001),
-    eq. 44, divided by gamma). M J1 and M J2 are the first 2 n columns of `slopes` (.., m); with
-    `mass`, M is in the n columns after m. Without positions, b = m: I / gamma - h df/dy.
+    For n > 0 positions with q'' = f, the matrix is M / gamma - h M J2 - h^2 gamma M J1 and b = n
+    (Sandu et al. (2001), eq. 44, divided by gamma). The first 2 n columns of `slopes` (.., m)
+    contain M J1 and M J2. If `mass` is set, the n columns after m contain M. Without positions,
+    the matrix is I / gamma - h df/dy and b = m.
 
     Args:
         slopes: Output of a `Jacobian`.
         n: Number of positions.
         gamma: Diagonal entry of gamma.
         h: Step, s.
-        mass: Number of columns before M in `slopes`; 0 if M = I.
+        mass: Index of the first column of M in `slopes`; 0 if M = I.
         matrix: Output (b, ..).
     """
     size = matrix.shape[0]
@@ -77,7 +78,7 @@ def implicit_matrix(slopes, n, gamma, h, mass, matrix):
 
 @compiled(merge=True)
 def add_product(slopes, first, column, factor, x, out):
-    """Add `factor` times a block of `slopes` times x (k,) to out (b,).
+    """Add `factor` times the product of a block of `slopes` and `x` (k,) to `out` (b,).
 
     The block starts at row `first` and column `column`.
     """
@@ -89,14 +90,14 @@ def add_product(slopes, first, column, factor, x, out):
 
 
 U, RATE, F, WRONG, BY_TIME, PIVOTS, PLACE, END, Z = range(9)
-"""Rows of the work array: final state; derivatives at the start and of a stage; error estimate;
-derivatives by time; row exchanges; scratch; derivative at the end; and solution of the first
-stage."""
+"""Rows of the work array: final state; derivative at the start of the step; derivative of a stage;
+error estimate; derivatives with respect to time; row exchanges; scratch; derivative at the end of
+the step; and solution of the first stage."""
 
 ALPHA, GAMMAS, REPEATS = range(3)
-"""Rows of `of_stage`: sums of alpha and gamma, and whether a stage has the arguments of the
-previous one. The rows of `moves` are the weights of positions and of other components, for the
-result, then for the estimate."""
+"""Rows of `of_stage`: row sums of alpha and of gamma, and whether a stage reuses the evaluation of
+the previous one. The rows of `moves` are the weights of the result and then of the error estimate,
+each for positions and for other components."""
 
 
 @inlined(always=True, counted=False)
@@ -107,7 +108,7 @@ def unknowns():
 
 @inlined(always=True, counted=False)
 def prepare(y, p, now, limits, tolerances, work, scratch):
-    """Compute derivatives and Jacobian at the start of the step, and plan the first step."""
+    """Compute the derivative and the Jacobian at the start, and plan the first step."""
     rate = row(work, RATE)
     if now.known == 0:
         rhs(now.first, y, p, rate)
@@ -166,7 +167,7 @@ def differences(y, p, now, work, slopes, by_time):
 
 @inlined(always=True, counted=False)
 def attempt(y, p, now, limits, tolerances, work, scratch):
-    """Compute a trial step, write its end state to row `U`, and accept or reject it."""
+    """Compute a trial step, write its final state to row `U`, and accept or reject it."""
     u, f, h = row(work, U), row(work, F), now.h
     slopes = rows(scratch, 0, size() - positions())
     matrix = rows(scratch, size() - positions(), unknowns())
@@ -213,7 +214,7 @@ def argument(i, y, h, work, u):
 
 @inlined(counted=False)
 def solve_stage(i, y, h, work, slopes, matrix, pivots):
-    """Solve stage i and write the solution, with its quadratures, into its row."""
+    """Solve the linear system of stage i and write all components into the row of the stage."""
     n = positions()
     rate = row(work, RATE if i == 0 else F)
     z, place = row(work, Z + i), part(row(work, PLACE), 0, unknowns())
@@ -256,7 +257,7 @@ def solve_stage(i, y, h, work, slopes, matrix, pivots):
 
 @inlined(counted=False)
 def result(kind, h, work, out):
-    """Write the sum of stages for the state (kind 0) or its error estimate (kind 1)."""
+    """Write the weighted sum of stages of the result (kind 0) or the error estimate (kind 1)."""
     for k in range(size()):
         total = 0.0
         for j in range(stage_count()):
@@ -269,10 +270,10 @@ def result(kind, h, work, out):
 
 @inlined(counted=False)
 def damp(h, work, slopes, matrix, pivots, wrong):
-    """Replace `wrong` (m,) by (I - h gamma df/dy)^-1 wrong.
+    """Multiply the error estimate `wrong` (m,) by (I - h gamma df/dy)^-1.
 
-    Shampine's damping of stiff components of the error estimate, after Hairer, Wanner, Solving
-    ODEs II, eq. IV.8.20; an open question in section 5.1 of Sandu et al. (2001).
+    This is Shampine's damping of stiff components (Hairer, Wanner, Solving ODEs II, eq. IV.8.20).
+    Sandu et al. (2001), section 5.1, leave the question of such a damping open.
     """
     n = positions()
     if n == 0:
@@ -322,6 +323,6 @@ def close(now, work):
 
 @inlined(always=True, counted=False)
 def adapt(now, limits):
-    """Plan the length of the next step."""
+    """Plan the next step if steps are adaptive."""
     if adaptive():
         plan_next(now, limits, power(), paper(), paper_power())

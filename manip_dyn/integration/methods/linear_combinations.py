@@ -1,7 +1,7 @@
 """Linear combinations of stages and of Taylor terms, emitted as LLVM code.
 
-A stage is u = y + h sum_j a_ij k_j and k_i = f(t + c_i h, u). Each sum is one expression of its
-nonzero terms. A loop over a table of coefficients would take longer than many right-hand sides.
+A stage is k_i = f(t + c_i h, u) with u = y + h sum_j a_ij k_j. Each sum is one expression of its
+nonzero terms. A loop over a table of coefficients would be slower than many right-hand sides.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ U, K = 0, 1
 
 
 def explicit_stages(table: Tableau, live: Sequence[int], rhs: Any) -> Any:
-    """Return ``stages(t, h, first, last, y, p, work, size)`` for a tableau.
+    """Return ``stages(t, h, first, last, y, p, work, size)`` of a tableau, for compiled code.
 
-    For compiled code. The first stage must be in row `K` of `work`. The other stages are written
-    to the following rows, and the state at the end of the step to row `U`.
+    The first stage must be in row `K` of `work`. The function writes the other stages to the
+    following rows, and the state at the end of the step to row `U`.
 
     Args:
         table: The coefficients.
@@ -77,11 +77,10 @@ def explicit_stages(table: Tableau, live: Sequence[int], rhs: Any) -> Any:
 
 
 def weighted_sum(weights: Sequence[float], rows: Sequence[int]) -> Any:
-    """Return ``combine(base, factor, work, size, out)``: a weighted sum of rows of `work`.
+    """Return ``combine(base, factor, work, size, out)``, which adds weighted rows of `work`.
 
-    out = base + factor sum_j w_j work[rows_j].
-
-    For compiled code: `base` and `out` are (m,), and `work` is (.., m).
+    The function computes out = base + factor sum_j w_j work[rows_j] in compiled code. The vectors
+    `base` and `out` are (m,), and `work` is (.., m).
     """
     if PLAIN:
         return _plain_sum(weights, rows)
@@ -133,7 +132,7 @@ def _emit_sum(builder, length, start, factor, weighted, end) -> None:
 
 
 def _emit_time(builder, t, h, first, last, c: Fraction) -> Any:
-    """Return t + c h, moved to the inner side of a switch at the ends of the step."""
+    """Return t + c h, or the times `first` and `last` for the ends of the step."""
     if c in (0, 1):
         return last if c else first
     moved = builder.fmul(ir.Constant(_NUMBER, float(c)), h, flags=FLAGS)
@@ -165,9 +164,10 @@ WIDEST = 8
 
 
 def power_sum(size: int) -> Any:
-    """Return ``sum_up(h, order, terms, out)``: out = sum of h^k terms[k] for k = 0..order.
+    """Return ``sum_up(h, order, terms, out)``, which evaluates a power series in compiled code.
 
-    For compiled code, by Horner's rule: `terms` is (.., size), and `out` is (size,).
+    The function computes out = sum of h^k terms[k] for k = 0..order by Horner's rule. The array
+    `terms` is (.., size), and `out` is (size,).
     """
     if PLAIN:
         return _plain_power_sum
@@ -188,7 +188,7 @@ def power_sum(size: int) -> Any:
 
 
 def _blocks(size: int) -> list[tuple[int, int]]:
-    """Return the first component and the number of components of each vector."""
+    """Divide `size` components into SIMD vectors; return the start and length of each."""
     blocks, first, lanes = [], 0, WIDEST
     while first < size:
         while lanes > size - first:

@@ -25,7 +25,7 @@ ORDER_FACTOR = 0.65
 
 
 def order_for(tolerance: float) -> int:
-    """Return the order of a Taylor series with the lowest cost for a tolerance."""
+    """Return the order at which a Taylor series has the lowest cost for a tolerance."""
     order = math.ceil(1.0 - ORDER_FACTOR * math.log(max(tolerance, 1e-18)))
     return min(max(order, LOWEST_ORDER), HIGHEST_ORDER)
 
@@ -43,7 +43,7 @@ class Options:
         events: Number of event functions.
         acts: Whether events have an action.
         positions: Number n of positions of a second-order system, see `Jacobian`.
-        jacobian: Whether a function computes the Jacobian; otherwise differences are used.
+        jacobian: Whether a function computes the Jacobian; otherwise central differences are used.
         mass: Whether the rows of the Jacobian are multiplied by a mass matrix, see `Jacobian`.
         estimate: ``"plain"`` or ``"scaled"`` error estimate of Rosenbrock methods.
     """
@@ -93,7 +93,7 @@ def step_arguments(module: ModuleType, **arguments: Any) -> dict[Any, Any]:
 
 @dataclass(frozen=True)
 class Method(ABC):
-    """An integration method; immutable.
+    """Base class of integration methods, which are immutable.
 
     Attributes:
         name: Name in the registry.
@@ -163,7 +163,7 @@ class Method(ABC):
 
     @property
     def stand_in(self) -> Any:
-        """The template parameter in place of the right-hand side."""
+        """Template parameter that represents the right-hand side."""
         return template_parameters.rhs
 
     @abstractmethod

@@ -34,7 +34,7 @@ moulton = weighted_sum(MOULTON, [END, *BEFORE[:3]])
 moulton_2, moulton_3 = (
     weighted_sum(weights, [END, *BEFORE[: len(weights) - 1]]) for weights in LOWER_MOULTON
 )
-"""Formulas; a number is an order below four."""
+"""Compiled formulas. A suffix is an order below 4."""
 
 
 @number_parameter()
@@ -45,7 +45,7 @@ def corrected():
 
 @number_parameter()
 def rising():
-    """Return whether formulas of lower orders start the method, instead of Runge-Kutta steps."""
+    """Return whether lower-order formulas start the method, instead of Runge-Kutta steps."""
     return 0
 
 
@@ -61,14 +61,14 @@ def prepare(y, p, now, limits, tolerances, work, scratch):
 
 @inlined(always=True, counted=False)
 def is_regular(now):
-    """Return whether the step has full length."""
+    """Return whether the step has full length and no event is being located."""
     step = now.sign * now.step
     return abs(now.h - step) <= 1e-9 * abs(step) and now.locating == 0
 
 
 @inlined(always=True, counted=False)
 def attempt(y, p, now, limits, tolerances, work, scratch):
-    """Compute the step by the formula, or by the starter if earlier derivatives are missing."""
+    """Compute the step with the Adams formula, or with a starter if derivatives are missing."""
     u, end = row(work, U), row(work, END)
     if is_regular(now) and now.known == 4:
         bashforth(y, now.h, work, size(), u)
@@ -88,7 +88,7 @@ def attempt(y, p, now, limits, tolerances, work, scratch):
 
 @inlined(always=True, counted=False)
 def rise(y, p, now, work):
-    """Compute the step by the highest-order formula for which derivatives are stored."""
+    """Compute the step with the highest-order formula for which derivatives are stored."""
     u, end = row(work, U), row(work, END)
     if now.known == 1:
         bashforth_1(y, now.h, work, size(), u)

@@ -83,4 +83,4 @@ class _Registry(Mapping[str, Method]):
 METHODS: Mapping[str, Method] = _Registry(
     {**dict.fromkeys((*_FIXED, *_EMBEDDED), RungeKutta.of), **_OTHERS}
 )
-"""Methods by name, in order of families, followed by aliases."""
+"""Methods by name, grouped by family, followed by aliases."""

@@ -6,13 +6,13 @@ With J1 = df/dy and J2 = df/dy' at the start of a step on y'' = f(t, y, y'), sta
             + h^2 gamma_i df/dt + h^2 J1 (gamma_i y' + sum_j delta_ij z_j),
     Y_i = y + h (alpha_i y' + sum_j theta_ij z_j),   Y'_i = y' + sum_j a_ij z_j,
 
-where all sums are over j < i, and y grows by h y' + h sum mu_i z_i, y' by sum m_i z_i: Sandu et
-al. (2001), theorem 2.1, divided by gamma. One factorization serves all stages and the error
-estimate.
+where all sums are over j < i. The step adds h y' + h sum mu_i z_i to y and sum m_i z_i to y'. This
+is theorem 2.1 of Sandu et al. (2001), divided by gamma. All stages and the error estimate use the
+same factorization.
 
-With a mass matrix M at the start of the step, all equations are multiplied by M, as in eq. 43 to
-45. However, f remains the acceleration. With M(y) f(Y_i) instead of the force at Y_i in eq. 45,
-the method would have order 1 if M depends on y.
+If there is a mass matrix, all equations are multiplied by its value M at the start of the step, as
+in eq. 43 to 45, so that the right-hand sides contain M f. Eq. 45 prints the force at Y_i instead.
+With this force, the method would have order 1 if the mass matrix depends on y.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from manip_dyn.integration.methods.rosenbrock_tableaus import RosenbrockTableau
 
 @dataclass(frozen=True)
 class Rosenbrock(Method):
-    """A Rosenbrock method; its order requires the exact Jacobian, unless `w` is set.
+    """A Rosenbrock method. Unless `w` is set, its order requires the exact Jacobian.
 
     Attributes:
         tableau: Coefficients.
@@ -67,7 +67,7 @@ class Rosenbrock(Method):
 
     @property
     def stages(self) -> int:
-        """Evaluations of the right-hand side per step, without those for the Jacobian."""
+        """Evaluations of the right-hand side per step, excluding those for the Jacobian."""
         return sum(not self.tableau.repeats(i) for i in range(self.tableau.stages))
 
     @property

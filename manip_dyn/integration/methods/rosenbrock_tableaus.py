@@ -6,8 +6,8 @@ entries, weights b, and weights b_hat of the embedded solution. Theorem 2.1 of S
 converts it to a method for y'' = f(t, y, y').
 
 Sandu, Negrut, Haug, Potra, Sandu, Rosenbrock-Nystrom integrators for SODE of multibody dynamics,
-Michigan Tech CSTR-01-06 (2001). Its tables contain two misprints: gamma_21 is negative, and a_21
-is 2.
+Michigan Tech CSTR-01-06 (2001). Its tables contain two misprints: gamma_21 must be negative, and
+a_21 must be 2.
 
 RODAS5P is a stiffly accurate method of order 5 for stiff motions at tight tolerances: Steinebach,
 Construction of Rosenbrock-Wanner method Rodas5P and numerical benchmarks within the Julia
@@ -57,7 +57,7 @@ class RosenbrockTableau:
     source: str
 
     def __post_init__(self) -> None:
-        """Check that the coefficients form a Rosenbrock method with one matrix."""
+        """Check that the coefficients form a Rosenbrock method."""
         s = len(self.b)
         faults = {
             "is not square": any(len(row) != s for row in (*self.alpha, *self.gamma, self.b_hat))
@@ -91,7 +91,7 @@ class RosenbrockTableau:
         embedded_order: int,
         source: str,
     ) -> RosenbrockTableau:
-        """Return the tableau for coefficients of the solved stages.
+        """Return the tableau of a method from the coefficients of its solved stages.
 
         Args:
             gamma: Diagonal entry of gamma.
@@ -143,12 +143,12 @@ class RosenbrockTableau:
 
     @cached_property
     def a(self) -> Matrix:
-        """Alpha gamma^-1, the weights of stages in the arguments of f."""
+        """Weights of stages in the arguments of f: alpha gamma^-1."""
         return _product(self.alpha, self.inverse)
 
     @cached_property
     def c(self) -> Matrix:
-        """1 / gamma I - gamma^-1, the weights of earlier stages in the right-hand sides."""
+        """Weights of earlier stages in the right-hand sides: 1 / gamma I - gamma^-1."""
         s = range(self.stages)
         return tuple(
             tuple((1 / self.diagonal if i == j else 0) - self.inverse[i][j] for j in s) for i in s
@@ -156,32 +156,32 @@ class RosenbrockTableau:
 
     @cached_property
     def delta(self) -> Matrix:
-        """Gamma + gamma alpha gamma^-1, the weights of stages in the factor of df/dy."""
+        """Weights of stages in the factor of df/dy: gamma + gamma alpha gamma^-1."""
         return _sum(self.gamma, _product(_product(self.gamma, self.alpha), self.inverse))
 
     @cached_property
     def theta(self) -> Matrix:
-        """Alpha + alpha^2 gamma^-1, the weights of stages in the positions for f."""
+        """Weights of stages in the positions at which f is evaluated: alpha + alpha^2 gamma^-1."""
         return _sum(self.alpha, _product(_product(self.alpha, self.alpha), self.inverse))
 
     def weights(self, b: Row) -> Row:
-        """Return b gamma^-1: m of the theorem for b, or m_hat for b_hat."""
+        """Return b gamma^-1, which is m of theorem 2.1, or m_hat for b_hat."""
         return _product((b,), self.inverse)[0]
 
     def position_weights(self, b: Row) -> Row:
-        """Return b + b alpha gamma^-1: mu of the theorem."""
+        """Return b + b alpha gamma^-1, which is mu of theorem 2.1."""
         return _sum((b,), (self.weights(_product((b,), self.alpha)[0]),))[0]
 
     def repeats(self, i: int) -> bool:
-        """Return whether stage i has the arguments of the previous stage, so no evaluation."""
+        """Return whether stage i reuses the evaluation of the previous stage."""
         return i > 0 and self.alpha[i] == self.alpha[i - 1]
 
 
 def order_four(gamma: Fraction = SANDU_GAMMA) -> RosenbrockTableau:
     """Return the method of order 4 with three evaluations and embedded order 3.
 
-    Sandu et al. (2001), eq. 36 to 42, solved in sequence. Each equation is linear in its unknown,
-    so all coefficients are rational functions of gamma.
+    This solves eq. 36 to 42 of Sandu et al. (2001) in sequence. Each equation is linear in its
+    unknown, so all coefficients are rational functions of gamma.
     """
     alpha2 = 2 * gamma
     alpha3 = (Fraction(1, 5) - alpha2 / 4) / (Fraction(1, 4) - alpha2 / 3)  # eq. 40
@@ -307,7 +307,7 @@ _STEINEBACH_C = (
 
 
 def rodas5p() -> RosenbrockTableau:
-    """Return the method of order 5; its embedded solution is the argument of the last stage."""
+    """Return RODAS5P of order 5. Its embedded solution is the argument of the last stage."""
     last = _rows_of(_STEINEBACH_A)[-1]
     return RosenbrockTableau.solved(
         gamma=STEINEBACH_GAMMA,

@@ -53,7 +53,7 @@ class RungeKutta(Method):
 
     @classmethod
     def of(cls, key: str) -> RungeKutta:
-        """Return the method of a tableau in ``tableaus.json``."""
+        """Return the method with the tableau `key` of ``tableaus.json``."""
         if key not in tableaus():
             hint = closest(str(key), tableaus())
             raise ManipDynError(f"key must be one of md.tableaus(), got {key!r}{hint}")

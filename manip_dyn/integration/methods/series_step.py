@@ -52,7 +52,7 @@ def prepare(y, p, now, limits, tolerances, work, scratch):
 
 @inlined(always=True, counted=False)
 def order_of_step(tolerances, limits, largest):
-    """Return the order for the larger tolerance; `size` is the largest component of the state."""
+    """Return the order for the dominant tolerance; `largest` is the largest |y_i|."""
     for i in range(size()):
         if tolerances[0, i] * largest > tolerances[1, i]:
             return limits.order
@@ -61,11 +61,11 @@ def order_of_step(tolerances, limits, largest):
 
 @inlined(always=True, counted=False)
 def length_of_step(work, tolerances, order, largest):
-    """Return the step length, s, from the last two nonzero terms of the series.
+    """Return the step length (s) from the last two nonzero terms of the series.
 
-    Terms vanish in series of symmetric motions, and zero terms would allow any step. If the whole
-    upper half vanishes, the motion is a polynomial and any step is exact. As in the source, the
-    relative tolerance refers to the largest component.
+    Zero terms, which occur in symmetric motions, would allow steps of any length. If the whole
+    upper half of the series is zero, the motion is a polynomial and any step is exact. As in
+    Jorba, Zou (2005), the relative tolerance refers to the largest component.
     """
     level = inf  # logarithm of the step
     k = order
@@ -83,7 +83,7 @@ def length_of_step(work, tolerances, order, largest):
 
 @inlined(always=True, counted=False)
 def attempt(y, p, now, limits, tolerances, work, scratch):
-    """Sum the series at the end of the step by Horner's rule."""
+    """Evaluate the series at the end of the step."""
     u = row(work, U)
     sum_up(now.h, now.order, rows(work, TERMS, work.shape[0] - TERMS), u)
     return PASSED if finite(u, size()) else NON_FINITE

@@ -1,15 +1,16 @@
 """Status codes, step size control and the first step.
 
-With e the norm of the error estimate over the tolerances, and k the order of that error in h:
+The norm of the error estimate, divided by the tolerances, is e. The error is of order k in h:
 
     paper   h_new = fac h (1 / e)^(1 / (max(p, q) + 1))            Galhano (1994), eq. 14
     pi      h_new = fac h e^(-0.7 / k) e_before^(0.4 / k)          Gustafsson (1991)
 
-For Rosenbrock methods, "paper" uses k instead of max(p, q) + 1, as eq. 15 of Sandu et al. (2001).
-A step with e > 1 fails and is repeated with a shorter one. By eq. 13 of Galhano (1994) the error
-is proportional to h^k with k = min(p, q) + 1, which is not the exponent of eq. 14; "paper" uses
-eq. 14 as printed. Neither source limits the change of the step. Here the factor is limited to
-[facmin, facmax], as in eq. 16 of Sandu et al. (2001). Defaults: fac 0.9, facmin 0.1, facmax 5.
+For Rosenbrock methods, "paper" uses k instead of max(p, q) + 1, as in eq. 15 of Sandu et al.
+(2001). A step with e > 1 is rejected and repeated with a shorter length. By eq. 13 of Galhano
+(1994), the error is proportional to h^k with k = min(p, q) + 1, which is not the exponent of eq.
+14. The controller "paper" uses eq. 14 as printed. Galhano and Gustafsson do not limit the ratio of
+consecutive steps. Here it is limited to [facmin, facmax], as in eq. 16 of Sandu et al. (2001).
+Defaults: fac 0.9, facmin 0.1, facmax 5.
 
 Gustafsson, Control theoretic techniques for stepsize selection in explicit Runge-Kutta methods,
 ACM Trans. Math. Software 17 (1991). First step: Hairer, Norsett, Wanner, Solving ODEs I, section
@@ -77,19 +78,19 @@ def finite(x, size):
     """Return whether all entries of x (size,) are finite."""
     total = 0.0
     for i in range(size):
-        total += 0.0 * x[i]  # NaN also for an infinite number
+        total += 0.0 * x[i]  # NaN if x[i] is infinite or NaN
     return total == 0.0
 
 
 @inlined(always=True, counted=False)
 def unit(tolerances, i, magnitude):
-    """Return the error scale of component i with this magnitude; never zero."""
+    """Return the error scale of component i for a magnitude; it is never zero."""
     return tolerances[1, i] + tolerances[0, i] * magnitude + 1e-300
 
 
 @inlined(always=True, counted=False)
 def error_norm(y, u, wrong, tolerances, size, rms):
-    """Return the norm of the error estimate `wrong` (size,) of a step from y to u; NaN if u is."""
+    """Return the norm of the error estimate `wrong` (size,), or NaN if the state u has a NaN."""
     error = 0.0
     for i in range(size):
         scale = unit(tolerances, i, max(abs(y[i]), abs(u[i])))
@@ -105,7 +106,7 @@ def error_norm(y, u, wrong, tolerances, size, rms):
 
 @inlined(always=True, counted=False)
 def judge(now, limits, power):
-    """Accept a step or plan a shorter one; any error is accepted during an event search."""
+    """Accept the step or plan a shorter one. During an event search, accept any error but NaN."""
     error = now.error
     if error <= 1.0 or (now.locating != 0 and error == error):
         return PASSED

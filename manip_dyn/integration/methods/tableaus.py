@@ -27,7 +27,7 @@ from manip_dyn.core.errors import ManipDynError
 
 Row = tuple[Fraction, ...]
 _ROUNDING = Fraction(1, 10**16)
-"""Tolerance for printed coefficients; below the rounding of floats."""
+"""Tolerance for printed coefficients, smaller than the rounding error of floats."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,7 @@ class Tableau:
         return tuple(b - b_hat for b, b_hat in zip(self.b, self.b_hat, strict=True))
 
     def needed(self, *weights: Row | None) -> list[int]:
-        """Return the indices of the stages on which weights (s,) depend, in order."""
+        """Return the sorted indices of the stages that rows of weights (s,) require."""
         stages = {i for row in weights if row for i, weight in enumerate(row) if weight}
         for i in reversed(range(self.stages)):
             if i in stages:
@@ -111,7 +111,7 @@ def tableaus() -> MappingProxyType[str, Tableau]:
 
     Each entry of the file has the keys ``key``, ``order``, ``embedded_order``, ``c`` (s,), ``A``
     (s, s), ``b`` (s,), ``b_hat`` (s,) and ``source``, see `Tableau`. ``bump`` (s,) is optional.
-    ``embedded_order`` and ``b_hat`` are null for a method without error estimate.
+    ``embedded_order`` and ``b_hat`` are null for a method without an error estimate.
 
     Coefficients are strings: fractions, or decimals of at least 60 digits if a coefficient is
     irrational. Both are read exactly and converted to floats when a step is compiled.
@@ -208,7 +208,7 @@ def stability_interval(coefficients: Sequence[float]) -> float:
 
 
 def first_growth(growth: Callable[[float], float], longest: float = 100.0) -> float:
-    """Return the first s > 0 at which growth(s) exceeds 1."""
+    """Return the first s > 0 at which growth(s) exceeds 1, or `longest`."""
     before = 0.0
     for s in np.arange(0.01, longest, 0.01):
         if growth(s) > 1.0 + _SLACK:

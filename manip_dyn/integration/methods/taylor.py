@@ -1,12 +1,12 @@
 """Taylor series of any order: each step sums the power series of the solution.
 
 With tolerances, the step follows Jorba and Zou, A software package for the numerical integration
-of ODEs by means of high-order Taylor methods, Experimental Mathematics 14 (2005): the last two
-terms of the series are within the tolerances, and the step is multiplied by exp(-0.7 / (p - 1)).
-This implementation also allows mixed tolerances and any order p. eps is the larger of the relative
-and the absolute tolerance. The order with the lowest cost is -ln(eps) / 2 if the cost of a series
-is proportional to p^2, and -ln(eps) if it is proportional to p. With sums in SIMD lanes, the cost
-is in between.
+of ODEs by means of high-order Taylor methods, Experimental Mathematics 14 (2005). The last two
+terms of the series must be within the tolerances, and exp(-0.7 / (p - 1)) is the safety factor.
+This implementation also allows mixed tolerances and any order p. Let eps be the larger of the
+relative and the absolute tolerance. If the cost of a series is proportional to p^2, the order with
+the lowest cost is -ln(eps) / 2. If the cost is proportional to p, this order is -ln(eps). The cost
+of sums in SIMD lanes is in between.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from manip_dyn.integration.methods.method import Method, Options, Step, step_arg
 
 @dataclass(frozen=True)
 class Series:
-    """The power series of a solution; replaces the right-hand side for the method ``taylor``.
+    """The power series of a solution, which replaces the right-hand side in the method ``taylor``.
 
     Attributes:
         function: ``function(t, y, p, order, work, out)``, compiled by numba. Writes the
-            coefficients of y about t into `out` (order + 1, m): row k is the coefficient of (s -
-            t)^k, row 0 is y.
+            coefficients of y about t into `out` (order + 1, m). Row k is the coefficient of
+            (s - t)^k, and row 0 is y.
         quantities: Number of columns of the scratch array `work` (order + 1, quantities), one per
             intermediate quantity; initially zero.
     """
@@ -67,7 +67,7 @@ class Taylor(Method):
 
     @property
     def series(self) -> bool:
-        """Whether the right-hand side is a `Series`: True."""
+        """True, because the right-hand side is a `Series`."""
         return True
 
     @property
@@ -77,7 +77,7 @@ class Taylor(Method):
 
     @property
     def adaptive(self) -> bool:
-        """Whether tolerances can determine the step: True, by the last terms of the series."""
+        """True, because tolerances and the last terms of the series can determine the step."""
         return True
 
     @property
@@ -92,7 +92,7 @@ class Taylor(Method):
 
     @property
     def stand_in(self) -> Any:
-        """The template parameter in place of the function of a `Series`."""
+        """Template parameter that represents the function of a `Series`."""
         return template_parameters.series
 
     def step(self, options: Options, rhs: Any) -> Step:
