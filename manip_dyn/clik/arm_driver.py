@@ -1,8 +1,8 @@
 """`ArmDriver`: computed torque along a joint reference, from measured states.
 
-The time of the reference follows the stamps of the states, so every run in lockstep with a
-simulator is identical. The path restarts after a reset of the arm. After missing states or a large
-error, the driver resumes the path from the position of the arm. A fast arm is braked first.
+The time of the reference follows the stamps of the states, so all runs in lockstep with a
+simulator are identical. The path restarts after a reset of the arm. After missing states or a
+large error, the driver resumes the path from the position of the arm. A fast arm is braked first.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from manip_dyn.core.checks import Vector
 
 
 class ArmDriver:
-    """Controller that moves an arm along a joint reference: one set of efforts per measured state.
+    """Controller that moves an arm along a joint reference and responds to each measured state.
 
     Attributes:
         controller: Controller that computes the efforts.
@@ -30,7 +30,7 @@ class ArmDriver:
         steps: Steps of the reference since the last start.
         pick_ups: Number of times the path was resumed from the position of the arm.
         resets: Number of resets of the arm.
-        reason: Reason of the last resumption or reset.
+        reason: Reason for the last resumption or reset.
         news: Log messages about joints at their effort limits; the caller removes them.
     """
 
@@ -53,7 +53,7 @@ class ArmDriver:
         Args:
             reference: Reference motion of the joints.
             controller: Computes the efforts; its period is the reference's step.
-            begun: Called with the stamp at path time 0, ns, whenever the path starts.
+            begun: Called with the stamp (ns) of path time 0 whenever the path starts.
             before_step: Called before every step of the reference.
             straight: Whether an arm off the path first approaches it along a straight line.
             timeout: Time without states after which the path is resumed from the arm's position,

@@ -18,8 +18,8 @@ from manip_dyn.robot import Robot
 FADE_TIME_CONSTANTS = 14.0
 """Number of time constants 1 / gain after which the initial error has decayed to 1e-6."""
 STUCK_TIME, PROGRESS = 1.0, 2e-3
-"""A tool is stuck if, during `STUCK_TIME`, s, it approaches its target by less than the
-fraction `PROGRESS` of its maximum speed per second."""
+"""A tool is stuck if, within `STUCK_TIME` (s), it approaches its target by less than its maximum
+speed times `PROGRESS` (s)."""
 
 
 class Miss(NamedTuple):
@@ -43,7 +43,7 @@ class TrackingDiagnostics:
         controlled: Flags (6,) of the controlled rows of the task; errors of other rows are
             ignored.
         news: Log messages; the caller removes them.
-        limits_met: Time at which each joint first reached its limit, s, by joint name.
+        limits_met: Time (s) at which each joint first reached its limit, by joint name.
         slowest: Smallest speed scale.
         worst: Largest path error, if any.
         unreached: Current error of a target that is out of reach, if any.
@@ -56,13 +56,13 @@ class TrackingDiagnostics:
         tolerance: float,
         controlled: Sequence[bool] = (True,) * 6,
     ):
-        """Prepare diagnostics of a path; `tolerance` contains the largest errors, m and rad."""
+        """Prepare diagnostics of a path; `tolerance` is the largest error, in m and rad."""
         self._robot, self._path, self._tolerance = robot, path, tolerance
         self.controlled = controlled
         self.begin()
 
     def begin(self) -> None:
-        """Discard all samples: the path restarts."""
+        """Discard all samples for a restart of the path."""
         self.news: list[str] = []
         self.limits_met: dict[str, float] = {}
         self.slowest = 1.0
@@ -89,7 +89,7 @@ class TrackingDiagnostics:
             self._look_at_path(sample, gain)
 
     def _value(self, sample: TrackingSample) -> str:
-        """Return the smallest singular value of the Jacobian of joints that are not at limits."""
+        """Describe the smallest singular value of the Jacobian of the joints not at limits."""
         if not sample.at_limit:
             return f"smallest singular value {sample.smallest_singular_value:.3g}"
         free = [name not in sample.at_limit for name in self._robot.joint_names]

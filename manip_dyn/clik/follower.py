@@ -81,7 +81,7 @@ class MotionFunctions(NamedTuple):
 
 @lru_cache(maxsize=64)
 def motion_functions(path_function: Callable[..., None]) -> MotionFunctions:
-    """Return the functions of the law for the function of a path."""
+    """Return the compiled functions of the law for a path function."""
 
     @compiled(short=True, python=False)
     def rate(t, y, p, out):
@@ -102,7 +102,7 @@ def motion_functions(path_function: Callable[..., None]) -> MotionFunctions:
 
 
 def method_of(method: str | Method) -> Method:
-    """Return the method with a name in `METHODS`, or the method itself."""
+    """Return the method with this name in `METHODS`. A `Method` is returned unchanged."""
     return method if isinstance(method, Method) else METHODS[method]
 
 
@@ -193,7 +193,7 @@ class PathFollower:
         self.reset(q, path_time)
 
     def reset(self, q: ArrayLike | None = None, path_time: float = 0.0) -> None:
-        """Restart at time 0 and path time `path_time`, s, at `q` (n,) or the last start."""
+        """Restart from `q` (n,) or the last start, at time 0 and path time `path_time` (s)."""
         if q is not None:
             self._q0 = finite_vector("q", q, self.robot.n)
             self.robot.check_within_limits("position", self._q0)
@@ -301,7 +301,7 @@ class VelocitySolver:
     def __call__(
         self, q: ArrayLike, pose: tuple[ArrayLike, ArrayLike], twist: ArrayLike = (0.0,) * 6
     ) -> JointVelocity:
-        """Return joint velocities at `q` (n,) for a desired pose and twist (6,), base frame."""
+        """Return joint velocities at `q` (n,) for a pose and a twist (6,) in the base frame."""
         joints = finite_vector("q", q, self.robot.n)
         goal = checked_pose("pose", pose)
         desired, v = np.empty(DESIRED), np.empty(self.robot.n)

@@ -19,7 +19,7 @@ from manip_dyn.core.checks import finite_vector
 ARRIVED = 1e-3
 """Error below which the tool is on its path, m and rad."""
 PATIENCE = 5.0
-"""Maximum waiting time for the tool to be on its path after the approach, s."""
+"""Maximum time after the end of the approach until the tool must be on its path, s."""
 
 
 class JointReference:
@@ -85,7 +85,7 @@ class JointReference:
 
     @property
     def path_time(self) -> float:
-        """Path time of the arm, s; during the approach, the path time at which the path starts."""
+        """Path time of the arm, s; during the approach, the path time at which it will start."""
         return self.sample.path_time if self.on_path else self._path_time
 
     @property

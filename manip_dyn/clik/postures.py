@@ -24,7 +24,7 @@ ITERATIONS = 200
 CANDIDATES, MIDDLE = 500, 0.6
 """Number of candidates of `dexterous_posture`, and the central fraction of the joint ranges."""
 HEIGHT = 0.3
-"""Smallest height of the tool above the base as a fraction of its largest distance."""
+"""Smallest preferred height of the tool above the base, as a fraction of its reach."""
 
 
 class _Attempt(NamedTuple):
@@ -41,10 +41,10 @@ def posture_at(
 ) -> Vector:
     """Return joint positions (n,) at which the tool has `pose`.
 
-    Newton steps with the logarithmic error, damped by the error (Levenberg 1944; Sugihara 2011),
-    within the joint limits. The searches start from `guess`, then from `middle_posture`, then from
-    random postures with a fixed seed. Only the `controlled` (6,) rows of the task count. Default:
-    all rows.
+    The search uses Newton steps with the logarithmic error within the joint limits, with damping
+    in proportion to the error (Levenberg 1944; Sugihara 2011). It starts from `guess`, then from
+    `middle_posture`, then from random postures with a fixed seed. Only the task rows with the
+    flags `controlled` (6,) count. Default: all rows.
 
     Raises:
         ManipDynError: If no solution is found. The message contains the nearest position and its
@@ -118,7 +118,7 @@ def middle_posture(robot: Robot) -> Vector:
 
 
 def dexterous_posture(robot: Robot) -> Vector:
-    """Return a posture (n,) in the middle of the joint ranges that is far from singular.
+    """Return a posture (n,) in the middle of the joint ranges, far from singularities.
 
     It maximizes the smallest singular value of the Jacobian (Klein, Blaho 1987) over random
     postures with a fixed seed. Postures with the tool above the base are preferred.
@@ -145,7 +145,7 @@ def _range(robot: Robot) -> tuple[Vector, Vector]:
 
 
 def _descent(robot: Robot, goal: Pose, rows: Vector, start: Vector, tolerance: float) -> _Attempt:
-    """Return the posture at the end of a descent from one initial guess."""
+    """Return the best posture of a descent from one initial guess."""
     kernels = customize(robot).unchecked
     q = np.clip(start, robot.q_min, robot.q_max)
     best = _Attempt(q, rows * _error(kernels, goal, q))

@@ -1,4 +1,4 @@
-"""Samples of a tracked motion, as rows of numbers and by name."""
+"""Samples of a tracked motion, as rows of numbers and as named tuples."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def sample_of(row: Vector, robot: Robot) -> TrackingSample:
 
 @compiled(short=True)
 def fill_row(t, y, rate, memory, row):
-    """Write the sample row of the state `y`; memory contains the last evaluation of the law."""
+    """Write the sample row of the state `y`; `memory` contains the law evaluated at `y`."""
     task = task_of(memory)
     n = task.freedom.size
     row[0], row[1] = t, y[n]

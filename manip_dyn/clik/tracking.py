@@ -22,30 +22,31 @@ from manip_dyn.integration import Method, Status
 from manip_dyn.robot import Robot
 
 Reach = Callable[[PathFollower, float], str]
-"""Function that returns whether an arm can reach the pose at a path time, s, as a sentence."""
+"""Function that returns a sentence on whether an arm can reach the pose at a path time (s)."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TrackResult(Result):
-    """A tracked path of m samples.
+    """A tracked path with m samples.
 
     Attributes:
         t: Times (m,), s.
         q: Joint positions (m, n), rad or m.
         v: Joint velocities (m, n), rad/s or m/s.
         desired: Desired poses (m, 4, 4), homogeneous, base frame.
-        actual: Poses of the tool (m, 4, 4).
+        actual: Poses of the tool (m, 4, 4), homogeneous, base frame.
         error: Errors (m, 6), m and rad, base frame, see `task_error`.
-        position_error: |e_p| of the controlled rows (m,), m.
-        orientation_error: |e_o| of the controlled rows (m,), rad for small angles.
-        smallest_singular_value: Smallest singular values of the controlled rows of the Jacobian
-            (m,).
-        damping: Largest damping d in the inverse (m,).
-        scale: Factors by which the speed limits scaled the velocities (m,), at most 1.
-        path_time: Path times of the desired poses (m,), s; behind `t` after speeds were scaled.
-        held: Whether each joint was held at its limit (m, n).
-        drift: Change of the joint positions over each lap at full speed (k, n). None without such
-            laps, or if path time decreased.
+        position_error: Norms of the position errors (m,) in the controlled rows, m.
+        orientation_error: Norms of the orientation errors (m,) in the controlled rows, rad for
+            small angles.
+        smallest_singular_value: Smallest singular values (m,) of the controlled rows of the
+            Jacobian.
+        damping: Largest damping d (m,) in the inverse.
+        scale: Factors (m,) by which the speed limits scaled the velocities, at most 1.
+        path_time: Path times (m,) of the desired poses, s; behind `t` after speeds were scaled.
+        held: Flags (m, n) of joints that were held at their limits.
+        drift: Change of the joint positions (k, n) over each lap at full speed. None if there are
+            no such laps or if path time decreased.
         status: OFF_PATH if the error exceeded the tolerance, TOO_MANY_STEPS if speed limits slowed
             the motion down too much.
         reason: Description of the motion in one sentence.
@@ -83,7 +84,7 @@ class TrackResult(Result):
 def track_result(
     follower: PathFollower, rows: Vector, end: float, tolerance: float, reach: Reach | None = None
 ) -> TrackResult:
-    """Return the result of the sample rows of a motion that was planned to end at `end`, s.
+    """Return the result of a motion from its sample rows; `end` is the requested path time, s.
 
     If the tool left the path near a singularity, the reason contains the sentence of `reach`.
     """
@@ -123,7 +124,7 @@ def track_result(
 
 
 def _matrices(poses: Vector) -> Tensor:
-    """Return homogeneous matrices (m, 4, 4) of positions and rotations by rows (m, 12)."""
+    """Convert positions and rotations by rows (m, 12) to homogeneous matrices (m, 4, 4)."""
     matrices = np.zeros((len(poses), 4, 4))
     matrices[:, :3, 3], matrices[:, 3, 3] = poses[:, :3], 1.0
     matrices[:, :3, :3] = poses[:, 3:].reshape(-1, 3, 3)
@@ -153,7 +154,7 @@ def _drift(follower: PathFollower, path_time: Vector, q: Vector, slope: Vector) 
 
 
 def _cubic(t: Vector, values: Matrix, slopes: Matrix, times: Vector) -> Matrix:
-    """Return values and slopes at `times` (k, n), by cubics through values and slopes at t."""
+    """Return values (k, n) at `times` (k,), interpolated by cubics with the slopes at `t`."""
     i = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)
     width = (t[i + 1] - t[i])[:, None]
     s = (times - t[i])[:, None] / width
@@ -357,7 +358,7 @@ def _run_follower(
 
 
 def _reachability(follower: PathFollower, path_time: float) -> str:
-    """Return a sentence that states whether any posture reaches the pose at a path time, s."""
+    """Return a sentence on whether any posture reaches the pose at a path time (s)."""
     pose = follower.path.pose(path_time)
     try:
         q = posture_at(follower.robot, pose, controlled=follower.settings.controlled)

@@ -1,4 +1,4 @@
-"""Control laws: efforts from a measured state and references."""
+"""Control laws: efforts from measured states and references."""
 
 from manip_dyn.control.computed_torque import (
     ComputedTorque as ComputedTorque,

@@ -4,8 +4,8 @@ tau = ID(q, v, a) with a = a_r + D (v_r - v) + K (q_r - q): the inverse dynamics
 dynamics of the arm, and each joint becomes a double integrator with feedback (Paul 1972; Luh,
 Walker, Paul 1980; Siciliano et al., Robotics, section 8.5.2). The efforts are held for a period h.
 They are computed for the middle of the period, so that the error of the hold is of second order in
-h. Coulomb friction is compensated for the noise-free reference velocity, with the mean of its sign
-over the period, so that the impulse is exact at a reversal.
+h. Coulomb friction is compensated with the mean sign of the reference velocity over the period.
+The reference velocity is free of noise, and the mean makes the impulse exact at a reversal.
 
 With d = D h and k = K h^2, the sampled double integrator is stable for k / 2 < d < 2 (Jury
 criterion with determinant 1 - d + k / 2 and trace 2 - d - k / 2).
@@ -38,7 +38,7 @@ class JointMotion(NamedTuple):
 
 
 class Efforts(NamedTuple):
-    """Efforts (n,) within their limits, N m or N, and flags of saturated joints (n,)."""
+    """Efforts (n,) within their limits, N m or N, and flags (n,) of saturated joints."""
 
     effort: Vector
     saturated: np.ndarray
@@ -87,7 +87,7 @@ class ComputedTorque:
 
     @renamed_arguments(wanted="reference")
     def efforts(self, q: Vector, v: Vector, reference: JointMotion) -> Efforts:
-        """Return the efforts for the period that starts at positions and velocities (n,).
+        """Return the efforts for the period that starts with positions and velocities (n,).
 
         The rate of the first efforts is not limited, because the previous efforts are unknown.
         """
@@ -105,7 +105,7 @@ class ComputedTorque:
 
 
 def mean_sign(v: Vector, a: Vector, half: float) -> Vector:
-    """Return the mean sign (n,) of the velocities v + a t (n,) for |t| <= `half`, s."""
+    """Return the mean sign (n,) of the velocities v + a t over the times |t| <= `half` (s)."""
     return np.clip((v + half * a) / np.maximum(np.abs(half * a), SMALLEST), -1.0, 1.0)
 
 

@@ -10,13 +10,13 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
 
 JUMP = 0.02
-"""Joint displacement beyond the measured speeds that feedback may cause, rad or m."""
+"""Joint displacement that feedback may cause in addition to the measured speeds, rad or m."""
 LONG_GAP = 0.5
-"""Time between states during which an arm may accelerate and stop unnoticed, s."""
+"""Time between states that allows an arm to accelerate and stop unnoticed, s."""
 
 
 class MeasuredState(NamedTuple):
-    """A measured state: stamp, ns, positions (n,), rad or m, and velocities (n,), per s."""
+    """A measured state: stamp in ns, positions (n,) in rad or m, and velocities (n,) per s."""
 
     stamp_ns: int
     q: Vector
@@ -24,11 +24,11 @@ class MeasuredState(NamedTuple):
 
 
 def reset_reason(robot: Robot, before: MeasuredState, after: MeasuredState) -> str:
-    """Return why the arm must have been reset between two states, or "" if it was not.
+    """Return the reason if the arm must have been reset between two states, otherwise "".
 
-    A reset is detected if time went back or a joint moved too far. The limit is twice the distance
-    at the larger of both velocities or, after a gap longer than `LONG_GAP`, the distance at the
-    maximum speed. This works with simulated and with wall-clock stamps.
+    A reset is detected if time went back or a joint moved too far. The limit is `JUMP` plus twice
+    the distance at the larger of both velocities. After a gap longer than `LONG_GAP`, the maximum
+    speed replaces these velocities. This works with simulated and with wall-clock stamps.
     """
     if after.stamp_ns < before.stamp_ns:
         return "time went back"

@@ -43,7 +43,7 @@ class References(NamedTuple):
         return self.unset
 
     def held_at(self, q: Vector) -> References:
-        """Return the references with the positions q (n,) for joints without a reference."""
+        """Return the references, with the positions q (n,) for joints that have none."""
         return self._replace(position=np.where(self.unset, q, self.position))
 
     def within_limits(self, robot: Robot) -> References:
@@ -60,7 +60,7 @@ BANDWIDTH = 100.0
 PERIOD = 1e-3
 """Time for which efforts are held, s."""
 BRAKING_FRACTION = 0.8
-"""Fraction of the deceleration within the effort limits that an approach uses."""
+"""Fraction of the admissible deceleration that an approach uses."""
 NEAR = 0.01
 """Tolerance for an arm at rest at its references: rad or m, and per s."""
 TINY = 1e-300
@@ -69,28 +69,29 @@ TINY = 1e-300
 class JointDrive:
     """Computed torque with feedback of position and velocity, within the limits.
 
-    tau = M(q) a + h(q, v), a = k_v (v_c - v), v_c = v_r + k_p / k_v (q_r - q). This is the inverse
-    dynamics control a = k_v (v_r - v) + k_p (q_r - q) of Siciliano et al., Robotics, 2009, section
-    8.5.2, with which each joint is a double integrator with feedback. The efforts are held for a
+    tau = M(q) a + h(q, v), a = k_v (v_c - v), v_c = v_r + k_p / k_v (q_r - q). This is inverse
+    dynamics control, a = k_v (v_r - v) + k_p (q_r - q) (Siciliano et al., Robotics, 2009, section
+    8.5.2). It makes each joint a double integrator with feedback. The efforts are held for a
     period h. The gains place both poles of the sampled system at p = exp(-bandwidth h):
 
         k_p = (1 - p)^2 / h^2,   k_v = (1 - p) (3 + p) / (2 h),
 
     from 2 - k_v h - k_p h^2 / 2 = 2 p (trace) and 1 - k_v h + k_p h^2 / 2 = p^2 (determinant).
     This is stable for every bandwidth, and for shorter periods. At low bandwidths k_p is
-    bandwidth^2 and k_v is 2 bandwidth, so a ramp of the reference position without a reference
-    velocity is followed with a lag of 2 / bandwidth. A joint with only a reference velocity has a
-    = (1 - p) / h (v_r - v). Coulomb friction is compensated at v_c.
+    bandwidth^2 and k_v is 2 bandwidth. A joint without a reference velocity therefore follows a
+    ramp of the reference position with a lag of 2 / bandwidth. If a joint has only a reference
+    velocity, its acceleration is a = (1 - p) / h (v_r - v). Coulomb friction is compensated at
+    v_c.
 
-    v_c is within the speed limit, and the approach k_p / k_v (q_r - q) is within sqrt(2 a_b |q_r -
-    q|), where all joints can simultaneously have the deceleration a_b (proximate time-optimal
-    control: Workman, Kosut, Franklin 1987). The arm therefore approaches distant references
-    smoothly and follows fast ramps with a larger lag. If efforts exceed their limits, a is scaled
-    down to the largest admissible fraction.
+    v_c is clipped to the speed limit, and the approach velocity k_p / k_v (q_r - q) to
+    sqrt(2 a_b |q_r - q|). The deceleration a_b is admissible for all joints simultaneously
+    (proximate time-optimal control: Workman, Kosut, Franklin 1987). The arm therefore approaches
+    distant references smoothly and follows fast ramps with a larger lag. If efforts exceed their
+    limits, a is scaled down to the largest admissible fraction.
 
-    Joints with reference efforts have the resulting accelerations (hybrid dynamics: Featherstone,
-    Rigid Body Dynamics Algorithms, 2008, section 9.2), so that the other joints still follow their
-    references.
+    The accelerations of joints with reference efforts are computed by hybrid dynamics
+    (Featherstone, Rigid Body Dynamics Algorithms, 2008, section 9.2), so that the other joints
+    still follow their references.
 
     Attributes:
         references: References of the joints, within their limits.
@@ -143,7 +144,7 @@ class JointDrive:
         return (time_ns // self._period_ns + 1) * self._period_ns
 
     def holds(self, q: Vector, v: Vector) -> bool:
-        """Return whether the arm at (q, v), (n,), rests at its references, within `NEAR`.
+        """Return whether the arm in the state (q, v) rests at its references, within `NEAR`.
 
         A joint with a zero reference velocity and no reference position rests anywhere.
         """
@@ -172,7 +173,7 @@ class JointDrive:
         return np.where(self._limited, fraction * decelerations, 1e9)
 
     def _scaled(self, efforts: Vector, bias: Vector) -> Vector:
-        """Return the largest fraction of the efforts (n,) that is admissible with the bias."""
+        """Scale efforts (n,) down to the largest fraction that is admissible with the bias."""
         margin = self._robot.tau_max - np.sign(efforts) * bias
         if np.any(margin <= 0.0):
             return efforts
@@ -197,8 +198,9 @@ class Brake:
     The damping is proportional to the inertia: u = -D v with D = rate / (1 + rate h) M(q), for
     efforts that are held for h. Then M v' = u has the solution v_k+1 = v_k / (1 + rate h). The
     velocities of all joints decrease together, by the factor e every 1 / rate, and the kinetic
-    energy twice as fast. The factor is between 0 and 1 for every rate and every h. This is the
-    implicit Euler method, which is explicit here because M is known. Coriolis efforts do no work.
+    energy twice as fast. The factor 1 / (1 + rate h) is between 0 and 1 for every rate and every
+    h. This is the implicit Euler method, which is explicit here because M is known. Coriolis
+    efforts do no work.
 
     If -D v exceeds the limits, u minimizes
 
@@ -207,11 +209,11 @@ class Brake:
     whose unconstrained solution is -D v. As long as the limits allow the arm to hold its weight
     g(q), u = 0 is admissible with the value zero. The minimum is then not positive, and
 
-        T(v + h M^-1 u) = T(v) + h (v' u + h / 2 u' M^-1 u) <= T(v):
+        T(v + h M^-1 u) = T(v) + h (v' u + h / 2 u' M^-1 u) <= T(v).
 
-    so the kinetic energy never increases, with or without saturation, for any period. A fast arm
-    is braked with the full effort of each joint. Springs are compensated like weight. With rate 0
-    the brake only compensates gravity.
+    The kinetic energy therefore never increases, with or without saturation, for any period. A
+    fast arm is braked with the full effort of each joint. Springs are compensated like weight.
+    With rate 0 the brake only compensates gravity.
     """
 
     def __init__(self, kernels: Kernels, rate: float = RATE, period: float = PERIOD):

@@ -23,7 +23,7 @@ from manip_dyn.robot import Robot
 
 
 class Code(IntEnum):
-    """Result codes of the action, with the names used there."""
+    """Result codes of the action, under their names in the action."""
 
     SUCCESSFUL = 0
     INVALID_GOAL = -1
@@ -41,7 +41,7 @@ class Outcome(NamedTuple):
 
 
 class RejectedTrajectoryError(ManipDynError):
-    """An invalid trajectory.
+    """Error for an invalid trajectory.
 
     Attributes:
         code: Result code.
@@ -81,7 +81,7 @@ FIELDS = Waypoint._fields[1:]
 def checked_waypoints(
     robot: Robot, names: Sequence[str], waypoints: Sequence[Waypoint]
 ) -> list[Waypoint]:
-    """Return waypoints with arrays (n,) or (0,), in the joint order of the robot.
+    """Check waypoints; return them as arrays (n,) or (0,) in the joint order of the robot.
 
     Args:
         robot: The arm.
@@ -159,7 +159,7 @@ def _check_times(points: list[Waypoint]) -> None:
 class JointSplines:
     """Splines from the state of an arm through waypoints; the motion ends at rest.
 
-    Times are in s since the start of the trajectory, where the first waypoint has the time 0.
+    Times are in seconds since the start of the trajectory.
 
     Attributes:
         t_final: Time of the last waypoint, s.
@@ -181,7 +181,7 @@ class JointSplines:
         that time.
 
         Args:
-            robot: The arm; continuous joints move to the nearest revolution.
+            robot: The arm; its continuous joints use the nearest revolution.
             waypoints: One or more waypoints.
             t: Time of the initial state, s; negative before the start.
             q: Initial positions (n,).
@@ -229,14 +229,14 @@ class JointSplines:
         return self._efforts[k] + s * (self._efforts[k + 1] - self._efforts[k])
 
     def _segment_at(self, t: float) -> tuple[int, float, float]:
-        """Return the segment at a time, the elapsed fraction (0 to 1), and its duration, s."""
+        """Return the index, the elapsed fraction (0 to 1) and the duration (s) of a segment."""
         k = max(int(np.searchsorted(self._times, t, side="right")) - 1, 0)
         h = float(self._times[k + 1] - self._times[k])
         return k, max((t - float(self._times[k])) / h, 0.0), h
 
 
 def _turns(robot: Robot, ahead: Vector) -> Vector:
-    """Return the full turns (n,), rad, by which continuous joints are ahead; 0 for others."""
+    """Return the whole revolutions (n,), in rad, by which continuous joints are ahead."""
     turn = 2.0 * math.pi
     continuous = np.array([kind == "continuous" for kind in robot.joint_types])
     return np.where(continuous, turn * np.round(ahead / turn), 0.0)
@@ -249,7 +249,7 @@ def _with_fields_of(first: Waypoint, start: Waypoint) -> Waypoint:
 
 
 def _segment(a: Waypoint, b: Waypoint) -> Matrix:
-    """Return the polynomial coefficients (6, n) from a to b, over the elapsed fraction."""
+    """Return the coefficients (6, n) of the polynomials from a to b in the elapsed fraction."""
     h = 1e-9 * (b.time_ns - a.time_ns)
     qa, qb = np.asarray(a.positions), np.asarray(b.positions)
     rows, rise = np.zeros((6, len(qa))), qb - qa
@@ -271,7 +271,7 @@ def _segment(a: Waypoint, b: Waypoint) -> Matrix:
 
 
 def _powers(s: float) -> Matrix:
-    """Return the powers 0 to 5 of s and their first two derivatives, (3, 6)."""
+    """Return an array (3, 6): powers 0 to 5 of s and their first two derivatives."""
     return np.array(
         [
             [1.0, s, s**2, s**3, s**4, s**5],

@@ -1,7 +1,7 @@
 """`TrajectoryFollower`: efforts along a joint trajectory, with path and goal tolerances.
 
 The tolerances are those of joint_trajectory_controller 4.42.1 (ros2_controllers, branch jazzy:
-`tolerances.hpp` and the defaults of its parameters `constraints`). In contrast, an invalid
+`tolerances.hpp` and the defaults of its parameters `constraints`), except that an invalid
 tolerance is rejected.
 """
 
@@ -23,7 +23,7 @@ from manip_dyn.robot import Robot
 STOPPED = 0.01
 """Default tolerance of the speed at the goal, rad/s or m/s."""
 UNLIMITED = -1.0
-"""Value of a tolerance that removes the default."""
+"""Tolerance that disables the check."""
 
 
 class JointTolerance(NamedTuple):
@@ -35,13 +35,13 @@ class JointTolerance(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """Largest errors of positions and velocities (n,); inf for no limit."""
+    """Largest allowed errors of positions and velocities (n,); inf for no limit."""
 
     position: Vector
     velocity: Vector
 
     def violation(self, robot: Robot, q_error: Vector, v_error: Vector) -> str:
-        """Return a sentence about the first error that exceeds its bound, or ""."""
+        """Return a message about the first error (n,) that exceeds its bound, or ""."""
         for quantity, errors, bounds, per in (
             ("position", q_error, self.position, ""),
             ("velocity", v_error, self.velocity, "/s"),
@@ -63,7 +63,7 @@ class Tolerances:
 
     Attributes:
         path: Bounds of the errors before the end of the trajectory.
-        goal: Bounds of the errors at the last point, from the end on.
+        goal: Bounds of the errors at the last point, after the end of the trajectory.
         goal_time: Time after the end within which the arm must reach the goal, s; 0 for no limit.
     """
 
@@ -79,7 +79,7 @@ class Tolerances:
         goal: Iterable[JointTolerance] = (),
         goal_time: float = 0.0,
     ) -> Tolerances:
-        """Return the tolerances of an action goal; zeros are replaced by defaults.
+        """Return the tolerances of an action goal; zeros are replaced with defaults.
 
         Raises:
             RejectedTrajectoryError: For an unknown joint or an invalid tolerance.
@@ -169,7 +169,7 @@ class TrajectoryFollower:
         self._started = False
 
     def effort(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Return the efforts (n,) for the period that starts at time `t`, s, and state q, v.
+        """Return the efforts (n,) for the period that starts at time `t` (s) in the state (q, v).
 
         The efforts are within their limits. Accelerations and efforts of the trajectory are
         evaluated at the middle of the period.
@@ -189,10 +189,10 @@ class TrajectoryFollower:
         return reference.q - q, reference.v - v
 
     def outcome(self, t: float, q: Vector, v: Vector) -> Outcome | None:
-        """Return the outcome at time `t`, s, in the state q, v (n,), or None if undecided.
+        """Return the outcome at time `t` (s) in the state (q, v), or None if undecided.
 
-        Call this function every control period. The path tolerances apply before the end and at
-        the first call, the goal tolerances from the end on.
+        Call this method every control period. The path tolerances apply before the end and at the
+        first call. The goal tolerances apply at and after the end.
         """
         ended, first = t >= self.splines.t_final, not self._started
         self._started = True
@@ -206,7 +206,7 @@ class TrajectoryFollower:
         return self._tolerances.at_end(self._robot, t - self.splines.t_final, *errors)
 
     def _feedback(self, q: Vector, v: Vector, reference: JointMotion) -> Vector:
-        """Return the feedback efforts M(q) (K e + D e'), (n,)."""
+        """Return the feedback efforts (n,): M(q) (K e + D e')."""
         k, d = self._controller.stiffness, self._controller.damping
         a = k * (reference.q - q) + d * (reference.v - v)
         return self._inverse_dynamics(q, v, a) - self._inverse_dynamics(q, v, 0.0 * v)

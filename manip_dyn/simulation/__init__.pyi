@@ -1,4 +1,4 @@
-"""Direct dynamics: robot, effort law and integrator to a trajectory."""
+"""Direct dynamics: trajectories from a robot, an effort law and an integrator."""
 
 from manip_dyn.simulation.commanded_arm import (
     CommandedArm as CommandedArm,

@@ -36,7 +36,7 @@ SLOW = 0.05
 def driven(
     kernels: Kernels, references: References, q: Vector, law: EffortLaw, bandwidth: float
 ) -> EffortLaw:
-    """Return the effort law that drives the joints to references from the positions q (n,).
+    """Return an effort law that drives the joints to their references.
 
     Joints without a reference hold their previous reference position if `law` is a `JointDrive`
     that has one, otherwise their current position.
@@ -72,7 +72,7 @@ class CommandedArm:
         timeout: float = 0.0,
         disturbance: Disturbance | None = None,
     ):
-        """Set the arm, the safe law and a disturbance, timed from the first command."""
+        """Set the arm, the safe law, and a disturbance that is timed from the first command."""
         self.simulation, self.timeout = simulation, timeout
         self._safe_law, self._disturbance = safe_law, disturbance
         self._no_disturbance = simulation.disturbance
@@ -89,7 +89,7 @@ class CommandedArm:
         return self._commanded_ns is not None
 
     def reset(self) -> None:
-        """Reset the arm to its initial state, as before the first command."""
+        """Reset the arm to its initial state, without a command."""
         self.simulation.reset()
         self.simulation.law = self._safe_law
         self.simulation.disturbance = self._no_disturbance
@@ -97,7 +97,7 @@ class CommandedArm:
         self.timed_out = False
 
     def command(self, law: EffortLaw) -> None:
-        """Apply a law from now on; the current effort acts until a later schedule starts."""
+        """Apply an effort law. If it is a schedule, the current effort acts until it starts."""
         now = self.time_ns
         if isinstance(law, Schedule) and law.times_ns[0] > now:
             law = law.preceded_by(now, self.simulation.effort)
@@ -109,7 +109,7 @@ class CommandedArm:
         self._commanded_ns, self.timed_out = max(now, last), False
 
     def use(self, simulation: Simulation, safe_law: EffortLaw) -> None:
-        """Continue with an arm of other masses and its safe law; the last command stays active."""
+        """Continue with an arm of different masses and its safe law; retain the last command."""
         before = self.simulation
         simulation.continue_from(before)
         if before.law is self._safe_law:
@@ -141,7 +141,7 @@ class CommandedArm:
         return 0 if self._commanded_ns is None else self.time_ns - self._commanded_ns
 
     def check_age(self, start_ns: int) -> None:
-        """Raise `ManipDynError` for a schedule that starts too early or too late."""
+        """Raise `ManipDynError` if a schedule starts too long ago or too far in the future."""
         age = (self.time_ns - start_ns) * 1e-9
         oldest = self.timeout or MAX_AGE
         if not -MAX_LEAD <= age <= oldest:
@@ -177,14 +177,14 @@ class Following:
         now: tuple[int, Vector, Vector],
         brake_rate: float = RATE,
     ):
-        """Start to follow the trajectory from a state.
+        """Start following the trajectory from the current state.
 
         Args:
             kernels: Kernels of the arm.
             waypoints: See `checked_waypoints`.
             tolerances: Path and goal tolerances.
-            start_ns: Start of the trajectory, simulated time.
-            now: Current simulated time, ns, and positions and velocities (n,).
+            start_ns: Start of the trajectory in simulated time, ns.
+            now: Current simulated time (ns), positions (n,) and velocities (n,).
             brake_rate: See `Brake`.
         """
         time_ns, q, v = now
@@ -203,11 +203,11 @@ class Following:
         return self._law(time_ns, q, v)
 
     def next_switch(self, time_ns: int) -> int:
-        """Return the next multiple of the control period, at which the efforts change."""
+        """Return the next multiple of the control period (ns), at which the efforts change."""
         return (time_ns // PERIOD_NS + 1) * PERIOD_NS
 
     def update(self, time_ns: int, q: Vector, v: Vector) -> None:
-        """Check the tolerances and select the mode; called every control period."""
+        """Check the tolerances and select the mode. Call this method every control period."""
         if self.outcome is None:
             self.outcome = self._follower.outcome(self._seconds(time_ns), q, v)
             if self.outcome is not None and self.outcome.code is Code.SUCCESSFUL:
@@ -223,12 +223,12 @@ class Following:
             self.outcome, self._law = outcome, self._brake.effort
 
     def end(self, outcome: Outcome) -> None:
-        """Record the outcome of an active trajectory after another effort law took over."""
+        """Record the outcome of an active trajectory that another effort law has replaced."""
         if self.outcome is None:
             self.outcome = outcome
 
     def desired(self, time_ns: int) -> tuple[float, Vector, Vector, Vector]:
-        """Return the time since the start, s, and desired position, velocity and acceleration."""
+        """Return the time since the start (s) and desired position, velocity and acceleration."""
         t = self._seconds(time_ns)
         return t, *self._follower.splines.motion(t)
 

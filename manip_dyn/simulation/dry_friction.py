@@ -5,13 +5,14 @@ of the other joints (locked-joint dynamics)::
 
     M_ss a_s = tau_s - F_s - h_s,    a_r = 0,    f_r = tau_r - M_rs a_s - h_r
 
-with s the sliding and r the sticking joints, the bias h = ID(q, v, 0), and F the friction of the
-sliding joints. `hold` computes f_r. It does not depend on the effort law and is compiled once for
-all arms. The other compiled functions are templates that are instantiated for each effort law.
+where s denotes the sliding joints, r the sticking joints, h = ID(q, v, 0) the bias, and F the
+friction of the sliding joints. `hold` computes f_r. It does not depend on the effort law and is
+compiled once for all arms. The other compiled functions are templates that are instantiated for
+each effort law.
 
 A joint starts to stick when its velocity crosses zero, and starts to slide when the friction that
-holds it exceeds the static friction. Parameters p of the motion are those of the efforts and a
-reference to `Sliding`. With constant efforts both are the same reference.
+holds it exceeds the static friction. The parameters p of the motion are a pair: the parameters of
+the efforts and a reference to `Sliding`. For constant efforts, both entries are this reference.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from manip_dyn.integration import Events
 from manip_dyn.simulation.feedback import add_law_derivatives, efforts
 
 ROUNDING = 1e-12
-"""Fraction of the static friction by which the friction of a sticking joint may exceed it."""
+"""Relative excess over the static friction that is allowed for a sticking joint."""
 PASSED = 1e-13
 """Velocity beyond zero at which a zero crossing is detected, rad/s or m/s."""
 
@@ -42,11 +43,11 @@ class Sliding(NamedTuple):
     """Modes, friction and scratch of the joints.
 
     Attributes:
-        mode: 1 or -1 for sliding joints (n,), 0 for sticking ones; 1 without friction.
-        coulomb: See `Friction`.
-        static: See `Friction`.
-        stribeck: See `Friction`.
-        constant: Constant efforts (n,), N m or N; used without a law.
+        mode: Mode of each joint (n,): 1 or -1 if it slides, 0 if it sticks, 1 without friction.
+        coulomb: Coulomb friction (n,), see `Friction`.
+        static: Static friction (n,), see `Friction`.
+        stribeck: Stribeck velocities (n,), see `Friction`.
+        constant: Constant efforts (n,), N m or N; used if there is no effort law.
         efforts: Efforts on the joints (n,), N m or N.
         held: Friction that holds the sticking joints (n,), N m or N.
         bias: Scratch (n,).
@@ -80,12 +81,12 @@ class Sliding(NamedTuple):
 
 @compiled(python=False, counted=False)
 def hold(y, now, tau):
-    """Subtract the friction of the sticking joints from friction-free efforts (n,).
+    """Compute the friction of the sticking joints and subtract it from the efforts.
 
     Args:
         y: The state (2 n + 1,).
         now: A reference to `Sliding`; ``now.held`` is written.
-        tau: The efforts, changed in place.
+        tau: Efforts minus the friction of the sliding joints (n,), changed in place.
     """
     n, a = now.still.shape[0], now.still
     q, v = part(y, 0, n), part(y, n, n)
@@ -127,12 +128,12 @@ def constant_efforts(t, y, p, tau):
 
 @function_parameter()
 def distances(t, y, p, out):
-    """Write the distances from the limits (k,), if they end the motion."""
+    """Write the distances (k,) from the position limits, if these end the motion."""
 
 
 @inlined
 def fall(speed, stribeck):
-    """Return the remaining fraction of the excess static friction at a speed (Stribeck)."""
+    """Return the fraction of the excess static friction that remains at a speed (Stribeck)."""
     if stribeck <= 0.0:
         return 0.0
     ratio = speed / stribeck
@@ -141,7 +142,7 @@ def fall(speed, stribeck):
 
 @inlined
 def act(t, y, p, tau):
-    """Write the friction-free efforts (n,) and the friction of the sticking joints."""
+    """Write the efforts minus friction (n,), and the friction of the sticking joints."""
     law, now = p
     n = tau.shape[0]
     efforts(t, y, law, tau)
@@ -240,11 +241,11 @@ class StickSlip:
     """The joints of an arm with dry friction.
 
     Attributes:
-        rate_function: Compiled `rates`, see there.
+        rate_function: Compiled `rates`.
         derivative_function: Compiled `derivatives`.
         parameters: Parameters of the motion.
         events: Transitions of the joints, followed by position limits if they end the motion.
-        efforts: Constant efforts (n,) if there is no law.
+        efforts: Constant efforts (n,); used if there is no effort law.
     """
 
     def __init__(
@@ -301,7 +302,7 @@ class StickSlip:
         self.events = Events(instantiate(signals, arguments), count=n + count, direction=-1)
 
     def look(self, t: float, y: Vector) -> tuple[Vector, Vector, Vector]:
-        """Return friction-free efforts (n,), rates (2 n + 1,) and event functions (n + k,)."""
+        """Return efforts minus friction (n,), rates (2 n + 1,) and event functions (n + k,)."""
         n = self._n
         arrays = np.empty(n), np.empty(2 * n + 1), np.empty(self.events.count)
         self._look(t, y, self.parameters, *arrays)
@@ -316,13 +317,13 @@ class StickSlip:
         return self.look(t, y)[2]
 
     def stop(self, t: float, y: Vector) -> None:
-        """Stop joints whose velocity crosses zero in the state y (2 n + 1,)."""
+        """Set the velocities of joints that have crossed zero to 0 in the state y (2 n + 1,)."""
         n, mode = self._n, self._now.mode
         passed = (self.signals(t, y)[:n] <= 0.0) & (mode != 0.0)
         y[n : 2 * n][passed] = 0.0
 
     def settle(self, t: float, y: Vector) -> None:
-        """Determine which joints slide from the state y (2 n + 1,) on, and their directions."""
+        """Determine which joints slide after the state y (2 n + 1,), and in which direction."""
         n, mode, static = self._n, self._now.mode, self._now.static
         v = y[n : 2 * n]
         mode[:] = np.where(static > 0.0, np.sign(v), 1.0)

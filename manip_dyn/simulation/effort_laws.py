@@ -20,7 +20,7 @@ from manip_dyn.robot import Robot
 from manip_dyn.robot.model import checked_robot
 
 ROUNDED = 1.0 + 1e-9
-"""Multiple of a limit above which an effort exceeds it."""
+"""Multiple of its limit above which an effort counts as exceeding the limit."""
 
 
 @runtime_checkable
@@ -28,21 +28,21 @@ class EffortLaw(Protocol):
     """Joint efforts over time."""
 
     def effort(self, time_ns: int, q: Vector, v: Vector) -> Vector:
-        """Return the efforts (n,) that act from `time_ns` on, N m or N."""
+        """Return the efforts (n,), N m or N, that act after `time_ns`."""
 
     def next_switch(self, time_ns: int) -> int | None:
-        """Return the first jump of the efforts after `time_ns`, or None."""
+        """Return the time of the first jump of the efforts after `time_ns`, or None."""
 
 
 class Schedule:
-    """Piecewise constant efforts: each holds until the next one starts, the last one indefinitely.
+    """Piecewise constant efforts. Each acts until the next one starts, the last one indefinitely.
 
-    The first effort also acts before its time.
+    The first effort also acts before its start time.
 
     Attributes:
-        times_ns: Start times of the efforts (k), ns.
-        efforts: Efforts within the limits, (n,) each.
-        cut_off: Joints (n,) with an effort that exceeded the limit and was clipped.
+        times_ns: Start times of the k efforts, ns.
+        efforts: List of k efforts (n,), clipped to the limits.
+        cut_off: Flags (n,) of the joints with clipped efforts.
     """
 
     def __init__(self, robot: Robot, times_ns: Sequence[int], efforts: Sequence[ArrayLike]):
@@ -74,7 +74,7 @@ class Schedule:
         self.cut_off = exceeds_limits(robot, np.array(unclipped))
 
     def effort(self, time_ns: int, q: Vector, v: Vector) -> Vector:
-        """Return the efforts that act from `time_ns` on."""
+        """Return the efforts (n,) that act after `time_ns`."""
         return self.efforts[max(bisect_right(self.times_ns, time_ns) - 1, 0)]
 
     def next_switch(self, time_ns: int) -> int | None:
@@ -102,14 +102,14 @@ class Schedule:
                 )
 
     def preceded_by(self, time_ns: int, effort: Vector) -> Schedule:
-        """Return the schedule preceded by `effort` (n,) from `time_ns` on."""
+        """Return this schedule after an initial `effort` (n,), which starts at `time_ns`."""
         return Schedule(
             self._robot, [time_ns, *self.times_ns], [np.asarray(effort), *self.efforts]
         )
 
 
 def exceeds_limits(robot: Robot, efforts: Vector) -> NDArray[np.bool_]:
-    """Return which joints (n,) have an effort in (k, n) above the limit, except for rounding."""
+    """Return flags (n,) of joints with an effort (k, n) above the limit, except for rounding."""
     return np.any(np.abs(efforts) > ROUNDED * robot.tau_max, axis=0)
 
 
@@ -134,7 +134,7 @@ class Planned(Protocol):
 
 
 class ReferenceMotions(NamedTuple):
-    """Motions to follow: times (g,), s, states (g, 2 n), and the rows of each motion (N, 2)."""
+    """Sampled motions: times (g,), s, states (g, 2 n), and row ranges of the motions (N, 2)."""
 
     knots: Vector
     states: Vector
@@ -142,20 +142,20 @@ class ReferenceMotions(NamedTuple):
 
 
 def schedule_of(robot: Robot, plan: Any, period: float) -> Schedule:
-    """Return the efforts of a plan; smooth sections are held for at most `period`, s."""
+    """Return the schedule of a plan, with smooth efforts held for at most `period` (s)."""
     _check_plan(robot, plan)
     efforts = {round(t * 1e9): effort for t, effort in plan.samples(period)}
     return Schedule(robot, list(efforts), list(efforts.values()))
 
 
 def stops_of(robot: Robot, plan: Any, period: float = 0.0) -> Schedule:
-    """Return a schedule of zero efforts that switches where accelerations of the plan may jump."""
+    """Return a schedule of zero efforts that switches where the plan's accelerations may jump."""
     times = np.unique(_whole([*plan.knots, 0.0, plan.t_final]))
     return Schedule(robot, times.tolist(), list(np.zeros((len(times), robot.n))))
 
 
 def references_of(robot: Robot, plans: Sequence[Any], period: float) -> ReferenceMotions:
-    """Return the motions of plans at their knots and, between them, every `period`, s."""
+    """Sample the motions of plans at their knots and every `period` (s) in between."""
     knots, states, ranges = [], [], []
     first = 0
     for plan in plans:
@@ -182,7 +182,7 @@ def _times(plan: Any, period: float) -> Vector:
 
 
 def _whole(times: ArrayLike) -> Vector:
-    """Round times, s, to whole nanoseconds, at which steps end."""
+    """Convert times from seconds to whole nanoseconds, at which steps end."""
     return np.round(1e9 * np.asarray(times)).astype(np.int64)
 
 

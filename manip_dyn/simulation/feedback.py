@@ -1,7 +1,8 @@
-"""Efforts that depend on the state, and the motion under them.
+"""Efforts that depend on the state, and the motion under these efforts.
 
-Templates that are instantiated for each robot and law. Parameters of the efforts: the effort
-limits (n,), scratch for positions, velocities and efforts (n,) each, and values of the law.
+The functions are templates that are instantiated for each robot and law. The parameters p of the
+efforts are the effort limits (n,), scratch for positions, velocities and efforts (n,) each, and
+the values of the law.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def joints():
 
 @number_parameter()
 def compensation():
-    """Return the compensation."""
+    """Return the compensation of the `PDControl`."""
     return NONE
 
 
@@ -68,7 +69,7 @@ def of_law(t, y, p, tau):
 
 @compiled(merge=True)
 def of_weight(t, y, p, tau):
-    """Write the efforts (n,) that compensate gravity."""
+    """Write the saturated efforts (n,) that compensate gravity."""
     n = joints()
     limits, still = p[0], p[1]
     for i in range(n):
@@ -80,7 +81,7 @@ def of_weight(t, y, p, tau):
 
 @compiled(merge=True)
 def of_pd(t, y, p, tau):
-    """Write the efforts (n,) of a `PDControl` at time t, s, and the state y.
+    """Write the saturated efforts (n,) of a `PDControl` at time t, s, and the state y (2 n + 1,).
 
     The values of the law are scratch for accelerations (n,), stiffness and damping (2, n), knots
     (g,) and states (g, 2 n) of the reference, the times (2,) between which its accelerations are
@@ -112,7 +113,10 @@ def of_pd(t, y, p, tau):
 
 @inlined
 def follow(t, knots, states, q, v, a):
-    """Write position, velocity and acceleration at t, s: cubic, at rest after the last knot."""
+    """Write the reference position, velocity and acceleration (n,) at time `t` (s).
+
+    The reference is a cubic spline that rests after the last knot.
+    """
     n = joints()
     first, last = 0, knots.shape[0] - 1
     if t >= knots[last]:
@@ -159,8 +163,8 @@ def rates_of(efforts: Any, motion: Any) -> Any:
 def add_law_derivatives(t, y, p, n, out, by_time):
     """Add the derivatives of a law of n joints to those of the motion under constant efforts.
 
-    Derivatives by time and state are central differences; without them a method would lose its
-    order.
+    The derivatives of the law with respect to time and state are central differences. Without
+    them, a method would lose its order.
     """
     high, low, place = np.empty(n), np.empty(n), y.copy()
     for column in range(2 * n):
@@ -183,7 +187,7 @@ def add_law_derivatives(t, y, p, n, out, by_time):
 
 @compiled(merge=True)
 def derivatives(t, y, p, out, by_time):
-    """Write the derivatives of the rates, see `Jacobian`; those of the motion are exact."""
+    """Write the derivatives of the rates (see `Jacobian`); those of the law are approximate."""
     n = joints()
     tau = np.empty(n)
     efforts(t, y, p, tau)

@@ -20,9 +20,10 @@ from manip_dyn.robot.model import checked_robot
 
 
 def check_size(law: Any, start: tuple[Any, ...], n: int) -> None:
-    """Call a law once in Python, because compiled code does not check indices.
+    """Call a law once in Python to check its indices and the number of efforts.
 
-    Other exceptions are ignored: code that fails in Python may work when compiled.
+    Compiled code does not check indices. Other exceptions are ignored, because code that fails in
+    Python may work when compiled.
 
     Args:
         law: ``law(t, q, v)`` or ``law(t, q, v, p)``.
@@ -55,27 +56,27 @@ def with_parameters(law: Any, has_parameters: bool) -> Any:
 
 
 def law_parameters(robot: Robot, own: Vector | None = None) -> tuple[Any, ...]:
-    """Return the parameters of compiled efforts (see `feedback`), including a law's own (k,)."""
+    """Return the parameters of compiled efforts (see `feedback`), with those of the law (k,)."""
     scratch = (np.zeros(robot.n) for _ in range(3))
     return np.array(robot.tau_max), *scratch, np.zeros(0) if own is None else own
 
 
 class LawError(ManipDynError):
-    """An exception that an effort law raised, which ends the motion."""
+    """An exception raised by an effort law, which ends the motion."""
 
 
 class Feedback:
     """Efforts from a function of time (s) and state, without known switch times.
 
-    The motion ends if the function raises or returns NaN. Infinite efforts saturate. A division by
-    zero follows numpy's rules, in compiled code and, because the arguments are numpy numbers, in
-    Python.
+    The motion ends if the function raises an exception or returns NaN. Infinite efforts saturate.
+    A division by zero follows numpy's rules in compiled code and in Python, where the arguments
+    are numpy numbers.
 
     Attributes:
         function: ``function(t, q, v)``, or ``function(t, q, v, p)`` with parameters; returns the
             efforts (n,).
-        weightless: Whether the law is gravity compensation, which is compiled already.
-        parameters: p (k,), or None.
+        weightless: Whether the law is gravity compensation, which has its own compiled code.
+        parameters: Parameters p (k,) of the function, or None.
         efforts: Compiled ``efforts(t, y, p, tau)``, set by a simulation; None if the function runs
             in Python.
         arrays: Parameters of `efforts`, see `feedback`.
@@ -120,10 +121,10 @@ class Feedback:
         return (np.float64(t), q, v, *own)  # numpy numbers: a division by zero is infinite
 
     def effort(self, time_ns: int, q: Vector, v: Vector) -> Vector:
-        """Return the saturated efforts (n,) that act from `time_ns` on, possibly NaN.
+        """Return the saturated efforts (n,) that act after `time_ns`; they may be NaN.
 
         Raises:
-            LawError: If the function raises.
+            LawError: If the function raises an exception.
         """
         t = np.float64(time_ns * 1e-9)
         try:
@@ -152,12 +153,12 @@ class Feedback:
         """Prepare for an interval between two switches."""
 
     def next_switch(self, time_ns: int) -> int | None:
-        """Return None: there are no known switches."""
+        """Return None, because no switches are known."""
         return None
 
 
 def gravity_compensation(kernels: Kernels | Robot) -> Feedback:
-    """Return the effort law that holds the weight of an arm at every posture.
+    """Return the effort law that holds the weight of an arm in every posture.
 
     Args:
         kernels: Kernels of the arm, or the robot.
@@ -180,7 +181,7 @@ def _numbers(parameters: Any) -> Vector:
 
 
 def _of_size(efforts: Any, n: int) -> Vector:
-    """Return efforts with the shape (n,); they may be infinite or NaN."""
+    """Convert efforts to an array (n,), which may contain infinity and NaN."""
     try:
         array = np.array(efforts, dtype=np.float64)
     except (TypeError, ValueError) as error:

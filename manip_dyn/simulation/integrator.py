@@ -13,7 +13,7 @@ from manip_dyn.integration.methods.method import HIGHEST_ORDER, LOWEST_ORDER, or
 from manip_dyn.integration.settings import checked_control
 
 SMALLEST_TOLERANCE = 1e-20
-"""Smallest tolerance of a step; rounding errors are 1e-16."""
+"""Smallest tolerance above 0. Rounding errors are about 1e-16."""
 
 
 @dataclass(frozen=True)
@@ -111,12 +111,12 @@ class Integrator:
 
     @property
     def tolerances(self) -> tuple[float, float]:
-        """Relative and absolute tolerance: joints at rest at zero need an absolute one."""
+        """Relative and absolute tolerance. Joints at rest at zero require an absolute one."""
         return self.rtol, self.atol or self.rtol
 
     @property
     def orders(self) -> tuple[int, int]:
-        """Orders of a Taylor series from the relative and from the absolute tolerance."""
+        """Orders of a Taylor series for the relative and for the absolute tolerance."""
         if not self.series:
             return 0, 0
         rtol, atol = self.tolerances

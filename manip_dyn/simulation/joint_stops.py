@@ -28,10 +28,11 @@ class JointStops:
     """Stiff, damped stops of an arm, which push and never pull.
 
     During a time h, a stop pushes with the constant effort that removes the outward velocity of
-    its joint. It is a damper with the coefficient (reflected inertia) / h, which is implicit and
-    therefore stable for any h. Simultaneous contacts are solved together: f >= 0 with 0 <= f
-    orthogonal to (w_free - h A f) <= 0, where A is the block of M^-1 of these joints and w_free
-    their outward velocity without stops (inelastic impact of Moreau, 1988, as an effort).
+    its joint. It acts as an implicit damper with the coefficient (reflected inertia) / h, and is
+    therefore stable for any h. The efforts f of simultaneous contacts satisfy f >= 0 and
+    w_free - h A f <= 0 with f orthogonal to w_free - h A f. A is the block of M^-1 of these
+    joints, and w_free is their outward velocity without stops. This is the inelastic impact of
+    Moreau (1988), written as an effort.
     """
 
     def __init__(self, kernels: Kernels):
@@ -47,14 +48,13 @@ class JointStops:
         return np.maximum(self._low - q, q - self._high)
 
     def outward_velocity(self, q: Vector, v: Vector) -> Vector:
-        """Return the velocities (n,) towards the nearer limits at positions q, velocities v."""
+        """Return the velocities (n,) towards the nearer limits in the state (q, v)."""
         return self._sides(q) * v
 
     def passed(self, q: Vector, v: Vector, new_q: Vector, new_v: Vector, h: float) -> NDArray[Any]:
-        """Return which joints (n,) were beyond their limits during or at the end of h, s.
+        """Return flags (n,) of the joints that exceeded their limits within the time `h` (s).
 
-        Positions during h follow the parabola through both positions and velocities; its vertex
-        counts.
+        A parabola approximates the motion of a joint. Its vertex and its end are checked.
         """
         slowed = np.where(v * new_v < 0.0, np.abs(v), 0.0)
         change = np.where(slowed > 0.0, np.abs(v) + np.abs(new_v), 1.0)
@@ -62,7 +62,7 @@ class JointStops:
         return (self.beyond(new_q) > 0.0) | ((self.beyond(vertex) > 0.0) & (slowed > 0.0))
 
     def effort(self, joints: NDArray[Any], q: Vector, free: Vector, h: float) -> Vector:
-        """Return the efforts (n,) of the stops for a time h, s.
+        """Return the efforts (n,) of the stops for a time `h` (s).
 
         Args:
             joints: Indices of the joints in contact (k,).
@@ -94,7 +94,7 @@ LONGEST_NS, SHORTEST_NS = 1_000_000, 1_000
 
 
 class Passed(NamedTuple):
-    """Joints (n,) that pass their limits, and the time and state of a run without stops."""
+    """Flags (n,) of joints that exceeded their limits, and end time and state without stops."""
 
     stop_ns: int
     joints: NDArray[Any]
@@ -107,9 +107,9 @@ class SimulationWithStops(Simulation):
 
     A stop brings its joint to rest within one millisecond, or in a shorter time if the joint would
     otherwise move more than `GIVE` beyond its limit. The efforts of the stops are piecewise
-    constant, so that every method applies, including Taylor series. While no joint leaves its
-    limits, the motion is identical to that of `Simulation`: each interval is integrated without
-    stops, and repeated with them if a joint passed its limit.
+    constant, so every method can be used, including Taylor series. Each interval is integrated
+    without stops, and repeated with them if a joint exceeded its limit. While all joints are
+    within their limits, the motion is identical to that of `Simulation`.
 
     Attributes:
         stop_effort: Current efforts of the stops (n,), N m or N.
@@ -118,12 +118,12 @@ class SimulationWithStops(Simulation):
     def __init__(
         self, robot: Robot, q0: ArrayLike, v0: ArrayLike, integrator: Integrator | None = None
     ):
-        """Start at the state (q0, v0), each (n,). Default integrator: RK4 with 1 ms."""
+        """Start in the state (q0, v0), each (n,). Default integrator: RK4 with a step of 1 ms."""
         super().__init__(robot, q0, v0, integrator)
         self._stops = JointStops(self.kernels)
 
     def reset(self) -> None:
-        """Reset time and state to the initial ones; the effort law is retained."""
+        """Reset time and state to their initial values; the effort law is retained."""
         super().reset()
         self.stop_effort = np.zeros(self.robot.n)
 
@@ -141,7 +141,7 @@ class SimulationWithStops(Simulation):
                 self._push(passed)
 
     def _attempt(self, stop_ns: int) -> Passed | None:
-        """Advance without stops; if joints pass their limits, undo the step and report them."""
+        """Advance without stops; if joints exceed their limits, undo the step and report them."""
         begin_ns, y, q, v = self.time_ns, self._y.copy(), self.q, self.v
         super()._run(stop_ns)
         after = self.q, self.v
@@ -170,11 +170,11 @@ class SimulationWithStops(Simulation):
         super()._run(ahead.stop_ns, self.stop_effort)
 
     def _within(self, passed: Passed, stop_ns: int) -> Passed | None:
-        """Return the joints that pass their limits before `stop_ns`; advance if none does."""
+        """Return the joints that exceed their limits before `stop_ns`; advance if none does."""
         return passed if passed.stop_ns <= stop_ns else self._attempt(stop_ns)
 
     def _end_of_push(self) -> int:
-        """Return the end time of a constant effort, before a joint moves `GIVE` / 2."""
+        """Return the end time (ns) of a constant effort, before a joint moves by `GIVE` / 2."""
         contact = self._stops.beyond(self.q) >= -TOUCH
         speed = np.max(self._stops.outward_velocity(self.q, self.v), where=contact, initial=0.0)
         longest = 0.5e9 * GIVE / speed if speed > 0.0 else LONGEST_NS

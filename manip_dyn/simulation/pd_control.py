@@ -31,17 +31,18 @@ COMPENSATIONS = ("none", "gravity", "computed_torque")
 
 @dataclass(frozen=True, eq=False)
 class PDControl:
-    """Feedback of positions and velocities to a target, continuous in time and saturated.
+    """Saturated feedback of positions and velocities to a target, continuous in time.
 
-    With e = stiffness (q_r - q) + damping (v_r - v) the efforts are, by `compensation`,
+    The efforts depend on `compensation` and on e = stiffness (q_r - q) + damping (v_r - v):
 
         none              s(t) + e, where s are the efforts of the followed plan, or 0
         gravity           g(q) + e
         computed_torque   M(q) (a_r + e) + h(q, v), the inverse dynamics of the robot
 
-    within the limits of the robot. Siciliano et al., Robotics (2009), sections 8.5.1 and 8.5.2. g,
-    M and h are those of the robot argument of `simulate` or `simulate_many`. They do not include
-    the payload or masses of a motion, so that control with a wrong model can be simulated.
+    They are saturated at the limits of the robot (Siciliano et al., Robotics (2009), sections
+    8.5.1 and 8.5.2). g, M and h are those of the robot argument of `simulate` or `simulate_many`.
+    They do not include the payload or the masses of an individual motion, so that control with an
+    inaccurate model can be simulated.
 
     Attributes:
         target: Positions (n,) or (N, n), rad or m, or a `Plan`, or a list of N plans. With a plan,
@@ -100,7 +101,7 @@ class PDLaw(Feedback):
     """
 
     def __init__(self, kernels: Kernels, control: PDControl, period: float):
-        """Set the arm, the control, and the time, s, for which efforts of a plan are held.
+        """Set the arm, the control, and the time `period` (s) for which plan efforts are held.
 
         Raises:
             ManipDynError: If the shape of target or gains is not (n,), or if a plan is for another
@@ -125,7 +126,7 @@ class PDLaw(Feedback):
         self.efforts = instantiate(feedback.of_pd, arguments)
 
     def enter(self, begin_ns: int, end_ns: int) -> None:
-        """Prepare for an interval between two switches, where accelerations of a plan may jump."""
+        """Prepare for an interval between two switches, at which plan accelerations may jump."""
         self._span[:] = 1e-9 * begin_ns + INSIDE, 1e-9 * end_ns - INSIDE
         self.arrays[-1][:] = self._feedforward.effort(begin_ns, self._span, self._span)
 

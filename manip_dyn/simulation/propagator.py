@@ -1,7 +1,7 @@
 """Propagators: a robot, an effort law and an integrator compiled into one loop.
 
-Joint limits are events: the time at which a joint reaches a limit is exact to rounding. The
-modules of joint limits, feedback laws and dry friction are imported only for motions with them.
+Joint limits are events: the time at which a joint reaches a limit is exact except for rounding.
+The modules of feedback laws and dry friction are imported only for motions that use them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class JointLimits:
     """The finite position limits of an arm.
 
     Attributes:
-        events: Events whose functions are the distances from the limits, rad or m.
+        events: Zero crossings of the distances from the limits, rad or m.
     """
 
     def __init__(self, robot: Robot):
@@ -90,7 +90,7 @@ MAX_TRANSITIONS = 100_000
 
 
 class Propagator:
-    """Advances the state (q, v, work), (2 n + 1,), in place.
+    """Advances a state (2 n + 1,) in place, which consists of q, v and the work.
 
     Attributes:
         steps: Accepted steps since construction.
@@ -110,7 +110,7 @@ class Propagator:
 
     @property
     def statistics(self) -> Statistics:
-        """Return the counts since construction or `reset_statistics`."""
+        """Counts since construction or `reset_statistics`."""
         return Statistics(self.steps, self.failures, self.evaluations)
 
     def reset_statistics(self) -> None:
@@ -118,7 +118,7 @@ class Propagator:
         self.steps = self.failures = self.evaluations = 0
 
     def run(self, begin: float, end: float, y: Vector, effort: Vector | None) -> float:
-        """Advance `y` from `begin` towards `end`, s, and return the time reached; see `status`.
+        """Advance `y` from `begin` towards `end`, set `status`, and return the time reached, s.
 
         Args:
             begin: Start, s.
@@ -143,7 +143,7 @@ class Propagator:
 
 
 class CompiledPropagator(Propagator):
-    """A compiled loop over the steps."""
+    """Propagator with a compiled loop over the steps."""
 
     def __init__(
         self,
@@ -194,7 +194,7 @@ class CompiledPropagator(Propagator):
 
 
 class FrictionPropagator(CompiledPropagator):
-    """A compiled loop with dry friction, interrupted at transitions between slip and stick."""
+    """Compiled propagator with dry friction, interrupted at transitions between slip and stick."""
 
     def __init__(self, kernels: Kernels, integrator: Integrator, sliding: StickSlip):
         """Compile the loop over the motion of `sliding`."""
@@ -225,7 +225,7 @@ class FrictionPropagator(CompiledPropagator):
 
 
 class InterpretedPropagator(Propagator):
-    """RK4 in Python, for effort laws that numba cannot compile."""
+    """Propagator with RK4 in Python, for effort laws that numba cannot compile."""
 
     def __init__(self, kernels: Kernels, law: Feedback, step: float):
         """Set the law and the step size, s."""
@@ -246,7 +246,7 @@ class InterpretedPropagator(Propagator):
         self.reached = end
 
     def _stepped(self, t: float, y: Vector, h: float) -> tuple[Vector, float]:
-        """Return the state after at most h, s, and the length of the step, s."""
+        """Take a step of at most `h` (s); return the new state and the step length (s)."""
         return rk4_step(self._rate, t, y, h), h
 
     def _rate(self, t: float, y: Vector) -> Vector:
@@ -294,9 +294,10 @@ class InterpretedFrictionPropagator(InterpretedPropagator):
 def constant_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:
     """Return the propagator for efforts that are constant during each run.
 
-    The loop contains the dynamics of the arm and is linked for each arm: 0.1 s of CPU time for
-    rk4, 0.5 s for rkdp87, 0.65 s for rodas5p. A shared loop that calls the dynamics by address
-    would make simulations of a PA-10 1 to 3 % slower, with periods of 1 ms 3.5 %.
+    The loop contains the dynamics of the arm and is linked for each arm. Linking takes 0.1 s of
+    CPU time for rk4, 0.5 s for rkdp87 and 0.65 s for rodas5p. A shared loop that calls the
+    dynamics by address would make simulations of a PA-10 1 to 3 % slower, and 3.5 % with periods
+    of 1 ms.
     """
     if kernels.robot.has_dry_friction:
         check_series(integrator, "Coulomb friction")
@@ -312,7 +313,7 @@ def constant_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:
 def _stick_slip(
     kernels: Kernels, integrator: Integrator, efforts: Any = None, law: Any = None
 ) -> StickSlip:
-    """Return the motion with friction under compiled `efforts`, or constant ones if None."""
+    """Return the motion with friction under compiled `efforts`; None for constant efforts."""
     from manip_dyn.simulation.dry_friction import StickSlip  # only for robots with friction
 
     limits = limits_of(kernels, integrator)
@@ -457,7 +458,7 @@ def _limits_of_steps(control: StepControl | None) -> dict[str, Any]:
 
 
 def check_series(integrator: Integrator, law: str) -> None:
-    """Raise `ManipDynError` for Taylor series with efforts that depend on the state."""
+    """Raise `ManipDynError` if a Taylor series is used with efforts that depend on the state."""
     if integrator.series:
         raise ManipDynError(
             f"method must not be 'taylor' with {law}: it requires piecewise constant efforts. Use "

@@ -1,7 +1,7 @@
 """`Simulation`: the direct dynamics of a robot, integrated over exact times.
 
-Integrates M(q) q'' + C(q, v) v + g(q) + D v + K (q - rest) = tau, and the work of efforts and
-damping, from which the energy balance is computed.
+The equations are M(q) q'' + C(q, v) v + g(q) + D v + K (q - rest) = tau. The work of efforts and
+damping is also integrated, for the energy balance.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Disturbance(NamedTuple):
     end_ns: int
 
     def at(self, time_ns: int) -> Vector:
-        """Return the efforts (n,) that act from `time_ns` on."""
+        """Return the efforts (n,) that act after `time_ns`."""
         return self.effort if self.begin_ns <= time_ns < self.end_ns else 0.0 * self.effort
 
     def next_switch(self, time_ns: int) -> list[int]:
@@ -80,7 +80,7 @@ class DivergenceError(ManipDynError):
 
 
 class JointLimitError(ManipDynError):
-    """A joint reached its limit with `stop_at_limits`; the simulation is at that state."""
+    """A joint reached its limit with `stop_at_limits`; the simulation has this state."""
 
 
 class Simulation:
@@ -98,7 +98,7 @@ class Simulation:
         v0: ArrayLike,
         integrator: Integrator | None = None,
     ):
-        """Start at the state (q0, v0), each (n,). Default integrator: RK4 with 1 ms."""
+        """Start in the state (q0, v0), each (n,). Default integrator: RK4 with a step of 1 ms."""
         self.kernels: Kernels = customize(robot)
         self.robot = robot
         self._start = (finite_vector("q0", q0, robot.n), finite_vector("v0", v0, robot.n))
@@ -127,7 +127,7 @@ class Simulation:
         self._law = law
 
     def continue_from(self, before: Simulation) -> None:
-        """Copy state, law and disturbance of an arm with the same joints and other masses.
+        """Copy state, law and disturbance of an arm with the same joints but different masses.
 
         The energy residual and the work continue. Kinetic and potential energy are those of this
         arm.
@@ -157,7 +157,7 @@ class Simulation:
             motion.reset_statistics()
 
     def reset(self) -> None:
-        """Reset time and state to the initial ones; the effort law is retained."""
+        """Reset time and state to their initial values; the effort law is retained."""
         self.time_ns = 0
         self._y = np.concatenate([*self._start, [0.0]])
         self._energy0 = sum(self.kernels.unchecked.energy(*self._start))
@@ -174,7 +174,7 @@ class Simulation:
 
     @property
     def effort(self) -> Vector:
-        """The efforts (n,) that act from now on, N m or N."""
+        """Current efforts (n,) of the law, N m or N."""
         return self.law.effort(self.time_ns, self.q, self.v)
 
     @property

@@ -23,19 +23,19 @@ from manip_dyn.simulation.simulation import DivergenceError, JointLimitError, Si
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectory(Result):
-    """A sampled motion of m samples.
+    """A motion with m samples.
 
     Attributes:
         t: Times (m,), s.
         q: Positions (m, n), rad or m.
         v: Velocities (m, n), rad/s or m/s.
-        tau: Efforts (m, n) that act from each sample on, N m or N.
+        tau: Efforts (m, n) that act after each sample, N m or N.
         energy: Kinetic energy, potential energy, work and balance residual (m, 4), J.
         status: Status of the simulation; EVENT if a joint reached its limit with `stop_at_limits`.
         reason: The status as a sentence.
         statistics: Steps, failures and evaluations of the dynamics.
-        saturated: Whether each effort is at its limit (m, n) because the effort law exceeds it;
-            empty if unknown.
+        saturated: Flags (m, n) of efforts at their limit because the effort law exceeds it; empty
+            if unknown.
     """
 
     t: Vector
@@ -75,8 +75,8 @@ def simulate(
     """Simulate `robot` from (q0, v0) under `effort`.
 
     The motion ends early if it diverges, if an effort function raises an exception or returns NaN,
-    or, with `stop_at_limits`, at a joint limit. The result then has the samples up to that time, a
-    status and a reason.
+    or if a joint reaches a limit and `stop_at_limits` is set. The result then has the samples up
+    to that time, a status and a reason.
 
     Args:
         robot: The arm.
@@ -90,8 +90,8 @@ def simulate(
             runs in Python: slowly, and only with the method ``rk4``.
         duration: Duration of the motion, s.
         step: Fixed integration step, s; unused with tolerances.
-        sample_period: Time between samples, s; steps end at the samples. Default: the step; with
-            tolerances and with Adams methods, which restart at samples, 1 % of the duration.
+        sample_period: Time between samples, s; steps end at the samples. Default: `step`, or 1 %
+            of the duration with tolerances and with Adams methods, which restart at samples.
         method: Name in `md.METHODS`, or a `Method`.
         rtol: Relative tolerance, for methods with an error estimate. Fixed steps if `rtol` and
             `atol` are both 0.
@@ -99,7 +99,7 @@ def simulate(
         order: Order of the method ``taylor``. Default: determined by the tolerances.
         control: Step control.
         stop_at_limits: Whether to end when a joint reaches a position limit. The last sample is
-            then at that time, and `success` is False. Otherwise joints move beyond their limits.
+            then at that time, and `success` is False. Otherwise joints may exceed their limits.
         parameters: Parameters p (k,) of a function (t, q, v, p).
         taylor_order: Deprecated name of `order`.
 

@@ -1,7 +1,7 @@
 """Inverses of the Jacobian: joint velocities of least (weighted) norm for a twist.
 
-With J (6, n), its columns divided by the square roots of the joints' weights, and singular values
-s_i with left singular vectors u_i:
+J (6, n) is the Jacobian with each column divided by the square root of the joint's weight. It has
+the singular values s_i, the left singular vectors u_i and the right singular vectors v_i.
 
     pseudo_inverse  J^T (J J^T)^-1; singular values below 1e-12 of the largest count as zero
     constant        J^T (J J^T + d^2 I)^-1 (Wampler 1986; Nakamura, Hanafusa 1986)
@@ -12,11 +12,12 @@ s_i with left singular vectors u_i:
                     (numerical filtering, Maciejewski, Klein 1988; Chiaverini, Siciliano, Egeland
                     1994, eq. 17). All others are followed exactly.
 
-`filtered` needs singular values only near a singularity: while the trace of (J J^T)^-1, which is
-at least 1 / s_min^2, is below 1 / s_0^2, the Cholesky solution is exact.
+`filtered` requires singular values only near a singularity. The trace of (J J^T)^-1 is at least
+1 / s_min^2. If it is at most 1 / s_0^2, no damping is necessary and the Cholesky solution is
+exact.
 
-The decompositions work in place, without LAPACK. With six rows they need fewer instructions than a
-library call.
+The decompositions work in place, without LAPACK. For six rows they require fewer instructions than
+a library call.
 """
 
 from __future__ import annotations
@@ -45,11 +46,12 @@ ORTHOGONAL = 1e-15
 
 @compiled
 def decompose(rows, basis, values):
-    """Replace `rows` (m, n) by B = U^T rows with orthogonal rows, sorted by descending length.
+    """Compute the singular value decomposition of `rows` (m, n) in place.
 
-    One-sided Jacobi rotations (Hestenes 1958; Golub, Van Loan, Matrix Computations, section
-    8.6.3): the lengths of the rows of B are the singular values, `values` (m,), to high relative
-    accuracy, their directions the right singular vectors; the columns of `basis` (m, m) are U.
+    One-sided Jacobi rotations (Hestenes 1958; Golub, Van Loan, Matrix Computations, section 8.6.3)
+    replace `rows` with B = U^T rows. The rows of B are orthogonal and sorted by descending length.
+    Their lengths are the singular values, which are written into `values` (m,) with high relative
+    accuracy. Their directions are the right singular vectors. U is written into `basis` (m, m).
     """
     count, width = rows.shape
     for a in range(count):
@@ -102,7 +104,7 @@ def _rotate(rows, basis, a, b, width):
 
 @inlined
 def factorize(square, damping, lower):
-    """Write L with L L^T = square + damping^2 I into `lower`, 1/l_ii on its diagonal.
+    """Write L with L L^T = square + damping^2 I into `lower`, with 1 / l_ii on the diagonal.
 
     Return whether the matrix is positive definite beyond rounding.
     """
@@ -128,7 +130,7 @@ def factorize(square, damping, lower):
 
 @inlined
 def substitute(lower, x):
-    """Replace `x` (m,) by the solution y of L L^T y = x, with `lower` from `factorize`."""
+    """Replace `x` (m,) with the solution y of L L^T y = x; `lower` contains L of `factorize`."""
     n = x.size
     for i in range(n):
         total = x[i]
@@ -167,7 +169,7 @@ NEGLIGIBLE = 1e-12
 
 @inlined
 def factorize_damped(task, memory):
-    """Factorize J J^T + d^2 I; return whether the inverse needs no singular values."""
+    """Factorize J J^T + d^2 I; return whether the inverse requires no singular values."""
     numbers = task.numbers
     task.report[DAMPED] = 0.0
     write_gram_matrix(task.jacobian, numbers, task.square)
@@ -217,7 +219,7 @@ def find_singular_values(task):
 
 @inlined
 def add_factorized(task, v):
-    """Add the velocities (n,) for ``task.rest`` to `v`, with the Cholesky factor.
+    """Add the velocities (n,) for the twist ``task.rest`` to `v`, using the Cholesky factor.
 
     ``task.rest`` is overwritten.
     """
@@ -232,7 +234,7 @@ def add_factorized(task, v):
 
 @inlined
 def add_decomposed(task, v):
-    """Add the velocities (n,) for ``task.rest`` to `v`, with the singular values."""
+    """Add the velocities (n,) for the twist ``task.rest`` to `v`, using the singular values."""
     smallest = NEGLIGIBLE * task.values[0]
     for k in range(6):
         value = task.values[k]
@@ -262,7 +264,7 @@ def damping_of(value, numbers):
 
 @inlined
 def write_gram_matrix(jacobian, numbers, square):
-    """Write J J^T; rows that are not controlled become rows of a scaled unit matrix."""
+    """Write J J^T, with rows of a scaled identity matrix for uncontrolled rows."""
     n, threshold = jacobian.shape[1], numbers[THRESHOLD]
     size = 0.0
     for r in range(6):

@@ -4,11 +4,11 @@ Closed-loop inverse kinematics (Balestrino, De Maria, Sciavicco 1984; Siciliano 
 feedback gain K of Sariyildiz et al. (2011), in the redundant form v = v_0 + J^+ (x - J v_0) of
 Liegeois (1977). Conventions: see `poses`.
 
-Limits. A joint moves towards its limit at most at `limit_gain` times its distance (Faverjon,
-Tournassoud 1987). A joint that exceeds this speed is held at it, and the others compensate as far
-as they can: a redundant arm stays on its path. Speeds above their limits scale the whole velocity,
-which preserves its direction. The path's clock is slowed by the same scale: the tool stays on the
-path and arrives later.
+Limits. A joint moves towards its limit with a speed of at most `limit_gain` times its distance
+from the limit (Faverjon, Tournassoud 1987). A joint that would be faster moves with this speed,
+and the others compensate as far as possible: a redundant arm stays on its path. If a joint exceeds
+its speed limit, the whole velocity is scaled down, which preserves its direction. Path time slows
+down by the same factor, so the tool stays on the path and arrives later.
 
 Null-space velocities v_0:
 
@@ -19,15 +19,14 @@ Null-space velocities v_0:
     manipulability  k times the gradient of w = sqrt(det J J^T) (Yoshikawa 1985)
 
 Escape from singular postures. In a singular posture the tool cannot move along the lost directions
-u, u^T J = 0: an error along one of them gives no joint velocity, and a stretched arm (or a robot
-with all joints at zero) would remain there. However, a null-space motion v moves the tool along u
-in
-second order, by 1/2 v^T H v with H_ik = u . dJ_i/dq_k. The null-space direction of the fastest
-gain in u x is the eigenvector of the largest eigenvalue of P (s H) P, where P projects onto the
-null space and s is the sign of the desired u^T x. If no eigenvalue is positive, the desired motion
-leads out of reach. No motion is then added until the target allows one.
+u with u^T J = 0. An error along u causes no joint velocity, so a stretched arm (or a robot with
+all joints at zero) would remain there. However, a null-space motion v moves the tool along u in
+second order, by 1/2 v^T H v with H_ik = u . dJ_i/dq_k. The best direction v is the eigenvector of
+the largest eigenvalue of P (s H) P, where P projects onto the null space and s is the sign of the
+desired u^T x. If no eigenvalue is positive, the desired motion leads out of reach, and no
+null-space motion is added.
 
-The joint speed is that of the damped inverse at its worst, |u^T x| / (2 d). It fades to zero where
+The joint speed is |u^T x| / (2 d), the maximum of the damped inverse. It decreases to zero where
 the singular value reaches the threshold. (Compare Bedrossian, Flueckiger 1991, on null-space
 motions at singular postures; the eigenvector form is ours.)
 """
@@ -74,7 +73,7 @@ from manip_dyn.core.compiled import compiled, inlined, late
 
 @inlined
 def curvature(actual, u, n, i, k):
-    """Return u . dJ_i/dq_k; `actual` contains the columns of J from index 12 on.
+    """Return u . dJ_i/dq_k; the Jacobian starts at index 12 of `actual`.
 
     The derivative of a linear column is the angular column of the joint nearer to the base,
     crossed with the linear column of the other joint. An angular column changes only with joints
@@ -89,7 +88,7 @@ def curvature(actual, u, n, i, k):
 
 @inlined
 def _triple(actual, u, first, n, low, high, part):
-    """Return u[first:first + 3] . (angular rows of J_low x rows of J_high from `part` on)."""
+    """Return u[first:first + 3] . (angular part of J_low x J_high[part:part + 3])."""
     a = 12 + 3 * n + low
     b = 12 + part * n + high
     ax, ay, az = actual[a], actual[a + n], actual[a + 2 * n]
@@ -147,9 +146,9 @@ NEGLIGIBLE_EIGENVALUE = 1e-9
 
 @late
 def add_escape(q, memory):
-    """Add the escape from a singularity to ``task.null``; requires the singular values.
+    """Add the velocity that leaves a singularity to ``task.null``.
 
-    ``task.rest`` is the required twist x (6,).
+    The singular values must be available, and ``task.rest`` must be the required twist x (6,).
     """
     task = task_of(memory)
     threshold = task.numbers[THRESHOLD]
@@ -227,8 +226,8 @@ def _multiply_square(left, right, product):
 def _largest_eigenvector(matrix, vectors, values):
     """Return the index of the eigenvector with the largest eigenvalue; -1 if none is positive.
 
-    The matrix is shifted by its norm, so that its eigenvalues are singular values, and
-    overwritten.
+    The matrix is overwritten. It is shifted by its norm, so that its eigenvalues equal its
+    singular values.
     """
     n = matrix.shape[0]
     size = 0.0
@@ -247,7 +246,7 @@ def _largest_eigenvector(matrix, vectors, values):
 
 @inlined
 def _escape_side(q, task, sign, lost, column):
-    """Return 1 or -1: the side of the singularity towards which to leave it.
+    """Return the sign of the eigenvector along which the arm leaves a singularity, 1 or -1.
 
     The arm stays on its current side. Exactly at the singularity it moves towards the middle of
     the joint ranges. If that is not decisive, the largest component is positive.
@@ -317,7 +316,7 @@ def fill_jacobian(task):
 
 @inlined
 def _solve(q, memory, task, null_motion, v):
-    """Write v_0 + J^+ (x - J v_0) into `v`; without `null_motion` v_0 is 0."""
+    """Write v_0 + J^+ (x - J v_0) into `v`; v_0 is 0 unless `null_motion` is set."""
     task.report[ESCAPING] = 0.0
     if not factorize_damped(task, memory):
         _solve_decomposed(q, memory, v)
@@ -333,7 +332,7 @@ def _solve(q, memory, task, null_motion, v):
 
 @late
 def _solve_decomposed(q, memory, v):
-    """Write v_0 + J^+ (x - J v_0) near a singularity, with the escape from a blocking posture."""
+    """Write v_0 + J^+ (x - J v_0) near a singularity, including the escape from it."""
     task = task_of(memory)
     n = task.freedom.size
     find_singular_values(task)

@@ -16,8 +16,8 @@ If the rotation from the actual to the desired orientation has the axis a and th
 orientation error is
 
     columns     sin(theta) a = 1/2 sum_i n_i x n_d,i over the columns of the rotation matrices
-                (Luh, Walker, Paul 1980; Sariyildiz et al. 2011). Beyond 90 degrees it is a: there
-                the sine decreases to zero, and the tool would remain at the wrong orientation.
+                (Luh, Walker, Paul 1980; Sariyildiz et al. 2011). Beyond 90 degrees the error is a,
+                because the sine decreases to zero and the tool would stay at a wrong orientation.
     quaternion  2 sin(theta / 2) a: twice the vector part of the error quaternion (Yuan 1988)
     log         theta a: the logarithm of R_d R^T
 
@@ -50,7 +50,7 @@ class Pose(NamedTuple):
 
 
 def checked_pose(name: str, value: Any) -> Pose:
-    """Return a position and an orientation (see `checked_rotation`) as a `Pose`."""
+    """Check a position and an orientation (see `checked_rotation`); return them as a `Pose`."""
     try:
         position, orientation = value
     except (TypeError, ValueError) as error:
@@ -98,7 +98,10 @@ def task_error(desired: Pose, actual: Pose, orientation: str = "columns") -> Vec
 
 @compiled(short=True)
 def pose_error(desired, actual, kind, error):
-    """Write the error (6,) between two poses (12,) or longer; `kind` is an index of `ERRORS`."""
+    """Write the error (6,) between two poses; `kind` is an index of `ERRORS`.
+
+    The first 12 entries of `desired` and `actual` are the poses.
+    """
     for i in range(3):
         error[i] = desired[i] - actual[i]
     # Entries of E = R_d R^T.
@@ -124,7 +127,7 @@ def _entry(desired, actual, i, j):
 
 @late
 def _scale(desired, actual, kind, cosine, error):
-    """Scale sin(theta) a in ``error[3:6]`` to the selected error, also for large angles."""
+    """Scale sin(theta) a in ``error[3:6]`` to the selected error, even for large angles."""
     if cosine > -0.5:
         # sin(theta) is well above 0, or theta is small.
         w = sqrt(0.5 * (1.0 + min(cosine, 1.0)))
@@ -144,10 +147,10 @@ def _scale(desired, actual, kind, cosine, error):
 
 @inlined
 def _large_angle_quaternion(desired, actual, error):
-    """Replace sin(theta) a in ``error[3:6]`` by the vector part of the error quaternion.
+    """Replace sin(theta) a in ``error[3:6]`` with the vector part of the error quaternion.
 
-    For angles above 120 degrees. Return the scalar part w >= 0. The largest component comes
-    from the diagonal of E's symmetric part (Shepperd 1978).
+    This form is for angles above 120 degrees. It computes the largest component from the diagonal
+    of E (Shepperd 1978) and returns the scalar part w >= 0.
     """
     first, largest = 0, -1.0
     for i in range(3):

@@ -85,7 +85,7 @@ class ClikSettings:
             )
 
     def numbers(self, step: float) -> Vector:
-        """Return the constants as an array in the order of the indices above; `step` in s."""
+        """Return the constants (16,) in the order of the module's indices; `step` is in s."""
         limit_gain = 0.5 / step if self.limit_gain is None else self.limit_gain
         return np.array(
             [
@@ -104,7 +104,7 @@ class ClikSettings:
         )
 
     def joints(self, robot: Robot) -> Matrix:
-        """Return limits, weights and posture (5, n) in the order of the rows above."""
+        """Return limits, weights and posture (5, n) in the order of the module's row indices."""
         n = robot.n
         weights = np.ones(n) if self.weights is None else finite_vector("weights", self.weights, n)
         if weights.min() <= 0.0:
@@ -138,28 +138,28 @@ class Task(NamedTuple):
     """Working memory of the law for n joints and six rows of the task.
 
     Attributes:
-        numbers: Constants from `ClikSettings.numbers` (16,).
+        numbers: Constants (16,) from `ClikSettings.numbers`.
         square: J J^T (6, 6).
-        factor: Its Cholesky factor (6, 6).
+        factor: Cholesky factor (6, 6) of `square`.
         basis: Left singular vectors as columns (6, 6).
         values: Singular values (6,) of the last decomposition, in descending order.
-        error: Error of the pose (6,).
+        error: Pose error (6,).
         twist: Required twist: twist_d + K e (6,).
-        rest: Required twist minus the twist of the null-space motion, and the solution of the
-            inverse (6,).
-        report: Values for samples (4,), see the indices above.
+        rest: Required twist minus the twist of the null-space motion (6,); overwritten by the
+            solution of the inverse.
+        report: Values (4,) for samples, in the order of the module's indices.
         lost: Lost direction of a singularity (6,).
         desired: Desired pose and twist (18,), see `poses`.
-        actual: Output of the kernel ``kinematics``: pose of the tool (12), Jacobian by rows (6 n).
-        jacobian: J times `freedom`, with zeros in uncontrolled rows (6, n).
-        rows: `jacobian`, decomposed in place (6, n).
-        joints: Limits, weights and posture from `ClikSettings.joints` (5, n).
+        actual: Output of the kernel ``kinematics``: tool pose (12) and Jacobian by rows (6 n).
+        jacobian: J times `freedom` (6, n), with zeros in uncontrolled rows.
+        rows: Decomposition of `jacobian` (6, n), see `inverses.decompose`.
+        joints: Limits, weights and posture (5, n) from `ClikSettings.joints`.
         wish: Desired null-space velocity (n,).
-        null: `wish` with the escape from a singularity (n,).
-        freedom: 1 / sqrt(weight) of the joints, 0 for joints held at their limits (n,).
-        held: 1 for joints held at their limits, 0 for others (n,).
-        speeds: Eigenvalues of the escape (n,).
-        hessian, directions, projector: Matrices of the escape (n, n).
+        null: `wish` plus the velocity that leaves a singularity (n,).
+        freedom: 1 / sqrt(weight) for each joint (n,), 0 for joints held at their limits.
+        held: Flags (n,) of the joints held at their limits, 1 or 0.
+        speeds: Eigenvalues (n,) for the escape from a singularity.
+        hessian, directions, projector: Matrices (n, n) for the escape from a singularity.
     """
 
     numbers: arrays.Vector
@@ -188,11 +188,11 @@ class Task(NamedTuple):
 
 
 task_of = arrays.unpacking(Task)
-"""``task_of(memory)``: the arrays of a `Task` by name, in compiled code."""
+"""``task_of(memory)`` returns the arrays as a `Task`, in compiled code."""
 
 
 def law_memory(robot: Robot, settings: ClikSettings, step: float) -> Any:
-    """Return a packed `Task` with the constants of a law; each velocity holds for `step` s."""
+    """Return a packed `Task` with the constants of a law; velocities are applied for `step` s."""
     n, zeros = robot.n, np.zeros
     return arrays.packed(
         Task(

@@ -16,7 +16,7 @@ from manip_dyn.core.errors import ManipDynError
 class Line(Path):
     """A straight line between two poses.
 
-    The tool rotates about a fixed axis, by 180 degrees at most.
+    The tool rotates about a fixed axis by at most 180 degrees.
     """
 
     def __init__(
@@ -143,12 +143,12 @@ class Lissajous(Path):
         """Describe the figure in the base frame.
 
         Args:
-            center: c (3,), m.
-            amplitudes: a (3,), m.
-            frequencies: f (3,), whole numbers: oscillations per period.
+            center: Centre c (3,), m.
+            amplitudes: Amplitudes a (3,), m.
+            frequencies: Whole numbers f (3,) of oscillations per period.
             rotation: Orientation of the tool, rotation matrix (3, 3) or quaternion (4,).
             period: Time of one lap, s.
-            phases: g (3,), rad.
+            phases: Phases g (3,), rad.
             axes: Rotation matrix (3, 3) with the directions of the three motions as columns.
             ramp: Duration of the smooth start (and of the stop, if `rounds` is set), s.
             rounds: Number of laps. Default: endless.

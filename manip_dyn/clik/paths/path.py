@@ -1,12 +1,12 @@
-"""Paths of the tool: parameters and a compiled function that returns pose and twist over time.
+"""Paths of the tool: parameters and a compiled function that computes pose and twist over time.
 
-A path is a geometric curve s -> pose times a timing law s(t).
+A path is a geometric curve s -> pose with a timing law s(t).
 
-Timing. Over a ramp of T seconds the speed ds/dt rises along 10 u^3 - 15 u^4 + 6 u^5, u = t / T,
-whose first two derivatives are zero at both ends (the quintic blend; Biagiotti, Melchiorri,
-Trajectory Planning for Automatic Machines and Robots, section 2.1.5). Then it is constant. At the
-end it falls along the same curve. Without a ramp the speed is constant from the start, as on the
-circle of Sariyildiz et al. (2011).
+Timing. Over a ramp of T seconds the speed ds/dt rises as 10 u^3 - 15 u^4 + 6 u^5 with u = t / T.
+The first two derivatives of this quintic blend are zero at both ends (Biagiotti, Melchiorri,
+Trajectory Planning for Automatic Machines and Robots, section 2.1.5). Then the speed is constant.
+At the end it falls along the same curve. If there is no ramp, the speed is constant from the
+start, as on the circle of Sariyildiz et al. (2011).
 
 A path is stored as an array of numbers, so one compiled loop follows all kinds of paths.
 
@@ -67,11 +67,11 @@ class Timing:
         return inf if isinf(self.end) else self.end / self.cruise + self.ramp
 
     def time_at(self, s: float) -> float:
-        """Return the time, s, at which the path reaches `s`, after the initial ramp."""
+        """Return the time (s) at which the path reaches a value `s` after the initial ramp."""
         return s / self.cruise + 0.5 * self.ramp
 
     def numbers(self) -> list[float]:
-        """Return the arguments of `progress` that follow the time."""
+        """Return the arguments of `progress` after `t`."""
         return [self.cruise, self.ramp, self.end, self.duration]
 
 
@@ -82,7 +82,7 @@ CURVE = 5
 
 @compiled(short=True)
 def evaluate_path(t, parameters, out):
-    """Write pose and twist at time `t`, s, into `out` (18,), see `clik.law.poses`."""
+    """Write pose and twist at time `t` (s) into `out` (18,), see `clik.law.poses`."""
     s, speed = progress(t, parameters[1], parameters[2], parameters[3], parameters[4])
     if parameters[0] == HARMONIC:
         _harmonic(s, speed, parameters, out)
@@ -144,7 +144,7 @@ def _spline(s, speed, p, out):
 
 @inlined
 def _cubic(p, first, stride, u):
-    """Return value and slope of a cubic whose coefficients are `stride` apart."""
+    """Return value and slope at `u` of a cubic with coefficients `stride` entries apart."""
     a, b, c, d = p[first], p[first + stride], p[first + 2 * stride], p[first + 3 * stride]
     return d + u * (c + u * (b + u * a)), c + u * (2.0 * b + 3.0 * u * a)
 
@@ -186,7 +186,7 @@ def _write_rotation(x, y, z, p, first, before, out):
 
 @inlined
 def progress(t, cruise, ramp, end, duration):
-    """Return s and ds/dt at time `t`, s."""
+    """Return the path parameter s and ds/dt at time `t` (s)."""
     if t > duration * (1.0 + 1e-12):
         return end, 0.0
     if ramp == 0.0:
@@ -244,12 +244,12 @@ class Path:
             cls.function = staticmethod(function)
 
     def pose(self, t: float) -> Pose:
-        """Return the desired pose at time `t` in s."""
+        """Return the desired pose at time `t` (s)."""
         out = self._at(t)
         return Pose(out[:ROTATION].copy(), out[ROTATION:TWIST].reshape(3, 3).copy())
 
     def twist(self, t: float) -> Vector:
-        """Return the desired linear and angular velocity (6,), base frame, m/s and rad/s."""
+        """Return the desired twist (6,) at time `t` (s), in m/s and rad/s in the base frame."""
         return self._at(t)[TWIST:].copy()
 
     def _at(self, t: float) -> Vector:
@@ -270,11 +270,11 @@ def harmonic(
 
     Args:
         timing: Timing law of the curve.
-        center: c (3,), m.
-        rotation: R_0 (3, 3).
-        slope: d (3,), m per s.
+        center: Centre c (3,), m.
+        rotation: Initial rotation R_0 (3, 3).
+        slope: Displacement d (3,), m, per unit of the path parameter.
         waves: Up to three tuples of amplitude (3,), m, frequency, and phase, rad.
-        turn: w (3,), rad per s.
+        turn: Rotation vector w (3,), rad, per unit of the path parameter.
     """
     amplitudes, frequencies, phases = np.zeros((3, 3)), np.zeros(3), np.zeros(3)
     for j, (amplitude, frequency, phase) in enumerate(waves):

@@ -1,9 +1,10 @@
 """Targets that move while the arm follows them.
 
-A smooth target moves towards its goal at the speed k e for small errors e and sqrt(2 a e) beyond,
-from which a constant deceleration a stops at the goal. Speed and acceleration are bounded. The
-desired pose stays within a leash of the tool. A goal out of reach pulls the arm as close as
-possible, and the arm reverses towards a new goal without delay.
+A smooth target moves towards its goal at the speed k e for small errors e. For large errors the
+speed is about sqrt(2 a e), so that a constant deceleration a stops the target at the goal. Speed
+and acceleration are bounded. The distance between the desired pose and the tool is limited by a
+leash. The arm therefore approaches an unreachable goal as closely as possible, and reverses
+towards a new goal without delay.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Target(Path):
     """A pose that moves with a constant twist; `set` changes both while a follower runs."""
 
     def __init__(self, pose: tuple[ArrayLike, ArrayLike], twist: ArrayLike = (0.0,) * 6):
-        """Start at a pose, position (3,) in m and orientation, with a twist (6,)."""
+        """Start with a twist (6,) at a pose: position (3,) in m and orientation."""
         self.parameters = harmonic(Timing(1.0), np.zeros(3), np.eye(3))
         self.set(pose, twist)
 
@@ -32,7 +33,7 @@ class Target(Path):
         twist: ArrayLike = (0.0,) * 6,
         t: float = 0.0,
     ) -> None:
-        """Set the pose at path time `t`, s, and the twist (6,) from that time on.
+        """Set the pose at path time `t` (s) and the twist (6,) after that time.
 
         Invalid values raise `ManipDynError` and leave the target unchanged.
         """
@@ -72,7 +73,7 @@ class SmoothTarget(Target):
     """
 
     def __init__(self, pose: tuple[ArrayLike, ArrayLike], bounds: TargetBounds | None = None):
-        """Start at rest at a pose, which is the first goal."""
+        """Start at rest at a pose, which is also the first goal."""
         super().__init__(pose)
         self.bounds = bounds or TargetBounds()
         for name, value in self.bounds._asdict().items():
@@ -80,7 +81,7 @@ class SmoothTarget(Target):
         self.begin(self.pose(0.0), 0.0)
 
     def begin(self, pose: Pose, t: float) -> None:
-        """Restart at rest at a pose, which is also the goal, at path time `t`, s."""
+        """Restart at rest at path time `t` (s) at a pose, which is also the goal."""
         self.goal, self.goal_twist = pose, np.zeros(6)
         self.set(pose, t=t)
 
@@ -89,15 +90,15 @@ class SmoothTarget(Target):
         self.goal = checked_pose("target", pose)
 
     def drift(self, twist: ArrayLike) -> None:
-        """Set the twist (6,) of the goal, base frame."""
+        """Set the twist (6,) of the goal in the base frame."""
         self.goal_twist = finite_vector("target twist", twist, 6)
 
     def advance(self, t: float, step: float, tool: Pose) -> None:
-        """Set the twist of the desired pose for `step` s after path time `t`.
+        """Set the twist of the desired pose for the next step, and move the goal.
 
         Args:
-            t: Path time, s.
-            step: Duration of the twist, s.
+            t: Path time at the start of the step, s.
+            step: Duration of the step, s.
             tool: Pose of the tool.
         """
         here = self._leashed(self.pose(t), tool)
@@ -116,14 +117,14 @@ class SmoothTarget(Target):
         self._move_goal(step, here)
 
     def _move_goal(self, step: float, here: Pose) -> None:
-        """Move the goal by its twist, limited by the leash."""
+        """Move the goal according to its twist, within the leash."""
         if not self.goal_twist.any():
             return
         goal = displaced(self.goal, self.goal_twist * step)
         self.goal = self._leashed(goal, here)
 
     def _leashed(self, pose: Pose, anchor: Pose) -> Pose:
-        """Return `pose`, or the pose at the end of the leash from `anchor` to it."""
+        """Return `pose`, or the nearest pose within the leash from `anchor`."""
         ahead = task_error(pose, anchor, "log")
         leash = np.array([self.bounds.linear_leash, self.bounds.angular_leash])
         lengths = np.array([np.linalg.norm(ahead[:3]), np.linalg.norm(ahead[3:])])
@@ -134,7 +135,7 @@ class SmoothTarget(Target):
 
 
 def displaced(pose: Pose, displacement: Vector) -> Pose:
-    """Return `pose` displaced by (6,): a translation and a rotation vector, base frame."""
+    """Return `pose` displaced by a translation and a rotation vector (6,) in the base frame."""
     from scipy.spatial.transform import Rotation  # slow to load
 
     turn = Rotation.from_rotvec(displacement[3:]).as_matrix()

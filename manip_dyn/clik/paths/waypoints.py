@@ -110,7 +110,7 @@ class Waypoints(Path):
 
 
 def displacements_between(positions: Vector, rotations: Rotation) -> tuple[Vector, Vector]:
-    """Return distances, m, and angles, rad, from each waypoint to the next (k - 1,)."""
+    """Return distances (k - 1,), m, and angles (k - 1,), rad, between consecutive waypoints."""
     lengths = np.linalg.norm(np.diff(positions, axis=0), axis=1)
     return lengths, (rotations[:-1].inv() * rotations[1:]).magnitude()
 
@@ -163,8 +163,8 @@ def path_from_csv(
 ) -> Waypoints:
     """Return the smooth path through the poses of a CSV file.
 
-    The columns are t, x, y, z, qx, qy, qz, qw: a time, s, a position in the base frame, m, and a
-    quaternion. A header with these names and lines that start with # are skipped.
+    The columns t, x, y, z, qx, qy, qz, qw contain a time in s, a position in m in the base frame,
+    and a quaternion. A header with these names and lines that start with # are skipped.
 
     Args:
         file: Path of the file.
@@ -192,7 +192,7 @@ def path_from_csv(
 
 
 def _read_rows(file: File) -> tuple[list[int], Vector]:
-    """Return the line numbers and the values of the lines (k, 8)."""
+    """Return the line numbers and the values (k, 8) of the data lines."""
     lines: list[int] = []
     rows: list[list[float]] = []
     try:
