@@ -1,4 +1,4 @@
-"""Diagnostics of a node: reports on /diagnostics, states and their sentences."""
+"""Diagnostics of a node: reports on /diagnostics, and states with their messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REPORT_PERIOD = 1.0
 
 
 class Report(NamedTuple):
-    """Level, message and named values. Values that are None are not published."""
+    """A diagnostic report: level, message and named values. Values of None are not published."""
 
     level: bytes
     message: str
@@ -31,7 +31,13 @@ class Report(NamedTuple):
 
 
 def status_message(node: Node, report: Report, hardware: str) -> DiagnosticStatus:
-    """Return `report` as a message with the names of the node and of its robot or mechanism."""
+    """Convert `report` to a message with the name of the node.
+
+    Args:
+        node: The node that reports.
+        report: Level, message and values.
+        hardware: Name of the robot or mechanism.
+    """
     return DiagnosticStatus(
         level=report.level,
         name=node.get_fully_qualified_name().lstrip("/"),
@@ -57,7 +63,13 @@ def pacing_values(pacing: PacingStatistics) -> dict[str, object]:
 
 
 def publish_every_second(node: Node, report: Callable[[], Report], hardware: str) -> None:
-    """Publish `report()` about a robot or mechanism on /diagnostics once a second of wall time."""
+    """Publish `report()` on /diagnostics every second of wall time.
+
+    Args:
+        node: The node that reports.
+        report: Returns the current report.
+        hardware: Name of the robot or mechanism.
+    """
     publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
 
     def publish() -> None:
@@ -65,7 +77,7 @@ def publish_every_second(node: Node, report: Callable[[], Report], hardware: str
         message.header.stamp = node.get_clock().now().to_msg()
         publisher.publish(message)
 
-    # Not the node's clock: with use_sim_time it stops while /clock is not published.
+    # With use_sim_time, the node's own clock stops while /clock is not published.
     node.create_timer(REPORT_PERIOD, publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
@@ -92,17 +104,17 @@ VALUE_DESCRIPTIONS = {
     "silence": "number",
     "topic": "topic",
 }
-"""Descriptions of the values of messages, for the tables of the documentation."""
+"""Descriptions of the values in messages, for the tables in the documentation."""
 
 
 class State(NamedTuple):
-    """A state of a node.
+    """A diagnostic state of a node.
 
     Attributes:
-        name: The value of the key `state`.
-        level: OK, WARN or ERROR of a diagnostic status.
-        sentence: The message, with the names of values in braces.
-        code: The reason, for a state with several reasons.
+        name: Name of the state, published as the value `state`.
+        level: OK, WARN or ERROR.
+        sentence: Template of the message, with the names of values in braces.
+        code: Code of the reason, for a state with several reasons.
     """
 
     name: str
@@ -111,12 +123,12 @@ class State(NamedTuple):
     code: str = ""
 
     def message(self, **values: object) -> str:
-        """Return the message with its values."""
+        """Return the message with `values` inserted."""
         return self.sentence.format(**values)
 
 
 def state_rows(states: Iterable[State]) -> list[str]:
-    """Return the rows of a Markdown table: state, code, level, sentence."""
+    """Return the rows of a Markdown table with state, code, level and message."""
     return [
         f"| `{state.name}` | {f'`{state.code}`' if state.code else ''} | {LEVELS[state.level]} "
         f"| {_in_words(state.sentence)} |"
@@ -125,28 +137,28 @@ def state_rows(states: Iterable[State]) -> list[str]:
 
 
 def _in_words(sentence: str) -> str:
-    """Return a message with descriptions in italics instead of its values."""
+    """Return a message template with its placeholders replaced by descriptions in italics."""
     return re.sub(r"\{(\w+)[^}]*\}", lambda match: f"*{VALUE_DESCRIPTIONS[match[1]]}*", sentence)
 
 
 OVERRUN_WINDOW = 10.0
-"""Wall time for which an overrun is reported, s: a loaded machine has one now and then."""
+"""Wall time for which an overrun is reported, s. A loaded machine has occasional overruns."""
 
 
 class RecentOverruns:
-    """Counts the overruns of the last `OVERRUN_WINDOW`, from their total."""
+    """Counts the overruns of the last `OVERRUN_WINDOW` seconds."""
 
     def __init__(self) -> None:
-        """Begin with no overruns."""
+        """Start with a count of zero."""
         self._total = 0
         self._seen: deque[tuple[float, int]] = deque()
 
     def __call__(self, total: int, now: float | None = None) -> int:
-        """Return the number of overruns in the last `OVERRUN_WINDOW`.
+        """Return the number of overruns in the last `OVERRUN_WINDOW` seconds.
 
         Args:
-            total: Number of overruns since the start. It restarts from 0 with new statistics.
-            now: Monotonic time, s. Default: the present.
+            total: Number of overruns since the statistics began. It may restart from 0.
+            now: Monotonic time, s. Default: the current time.
         """
         now = time.monotonic() if now is None else now
         more, self._total = total - self._total, total
@@ -158,11 +170,11 @@ class RecentOverruns:
 
 
 LIMIT_TOLERANCE = 1e-3
-"""Tolerance of joint limits, rad or m: feedback is not more precise."""
+"""Tolerance of the check of joint limits, rad or m. Feedback is no more precise than this."""
 
 
 def joints_outside_limits(robot: Robot, q: Vector) -> str:
-    """Return the joints outside their limits at q (n,), with positions and limits, or ""."""
+    """List the joints of q (n,) outside their limits, with positions and limits, or return ""."""
     return ", ".join(
         f"{name} at {q[i]:.4g} {robot.unit(i)} ({robot.q_min[i]:.4g} to {robot.q_max[i]:.4g})"
         for i, name in enumerate(robot.joint_names)
@@ -171,19 +183,22 @@ def joints_outside_limits(robot: Robot, q: Vector) -> str:
 
 
 def clipped_to_limits(robot: Robot, q: Vector) -> Vector:
-    """Return q (n,) with joints just beyond a limit, as at a compliant stop, moved onto it."""
+    """Return q (n,) with joints clipped that are less than `LIMIT_TOLERANCE` beyond a limit.
+
+    An arm that rests at a compliant stop is slightly beyond its limit.
+    """
     near = np.clip(q, robot.q_min, robot.q_max)
     return np.where(np.abs(near - q) <= LIMIT_TOLERANCE, near, q)
 
 
 def fastest_joint(robot: Robot, v: Vector) -> str:
-    """Return the fastest joint at velocities v (n,), and its speed."""
+    """Return name and speed of the fastest joint at the velocities `v` (n,)."""
     joint = int(np.abs(v).argmax())
     return f"joint '{robot.joint_names[joint]}' at {abs(v[joint]):.3g} {robot.unit(joint)}/s"
 
 
 def publishers(node: Node, topic: str) -> list[str]:
-    """Return the full name of the node of each publisher of a topic."""
+    """Return the full node name of each publisher on a topic."""
     return [
         f"{endpoint.node_namespace.rstrip('/')}/{endpoint.node_name}"
         for endpoint in node.get_publishers_info_by_topic(topic)
@@ -202,8 +217,8 @@ def other_publishers(node: Node, topic: str) -> str:
 def commanders(node: Node, topics: Iterable[str]) -> tuple[str, ...]:
     """Return the names of the nodes that publish on any of the command topics.
 
-    A node with one publisher on each topic counts once. Two nodes of the same name, or two
-    publishers of one node on the same topic, count twice.
+    A node with one publisher per topic is listed once. If two publishers on the same topic have
+    the same node name, the name is listed twice.
     """
     counts: Counter[str] = Counter()
     for topic in topics:

@@ -1,7 +1,8 @@
-"""~/follow_joint_trajectory, the action of ros2_control's joint_trajectory_controller.
+"""The action ~/follow_joint_trajectory and the topic ~/joint_trajectory.
 
-Its semantics are those of version 4.42.1 (ros2_controllers, branch jazzy). Without the package
-control_msgs, which defines the action, only the topic ~/joint_trajectory is available.
+They follow the semantics of ros2_control's joint_trajectory_controller, version 4.42.1
+(ros2_controllers, branch jazzy). The package control_msgs defines the action. If it is not
+installed, only the topic is available.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from manip_dyn.ros.runtime.execution import ThrottledWarning, create_wall_timer
 
 TOPIC, ACTION = "~/joint_trajectory", "~/follow_joint_trajectory"
 FEEDBACK_RATE = 20.0
-"""Rate of feedback and of checks for a result, Hz of wall time."""
+"""Rate of feedback and of checks for a result, Hz in wall time."""
 CANCELED = Outcome(Code.SUCCESSFUL, "canceled: the arm brakes and is held")
 REPLACED = Outcome(Code.INVALID_GOAL, "replaced by another trajectory")
 
@@ -40,11 +41,11 @@ class Progress(NamedTuple):
     """Measured and desired state of an arm that follows a trajectory.
 
     Attributes:
-        stamp_ns: Stamp in the time of joint_states.
+        stamp_ns: Stamp of the joint states, ns.
         t: Time since the start of the trajectory, s.
         desired: Desired motion at that time.
-        q: Positions (n,).
-        v: Velocities (n,).
+        q: Measured positions (n,), rad or m.
+        v: Measured velocities (n,), rad/s or m/s.
     """
 
     stamp_ns: int
@@ -59,30 +60,35 @@ class ActiveTrajectory(Protocol):
 
     @property
     def outcome(self) -> Outcome | None:
-        """Its outcome, or None before the end."""
+        """Outcome of the trajectory, or None before its end."""
 
     def stop(self, outcome: Outcome) -> None:
-        """Brake and hold."""
+        """End with `outcome`; brake and hold the arm."""
 
     def progress(self) -> Progress | None:
-        """Return the progress, or None before a measured state."""
+        """Return the progress, or None before the first measured state."""
 
 
 class TrajectoryFollower(Protocol):
     """Interface of an arm that follows trajectories."""
 
     def check(self, goal: TrajectoryGoal, info: Mapping[str, Any] | None = None) -> None:
-        """Raise `RejectedTrajectoryError` if it cannot begin now.
+        """Check that a trajectory can begin now.
 
-        `info` is the `MessageInfo` of its message, or None for the action.
+        Args:
+            goal: The trajectory with its tolerances.
+            info: The `MessageInfo` of its message, or None for the action.
+
+        Raises:
+            RejectedTrajectoryError: If it cannot begin now.
         """
 
     def begin(self, goal: TrajectoryGoal) -> ActiveTrajectory:
-        """Replace the current trajectory, or raise `RejectedTrajectoryError`."""
+        """Start a trajectory in place of the current one, or raise `RejectedTrajectoryError`."""
 
 
 class ActiveGoal(NamedTuple):
-    """A goal of the action: its handle, its trajectory and its future outcome."""
+    """An active goal of the action: handle, followed trajectory and future outcome."""
 
     handle: Any
     followed: ActiveTrajectory
@@ -93,7 +99,7 @@ class FollowJointTrajectory:
     """The topic ~/joint_trajectory, and the action if control_msgs is installed."""
 
     def __init__(self, node: Node, robot: Robot, arm: TrajectoryFollower):
-        """Create them for an arm."""
+        """Create the topic and the action for an arm."""
         self._node, self._robot, self._arm = node, robot, arm
         self._active: ActiveGoal | None = None
         self._server: ActionServer | None = None
@@ -119,7 +125,7 @@ class FollowJointTrajectory:
         create_wall_timer(node, 1.0 / FEEDBACK_RATE, self._watch)
 
     def close(self) -> None:
-        """Destroy the action server: destroying the node does not."""
+        """Destroy the action server. Destroying the node does not destroy it."""
         if self._server is not None:
             self._server.destroy()
             self._server = None

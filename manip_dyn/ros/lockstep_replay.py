@@ -1,4 +1,4 @@
-"""`replay --check`: repeat a lockstep recording in the simulator and compare bit for bit."""
+"""The check of `replay --check`: repeat a lockstep recording and compare all states bitwise."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class State(NamedTuple):
     """A recorded joint state.
 
     Attributes:
-        sent_ns: Wall-clock time at which it was sent, ns.
-        stamp_ns: Its stamp, ns.
+        sent_ns: Wall-clock time at which the message was sent, ns.
+        stamp_ns: Stamp of the message, ns.
         values: Positions, velocities and efforts (3, n).
     """
 
@@ -56,7 +56,11 @@ class State(NamedTuple):
 def simulator_parameters(
     file: str | Path, source: MessageReader, messages: list[Message]
 ) -> SimulatorParameters:
-    """Return the recorded parameters of the simulator, with the recorded robot description."""
+    """Return the recorded parameters of the simulator, with the recorded robot description.
+
+    Raises:
+        ManipDynError: If the recording cannot be repeated exactly.
+    """
     metadata = source.notes.get(f"{PARAMETERS}simulator")
     if metadata is None:
         raise ManipDynError(f"recording '{file}' must contain a simulator's parameters, got none.")
@@ -69,7 +73,7 @@ def simulator_parameters(
     if parameters.mode != "lockstep":
         raise ManipDynError(
             f"recording '{file}' must be of a simulator in mode lockstep, got mode "
-            f"{parameters.mode}: in other modes the time at which a command acts is not recorded."
+            f"{parameters.mode}: other modes do not record the times at which commands act."
         )
     if any(message.topic == JOINT_TRAJECTORY for message in messages):
         raise ManipDynError(
@@ -83,7 +87,7 @@ def simulator_parameters(
     if text and robot_from(parameters).urdf != text:
         raise ManipDynError(
             f"robot '{parameters.robot}' must have the description in recording '{file}', got "
-            "another one: it has changed since."
+            "another one. The robot has changed since the recording."
         )
     return parameters
 
@@ -91,11 +95,11 @@ def simulator_parameters(
 def check_parameters_unchanged(
     file: str | Path, messages: list[Message], states: list[State]
 ) -> None:
-    """Check that no parameter of the simulator, such as the mass scale, was set during the run.
+    """Check that no parameter of the simulator, such as the mass scale, changed during the run.
 
     Raises:
-        ManipDynError: If one was set after the first state. The stored parameters are those of
-            the start.
+        ManipDynError: If a parameter was set after the second state. The recording stores only
+            the initial parameters.
     """
     for message in messages:
         if message.topic == EVENTS and len(states) > 1 and message.sent_ns > states[1].sent_ns:
@@ -108,7 +112,7 @@ def check_parameters_unchanged(
 
 
 def states_of(messages: list[Message], robot: Robot) -> Iterator[State]:
-    """Yield each state with a new stamp. States of a paused simulator repeat their stamp."""
+    """Yield every state with a new stamp. A paused simulator repeats states with equal stamps."""
     last = None
     for entry in messages:
         if entry.topic != STATES:
@@ -134,9 +138,9 @@ class Verdict(NamedTuple):
 
     Attributes:
         same: Whether all states are bit-identical.
-        states: Number of equal states.
+        states: Number of bit-identical states before the first difference.
         commands: Number of executed commands.
-        sentence: Summary, with the first difference.
+        sentence: Summary, or description of the first difference.
     """
 
     same: bool
@@ -202,7 +206,7 @@ def _compared(
 def _execute_next(
     arm: CommandedArm, parameters: SimulatorParameters, commands: deque[Message], sent_ns: int
 ) -> bool:
-    """Execute the next valid command sent before a time; return whether there is one."""
+    """Execute the next valid command sent before `sent_ns`; return False if there is none."""
     while commands and commands[0].sent_ns <= sent_ns:
         try:
             law = _law(arm, parameters, commands.popleft())
@@ -210,7 +214,7 @@ def _execute_next(
                 arm.command(law)
                 return True
         except ManipDynError:
-            continue  # the simulator dropped it as well
+            continue  # the simulator dropped this command, too
     return False
 
 

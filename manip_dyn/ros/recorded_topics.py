@@ -12,11 +12,11 @@ from rclpy.publisher import Publisher
 GLOBAL_TOPICS = ("/diagnostics", "/tf", "/tf_static", "/clock", "/parameter_events", "/rosout")
 """Topics that are recorded in addition to those of the namespace."""
 EXCLUDED = ("/_action/", "/_service_event")
-"""Substrings of the names of topics that belong to actions and services."""
+"""Substrings of topic names that belong to actions and services."""
 
 
 class ExpectedTopic(NamedTuple):
-    """A topic to which the recorder subscribes in advance, to record its first message."""
+    """A topic to which the recorder subscribes in advance, so that no first message is lost."""
 
     name: str
     kind: str
@@ -56,9 +56,9 @@ def recorded_name(topic: str, namespace: str, left_out: Collection[str]) -> str:
     """Return the name of a topic in the file, or "" if it is not recorded.
 
     Args:
-        topic: Its full name.
-        namespace: The recorded namespace. Names in the file omit it: layouts and `read` find
-            ``/joint_states`` in any recording.
+        topic: Full name of the topic.
+        namespace: The recorded namespace. Names in the file omit it, so that layouts and `read`
+            find ``/joint_states`` in any recording.
         left_out: Names in the namespace that are not recorded.
     """
     if any(substring in topic for substring in EXCLUDED):
@@ -78,14 +78,15 @@ POLL_PERIOD = 0.02
 def await_recorder(node: Node, timeout: float) -> None:
     """Wait until a recorder in the node's namespace subscribes to the node's recorded topics.
 
-    Threads of the middleware discover subscriptions: the node need not spin.
+    The node need not spin, because threads of the middleware discover subscriptions.
 
     Args:
         node: The node, with its publishers.
-        timeout: Wall time, s, after which a warning lists the missing topics. 0: do not wait.
+        timeout: Wall time, s, after which a warning lists the missing topics. With 0 the call
+            returns at once.
 
     Raises:
-        KeyboardInterrupt: If the node is shut down meanwhile.
+        KeyboardInterrupt: If the node is shut down in the meantime.
     """
     expected = {node.resolve_topic_name(topic.name) for topic in EXPECTED_TOPICS}
     publishers = [p for p in node.publishers if p.topic_name in expected]
@@ -103,7 +104,7 @@ def await_recorder(node: Node, timeout: float) -> None:
 
 
 def _matched(node: Node, publisher: Publisher) -> bool:
-    """Whether a recorder subscribes, and the publisher has matched all its subscriptions."""
+    """Return whether a recorder subscribes and the publisher has matched all subscriptions."""
     endpoints = node.get_subscriptions_info_by_topic(publisher.topic_name)
     recorder = (RECORDER, node.get_namespace())
     subscribed = any((e.node_name, e.node_namespace) == recorder for e in endpoints)

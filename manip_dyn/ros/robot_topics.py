@@ -1,4 +1,4 @@
-"""Topics of a robot: its description and the transforms of its links."""
+"""Topics of a robot: its URDF description and the transforms of its links."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ P = TypeVar("P", bound=RobotParameters)
 
 
 def with_description(node: Node, parameters: P) -> P:
-    """Return the parameters; if their robot is "topic", with the description from the topic.
+    """Return the parameters with the robot description from the topic if `robot` is "topic".
 
-    Waits until the description is published.
+    Blocks until the description is published. Other parameters are returned unchanged.
 
     Raises:
-        KeyboardInterrupt: If the node is shut down meanwhile.
+        KeyboardInterrupt: If the node is shut down in the meantime.
     """
     if parameters.robot != TOPIC or parameters.robot_description:
         return parameters
@@ -45,7 +45,7 @@ def with_description(node: Node, parameters: P) -> P:
 
 
 def publish_description(node: Node, robot: Robot) -> None:
-    """Publish the URDF, latched, unless it came from the topic; log the notes about the robot."""
+    """Publish the URDF on a latched topic, unless it came from there; log notes on the robot."""
     if node.get_parameter("robot").value != TOPIC:
         publisher = node.create_publisher(String, ROBOT_DESCRIPTION, LATCHED)
         publisher.publish(String(data=robot.urdf))
@@ -54,20 +54,24 @@ def publish_description(node: Node, robot: Robot) -> None:
 
 
 SPACING_NS = 20_000_000
-"""Time between messages on /tf, ns. Viewers draw no faster."""
+"""Time between messages on /tf, ns. Viewers do not draw faster."""
 
 
 class Transforms:
-    """The transforms of one robot on tf and tf_static of the node's namespace.
+    """Publishes the transforms of a robot on tf and tf_static in the node's namespace.
 
-    It publishes nothing while another node, such as a robot_state_publisher, publishes tf.
+    With `publish_tf` auto, nothing is published while another node, such as a
+    robot_state_publisher, publishes tf.
     """
 
     def __init__(self, node: Node, robot: Robot, parameters: TransformParameters):
-        """Start, unless `publish_tf` is never; with auto, check for other publishers every second.
+        """Start publishing as the parameter `publish_tf` requires.
+
+        always: start now. auto: check every second whether another node publishes tf. never: do
+        not publish.
 
         Raises:
-            ManipDynError: If it is always and tf2_msgs is not installed.
+            ManipDynError: If `publish_tf` is always and tf2_msgs is not installed.
         """
         self._node, self._tree = node, LinkTree(robot)
         self._lock = threading.Lock()
@@ -91,10 +95,10 @@ class Transforms:
             create_wall_timer(node, 1.0, self._check_others)
 
     def publish(self, stamp_ns: int, q: Vector) -> None:
-        """Publish the transforms at joint positions (n,), if a message is due.
+        """Publish the transforms at the joint positions `q` (n,) if a message is due.
 
-        While time stands still, publish once for each new subscription: tf2 warns about repeated
-        stamps.
+        While time stands still, the transforms are published only for new subscriptions, because
+        tf2 warns about repeated stamps.
         """
         with self._lock:
             if self._moving is None:

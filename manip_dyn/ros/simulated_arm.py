@@ -1,4 +1,4 @@
-"""The arm of the simulator node: fresh commands, followed trajectories, diagnostic state."""
+"""The arm of the simulator node: age of commands, joint trajectories, diagnostic state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from manip_dyn.simulation.commanded_arm import CommandedArm, Following
 
 HELD_SENTENCE = "the last commanded position is held"
 ROUNDING = 1e-9
-"""Rounding error of the position of a joint at its limit, rad or m."""
+"""Tolerance for the rounding error of a joint at its limit, rad or m."""
 
 
 class ArmFacts(NamedTuple):
@@ -32,10 +32,10 @@ class ArmFacts(NamedTuple):
     Attributes:
         fault: Why the simulation cannot continue, or "".
         beyond: Descriptions of the joints beyond their limits.
-        at_stops: Whether all of them are within the compliance of a mechanical stop.
+        at_stops: Whether all these joints are within the compliance of their mechanical stops.
         commanders: Names of the nodes that publish commands.
-        handover: Why the safe command acts, or "".
-        safe_command: Its name.
+        handover: Why the safe command is active, or "".
+        safe_command: Name of the safe command.
         overruns: Number of recent overruns.
         paused: Whether time stands still.
         commanded: Whether a command has been received.
@@ -55,7 +55,7 @@ class ArmFacts(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """State, level and message."""
+    """Diagnostic state of the arm: name, level and message."""
 
     state: str
     level: bytes
@@ -63,7 +63,7 @@ class Condition(NamedTuple):
 
 
 def condition(now: ArmFacts) -> Condition:
-    """Return the first condition that applies, the worst one first."""
+    """Return the most severe condition that applies."""
     where = ", ".join(now.beyond)
     if now.fault:
         return Condition("fault", ERROR, f"{now.fault}; call ~/reset to restart")
@@ -92,7 +92,11 @@ def condition(now: ArmFacts) -> Condition:
 
 
 def beyond_limits(robot: Robot, q: Vector) -> dict[str, tuple[float, str]]:
-    """Return amount and description of the joints at q (n,) beyond their limits, by name."""
+    """Return the joints of q (n,) beyond their limits.
+
+    Returns:
+        For each joint name, the excess (rad or m) and a description.
+    """
     beyond = {}
     for i, name in enumerate(robot.joint_names):
         low, high = robot.q_min[i] - q[i], q[i] - robot.q_max[i]
@@ -103,11 +107,11 @@ def beyond_limits(robot: Robot, q: Vector) -> dict[str, tuple[float, str]]:
 
 
 RESET_SETTLING = 0.05
-"""Wall time after a reset in which commands may still refer to states before it, s."""
+"""Wall time after a reset for which commands may still refer to states before the reset, s."""
 
 
 class TimeControl(Protocol):
-    """Interface of the stepper: whether time passes.
+    """The part of the stepper's interface that describes whether time advances.
 
     Attributes:
         paused: Whether time is paused.
@@ -117,15 +121,15 @@ class TimeControl(Protocol):
 
     @property
     def lockstep(self) -> bool:
-        """Whether time advances only by commands and ~/step."""
+        """Whether time advances only with commands and ~/step."""
 
 
 class FreshCommands:
-    """A commanded arm that rejects commands from before a reset and times out old ones.
+    """A commanded arm that rejects commands sent before a reset and times out old commands.
 
     Attributes:
         arm: The arm.
-        handover: Why the safe command acts, or "".
+        handover: Why the safe command is active, or "".
     """
 
     def __init__(self, arm: CommandedArm):
@@ -136,19 +140,19 @@ class FreshCommands:
         self._passing: TimeControl | None = None
 
     def listen(self, passing: TimeControl) -> None:
-        """Accept commands from now on; `passing` controls time."""
+        """Set the object that controls time; without it, time is assumed to advance."""
         self._passing = passing
 
     @property
     def time_ns(self) -> int:
-        """Simulated time."""
+        """Simulated time, ns."""
         return self.arm.time_ns
 
     def reset(self) -> None:
         """Return to the initial state; reject commands for `RESET_SETTLING` s of wall time.
 
-        While time stands still, wait for that time: a controller answers the initial state, which
-        is published afterwards.
+        If time stands still, block for that time. The initial state is then published after the
+        wait, so that the command with which a controller responds is accepted.
         """
         self.arm.reset()
         self._since_ns = time.time_ns()
@@ -159,7 +163,14 @@ class FreshCommands:
         self._was_paused, self.handover = False, ""
 
     def check(self, sent_ns: int) -> None:
-        """Raise `ManipDynError` if a command was sent before a reset (wall-clock time, ns)."""
+        """Check that a command was not sent before the last reset.
+
+        Args:
+            sent_ns: Wall-clock time at which the command was sent, ns.
+
+        Raises:
+            ManipDynError: If it was sent before the reset was done.
+        """
         if sent_ns < self._since_ns:
             raise ManipDynError(
                 "command must be sent after a reset, got one sent "
@@ -167,18 +178,18 @@ class FreshCommands:
             )
 
     def command(self, law: EffortLaw, sent_ns: int) -> None:
-        """Apply an effort law that was sent at the wall-clock time `sent_ns`."""
+        """Apply an effort law that was sent at wall-clock time `sent_ns`, ns."""
         self.check(sent_ns)
         self.arm.command(law)
         self._sent_ns, self.handover = sent_ns, ""
         self.stand_still()
 
     def stand_still(self) -> None:
-        """Record whether time is paused; must be called regularly."""
+        """Record a pause of time. Must be called regularly."""
         self._was_paused = self._was_paused or self._paused
 
     def advance(self, duration_ns: int) -> None:
-        """Advance, see `Simulation.advance`."""
+        """Advance the arm by `duration_ns`, ns; see `Simulation.advance`."""
         if self._was_paused and not self._paused:
             self._was_paused = False
             self._end_pause()
@@ -193,7 +204,7 @@ class FreshCommands:
 
     def _end_pause(self) -> None:
         if self._passing is not None and self._passing.lockstep:
-            return  # the command answers the state of the pause, at any age
+            return  # the command responds to the state of the pause, whatever its age
         age = 1e-9 * (time.time_ns() - self._sent_ns)
         arm = self.arm
         waited = arm.commanded and not arm.timed_out and not arm.holding
@@ -203,12 +214,12 @@ class FreshCommands:
 
 
 def sent_at(info: Mapping[str, Any]) -> int:
-    """Return the wall-clock time at which a message was sent, ns, from its `MessageInfo`."""
+    """Return the wall-clock time, ns, at which a message with this `MessageInfo` was sent."""
     return info.get("source_timestamp") or info.get("received_timestamp") or time.time_ns()
 
 
 NEVER_OLD = 2**62
-"""Wall-clock time of laws of this process, ns: a pause does not age them."""
+"""Send time of effort laws from this process, ns: they do not age during a pause."""
 RESET = Outcome(Code.INVALID_GOAL, "the arm was reset")
 REPLACED = Outcome(Code.INVALID_GOAL, "replaced by another command")
 
@@ -222,13 +233,13 @@ class FollowedTrajectory:
 
     @property
     def outcome(self) -> Outcome | None:
-        """Its outcome, or None before the end."""
+        """Outcome of the trajectory, or None before its end."""
         if self._stepper.fault:
             self.law.end(Outcome(Code.INVALID_GOAL, self._stepper.fault))
         return self.law.outcome
 
     def stop(self, outcome: Outcome) -> None:
-        """Brake and hold."""
+        """End with `outcome`; brake and hold the arm."""
         with self._stepper.lock:
             self.law.stop(outcome)
 
@@ -242,17 +253,24 @@ class FollowedTrajectory:
 
 
 class Trajectories:
-    """Follows joint trajectories by effort laws, as internal commands of the simulator."""
+    """Follows joint trajectories. Their effort laws are internal commands of the simulator."""
 
     def __init__(self, node: Node, commands: FreshCommands, stepper: Stepper, brake_rate: float):
-        """Create topic and action for the arm of `commands`, whose time `stepper` controls."""
+        """Create the topic and the action for joint trajectories.
+
+        Args:
+            node: The node.
+            commands: The arm with its commands.
+            stepper: Controls the time of the arm.
+            brake_rate: Damping rate of the brake that ends a trajectory, 1/s.
+        """
         self._commands, self._stepper, self._brake_rate = commands, stepper, brake_rate
         self._law: Following | None = None
         self._prepare()
         self._requests = FollowJointTrajectory(node, commands.arm.simulation.robot, self)
 
     def close(self) -> None:
-        """End the action."""
+        """Destroy the action server."""
         self._requests.close()
 
     def _prepare(self) -> None:
@@ -264,7 +282,11 @@ class Trajectories:
         law.effort(*now)
 
     def check(self, goal: TrajectoryGoal, info: Mapping[str, Any] | None = None) -> None:
-        """Raise `RejectedTrajectoryError` if it cannot begin now, or was sent before a reset."""
+        """Check that a trajectory can begin now and was not sent before a reset.
+
+        Raises:
+            RejectedTrajectoryError: If it cannot begin, or was sent before a reset.
+        """
         with self._stepper.lock:
             try:
                 self._commands.check(NEVER_OLD if info is None else sent_at(info))
@@ -275,7 +297,7 @@ class Trajectories:
                 raise RejectedTrajectoryError(Code.INVALID_GOAL, self._stepper.fault)
 
     def begin(self, goal: TrajectoryGoal) -> FollowedTrajectory:
-        """Follow a trajectory from now on."""
+        """Start following a trajectory."""
         with self._stepper.lock:
             simulation = self._commands.arm.simulation
             start = goal.start_ns(self._stepper.stamp_ns) - self._stepper.origin_ns
@@ -291,9 +313,9 @@ class Trajectories:
             return FollowedTrajectory(self._law, self._commands, self._stepper)
 
     def renew(self) -> None:
-        """Command the trajectory again, unless another command drives the arm.
+        """Renew the command of the trajectory, unless another command drives the arm.
 
-        Must be called in every control period, with the stepper's lock.
+        Must be called in every control period, with the stepper's lock held.
         """
         if self._law is None:
             return

@@ -1,10 +1,10 @@
-"""Starts a node as a process: ``python -m manip_dyn.ros.start simulator --ros-args ...``.
+"""Start a node as a process: ``python -m manip_dyn.ros.start simulator --ros-args ...``.
 
-With ``--owned`` before its name, a node ends at the end of its standard input, a pipe from its
-parent process. It ends even if the parent was killed.
+With ``--owned`` before the name, standard input must be a pipe from the parent process. The node
+exits when the pipe is closed, even if the parent was killed.
 
 Imports take a second or two. Ctrl-C during the imports ends the process at once, without a
-traceback: there is nothing to clean up yet.
+traceback, because there is nothing to clean up yet.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SHUTDOWN_TIMEOUT = 10.0
 
 
 def end_with_owner() -> None:
-    """Watch standard input in a thread; at its end, end this process as Ctrl-C does."""
+    """Start a thread that interrupts this process, like Ctrl-C, when standard input is closed."""
 
     def watch() -> None:
         while os.read(0, 1024):
@@ -78,17 +78,17 @@ def mechanism() -> int:
 
 
 def mechanism_monitor() -> int:
-    """Run the monitor of a mechanism."""
+    """Run the mechanism monitor node."""
     return start("mechanism_monitor")
 
 
 def monitor() -> int:
-    """Run the monitor of an arm."""
+    """Run the arm monitor node."""
     return start("monitor")
 
 
 def viewer() -> int:
-    """Run the viewer."""
+    """Run the viewer node."""
     return start("viewer")
 
 

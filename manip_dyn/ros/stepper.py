@@ -1,4 +1,4 @@
-"""Simulated time: paced, fast or in lockstep, and the services that control it."""
+"""Advances simulated time in real time, fast or in lockstep, and provides services for it."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class Stepped(Protocol):
 
 
 class Stepper:
-    """The clock of a node, and the topic clock of its namespace.
+    """Advances the simulated time of a node and publishes it on the topic clock.
 
-    In real time, stamps follow the wall clock. After a suspend of the process or a step of the
-    clock (see `WallClockAnchor`) they continue from the present, with a warning.
+    In real time, stamps follow the wall clock. If the process was suspended or the wall clock was
+    set (see `WallClockAnchor`), stamps continue from the current time, with a warning.
 
     Attributes:
         lock: Held while time advances. Code that changes the simulation must hold it.
@@ -64,10 +64,10 @@ class Stepper:
         Args:
             node: The node.
             moved: The simulation.
-            parameters: Mode, period and clock.
+            parameters: Mode, period, real-time factor and whether to publish the clock.
             publish: Called after every period, and every `HEARTBEAT` s while time stands still.
             settle: Wall time from a reset to the response of its service, s.
-            listen: Called before every period that no command starts.
+            listen: Called before every period, except those that start with a command or service.
         """
         self._node, self._moved, self._parameters = node, moved, parameters
         self._publish, self._settle, self._listen = publish, settle, listen
@@ -83,7 +83,7 @@ class Stepper:
         self._pacer = PeriodicThread(self._cycle, self._wall_period())
 
     def start(self) -> None:
-        """Start time."""
+        """Start the thread that advances time."""
         with self.lock:
             self._begin()
         self._pacer.start()
@@ -100,28 +100,33 @@ class Stepper:
 
     @property
     def origin_ns(self) -> int:
-        """Stamp of simulated time zero, ns."""
+        """Stamp that corresponds to simulated time zero, ns."""
         return self._origin_ns
 
     @property
     def stamp_ns(self) -> int:
-        """Current stamp, of wall-clock or simulated time, ns."""
+        """Current stamp in wall-clock or simulated time, ns."""
         return self._origin_ns + self._moved.time_ns
 
     @property
     def lockstep(self) -> bool:
-        """Whether time advances only by commands and ~/step."""
+        """Whether time advances only with commands and ~/step."""
         return self._parameters.mode == "lockstep"
 
     def answer(self) -> None:
-        """In lockstep, advance one period for a command: now, or at the end of a pause."""
+        """Advance one period in response to a command in lockstep, after the pause if paused."""
         if self.lockstep and self.paused:
             self._answered = True
         elif self.lockstep:
             self._advance()
 
     def report(self, warning: str, values: dict[str, object]) -> Report:
-        """Return a report for /diagnostics: the fault, the warning or the state, and values."""
+        """Return a report for /diagnostics. A fault takes precedence over a warning.
+
+        Args:
+            warning: A warning, or "".
+            values: Named values in addition to mode, time and pacing.
+        """
         named = {
             "mode": self._parameters.mode,
             "time [s]": self.time,
@@ -134,17 +139,17 @@ class Stepper:
             return Report(WARN, warning, named)
         return Report(OK, "paused" if self.paused else "running", named)
 
-    # ------------------------------------------------------------- by services
+    # ---------------------------------------------------------------- services
     @property
     def waiting(self) -> bool:
-        """Whether time stands still until a command or service."""
+        """Whether time stands still until a command or a service call."""
         return self.paused or self.lockstep
 
     def reset(self) -> None:
-        """Return to the initial state, at time zero.
+        """Return to the initial state at time zero.
 
-        Stamps of the wall clock continue without a gap. Across a gap, subscribers could take the
-        jump of the joints for a motion.
+        In wall-clock time, the stamps continue without a gap. After a gap, subscribers could
+        interpret the jump of the joints as a motion.
         """
         with self.lock:
             last = self.stamp_ns
@@ -158,7 +163,7 @@ class Stepper:
         time.sleep(self._settle)
 
     def step(self) -> str:
-        """Advance one period; return why that is impossible, or ""."""
+        """Advance one period; return the reason if that is not possible, or ""."""
         with self.lock:
             if not self.waiting:
                 return "the simulation runs; call ~/pause before ~/step"
@@ -166,7 +171,7 @@ class Stepper:
             return self.fault
 
     def pause(self, paused: bool) -> None:
-        """Pause or continue time."""
+        """Pause or resume time."""
         with self.lock:
             self.paused = paused
             self._tie()
@@ -216,7 +221,7 @@ class Stepper:
         self._advance()
 
     def _keep_up(self) -> None:
-        """After a long delay, shift the stamps so that they follow the wall clock again."""
+        """Shift the stamps after a long delay so that they follow the wall clock again."""
         lag = self._anchor.lag_ns(time.time_ns(), self._moved.time_ns, self._period_ns)
         if not lag:
             return
@@ -249,7 +254,7 @@ MAX_STEPS = 100_000
 
 
 class StandardServices:
-    """Services of the standard for one simulated arm or mechanism, in the node's namespace."""
+    """Services of the ROS standard `simulation_interfaces` for a simulated arm or mechanism."""
 
     FEATURES = (
         "SIMULATION_RESET",
@@ -262,7 +267,7 @@ class StandardServices:
 
     @classmethod
     def offer(cls, node: Node, stepper: Stepper) -> StandardServices | None:
-        """Create the services, if the package is installed."""
+        """Create the services if simulation_interfaces is installed; otherwise return None."""
         try:
             services = import_module("simulation_interfaces.srv")
             messages = import_module("simulation_interfaces.msg")
@@ -271,7 +276,14 @@ class StandardServices:
         return cls(node, stepper, services, messages)
 
     def __init__(self, node: Node, stepper: Stepper, services: Any, messages: Any):
-        """Create the services with the package's types."""
+        """Create the services.
+
+        Args:
+            node: The node.
+            stepper: The stepper that the services control.
+            services: The module `simulation_interfaces.srv`.
+            messages: The module `simulation_interfaces.msg`.
+        """
         self._stepper, self._messages = stepper, messages
         self._state, self._result = messages.SimulationState, messages.Result
         self._set_state = services.SetSimulationState.Response
@@ -342,7 +354,7 @@ class StepperServices:
     """Services that pause, step and reset the simulation."""
 
     def __init__(self, node: Node, stepper: Stepper):
-        """Create them, and those of simulation_interfaces if that package is installed."""
+        """Create the services, with those of simulation_interfaces if it is installed."""
         self._stepper = stepper
         node.create_service(Trigger, "~/reset", self._on_reset)
         node.create_service(Trigger, "~/step", self._on_step)

@@ -33,15 +33,15 @@ class RobotFrames:
     """Transforms poses and twists from the frame of a link to the base frame."""
 
     def __init__(self, robot: Robot, base: str):
-        """Create the transforms of a robot whose root link is called `base` in messages."""
+        """Create the transforms of a robot. In messages, `base` is the name of its base frame."""
         self._robot, self._base, self._kinematics = robot, base, Oracle(robot)
 
     def moves(self, frame: str) -> bool:
-        """Whether a frame may move relative to the base frame."""
+        """Return whether a frame may move relative to the base frame."""
         return frame.lstrip("/") not in ("", self._base, self._robot.base)
 
     def problem(self, frame: str) -> str:
-        """Return why a frame is unknown, or ""."""
+        """Return an error message if the frame is unknown, or ""."""
         if not self.moves(frame):
             return ""
         try:
@@ -52,7 +52,7 @@ class RobotFrames:
         return ""
 
     def of(self, frame: str, q: Vector) -> clik.Pose:
-        """Return the pose of a frame in the base frame at joint positions (n,)."""
+        """Return the pose of a frame in the base frame at the joint positions `q` (n,)."""
         link = frame.lstrip("/") if self.moves(frame) else self._robot.base
         matrix = self._kinematics.frame_pose(link, np.asarray(q, dtype=float))
         return clik.Pose(matrix[:3, 3], matrix[:3, :3])
@@ -65,9 +65,9 @@ class RobotFrames:
         return clik.Pose(origin + rotation @ pose.position, rotation @ pose.rotation)
 
     def twist(self, frame: str, q: Vector, twist: Vector) -> Vector:
-        """Rotate a twist (6,) of the tool from the axes of a frame to those of the base.
+        """Rotate a twist (6,) of the tool from the axes of a frame to those of the base frame.
 
-        The reference point remains the origin of the tool, as for the parameter
+        The reference point remains the origin of the tool, as with the parameter
         `apply_twist_commands_about_ee_frame` of MoveIt Servo.
         """
         if not self.moves(frame):
@@ -77,17 +77,17 @@ class RobotFrames:
 
 
 EXCLUSIVE_TIME = 1.0
-"""Wall time after its last feedback for which a client controls the marker exclusively, s."""
+"""Wall time for which a client has exclusive control of the marker after its last feedback, s."""
 HALF = float(np.sqrt(0.5))
 AXES = {"x": (HALF, 0.0, 0.0), "y": (0.0, 0.0, HALF), "z": (0.0, HALF, 0.0)}
-"""x, y, z of the quaternion, with w = HALF, that aligns the x axis of a control with an axis."""
+"""Quaternion x, y, z (with w = HALF) that rotates the x axis of a control to each axis."""
 
 
 class InteractivePoseMarker:
     """An interactive marker with six degrees of freedom and a menu.
 
     Attributes:
-        pose: Its pose, in its frame.
+        pose: Current pose in the frame of the marker, or None if it is not shown.
     """
 
     def __init__(
@@ -99,15 +99,15 @@ class InteractivePoseMarker:
         dragged: Callable[[PoseStamped], None],
         menu: Mapping[str, Callable[[PoseStamped], None]] | None = None,
     ):
-        """Serve the marker `name` in the namespace ~/`name`. `place` shows it.
+        """Create the topics and the service of the marker. The first call of `place` shows it.
 
         Args:
             node: The node.
-            name: Name of the marker and of its namespace.
+            name: Name of the marker and of its namespace under ~/.
             frame: Frame of its poses.
             description: Label of the marker.
-            dragged: Called with every pose to which it is dragged.
-            menu: Titles of the menu entries with their callbacks, which accept its pose.
+            dragged: Called with every pose to which the marker is dragged.
+            menu: Titles of the menu entries and their callbacks. A callback receives the pose.
         """
         self._node, self._name, self._frame = node, name, frame
         self._description, self._dragged, self._menu = description, dragged, dict(menu or {})
@@ -124,11 +124,11 @@ class InteractivePoseMarker:
 
     @property
     def held(self) -> bool:
-        """Whether a client drags it."""
+        """Whether a client is dragging the marker."""
         return time.monotonic() - self._touched < EXCLUSIVE_TIME
 
     def place(self, pose: clik.Pose) -> None:
-        """Move the marker to a pose, unless a client drags it."""
+        """Move the marker to a pose, unless a client is dragging it."""
         if self.held or (self.pose is not None and _same_pose(pose, self.pose)):
             return
         self.pose = clik.Pose(pose.position.copy(), pose.rotation.copy())
@@ -167,7 +167,7 @@ class InteractivePoseMarker:
         self._client, self._touched = message.client_id, time.monotonic()
         pose = PoseStamped(header=message.header, pose=message.pose)
         if message.event_type == InteractiveMarkerFeedback.POSE_UPDATE:
-            self.pose = None  # the next `place` moves the marker, if the target was not accepted
+            self.pose = None  # the next `place` moves the marker back after a rejected target
             self._moved(pose)
             self._dragged(pose)
         elif message.event_type == InteractiveMarkerFeedback.MENU_SELECT:
@@ -178,7 +178,7 @@ class InteractivePoseMarker:
 
 
 def _marker(name: str, description: str, menu: list[str], pose: PoseStamped) -> InteractiveMarker:
-    """Return a ball with three arrows and three rings."""
+    """Return an interactive marker: a ball with three arrows and three rings."""
     ball = Marker(type=Marker.SPHERE, scale=vector((0.05, 0.05, 0.05)))
     ball.color = ColorRGBA(r=0.95, g=0.6, b=0.1, a=0.8)
     modes = InteractiveMarkerControl

@@ -1,4 +1,4 @@
-"""Controls of the viewer page: services, topics and parameters of the nodes."""
+"""Controls of the viewer page, implemented with services, topics and parameters of the nodes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from manip_dyn.viewer.motions import plan_motion
 from manip_dyn.viewer.scene import Controls
 
 NODES_WITH_TIME = ("simulator", "mechanism", "clik_tracker")
-"""Nodes with services that control time. Requests go to the first one that is running."""
+"""Nodes with services that control time. Requests are sent to the first one that is running."""
 PLANNER = "bang_bang_planner"
 RESPONSE_TIMEOUT = 120.0
 """Wall time for a response of the simulator, s: it may have to compile first."""
 
 
 class ViewerControls:
-    """Sends the inputs of the page to the nodes. Safe to call from the page's threads."""
+    """Sends the inputs of the page to the nodes. Its methods may be called from any thread."""
 
     def __init__(self, node: Node):
         """Create publishers and clients."""
@@ -49,7 +49,7 @@ class ViewerControls:
         self._targets = node.create_publisher(PoseStamped, "clik_tracker/target_pose", 10)
 
     def use(self, robot: Robot, positions: Callable[[], Vector | None]) -> None:
-        """Control a robot. `positions` returns its joint positions (n,), or None."""
+        """Set the robot. `positions` returns its joint positions (n,), or None if unknown."""
         self._robot, self._positions = robot, positions
 
     def controls(self) -> Controls:
@@ -70,7 +70,7 @@ class ViewerControls:
         )
 
     def able(self) -> frozenset[str]:
-        """Return the names of the inputs that a node accepts at present."""
+        """Return the names of the inputs that a running node accepts."""
         available = {
             "pause": any(client.service_is_ready() for client in self._pause.values()),
             "reset": any(client.service_is_ready() for client in self._reset.values()),
@@ -82,7 +82,7 @@ class ViewerControls:
         return frozenset(name for name, ready in available.items() if ready)
 
     def method(self) -> str:
-        """Return the planner's method at its first discovery, or "" before its response."""
+        """Return the planner's method when it was first found, or "" before its response."""
         if self._present_method is None:
             request = GetParameters.Request(names=["method"])
             self._present_method = self._call(self._get, request)
@@ -91,11 +91,16 @@ class ViewerControls:
         return response.values[0].string_value if response and response.values else ""
 
     def pause(self, paused: bool) -> None:
-        """Pause or continue time."""
+        """Pause or resume time."""
         self._call_first(self._pause, SetBool.Request(data=paused))
 
     def target(self, position: Vector, quaternion: Vector) -> None:
-        """Send the tool to a position (3,), m, and quaternion (4,): w, x, y, z, base frame."""
+        """Send a target pose of the tool in the base frame.
+
+        Args:
+            position: Position (3,), m.
+            quaternion: Unit quaternion (4,): w, x, y, z.
+        """
         message, (w, x, y, z) = PoseStamped(), (float(value) for value in quaternion)
         pose = message.pose
         pose.position.x, pose.position.y, pose.position.z = (float(value) for value in position)
@@ -104,7 +109,7 @@ class ViewerControls:
         self._targets.publish(message)
 
     def goal(self, method: str, goal: Vector) -> None:
-        """Set the planning method; send the goal (n,) after the planner's response."""
+        """Set the planning method and send the goal (n,) after the planner's response."""
         if self._robot is None:
             return
         message = JointState(name=list(self._robot.joint_names), position=goal.tolist())
@@ -116,7 +121,7 @@ class ViewerControls:
             future.add_done_callback(lambda _: self._goals.publish(message))
 
     def preview(self, method: str, goal: Vector) -> tuple[Matrix, str]:
-        """Plan from the current positions; return the tool's path (m, 3), m, and a summary."""
+        """Plan from the current positions; return the tool path (m, 3), m, and a summary."""
         q = self._positions()
         if self._robot is None or q is None:
             raise ManipDynError("no joint states received yet. Start the simulator or the robot.")
@@ -126,7 +131,7 @@ class ViewerControls:
         return plan_motion(plan).trail, f"{plan.t_final:.4g} s, {plan.status}: {plan.reason}"
 
     def push(self, efforts: Vector, duration: float) -> None:
-        """Disturb the joints by efforts (n,), N m or N, for a duration, s."""
+        """Disturb the joints with `efforts` (n,), N m or N, for `duration` seconds."""
         values = [
             Parameter("disturbance", Parameter.Type.DOUBLE_ARRAY, efforts.tolist()),
             Parameter("disturbance_duration", Parameter.Type.DOUBLE, float(duration)),
@@ -139,7 +144,7 @@ class ViewerControls:
         value = Parameter("mass_scale", Parameter.Type.DOUBLE, float(factor)).to_parameter_msg()
         future = self._call(self._set, SetParameters.Request(parameters=[value]))
         if future is None:
-            raise ManipDynError("the simulator is not running any more.")
+            raise ManipDynError("the simulator is no longer running.")
         done = Event()
         future.add_done_callback(lambda _: done.set())
         if not done.wait(RESPONSE_TIMEOUT):

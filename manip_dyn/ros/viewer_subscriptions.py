@@ -1,4 +1,4 @@
-"""State of a robot or mechanism for the viewer, from the topics of its namespace."""
+"""Subscriptions of the viewer to the topics of a robot or mechanism in its namespace."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from manip_dyn.viewer.scene import Figure, Level, Part, Poses, Rod, Scope, Snaps
 NEWEST_BEST_EFFORT = QoSProfile(
     depth=1, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.BEST_EFFORT
 )
-"""Best effort: publishers never wait for the viewer."""
+"""The newest message, best effort: publishers never wait for the viewer."""
 ENERGY, ERROR = "energy [J]", "error of the tool [m, rad]"
 
 
 class RobotSubscriptions:
     """The newest joint states, energies, errors and paths.
 
-    Topics with 1000 messages per second are polled by `newest`, with a queue of one message. An
-    executor that wakes for each message needs a third of a core.
+    `newest` polls the topics with 1000 messages per second, with a queue of one message. An
+    executor would need a third of a core, because it wakes for each message.
     """
 
     def __init__(self, node: Node):
@@ -70,12 +70,12 @@ class RobotSubscriptions:
         subscribe(Path, "clik_tracker/actual_path", self._path("actual path"), NEWEST_BEST_EFFORT)
 
     def use(self, robot: Robot) -> None:
-        """Accept the joint states of a robot."""
+        """Accept joint states of `robot`."""
         with self._lock:
             self._scopes, self._robot = joint_scopes(robot), robot
 
     def scopes(self) -> list[Scope]:
-        """Return the plots."""
+        """Return the plots: joint states, energy and tracking error."""
         unlimited = np.full(3, np.inf)
         return [
             *self._scopes,
@@ -84,7 +84,7 @@ class RobotSubscriptions:
         ]
 
     def draw(self, name: str, points: Matrix) -> None:
-        """Draw a line through points (m, 3), m, in place of the line of the same name."""
+        """Draw a line through `points` (m, 3), m. It replaces the line with the same name."""
         with self._lock:
             self._lines[name] = points
 
@@ -99,7 +99,7 @@ class RobotSubscriptions:
             )
 
     def _poll(self) -> None:
-        """Take the messages that have arrived, in the calling thread."""
+        """Process all received messages in the calling thread."""
         with self._polling:
             for subscription in self._polled:
                 subscription.take()
@@ -114,7 +114,7 @@ class RobotSubscriptions:
                 for field in ("position", "velocity", "effort")
             ]
         except ManipDynError:
-            return  # the message has other joints
+            return  # the message is for another robot
         if state[0] is None:
             return
         with self._lock:
@@ -148,7 +148,7 @@ class RobotSubscriptions:
 
 
 class DiagnosticsSubscription:
-    """The newest diagnostics of the nodes in a namespace."""
+    """The newest diagnostics of the nodes in the viewer's namespace."""
 
     def __init__(self, node: Node):
         """Subscribe."""
@@ -157,7 +157,7 @@ class DiagnosticsSubscription:
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_array, 20)
 
     def __call__(self) -> tuple[Level, ...]:
-        """Return level and message of each node, sorted by name."""
+        """Return the level and message of each node, sorted by node name."""
         return tuple(Level(name, *newest) for name, newest in sorted(self._newest.items()))
 
     def _on_array(self, message: DiagnosticArray) -> None:
@@ -172,7 +172,7 @@ LONGEST_PLAN = 60.0
 
 
 class PlanSubscription:
-    """Draws each plan. A thread simulates it, because that may have to compile."""
+    """Draws each plan. A thread simulates the plan, because the kernels may have to compile."""
 
     def __init__(
         self, node: Node, positions: Callable[[], Vector | None], draw: Callable[[Matrix], None]
@@ -181,7 +181,7 @@ class PlanSubscription:
 
         Args:
             node: The node.
-            positions: Returns the joint positions (n,), or None.
+            positions: Returns the joint positions (n,), or None before the first joint state.
             draw: Called with the path of the tool (m, 3), m.
         """
         self._positions, self._draw = positions, draw
@@ -206,7 +206,10 @@ class PlanSubscription:
 
 
 def planned_trail(robot: Robot, q: Vector, message: JointTrajectory) -> Matrix:
-    """Return the path of the tool (m, 3), m, under a plan's efforts from rest at q (n,)."""
+    """Return the tool path (m, 3), m, for the efforts of a plan from rest at q (n,).
+
+    The path is empty for plans longer than `LONGEST_PLAN`.
+    """
     stamp = to_nanoseconds(message.header.stamp)
     schedule = schedule_from(message, robot, stamp, 0)
     duration = 1e-9 * schedule.times_ns[-1]
@@ -220,7 +223,7 @@ MARKER_SHAPES = {Marker.CUBE: "box", Marker.CYLINDER: "cylinder", Marker.SPHERE:
 
 
 class MarkerSubscription:
-    """The newest markers of a mechanism. The coordinates of snapshots are their poses."""
+    """The newest markers of a mechanism. A snapshot contains their poses as coordinates."""
 
     def __init__(self, node: Node):
         """Subscribe."""
@@ -237,7 +240,7 @@ class MarkerSubscription:
             return None if self._newest is None else figure_of(self._newest.markers)
 
     def newest(self) -> Snapshot | None:
-        """Return the newest poses, or None before the first message."""
+        """Return the newest marker poses, or None before the first message."""
         with self._lock:
             if self._newest is None:
                 return None
@@ -254,7 +257,7 @@ class MarkerSubscription:
 
 
 def figure_of(markers: list[Marker]) -> Figure:
-    """Return a figure with one body per shape and one per end point of a line."""
+    """Return a figure with one body per shape and one body per end point of a line."""
     parts, rods = [], []
     for body, marker in enumerate(_solid(markers)):
         size = np.array([marker.scale.x, marker.scale.y, marker.scale.z])
@@ -273,7 +276,10 @@ def figure_of(markers: list[Marker]) -> Figure:
 
 
 def marker_coordinates(markers: list[Marker]) -> Vector:
-    """Return x, y, z and quaternion x, y, z, w of all shapes, then of all end points of lines."""
+    """Return the poses of all shapes, then of all line end points, as one vector (7 k,).
+
+    A pose has seven numbers: position x, y, z and quaternion x, y, z, w.
+    """
     rows = [pose_numbers(marker.pose) for marker in _solid(markers)]
     for marker in _lines(markers):
         rows += [[end.x, end.y, end.z, 0.0, 0.0, 0.0, 1.0] for end in marker.points]

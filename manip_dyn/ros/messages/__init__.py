@@ -1,1 +1,1 @@
-"""Conversions between messages and arrays."""
+"""Conversions between ROS messages and arrays."""

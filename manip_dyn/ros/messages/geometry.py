@@ -1,4 +1,4 @@
-"""Stamps, points, poses and twists."""
+"""Conversions of stamps, points, poses and twists."""
 
 from __future__ import annotations
 
@@ -18,51 +18,51 @@ if TYPE_CHECKING:
 
 
 def to_time(nanoseconds: int) -> Time:
-    """Return a time message."""
+    """Convert nanoseconds to a time message."""
     seconds, rest = divmod(nanoseconds, 1_000_000_000)
     return Time(sec=seconds, nanosec=rest)
 
 
 def to_duration(nanoseconds: int) -> Duration:
-    """Return a duration message."""
+    """Convert nanoseconds to a duration message."""
     seconds, rest = divmod(nanoseconds, 1_000_000_000)
     return Duration(sec=seconds, nanosec=rest)
 
 
 def to_nanoseconds(stamp: Time | Duration) -> int:
-    """Return a time or duration message in nanoseconds."""
+    """Convert a time or duration message to nanoseconds."""
     return stamp.sec * 1_000_000_000 + stamp.nanosec
 
 
 def serialized_stamp(message: bytes) -> int:
-    """Return the stamp of a serialized message that begins with a header, ns.
+    """Return the stamp (ns) of a serialized message whose first field is a header.
 
-    A header of four bytes precedes it (OMG, DDS-XTypes, CDR encapsulation). Its second byte is
-    odd for little-endian numbers.
+    The serialized message starts with four bytes of CDR encapsulation (OMG, DDS-XTypes). The
+    second byte is odd for little-endian numbers.
     """
     seconds, rest = struct.unpack_from("<iI" if message[1] & 1 else ">iI", message, 4)
     return seconds * 1_000_000_000 + rest
 
 
 def header(frame: str, stamp_ns: int) -> Header:
-    """Return a header."""
+    """Return a message header with a frame and a stamp, ns."""
     return Header(frame_id=frame, stamp=to_time(stamp_ns))
 
 
 def point(position: Sequence[float] | Vector) -> Point:
-    """Return a point from (3,), m."""
+    """Convert a position (3,), m, to a point message."""
     return Point(**dict(zip("xyz", map(float, position), strict=True)))
 
 
 def vector(numbers: Sequence[float] | Vector) -> Vector3:
-    """Return a vector from (3,)."""
+    """Convert three numbers to a vector message."""
     return Vector3(**dict(zip("xyz", map(float, numbers), strict=True)))
 
 
 def quaternion(rotation: Vector) -> Quaternion:
-    """Return a quaternion from a rotation matrix (3, 3).
+    """Convert a rotation matrix (3, 3) to a quaternion message.
 
-    The largest component is computed first (Shepperd 1978).
+    The largest component is computed first (Shepperd, 1978).
     """
     trace = np.trace(rotation)
     i = int(np.argmax([*np.diag(rotation), trace]))
@@ -82,7 +82,7 @@ def quaternion(rotation: Vector) -> Quaternion:
 
 
 def rotation_matrices(quaternions: Vector) -> Matrix:
-    """Return the rotation matrices (..., 3, 3) of quaternions x, y, z, w (..., 4)."""
+    """Convert quaternions x, y, z, w (..., 4) to rotation matrices (..., 3, 3)."""
     lengths = np.linalg.norm(quaternions, axis=-1, keepdims=True)
     x, y, z, w = np.moveaxis(quaternions / lengths, -1, 0)
     rows = [
@@ -94,29 +94,29 @@ def rotation_matrices(quaternions: Vector) -> Matrix:
 
 
 def pose(position: Sequence[float] | Vector, orientation: Quaternion) -> Pose:
-    """Return a pose from a position (3,), m, and an orientation."""
+    """Return a pose message with a position (3,), m, and an orientation."""
     return Pose(position=point(position), orientation=orientation)
 
 
 def pose_stamped(frame: str, stamp_ns: int, tool: clik.Pose) -> PoseStamped:
-    """Return the pose of a tool, with frame and stamp."""
+    """Convert the pose of a tool to a message with a frame and a stamp, ns."""
     return PoseStamped(
         header=header(frame, stamp_ns), pose=pose(tool.position, quaternion(tool.rotation))
     )
 
 
 def twist(numbers: Vector) -> Twist:
-    """Return a twist from (6,), linear part first."""
+    """Convert a twist (6,), linear part first, to a message."""
     return Twist(linear=vector(numbers[:3]), angular=vector(numbers[3:]))
 
 
 def pose_numbers(message: Pose) -> list[float]:
-    """Return x, y, z of a pose and its quaternion x, y, z, w, (7,)."""
+    """Return the seven numbers of a pose: position x, y, z and quaternion x, y, z, w."""
     p, o = message.position, message.orientation
     return [p.x, p.y, p.z, o.x, o.y, o.z, o.w]
 
 
 def twist_numbers(message: Twist) -> list[float]:
-    """Return a twist (6,), linear part first."""
+    """Return the six numbers of a twist, linear part first."""
     v, w = message.linear, message.angular
     return [v.x, v.y, v.z, w.x, w.y, w.z]

@@ -1,4 +1,4 @@
-"""Joint states, goals, commands and energies as messages."""
+"""Conversions of joint states, goals, commands and energies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,15 @@ if TYPE_CHECKING:
 def joint_state(
     robot: Robot, stamp_ns: int, q: Vector, v: Vector, effort: Sequence[float] = ()
 ) -> JointState:
-    """Return a joint state message; positions rad or m, efforts N m or N."""
+    """Return a joint state message.
+
+    Args:
+        robot: The arm.
+        stamp_ns: Stamp, ns.
+        q: Positions (n,), rad or m.
+        v: Velocities (n,), rad/s or m/s.
+        effort: Efforts (n,), N m or N, or empty.
+    """
     message = JointState(name=list(robot.joint_names))
     message.header.stamp = to_time(stamp_ns)
     message.position, message.velocity, message.effort = q.tolist(), v.tolist(), list(effort)
@@ -30,11 +38,13 @@ def joint_state(
 
 
 def in_joint_order(message: JointState, robot: Robot, field: str) -> Vector:
-    """Return a field of a joint state in the robot's joint order; skip joints of other robots.
+    """Return a field (n,) of a joint state in the robot's joint order.
+
+    Joints of other robots are ignored.
 
     Raises:
-        ManipDynError: If a joint is missing or named twice, or the field has another length than
-            the names.
+        ManipDynError: If a joint is missing or named twice, or the number of values differs from
+            the number of names.
     """
     values = getattr(message, field)
     if len(values) != len(message.name):
@@ -56,7 +66,11 @@ def in_joint_order(message: JointState, robot: Robot, field: str) -> Vector:
 
 
 def goal_from_message(message: JointState, robot: Robot, q: Vector) -> Vector:
-    """Return the goal (n,) of all joints; a joint without a goal stays at its position in q."""
+    """Return the goal (n,) of all joints. Joints without a goal remain at their position in `q`.
+
+    Raises:
+        ManipDynError: If the goal is malformed, names an unknown joint or exceeds a limit.
+    """
     if len(message.position) != len(message.name) or not message.name:
         raise ManipDynError(
             f"goal must have one position for each name, at least one, got {len(message.name)} "
@@ -79,16 +93,17 @@ COMMAND_FIELDS = ("position", "velocity", "effort")
 
 
 def references_from(message: JointState, robot: Robot) -> References | None:
-    """Return the references of the joints, in joint order; None if all numbers are NaN.
+    """Return the references of the joints in joint order, or None if all numbers are NaN.
 
-    NaN means "no reference": ros2_control sends it for interfaces that no controller has claimed.
+    NaN means "no reference". ros2_control sends it for interfaces that no controller has claimed.
 
     Args:
-        message: Names of some joints in any order; arrays with one number per name, or empty.
+        message: Names of some or all joints in any order. Each array has one number per name, or
+            is empty.
         robot: The arm.
 
     Raises:
-        ManipDynError: If names are missing, unknown or repeated, an array has another length, a
+        ManipDynError: If names are missing, unknown or repeated, an array has the wrong length, a
             number is infinite, or a joint has both an effort and a position or velocity.
     """
     indices = [_joint_index(name, robot) for name in message.name]
@@ -136,17 +151,17 @@ def _check_one_kind(references: References, robot: Robot) -> None:
 
 
 def effort_command(effort: Vector) -> Float64MultiArray:
-    """Return a command of efforts (n,), N m or N."""
+    """Return a command message with efforts (n,), N m or N."""
     return Float64MultiArray(data=effort.tolist())
 
 
 def efforts_from(message: Float64MultiArray, robot: Robot) -> Vector:
-    """Return the efforts (n,) of a command in joint order."""
+    """Return the efforts (n,) of a command message, N m or N, in joint order."""
     return finite_vector("effort command", message.data, robot.n)
 
 
 def energy_message(energy: Energy) -> Float64MultiArray:
-    """Return energies, J, with their names as the label of the only dimension."""
+    """Return a message with energies, J. The label of its only dimension contains their names."""
     names = ",".join(f"{name} [J]" for name in energy._fields)
     size = len(energy)
     label = MultiArrayDimension(label=names, size=size, stride=size)

@@ -1,4 +1,4 @@
-"""A moving mechanism: poses of its bodies, and markers that draw it."""
+"""Messages about a moving mechanism: poses of its bodies, and markers to draw it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COLOURS = {
     "bump": (0.6, 0.3, 0.2, 1.0),
 }
 LINE_WIDTH = 0.02
-"""m."""
+"""Width of lines, m."""
 LONGEST_BUMP = 0.6
 """Length of a bump across the road, m."""
 ALONG_Y = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
@@ -37,7 +37,7 @@ ALONG_Y = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 
 
 def pose_array(mechanism: Mechanism, header: Header, q: Vector) -> PoseArray:
-    """Return the poses of all bodies, in their order, with Euler parameters as quaternions."""
+    """Return the poses of all bodies in order. The quaternions are their Euler parameters."""
     positions, turns = body_poses(mechanism, q)
     poses = [
         pose(position, Quaternion(w=w, x=x, y=y, z=z))
@@ -47,21 +47,21 @@ def pose_array(mechanism: Mechanism, header: Header, q: Vector) -> PoseArray:
 
 
 def coordinates(message: PoseArray) -> Vector:
-    """Return the coordinates (7 b,) of a pose array."""
+    """Return the coordinates (7 b,) of a pose array with b bodies."""
     rows = np.array([pose_numbers(body) for body in message.poses]).reshape(-1, 7)
     return rows[:, [0, 1, 2, 6, 3, 4, 5]].ravel()
 
 
 class Markers:
-    """Markers of a mechanism, all in the fixed frame: viewers do not require /tf."""
+    """Markers of a mechanism. All are in the fixed frame, so that viewers do not require /tf."""
 
     def __init__(self, mechanism: Mechanism):
-        """Collect the shapes and lines of the mechanism."""
+        """Compute the shapes and lines of the mechanism."""
         self._mechanism = mechanism
         self._shapes, self._lines = shapes(mechanism), lines(mechanism)
 
     def __call__(self, header: Header, q: Vector, t: float) -> MarkerArray:
-        """Return all markers at the coordinates q (N,) and the time t, s."""
+        """Return all markers at the coordinates `q` (N,) and time `t`, s."""
         positions, turns = body_poses(self._mechanism, q)
         rotations = rotation_matrices(turns[:, [1, 2, 3, 0]])
         markers = [

@@ -1,4 +1,4 @@
-"""Trajectory messages: waypoints, effort schedules and trajectories to follow."""
+"""Conversions of trajectories: effort schedules, waypoints and goals of the trajectory action."""
 
 from __future__ import annotations
 
@@ -26,13 +26,16 @@ if TYPE_CHECKING:
 
 
 def schedule_from(message: JointTrajectory, robot: Robot, origin_ns: int, now_ns: int) -> Schedule:
-    """Return the effort schedule of a trajectory. The efforts of a point hold until the next.
+    """Return the effort schedule of a trajectory. Efforts are constant between its points.
 
     Args:
-        message: Names in any order. With a zero stamp the trajectory begins now.
+        message: Trajectory with the joints in any order. With a zero stamp it begins now.
         robot: The arm.
-        origin_ns: The stamp at simulation time 0.
-        now_ns: Simulation time.
+        origin_ns: Stamp of simulation time zero, ns.
+        now_ns: Current simulation time, ns.
+
+    Raises:
+        ManipDynError: If joints are missing or unknown, or times or efforts are invalid.
     """
     names = list(message.joint_names)
     if sorted(names) != sorted(robot.joint_names):
@@ -56,7 +59,13 @@ def schedule_from(message: JointTrajectory, robot: Robot, origin_ns: int, now_ns
 def trajectory_from(
     robot: Robot, stamp_ns: int, rows: Sequence[tuple[float, Vector]]
 ) -> JointTrajectory:
-    """Return times (s) and efforts, each held until the next, as a trajectory message."""
+    """Return a trajectory message with efforts that are constant between times.
+
+    Args:
+        robot: The arm.
+        stamp_ns: Stamp of time zero, ns.
+        rows: Times (s) and efforts (n,), N m or N.
+    """
     message = JointTrajectory(joint_names=list(robot.joint_names))
     message.header.stamp = to_time(stamp_ns)
     for seconds, effort in rows:
@@ -66,9 +75,9 @@ def trajectory_from(
 
 
 def waypoints_from(message: JointTrajectory, robot: Robot) -> Matrix:
-    """Return the positions (m, n) of a trajectory, joints as the robot's, for `time_path`.
+    """Return the positions (m, n) of a trajectory as waypoints for `time_path`.
 
-    The other fields of its points are ignored.
+    The columns are in the robot's joint order. The other fields of the points are ignored.
 
     Raises:
         ManipDynError: If a joint is missing or unknown, or a point lacks positions.
@@ -87,10 +96,11 @@ def waypoints_from(message: JointTrajectory, robot: Robot) -> Matrix:
 
 
 def timed_trajectory(timing: PathTiming, period: float, stamp_ns: int = 0) -> JointTrajectory:
-    """Return a motion along a path as points every `period` s and at its end.
+    """Return a timed motion along a path as a trajectory message.
 
-    Each point has positions, velocities, accelerations and efforts. With a zero stamp the
-    trajectory begins on arrival.
+    Points are `period` seconds apart, with a last point at the end of the motion. They contain
+    positions, velocities, accelerations and efforts. With a zero stamp, the trajectory begins
+    when it is received.
     """
     message = JointTrajectory(joint_names=list(timing.robot.joint_names))
     message.header.stamp = to_time(stamp_ns)
@@ -108,15 +118,15 @@ def timed_trajectory(timing: PathTiming, period: float, stamp_ns: int = 0) -> Jo
 
 
 LARGEST_LEAD = 60.0
-"""Longest time until a trajectory may begin, s."""
+"""Longest time from now to the start of a trajectory, s."""
 
 
 class TrajectoryGoal(NamedTuple):
     """A requested trajectory.
 
     Attributes:
-        stamp_ns: Its start in the time of joint_states; 0: now.
-        waypoints: Its waypoints, in the robot's joint order.
+        stamp_ns: Start of the trajectory in the time of joint_states, ns; 0: now.
+        waypoints: Waypoints in the robot's joint order.
         tolerances: The requested tolerances.
     """
 
@@ -125,10 +135,13 @@ class TrajectoryGoal(NamedTuple):
     tolerances: Tolerances
 
     def start_ns(self, now_ns: int) -> int:
-        """Return the stamp at which it begins, for a follower that starts at `now_ns`.
+        """Return the stamp (ns) at which the trajectory begins.
+
+        Args:
+            now_ns: Current stamp of joint_states, ns.
 
         Raises:
-            RejectedTrajectoryError: If it has ended by then, or begins too far ahead.
+            RejectedTrajectoryError: If the trajectory has already ended, or begins too late.
         """
         start = self.stamp_ns or now_ns
         ahead, end = 1e-9 * (start - now_ns), 1e-9 * (start + self.waypoints[-1].time_ns - now_ns)
@@ -148,7 +161,7 @@ def goal_from_trajectory(message: JointTrajectory, robot: Robot) -> TrajectoryGo
     """Return the goal of a trajectory message, with default tolerances.
 
     Raises:
-        RejectedTrajectoryError: If it cannot be followed.
+        RejectedTrajectoryError: If the trajectory is invalid for the robot.
     """
     points = [
         Waypoint(
@@ -165,10 +178,10 @@ def goal_from_trajectory(message: JointTrajectory, robot: Robot) -> TrajectoryGo
 
 
 def goal_from_action(request: Any, robot: Robot) -> TrajectoryGoal:
-    """Return the goal of a control_msgs/action/FollowJointTrajectory.
+    """Return the goal of a request of the action control_msgs/action/FollowJointTrajectory.
 
     Raises:
-        RejectedTrajectoryError: If it cannot be followed.
+        RejectedTrajectoryError: If the trajectory is invalid for the robot.
     """
     if request.multi_dof_trajectory.points:
         sentence = "goal must have joints only, got a multi_dof_trajectory."
@@ -192,7 +205,7 @@ def goal_from_action(request: Any, robot: Robot) -> TrajectoryGoal:
 def trajectory_point(
     t: float, q: Vector, v: Vector, a: Vector | None = None
 ) -> JointTrajectoryPoint:
-    """Return a point at `t` s; positions, velocities and accelerations (n,)."""
+    """Return a trajectory point at time `t` (s) with positions, velocities, accelerations (n,)."""
     return JointTrajectoryPoint(
         time_from_start=to_duration(round(1e9 * t)),
         positions=q.tolist(),

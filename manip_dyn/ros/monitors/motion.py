@@ -28,10 +28,10 @@ class MotionLog:
 
     Attributes:
         goal: Goal (n,), rad or m.
-        settled_ns: Stamp of the last state that was not settled.
-        rest_speed: Speed below which the arm rests, rad/s or m/s.
-        near: Position error of an arm that has settled, rad or m; its speed may be ten times
-            that, per s.
+        settled_ns: Stamp of the last state in which the arm had not settled, ns.
+        rest_speed: Largest speed of an arm at rest, rad/s or m/s.
+        near: Largest position error of a settled arm, rad or m. Its speed limit is ten times this
+            value, in rad/s or m/s.
     """
 
     goal: Vector
@@ -42,7 +42,7 @@ class MotionLog:
     _states: list[Vector] = field(default_factory=list)
 
     def add(self, stamp_ns: int, q: Vector, v: Vector, effort: Vector) -> None:
-        """Add a state, unless its stamp is not newer than the last one."""
+        """Add a state if its stamp is newer than the last one."""
         if self._stamps and stamp_ns <= self._stamps[-1]:
             return
         if np.abs(q - self.goal).max() > self.near or np.abs(v).max() > 10.0 * self.near:
@@ -61,10 +61,10 @@ class MotionLog:
         return hashlib.sha256(np.array(self._stamps).tobytes() + rows.tobytes()).hexdigest()
 
     def summary(self) -> dict[str, float]:
-        """Return final errors and, if a single joint moves, its switching and final times.
+        """Return the final errors and, if only one joint moves, its switching and final times.
 
-        Times count from the start of the motion. They are kinks of the velocity, interpolated
-        between samples: the intersection of the lines through two samples on either side.
+        Times are measured from the start of the motion. Start, switch and end are kinks of the
+        velocity: intersections of the lines through two samples on either side.
         """
         n = len(self.goal)
         rows = np.array(self._states)
@@ -91,7 +91,7 @@ class MotionLog:
 
     @staticmethod
     def _kink(t: Vector, v: Vector, near: int) -> float:
-        """Return the time of the velocity's kink, within two samples of the index `near`."""
+        """Return the time of the velocity kink within two samples of the index `near`, s."""
         best, time = -1.0, float(t[max(near, 0)])
         for k in range(max(near - 2, 0), min(near + 2, len(t) - 2)):
             before = (v[k] - v[k - 1]) / (t[k] - t[k - 1]) if k > 0 else 0.0
@@ -134,7 +134,7 @@ class MotionMonitor:
         node.create_timer(0.1, self._request_start)
 
     def _request_start(self) -> None:
-        """Start the motion after the first state, to record all of its samples."""
+        """Start the motion after the first state has arrived, so that no sample is missed."""
         if self._requested or not self._log.count or not self._start.service_is_ready():
             return
         self._requested = True
@@ -151,7 +151,7 @@ class MotionMonitor:
         self._plan = (to_nanoseconds(message.header.stamp), 1e-9 * final)
 
     def _on_status(self, message: DiagnosticStatus) -> None:
-        """End with the message of the planner if planning fails."""
+        """Log the planner's message and shut down if planning fails."""
         self._status = {pair.key: pair.value for pair in message.values}
         if self._status.get("code") == "no_plan":
             self._node.get_logger().error(message.message)
@@ -173,7 +173,7 @@ class MotionMonitor:
             self._finish(self._log.summary() | self._comparison(final, settled))
 
     def _comparison(self, final: float, settled: float) -> dict[str, Any]:
-        """Return planned and measured times, and the number of new motions."""
+        """Return the planned and measured times, and the number of return motions."""
         return {
             "planned_final_time_s": final,
             "settled_time_s": settled,
@@ -185,11 +185,11 @@ class MotionMonitor:
 
 @dataclass
 class FreeLog:
-    """States of a motion without commands, from simulated time zero on.
+    """States of a motion without commands that starts at simulated time zero.
 
     Attributes:
-        goal: Expected positions at the end (n,), rad or m.
-        duration: Simulated time of the end, s.
+        goal: Expected final positions (n,), rad or m.
+        duration: Simulated duration of the motion, s.
     """
 
     goal: Vector
@@ -203,11 +203,11 @@ class FreeLog:
 
     @property
     def fraction(self) -> float:
-        """Received fraction of the motion; 0 if its start was missed."""
+        """Fraction of the motion that was received; 0 if the start was missed."""
         return max(self._rows) * 1e-9 / self.duration if 0 in self._rows else 0.0
 
     def summary(self) -> dict[str, float]:
-        """Return the error at the end, and the fastest joint speed."""
+        """Return the final position error and the largest joint speed."""
         n = len(self.goal)
         t = np.array(sorted(self._rows)) * 1e-9
         rows = np.array([self._rows[stamp] for stamp in sorted(self._rows)])
@@ -221,7 +221,7 @@ class FreeLog:
 
 
 class FreeMonitor:
-    """Measures a motion of the simulator without commands, for a duration.
+    """Measures a motion of the simulator without commands.
 
     Attributes:
         progress: Progress of the run.
@@ -243,7 +243,7 @@ class FreeMonitor:
         self._reset = node.create_client(Trigger, "simulator/reset")
 
     def _on_joints(self, message: JointState) -> None:
-        """Restart the motion after the first state: the start may have been missed."""
+        """Log a state. The first state restarts the motion, because its start may be missed."""
         self.progress.message_received()
         if not self._requested:
             if self._reset.service_is_ready():

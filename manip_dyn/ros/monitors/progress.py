@@ -17,7 +17,7 @@ from manip_dyn.ros.parameters.declaration import Numbers, parameter
 
 @dataclass(frozen=True)
 class MonitorParameters(RobotParameters):
-    """Parameters of the monitor of an arm."""
+    """Parameters of the arm monitor node."""
 
     measure: str = parameter(
         "motion", "Kind of measurement", choices=("tracking", "free", "motion", "soak")
@@ -38,7 +38,7 @@ class MonitorParameters(RobotParameters):
 
 @dataclass(frozen=True)
 class MechanismMonitorParameters:
-    """Parameters of the monitor of a mechanism."""
+    """Parameters of the mechanism monitor node."""
 
     mechanism: str = parameter("four_bar", "Name of a shipped mechanism or path of a YAML file")
     body: str = parameter("", "Name of the body of which the height is measured")
@@ -49,11 +49,11 @@ class MechanismMonitorParameters:
 
 
 PROGRESS_STEP = 0.01
-"""Smallest progress that is reported."""
+"""Smallest increase of the progress that is printed."""
 
 
 def print_json(**content: Any) -> None:
-    """Print one JSON object in a line of standard output."""
+    """Print a JSON object on one line of standard output."""
     print(json.dumps(content), flush=True)
 
 
@@ -66,7 +66,7 @@ class Progress:
     """
 
     def __init__(self) -> None:
-        """Begin at 0."""
+        """Start at zero."""
         self.received_at: float | None = None
         self._printed = self.fraction = 0.0
 
@@ -75,7 +75,7 @@ class Progress:
         self.received_at = time.monotonic()
 
     def __call__(self, fraction: float) -> None:
-        """Print the fraction of the run, if it has grown by `PROGRESS_STEP`."""
+        """Print the fraction of the run if it has increased by `PROGRESS_STEP`."""
         self.fraction = fraction
         if fraction >= self._printed + PROGRESS_STEP or fraction >= 1.0 > self._printed:
             self._printed = fraction
@@ -83,29 +83,29 @@ class Progress:
 
 
 def missed_samples(t: Vector) -> int:
-    """Return the number of samples that are missing in a uniform grid of times."""
+    """Return how many samples are missing in the times `t`, which should be equidistant."""
     if len(t) < 2:
         return 0
     return max(0, round(float((t[-1] - t[0]) / np.median(np.diff(t)))) + 1 - len(t))
 
 
 SILENT = 1.0
-"""Wall time without a message after which a topic is silent, s."""
+"""Wall time without a message after which a topic counts as silent, s."""
 MONITOR_STATES = (
     State("waiting", WARN, "no messages yet on {topic}"),
     State("silent", WARN, "no messages on {topic} for {silence:.1f} s"),
     State("measuring", OK, "measuring: {percent:.0f} % of the run"),
 )
-"""In order of priority."""
+"""States in order of priority."""
 
 
 def monitor_report(topic: str, progress: Progress, now: float) -> Report:
-    """Return the first state of `MONITOR_STATES` that applies, as a report.
+    """Return a report of the first applicable state of `MONITOR_STATES`.
 
     Args:
         topic: The measured topic.
         progress: Progress of the run.
-        now: Current time by the clock of `progress`, s.
+        now: Current monotonic time, s.
     """
     silence = 0.0 if progress.received_at is None else now - progress.received_at
     holds = {

@@ -1,4 +1,4 @@
-"""The monitor of a long run: rate, gaps and energy balance."""
+"""Monitor of a long run (soak): rate, gaps and energy balance."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class SoakLog:
 
     Attributes:
         states: Number of received joint states.
-        lost: Number of missing ones, by the gaps between their stamps.
+        lost: Number of missing joint states, computed from the gaps between stamps.
         residual: The newest energy balance residual, J.
         largest_residual: The largest magnitude of a residual, J.
     """
 
     def __init__(self, period: float):
-        """Begin; `period` is the time between joint states, s."""
+        """Start with empty statistics; `period` is the time between joint states, s."""
         self._period_ns = round(1e9 * period)
         self.states = self.lost = 0
         self.residual = self.largest_residual = 0.0
@@ -55,18 +55,18 @@ class SoakLog:
         self.largest_residual = max(self.largest_residual, abs(residual))
 
     def add_window(self, p99: float, largest: float) -> None:
-        """Add a node's period errors over its last periods: 99th percentile and maximum, s."""
+        """Add the 99th percentile and the maximum of a node's recent period errors, s."""
         self._p99.append(p99)
         self._worst["max"] = max(self._worst.get("max", 0.0), largest)
 
     @property
     def elapsed(self) -> float:
-        """Time from the first joint state to the last, s."""
+        """Time from the first to the last joint state, s."""
         return self._at - self._first_at
 
     @property
     def rate(self) -> float:
-        """Joint states per time, 1/s."""
+        """Received joint states per second."""
         return (self.states - 1) / self.elapsed if self.elapsed > 0.0 else 0.0
 
     def summary(self) -> dict[str, float]:
@@ -89,7 +89,7 @@ class SoakLog:
 KEYS = ("mean rate [Hz]", "p99 period error [s]", "max period error [s]", "overruns", "missed [s]")
 
 POLL_PERIOD = 0.05
-"""Wall time between reads of the received states, s: the monitor must not load the machine."""
+"""Wall time between reads of the received states, s. Rare reads keep the load low."""
 
 
 NODES = {"simulator", "clik_tracker"}
@@ -97,7 +97,7 @@ NODES = {"simulator", "clik_tracker"}
 
 
 class SoakMonitor:
-    """Measures for a duration of wall time after all of `NODES` have reported their periods.
+    """Measures the nodes for a duration of wall time, once all of `NODES` publish diagnostics.
 
     Attributes:
         progress: Progress of the run.

@@ -1,4 +1,4 @@
-"""The monitor of a tracker: errors of the tool along its path."""
+"""Monitor of a tracker: errors of the tool along its path."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from manip_dyn.ros.monitors.progress import MonitorParameters, Progress, missed_
 from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE, LATCHED
 
 START_TOLERANCE = 0.02
-"""Fraction of the path that may pass before the first sample is received."""
+"""Largest fraction of the path that the monitor may miss before the first sample."""
 
 
 def first_whole_lap(t: float, duration: float) -> float:
-    """Return the path time at which to start measuring, s.
+    """Return the path time at which measuring starts, s.
 
-    A tracker that is discovered late is measured from the start of its next lap.
+    If the monitor missed the start of the path, it measures from the start of the next lap.
 
     Args:
         t: Path time of the first received sample, s.
@@ -41,7 +41,7 @@ def first_whole_lap(t: float, duration: float) -> float:
 
 @dataclass
 class TrackingLog:
-    """Measured joint states, with the desired tool poses of the same stamps.
+    """Measured joint states, with the desired tool poses at the same stamps.
 
     Attributes:
         robot: The arm.
@@ -62,7 +62,7 @@ class TrackingLog:
 
     @property
     def duration(self) -> float:
-        """Path time from the first row to the newest, s."""
+        """Path time from the first to the last sample, s."""
         return self._times[-1] - self._times[0] if self._times else 0.0
 
     def digest(self) -> str:
@@ -70,7 +70,7 @@ class TrackingLog:
         return hashlib.sha256(np.array(self._joints).tobytes()).hexdigest()
 
     def summary(self) -> dict[str, float]:
-        """Return the largest, steady and final errors, m and rad, speeds and singular values."""
+        """Return errors (largest, steady and final, m and rad), speeds and singular values."""
         n, t = self.robot.n, np.array(self._times)
         joints = np.array(self._joints)
         kernels = customize(self.robot)
@@ -99,7 +99,7 @@ class TrackingLog:
 
 
 class TrackingMonitor:
-    """Joins joint states and desired poses by their stamps.
+    """Measures a tracker from joint states and desired poses with equal stamps.
 
     Attributes:
         progress: Progress of the run.
@@ -146,7 +146,7 @@ class TrackingMonitor:
         self._match(stamp)
 
     def _match(self, newest: int) -> None:
-        """Log samples with the same stamp on both topics, after the path was received."""
+        """Log the samples with equal stamps on both topics once the path has been received."""
         if self._path is None or self._done:
             return
         origin, duration = self._path

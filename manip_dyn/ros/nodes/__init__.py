@@ -1,1 +1,1 @@
-"""The nodes. Each reads messages, calls the core and publishes messages."""
+"""The nodes. Each node receives messages, calls the core and publishes messages."""

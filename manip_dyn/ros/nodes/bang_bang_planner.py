@@ -1,4 +1,4 @@
-"""The bang-bang planner node: plans a rest-to-rest motion and drives the arm through it."""
+"""The bang-bang planner node: plans motions to goals and executes them on the arm."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from manip_dyn.ros.runtime.execution import announce, create_wall_timer, robot_s
 
 
 class BangBangPlannerNode:
-    """Plans motions to ~/goal and commands the arm after every joint state.
+    """Plans motions to ~/goal and publishes efforts for every joint state.
 
     Attributes:
         commands: Starts and stops motions to goals and along trajectories.
@@ -85,7 +85,7 @@ class BangBangPlannerNode:
         await_recorder(node, parameters.await_recorder)
 
     def close(self) -> None:
-        """End planning, and the action."""
+        """End planning and the action server."""
         self._planning.close()
         self._trajectories.close()
 
@@ -99,7 +99,7 @@ class BangBangPlannerNode:
             if self._status.state == "waiting":
                 self._status.enter("idle")
         elif measured.stamp_ns == before.stamp_ns:
-            # Time stands still. A motion may still have to start.
+            # Time stands still, but a motion may be waiting for subscribers.
             self.commands.start_when_connected()
             return
         else:
@@ -111,7 +111,7 @@ class BangBangPlannerNode:
             self._planning.answer(measured)
 
     def _watch(self) -> None:
-        """Give up the motion if joint states are missing: the arm may be in any state."""
+        """Give up the motion if joint states are missing, because the arm may be in any state."""
         self._planning.watch()
         # During planning, compilation may have delayed the callbacks of joint states.
         silence = 0.0 if self._planning.busy else self._arm.silence()
@@ -121,9 +121,9 @@ class BangBangPlannerNode:
                 self._status.enter("waiting", "silence", silence=silence)
 
     def _give_up(self, loss: Loss | None) -> None:
-        """Stop commanding the arm, which a safe command such as the simulator's brake then stops.
+        """Stop commanding the arm. A safe command, such as the simulator's brake, then stops it.
 
-        The state is "lost" if a motion or planning was under way.
+        The state becomes "lost" if a motion or planning was in progress.
         """
         if loss is None:
             return
@@ -139,7 +139,7 @@ class BangBangPlannerNode:
             self._status.enter("idle", loss.code, reason=loss.reason)
 
     def _on_plan(self, _request, response: Trigger.Response) -> Trigger.Response:
-        """Accept or reject the goal without waiting for a plan, which ~/status reports."""
+        """Accept or reject the goal without waiting for the plan; ~/status reports the plan."""
         goal = self._execution.goal
         if goal is None:
             self._reject("bad_goal", "there is no goal; publish one on ~/goal before ~/plan")
@@ -156,7 +156,7 @@ class BangBangPlannerNode:
         return response
 
     def _reject(self, code: str, reason: object) -> None:
-        """Report the rejection of a goal. A motion or planning continues."""
+        """Report the rejection of a goal. The current motion or planning continues."""
         state, motion, text = "", self._execution.motion, str(reason)
         if motion is not None and not motion.arrived:
             state, text = self._status.state, f"{text.removesuffix('.')}; the motion continues"

@@ -1,4 +1,4 @@
-"""The CLIK tracker node: the tool of an arm follows a path, or targets from topics."""
+"""The CLIK tracker node: the tool of an arm follows a path or targets from topics."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TRAIL_EVERY = 0.2
 
 
 class ClikTrackerNode:
-    """Connects a `JointReference` to time, targets and topics. Its mode moves the joints."""
+    """Connects a `JointReference` to time, targets and topics. The mode moves the joints."""
 
     name = "clik_tracker"
 
@@ -157,7 +157,7 @@ class ClikTrackerNode:
     def _facts(self) -> TrackerFacts:
         facts = self._mode.facts()
         if facts.unheard or facts.braking or facts.approaching:
-            self._sample = None  # of the path before the interruption
+            self._sample = None  # the last sample is from before the interruption
         off_path = "" if self._sample is None else self._watch.sentence(self._sample)
         fault = bool(self._reference.follower.status)
         return replace(facts, fault=fault, off_path=off_path, paused=self._paused)

@@ -1,4 +1,4 @@
-"""The mechanism node: the motion of a constrained mechanism as poses, joint states and markers."""
+"""The mechanism node: simulates a mechanism and publishes poses, joint states and markers."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ MECHANISM_STATES = (
     State("paused", OK, "paused"),
     State("running", OK, "running"),
 )
-"""In order of priority."""
+"""States in order of priority."""
 
 
 def mechanism_state(fault: str = "", overruns: int = 0, paused: bool = False) -> tuple[State, str]:
-    """Return the first state of `MECHANISM_STATES` that applies, and its message.
+    """Return the first applicable state of `MECHANISM_STATES` and its message.
 
     Args:
         fault: Why the simulation cannot continue, or "".
@@ -96,7 +96,7 @@ class MechanismNode:
             rtol=parameters.rtol,
             atol=parameters.atol or None,
         )
-        self._simulation.advance_to(1e-9)  # compiles: the first period is not delayed
+        self._simulation.advance_to(1e-9)  # compiles, so that the first period is not delayed
         self._markers, self._joints = Markers(self._mechanism), JointCoordinates(self._mechanism)
         self._poses = node.create_publisher(PoseArray, "~/poses", EVERY_MESSAGE)
         self._states = node.create_publisher(JointState, "joint_states", EVERY_MESSAGE)
@@ -152,12 +152,12 @@ class _SteppedSimulation:
         self.time_ns = 0
 
     def reset(self) -> None:
-        """Return to the assembly."""
+        """Return to the assembled position."""
         self._simulation.reset()
         self.time_ns = 0
 
     def advance(self, duration_ns: int) -> None:
-        """Advance, or raise `ManipDynError` with the reason."""
+        """Advance by `duration_ns` (ns), or raise `ManipDynError` with the reason."""
         self._simulation.advance_to((self.time_ns + duration_ns) * 1e-9)
         if self._simulation.reason:
             raise ManipDynError(self._simulation.reason)

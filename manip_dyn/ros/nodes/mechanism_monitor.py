@@ -1,4 +1,4 @@
-"""The monitor node of a mechanism: measures a run from the poses of its bodies."""
+"""The mechanism monitor node: measures a run from the poses of the bodies."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from manip_dyn.ros.runtime.execution import run
 from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE
 
 SETTLING = 0.5
-"""Time at the end of the run in which the body should be at rest, s."""
+"""Final part of the run in which the body should be at rest, s."""
 
 
 @dataclass
 class MechanismLog:
-    """Samples of a motion from simulated time zero on.
+    """Samples of a motion that starts at simulated time zero.
 
     Attributes:
         mechanism: The mechanism.
-        body: Name of the body of which the height is measured.
-        height: Expected height of its centre of mass at the end, m.
-        duration: Simulated time of the end, s.
+        body: Name of the body whose height is measured.
+        height: Expected final height of its centre of mass, m.
+        duration: Simulated duration of the motion, s.
     """
 
     mechanism: Mechanism
@@ -51,14 +51,17 @@ class MechanismLog:
     _rows: dict[int, Vector] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Find the coordinate that is the height of the body."""
+        """Find the index of the height coordinate of the body."""
         names = [body.name for body in self.mechanism.bodies]
         if self.body not in names:
             raise ManipDynError(f"body '{self.body}' is unknown{closest(self.body, names)}")
         self._index = 7 * names.index(self.body) + 2
 
     def add(self, stamp_ns: int, q: Vector) -> None:
-        """Add coordinates (N,) up to the duration. The stamp zero clears earlier samples."""
+        """Add the coordinates `q` (N,) at a stamp, ns.
+
+        Samples after the duration are ignored. A zero stamp clears earlier samples.
+        """
         if len(q) != self.mechanism.size:
             raise ManipDynError(
                 f"poses must have {self.mechanism.size} coordinates of the mechanism, "
@@ -71,11 +74,11 @@ class MechanismLog:
 
     @property
     def fraction(self) -> float:
-        """Received fraction of the motion; 0 if its start was missed."""
+        """Fraction of the motion that was received; 0 if the start was missed."""
         return max(self._rows) * 1e-9 / self.duration if 0 in self._rows else 0.0
 
     def summary(self) -> dict[str, float | str]:
-        """Return heights, m, and the largest violation of a constraint."""
+        """Return the heights (m) and the largest violation of a constraint."""
         stamps = np.array(sorted(self._rows))
         t, rows = stamps * 1e-9, np.array([self._rows[stamp] for stamp in stamps])
         z = rows[:, self._index]
@@ -96,7 +99,7 @@ class MechanismLog:
 
 
 class MechanismMonitorNode:
-    """Connects a `MechanismLog`, which measures, to topics."""
+    """Connects a `MechanismLog` to topics and prints its summary."""
 
     name = "mechanism_monitor"
 
@@ -121,10 +124,10 @@ class MechanismMonitorNode:
         print_json(ready=True)
 
     def close(self) -> None:
-        """Do nothing: the node has no threads."""
+        """Do nothing, because the node has no threads."""
 
     def _on_poses(self, message: PoseArray) -> None:
-        """Restart the motion after the first pose: the start may have been missed."""
+        """Log the poses. The first message restarts the motion: the start may have been missed."""
         self._progress.message_received()
         if self._done:
             return

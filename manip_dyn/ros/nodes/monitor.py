@@ -1,4 +1,4 @@
-"""The monitor node: measures a run from its topics, in a separate process."""
+"""The arm monitor node: measures a run from its topics."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MONITORS: dict[str, Callable[[Node, Robot, MonitorParameters, Finish], Monitor]]
 
 
 class MonitorNode:
-    """Creates the monitor for the parameter `measure`; adds the period errors of the nodes."""
+    """Runs the monitor that `measure` selects, and adds period errors of the nodes."""
 
     name = "monitor"
 
@@ -62,7 +62,7 @@ class MonitorNode:
         print_json(ready=True)
 
     def close(self) -> None:
-        """Do nothing: the node has no threads."""
+        """Do nothing, because the node has no threads."""
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         namespace = self.node.get_namespace().strip("/")

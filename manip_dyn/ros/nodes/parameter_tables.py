@@ -27,11 +27,11 @@ NODES: dict[str, Any] = {
 }
 COLUMNS = ("parameter", "default", "range", "unit", "dynamic", "description")
 MAX_CHOICES = 8
-"""Largest number of choices that the table lists. The description refers to longer lists."""
+"""Largest number of choices that the table lists. The description refers to a longer list."""
 
 
 def with_parameters(page: str) -> str:
-    """Return a page in Markdown with updated tables of parameters."""
+    """Return a Markdown page with updated parameter tables."""
     tables = [f"### {name}\n\n{_table(kind)}" for name, kind in NODES.items()]
     return with_section(page, "parameters", "\n".join(tables))
 

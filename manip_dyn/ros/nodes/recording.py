@@ -1,4 +1,4 @@
-"""The recorder and the replayer: messages of a namespace to an MCAP file, and from it."""
+"""The recorder writes the messages of a namespace to an MCAP file, and the replayer reads them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class RecorderParameters:
     )
     duration: float = parameter(
         0.0,
-        "Wall time after which the recorder ends; 0: it runs until it is stopped",
+        "Wall time after which the recorder exits; 0: it runs until it is stopped",
         "s",
         0.0,
         1e9,
@@ -67,10 +67,15 @@ NODES_WITH_PARAMETERS = ("simulator", "clik_tracker", "bang_bang_planner", "mech
 
 
 class ParameterRecorder:
-    """Stores the parameters of each node once, as JSON by name."""
+    """Stores the parameters of each node once, as a JSON string for each name."""
 
     def __init__(self, node: Node, store: Callable[[str, dict[str, str]], None]):
-        """Create clients for the nodes of the same namespace."""
+        """Create clients for the nodes in the same namespace.
+
+        Args:
+            node: The recorder.
+            store: Called with the metadata name of a node and its parameters as JSON strings.
+        """
         self._node, self._store = node, store
         namespace = node.get_namespace().rstrip("/")
         self._clients = {
@@ -79,7 +84,7 @@ class ParameterRecorder:
         }
 
     def poll(self) -> None:
-        """Request the parameters of nodes that have appeared."""
+        """Request the parameters of nodes that have appeared since the last call."""
         for name, client in list(self._clients.items()):
             if client.services_are_ready():
                 del self._clients[name]
@@ -102,7 +107,7 @@ class ParameterRecorder:
 POLL_PERIOD = 0.1
 """Wall time between checks for new topics, s."""
 NICE = 5
-"""The recorded nodes have priority."""
+"""Nice value of the recorder: the recorded nodes have priority."""
 DEPTH = 10_000
 """Queue size of a topic."""
 
@@ -150,7 +155,7 @@ class RecorderNode:
 
     # ------------------------------------------------------------------ topics
     def _alone(self, topic: str) -> bool:
-        """Whether a topic of the file never had more than one publisher."""
+        """Return whether a recorded topic has never had more than one publisher."""
         return topic not in GLOBAL_TOPICS and topic not in self._shared
 
     def _poll(self) -> None:
@@ -172,7 +177,7 @@ class RecorderNode:
         return recorded_name(topic, self.node.get_namespace(), self._left_out)
 
     def _offered(self, topic: str) -> QoSProfile | None:
-        """Return a profile that matches the current publishers, or None without publishers."""
+        """Return a QoS profile that matches all current publishers, or None if there are none."""
         offers = [info.qos_profile for info in self.node.get_publishers_info_by_topic(topic)]
         if not offers:
             return None
@@ -201,9 +206,9 @@ class RecorderNode:
     def _writer(
         self, topic: str, kind: str, latched: bool
     ) -> Callable[[bytes, Mapping[str, Any]], None]:
-        """Return a callback that writes the messages of a topic and counts lost ones.
+        """Return a callback that writes the messages of a topic and counts lost messages.
 
-        Each publisher numbers its messages, but a message does not contain its publisher. The
+        Each publisher numbers its messages, but a message does not identify its publisher. The
         count of lost messages is therefore valid only for topics with one publisher.
         """
         recorder, lost, last = self._recorder, self._lost, 0
@@ -231,11 +236,11 @@ def _reliable(latched: bool) -> QoSProfile:
 
 
 EXCLUDED = ("/rosout", "/parameter_events")
-"""Topics that the replayer, as every node, publishes for itself."""
+"""Topics that every node publishes, including the replayer."""
 
 
 class ReplayerNode:
-    """Publishes the recorded bytes, with the recorded stamps.
+    """Publishes the recorded messages unchanged, with the recorded stamps.
 
     Attributes:
         end: Called after the last message.
@@ -245,7 +250,7 @@ class ReplayerNode:
     report: Callable[..., None] = staticmethod(print_json)
 
     def __init__(self, node: Node):
-        """Read the file, create its publishers and start."""
+        """Read the file, create publishers and start the thread that publishes."""
         self.node = node
         self._parameters = parameters = declare(node, ReplayerParameters)
         if not parameters.file:
@@ -268,11 +273,11 @@ class ReplayerNode:
         self._thread.join()
 
     def begin(self) -> None:
-        """Begin without further waiting."""
+        """Begin now instead of after the parameter `wait`."""
         self._begun.set()
 
     def subscriptions(self, topic: str) -> int:
-        """Return the number of subscriptions to a topic of the file."""
+        """Return the number of subscriptions to a topic in the file."""
         return int(self._publishers[topic].get_subscription_count())
 
     def _add(self, topic: str, kind: str, latched: bool) -> None:
@@ -326,7 +331,7 @@ def main(
         name: "recorder" or "replayer".
         args: The command line.
         report: Called with the progress and the result as keyword arguments.
-        report_error: Called with the message of an error that ends the node. Default: its logger.
+        report_error: Called with the message if an error ends the node. Default: log it.
     """
     if name == "recorder":
         lower_priority(NICE, prompt=True)

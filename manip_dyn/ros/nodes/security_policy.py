@@ -1,4 +1,4 @@
-"""Access policy of each node for SROS2 (schema 0.2.0 of the package sros2)."""
+"""SROS2 access policy of the nodes (schema 0.2.0 of the package sros2)."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from manip_dyn.ros.runtime.execution import Component, build
 
 
 class Rule(NamedTuple):
-    """A kind of use of a name, in the order of a policy.
+    """A permission in a policy, such as to publish on topics.
 
     Attributes:
         kind: ``topic``, ``service`` or ``action``.
-        use: ``publish``, ``subscribe``; ``reply``, ``request``; ``execute``.
+        use: ``publish`` or ``subscribe``, ``reply`` or ``request``, ``execute``.
     """
 
     kind: str
@@ -45,16 +45,16 @@ GRAPH_QUERIES = {
 }
 SUBSCRIBE, EXECUTE = Rule("topic", "subscribe"), Rule("action", "execute")
 ACTION_INFIX = "/_action/"
-"""Substring of the names of an action's topics and services."""
+"""Substring in the names of topics and services that belong to an action."""
 ALWAYS_ALLOWED = {SUBSCRIBE: {"/clock"}}
-"""With use_sim_time."""
+"""Names that every node may use, because it does so with use_sim_time."""
 GLOBAL_NAMES = {"/clock", "/diagnostics", "/parameter_events", "/rosout", "/tf", "/tf_static"}
-"""Names that no namespace changes."""
+"""Names that are the same in every namespace."""
 Names = dict[Rule, set[str]]
 
 
 def cases() -> tuple[tuple[type[Component], str, dict[str, str]], ...]:
-    """Return nodes with scenarios and parameters under which they use all their names."""
+    """Return nodes with scenarios and parameters that together use all names of the nodes."""
     return (
         (SimulatorNode, "ibm7535_zero_net_work", {"publish_clock": "true", "mode": "lockstep"}),
         (BangBangPlannerNode, "ibm7535_zero_net_work", {"autostart": "false"}),
@@ -70,7 +70,7 @@ def cases() -> tuple[tuple[type[Component], str, dict[str, str]], ...]:
 
 
 def uses(kind: type[Component], scenario: str, parameters: dict[str, str]) -> Names:
-    """Return the names that a node uses. Names in its own namespace are relative to it."""
+    """Return the names that a node uses. Private names start with ~/, others are relative."""
     arguments = ["--ros-args"]
     if scenario:
         file = share_directory() / "config" / f"{scenario}.yaml"
@@ -118,7 +118,7 @@ def allowed() -> dict[str, Names]:
 
 
 def policy() -> str:
-    """Return the policy of all nodes as XML."""
+    """Return the policy of all nodes as an XML document."""
     root = ElementTree.Element("policy", version="0.2.0")
     enclaves = ElementTree.SubElement(root, "enclaves")
     for node, names in sorted(allowed().items()):

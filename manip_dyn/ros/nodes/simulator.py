@@ -1,4 +1,4 @@
-"""The simulator node: direct dynamics of a robot behind ros2_control's effort topics."""
+"""The simulator node: direct dynamics of a robot with the effort topics of ros2_control."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class SimulatorNode:
                 PolledSubscription(node, kind, topic, call, depth, executed=self._standing_still)
             )
         publish_every_second(node, self._report, f"simulated {self._robot.name}")
-        # rclpy calls the callback that was added last first.
+        # rclpy calls these callbacks in reverse order: `_push` is called after `_use`.
         node.add_post_set_parameters_callback(self._push)
         on_change(node, parameters, self._use, self._problem)
         await_recorder(node, parameters.await_recorder)
@@ -193,7 +193,7 @@ class SimulatorNode:
         return ""
 
     def _prepared(self, parameters: SimulatorParameters) -> tuple[Simulation, EffortLaw]:
-        """Return the simulation at its initial state and the safe command, compiled."""
+        """Return the compiled simulation at its initial state and the compiled safe command."""
         prepare(self._robot, "inverse_dynamics", "energy", "mass_matrix")
         simulation = simulation_from(parameters, self._robot)
         safe_law = safe_law_from(parameters, simulation)
@@ -213,7 +213,7 @@ class SimulatorNode:
             self._stepper.use(parameters)
 
     def _load(self, parameters: SimulatorParameters) -> None:
-        """Change the masses. The old ones are simulated until the new model is compiled."""
+        """Change the masses. The old masses are simulated until the new model is compiled."""
         factor = parameters.mass_scale
         self._robot = robot_from(self._description, mass_scale=factor)
         simulation, safe_law = self._prepared(parameters)
@@ -223,7 +223,7 @@ class SimulatorNode:
         self.node.get_logger().info(f"all masses are {factor:g} times those of the description")
 
     def _push(self, changes: list[Parameter]) -> None:
-        """Apply a disturbance from now on, if one was set."""
+        """Apply a disturbance immediately if one was set."""
         if any(change.name in ("disturbance", "disturbance_duration") for change in changes):
             with self._stepper.lock:
                 effort, begin, end = disturbance_from(self._parameters, self._robot)

@@ -1,4 +1,4 @@
-"""The viewer node: shows the robot or mechanism of its namespace in the browser."""
+"""The viewer node: shows the robot or mechanism in its namespace in the browser."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ class ViewerParameters:
     )
     port: int = parameter(
         default_of(start, "port"),
-        "Port of the page; the next free one if it is in use; 0: any",
+        "Port of the page; if it is in use, the next free port; 0: any free port",
         "",
         0,
         65535,
     )
     dark: bool = parameter(default_of(start, "dark"), "Whether the page starts in dark mode")
-    open_browser: bool = parameter(False, "Whether to open a browser, if there is a screen")
+    open_browser: bool = parameter(False, "Whether to open a browser if there is a screen")
     meshes: str = parameter(
-        "", "Folders of packages with the meshes of a URDF, separated by colons"
+        "", "Folders of the packages that contain the meshes of a URDF, separated by colons"
     )
 
 
 POLL_PERIOD = 0.1
 """Wall time between checks for a robot or mechanism, s."""
 NICE = 10
-"""The displayed nodes and the recorder have priority."""
+"""Nice value of the viewer: the displayed nodes and the recorder have priority."""
 
 
 class ViewerNode:
@@ -72,7 +72,7 @@ class ViewerNode:
     name = "viewer"
 
     def __init__(self, node: Node):
-        """Declare parameters and subscribe. The page appears with the first state."""
+        """Declare parameters and subscribe. The page is created with the first state."""
         self.node = node
         self.url = ""
         self._parameters = declare(node, ViewerParameters)
@@ -89,7 +89,7 @@ class ViewerNode:
         self._watched = False
 
     def close(self) -> None:
-        """End the page."""
+        """Close the page and stop the server."""
         if self.page is not None:
             self.page.close()
         if self._server is not None:

@@ -1,1 +1,1 @@
-"""Parameters of the nodes: a frozen dataclass per node defines names, ranges and documentation."""
+"""Node parameters. A frozen dataclass per node defines names, ranges and descriptions."""

@@ -16,7 +16,7 @@ from manip_dyn.ros.parameters.declaration import Numbers, parameter
 
 
 def plan_none(robot: Robot, _q0: Vector, qf: Vector):
-    """Return a plan of zero duration at the goal: feedback drives the arm there."""
+    """Return a plan of zero duration at the goal `qf` (n,). Feedback drives the arm there."""
     return plan_zero_net_work(robot, qf, qf)
 
 
@@ -45,8 +45,8 @@ class BangBangPlannerParameters(RecordedParameters, RobotParameters):
     )
     replanning_lead: float = parameter(
         0.5,
-        "For minimum_time: smallest time from a new goal to the switch from the current motion to "
-        "the one to that goal, which is planned meanwhile; 0: the arm is stopped first",
+        "For minimum_time: smallest time from a new goal to the departure from the current "
+        "motion, in which the new motion is planned; 0: the arm is stopped first",
         "s",
         0.0,
         10.0,
@@ -54,12 +54,12 @@ class BangBangPlannerParameters(RecordedParameters, RobotParameters):
     )
     control_period: float = parameter(1e-3, "Time between joint states", "s", 1e-6, 10.0)
     transport_delay: float = parameter(
-        0.0, "Delay from a command to its effect, which predictions include", "s", 0.0, 1.0
+        0.0, "Delay from a command to its effect, used in predictions", "s", 0.0, 1.0
     )
     switching: str = parameter(
         "exact",
-        "exact: a switch within a period is published on the effort trajectory topic with its "
-        "exact time; sampled: as the mean effort of the period on the command topic",
+        "exact: publish a switch within a period with its exact time on the effort trajectory "
+        "topic; sampled: publish the mean effort of the period on the command topic",
         choices=("exact", "sampled"),
     )
     slew_rate: float = parameter(
@@ -75,7 +75,7 @@ class BangBangPlannerParameters(RecordedParameters, RobotParameters):
     damping: float = parameter(Tuning.damping, "Acceleration per velocity error", "1/s", 0.0, 1e6)
     integral: float = parameter(
         Tuning.integral,
-        "Rate of the acceleration per position error, after the end of the planned motion",
+        "Rate of the acceleration per position error, used after the end of the planned motion",
         "1/s^3",
         0.0,
         1e9,
@@ -90,7 +90,8 @@ class BangBangPlannerParameters(RecordedParameters, RobotParameters):
     )
     arrival_tolerance: float = parameter(
         Tuning.tolerance,
-        "Largest position error of an arm at its goal; its speed may be ten times that, per s",
+        "Largest position error of an arm at its goal; ten times this value per s is its largest "
+        "speed there",
         "rad or m",
         1e-12,
         1.0,
@@ -114,14 +115,17 @@ class BangBangPlannerParameters(RecordedParameters, RobotParameters):
     )
     command_topic: str = parameter("simulator/commands", "Topic of effort commands")
     effort_trajectory_topic: str = parameter(
-        "simulator/effort_trajectory", "Topic of switches within a period"
+        "simulator/effort_trajectory", "Topic for switches within a period"
     )
 
 
 def planner_from(parameters: BangBangPlannerParameters) -> Callable[..., Any]:
-    """Return a function that plans for a robot, from start to goal (n,).
+    """Return a function that plans a motion of a robot from a start (n,) to a goal (n,).
 
     Only zero_net_work limits the slew rate. Only minimum_time accepts initial velocities `v0`.
+
+    Raises:
+        ManipDynError: If a slew rate is set for another method.
     """
     method, slew_rate = parameters.method, parameters.slew_rate
     if slew_rate and method != "zero_net_work":
@@ -138,7 +142,7 @@ def planner_from(parameters: BangBangPlannerParameters) -> Callable[..., Any]:
 
 
 def tuning_from(parameters: BangBangPlannerParameters) -> Tuning:
-    """Return the gains and thresholds. With the method pd, `off_plan` has no effect."""
+    """Return the gains and thresholds of the executor. The method pd ignores `off_plan`."""
     limited = parameters.off_plan and parameters.method != "pd"
     return Tuning(
         parameters.stiffness,
@@ -150,7 +154,7 @@ def tuning_from(parameters: BangBangPlannerParameters) -> Tuning:
 
 
 def goal_from(parameters: BangBangPlannerParameters, robot: Robot) -> Vector | None:
-    """Return the goal (n,) of the parameters, or None."""
+    """Return the goal (n,) from the parameters, or None if it is not set."""
     if not parameters.goal:
         return None
     goal = finite_vector("parameter 'goal'", parameters.goal, robot.n)

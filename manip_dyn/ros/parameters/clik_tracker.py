@@ -1,4 +1,4 @@
-"""Parameters of the CLIK tracker, and the objects built from them."""
+"""Parameters of the CLIK tracker, and functions that create its objects from them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from manip_dyn.ros.parameters.path import PathParameters, path_from
 
 @dataclass(frozen=True)
 class LawParameters:
-    """Parameters of the control law. Each sets the field of `ClikSettings` of the same name."""
+    """Parameters of the control law. Each sets the field of `ClikSettings` with the same name."""
 
     gain: float = parameter(
         ClikSettings.gain, "Feedback gain K of the task error", "1/s", 1e-3, 1e4, dynamic=True
@@ -57,8 +57,8 @@ class LawParameters:
     )
     damping_threshold: float = parameter(
         ClikSettings.damping_threshold,
-        "Smallest singular value of the Jacobian (manipulability, for the inverse of that name) "
-        "below which damping starts",
+        "Smallest singular value of the Jacobian below which damping starts; for the inverse "
+        "manipulability, the manipulability below which it starts",
         "",
         1e-6,
         10.0,
@@ -66,7 +66,7 @@ class LawParameters:
     )
     max_damping: float = parameter(
         ClikSettings.max_damping,
-        "Damping at a singularity; for the inverse constant, everywhere",
+        "Damping at a singularity, or everywhere with the inverse constant",
         "",
         0.0,
         10.0,
@@ -74,7 +74,7 @@ class LawParameters:
     )
     escape: bool = parameter(
         ClikSettings.escape,
-        "Leave singular postures that block the tool (inverse filtered)",
+        "Whether to leave singular postures that block the tool (inverse filtered)",
         dynamic=True,
     )
     weights: Numbers = parameter(
@@ -82,7 +82,7 @@ class LawParameters:
     )
     controlled: Numbers = parameter(
         tuple(map(float, ClikSettings.controlled)),
-        "1 or 0 for each of x, y, z and the rotations about them: whether it is controlled",
+        "1 for controlled task coordinates, 0 for others: x, y, z and the rotations about them",
     )
     posture: Numbers = parameter(
         (), "Desired joint positions for the null-space motion", "rad or m"
@@ -113,8 +113,8 @@ class LawParameters:
     )
     limit_gain: float = parameter(
         ClikSettings.limit_gain or 0.0,
-        "Largest speed of a joint towards its limit per distance from the limit; 0: half the "
-        "reciprocal of the step",
+        "Largest speed of a joint towards its limit, divided by its distance from the limit; 0: "
+        "half the reciprocal of the step",
         "1/s",
         0.0,
         1e6,
@@ -123,7 +123,7 @@ class LawParameters:
 
 
 def settings_from(parameters: LawParameters) -> ClikSettings:
-    """Return the settings of the control law. Parameters that are not set have defaults.
+    """Return the settings of the control law, with defaults for parameters that are not set.
 
     Raises:
         ManipDynError: If the combination is invalid.
@@ -166,7 +166,7 @@ class ClikTrackerParameters(
         10.0,
     )
     real_time_factor: float = parameter(
-        1.0, "Path time per wall time, kinematic mode", "", 1e-3, 1e3, dynamic=True
+        1.0, "Path time per wall time in kinematic mode", "", 1e-3, 1e3, dynamic=True
     )
     initial_position: Numbers = parameter(
         (),
@@ -175,41 +175,46 @@ class ClikTrackerParameters(
     )
     start_on_path: bool = parameter(
         True,
-        "Move the initial posture to the first pose of the path before the motion starts; dynamic "
-        "mode: along a straight line",
+        "Move the initial posture to the first pose of the path before the motion starts; in "
+        "dynamic mode along a straight line",
     )
     base_frame: str = parameter(
         "", "Frame of targets and of published poses; empty: the robot's root link"
     )
     command_timeout: float = parameter(
         0.5,
-        "Path time after the last target twist at which the target halts; targets with a stamp "
-        "further from the present are dropped",
+        "Path time after the last target twist at which the target halts; also the largest "
+        "difference of a target's stamp from the current time",
         "s",
         1e-3,
         3600.0,
     )
     tolerance: float = parameter(
         default_of(track, "tolerance"),
-        "Largest error of a tool on the path or at the target",
+        "Largest error of a tool that counts as on the path or at the target",
         "m and rad",
         1e-12,
         1.0,
     )
     joint_stiffness: float = parameter(
         STIFFNESS,
-        "Position feedback of the joints, dynamic mode",
+        "Position feedback gain of the joints in dynamic mode",
         "1/s^2",
         1e-3,
         1e8,
         dynamic=True,
     )
     joint_damping: float = parameter(
-        DAMPING, "Velocity feedback of the joints, dynamic mode", "1/s", 1e-3, 1e6, dynamic=True
+        DAMPING,
+        "Velocity feedback gain of the joints in dynamic mode",
+        "1/s",
+        1e-3,
+        1e6,
+        dynamic=True,
     )
     effort_rate: float = parameter(
         default_of(ComputedTorque, "effort_rate"),
-        "Largest rate of change of effort commands, dynamic mode; 0: unlimited",
+        "Largest rate of change of effort commands in dynamic mode; 0: unlimited",
         "N m/s or N/s",
         0.0,
         1e12,
@@ -223,15 +228,16 @@ class ClikTrackerParameters(
     )
     max_pick_up_speed: float = parameter(
         default_of(ArmDriver, "max_speed"),
-        "Joint speed above which the arm is braked, to half of it, before it moves to the path",
+        "Joint speed above which the arm is braked, to half this speed, before it moves to the "
+        "path",
         "rad/s or m/s",
         1e-3,
         1e3,
     )
     state_timeout: float = parameter(
         0.5,
-        "Time without joint states after which the node warns, and picks up the arm at its next "
-        "position",
+        "Time without joint states after which the node logs a warning and picks up the arm at "
+        "its next position",
         "s",
         1e-3,
         1e6,
@@ -244,7 +250,7 @@ class ClikTrackerParameters(
 
 
 def invalid_combination(parameters: ClikTrackerParameters, robot: Robot) -> str:
-    """Return why a combination of valid parameters is invalid, or ""."""
+    """Return why a combination of individually valid parameters is invalid, or ""."""
     problem = unstable_gain(parameters.method, parameters.gain, parameters.step)
     if problem:
         return problem
@@ -258,7 +264,7 @@ def invalid_combination(parameters: ClikTrackerParameters, robot: Robot) -> str:
 
 
 def tracker_from(parameters: ClikTrackerParameters, robot: Robot) -> PathFollower:
-    """Return a follower of the path, at the initial posture.
+    """Return a follower of the path at the initial posture.
 
     Raises:
         ManipDynError: If the combination of parameters is invalid, or the robot cannot follow
@@ -281,7 +287,14 @@ def driver_from(
     begun: Callable[[int], None],
     before_step: Callable[[], None],
 ) -> ArmDriver:
-    """Return the driver of an arm along a reference in dynamic mode, see `ArmDriver`."""
+    """Return the object that drives an arm along a reference in dynamic mode.
+
+    Args:
+        parameters: The tracker's parameters.
+        reference: The reference.
+        begun: Called with the stamp of path time zero (ns) when the path begins.
+        before_step: Called before every step of the reference.
+    """
     return ArmDriver(
         reference,
         ComputedTorque(
@@ -311,7 +324,7 @@ def _first_posture(parameters: ClikTrackerParameters, robot: Robot) -> Vector:
 def _on_path(
     parameters: ClikTrackerParameters, robot: Robot, path: Path, posture: Vector
 ) -> Vector:
-    """Return the posture, moved to the first pose of the path if `start_on_path` is set."""
+    """Return `posture`, or a posture at the first pose of the path if the arm must start there."""
     unchanged = parameters.initial_position and not parameters.start_on_path
     if isinstance(path, SmoothTarget) or unchanged:
         return posture

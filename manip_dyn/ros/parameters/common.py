@@ -1,4 +1,4 @@
-"""Common parameters of several nodes: the robot, time, transforms, the recorder."""
+"""Parameters that several nodes have: the robot, time, transforms and the recorder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from manip_dyn.robot import Robot, load_robot, lock_from, xacro_arguments_from
 from manip_dyn.ros.parameters.declaration import Numbers, parameter
 
 TOPIC = "topic"
-"""Name of the robot described on the topic robot_description."""
+"""Value of `robot` for the robot described on the topic robot_description."""
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,13 @@ class RobotParameters:
 
     robot: str = parameter(
         "pa10",
-        "Name of a shipped robot, path of a URDF or xacro file, package://PACKAGE/PATH of one, or "
+        "Name of a shipped robot; path or package://PACKAGE/PATH of a URDF or xacro file; or "
         "topic: the URDF on robot_description",
     )
     xacro_arguments: str = parameter("", "Arguments of a xacro file, as NAME:=VALUE NAME:=VALUE")
     robot_description: str = parameter(
         "",
-        "The URDF as a string, as for robot_state_publisher; not empty: has priority over robot",
+        "The URDF as a string, as for robot_state_publisher; has priority over robot",
     )
     lock: str = parameter(
         "", "Joints to hold fixed, as JOINT=POSITION, separated by commas", "rad or m"
@@ -36,28 +36,37 @@ class RobotParameters:
     tip: str = parameter("", "Link of the tool frame; empty: tool0 or the last link")
     gravity: str = parameter(
         "model",
-        "Compensation of gravity: model: effort commands contain it; robot: the robot's own "
+        "Gravity compensation; model: it is part of the effort commands; robot: the robot's own "
         "controller adds it",
         choices=("model", "robot"),
     )
     viscous_friction: Numbers = parameter(
-        (), "Damping of the joints; not set: that of the URDF", "N m s/rad or N s/m"
+        (), "Damping of the joints; not set: from the URDF", "N m s/rad or N s/m"
     )
     coulomb_friction: Numbers = parameter(
         (),
-        "Dry friction of the joints: simulated, and compensated by the tracker; planning methods "
-        "without friction reject it; not set: that of the URDF and the YAML file",
+        "Dry friction of the joints; the simulator includes it, the tracker compensates it, and "
+        "planning methods without friction reject it; not set: from the URDF and the YAML file",
         "N m or N",
     )
     armature: Numbers = parameter(
         (),
-        "Rotor inertia at the joints; not set: that of the YAML file next to the URDF, or none",
+        "Rotor inertia at the joints; not set: from the YAML file next to the URDF, or none",
         "kg m^2 or kg",
     )
 
 
 def robot_from(parameters: RobotParameters, *kernels: str, mass_scale: float = 1.0) -> Robot:
-    """Return the robot of the parameters; compile the named kernels."""
+    """Load the robot that the parameters specify, and compile the named kernels.
+
+    Args:
+        parameters: Parameters of the arm.
+        kernels: Names of the kernels to compile.
+        mass_scale: Factor of all masses and inertias.
+
+    Raises:
+        ManipDynError: If the robot cannot be loaded.
+    """
     robot = load_robot(
         parameters.robot_description or parameters.robot,
         lock_from(parameters.lock),
@@ -75,23 +84,23 @@ def robot_from(parameters: RobotParameters, *kernels: str, mass_scale: float = 1
 
 def prepare(robot: Robot, *kernels: str) -> None:
     """Compile the named kernels of a robot."""
-    if kernels:  # without names, `compile` compiles all of them
+    if kernels:  # `compile` without names compiles all kernels
         customize(robot).in_place.compile(*kernels)
 
 
 def joint_array(name: str, numbers: Sequence[float], robot: Robot) -> Vector:
-    """Return a parameter's list as (n,), or zeros if it is not set."""
+    """Return the list of a parameter as an array (n,), or zeros if it is not set."""
     return finite_vector(name, numbers, robot.n) if numbers else np.zeros(robot.n)
 
 
 @dataclass(frozen=True)
 class RecordedParameters:
-    """The parameter of nodes that wait for a recorder."""
+    """Parameter of nodes that may wait for a recorder."""
 
     await_recorder: float = parameter(
         0.0,
-        "Longest wall time for which the node waits, before it starts, for the subscriptions of a "
-        "recorder in its namespace; 0: it does not wait",
+        "Longest wall time for which the node waits before its start until a recorder in its "
+        "namespace has subscribed; 0: it does not wait",
         "s",
         0.0,
         3600.0,
@@ -107,30 +116,32 @@ class SteppingParameters:
 
     mode: str = parameter(
         "real_time",
-        "Simulated time follows the wall clock, runs as fast as possible, or advances by one "
-        "control period per command or ~/step",
+        "real_time: simulated time follows the wall clock; fast: it runs as fast as possible; "
+        "lockstep: it advances by one control period per command or ~/step",
         choices=MODES,
     )
     real_time_factor: float = parameter(
-        1.0, "Simulated per wall time in real_time mode", "", 1e-3, 1e3, dynamic=True
+        1.0, "Simulated time per wall time in real_time mode", "", 1e-3, 1e3, dynamic=True
     )
     control_period: float = parameter(
         1e-3,
-        "Time between joint states; in lockstep, one command or ~/step advances by it",
+        "Time between joint states; in lockstep, each command or ~/step advances time by it",
         "s",
         1e-6,
         10.0,
     )
-    publish_clock: bool = parameter(False, "Publish simulated time on /clock and stamp with it")
+    publish_clock: bool = parameter(
+        False, "Whether to publish simulated time on /clock and use it for all stamps"
+    )
 
 
 @dataclass(frozen=True)
 class TransformParameters:
-    """The parameter of nodes that publish transforms."""
+    """Parameter of nodes that publish transforms."""
 
     publish_tf: str = parameter(
         "auto",
-        "Publish tf and tf_static of the links; auto: while no other node publishes tf, and if "
-        "tf2_msgs is installed",
+        "Whether to publish tf and tf_static of the links; auto: if tf2_msgs is installed, while "
+        "no other node publishes tf",
         choices=("auto", "always", "never"),
     )

@@ -1,12 +1,12 @@
-"""Node parameters: fields of a frozen dataclass, declared on a node, checked and described.
+"""Declaration of node parameters as fields of a frozen dataclass.
 
 A parameter is a field such as
 
     step: float = parameter(1e-3, "Integration step", "s", 1e-6, 1.0, dynamic=True)
 
-The field's type is the parameter's: `bool`, `int`, `float`, `str` or `Numbers`. A field whose type
-is such a dataclass is a group: its parameters have the field's name as prefix, as in
-``circle.center``.
+The type of the field is the type of the parameter: `bool`, `int`, `float`, `str` or `Numbers`. A
+field whose type is another such dataclass is a group. The names of its parameters have the name of
+the field as a prefix, as in ``circle.center``.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ Numbers = tuple[float, ...]
 """The type of a list of numbers. An empty list means "not set"."""
 
 P = TypeVar("P")
-"""A dataclass of parameters."""
+"""Type of a dataclass of parameters."""
 
 
 class Row(NamedTuple):
-    """One parameter.
+    """A parameter.
 
     Attributes:
-        name: Its name, with the prefixes of its groups.
-        kind: Its type.
-        default: Its default, of that type.
-        description: Its description.
-        unit: Its unit, or "".
-        minimum: Its smallest value, or None.
-        maximum: Its largest value, or None.
-        choices: Its possible values, or () for any value.
-        dynamic: Whether it can be set while the node runs, and not only at the start.
-        per_joint: The value for each joint while a list is not set, or None.
+        name: Name, with the prefixes of its groups.
+        kind: Type of the value.
+        default: Default value.
+        description: Description for users.
+        unit: Unit, or "".
+        minimum: Smallest value, or None.
+        maximum: Largest value, or None.
+        choices: Possible values, or () for any value.
+        dynamic: Whether the parameter can be set while the node runs.
+        per_joint: Value for each joint if a list is not set, or None.
     """
 
     name: str
@@ -83,7 +83,7 @@ def parameter(
     dynamic: bool = False,
     per_joint: float | None = None,
 ) -> Any:
-    """Return a dataclass field that is a parameter, see `Row`."""
+    """Return a dataclass field that declares a parameter; `Row` describes the arguments."""
     metadata: dict[str, Any] = {"description": description, "unit": unit}
     metadata |= {"minimum": minimum, "maximum": maximum}
     metadata |= {"choices": choices, "dynamic": dynamic, "per_joint": per_joint}
@@ -91,12 +91,12 @@ def parameter(
 
 
 def group(kind: type) -> Any:
-    """Return a dataclass field that is a group of parameters."""
+    """Return a dataclass field that declares a group of parameters."""
     return field(default_factory=kind)
 
 
 def default_of(function: Callable[..., Any], name: str) -> Any:
-    """Return the default of an argument of a function, so that no parameter repeats it."""
+    """Return the default value of a function's argument, to use it for a parameter."""
     default = inspect.signature(function).parameters[name].default
     if default is inspect.Parameter.empty:
         raise TypeError(f"argument '{name}' of {function} has no default.")
@@ -104,7 +104,7 @@ def default_of(function: Callable[..., Any], name: str) -> Any:
 
 
 def rows(kind: Any) -> list[Row]:
-    """Return the parameters of a dataclass, those of its base classes first."""
+    """Return the parameters of a dataclass. Those of its base classes come first."""
     table, types = [], get_type_hints(kind)
     for entry in fields(kind):
         if is_dataclass(types[entry.name]):
@@ -116,7 +116,7 @@ def rows(kind: Any) -> list[Row]:
 
 
 def with_values(parameters: P, values: Mapping[str, Any]) -> P:
-    """Return `parameters` with new values, by the names of their rows."""
+    """Return `parameters` with new values. The keys are full names, such as ``circle.center``."""
     changes: dict[str, Any] = {}
     for entry in fields(parameters):  # type: ignore[arg-type]  # P is a dataclass
         present, prefix = getattr(parameters, entry.name), f"{entry.name}."
@@ -132,7 +132,8 @@ def declare(node: Node, kind: type[P]) -> P:
     """Declare the parameters of a dataclass on `node` and return them with their values.
 
     Raises:
-        ManipDynError: If a parameter is unknown, of a wrong type, out of range or not finite.
+        ManipDynError: If a parameter is unknown, has the wrong type, is out of range or is not
+            finite.
     """
     table = rows(kind)
     overrides = _checked_overrides(node, [row.name for row in table])
@@ -156,11 +157,11 @@ def declare(node: Node, kind: type[P]) -> P:
 
 
 def declare_joints(node: Node, kind: type, joints: int) -> None:
-    """Set the lists that are not set to their value for each joint, so that clients can read it.
+    """Set lists without values to their default for each joint, so that clients can read it.
 
     Args:
-        node: The node, on which the dataclass is declared.
-        kind: The dataclass.
+        node: The node on which the parameters are declared.
+        kind: The dataclass of the parameters.
         joints: Number of joints of the robot.
     """
     for row in rows(kind):
@@ -174,14 +175,14 @@ def on_change(
     apply: Callable[[P], None],
     problem: Callable[[P, Collection[str]], str] = lambda _parameters, _changed: "",
 ) -> None:
-    """Check parameters that are set while the node runs, and apply them once they are accepted.
+    """Check parameters that are set while the node runs, and apply accepted values.
 
     Args:
         node: The node.
         parameters: The current parameters.
         apply: Applies the new parameters.
-        problem: Returns why a combination of valid parameters is invalid, or "". Its arguments
-            are the new parameters and the names of those that change.
+        problem: Returns why a combination of valid parameters is invalid, or "". The arguments
+            are the new parameters and the names of the changed parameters.
     """
     table = {row.name: row for row in rows(type(parameters))}
     present = parameters
@@ -206,10 +207,10 @@ def on_change(
 
 
 def _checked_overrides(node: Node, names: Collection[str]) -> dict[str, Any]:
-    """Return the values that the command line sets, by name.
+    """Return the values that the command line sets for the node, by parameter name.
 
     Raises:
-        ManipDynError: If a name is not among `names`.
+        ManipDynError: If a name is not in `names`.
     """
     arguments = getattr(node, "arguments", sys.argv)
     overrides = parameter_overrides(node.get_fully_qualified_name(), arguments)
@@ -220,9 +221,10 @@ def _checked_overrides(node: Node, names: Collection[str]) -> dict[str, Any]:
 
 
 def _set_list(node: Node, row: Row, numbers: Sequence[float]) -> None:
-    """Set a list, even an empty one: if a parameter has no value, get_parameters returns nothing.
+    """Set the value of a list parameter, even to an empty list.
 
-    An empty list with a value for each joint stays writable until the number of joints is known.
+    Without this, get_parameters would return no values if a list has no value. An empty list with
+    a default for each joint remains writable until the number of joints is known.
     """
     node.set_parameters([Parameter(row.name, Parameter.Type.DOUBLE_ARRAY, list(numbers))])
     if numbers or row.per_joint is None:
@@ -282,7 +284,7 @@ def _problem(row: Row, value: Any) -> str:
 
 
 def _condition(low: float, high: float, unit: str) -> str:
-    """Return the condition on a number with bounds, which may be infinite."""
+    """Return the condition on a number as a phrase. The bounds may be infinite."""
     if np.isinf(low) and np.isinf(high):
         return "finite"
     if np.isinf(high):

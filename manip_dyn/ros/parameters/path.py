@@ -1,6 +1,7 @@
-"""Parameters of paths: one group for each kind of path, which creates the path.
+"""Parameters of paths. Each kind of path is a group of parameters that creates the path.
 
-To add a kind of path, add a group here, to `KINDS` and as a field of `PathParameters`.
+To add a kind of path, define its group in this module, and add it to `KINDS` and to the fields of
+`PathParameters`.
 """
 
 from __future__ import annotations
@@ -20,28 +21,28 @@ from manip_dyn.ros.parameters.declaration import Numbers, default_of, group, par
 
 RPY = "roll, pitch, yaw about the fixed base axes (3 numbers)"
 SPEEDS, RATES = (1e-6, 100.0), (1e-6, 1e3)
-"""Ranges of speeds, and of accelerations and speed limits of files."""
+"""Range of speeds, and range of accelerations and of speed limits for files."""
 BOUNDS = TargetBounds()
 
 
 class PathKind(ABC):
-    """The parameters of one kind of path."""
+    """Base class of the parameters of one kind of path."""
 
     kind: ClassVar[str]
-    """The kind's name, and the prefix of its parameters."""
+    """Name of the kind, and prefix of its parameters."""
 
     @abstractmethod
     def make(self, tool: Pose, ramp: float, laps: int) -> Path:
-        """Return the path.
+        """Create the path.
 
         Args:
             tool: Initial pose of the tool, for paths that start there.
             ramp: Duration of the smooth start, s.
-            laps: Number of laps. 0: the default of the kind.
+            laps: Number of laps. With 0, the default of the kind is used.
         """
 
     def vector(self, name: str, default: Vector | None = None) -> Vector:
-        """Return three numbers."""
+        """Return the three numbers of a parameter, or the default if it is not set."""
         numbers = getattr(self, name)
         if numbers:
             return finite_vector(f"parameter '{self.kind}.{name}'", numbers, 3)
@@ -50,7 +51,7 @@ class PathKind(ABC):
         return default
 
     def rotation(self, name: str, default: Vector | None = None) -> Matrix:
-        """Return a rotation matrix (3, 3) from roll, pitch and yaw."""
+        """Return the rotation matrix (3, 3) of a parameter with roll, pitch and yaw."""
         if default is not None and not getattr(self, name):
             return default
         return Rotation.from_euler("xyz", self.vector(name, np.zeros(3))).as_matrix()
@@ -79,7 +80,7 @@ class CircleParameters(PathKind):
     )
 
     def make(self, tool: Pose, ramp: float, laps: int) -> Path:
-        """Return the circle, endless without a number of laps."""
+        """Create the circle. It is endless if `laps` is 0."""
         return Circle(
             center=self.vector("center"),
             normal=self.vector("normal"),
@@ -101,7 +102,7 @@ class LineParameters(PathKind):
     start: Numbers = parameter((), "First point in the base frame (3 numbers)", "m")
     start_rpy: Numbers = parameter((), f"Orientation there: {RPY}", "rad")
     end: Numbers = parameter((), "Last point in the base frame (3 numbers)", "m")
-    end_rpy: Numbers = parameter((), f"Orientation there; not set: as at the start: {RPY}", "rad")
+    end_rpy: Numbers = parameter((), f"Orientation there: {RPY}; not set: as at the start", "rad")
     linear_speed: float = parameter(
         default_of(Line, "linear_speed"), "Largest speed of the tool", "m/s", *SPEEDS
     )
@@ -110,7 +111,7 @@ class LineParameters(PathKind):
     )
 
     def make(self, tool: Pose, ramp: float, laps: int) -> Path:
-        """Return the line, which has one lap."""
+        """Create the line. It always has one lap."""
         first = self.rotation("start_rpy")
         return Line(
             (self.vector("start"), first),
@@ -137,12 +138,12 @@ class LissajousParameters(PathKind):
     phases: Numbers = parameter((0.0,) * 3, "Phases of the three motions", "rad")
     axes_rpy: Numbers = parameter((0.0,) * 3, f"Directions of the three motions: {RPY}", "rad")
     tool_rpy: Numbers = parameter(
-        (), f"Orientation of the tool; not set: its initial one: {RPY}", "rad"
+        (), f"Orientation of the tool: {RPY}; not set: its initial orientation", "rad"
     )
     period: float = parameter(default_of(Lissajous, "period"), "Time of one lap", "s", 1e-3, 1e6)
 
     def make(self, tool: Pose, ramp: float, laps: int) -> Path:
-        """Return the figure, endless without a number of laps."""
+        """Create the figure. It is endless if `laps` is 0."""
         amplitudes, axes = self.vector("amplitudes"), self.rotation("axes_rpy")
         phases = self.vector("phases")
         center = tool.position - axes @ (amplitudes * np.sin(phases))
@@ -176,7 +177,7 @@ class WaypointsParameters(PathKind):
     )
 
     def make(self, tool: Pose, ramp: float, laps: int) -> Path:
-        """Return the curve, with one lap by default."""
+        """Create the curve. It has one lap if `laps` is 0."""
         count = len(self.poses)
         if count < 12 or count % 6:
             raise ManipDynError(
@@ -203,19 +204,19 @@ class CsvParameters(PathKind):
     file: str = parameter("", "Path of a CSV file: t, x, y, z, qx, qy, qz, qw")
     max_linear_speed: float = parameter(
         default_of(path_from_csv, "max_linear_speed"),
-        "Largest speed between two rows; faster ones are jumps, which are invalid",
+        "Largest speed between two rows; a file with a higher speed is rejected",
         "m/s",
         *RATES,
     )
     max_angular_speed: float = parameter(
         default_of(path_from_csv, "max_angular_speed"),
-        "The same for the orientation",
+        "Largest angular speed between two rows",
         "rad/s",
         *RATES,
     )
 
     def make(self, tool: Pose, ramp: float, laps: int) -> Path:
-        """Return the curve, with one lap by default."""
+        """Create the curve. It has one lap if `laps` is 0."""
         if not self.file:
             raise ManipDynError("parameter 'csv.file' must be the path of a CSV file, got ''.")
         return path_from_csv(
@@ -236,17 +237,20 @@ class TargetParameters(PathKind):
         BOUNDS.linear_speed, "Largest speed towards a target", "m/s", *SPEEDS
     )
     angular_speed: float = parameter(
-        BOUNDS.angular_speed, "The same for the orientation", "rad/s", *SPEEDS
+        BOUNDS.angular_speed, "Largest angular speed towards a target", "rad/s", *SPEEDS
     )
     linear_acceleration: float = parameter(
         BOUNDS.linear_acceleration, "Largest acceleration towards a target", "m/s^2", *RATES
     )
     angular_acceleration: float = parameter(
-        BOUNDS.angular_acceleration, "The same for the orientation", "rad/s^2", *RATES
+        BOUNDS.angular_acceleration,
+        "Largest angular acceleration towards a target",
+        "rad/s^2",
+        *RATES,
     )
 
     def make(self, tool: Pose, ramp: float, laps: int) -> Path:
-        """Return a path that rests at the tool until a target arrives."""
+        """Create a path that remains at the initial pose of the tool until a target arrives."""
         return SmoothTarget(tool, TargetBounds(**asdict(self)))
 
 
@@ -271,8 +275,8 @@ class PathParameters:
     )
     ramp: float = parameter(
         default_of(Line, "ramp"),
-        "Duration of the smooth start, and of the stop of a path with an end; 0: full speed "
-        "immediately",
+        "Duration of the smooth start, and of the smooth stop if the path has an end; 0: full "
+        "speed immediately",
         "s",
         0.0,
         1e4,
@@ -293,14 +297,14 @@ class PathParameters:
 
 
 def path_from(parameters: PathParameters, tool: Pose) -> Path:
-    """Return the path of the parameters.
+    """Create the path that the parameters specify.
 
     Args:
         parameters: The parameters of all kinds of paths.
         tool: Initial pose of the tool, for paths that start there.
 
     Raises:
-        ManipDynError: If a parameter or combination is invalid. The message contains its name.
+        ManipDynError: If a parameter or a combination is invalid. The message names it.
     """
     kind: PathKind = getattr(parameters, parameters.path)
     try:

@@ -44,7 +44,12 @@ class SimulatorParameters(
         dynamic=True,
     )
     step: float = parameter(
-        Integrator.step, "Integration step without tolerances", "s", 1e-6, 1.0, dynamic=True
+        Integrator.step,
+        "Integration step if no tolerances are set",
+        "s",
+        1e-6,
+        1.0,
+        dynamic=True,
     )
     rtol: float = parameter(
         Integrator.rtol,
@@ -56,7 +61,7 @@ class SimulatorParameters(
     )
     atol: float = parameter(
         Integrator.atol,
-        "Absolute tolerance; 0 with a positive rtol: equal to rtol",
+        "Absolute tolerance; 0: equal to rtol",
         "rad or m (and per s)",
         0.0,
         0.1,
@@ -81,7 +86,7 @@ class SimulatorParameters(
     )
     mass_scale: float = parameter(
         default_of(load_robot, "mass_scale"),
-        "Factor of all masses and inertias, for a model error of planners; a change takes effect "
+        "Factor of all masses and inertias, to simulate a model error; a change takes effect "
         "after compilation",
         "",
         0.01,
@@ -90,8 +95,8 @@ class SimulatorParameters(
     )
     disturbance: Numbers = parameter(
         (),
-        "Efforts in addition to the commands for a limited time, in joint order; a change takes "
-        "effect immediately",
+        "Efforts that are added to the commands for a limited time, in joint order; a change "
+        "takes effect immediately",
         "N m or N",
         dynamic=True,
         per_joint=0.0,
@@ -104,14 +109,14 @@ class SimulatorParameters(
     )
     joint_limits: str = parameter(
         "mechanical_stops",
-        "Model of position limits: stiff, damped stops; a fault that stops the simulation; or "
-        "none",
+        "Effect of position limits; mechanical_stops: stiff, damped stops; stop_at_limits: a "
+        "fault that stops the simulation; ignore: none",
         choices=("mechanical_stops", "stop_at_limits", "ignore"),
     )
     command_timeout: float = parameter(
         0.5,
         "Simulated time without a command after which the safe command acts; 0: the last command "
-        "remains in force",
+        "remains active",
         "s",
         0.0,
         3600.0,
@@ -119,14 +124,14 @@ class SimulatorParameters(
     )
     safe_command: str = parameter(
         "brake",
-        "Effort before the first command and after a timeout: gravity compensation with damping, "
-        "gravity compensation, or zero",
+        "Effort before the first command and after a timeout; brake: gravity compensation with "
+        "damping; gravity_compensation: without damping; zero: no effort",
         choices=("brake", "gravity_compensation", "zero"),
     )
     command_bandwidth: float = parameter(
         default_of(JointDrive, "bandwidth"),
-        "Bandwidth of the joint drives for positions and velocities on ~/joint_commands; a moving "
-        "position without a velocity is followed with a delay of 2 / bandwidth",
+        "Bandwidth of the joint drives for positions and velocities on ~/joint_commands; without "
+        "a velocity, a moving position is followed with a delay of 2 / bandwidth",
         "1/s",
         1.0,
         1e3,
@@ -142,7 +147,7 @@ class SimulatorParameters(
 
 
 def integrator_from(parameters: SimulatorParameters) -> Integrator:
-    """Return the integrator of the parameters."""
+    """Return the integrator that the parameters specify."""
     return Integrator(
         parameters.integrator,
         parameters.step,
@@ -154,7 +159,7 @@ def integrator_from(parameters: SimulatorParameters) -> Integrator:
 
 
 def simulation_from(parameters: SimulatorParameters, robot: Robot) -> Simulation:
-    """Return the simulation of the arm at its initial state, with stops if they are simulated."""
+    """Return the simulation of the arm at its initial state, with mechanical stops if selected."""
     stops = parameters.joint_limits == "mechanical_stops"
     kind = SimulationWithStops if stops else Simulation
     return kind(
@@ -166,7 +171,7 @@ def simulation_from(parameters: SimulatorParameters, robot: Robot) -> Simulation
 
 
 def safe_law_from(parameters: SimulatorParameters, simulation: Simulation) -> EffortLaw:
-    """Return the effort law that acts without commands."""
+    """Return the effort law of the safe command."""
     if parameters.safe_command == "zero":
         return held(simulation.robot, np.zeros(simulation.robot.n))
     rate = parameters.brake_rate if parameters.safe_command == "brake" else 0.0
@@ -174,7 +179,7 @@ def safe_law_from(parameters: SimulatorParameters, simulation: Simulation) -> Ef
 
 
 def disturbance_from(parameters: SimulatorParameters, robot: Robot) -> Disturbance:
-    """Return the disturbance of the parameters, with times relative to the first command."""
+    """Return the disturbance that the parameters specify. Its times start at the first command."""
     effort = joint_array("disturbance", parameters.disturbance, robot)
     begin = round(1e9 * parameters.disturbance_start)
     return Disturbance(effort, begin, begin + round(1e9 * parameters.disturbance_duration))

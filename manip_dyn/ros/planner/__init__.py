@@ -1,1 +1,1 @@
-"""Planner node: commands, planning in a separate process, execution and status."""
+"""Modules of the planner node: commands, planning, execution and status."""

@@ -22,14 +22,14 @@ WATCH_PERIOD = 0.1
 
 
 class Loss(NamedTuple):
-    """Code and reason of the loss of an arm."""
+    """Code and reason if the planner can no longer rely on the joint states."""
 
     code: str
     reason: str
 
 
 class ArmStates:
-    """Subscription of joint_states.
+    """Subscription to joint_states, with detection of resets and silence.
 
     Attributes:
         measured: The latest state; None before the first one and after a silence.
@@ -44,19 +44,27 @@ class ArmStates:
         receive: Callable[[MeasuredState | None, MeasuredState], None],
         drop: Callable[[object], None],
     ):
-        """Call `receive` with the previous and the new state, `drop` with an error."""
+        """Subscribe.
+
+        Args:
+            node: The node.
+            robot: The arm.
+            parameters: The planner's parameters.
+            receive: Called with the previous state (or None) and the new state.
+            drop: Called with the error of an invalid message.
+        """
         self._robot, self._receive, self._drop = robot, receive, drop
         self._timeout = parameters.state_timeout
         self._longest = max(self._timeout, 10.0 * parameters.control_period)
         self.measured: MeasuredState | None = None
         self._received_at = self._checked_at = time.monotonic()
-        # In lockstep the next state is sent after the answer to the last one.
+        # In lockstep, the simulator sends the next state after the command.
         self.topic = node.create_subscription(
             JointState, "joint_states", self._on_joint_state, NEWEST_ONLY
         ).topic_name
 
     def loss(self, before: MeasuredState, measured: MeasuredState) -> Loss | None:
-        """Return why the arm was lost between two states, or None."""
+        """Return the loss of the arm between two states, or None."""
         reset = reset_reason(self._robot, before, measured)
         if reset:
             return Loss("reset", reset)
@@ -66,10 +74,11 @@ class ArmStates:
         return None
 
     def silence(self) -> float:
-        """Return the duration of a silence that exceeds the timeout, s, else 0; reset the state.
+        """Return the duration of a silence (s) if it exceeds the timeout, else 0.
 
-        Call it every `WATCH_PERIOD`. Periods in which this process was suspended do not count as
-        silence: messages from these periods are received later, with their stamps.
+        A silence that exceeds the timeout resets `measured`. Call this every `WATCH_PERIOD`.
+        Times in which this process was suspended do not count, because the messages from these
+        times are received later, with their stamps.
         """
         now, before = time.monotonic(), self._checked_at
         self._checked_at = now

@@ -14,7 +14,7 @@ from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, tuning_from
 
 SLOW = 0.5
-"""Joint speed below which feedback holds the arm in place, rad/s or m/s; it yields 1 cm or rad."""
+"""Joint speed below which feedback stops the arm within about 0.01 rad or m, rad/s or m/s."""
 
 
 class BrakingMotion:
@@ -27,9 +27,12 @@ class BrakingMotion:
     def __init__(
         self, robot: Robot, parameters: BangBangPlannerParameters, held: Vector | None = None
     ):
-        """Create the brake and the feedback with the planner's parameters.
+        """Create the brake and the feedback.
 
-        `held` is the position (n,) to hold; default: the position after braking.
+        Args:
+            robot: The arm.
+            parameters: The planner's parameters.
+            held: Positions (n,) to hold, rad or m. Default: the positions after braking.
         """
         self._brake = Brake(customize(robot), period=parameters.control_period)
         self._feedback = Feedback(robot, tuning_from(parameters))
@@ -59,7 +62,7 @@ class BrakingMotion:
         return self._feedback.limited(measured.q, self._feedback.hold(held) + correction)
 
     def stop(self, _measured: MeasuredState) -> None:
-        """Do nothing, because the motion already stops."""
+        """Do nothing: this motion brakes in any case."""
 
     def is_over(self, _measured: MeasuredState) -> bool:
         """Return False: the arm is held until there is a plan."""

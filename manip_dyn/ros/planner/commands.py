@@ -1,4 +1,4 @@
-"""Commands of a planner: goals, trajectories and abort requests."""
+"""Commands to the planner: goals, trajectories and abort requests."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ NO_JOINT_STATES = "no joint state has been received on joint_states"
 
 
 class Commands:
-    """Starts valid commands and rejects the others with a reason.
+    """Executes valid commands and rejects the others with a reason.
 
     Attributes:
-        awaiting_start: Whether the goal of the parameters waits for subscribers of the commands.
+        awaiting_start: Whether the goal from the parameters waits for subscribers of efforts.
     """
 
     def __init__(
@@ -29,14 +29,14 @@ class Commands:
         status: PlannerStatus,
         reject: Callable[[str, object], None],
     ):
-        """Store execution, planning and status; `reject` is called with code and reason."""
+        """Store the objects of the planner; `reject` is called with a code and a reason."""
         self._execution, self._planning = execution, planning
         self._status, self._reject = status, reject
         self.awaiting_start = False
 
     # ------------------------------------------------------------------------------------ goals
     def begin(self, goal: Goal) -> bool:
-        """Plan the motion to `goal`; return False after a rejection."""
+        """Start planning a motion to `goal`; return False if the goal is rejected."""
         measured = self.measured
         if measured is None:
             self._reject("no_joint_states", NO_JOINT_STATES)
@@ -47,19 +47,19 @@ class Commands:
             return False
         idle = self._execution.motion is None
         self._planning.lead_to(goal, measured)
-        if idle and self._execution.motion is not None:  # this state has no answer yet
+        if idle and self._execution.motion is not None:  # no efforts for this state yet
             self._planning.answer(measured)
         return True
 
     def start_when_connected(self) -> None:
-        """Plan the motion to the goal of the parameters once the commands have subscribers."""
+        """Plan a motion to the goal from the parameters once the efforts have subscribers."""
         goal = self._execution.goal
         if self.awaiting_start and goal is not None and self._execution.efforts.connected():
             self.awaiting_start = False
             self.begin(goal)
 
     def halt(self) -> bool:
-        """Stop and hold; return whether there was a motion or plan to stop."""
+        """Stop and hold the arm; return whether there was a motion or plan to stop."""
         self.awaiting_start = False
         execution, measured = self._execution, self.measured
         if execution.motion is None and execution.prepared is None and not self._planning.busy:
@@ -81,7 +81,7 @@ class Commands:
 
     @property
     def motions(self) -> tuple[object, ...]:
-        """The motion in execution, then the prepared one."""
+        """The current motion and the prepared motion. Either may be None."""
         return self._execution.motion, self._execution.prepared
 
     @property
@@ -105,7 +105,7 @@ class Commands:
         return "" if obstacle is None else obstacle.sentence
 
     def follow(self, motion: FollowedMotion) -> None:
-        """Execute a trajectory from the next state on, in place of any other motion."""
+        """Execute a trajectory from the next state; it replaces any other motion."""
         self.awaiting_start = False
         self._planning.forget()
         self._planning.execute(motion)

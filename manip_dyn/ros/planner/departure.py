@@ -1,4 +1,4 @@
-"""Departures: points at which a motion changes to the next one."""
+"""Departures: points of a motion at which the next motion begins."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class DepartingMotion(Protocol):
 
     @property
     def pace(self) -> Pace:
-        """Rate and mass ratio with which the arm follows its plan."""
+        """Time rate and mass ratio at which the arm follows its plan."""
 
     def stamp_at(self, time: float) -> int | None:
-        """Return the stamp, ns, at a time of the plan, s; None if it is never reached."""
+        """Return the stamp (ns) of a plan time (s), or None if the arm has left the plan."""
 
     def planned(self, measured: MeasuredState) -> tuple[Vector, Vector]:
         """Return the planned positions and velocities (n,) at the time of a state."""
@@ -32,14 +32,14 @@ class DepartingMotion(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Departure:
-    """A point on the plan of a motion. An arm with a lower rate reaches it later.
+    """A point on the plan of a motion. If the plan is executed more slowly, it is reached later.
 
     Attributes:
         motion: The motion.
-        time: Time of its plan, s.
+        time: Time on its plan, s.
         q: Positions (n,) of the plan at this time, rad or m.
-        v: Velocities (n,) of the plan, per s. At another rate the arm has these times that rate,
-            and follows the next motion at that rate.
+        v: Velocities (n,) of the plan at this time, rad/s or m/s. An arm that follows the plan
+            at another time rate has `v` times this rate, also at the start of the next motion.
         lead: Time between the request and the departure, s.
     """
 
@@ -51,10 +51,10 @@ class Departure:
 
     @property
     def moving(self) -> bool:
-        """Whether the arm moves at the departure; at rest it can wait for the next motion."""
+        """Whether the arm moves at the departure. An arm at rest can wait for the next motion."""
         return bool(np.any(self.v))
 
     @property
     def stamp_ns(self) -> int | None:
-        """Stamp of the departure at the current pace; None if the arm has left the plan."""
+        """Stamp of the departure at the current pace, ns; None if the arm has left the plan."""
         return self.motion.stamp_at(self.time)

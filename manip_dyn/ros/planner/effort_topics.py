@@ -1,4 +1,4 @@
-"""Publishers of efforts: commands, and trajectories if efforts change inside a period."""
+"""Publishers of efforts: commands, and trajectories for switches within a control period."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE
 
 
 class EffortTopics:
-    """Publishers of efforts."""
+    """Publishes efforts as commands, or as trajectories if they switch within a period."""
 
     def __init__(self, node: Node, robot: Robot, parameters: BangBangPlannerParameters):
         """Create the publishers."""
@@ -34,7 +34,7 @@ class EffortTopics:
 
     @property
     def name(self) -> str:
-        """The name of the command topic."""
+        """Name of the command topic."""
         return self._commands.topic_name
 
     def connected(self) -> bool:
@@ -47,7 +47,7 @@ class EffortTopics:
         return other_publishers(self._node, self.name)
 
     def publish(self, stamp_ns: int, segments: Sequence[Segment]) -> None:
-        """Publish efforts from a stamp on."""
+        """Publish efforts that start at the stamp `stamp_ns`."""
         if self._sampled:
             self._commands.publish(effort_command(mean_effort(list(segments), self._period)))
         elif len(segments) == 1:

@@ -1,4 +1,4 @@
-"""Execution of motions: each joint state is answered with efforts."""
+"""Execution of motions: efforts are published for each joint state."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ AnyMotion = PlannedMotion | FollowedMotion | BrakingMotion
 
 
 class Execution:
-    """Answers every joint state while there is a motion.
+    """Publishes efforts for every joint state while there is a motion.
 
     Attributes:
-        motion: The motion in execution; None if the planner sends no commands.
-        prepared: The motion that waits for its begin.
+        motion: The current motion; None if the planner sends no commands.
+        prepared: The motion that is executed next, or None.
         goal: The goal of the last executed plan.
         efforts: Publishers of the efforts.
     """
@@ -51,7 +51,7 @@ class Execution:
 
     @property
     def under_way(self) -> bool:
-        """Whether a motion has not ended, or one waits for its begin."""
+        """Whether a motion has not ended yet, or the next one is prepared."""
         return self.prepared is not None or (self.motion is not None and not self.motion.arrived)
 
     def forget(self) -> None:
@@ -59,7 +59,7 @@ class Execution:
         self.motion = self.prepared = None
 
     def begin(self, motion: PlannedMotion | FollowedMotion, measured: MeasuredState) -> None:
-        """Begin a motion at the current state, which is answered afterwards."""
+        """Begin a motion at the current state. The efforts are published by `answer`."""
         self.prepared, self.motion = None, motion
         stamp = motion.begin(measured)
         if isinstance(motion, PlannedMotion):
@@ -79,7 +79,7 @@ class Execution:
         Args:
             measured: The state.
             goal: The goal of the current plan or motion.
-            at_rest: Called if the motion has come to rest.
+            at_rest: Called with the state if the arm has come to rest.
         """
         motion = self.motion
         assert motion is not None

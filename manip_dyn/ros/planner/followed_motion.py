@@ -1,4 +1,4 @@
-"""Execution of a joint trajectory without planning."""
+"""Execution of a joint trajectory as it is, without planning."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ ABORTED = Outcome(Code.INVALID_GOAL, "aborted: stopping and holding")
 
 
 class FollowedMotion:
-    """Follows a trajectory and holds its last point, or brakes and holds the arm where it rests.
+    """Follows a trajectory and holds its last point. After an abort it brakes and holds the arm.
 
     Attributes:
         outcome: Outcome of the trajectory; None before its end.
         arrived: Whether the arm rests at the held position.
-        values: Named values for the status: none.
+        values: Named values for the status; always empty.
     """
 
     def __init__(self, robot: Robot, goal: TrajectoryGoal, parameters: BangBangPlannerParameters):
@@ -37,10 +37,10 @@ class FollowedMotion:
         self.values: dict[str, object] = {}
 
     def begin(self, measured: MeasuredState) -> int:
-        """Begin at a state; return the stamp at which the trajectory begins.
+        """Begin at a state; return the stamp at which the trajectory begins, ns.
 
         Raises:
-            ManipDynError: If its feedback is unstable at the planner's control period.
+            ManipDynError: If the feedback is unstable at the planner's control period.
         """
         stamp, q, v = measured
         self._start_ns = self._goal.stamp_ns or stamp
@@ -57,7 +57,7 @@ class FollowedMotion:
         return self._start_ns
 
     def is_due(self, _measured: MeasuredState) -> bool:
-        """Return True: it may begin at any state."""
+        """Return True: a trajectory may begin at any state."""
         return True
 
     def segments(self, measured: MeasuredState) -> list[Segment]:
@@ -71,7 +71,7 @@ class FollowedMotion:
         return [Segment(0.0, self._following.effort(t, q, v))]
 
     def reference(self, measured: MeasuredState) -> tuple[float, JointMotion] | None:
-        """Return the time since the start, s, and the reference; None before the begin."""
+        """Return the time since the start (s) and the reference, or None before `begin`."""
         if self._follower is None:
             return None
         t = 1e-9 * (measured.stamp_ns - self._start_ns)
@@ -83,7 +83,7 @@ class FollowedMotion:
         self._after = BrakingMotion(self._robot, self._parameters)
 
     def end(self, outcome: Outcome) -> None:
-        """Set the outcome, unless there is one."""
+        """Set the outcome, unless it is already set."""
         self.outcome = self.outcome or outcome
 
     def is_over(self, measured: MeasuredState) -> bool:
@@ -107,7 +107,7 @@ class FollowedMotion:
 
     @property
     def beginning(self) -> str:
-        """Status message at the begin."""
+        """Status message at the start of the motion."""
         count = len(self._goal.waypoints)
         end = 1e-9 * self._goal.waypoints[-1].time_ns
         return f"executing: a trajectory of {count} points, which ends at {end:.6f} s"

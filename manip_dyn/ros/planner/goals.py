@@ -1,4 +1,4 @@
-"""Goals: joint positions, tool poses, and an interactive marker for RViz."""
+"""Inputs for goals: joint positions, tool poses and an interactive marker for RViz."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from manip_dyn.ros.targets import InteractivePoseMarker, RobotFrames
 
 
 class Goals:
-    """Subscriptions of ~/goal and ~/goal_pose, and the interactive marker ~/goal_marker."""
+    """Subscriptions to ~/goal and ~/goal_pose, and the interactive marker ~/goal_marker."""
 
     def __init__(
         self,
@@ -37,8 +37,8 @@ class Goals:
             node: The node.
             robot: The arm.
             positions: Returns the joint positions (n,), or None before the first state.
-            begin: Called with a valid goal.
-            reject: Called with code and reason.
+            begin: Called with each valid goal.
+            reject: Called with a code and a reason for each invalid goal.
         """
         self._robot, self._positions = robot, positions
         self._begin, self._reject = begin, reject
@@ -51,7 +51,7 @@ class Goals:
         node.create_subscription(PoseStamped, "~/goal_pose", self._on_pose, 10)
 
     def show(self) -> None:
-        """Move the marker to the tool."""
+        """Move the marker to the current pose of the tool."""
         q = self._positions()
         if q is not None:
             self._marker.place(self._frames.of(self._robot.tip, q))
@@ -84,7 +84,7 @@ class Goals:
         return PoseGoal(pose)
 
     def _pose(self, message: PoseStamped, q: Vector) -> clik.Pose:
-        """Return a goal in the base frame, for joint positions (n,)."""
+        """Return the goal pose in the base frame; `q` (n,) are the current joint positions."""
         numbers = np.array(pose_numbers(message.pose))
         if not np.isfinite(numbers).all():
             raise ManipDynError(f"goal pose must be finite, got {numbers.tolist()}.")

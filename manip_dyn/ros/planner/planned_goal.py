@@ -1,4 +1,4 @@
-"""Goal from a trajectory of one point, with tolerances and an outcome."""
+"""Goal given as a trajectory with one point, with tolerances and an outcome."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Leader(Protocol):
-    """Planner that leads the arm to a goal."""
+    """Interface of the planner that a goal uses."""
 
     @property
     def measured(self) -> MeasuredState | None:
@@ -34,18 +34,18 @@ class Leader(Protocol):
         """The latest status message."""
 
     def halt(self) -> bool:
-        """Stop and hold; return whether there was a motion or plan to stop."""
+        """Stop and hold the arm; return whether there was a motion or plan to stop."""
 
 
 class PlannedGoal:
-    """The only point of a trajectory, reached by the planner's method.
+    """A trajectory with a single point, which the arm reaches by a planned motion.
 
     Attributes:
         target: Positions (n,), rad or m.
     """
 
     def __init__(self, planner: Leader, robot: Robot, goal: TrajectoryGoal, stamp_ns: int):
-        """Store the goal, and the stamp of its acceptance."""
+        """Store the goal and the stamp at which it was accepted, ns."""
         self._planner, self._robot, self._begun_ns = planner, robot, stamp_ns
         self._tolerances = goal.tolerances
         self.target = np.array(goal.waypoints[-1].positions)
@@ -64,7 +64,7 @@ class PlannedGoal:
         return self._ended
 
     def judge(self, motion: PlannedMotion, measured: MeasuredState) -> None:
-        """Update the outcome from the planned motion, once per control period."""
+        """Update the outcome from the planned motion. Call this once per control period."""
         if self._ended is not None or motion.purpose is not self:
             return
         delay = motion.late(measured)

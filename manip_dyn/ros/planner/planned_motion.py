@@ -1,4 +1,4 @@
-"""Planned motion: the execution of a plan from a stamp on."""
+"""Execution of a plan that begins at a given stamp."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from manip_dyn.ros.planner.departure import Departure
 from manip_dyn.ros.planner.planning_process.task import PreparedPlan
 
 ON_TIME = 5e-7
-"""Largest delay of an arrival that is reported as planned, s."""
+"""Largest delay for which an arrival is reported to be as planned, s."""
 
 
 class PlannedMotion:
@@ -24,8 +24,8 @@ class PlannedMotion:
 
     Attributes:
         purpose: The goal of the plan.
-        departure: Departure at which the plan begins; None at rest and after the begin.
-        rows: Times, s, and efforts (n,), each held until the next, to publish.
+        departure: Departure at which the plan begins; None for a start at rest, and after `begin`.
+        rows: Times (s) and efforts (n,) to publish. Efforts are constant between the times.
         values: Named values for the status.
     """
 
@@ -44,7 +44,7 @@ class PlannedMotion:
             prepared: The plan.
             parameters: The planner's parameters.
             purpose: The goal of the plan.
-            departure: Departure at which the plan begins; default: at rest, at the next state.
+            departure: Departure at which the plan begins. Default: at rest, at the next state.
         """
         self.purpose, self.departure = purpose, departure
         self._plan, self._parameters = prepared.plan, parameters
@@ -67,7 +67,7 @@ class PlannedMotion:
             self.values["net work [J]"] = prepared.net_work
 
     def is_due(self, measured: MeasuredState) -> bool:
-        """Return whether it may begin before the state after this one."""
+        """Return whether the motion may begin before the next state."""
         if self.departure is None:
             return True
         stamp, period = self.departure.stamp_ns, round(1e9 * self._parameters.control_period)
@@ -86,7 +86,7 @@ class PlannedMotion:
         return stamp is None or (self.departure.moving and stamp < measured.stamp_ns)
 
     def begin(self, measured: MeasuredState) -> int:
-        """Begin at a state; return the stamp at the plan's time 0."""
+        """Begin at a state; return the stamp of plan time zero, ns."""
         stamp, departure = measured.stamp_ns, self.departure
         if departure is not None and departure.moving:
             stamp = departure.stamp_ns or stamp
@@ -97,9 +97,10 @@ class PlannedMotion:
         return self._began_ns
 
     def departing(self, measured: MeasuredState, lead: float) -> Departure:
-        """Return the departure from this plan `lead` s after a state.
+        """Return the departure from this plan that is `lead` seconds after a state.
 
-        It coincides with a future control period, or with the end of the plan if that is earlier.
+        The departure is at the start of a control period, or at the end of the plan if that is
+        earlier.
         """
         periods = max(math.ceil(lead / self._parameters.control_period - 1e-9), 1)
         stamp = measured.stamp_ns + round(1e9 * periods * self._parameters.control_period)
@@ -108,7 +109,7 @@ class PlannedMotion:
         return Departure(self, time, *self._plan.state(time), lead)
 
     def stamp_at(self, time: float) -> int | None:
-        """Return the stamp at a time of the plan, s; None if the arm does not follow the plan."""
+        """Return the stamp (ns) of a plan time (s), or None if the arm has left the plan."""
         if not self._executor.goes_by_plan:
             return None
         return self._began_ns + round(1e9 * self._executor.time_of(time)) - self._delay_ns
@@ -119,7 +120,7 @@ class PlannedMotion:
         if t >= 0.0 or self.departure is None:
             self.departure = None
             return self._executor.segments(t, measured.q, measured.v)
-        # The error at the departure is the current error of the previous motion.
+        # Assume that the tracking error at the departure equals the current one.
         before, departure = self.departure.motion, self.departure
         q, v = before.planned(measured)
         there = departure.q + measured.q - q, before.pace.rate * departure.v + measured.v - v
@@ -134,7 +135,7 @@ class PlannedMotion:
         return self._executor.expected(t) or self._plan.state(t)
 
     def stop(self, measured: MeasuredState) -> None:
-        """Come to rest as soon as possible, and stay there."""
+        """Stop the arm as soon as possible and hold it there."""
         self._executor.stop(self._time(measured), measured.q, measured.v)
 
     def is_over(self, measured: MeasuredState) -> bool:
@@ -160,17 +161,17 @@ class PlannedMotion:
 
     @property
     def pace(self) -> Pace:
-        """Rate and mass ratio with which the plan is followed."""
+        """Time rate and mass ratio at which the arm follows the plan."""
         return self._executor.pace
 
     @property
     def goes_by_plan(self) -> bool:
-        """Whether the arm follows the plan, and not another motion."""
+        """Whether the arm follows the plan, not a return or braking motion."""
         return self._executor.goes_by_plan
 
     @property
     def missed(self) -> str:
-        """Reason why the arm was stopped before its goal, or ""."""
+        """Why the arm was stopped before it reached its goal, or ""."""
         return self._executor.missed
 
     def returned(self) -> bool:
@@ -180,7 +181,7 @@ class PlannedMotion:
 
     @property
     def cost(self) -> dict[str, object]:
-        """Named values of the arrival."""
+        """Named values about the arrival, for the status."""
         return {
             "arrival time [s]": self._executor.arrival_time,
             "extra time [s]": self._executor.extra_time,
@@ -190,7 +191,7 @@ class PlannedMotion:
 
     @property
     def beginning(self) -> str:
-        """Status message at the begin."""
+        """Status message at the start of the motion."""
         method, plan = self._parameters.method, self._plan
         if method == "pd":
             return "executing: pd, feedback drives the arm to the goal"
@@ -198,7 +199,7 @@ class PlannedMotion:
 
     @property
     def end(self) -> str:
-        """Status message at the arrival."""
+        """Status message on arrival."""
         if self._plan.t_final == 0.0 and not self._executor.returns:
             after = self._executor.arrival_time or 0.0
             if after < self._parameters.control_period:

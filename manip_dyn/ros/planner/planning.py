@@ -1,4 +1,4 @@
-"""Planning: from a goal to a motion, from rest or from a point of the current motion."""
+"""Planning of motions to goals, from rest or from a point of the current motion."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Planning:
     """Plans motions to goals; a new goal replaces the previous one.
 
     Attributes:
-        parameters: The planner's parameters; a new method applies to the next goal.
+        parameters: The planner's parameters. A change of the method applies to the next goal.
         active_goal: The goal of the current plan or motion.
         measured: Returns the latest state.
     """
@@ -46,7 +46,7 @@ class Planning:
         measured: Callable[[], MeasuredState | None],
         reject: Callable[[str, object], None],
     ):
-        """Check the parameters and start the planning process if the method uses it.
+        """Check the parameters, and start the planning process if the method requires it.
 
         Args:
             node: The node.
@@ -55,7 +55,7 @@ class Planning:
             execution: Executes the motions.
             status: Reports the state of the planner.
             measured: Returns the latest state.
-            reject: Called with code and reason.
+            reject: Called with a code and a reason.
         """
         self._robot, self._execution, self._status = robot, execution, status
         self.measured, self._reject = measured, reject
@@ -68,14 +68,14 @@ class Planning:
         self.use(parameters)
 
     def use(self, parameters: BangBangPlannerParameters) -> None:
-        """Use other parameters from the next goal on; the current motion is not changed."""
+        """Use other parameters for the next goal. The current motion does not change."""
         planner_from(parameters)
         self.parameters = parameters
         if parameters.method == "minimum_time" and self._process is None:
             self._process = PlanningProcess(parameters, self._robot, self._warn)
 
     def close(self) -> None:
-        """Cancel the current plan."""
+        """Cancel planning and end the planning process."""
         self._worker.forget()
         if self._process is not None:
             self._process.close()
@@ -97,18 +97,18 @@ class Planning:
         return self._worker.busy or self._pending is not None
 
     def forget(self) -> None:
-        """Cancel the current plan and its goal."""
+        """Cancel planning and discard the goal."""
         self._worker.forget()
         self._pending = self.active_goal = None
 
     def moves(self, measured: MeasuredState) -> str:
-        """Return the fastest joint and its speed, or "" if the arm rests."""
+        """Return the name and speed of the fastest joint, or "" if the arm is at rest."""
         rests = float(np.abs(measured.v).max()) <= self.parameters.rest_speed
         return "" if rests else fastest_joint(self._robot, measured.v)
 
-    # ------------------------------------------------------------------------------- to a goal
+    # ------------------------------------------------------------------------------------ goals
     def lead_to(self, goal: Goal, measured: MeasuredState) -> None:
-        """Plan for a goal: from the current position, from a departure, or after braking."""
+        """Plan a motion to a goal: from the current position, a departure, or after braking."""
         execution, moves = self._execution, self.moves(measured)
         if self._departing is not None:
             lead = self._lead.seconds(self.parameters.replanning_lead)
@@ -128,12 +128,12 @@ class Planning:
         self._status.enter("braking", "arm_moves", fastest=moves)
 
     def at_rest(self, measured: MeasuredState) -> None:
-        """Plan for the goal that waited until the arm rests."""
+        """Plan a motion to the pending goal, because the arm is at rest."""
         if self._pending is not None:
             self._plan(self._pending, measured)
 
     def execute(self, result: Result) -> None:
-        """Execute a motion as soon as it may begin, or reject the goal."""
+        """Execute a planned motion as soon as it may begin, or reject the goal after an error."""
         measured, execution = self.measured(), self._execution
         departure = result.departure if isinstance(result, PlannedMotion) else None
         if measured is not None and departure is not None and departure.moving:
@@ -152,7 +152,7 @@ class Planning:
             execution.begin(result, measured)
             self.answer(measured)
         else:
-            # The last state has an answer: a second command would be late by a period.
+            # Efforts for the last state were published: new ones would act a period too late.
             execution.prepared = result
 
     def begin_due(self, measured: MeasuredState) -> None:
@@ -164,14 +164,14 @@ class Planning:
             self._execution.begin(prepared, measured)
 
     def answer(self, measured: MeasuredState) -> None:
-        """Answer a state with the efforts of the current motion."""
+        """Publish the efforts of the current motion for a state."""
         self._execution.answer(measured, self.active_goal, self.at_rest)
         if self._status.code == "not_reached" and not self.under_way:
             self.active_goal = None
 
     @property
     def _departing(self) -> PlannedMotion | None:
-        """The current motion, if another one may begin at a departure from it."""
+        """The current motion if the next one may begin at a departure from it, else None."""
         motion, chosen = self._execution.motion, self.parameters
         may = chosen.method == "minimum_time" and chosen.replanning_lead > 0.0
         may = may and self._status.state == "executing"
@@ -181,14 +181,14 @@ class Planning:
 
     @property
     def _leads_by_feedback(self) -> bool:
-        """Whether the current motion yields to feedback alone, at any speed."""
+        """Whether feedback alone drives the arm to a new goal, even while the arm moves."""
         own = isinstance(self._execution.motion, PlannedMotion)
         return own and self.parameters.method == "pd"
 
     def _leave(
         self, motion: PlannedMotion, goal: Goal, measured: MeasuredState, lead: float
     ) -> None:
-        """Plan for a goal from a departure, `lead` s later."""
+        """Plan a motion to a goal from a departure `lead` seconds after the state."""
         self._execution.prepared = self._pending = None
         self.active_goal, departure = goal, motion.departing(measured, lead)
         if departure.moving:
@@ -200,7 +200,7 @@ class Planning:
         self._start(task, goal, departure, measured)
 
     def _leave_later(self, late: PlannedMotion, measured: MeasuredState) -> None:
-        """Plan again for the goal of a motion whose departure has passed, with a longer lead."""
+        """Plan again, with a longer lead, if the departure of a planned motion has passed."""
         if self._departing is not None and late.departure is not None:
             lead = self._lead.seconds(2.0 * late.departure.lead)
             self._leave(self._departing, late.purpose, measured, lead)

@@ -10,21 +10,21 @@ MARGIN = 1.5
 
 
 class ReplanningLead:
-    """Lead time from recent planning times, measured by the stamps of joint states."""
+    """Computes the lead time from recent planning times, measured by joint state stamps."""
 
     def __init__(self) -> None:
         """Start without recent planning times."""
         self._took: deque[float] = deque(maxlen=REMEMBERED)
 
     def note(self, took: float) -> None:
-        """Add the time from a goal to its plan, s."""
+        """Record the time from a goal to its plan, s."""
         self._took.append(took)
 
     def forget_one(self) -> None:
-        """Remove the oldest planning time, after a plan without departure."""
+        """Remove the oldest planning time. Call this after a plan without a departure."""
         if self._took:
             self._took.popleft()
 
     def seconds(self, least: float) -> float:
-        """Return the lead of the next plan, s, at least `least`."""
+        """Return the lead of the next plan (s), which is at least `least`."""
         return max(least, MARGIN * max(self._took, default=0.0))

@@ -8,7 +8,7 @@ from manip_dyn.ros.planner.states import NOT_ALONE
 
 
 class StartObstacle(NamedTuple):
-    """Code and message of an obstacle."""
+    """Code and message of the reason why a motion cannot start."""
 
     code: str
     sentence: str
@@ -18,10 +18,10 @@ def start_obstacle(moving: str, connected: bool, topic: str, others: str) -> Sta
     """Return the first obstacle to a new motion, or None.
 
     Args:
-        moving: Reason why a moving arm must not be stopped, or "".
-        connected: Whether all topics of efforts have subscribers.
-        topic: The name of the command topic.
-        others: The names of other nodes that publish on it.
+        moving: Why a moving arm must not be stopped, or "".
+        connected: Whether all effort topics have subscribers.
+        topic: Name of the command topic.
+        others: Names of other nodes that publish on the command topic, or "".
     """
     if moving:
         return StartObstacle("arm_moves", moving)

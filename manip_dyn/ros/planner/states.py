@@ -1,4 +1,4 @@
-"""States of a planner, with level, code and message."""
+"""Diagnostic states of the planner, with level, code and message."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PLANNER_STATES = (
     State("lost", ERROR, GAVE_UP, "silence"),
     State("lost", ERROR, "gave up: the arm was reset: {reason}", "reset"),
 )
-"""States on ~/status, published when they are entered, and again on /diagnostics."""
+"""States on ~/status, published on entry and repeated on /diagnostics."""
 
 PLANNER_OVERLAYS = (
     State("outside_limits", ERROR, "joint outside its limits: {outside}"),

@@ -12,7 +12,7 @@ from manip_dyn.ros.runtime.subscriptions import LATCHED
 
 
 class PlannerStatus:
-    """State, code and message, latched for late subscribers; every new one is logged.
+    """Publishes state, code and message on a latched topic, and logs every change.
 
     Attributes:
         state: State of the planner.
@@ -53,7 +53,13 @@ class PlannerStatus:
             self._node.get_logger().warning(self.report.message)
 
     def overlaid(self, outside: str, others: str, topic: str) -> Report:
-        """Return the latest report, or a current problem that is at least as severe."""
+        """Return the latest report, or a current problem that is at least as severe.
+
+        Args:
+            outside: Joints outside their limits, or "".
+            others: Other nodes that publish on the command topic, or "".
+            topic: Name of the command topic.
+        """
         row = None
         if outside:
             row = BY_KEY["outside_limits", ""]

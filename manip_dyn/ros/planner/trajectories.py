@@ -1,4 +1,4 @@
-"""Joint trajectories on the planner: several points are followed, one point is planned for."""
+"""Joint trajectories for the planner: it follows several points, and plans to a single point."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from manip_dyn.ros.planner.planning_process.goal_postures import Goal
 
 
 class Planner(Leader, Protocol):
-    """Commands of the planner for trajectories."""
+    """Interface of the planner that trajectories use."""
 
     @property
     def motions(self) -> tuple[object, ...]:
-        """The motion in execution, then the prepared one."""
+        """The current motion and the prepared motion. Either may be None."""
 
     def trajectory_obstacle(self) -> str:
         """Return the reason why a trajectory cannot begin now, or ""."""
 
     def follow(self, motion: FollowedMotion) -> None:
-        """Execute a trajectory from the next state on, in place of any other motion."""
+        """Execute a trajectory from the next state; it replaces any other motion."""
 
     def plan_to(self, goal: Goal) -> None:
         """Plan a motion to a goal, after braking if the arm moves."""
@@ -53,7 +53,7 @@ class FollowedTrajectory:
         self._planner.halt()
 
     def progress(self) -> Progress | None:
-        """Return the measured state and the reference, or None if one is unknown."""
+        """Return the measured state and the reference, or None if either is unknown."""
         measured = self._planner.measured
         reference = None if measured is None else self._motion.reference(measured)
         if measured is None or reference is None:
@@ -62,7 +62,7 @@ class FollowedTrajectory:
 
 
 class Trajectories:
-    """Trajectory interface of a planner, see `Follows`."""
+    """Starts trajectories on the planner; implements `TrajectoryFollower`."""
 
     def __init__(self, planner: Planner, robot: Robot, parameters: BangBangPlannerParameters):
         """Store the planner and its arm."""
@@ -73,7 +73,7 @@ class Trajectories:
         self._checked(goal)
 
     def begin(self, goal: TrajectoryGoal) -> ActiveTrajectory:
-        """Follow a trajectory from now on, or plan a motion to its only point."""
+        """Follow a trajectory of several points, or plan a motion to its only point."""
         measured = self._checked(goal)
         if len(goal.waypoints) == 1:
             planned = PlannedGoal(self._planner, self._robot, goal, measured.stamp_ns)

@@ -1,1 +1,1 @@
-"""Runtime of nodes: environment, execution, subscriptions, threads."""
+"""Run-time support of the nodes: environment, execution, subscriptions and threads."""

@@ -1,4 +1,4 @@
-"""The environment of a node's process: discovery range, parameters files, priority."""
+"""Environment of a node's process: discovery range, parameter files and priority."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ RANGE, LOCAL = "ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"
 WIDER = ("ROS_LOCALHOST_ONLY", "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER")
 """Other environment variables that configure discovery."""
 PROFILES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")
-"""Environment variables with the profiles of Fast DDS: up to version 2, and from version 3."""
+"""Environment variables with the profile file of Fast DDS: up to version 2, since version 3."""
 PARAMETERS = "ros__parameters"
 
 
 def local_discovery(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables that restrict discovery to this machine.
+    """Return the environment variables to add so that discovery is restricted to this machine.
 
     With the discovery range ``LOCALHOST`` alone, Fast DDS still listens on all addresses. The
     shipped profile restricts it to the loopback address.
 
     Args:
-        environment: Environment variables.
+        environment: Current environment variables.
 
     Returns:
-        The missing variables. Empty if `environment` configures another range.
+        The missing variables, or none if `environment` configures another range.
     """
     chosen = environment.get(RANGE) or LOCAL
     if chosen != LOCAL or any(environment.get(name) for name in WIDER):
@@ -45,16 +45,16 @@ def local_discovery(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_parameter_files(node: str, arguments: Sequence[str]) -> None:
-    """Raise an error for a parameters file that does not name the node.
+    """Check that every parameters file on the command line names the node.
 
-    rcl ignores such a file without a warning, for example after a spelling mistake.
+    rcl ignores other files without a warning, for example after a spelling mistake.
 
     Args:
-        node: The node's full name, such as ``/arm/simulator``.
-        arguments: Its command line, with ``--params-file FILE`` after ``--ros-args``.
+        node: Full name of the node, such as ``/arm/simulator``.
+        arguments: Command line of the node, with ``--params-file FILE`` after ``--ros-args``.
 
     Raises:
-        ManipDynError: With the node names in the file.
+        ManipDynError: If a file names only other nodes.
     """
     for option, value in _options(arguments):
         if option == "--params-file":
@@ -69,11 +69,11 @@ def check_parameter_files(node: str, arguments: Sequence[str]) -> None:
 def parameter_overrides(node: str, arguments: Sequence[str]) -> dict[str, Any]:
     """Return the parameters that a command line sets for a node, by the rules of rcl.
 
-    rclpy has no public function that returns the names of parameters that no one has declared.
+    rclpy has no public function that lists undeclared parameters.
 
     Args:
-        node: The node's full name.
-        arguments: Its command line.
+        node: Full name of the node.
+        arguments: Command line of the node.
     """
     overrides: dict[str, Any] = {}
     for option, value in _options(arguments):
@@ -100,16 +100,16 @@ def matches(pattern: str, node: str) -> bool:
 
 
 def lower_priority(nice: int, prompt: bool = False) -> None:
-    """Lower the priority of this process, so that it does not disturb the nodes it observes.
+    """Lower the priority of this process so that it does not delay the nodes that it observes.
 
     A demo that was started with `chrt -f` or a negative nice value passes its priority on to all
-    processes. Call this before the process has other threads.
+    its processes. Call this function before the process starts other threads.
 
     Args:
-        nice: The new nice value, unless the current one is greater.
-        prompt: Whether an inherited real-time policy stays, with its lowest priority. A slow
-            reader of reliable topics makes their publishers repeat messages; a reader of
-            best-effort topics disturbs them less without a real-time policy.
+        nice: New nice value, unless the current one is greater.
+        prompt: Whether to retain an inherited real-time policy, with its lowest priority. Set it
+            for readers of reliable topics: a slow reader causes publishers to repeat messages.
+            A reader of best-effort topics disturbs publishers less without a real-time policy.
     """
     if hasattr(os, "sched_setscheduler"):
         policy = os.sched_getscheduler(0)
@@ -126,7 +126,7 @@ def _token(token: str) -> str:
 
 
 def _options(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the options of a command line that set parameters, as pairs of option and value."""
+    """Yield the command-line options that set parameters, as pairs of option and value."""
     in_ros_arguments = False
     for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
         in_ros_arguments = word == "--ros-args" or (in_ros_arguments and word != "--")
@@ -135,12 +135,12 @@ def _options(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _read(file: str) -> Any:
-    """Return the content of a parameters file. rcl has rejected unreadable ones before."""
+    """Return the content of a parameters file. rcl has already rejected unreadable files."""
     return read_yaml(Path(file), lambda content: content) if Path(file).is_file() else {}
 
 
 def _sections(content: Any, namespace: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield node names and parameters in a parameters file, also in nested namespaces."""
+    """Yield the node names and parameters in a parameters file, including nested namespaces."""
     if not isinstance(content, Mapping):
         return
     for key, value in content.items():
@@ -152,7 +152,7 @@ def _sections(content: Any, namespace: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _flat(parameters: Any, prefix: str = "") -> dict[str, Any]:
-    """Return nested parameters by their full names, such as ``circle.center``."""
+    """Return nested parameters as a flat dictionary with full names, such as ``circle.center``."""
     flat: dict[str, Any] = {}
     for key, value in (parameters or {}).items():
         name = f"{prefix}{key}"

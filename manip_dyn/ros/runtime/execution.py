@@ -1,4 +1,4 @@
-"""Build a node, run it until it is stopped, and end with an exit code."""
+"""Creates nodes and runs them until they are stopped."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Component(Protocol):
     """The behaviour of a node: parameters, publishers and subscriptions on a plain ROS node.
 
     Attributes:
-        name: The node's name unless it is remapped.
+        name: Name of the node unless it is remapped.
         node: The ROS node.
     """
 
@@ -39,7 +39,7 @@ class Component(Protocol):
     node: Node
 
     def __init__(self, node: Node):
-        """Declare parameters, create publishers and subscriptions, start threads."""
+        """Declare parameters, create publishers and subscriptions, and start threads."""
 
     def close(self) -> None:
         """Stop the threads."""
@@ -49,30 +49,36 @@ C = TypeVar("C", bound=Component)
 
 
 class RosError(ManipDynError):
-    """An error of ROS before a node exists, such as an invalid command line argument."""
+    """An error of ROS before a node exists, such as an invalid command-line argument."""
 
 
 class ComponentNode(Node):
     """A ROS node that stores its command line.
 
     Attributes:
-        arguments: The words of the command line of the process and of the node.
+        arguments: Command-line arguments of the process, followed by those of the node.
     """
 
     arguments: Sequence[str] = ()
 
 
 def build(kind: type[C], args: Sequence[str] | None = None, **options: Any) -> C:
-    """Return a component on a new ROS node. If it raises an error, the node is destroyed.
+    """Create a component on a new ROS node. If this fails, the node is destroyed.
 
-    With use_sim_time a node follows the clock of its namespace, which is /clock in the root
-    namespace, so that two simulated arms do not disturb each other. A user's remapping of /clock
-    has precedence.
+    With use_sim_time, the node follows the topic clock in its namespace (/clock in the root
+    namespace). Two simulated arms therefore do not interfere with each other. A remapping of
+    /clock by the user has precedence.
 
     Args:
-        kind: The component.
-        args: The command line of the process. Default: `sys.argv`.
-        options: Those of rclpy's `Node`.
+        kind: Class of the component.
+        args: Command line of the process. Default: `sys.argv`.
+        options: Options of rclpy's `Node`.
+
+    Returns:
+        The component.
+
+    Raises:
+        ManipDynError: If ROS rejects the command line, or the component its parameters.
     """
     words = sys.argv if args is None else args
     arguments = list(options.pop("cli_args", None) or ())
@@ -92,9 +98,10 @@ def build(kind: type[C], args: Sequence[str] | None = None, **options: Any) -> C
 
 
 def run(kind: type[Component], args: list[str] | None = None) -> int:
-    """Build a node, spin it and return the exit code.
+    """Create a node, spin it and return the exit code.
 
-    The exit code is 0 after SIGINT or SIGTERM, and 2 with one log line for invalid parameters.
+    The exit code is 0 after SIGINT or SIGTERM. For invalid parameters it is 2, and one line is
+    logged.
     """
     try:
         return _run(kind, args)
@@ -106,20 +113,21 @@ def run(kind: type[Component], args: list[str] | None = None) -> int:
 
 
 def _report_error(kind: type[Component], message: str) -> None:
-    """Log why a node ends, or pass it to the component's `report_error`."""
+    """Log why a node exits, or pass the message to the component's `report_error`."""
     log = get_logger(kind.name)
     report: Callable[[str], object] = getattr(kind, "report_error", None) or log.fatal
     report(message)
 
 
 def _run(kind: type[Component], args: list[str] | None) -> int:
-    # A control period is short: another thread must release the interpreter within a part of it.
+    # Other threads must release the interpreter within a fraction of the control period.
     sys.setswitchinterval(2e-4)
     os.environ.update(local_discovery(os.environ))
     component: Component | None = None
     initialized = False
     try:
-        # No executor checks for a shutdown while a node is built. rclpy calls these handlers, too.
+        # While a node is created, no executor checks for a shutdown. rclpy also calls these
+        # handlers.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.default_int_handler)
         _initialize(args)
@@ -139,7 +147,7 @@ def _run(kind: type[Component], args: list[str] | None) -> int:
         _report_error(kind, str(error))
         return BAD_INPUT
     finally:
-        # Launch systems send a second signal while the node is ending.
+        # Launch systems send a second signal while the node is shutting down.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
         try:
@@ -164,19 +172,20 @@ def _first_line(error: Exception) -> str:
 
 
 def report_unraisable(unraisable: Any) -> None:
-    """Report an exception in a destructor, except Ctrl-C and errors after a shutdown.
+    """Print an exception in a destructor, except for Ctrl-C and after a shutdown.
 
-    A signal may interrupt the construction of an rclpy object, whose destructor then fails. The
-    node ends in any case.
+    If a signal interrupts the construction of an rclpy object, its destructor fails. This error
+    is irrelevant, because the node exits in any case.
     """
     if rclpy.ok() and not isinstance(unraisable.exc_value, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
 
 
 def unless_shut_down(node: Node, call: Callable[[], None]) -> None:
-    """Call a function that uses the node, from any thread; ignore errors of a shutdown.
+    """Call a function that uses the node, and ignore its errors if the node was shut down.
 
-    rclpy's errors are subclasses of `RuntimeError`. Its own class has no public name.
+    This function may be called from any thread. It catches `RuntimeError`, because the error
+    class of rclpy has no public name.
     """
     try:
         if node.context.ok():
@@ -187,9 +196,9 @@ def unless_shut_down(node: Node, call: Callable[[], None]) -> None:
 
 
 def create_wall_timer(node: Node, period: float, call: Callable[[], None]) -> None:
-    """Call a function every `period` s of wall time.
+    """Call a function every `period` seconds of wall time.
 
-    With use_sim_time, a timer by the node's own clock stops while /clock is not published.
+    With use_sim_time, a timer on the node's own clock stops while /clock is not published.
     """
     node.create_timer(period, call, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
@@ -197,17 +206,17 @@ def create_wall_timer(node: Node, period: float, call: Callable[[], None]) -> No
 class ThrottledWarning:
     """A warning that is logged at most once per period of wall time.
 
-    rclpy's option `throttle_duration_sec` inspects the call stack in every call. At 1 kHz that
-    costs a quarter of a core.
+    rclpy's option `throttle_duration_sec` inspects the call stack in every call. At 1 kHz, this
+    requires a quarter of a core.
     """
 
     def __init__(self, node: Node, prefix: str = "", period: float = 1.0):
-        """Prepare a warning of a node that starts with `prefix`, for a period in s."""
+        """Create a warning that starts with `prefix`; `period` is in seconds."""
         self._log, self._prefix, self._period = node.get_logger(), prefix, period
         self._last = float("-inf")
 
     def __call__(self, reason: object) -> None:
-        """Log the prefix and the reason, unless the last warning was within the period."""
+        """Log the prefix and `reason`, unless a warning was logged within the last period."""
         now = time.monotonic()
         if now - self._last >= self._period:
             self._last = now
@@ -215,7 +224,7 @@ class ThrottledWarning:
 
 
 def announce(node: Node, *items: str) -> None:
-    """Log a summary of the node in one line; log compilations from now on.
+    """Log a one-line summary of the node, and log later compilations of kernels.
 
     Args:
         node: The node.
@@ -239,17 +248,17 @@ def announce(node: Node, *items: str) -> None:
 
 
 def robot_summary(robot: Robot) -> str:
-    """Return the name of a robot and of its joints."""
+    """Return a string with the name of a robot and the names of its joints."""
     return f"robot '{robot.name}' with {robot.n} joints ({', '.join(robot.joint_names)})"
 
 
 def rate_summary(mode: str, period: float, factor: float = 1.0) -> str:
-    """Return a mode and its rate, for example "real_time at 1000 Hz".
+    """Return a mode with its rate, for example "real_time at 1000 Hz".
 
     Args:
-        mode: The mode of time, such as real_time or lockstep.
+        mode: The time mode, such as real_time or lockstep.
         period: Time between messages, s.
-        factor: Path or simulated time per wall time.
+        factor: Ratio of path time or simulated time to wall time.
     """
     if mode in ("fast", "lockstep"):
         return f"{mode} in periods of {period:g} s"

@@ -1,11 +1,11 @@
 """Quality of service, and subscriptions that bypass the executor.
 
-A message costs rclpy's executor 340 us of CPU time: it collects all entities of its nodes, builds
-a wait set and creates a task. Taking the message directly costs 110 us (joint states of 7 joints
-at 1 kHz, rclpy 7.1.6). That is a third of a core less for each node in a control loop.
+rclpy's executor spends 340 us of CPU time on a message, because it collects all entities of its
+nodes, builds a wait set and creates a task. Taking the message directly takes 110 us (joint states
+of 7 joints at 1 kHz, rclpy 7.1.6). This saves a quarter of a core for each node in a control loop.
 
-rclpy has no public function for this. The names below `DIRECT` are the only non-public parts of
-rclpy that the package uses. If one of them is missing, the executor takes all messages.
+rclpy has no public function for this. The names that `DIRECT` checks are the only non-public names
+of rclpy that the package uses. If one of them is missing, the executor takes all messages.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ LATCHED = QoSProfile(
 EVERY_MESSAGE = QoSProfile(depth=2000, reliability=ReliabilityPolicy.RELIABLE)
 QUEUE = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
 NEWEST_ONLY = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
-"""For a control loop over topics, in which a queue would be a delay."""
+"""Profile for a control loop over topics, in which a queue would add a delay."""
 STOP_CHECK_NS = 100_000_000
-"""Wall time without messages after which a thread checks whether it must stop, ns."""
+"""Wall time between a thread's checks whether it must stop, ns."""
 PAUSE = 0.005
 """Wall time between two callbacks of a `PausingExecutor`, s."""
 Take = Callable[[bytes, Mapping[str, Any]], None]
 
 
 class PolledSubscription:
-    """A subscription whose messages `take` passes on, instead of an executor.
+    """A subscription that is polled with `take` instead of being served by an executor.
 
     Attributes:
         subscription: The ROS subscription.
@@ -71,12 +71,12 @@ class PolledSubscription:
 
         Args:
             node: The node.
-            kind: Type of the messages.
-            topic: Their topic.
-            call: Called with a message and rclpy's `MessageInfo`.
+            kind: Message type.
+            topic: Name of the topic.
+            call: Called with each message and its `MessageInfo`.
             qos: Quality of service.
-            raw: Whether `call` requires serialized messages, bytes.
-            executed: Returns whether the executor passes messages on, too, at present.
+            raw: Whether `call` receives serialized messages (bytes).
+            executed: Returns whether the executor may process messages now, too.
         """
         self._call, self._depth = call, qos.depth
         group = _ExecutorExclusion(executed if DIRECT else lambda: True)
@@ -90,11 +90,11 @@ class PolledSubscription:
 
     @property
     def topic_name(self) -> str:
-        """The topic's full name."""
+        """Full name of the topic."""
         return self.subscription.topic_name
 
     def take(self) -> None:
-        """Pass on the messages that have arrived, at most the depth of the queue."""
+        """Call the callback with each received message, up to the depth of the queue."""
         if not DIRECT:
             return
         subscription = self.subscription
@@ -107,7 +107,7 @@ class PolledSubscription:
 
 
 class SubscriptionThread(BackgroundThread):
-    """A thread that passes on the messages of one subscription as soon as they arrive."""
+    """A thread that processes the messages of one subscription as soon as they arrive."""
 
     def __init__(self, node: Node, subscription: PolledSubscription):
         """Prepare a daemon thread."""
@@ -120,11 +120,11 @@ class SubscriptionThread(BackgroundThread):
             while DIRECT and not self._stop.is_set() and context.ok():
                 unless_shut_down(self._node, self._pass_on)
         except BaseException:
-            context.try_shutdown()  # a node without input must not seem alive
+            context.try_shutdown()  # a node without input must not appear to be running
             raise
 
     def _pass_on(self) -> None:
-        """Pass on messages until none arrives for a while."""
+        """Process messages until none arrives within `STOP_CHECK_NS`."""
         context, handle = self._node.context, self._subscription.subscription.handle
         with handle, context.handle:
             wait_set = _rclpy.WaitSet(1, 0, 0, 0, 0, 0, context.handle)
@@ -138,10 +138,10 @@ class SubscriptionThread(BackgroundThread):
 
 
 class _ExecutorExclusion(ReentrantCallbackGroup):
-    """Excludes a subscription and its events from the executor.
+    """Callback group that excludes a subscription and its events from the executor.
 
-    rmw_fastrtps waits for an event through the condition that also signals messages. An executor
-    that waits for the event would wake with every message (rmw_fastrtps 8.4.3).
+    rmw_fastrtps signals events and messages with the same condition. An executor that waits for
+    an event would therefore wake with every message (rmw_fastrtps 8.4.3).
     """
 
     def __init__(self, executed: Callable[[], bool]):
@@ -155,8 +155,8 @@ class _ExecutorExclusion(ReentrantCallbackGroup):
 class PausingExecutor(SingleThreadedExecutor):
     """An executor that pauses after each callback, so that messages accumulate.
 
-    Waiting for a message costs rclpy more than taking it. A node that need not answer at once
-    takes many messages at a time.
+    In rclpy, waiting for a message takes more time than taking it. A node that need not respond
+    immediately saves CPU time if it takes many messages at once.
     """
 
     def spin_once(self, *arguments: Any, **options: Any) -> None:
@@ -168,10 +168,10 @@ class PausingExecutor(SingleThreadedExecutor):
 def subscribe_raw(
     node: Node, kind: Any, topic: str, profile: QoSProfile, take: Take
 ) -> Callable[[], None]:
-    """Subscribe to serialized messages; pass on all that have arrived in one callback.
+    """Subscribe to serialized messages; each callback processes all messages in the queue.
 
     Returns:
-        A function that passes on the remaining messages, for the end of the node.
+        A function that processes the remaining messages. Call it when the node shuts down.
     """
 
     def drain() -> None:

@@ -1,4 +1,4 @@
-"""Threads of a node: a periodic loop that does not drift, and a worker for long computations."""
+"""Threads of a node: a periodic loop without drift, and a worker for long computations."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from manip_dyn.ros.runtime.execution import unless_shut_down
 
 
 class BackgroundThread:
-    """A daemon thread. Subclasses implement `_run`, which ends when `_stop` is set."""
+    """A daemon thread. Subclasses implement `_run`, which must return when `_stop` is set."""
 
     def __init__(self, name: str):
-        """Prepare the thread. Debuggers show its name."""
+        """Create the thread without starting it. Debuggers show `name`."""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
@@ -30,7 +30,7 @@ class BackgroundThread:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop the thread and wait for it."""
+        """Stop the thread and wait until it has ended, at most 2 s."""
         self._stop.set()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(timeout=2.0)
@@ -45,9 +45,9 @@ class PacingStatistics(NamedTuple):
     Attributes:
         rate: Mean rate since the statistics began, Hz.
         p99_period_error: 99th percentile of the period errors of the last cycles, s.
-        max_period_error: The largest of them, s.
+        max_period_error: Largest period error of the last cycles, s.
         overruns: Number of cycles that were too late to catch up.
-        missed: Wall time lost in overruns, since the loop began, s.
+        missed: Wall time lost in overruns since the loop began, s.
     """
 
     rate: float
@@ -58,7 +58,7 @@ class PacingStatistics(NamedTuple):
 
 
 def monotonic() -> float:
-    """Return the time of a monotonic clock that also counts while the machine sleeps, s."""
+    """Return the time of a monotonic clock that advances even while the machine sleeps, s."""
     return time.clock_gettime(BOOT_TIME)
 
 
@@ -66,31 +66,31 @@ BOOT_TIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class Deadlines:
-    """Deadlines of the cycles of a loop, at a constant period from the start: they do not drift.
+    """Schedule of a loop: deadlines at a constant period from the start, without drift.
 
-    The loop catches up after a late cycle. If a cycle is late by more than `TOLERATED_LATENESS` s
-    and ten periods, it is an overrun: the schedule restarts at that time. With period 0 the loop
-    never waits.
+    The loop catches up after a late cycle. An overrun is a cycle that is late by more than both
+    `TOLERATED_LATENESS` and ten periods. After an overrun, the schedule restarts at the current
+    time. With period 0 the loop never waits.
 
     Attributes:
         period: Time between cycles, s.
-        overruns: Number of restarts of the schedule.
-        missed: Time lost in them, s.
+        overruns: Number of overruns.
+        missed: Time lost in overruns, s.
     """
 
     TOLERATED_LATENESS = 0.1
 
     def __init__(self, period: float, now: float = 0.0):
-        """Begin at the time `now`, s."""
+        """Start the schedule at time `now`, s."""
         self.period, self.overruns, self.missed = period, 0, 0.0
         self.begin(now)
 
     def begin(self, now: float) -> None:
-        """Restart the schedule: the next cycle is due at the time `now`, s."""
+        """Restart the schedule with a cycle at time `now`, s."""
         self._due = now
 
     def wait(self, now: float) -> float:
-        """Return the time to wait for the next cycle, s, after one that ended at `now`, s."""
+        """Return the time to wait (s) before the next cycle, after a cycle that ended at `now`."""
         self._due += self.period
         late = now - self._due
         if late <= 0.0:
@@ -108,7 +108,7 @@ class PeriodStatistics:
     WINDOW = 5000
 
     def __init__(self) -> None:
-        """Begin now."""
+        """Start the statistics now."""
         self._errors: deque[float] = deque(maxlen=self.WINDOW)
         self.begin()
 
@@ -118,7 +118,7 @@ class PeriodStatistics:
         self._cycles, self._overruns, self._began = 0, 0, monotonic()
 
     def add(self, error: float, overrun: bool = False) -> None:
-        """Add a cycle by the error of its period, s."""
+        """Record a cycle with the error of its period, s."""
         self._errors.append(error)
         self._cycles += 1
         self._overruns += overrun
@@ -136,10 +136,10 @@ class PeriodStatistics:
 
 
 class PeriodicThread(BackgroundThread):
-    """Calls `cycle` once per period of wall time, see `Deadlines`, until it is stopped."""
+    """Thread that calls `cycle` once per period of wall time (see `Deadlines`) until stopped."""
 
     def __init__(self, cycle: Callable[[], None], period: float):
-        """Prepare a daemon thread that calls `cycle` every `period` s."""
+        """Create a daemon thread that calls `cycle` every `period` seconds."""
         super().__init__("pacer")
         self._cycle = cycle
         self._deadlines = Deadlines(period)
@@ -168,7 +168,7 @@ class PeriodicThread(BackgroundThread):
             previous = now
 
     def _wait(self, duration: float) -> None:
-        # Event.wait is coarse; long waits use it to stay stoppable, short ones sleep.
+        # Event.wait is imprecise. Only long waits use it, because they must be interruptible.
         if duration > 0.2:
             self._stop.wait(duration)
         elif duration > 0.0:
@@ -176,36 +176,36 @@ class PeriodicThread(BackgroundThread):
 
 
 MAX_STALL = 1.0
-"""A longer gap is a suspend, or a step of the clock, s. Stamps then skip it."""
+"""Shortest gap that stamps skip, s. The process was suspended, or the wall clock was set."""
 MAX_LAG = 5.0
-"""Largest distance between stamps and wall clock after many short gaps, s."""
+"""Largest lag of stamps behind the wall clock that accumulates in shorter gaps, s."""
 
 
 class WallClockAnchor:
-    """The offset between the wall clock and a time that follows it, and how it grows."""
+    """Measures how far a time that follows the wall clock lags behind it."""
 
     def __init__(self, wall_ns: int = 0, time_ns: int = 0):
-        """Set the current offset from both times, ns."""
+        """Define the lag between these two times as zero, ns."""
         self.tie(wall_ns, time_ns)
 
     def tie(self, wall_ns: int, time_ns: int) -> None:
-        """Set the current offset from both times, ns."""
+        """Define the lag between these two times as zero, ns."""
         self._offset_ns, self._lag_ns = wall_ns - time_ns, 0
 
     def behind_ns(self, wall_ns: int, time_ns: int) -> int:
-        """Return how far the time is behind the wall clock, ns."""
+        """Return the lag of the time behind the wall clock, ns."""
         return wall_ns - time_ns - self._offset_ns
 
     def lag_ns(self, wall_ns: int, time_ns: int, period_ns: int) -> int:
-        """Return how far the time is behind if that exceeds `MAX_STALL` or `MAX_LAG`, else 0.
+        """Return the lag (ns) if it exceeds `MAX_LAG` or grew by more than `MAX_STALL`, else 0.
 
-        The lag is negative if the wall clock was set back. The caller must skip the returned lag:
-        the offset is reset.
+        The lag is negative if the wall clock was set back. The caller must advance its time by
+        the returned lag, because this function resets the lag to zero.
 
         Args:
-            wall_ns: Current wall clock.
-            time_ns: Current time.
-            period_ns: The lag is rounded to periods, so that stamps stay on their grid.
+            wall_ns: Current wall clock, ns.
+            time_ns: Current time, ns.
+            period_ns: Period of the time, ns. The lag is rounded to whole periods.
         """
         before, self._lag_ns = self._lag_ns, self.behind_ns(wall_ns, time_ns)
         lag, stall = self._lag_ns, self._lag_ns - before
@@ -216,7 +216,7 @@ class WallClockAnchor:
 
 
 def lag_message(lag_ns: int, subject: str) -> str:
-    """Return the warning about a lag, after which the subject continues from the present."""
+    """Return a warning that `subject` has skipped a lag, ns."""
     return (
         f"{lag_ns * 1e-9:.3f} s of wall time passed without a step (suspended, too slow, or the "
         f"clock was set): {subject} continue from the present"
@@ -224,14 +224,19 @@ def lag_message(lag_ns: int, subject: str) -> str:
 
 
 class Worker:
-    """Runs one long computation at a time, so that the node's callbacks are not delayed.
+    """Runs one long computation at a time in a thread, so that no callback is delayed.
 
     Attributes:
         busy: Whether a result is expected.
     """
 
     def __init__(self, node: Node, on_done: Callable[[Any], None]):
-        """Call `on_done` in the executor with the result of a job, or with its `ManipDynError`."""
+        """Create a worker.
+
+        Args:
+            node: The node.
+            on_done: Called in the executor with the result of a job, or with its `ManipDynError`.
+        """
         self._node, self._on_done = node, on_done
         self._thread: threading.Thread | None = None
         self._number, self._result = 0, (0, None)
@@ -239,9 +244,11 @@ class Worker:
         self._guard = node.create_guard_condition(self._deliver)
 
     def start(self, job: Callable[[Callable[[], bool]], Any]) -> None:
-        """Start a job; discard the result of a running one.
+        """Start a job, and discard the result of a running job.
 
-        The argument of a job is a function that returns whether its result is still needed.
+        Args:
+            job: Function that computes the result. Its argument is a function that returns
+                whether the result is still needed.
         """
         self._number += 1
         self.busy = True
@@ -277,7 +284,7 @@ class Worker:
             result = job(needed)
         except ManipDynError as error:
             result = error
-        except Exception as error:  # else the node would wait for ever
+        except Exception as error:  # otherwise the node would wait for ever
             result = ManipDynError(f"planning failed: {error!r}")
         self._result = (number, result)
         with suppress(InvalidHandle):  # the node has been destroyed

@@ -1,4 +1,4 @@
-"""Modes of the tracker: kinematic publishes joint states, dynamic sends effort commands."""
+"""Modes of the tracker: kinematic publishes joint states, dynamic publishes effort commands."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ class Callbacks(NamedTuple):
     """Callbacks of a mode.
 
     Attributes:
-        begun: Called when the path begins, with the stamp of path time 0, ns.
+        begun: Called with the stamp of path time zero (ns) when the path begins.
         before_step: Called before every step of the reference.
-        sampled: Called with every new stamp, ns, and its sample.
-        lock: Held during the calls, which come from the mode's thread.
+        sampled: Called with every new stamp (ns) and its sample.
+        lock: Held during the calls, which are made from the mode's thread.
     """
 
     begun: Callable[[int], None]
@@ -64,7 +64,7 @@ class Callbacks(NamedTuple):
 
 
 class Mode(Protocol):
-    """Interface of both modes: the source of the joint positions."""
+    """Interface of a mode, which publishes or measures the joint positions."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Mode(Protocol):
         parameters: ClikTrackerParameters,
         calls: Callbacks,
     ):
-        """Create publishers. No callback is called yet."""
+        """Create publishers and subscriptions. No callback is called before `start`."""
 
     @property
     def positions(self) -> Vector:
@@ -95,20 +95,20 @@ class Mode(Protocol):
         """Restart the path; return a message for the service's response."""
 
     def pause(self, paused: bool) -> None:
-        """Pause, or continue."""
+        """Pause or resume the motion."""
 
     def use(self, parameters: ClikTrackerParameters) -> None:
         """Apply new parameters."""
 
     def statistics(self) -> PacingStatistics:
-        """Return rate and period errors."""
+        """Return the rate and the period errors."""
 
     def report(self) -> dict[str, Any]:
         """Return named values for /diagnostics."""
 
 
 class KinematicMode:
-    """Advances the reference by one step every period and publishes its joints."""
+    """Advances the reference by one step every period and publishes it as joint states."""
 
     def __init__(
         self,
@@ -135,11 +135,11 @@ class KinematicMode:
         return self._reference.sample.q
 
     def early(self) -> str:
-        """Return "": targets are accepted from the start."""
+        """Return "": targets are always accepted."""
         return ""
 
     def facts(self) -> TrackerFacts:
-        """Return the facts about overruns, joints and their other publishers."""
+        """Return facts about overruns, joint limits and other publishers of joint states."""
         topic = self._states.topic_name
         return TrackerFacts(
             others=other_publishers(self._node, topic),
@@ -178,7 +178,7 @@ class KinematicMode:
             self.restart()
 
     def pause(self, paused: bool) -> None:
-        """Pause, or continue."""
+        """Pause or resume the motion."""
         self._paused = paused
         self._tie()
 
@@ -194,7 +194,7 @@ class KinematicMode:
         return self._pacer.statistics()
 
     def report(self) -> dict[str, Any]:
-        """Return no values: the joints have no error."""
+        """Return no values, because the joints have no tracking error."""
         return {}
 
     def _begin(self) -> None:
@@ -218,7 +218,7 @@ class KinematicMode:
                 unless_shut_down(self._node, self._advance)
 
     def _keep_up(self) -> None:
-        """After a long delay, shift the stamps so that they follow the wall clock again."""
+        """Shift the stamps after a long delay so that they follow the wall clock again."""
         lag = self._anchor.lag_ns(time.time_ns(), self._path_ns, 1)
         if lag:
             self._origin_ns += lag
@@ -240,17 +240,17 @@ class KinematicMode:
 
 
 STANDING = 0.5
-"""Wall time with states of the same stamp after which time stands still, s."""
+"""Wall time with equal stamps of the joint states after which time is reported as stopped, s."""
 SEND_AGAIN = 20
-"""Number of repeated states after which the command is sent again: it may have been lost.
+"""Number of repeated states after which the command is sent again, because it may be lost.
 
-This is a number, not a time. After a suspend of the process the command may still be in the queue,
-and in lockstep a second command would advance a second period.
+States are counted instead of time: if the process was suspended, the command may still be in the
+queue. In lockstep, a second command would then advance a second period.
 """
 
 
 class DynamicMode:
-    """Topics of an arm that an `ArmDriver` drives along the reference."""
+    """Connects an `ArmDriver`, which drives the arm along the reference, to topics."""
 
     def __init__(
         self,
@@ -259,7 +259,7 @@ class DynamicMode:
         parameters: ClikTrackerParameters,
         calls: Callbacks,
     ):
-        """Create the subscription and publishers."""
+        """Create the subscription and the publishers."""
         self._node, self._reference, self._parameters = node, reference, parameters
         self._log = node.get_logger()
         self._warn_dropped = ThrottledWarning(node, "dropped: ")
@@ -297,7 +297,7 @@ class DynamicMode:
         return "while the arm is braked" if self._driver.braking else ""
 
     def facts(self) -> TrackerFacts:
-        """Return the facts about the arm; old states are ignored."""
+        """Return facts about the arm. An outdated joint state is not evaluated."""
         topic, overruns = self._commands.topic_name, self._recent(self.statistics().overruns)
         if self._measured is None:
             return TrackerFacts(waiting=self._states.topic_name)
@@ -318,7 +318,7 @@ class DynamicMode:
         )
 
     def _distance(self, q: Vector) -> str:
-        """Return the distance from the tool to the pose at which the path continues."""
+        """Return the distance of the tool from the pose at which it joins the path."""
         pose = self._reference.path.pose(self._reference.path_time)
         error = task_error(pose, tool_pose(self._robot, q), "log")
         distances = np.linalg.norm(error[:3]), np.linalg.norm(error[3:])
@@ -338,7 +338,7 @@ class DynamicMode:
         return "the path restarts; the arm moves to its start"
 
     def pause(self, paused: bool) -> None:
-        """Hold the arm, or continue."""
+        """Hold the arm or resume the motion."""
         self._driver.paused = paused
 
     def use(self, parameters: ClikTrackerParameters) -> None:
@@ -347,11 +347,11 @@ class DynamicMode:
         self._driver.controller.set_feedback(parameters.joint_stiffness, parameters.joint_damping)
 
     def statistics(self) -> PacingStatistics:
-        """Return rate and period errors of the arriving joint states."""
+        """Return the rate and the period errors of the received joint states."""
         return self._arrivals.read()
 
     def report(self) -> dict[str, Any]:
-        """Return the driver's values, or none while no node subscribes to the commands."""
+        """Return the driver's values, or no values while the commands have no subscriber."""
         return {} if self._unsubscribed else self._driver.report()
 
     def _on_joint_state(self, message: JointState, _info: object) -> None:
@@ -414,7 +414,7 @@ class DynamicMode:
             self._errors.publish(joint_state(self._robot, stamp, *error))
 
     def _report_sample(self, stamp: int, q: Vector, v: Vector) -> None:
-        """Report the sample with the measured joints."""
+        """Call `sampled` with the measured joints, unless the arm is off the path or braked."""
         if self._reference.on_path and not self._driver.braking:
             sample, actual = self._reference.sample, tool_pose(self._robot, q)
             kind = self._reference.follower.settings.orientation_error

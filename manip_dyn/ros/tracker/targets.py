@@ -1,4 +1,4 @@
-"""Targets of the tracker: subscriptions and checks."""
+"""Targets of the tracker from topics and an interactive marker, and their checks."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from manip_dyn.ros.targets import InteractivePoseMarker, RobotFrames
 
 
 class TargetChecks:
-    """Checks headers and numbers of targets.
+    """Checks the headers and numbers of targets.
 
     Attributes:
         base: Name of the base frame.
-        timeout: Largest distance of a stamp from the present, s.
+        timeout: Largest difference of a stamp from the current time, s.
         early: Returns why targets are not accepted yet, or "".
-        origin_ns: Stamp of the start of the path. Earlier targets are for an earlier path.
+        origin_ns: Stamp of the start of the path, ns. Targets with earlier stamps are rejected.
     """
 
     def __init__(self, node: Node, base: str, timeout: float, early: Callable[[], str]):
-        """Store the conditions. The clock of the node determines the age of targets."""
+        """Store the conditions. The age of a target is measured with the node's clock."""
         self._node, self.base, self.timeout, self.early = node, base, timeout, early
         self.origin_ns = 0
 
     def __call__(
         self, header: Header, numbers: list[float], frames: RobotFrames
     ) -> tuple[str, str]:
-        """Return kind and description of the error, or two empty strings."""
+        """Return the kind and the description of an error, or two empty strings."""
         early = self.early()
         if early:
             return "early", f"came {early}"
@@ -77,15 +77,15 @@ class TargetChecks:
 
 
 WARN_AGAIN = 1.0
-"""Wall time between two warnings of the same kind, s."""
+"""Wall time between warnings of the same kind, s."""
 MARKER_PERIOD = 0.2
 """Wall time between updates of the marker, s."""
 
 
 class LiveTarget:
-    """Subscribes to ~/target_pose and ~/target_twist and passes valid targets to a follower.
+    """Passes valid targets from ~/target_pose and ~/target_twist to a `SmoothTarget`.
 
-    The interactive marker ~/target shows the goal. Dragging it moves the goal.
+    The interactive marker ~/target shows the goal. Dragging the marker moves the goal.
 
     Attributes:
         dropped: Number of dropped messages.
@@ -121,7 +121,10 @@ class LiveTarget:
         self._checks.origin_ns = origin_ns
 
     def at(self, t: float) -> None:
-        """Advance to path time `t`, s: rotate the twist with its frame, end it after a timeout."""
+        """Advance to path time `t`, s.
+
+        A twist rotates with its frame and is ended after the timeout.
+        """
         if t < self._now:
             self._new_path()
         self._now = t
@@ -136,7 +139,7 @@ class LiveTarget:
             self._follower.drift(self._in_base())
 
     def halt(self) -> None:
-        """Stop the goal."""
+        """Set the twist of the goal to zero."""
         self._follower.drift(np.zeros(6))
 
     # --------------------------------------------------------------- messages
@@ -172,7 +175,7 @@ class LiveTarget:
         follower = self._follower
         steering = self._now - self._pose_at > self._checks.timeout
         if steering and twist.any() and not follower.goal_twist.any():
-            # A twist without poses continues from the pose of the path.
+            # A twist without a recent pose moves the goal from the current pose of the path.
             follower.aim(follower.pose(self._now))
         self._twist_at, self._twist, self._twist_frame = self._now, twist, frame
         follower.drift(self._in_base())

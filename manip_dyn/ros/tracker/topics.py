@@ -35,27 +35,27 @@ TRACKER_STATES = (
     State("standing", OK, "time stands still: the same joint state for {seconds:.1f} s"),
     State("tracking", OK, "tracking"),
 )
-"""In order of priority."""
+"""States in order of priority."""
 BY_NAME = {state.name: state for state in TRACKER_STATES}
 WITHOUT_ERRORS = ("fault", "waiting", "silent", "unheard", "braking", "approaching")
-"""States in which the error of the tool is not published."""
+"""States in which the tracking error is not published."""
 
 
 @dataclass(frozen=True)
 class TrackerFacts:
-    """Facts about the tracker. Each field that is set is a reason for a state.
+    """Facts about the tracker from which its diagnostic state follows.
 
     Attributes:
         fault: Whether numbers are infinite or NaN.
-        waiting: The topic without messages so far.
+        waiting: Topic of joint states if none has been received yet, or "".
         silence: Time since the last joint state, s; 0 while they arrive.
-        outside: The joints outside their limits.
-        unheard: The topic of commands without subscribers.
-        braking: The fastest joint of an arm that is braked.
-        others: Other nodes that publish on `topic`.
-        topic: The topic of commands, or of joint states in kinematic mode.
-        approaching: The distance to the path, while the tool moves to it.
-        off_path: The message of the watch about the path or target.
+        outside: Joints outside their limits, or "".
+        unheard: Topic of commands if it has no subscribers, or "".
+        braking: Fastest joint of an arm that is being braked, or "".
+        others: Other nodes that publish on `topic`, or "".
+        topic: Topic of commands, or of joint states in kinematic mode.
+        approaching: Distance to the path while the tool moves towards it, or "".
+        off_path: Message about a deviation from the path or target, or "".
         overruns: Number of recent overruns.
         paused: Whether the node is paused.
         standing: Time for which the same joint state has been repeated, s.
@@ -77,7 +77,7 @@ class TrackerFacts:
 
 
 def state_of(facts: TrackerFacts) -> tuple[State, str]:
-    """Return the first state of `TRACKER_STATES` that applies, and its message."""
+    """Return the first applicable state of `TRACKER_STATES` and its message."""
     holds = {
         "fault": facts.fault,
         "waiting": facts.waiting,
@@ -110,7 +110,7 @@ def state_of(facts: TrackerFacts) -> tuple[State, str]:
 
 POSES_PER_LAP = 300
 TRAIL_PERIOD = 0.02
-"""Path time between poses of the trail of an endless path, s."""
+"""Path time between the poses of the trail on an endless path, s."""
 
 
 class TrackerTopics:
@@ -127,7 +127,13 @@ class TrackerTopics:
         self._spacing_ns = 0
 
     def begin(self, path: clik.Path, origin_ns: int, step: float) -> None:
-        """Begin a new trail; publish one lap of the path, stamped from `origin_ns` on."""
+        """Begin a new trail and publish one lap of the path.
+
+        Args:
+            path: The path.
+            origin_ns: Stamp of path time zero, ns.
+            step: Time step of the tracker, s.
+        """
         self._trail.clear()
         endless = np.isinf(path.duration)
         spacing = TRAIL_PERIOD if endless else path.duration / POSES_PER_LAP
@@ -143,7 +149,7 @@ class TrackerTopics:
         self._desired_path.publish(Path(header=header(self._frame, origin_ns), poses=poses))
 
     def publish(self, stamp_ns: int, desired: clik.Pose, actual: clik.Pose, error: Vector) -> None:
-        """Publish desired pose and error (6,) to subscribers; add the actual pose to the trail."""
+        """Publish the desired pose and the error (6,); add the actual pose to the trail."""
         if self._desired_pose.get_subscription_count():
             self._desired_pose.publish(pose_stamped(self._frame, stamp_ns, desired))
         if self._error.get_subscription_count():
@@ -155,7 +161,7 @@ class TrackerTopics:
             self._trail.append(pose_stamped(self._frame, stamp_ns, actual))
 
     def publish_trail(self) -> None:
-        """Publish the trail to subscribers."""
+        """Publish the trail if it has subscribers."""
         if self._trail and self._actual_path.get_subscription_count():
             poses = list(self._trail)
             self._actual_path.publish(Path(header=poses[-1].header, poses=poses))

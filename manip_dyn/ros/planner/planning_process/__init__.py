@@ -1,1 +1,1 @@
-"""Planning process, with its tasks and results; independent of ROS."""
+"""The planning process with its tasks and results. It does not depend on ROS."""

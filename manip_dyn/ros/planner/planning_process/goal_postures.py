@@ -1,4 +1,4 @@
-"""Goals as data: joint positions, or a tool pose with its posture."""
+"""Goals as joint positions or as tool poses, which are converted to postures."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class OutOfReachError(ManipDynError):
 
 
 class Aim(Protocol):
-    """Target of a goal, which can be sent to another process."""
+    """Interface of the target of a goal. It can be sent to another process."""
 
     def posture(self, robot: Robot, here: Vector) -> Vector:
-        """Return joint positions (n,) for an arm at positions (n,); may be slow."""
+        """Return the goal posture (n,) of an arm at the positions `here` (n,). May be slow."""
 
 
 class Goal(Protocol):
-    """Request to move the arm."""
+    """Interface of a request to move the arm."""
 
     @property
     def aim(self) -> Aim:
@@ -48,7 +48,7 @@ class JointGoal:
         return self
 
     def posture(self, _robot: Robot, _here: Vector) -> Vector:
-        """Return the joint positions."""
+        """Return the joint positions of the goal (n,)."""
         return self.q
 
 
@@ -64,10 +64,10 @@ class PoseGoal:
         return self
 
     def posture(self, robot: Robot, here: Vector) -> Vector:
-        """Return the posture (n,) near (n,) with the tool at the pose.
+        """Return the posture (n,) near `here` (n,) with the tool at the pose.
 
-        Arms with fewer than six joints use the position alone, along the axes that their tool can
-        move.
+        For arms with fewer than six joints, only the position is used, along the axes in which
+        the tool can move.
 
         Raises:
             OutOfReachError: If no posture was found.
@@ -79,7 +79,7 @@ class PoseGoal:
 
 
 def controllable(robot: Robot) -> list[bool]:
-    """Return whether a goal pose prescribes x, y, z and the rotations about them, (6,)."""
+    """Return a mask (6,): whether a goal pose determines x, y, z and the rotations about them."""
     if robot.n >= 6:
         return [True] * 6
     rng, kinematics = np.random.default_rng(0), Oracle(robot)

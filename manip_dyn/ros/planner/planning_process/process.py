@@ -1,4 +1,4 @@
-"""Planning in a separate process, which leaves the interpreter to the node's control loop."""
+"""Planning in a separate process, so that the node's interpreter only runs the control loop."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from manip_dyn.ros.planner.planning_process.worker import READY, packed, unpacke
 
 PROGRAM = "manip_dyn.ros.planner.planning_process.worker"
 LOOK = 0.05
-"""Period of the checks whether a plan is still needed, s."""
+"""Time between checks whether a plan is still needed, s."""
 TRIES = 3
-"""Number of consecutive kills before the first task after which the process is not restarted."""
+"""Number of consecutive kills before the first task after which the process stays stopped."""
 GRACE = 1.0
-"""Time for which a cancelled plan may continue, s, because a restart takes longer."""
+"""Time for which cancelled planning may continue, s. A restart of the process takes longer."""
 
 
 class PlanningProcess:
-    """A process that is started in advance, and restarted when it dies."""
+    """A planning process that is started in advance and restarted if it dies."""
 
     def __init__(
         self, parameters: BangBangPlannerParameters, robot: Robot, warn: Callable[[str], object]
@@ -45,7 +45,7 @@ class PlanningProcess:
         return self._process.pid
 
     def wait_until_ready(self, timeout: float) -> bool:
-        """Return whether the process accepts tasks without delay, after at most `timeout` s."""
+        """Wait at most `timeout` seconds; return whether the process is ready for tasks."""
         with self._turn:
             if not self._ready:
                 self._connection.poll(timeout)
@@ -53,14 +53,14 @@ class PlanningProcess:
             return self._ready
 
     def solved(self, task: PlanningTask, is_needed: Callable[[], bool]) -> PreparedPlan:
-        """Return the plan of a task; blocks, so call it in a worker thread.
+        """Return the plan of a task. This call blocks; use a worker thread.
 
         Args:
             task: The planning task.
             is_needed: Returns whether the plan is still needed. If not, planning is cancelled.
 
         Raises:
-            ManipDynError: If there is no plan, it was cancelled, or the process died.
+            ManipDynError: If no plan was found, planning was cancelled, or the process died.
         """
         with self._turn:
             if not self._closed and self._process.poll() is not None:
@@ -86,7 +86,7 @@ class PlanningProcess:
                 self._turn.release()
 
     def close(self) -> None:
-        """End the process at once; a pending `solved` raises."""
+        """Kill the process. A pending call of `solved` raises an error."""
         self._closed = True
         self._end()
 
@@ -113,7 +113,7 @@ class PlanningProcess:
         self._process = subprocess.Popen(
             [sys.executable, "-m", PROGRAM, str(there.fileno())],
             stdin=subprocess.DEVNULL,
-            stdout=2,  # its output belongs to the log
+            stdout=2,  # the output of the process is logged
             pass_fds=[there.fileno()],
         )
         there.close()
@@ -126,7 +126,7 @@ class PlanningProcess:
             self._connection.close()
 
     def _dead(self) -> ManipDynError:
-        """Restart the process; return the error."""
+        """Restart the process after its death and return the error for the current task."""
         if self._closed:
             return ManipDynError("the planner is shutting down")
         self._replace()

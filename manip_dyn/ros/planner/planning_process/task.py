@@ -23,8 +23,8 @@ class PreparedPlan(NamedTuple):
 
     Attributes:
         plan: The plan.
-        reference: Its motion, sampled for the executor.
-        rows: Times, s, and efforts (n,), each held until the next.
+        reference: Motion of the plan, sampled for the executor.
+        rows: Times (s) and efforts (n,). Efforts are constant between the times.
         net_work: Largest net work of a link, J; None for a motion that begins at a departure.
     """
 
@@ -35,7 +35,7 @@ class PreparedPlan(NamedTuple):
 
     @classmethod
     def of(cls, plan: Plan, parameters: BangBangPlannerParameters) -> PreparedPlan:
-        """Prepare a plan; may be slow."""
+        """Prepare a plan for execution. May be slow."""
         period = parameters.control_period
         return cls(
             plan,
@@ -45,7 +45,7 @@ class PreparedPlan(NamedTuple):
         )
 
     def portable(self) -> PreparedPlan:
-        """Return the plan without code and certificates, for another process."""
+        """Return the plan without certificates and with a tabulated motion, for pickling."""
         motion = None if self.plan.motion is None else TabulatedMotion(self.reference, self.rows)
         return self._replace(
             plan=replace(self.plan, motion=motion, certificate=None, extremal=None)
@@ -54,7 +54,7 @@ class PreparedPlan(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TabulatedMotion:
-    """Motion of a plan, by its samples."""
+    """Motion of a plan, represented by samples."""
 
     reference: SampledMotion
     rows: Samples
@@ -69,11 +69,11 @@ class TabulatedMotion:
         return self.reference.state(t)
 
     def effort(self, t: float) -> Vector:
-        """Return the efforts (n,) from time `t` s on."""
+        """Return the efforts (n,) immediately after time `t` s."""
         return self.reference.efforts[self.reference.cell(t)]
 
     def samples(self, _period: float) -> Samples:
-        """Return the stored times and efforts, each held until the next."""
+        """Return the stored times (s) and efforts (n,), independent of the period."""
         return self.rows
 
 
@@ -85,7 +85,7 @@ class PlanningTask:
         parameters: The planner's parameters, with the method.
         aim: Target of the goal.
         q: Initial positions (n,), rad or m.
-        v: Initial velocities (n,), rad/s or m/s; None: at rest.
+        v: Initial velocities (n,), rad/s or m/s; None for a start at rest.
     """
 
     parameters: BangBangPlannerParameters
@@ -94,10 +94,10 @@ class PlanningTask:
     v: Vector | None = None
 
     def solved(self, robot: Robot) -> PreparedPlan:
-        """Return the plan; may be slow.
+        """Plan the motion. May be slow.
 
         Raises:
-            ManipDynError: If there is no plan.
+            ManipDynError: If no plan was found.
         """
         plan = planner_from(self.parameters)
         goal = self.aim.posture(robot, self.q)

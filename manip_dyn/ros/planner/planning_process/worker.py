@@ -1,7 +1,7 @@
-"""Worker of the planning process: ``python -m ...planning_process.worker FD``.
+"""Program of the planning process: ``python -m ...planning_process.worker FD``.
 
-It solves the tasks that it receives through the connection FD one after the other. It exits when
-the other end of the connection is closed, for any reason.
+It solves tasks one after another. The tasks arrive on a connection with the file descriptor FD.
+The process exits when the other end of the connection is closed.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
 from manip_dyn.ros.parameters.common import robot_from
 
 READY = "ready"
-"""Message that reports that tasks are accepted without delay."""
+"""Message that the process sends when it is ready for tasks."""
 WARM_JOINTS, WARM_DISPLACEMENT = 2, 0.05
-"""Largest number of joints of arms with a warm-up plan, and its displacement, rad or m."""
+"""Largest number of joints for which a warm-up plan is computed; its displacement, rad or m."""
 
 
 class _Pickler(pickle.Pickler):
-    """Pickler that does not send robots, because both sides have them."""
+    """Pickler that replaces robots with a placeholder, because both processes have the robot."""
 
     def persistent_id(self, obj: Any) -> str | None:
-        """Return the placeholder of the robot."""
+        """Return the placeholder for a robot, or None for other objects."""
         return "robot" if isinstance(obj, Robot) else None
 
 
@@ -45,24 +45,24 @@ class _Unpickler(pickle.Unpickler):
         self._robot = robot
 
     def persistent_load(self, pid: Any) -> Any:
-        """Return the robot of this process."""
+        """Return the robot of this process for the placeholder."""
         return self._robot
 
 
 def packed(value: Any) -> bytes:
-    """Return a value as bytes, without its robots."""
+    """Return a value as bytes, with placeholders for its robots."""
     data = io.BytesIO()
     _Pickler(data, protocol=pickle.HIGHEST_PROTOCOL).dump(value)
     return data.getvalue()
 
 
 def unpacked(data: bytes, robot: Robot | None = None) -> Any:
-    """Return the value of bytes, with the robot of this process."""
+    """Restore a value from bytes, with `robot` in place of the placeholders."""
     return _Unpickler(data, robot).load()
 
 
 def serve(connection: Connection) -> None:
-    """Solve tasks until the other end is closed."""
+    """Solve tasks until the other end of the connection is closed."""
     parameters: BangBangPlannerParameters = unpacked(connection.recv_bytes())
     tasks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(connection, tasks), daemon=True).start()
@@ -78,21 +78,24 @@ def _receive(connection: Connection, tasks: queue.SimpleQueue[bytes]) -> None:
         try:
             tasks.put(connection.recv_bytes())
         except (EOFError, OSError):
-            os._exit(0)  # the node has ended, so the plan is no longer needed
+            os._exit(0)  # the node has exited: the plan is no longer needed
 
 
 def _solved(robot: Robot, task: bytes) -> Any:
-    """Return the plan of a task, or the error."""
+    """Return the plan of a pickled task, or the error."""
     try:
         return unpacked(task, robot).solved(robot).portable()
     except ManipDynError as error:
         return error
-    except Exception as error:  # any failure must answer the waiting node
+    except Exception as error:  # the waiting node needs an answer after any failure
         return ManipDynError(f"planning failed: {error!r}")
 
 
 def _warm_up(robot: Robot) -> None:
-    """Load the code for planning, for arms whose plans take less time than that."""
+    """Load the planning code by computing a small plan.
+
+    This is done only for arms with few joints, for which planning takes less time than loading.
+    """
     if robot.n > WARM_JOINTS:
         return
     low, high = np.maximum(robot.q_min, -1.0), np.minimum(robot.q_max, 1.0)
@@ -103,7 +106,7 @@ def _warm_up(robot: Robot) -> None:
 
 def main() -> None:
     """Serve the connection with the file descriptor from the command line."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the node's
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the node handles Ctrl-C
     with suppress(EOFError, OSError):
         serve(Connection(int(sys.argv[1])))
 
