@@ -1,10 +1,11 @@
 """Change points: positions where constraints become dependent and several motions meet.
 
 A slider-crank with crank and rod of equal length has one change point, and a parallelogram has
-two. The motion continues smoothly, but near the point its equations are ill-conditioned. With
-condition number c, position errors grow by c in velocities and by c^2 in accelerations, and no
-step that starts or ends there satisfies narrow tolerances. One step therefore crosses the point.
-If two such steps of different lengths disagree, the motion is not determined.
+two. The motion continues smoothly, but near the point its equations are ill-conditioned. If the
+condition number is c, position errors are amplified by c in velocities and by c^2 in
+accelerations. A step that starts or ends near the point cannot satisfy tight tolerances, so a
+single step crosses it. If two such steps of different lengths disagree, the motion is not
+determined.
 
 Near a change point the constraints have several solutions for the same independent coordinates,
 and the initial guess of Newton's method selects one. After a wide step, this solution may belong
@@ -36,7 +37,8 @@ KINK = 0.2
 """Largest relative deviation of a step from uniform motion. A step near a change point with a
 larger deviation has changed to another motion."""
 AGREEMENT, LARGEST = 1e3, 0.3
-"""Largest relative difference between both steps: in units of the tolerance, and absolute."""
+"""Largest allowed relative difference between the two steps: as a multiple of the tolerance, and
+as an absolute limit."""
 
 
 def step_kinks(t: Vector, q: Vector, v: Vector) -> Vector:
@@ -51,7 +53,7 @@ def step_kinks(t: Vector, q: Vector, v: Vector) -> Vector:
 
 
 class State(NamedTuple):
-    """Time, s, coordinates (N,), their rates (N,), and the condition number."""
+    """Time in seconds, coordinates (N,), their rates (N,), and the condition number."""
 
     t: float
     q: Vector
@@ -81,7 +83,8 @@ def cross_change_point(
         step: Function that integrates in one step.
         steps: Function that integrates in steps that satisfy the tolerances.
         rtol: Relative tolerance.
-        kinked: Function that returns whether a step has changed to another motion.
+        kinked: Whether the last step changed to another motion. Shorter steps are then tried
+            first.
     """
     states = _states_beyond(state, length, least, step, kinked)
     near, far = next(states, None), next(states, None)
@@ -138,7 +141,7 @@ class BranchSamples(NamedTuple):
         q: Coordinates (k, N).
         v: Rates of the coordinates (k, N).
         strayed: Whether the solution has changed to another motion.
-        condition: Largest condition number along wide steps; 0 without wide steps.
+        condition: Largest condition number along wide steps; 0 if there are none.
     """
 
     q: Matrix
@@ -229,7 +232,7 @@ def _largest_condition(y: Matrix, memory: Memory, start: tuple[Vector, Vector]) 
 
 
 def _substep_counts(q: Matrix) -> np.ndarray:
-    """Return the number of substeps for each step between rows of q (k, N), (k - 1,)."""
+    """Return the number of substeps (k - 1,) of each step between rows of q (k, N)."""
     parameters = np.diff(q, axis=0).reshape(len(q) - 1, -1, 7)[:, :, 3:]
     rotations = 2.0 * np.linalg.norm(parameters, axis=2).max(axis=1)
     counts = np.ceil(np.minimum(rotations / SMALL_TURN, MAX_SUBSTEPS)).astype(int)

@@ -1,7 +1,7 @@
 """Mechanisms as first-order systems y' = f(t, y) for any solver, and Adams methods.
 
-Algorithm 2 of Sandu et al. (2001): the solver integrates the independent positions and velocities.
-The dependent ones are computed from the constraints in each evaluation of f, and the solver
+This is algorithm 2 of Sandu et al. (2001). The solver integrates the independent positions and
+velocities. Each evaluation of f computes the dependent ones from the constraints, and the solver
 restarts after each new partition. The paper used DDEABM of Shampine and Watts. This module uses
 VODE (Brown, Byrne and Hindmarsh 1989) from SciPy, with Adams-Moulton formulas of order 1 to 12 and
 functional iteration.
@@ -41,7 +41,7 @@ class FirstOrder:
         y0: Initial state (2 n,).
         partition: Partition of the coordinates.
         evaluations: Number of evaluations.
-        angles: Deflections of rotational springs, rad; 0 for other forces (f,).
+        angles: Deflections (f,) of rotational springs, rad; 0 for other forces.
     """
 
     def __init__(
@@ -52,9 +52,9 @@ class FirstOrder:
         partition: Partition | None = None,
         angles: Vector | None = None,
     ):
-        """Start at coordinates q and rates v (N,). Default: the start of the mechanism.
+        """Start at coordinates q and rates v (N,). Default: the initial state of the mechanism.
 
-        The `angles` (f,) of an earlier object preserve the angles of rotational springs.
+        Pass the `angles` (f,) of an earlier object to retain the full turns of rotational springs.
         """
         self.mechanism = mechanism
         q = mechanism.q0 if q is None else q
@@ -99,7 +99,7 @@ def _float_copy(y: Vector) -> Vector:
 def simulate_by_adams(
     mechanism: Mechanism, duration: float, *, rtol: float = 1e-6, atol: float | None = None
 ) -> MechanismMotion:
-    """Simulate a mechanism explicitly by Adams methods.
+    """Simulate a mechanism with the Adams methods of VODE.
 
     Args:
         mechanism: The mechanism. For stiff mechanisms, stability limits the steps.
@@ -139,7 +139,7 @@ def simulate_by_adams(
 def _add_samples(
     samples: list[Sample], rhs: FirstOrder, end: float, tolerances: tuple[float, float]
 ) -> bool:
-    """Add all steps up to a time; return True early if a new partition is due."""
+    """Add the steps up to time `end`. Stop early and return True if a new partition is due."""
     for t, y in _steps(rhs, samples[-1][0], end, tolerances):
         samples.append((t, *rhs.expanded(y)))
         if rhs.needs_repartition(t, y):
@@ -169,7 +169,7 @@ def _steps(
 
 
 def _successor(rhs: FirstOrder, sample: Sample, repartition: bool) -> FirstOrder:
-    """Return f(t, y) from a sample on, with a new partition if one is due."""
+    """Return the equations that continue from a sample, with a new partition if one is due."""
     t, q, v, _ = sample
     roles = rhs.mechanism.roles_at(q) if repartition else rhs.partition
     if roles is None:

@@ -59,7 +59,7 @@ RETRY_CONDITION = 8.0
 MOST_STEPS = 300
 """Maximum number of steps for the comparison of two steps across a change point."""
 NARROW_TOLERANCES = (1e-6, 1e-9)
-"""Tolerances near a change point that replace wider ones; the second one is used if the motion
+"""Tolerances that replace larger ones near a change point. The second one is used if the solution
 changes to another motion with the first one."""
 NARROWING = 0.1
 """Factor of the tolerances after a step to a state that cannot be assembled."""
@@ -78,7 +78,7 @@ class Samples(NamedTuple):
 
 
 class SegmentStart(NamedTuple):
-    """Start of a segment: time, s, coordinates and rates (N,), and angles of springs."""
+    """Start of a segment: time (s), coordinates and rates (N,), and spring angles (f,)."""
 
     t: float
     q: Vector
@@ -221,7 +221,7 @@ class MechanismSimulation:
         return self._is_near(branch, ended=solution.status is Status.EVENT)
 
     def _is_near(self, branch: BranchSamples, ended: bool = True) -> bool:
-        """Return whether a segment passes or, if it has `ended`, ends near a change point."""
+        """Return whether a segment passes near a change point or, if `ended`, ends near one."""
         last = self._condition_at(branch.q[-1]) if ended else 0.0
         return max(branch.condition, last) > NEAR_CONDITION * self._least
 
@@ -397,7 +397,7 @@ class MechanismMotion(ResultWithStatistics):
     """Motion of a mechanism with k samples.
 
     Attributes:
-        t: Times of the steps (k,), s.
+        t: Times (k,) of the steps, s.
         q: Coordinates (k, N): position, m, and Euler parameters of each body.
         v: Rates of the coordinates (k, N).
         status: SUCCESS, or EVENT in a position from which the motion cannot continue.

@@ -18,7 +18,7 @@ from manip_dyn.robot.urdf import child_of, joints_of, parent_of
 
 
 def without_shapes(urdf: str) -> Element:
-    """Return the root element of a URDF without shapes and simulator plugins."""
+    """Return the root element of a URDF without shapes, materials, sensors and plugins."""
     root = ElementTree.fromstring(urdf)
     for link in root.iter("link"):
         for tag in ("visual", "collision"):
@@ -58,8 +58,8 @@ class Placement(NamedTuple):
     Attributes:
         parent: Name of the parent link.
         child: Name of the link.
-        position: Position of the link origin, (3,), m.
-        quaternion: Orientation of the link, (4,): x, y, z, w.
+        position: Position (3,) of the link origin, m.
+        quaternion: Orientation (4,) of the link: x, y, z, w.
     """
 
     parent: str

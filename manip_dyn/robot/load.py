@@ -40,13 +40,13 @@ def load_robot(
     Args:
         source: Name of a shipped robot such as ``pa10``, path of a URDF or xacro file,
             ``package://PACKAGE/PATH`` for a file in a sourced workspace, or a URDF string.
-        lock: Positions in rad or m of joints to replace by fixed joints. Joints that mimic a
-            locked joint are also locked. Locked links retain their mass.
+        lock: Positions (rad or m), by joint name, of joints to replace with fixed joints. Joints
+            that mimic a locked joint are also locked. Locked links retain their mass.
         tip: Name of the link that is the tool frame. Links beyond it, and side branches behind
             other movable joints, are removed. Default: ``tool0``, or the last link of the longest
             chain.
-        mass_scale: Factor of the masses and inertias of all bodies and the payload, but not of
-            rotor inertias, for example for an arm that is heavier than its URDF.
+        mass_scale: Factor for the masses and inertias of all bodies and the payload, for example
+            for an arm that is heavier than its URDF. Rotor inertias are not scaled.
         xacro_args: Arguments of a xacro file by name.
         holds_itself: Whether the arm's own controller compensates gravity, as those of Universal
             Robots and Franka do. Efforts then exclude the weight, and `gravity` of the robot is

@@ -20,11 +20,11 @@ class Body(NamedTuple):
     Attributes:
         parent: Index of the parent body; -1 for the base.
         prismatic: Whether the joint translates along z instead of rotating about it.
-        rotation: Rotation of the joint frame at q = 0 in the parent frame, (3, 3).
-        translation: Origin of the joint frame in the parent frame, (3,), m.
+        rotation: Rotation matrix (3, 3) from the joint frame at q = 0 to the parent frame.
+        translation: Origin (3,) of the joint frame in the parent frame, m.
         mass: Mass, kg.
-        com: Centre of mass in the body frame, (3,), m.
-        inertia: Inertia about the centre of mass in body axes, (3, 3), kg m^2.
+        com: Centre of mass (3,) in the body frame, m.
+        inertia: Inertia (3, 3) about the centre of mass in body axes, kg m^2.
     """
 
     parent: int
@@ -45,7 +45,7 @@ class Frame(NamedTuple):
 
 
 def bodies_of(model: pinocchio.Model) -> tuple[Body, ...]:
-    """Return the bodies of a pinocchio model, base to tips."""
+    """Return the bodies of a pinocchio model, from the base to the tips."""
     subspaces = _subspaces(model)
     axes = [np.eye(3), *body_axes(model)]
     bodies = []
@@ -101,7 +101,7 @@ def _frame_about(axis: Vector) -> Matrix:
 
 
 def _snapped(values: Vector) -> Vector:
-    """Replace values within rounding errors of 0, 1 and -1 by these numbers."""
+    """Set values that equal 0, 1 or -1 within rounding errors to these numbers."""
     snapped = np.array(values, dtype=np.float64)
     for exact in (0.0, 1.0, -1.0):
         snapped[np.abs(snapped - exact) < 4e-16] = exact
@@ -113,11 +113,12 @@ class Robot:
     """A fixed-base arm with n joints of one degree of freedom each.
 
     Units are SI: rad and N m for revolute and continuous joints, m and N for prismatic joints.
-    All arrays are read-only and have shape (n,), in the order of `joint_names`.
+    All arrays are read-only. Arrays except `gravity` have shape (n,) in the order of
+    `joint_names`.
 
     Attributes:
         name: Name of the robot in the URDF.
-        joint_names: Names of the movable joints, base to tip.
+        joint_names: Names of the movable joints, from base to tip.
         joint_types: ``revolute``, ``continuous`` or ``prismatic`` for each joint.
         q_min: Lower position limits; -inf for no limit.
         q_max: Upper position limits; inf for no limit.
@@ -129,11 +130,11 @@ class Robot:
         stribeck_velocity: Velocity scale of the transition from static to Coulomb friction; 0 for
             a jump.
         armature: Rotor inertia at the joint, kg m^2 or kg.
-        stiffness: Joint springs, N m/rad or N/m; 0 for none.
+        stiffness: Stiffness of the joint springs, N m/rad or N/m; 0 for no spring.
         rest: Joint positions at which the springs exert no effort.
-        gravity: Acceleration of free fall in the base frame (3,), m/s^2.
+        gravity: Acceleration of free fall (3,) in the base frame, m/s^2.
         base: Name of the root link.
-        tip: Name of the tool frame's link.
+        tip: Name of the link that is the tool frame.
         urdf: URDF text after `lock` and `tip`.
         notes: Remarks about the URDF, such as joints with a zero limit, one sentence each.
         model: The pinocchio model; only for `manip_dyn.robot`.

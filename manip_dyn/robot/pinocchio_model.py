@@ -25,7 +25,7 @@ def pinocchio_model(
     Args:
         description: The URDF.
         extras: Content of the YAML file.
-        mass_scale: Factor of all masses and inertias, including the payload.
+        mass_scale: Factor for all masses and inertias, including the payload.
 
     Raises:
         ManipDynError: If pinocchio cannot read the URDF.
@@ -96,9 +96,9 @@ class Oracle:
         return pinocchio.updateFramePlacement(self._model, self._data, frame).homogeneous
 
     def jacobian(self, q: Vector) -> Matrix:
-        """Return the geometric Jacobian (6, n): linear velocity of the tip, then angular.
+        """Return the geometric Jacobian (6, n): three rows for the linear velocity, then angular.
 
-        Both are in the base frame; the linear velocity is that of the tip's origin.
+        Both velocities are in the base frame. The linear velocity is that of the tip's origin.
         """
         jacobian = pinocchio.computeFrameJacobian(
             self._model, self._data, q, self._tip, pinocchio.LOCAL_WORLD_ALIGNED
@@ -108,7 +108,7 @@ class Oracle:
     def forward_dynamics_derivatives(
         self, q: Vector, v: Vector, tau: Vector
     ) -> tuple[Vector, Vector, Vector]:
-        """Return the derivatives (n, n) of the accelerations by q, by v and by tau."""
+        """Return the derivatives (n, n) of the accelerations with respect to q, v and tau."""
         robot = self._robot
         tau = tau + self._passive_effort(q, v)
         by_q, by_v, by_tau = (
@@ -121,7 +121,7 @@ class Oracle:
     def inverse_dynamics_derivatives(
         self, q: Vector, v: Vector, a: Vector
     ) -> tuple[Vector, Vector, Vector]:
-        """Return the derivatives (n, n) of the efforts by q, by v and by a."""
+        """Return the derivatives (n, n) of the efforts with respect to q, v and a."""
         robot = self._robot
         by_q, by_v, by_a = (
             np.array(matrix).reshape(robot.n, robot.n)
@@ -131,10 +131,10 @@ class Oracle:
         return by_q + np.diag(robot.stiffness), by_v + np.diag(robot.damping), by_a
 
     def regressor(self, q: Vector, v: Vector, a: Vector) -> Matrix:
-        """Return the derivatives (n, 10 n) of the efforts by the bodies' inertial parameters.
+        """Return the regressor (n, 10 n): derivatives of the efforts by inertial parameters.
 
-        The parameters are in body frames: mass, first moments (3), then Ixx, Ixy, Ixz, Iyy, Iyz,
-        Izz about the origin. Rotors are omitted.
+        The parameters of each body are its mass, its first moments (3,), and Ixx, Ixy, Ixz, Iyy,
+        Iyz, Izz about the origin of the body frame. Rotors are omitted.
         """
         by_parameters = pinocchio.computeJointTorqueRegressor(self._model, self._data, q, v, a)
         blocks = np.hsplit(by_parameters, self._robot.n)
@@ -147,7 +147,7 @@ class Oracle:
         return [_parameter_rotation(axes) for axes in body_axes(self._model)]
 
     def energy(self, q: Vector, v: Vector) -> tuple[float, float]:
-        """Return kinetic and potential energy in J; gravity is zero at the base origin."""
+        """Return kinetic and potential energy, J. Gravity potential is zero at the base origin."""
         robot = self._robot
         kinetic = 0.5 * float(v @ self.mass_matrix(q) @ v)
         potential = float(pinocchio.computePotentialEnergy(self._model, self._data, q))

@@ -17,7 +17,7 @@ from manip_dyn.core.files import bundled_robots, share_directory
 
 
 class _RecordedArguments(dict[str, str]):
-    """Arguments of a xacro file, which record whether the file declares or reads them."""
+    """Xacro arguments that record which of them a file declares or reads."""
 
     def __init__(self, arguments: Mapping[str, str]):
         super().__init__(arguments)

@@ -78,7 +78,7 @@ NUMBERS = {
     "mass": {"value": 1},
     "inertia": dict.fromkeys(INERTIA_KEYS, 1),
 }
-"""Number of values of each attribute of an element."""
+"""Number of values in each numeric attribute, by element."""
 
 NOT_NEGATIVE = (
     ("limit", "effort"),
@@ -112,7 +112,7 @@ def check_tree(where: str, root: Element) -> None:
 
 
 def check_numbers(where: str, root: Element) -> None:
-    """Raise `ManipDynError` for numbers that are invalid, NaN, infinite or too few."""
+    """Raise `ManipDynError` if an attribute contains invalid, non-finite or too few numbers."""
     for kind in ("link", "joint"):
         for owner in root.findall(kind):
             label = f"{where}: {kind} '{owner.get('name')}'"
@@ -336,7 +336,7 @@ class Description:
                 self._drop(name)
 
     def lock(self, values: Mapping[str, float]) -> None:
-        """Replace joints by fixed joints at positions in rad or m.
+        """Replace joints with fixed joints at positions in rad or m.
 
         Joints that mimic a locked joint are locked, too, at the corresponding position.
         """
@@ -406,7 +406,7 @@ def _make_revolute(joint: Element) -> None:
 
 
 def _move_origin(joint: Element, kind: str, value: float) -> None:
-    """Add the motion of a joint by `value` to its <origin>."""
+    """Move the <origin> of a joint to its pose at the position `value`."""
     origin, element = joint.find("origin"), joint.find("axis")
     origin = ElementTree.SubElement(joint, "origin") if origin is None else origin
     xyz = np.array([float(x) for x in origin.get("xyz", "0 0 0").split()])

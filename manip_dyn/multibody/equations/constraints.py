@@ -1,8 +1,8 @@
 """Compiled constraints and generalized coordinate partitioning.
 
-Dependent positions are computed from the independent ones by Newton's method on the constraints,
-velocities by the constraint gradients: Sandu et al. (2001), eq. 7c, 7d and section 4. No memory is
-allocated. The arrays are described in `tables`; p is the `Memory` of all arrays.
+Newton's method on the constraints computes the dependent positions from the independent ones. The
+constraint gradients give the dependent velocities (Sandu et al. (2001), eq. 7c, 7d and section 4).
+No memory is allocated. The arrays are described in `tables`; p is the `Memory` of all arrays.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from manip_dyn.multibody.equations.tables import (
 )
 
 CHORDS, NEWTON, FROM_LAST = range(3)
-"""Assembly attempts in order: with the last factors from the predicted position, with new
-factors from the predicted position, and with new factors from the last position."""
+"""Assembly attempts in order: from the predicted position with the last factors, from the
+predicted position with new factors, and from the last position with new factors."""
 MAX_ITERATIONS = (6, 30, 30)
 """Maximum number of iterations per attempt."""
 
 
 @compiled(short=True, python=False, counted=False)
 def residuals(p, out):
-    """Write the violations (m,) of the constraints, and `slopes`; return the largest one."""
+    """Write the constraint violations (m,) and `slopes`; return the largest violation."""
     links, motion = links_of(p), motion_of(p)
     rows, numbers, targets, slopes = links.rows, links.numbers, links.targets, links.slopes
     q, result = motion.q, motion.result

@@ -1,6 +1,6 @@
 """Forces between two bodies and their derivatives: scalar force laws, and `UserForce`.
 
-A force f(x, x', t) against a quantity x(q) adds -f x_q to the generalized forces. Their
+A force f(x, x', t) that opposes a scalar x(q) adds -f x_q to the generalized forces. Their
 derivatives follow from the rate of the gradient and the Hessian of x, which the expression graph
 provides.
 
@@ -53,7 +53,8 @@ from manip_dyn.multibody.equations.tables import (
 )
 
 VALUE, BY_POSITION, BY_VELOCITY, BY_TIME = 0, SIZE, SIZE + SIZE**2, SIZE + 2 * SIZE**2
-"""Offsets of the generalized force (14,) and its derivatives: (14, 14) twice and (14,)."""
+"""Offsets of the generalized force (14,) and its derivatives with respect to position (14, 14),
+velocity (14, 14) and time (14,)."""
 USER_RESULT = BY_TIME + SIZE
 
 
@@ -62,7 +63,7 @@ class BodyState(NamedTuple):
 
     Attributes:
         position: Centre of mass (3,), m.
-        rotation: Rotation matrix from body axes to global axes (3, 3).
+        rotation: Rotation matrix (3, 3) from body axes to global axes.
         velocity: Velocity of the centre of mass (3,), m/s.
         angular_velocity: Angular velocity (3,), rad/s.
     """
@@ -161,7 +162,7 @@ def _state(x: Sequence[Any], v: Sequence[Any]) -> BodyState:
 
 
 def _turning_force(e: Sequence[Any], turn: vec.Matrix3, moment: Sequence[Any]) -> list[Any]:
-    """Return 2 G^T times a global moment (3,) in body axes, Haug (1989), eq. 11.3.4."""
+    """Return the generalized force (4,) of a global moment (3,), Haug (1989), eq. 11.3.4."""
     w, x, y, z = e
     a, b, c = vec.times(vec.transposed(turn), moment)
     return [
@@ -181,7 +182,7 @@ RADIUS, HEIGHT, SPEED, CONTACT_TIME = 4, 5, 6, 7
 
 @inlined
 def bump_height(c, t):
-    """Return lift, lift rate and second rate of a wheel that rolls over a bump.
+    """Return the lift of a wheel that rolls over a bump, and its first two time derivatives.
 
     The centre of a rigid wheel of radius R on a half-cylinder of radius r moves on a circle of
     radius R + r. This motion starts where the wheel on the road first touches the half-cylinder.
@@ -203,10 +204,10 @@ def bump_height(c, t):
 
 @inlined
 def force_law(kind, c, t, x, rate):
-    """Return a force against x, and its derivatives by x, by the rate of x and by time.
+    """Return the force that opposes x, and its derivatives by x, by the rate of x and by time.
 
-    `c` contains stiffness, damping, force-free x or length, constant force, and the constants of
-    the road.
+    `c` (8,) contains the stiffness, the damping, the force-free x or length, the constant force,
+    and the constants of the road.
     """
     if kind == SPRING:  # x is the squared length
         length = sqrt(x)
@@ -233,7 +234,7 @@ def nearest_turn(angle, last):
 
 @compiled(short=True, python=False, counted=False)
 def count_turns(p):
-    """Update the angles of all rotational springs at the current positions, across full turns."""
+    """Update the angles of all rotational springs at the current positions, with full turns."""
     forces, motion = forces_of(p), motion_of(p)
     rows, numbers, angles = forces.rows, forces.numbers, forces.angles
     q, along, across = motion.q, motion.result, motion.across
@@ -258,7 +259,7 @@ def convert_to_angle(along, across, last, v, row, order):
         across: Kernel result of the second product.
         last: Previous angle, rad.
         v: Velocities of all bodies.
-        row: Row of the force (6,).
+        row: Row (6,) of the force.
         order: VALUES or DERIVATIVES.
     """
     c, s = along[0], across[0]
@@ -292,7 +293,7 @@ def convert_to_angle(along, across, last, v, row, order):
 
 @compiled(short=True, python=False, counted=False)
 def add_user_forces(t, p, order):
-    """Add the forces of all `UserForce` and, with DERIVATIVES, their derivatives."""
+    """Add the user forces and, if `order` is DERIVATIVES, their derivatives."""
     forces, motion, loads = forces_of(p), motion_of(p), loads_of(p)
     rows, time, q, v, result = forces.user_rows, forces.time, motion.q, motion.v, motion.result
     force, by_time = loads.force, loads.by_time
@@ -319,7 +320,7 @@ def add_user_forces(t, p, order):
 
 @compiled(short=True, python=False, counted=False)
 def add_forces(t, p, order):
-    """Add gravity and all forces and, with DERIVATIVES, the derivatives of the forces."""
+    """Add gravity and all forces and, if `order` is DERIVATIVES, their derivatives."""
     add_user_forces(t, p, order)
     forces, motion, loads, bodies = forces_of(p), motion_of(p), loads_of(p), bodies_of(p)
     rows, numbers, constants = forces.rows, forces.numbers, forces.constants

@@ -25,7 +25,7 @@ def fill(x, value):
 
 @compiled(short=True, python=False, counted=False)
 def add_mass_times(mass, turning, x, out):
-    """Add M x, (N, n), to `out`."""
+    """Add the product of the mass matrix M and x (N, n) to `out` (N, n)."""
     width = x.shape[1]
     for b in range(mass.shape[0]):
         for i in range(3):
@@ -40,7 +40,7 @@ def add_mass_times(mass, turning, x, out):
 
 @compiled(python=False, counted=False)
 def add_gathered(left, right, out, sign, first):
-    """Add sign left^T right, (n, n), of matrices (N, n) to `out`, starting at column `first`."""
+    """Add sign left^T right to n columns of `out` from column `first`; both factors are (N, n)."""
     width = left.shape[1]
     for i in range(left.shape[0]):
         for row in range(width):
@@ -64,7 +64,7 @@ def add_product(matrix, x, out):
 
 @compiled(python=False, counted=False)
 def add_rows(rows, local, x, out, factor):
-    """Add factor times rows `local` (m, 14) of two bodies times x (N, n) to out (m, n)."""
+    """Add `factor` times the product of the sparse rows `local` (m, 14) and x (N, n) to `out`."""
     size, width = x.shape
     for k in range(local.shape[0]):
         for i in range(SIZE):
@@ -91,13 +91,13 @@ def eliminate(matrix, pivots):
 
 @compiled(python=False, counted=False)
 def substitute(factors, pivots, x):
-    """Replace x by the solution of the factorized system; see `solve`."""
+    """Replace x with the solution of the factorized system; see `solve`."""
     solve(factors, pivots, x)
 
 
 @compiled(short=True, python=False, counted=False)
 def solve_rows(factors, pivots, x):
-    """Replace the columns of x (m, n) by solutions of the system, skipping zeros."""
+    """Replace the columns of x (m, n) with solutions of the factorized system, skipping zeros."""
     size, width = x.shape
     for k in range(size):
         best = int(pivots[k])
@@ -122,7 +122,7 @@ def solve_rows(factors, pivots, x):
 
 @compiled(short=True, python=False, counted=False)
 def solve_transposed(factors, pivots, x):
-    """Replace x (m,) by the solution of the transposed system."""
+    """Replace x (m,) with the solution of the transposed factorized system."""
     size = x.shape[0]
     for k in range(size):
         x[k] *= factors[k, k]

@@ -1,15 +1,15 @@
 """Partition into independent and dependent coordinates, and redundant constraints.
 
-Gauss-Jordan elimination with full pivoting, Sandu et al. (2001), eq. 6. The columns with the
-largest pivots become dependent, so that the gradients with respect to them are as far from
-singular as elimination can find. Rows without a pivot depend on the others, so the elimination
-also reveals the rank.
+The method is Gauss-Jordan elimination with full pivoting (Sandu et al. (2001), eq. 6). The columns
+with the largest pivots become dependent, so that the gradients with respect to them are
+well-conditioned. Rows without a pivot depend on the others, so the elimination also reveals the
+rank.
 
-Redundant constraints: a planar four-bar with four revolute joints is constrained to its plane
-three times, and a Bennett linkage moves although a count of its constraints predicts that it is
-locked. The gradients have the same rank r along the whole motion, and any r independent ones
-describe it. A position is singular if the rank is lower only at that position. There several
-motions meet, or the mechanism is locked.
+Mechanisms may have redundant constraints. A planar four-bar with four revolute joints has three
+redundant constraints to its plane. A Bennett linkage moves although a count of its constraints
+predicts that it is locked. The gradients have the same rank r along the whole motion, and any r
+independent ones describe it. A position is singular if the rank is lower only at that position.
+There several motions meet, or the mechanism is locked.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def partition(gradients: Vector, rank: int | None = None, first: int = 0) -> Par
     Args:
         gradients: Gradients of the constraints (m, N).
         rank: Largest number of pivots. Default: all nonzero pivots.
-        first: Number of rows, counted from the last one, that get their pivots first.
+        first: Number of rows at the end of `gradients` that receive their pivots first.
     """
     remainder = np.array(gradients)
     m, size = remainder.shape
@@ -83,8 +83,8 @@ number of directions; and iterations for each direction."""
 def has_constant_rank(evaluate: Evaluate, q: Vector, roles: Partition) -> bool:
     """Return whether the rank at q (N,) equals the rank at nearby positions.
 
-    From q + d with a tangent d, Gauss-Newton iterations with the r largest singular values return
-    to the constraints. All constraints are then satisfied only if the redundant ones depend on the
+    Gauss-Newton iterations with the r largest singular values start at q + d, where d is tangent
+    to the constraints. They satisfy all constraints only if the redundant ones depend on the
     others.
     """
     rank = len(roles.active)

@@ -1,11 +1,11 @@
-"""Primitives of joints and forces, scalar functions of two bodies, and their kernels.
+"""Primitives of joints and forces (scalar functions of two bodies) and their kernels.
 
 The coordinates of a body are its centre of mass p (3,) and its Euler parameters e (4,). A
-primitive is a function of the coordinates x = (p_i, e_i, p_j, e_j) (14,) of two bodies and of r =
-(a_i, a_j, s_i, s_j) (12,), directions and points that are fixed to the bodies, in body axes. The
-four primitives of Haug, Computer-aided kinematics and dynamics of mechanical systems (1989),
-chapter 9, are defined once over the expression graph, which provides their derivatives up to order
-3.
+primitive is a function of x and r. The coordinates of two bodies are x = (p_i, e_i, p_j, e_j)
+(14,). Directions and points that are fixed to the bodies are r = (a_i, a_j, s_i, s_j) (12,), in
+body axes. The four primitives of Haug, Computer-aided kinematics and dynamics of mechanical
+systems (1989), chapter 9, are defined once over the expression graph, which provides their
+derivatives up to order 3.
 
 A kernel evaluates a primitive with its derivatives. It reads positions, velocities and
 accelerations of two bodies, q_i, q_j, v_i, v_j, a_i, a_j (7,) each, and numbers r, and writes
@@ -44,7 +44,7 @@ _python_kernels: list[Callable[..., None]] = []
 
 @cache
 def kernel_address(program: Program) -> int:
-    """Return the machine-code address of a program for `run_kernel`, compiled on first use."""
+    """Compile a program on first use; return its machine-code address for `run_kernel`."""
     if PLAIN:
         _python_kernels.append(plain_one_state(program))
         return len(_python_kernels) - 1
@@ -52,7 +52,7 @@ def kernel_address(program: Program) -> int:
 
 
 def pointer_kernel(program: Program) -> Any:
-    """Return the compiled function of a program whose arguments are pointers."""
+    """Return the compiled function of a program; its arguments are pointers."""
     run = one_state_at(program, (1,))
 
     @compiled(python=False, counted=False)
@@ -192,9 +192,9 @@ ORDERS = 3
 def kernel_addresses(kind: int) -> tuple[int, int, int]:
     """Return the addresses of a primitive's kernels of order 0, 1 and 2 for `run_kernel`.
 
-    Order 0 writes value and gradient (15,). Order 1 also writes the rate of the gradient for the
-    velocities (29,). Order 2 (239,) also writes the gradient of phi'' at fixed velocities and
-    accelerations, and the Hessian (14, 14).
+    Order 0 writes the value and the gradient, 15 numbers. Order 1 (29 numbers) adds the rate of
+    the gradient at the velocities. Order 2 (239 numbers) adds the gradient of the second rate of
+    the primitive at fixed velocities and accelerations, and the Hessian (14, 14).
     """
     first, second, third = (primitive_address(kind, order) for order in range(ORDERS))
     return first, second, third
@@ -210,8 +210,9 @@ def inertia_addresses() -> tuple[int, int]:
     """Return the addresses of the kernels for the rotational inertia of a body.
 
     The first kernel writes the inertial generalized force (4,) at zero acceleration and its
-    derivatives (4, 4) by the acceleration. The second writes the force at an acceleration and its
-    derivatives by acceleration, e and v. The arguments are the moments of inertia (6,).
+    derivatives (4, 4) with respect to the acceleration. The second writes the force at an
+    acceleration and its derivatives with respect to acceleration, e and v. The numbers r of both
+    kernels are the moments of inertia (6,).
     """
     return kernel_address(generated_programs().inertia_1), kernel_address(
         generated_programs().inertia_2
@@ -254,7 +255,7 @@ def _primitive_program(primitive: Callable[..., Any], order: int) -> Program:
 
 
 def _inertia_program(order: int) -> Program:
-    """Return Lagrange's d/dt dT/de' - dT/de for the rotational energy T."""
+    """Return the program of the inertial force d/dt dT/de' - dT/de; T is the rotational energy."""
     graph = Graph()
     e, v, a = ([graph.input(f"{name}_i[{i}]") for i in range(3, 7)] for name in "qva")
     omega = body_angular_velocity(e, v)

@@ -1,11 +1,12 @@
 """Compiled equations of motion of the independent coordinates, and their derivatives.
 
 Sandu et al. (2001), eq. 9, 10 and 26 to 35, with the derivatives of the constraints and forces
-from the expression graph. With B, the velocities of all coordinates by the independent ones,
+from the expression graph. B contains the derivatives of all velocities with respect to the
+independent ones. The equations of motion are
 
     B^T M B v'' = B^T (Q - M a_0),     Phi_u a_0 = tau
 
-and with F = M q'' + Phi_q^T lambda - Q the derivatives are
+With F = M q'' + Phi_q^T lambda - Q, the derivatives are
 
     M J1 = -B^T (F_q B + F_q' J + M L),   M J2 = -B^T (F_q' B + 2 M J),
 
@@ -69,7 +70,7 @@ GROWTH = 1.25
 
 @compiled(short=True, python=False, counted=False)
 def add_inertial_forces(p, order):
-    """Subtract the inertial forces of the bodies, with DERIVATIVES at the accelerations `a`."""
+    """Subtract the inertial forces at zero acceleration or, with DERIVATIVES, at `a`."""
     bodies, motion, loads = bodies_of(p), motion_of(p), loads_of(p)
     rows, mass, inertia, turning = bodies.rows, bodies.mass, bodies.inertia, bodies.turning
     q, v, a, result = motion.q, motion.v, motion.a, motion.result
@@ -92,9 +93,9 @@ def add_inertial_forces(p, order):
 
 @compiled(short=True, python=False, counted=False)
 def add_constraint_stiffness(p):
-    """Write `bends` with second rates; add derivatives of the constraint forces to `stiffness`.
+    """Add the derivatives of the constraint forces to `stiffness`.
 
-    `work` contains the multipliers.
+    `work` contains the multipliers. The second rates of the gradients are written into `bends`.
     """
     links, motion, stiffness = links_of(p), motion_of(p), loads_of(p).stiffness
     rows, numbers, bends, multipliers = links.rows, links.numbers, links.bends, links.work
@@ -116,7 +117,10 @@ def add_constraint_stiffness(p):
 
 @compiled(short=True, python=False, counted=False)
 def hold_constraints(p):
-    """Write `bends` and `held`, which satisfies the constraints; subtract its inertial forces."""
+    """Subtract the inertial forces of the accelerations `held` that satisfy the constraints.
+
+    The function writes `held`, and the rates of the gradients into `bends`.
+    """
     links, motion, reduced, force = links_of(p), motion_of(p), reduced_of(p), loads_of(p).force
     rows, numbers, bends, tau = links.rows, links.numbers, links.bends, links.work
     q, v, result, bodies = motion.q, motion.v, motion.result, bodies_of(p)
@@ -140,7 +144,7 @@ def hold_constraints(p):
 
 @compiled(short=True, python=False, counted=False)
 def solve_accelerations(p):
-    """Compute the accelerations `acceleration` and `a` from forces, `basis` and masses."""
+    """Compute `acceleration` and `a` from the forces, `basis` and the masses."""
     bodies, reduced, force, a = bodies_of(p), reduced_of(p), loads_of(p).force, motion_of(p).a
     basis, mass_basis, matrix = reduced.basis, reduced.mass_basis, reduced.matrix
     factors, pivots, out, held = (
@@ -192,7 +196,7 @@ def rates(t, y, p, out):
 
 @compiled(short=True, counted=False)
 def linearized_rates(t, y, p, out, by_time):
-    """Write M J1, M J2 and M, (n, 3 n), and M dv''/dt (n,), as a `Jacobian` with mass=True."""
+    """Write (M J1, M J2, M) (n, 3 n) and M dv''/dt (n,), as a `Jacobian` with `mass` set."""
     loads = loads_of(p)
     rates(t, y, p, reduced_of(p).rates)
     fill_1(loads.force, 0.0)
@@ -213,7 +217,7 @@ def differentiate_rates(p, out, by_time):
     force, stiffness, damping = loads.force, loads.stiffness, loads.damping
     mass, turning, basis = bodies.mass, bodies.turning, reduced.basis
     forces_by_time, matrix = loads.by_time, reduced.matrix
-    velocities = reduced.place  # J: derivatives of dependent velocities by independent positions
+    velocities = reduced.place  # J
     wide = reduced.carried  # J for all coordinates
     total = reduced.mass_basis  # the factor of -B^T in M J2, then in M J1
     size, n = basis.shape

@@ -2,8 +2,8 @@
 
 A mechanism has b bodies, N = 7 b coordinates, m independent constraints and n = N - m degrees of
 freedom. The arrays are divided into groups. `Memory` stores all of them in two arrays and a
-layout, and a compiled function opens the groups that it uses. Passing 45 arrays of seven or more
-words to each function would take long to compile and to call.
+layout, and a compiled function opens the groups that it uses. Functions with 45 array arguments of
+seven or more words each would be slow to compile and to call.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Indices = Annotated[np.ndarray, types.int64[::1]]
 Rows = Annotated[np.ndarray, types.int64[:, ::1]]
 
 FIRST, SECOND, KERNEL, LAW = 0, 1, 2, 5
-"""Columns of a row for two bodies: offsets of their coordinates in q, v and a (ground last),
-kernel addresses of order 0, 1 and 2 from KERNEL on, and the law of a force."""
+"""Columns of a row for two bodies: offsets of their coordinates in q, v and a (ground last);
+kernel addresses of orders 0, 1 and 2, starting at KERNEL; and the law of a force."""
 VALUES, DERIVATIVES = 1, 2
-"""Orders of kernels: without derivatives, or with derivatives by the motion."""
+"""Kernel orders: without and with derivatives with respect to the motion."""
 SPRING, ROTATIONAL_SPRING, TYRE = range(3)
 """Laws of forces along a scalar x(q)."""
 ASSEMBLED = 1
@@ -46,14 +46,14 @@ class Links(NamedTuple):
         independent: Indices of the independent coordinates (n,).
         roles: For each coordinate (N + 7,), its index k among the dependent coordinates, or -1 - k
             for the index k among the independent ones. The ground is last.
-        slopes: Gradients of the constraints by the coordinates of their two bodies (m, 14).
+        slopes: Gradients (m, 14) of the constraints with respect to their two bodies.
         bends: Rates of the gradients (m, 14).
-        factors: LU factors of the gradients with respect to the dependent coordinates (m, m).
+        factors: LU factors (m, m) of the gradients with respect to the dependent coordinates.
         pivots: Row exchanges of the factors (m,).
         work: Scratch (m,).
         spare: Scratch (m,).
-        flags: Whether ASSEMBLED, and the number of iterations.
-        limits: Tolerance of the constraints, and condition number of the current partition.
+        flags: ASSEMBLED or 0, and the number of iterations (2,).
+        limits: Tolerance of the constraints, and condition number of the current partition (2,).
         extra_rows: `rows` of the redundant constraints (k, 5).
         extra_numbers: `numbers` of the redundant constraints (k, 12).
         extra_targets: `targets` of the redundant constraints (k,).
@@ -102,8 +102,8 @@ class Bodies(NamedTuple):
     Attributes:
         rows: Kernels of each body (b, 5).
         mass: Masses (b,), kg.
-        inertia: Moments of inertia about the centres of mass in body axes: ixx, iyy, izz, ixy,
-            ixz, iyz (b, 6).
+        inertia: Moments of inertia (b, 6) about the centres of mass in body axes, kg m^2: ixx,
+            iyy, izz, ixy, ixz, iyz.
         turning: Mass matrices of the Euler parameters (b, 4, 4).
         gravity: Acceleration of gravity (3,), m/s^2.
     """
@@ -122,7 +122,7 @@ class Forces(NamedTuple):
         rows: Bodies, kernels and law of each force (f, 6).
         numbers: Vector r of each force, and a second vector for angles (f, 24).
         constants: Constants of the laws (f, 8).
-        angles: Deflections of rotational springs at the end of the last step (f,), rad.
+        angles: Deflections (f,) of rotational springs at the end of the last step, rad.
         user_rows: Bodies and kernels of each `UserForce` (u, 5).
         time: Time for user forces (1,), s.
     """
@@ -140,9 +140,9 @@ class Loads(NamedTuple):
 
     Attributes:
         force: Generalized forces (N,).
-        stiffness: Negative derivatives by the positions (N, N).
-        damping: Negative derivatives by the velocities (N, N).
-        by_time: Derivatives by time (N,).
+        stiffness: Negative derivatives (N, N) with respect to the positions.
+        damping: Negative derivatives (N, N) with respect to the velocities.
+        by_time: Derivatives (N,) with respect to time.
     """
 
     force: Vector
@@ -155,13 +155,13 @@ class Reduced(NamedTuple):
     """Arrays of the equations of the independent coordinates.
 
     Attributes:
-        basis: Velocities of all coordinates by the independent velocities (N, n).
+        basis: Derivatives (N, n) of all velocities with respect to the independent ones.
         mass_basis: Product of M and the basis (N, n).
         matrix: Reduced mass matrix (n, n).
         factors: LU factors of the reduced mass matrix (n, n).
         pivots: Row exchanges of the factors (n,).
         acceleration: Accelerations of the independent coordinates (n,).
-        held: Accelerations of all coordinates at zero independent accelerations (N, 1).
+        held: Accelerations (N, 1) of all coordinates at zero independent accelerations.
         moved: Product of M and `held` (N, 1).
         place: Scratch (m, n).
         carried: Scratch (N, n).
@@ -201,7 +201,7 @@ class Memory(NamedTuple):
     """All arrays of a mechanism in two arrays and a layout.
 
     Attributes:
-        layout: Offset of each of k arrays in its memory, and its shape, padded with 1 (k, 4).
+        layout: Offset and shape, padded with 1, of each array (k, 4).
         numbers: Memory of the floating-point arrays.
         integers: Memory of the integer arrays.
     """
@@ -216,7 +216,7 @@ class Memory(NamedTuple):
         return Tables(*map(self.group, GROUPS))
 
     def group(self, kind: type[Group]) -> Group:
-        """Return one group of `Tables` by type, five times faster than all groups."""
+        """Return one group of `Tables` by type. This is five times faster than `tables`."""
         arrays, kinds, before = [], array_types(kind), _arrays_before(kind)
         rows = self.layout[before : before + len(kinds)].tolist()
         for array_kind, (first, *extents) in zip(kinds, rows, strict=True):
@@ -286,4 +286,4 @@ def _group_reader(group: Any) -> Any:
 
 
 links_of, motion_of, bodies_of, forces_of, loads_of, reduced_of = map(_group_reader, GROUPS)
-"""``links_of(memory)`` etc.: return a group of arrays by name, also in compiled code."""
+"""``links_of(memory)`` and the others return a group of arrays, even in compiled code."""

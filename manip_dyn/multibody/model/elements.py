@@ -200,7 +200,7 @@ class RotationalSpring:
         stiffness: Stiffness, N m/rad.
         damping: Damping, N m s/rad.
         rest: Angle at which the spring moment is zero, rad.
-        force: Constant moment against the angle, N m.
+        force: Constant moment that opposes the angle, N m.
     """
 
     bodies: tuple[str, str]
@@ -310,7 +310,7 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def check_connected(names: Sequence[str], links: Sequence[Joint | Force]) -> None:
-    """Check that joints and forces connect all bodies, and no unknown ones."""
+    """Check that joints and forces connect all bodies and refer to no unknown ones."""
     groups = {name: {name} for name in (*names, GROUND)}
     for link in links:
         for name in link.bodies:

@@ -60,7 +60,7 @@ class JointCoordinates:
     def _fixed_to(
         self, axis: Vector, points: Vector, pair: Sequence[int], rates: Vector
     ) -> tuple[Vector, Vector]:
-        """Return the columns f, g, h of the joint frame and a point, in the axes of each body."""
+        """Return joint axes f, g, h as columns (2, 3, 3) and points (2, 3) in body axes."""
         frames = self._frames(pair, self._mechanism.assembly, rates)
         frame = np.column_stack([*perpendicular_axes(axis), axis])
         directions = np.array([rotation.T @ frame for _, rotation, _, _ in frames])
@@ -71,7 +71,7 @@ class JointCoordinates:
         return directions, np.array(local)
 
     def _frames(self, pair: Sequence[int], q: Vector, v: Vector) -> list[tuple]:
-        """Return position, rotation, velocity and angular velocity of two bodies, global axes."""
+        """Return position, rotation, velocity and angular velocity of two bodies (global axes)."""
         frames: list[tuple] = []
         for body in pair:
             if body < 0:
@@ -117,9 +117,9 @@ class Shape(NamedTuple):
         name: Name of the body.
         kind: ``box`` or ``cylinder``.
         body: Index of the body in the mechanism.
-        position: Centre of the shape in body axes (3,), m.
-        rotation: Rotation matrix from the axes of the shape to body axes (3, 3).
-        size: Sides of a box, or two diameters and the length of a cylinder (3,), m.
+        position: Centre (3,) of the shape in body axes, m.
+        rotation: Rotation matrix (3, 3) from the axes of the shape to body axes.
+        size: Sides (3,) of a box, or two diameters and the length of a cylinder, m.
     """
 
     name: str
@@ -137,7 +137,7 @@ class Line(NamedTuple):
         name: Kind and names of the bodies.
         kind: ``spring`` or ``rod``.
         bodies: Indices of the bodies; -1 for the ground.
-        points: A point of each body, in body axes (2, 3), m.
+        points: Points (2, 3), one of each body, in body axes, m.
     """
 
     name: str
@@ -167,7 +167,7 @@ def lines(mechanism: Mechanism) -> list[Line]:
 
 
 def bumps(mechanism: Mechanism, q: Vector, t: float) -> list[tuple[Vector, float]]:
-    """Return positions (3,), m, and radii, m, of the half-cylinders on the road at a time.
+    """Return positions (3,), m, and radii, m, of the half-cylinders on the road at time `t` (s).
 
     They move towards the wheels, which do not drive forward. Their axes are parallel to y.
     """

@@ -1,25 +1,28 @@
-"""The HMMWV of Sandu et al. (2001), section 5.2: 14 bodies, 80 constraints, 18 freedoms.
+"""The HMMWV of Sandu et al. (2001), section 5.2, with 18 degrees of freedom.
 
-Values printed in the paper: the counts of joints, struts of 2e7 N/m and 2e6 N s/m between upper
-arms and chassis, tyres of 296325 N/m and 3502 N s/m, and a half-cylinder of 0.1 m diameter at 10
-mph that is reached at 0.5 s and 1.2 s. The 80 constraints are a translational joint for the rack
-(5), its lock (1), Euler parameters (14) and 15 per corner: two revolute joints, one spherical
-joint, two distances.
+The paper prints the number of joints, struts of 2e7 N/m and 2e6 N s/m between upper arms and
+chassis, and tyres of 296325 N/m and 3502 N s/m. The car reaches a half-cylinder of 0.1 m diameter
+at 10 mph, after 0.5 s and 1.2 s. The 14 bodies have 80 constraints: a translational joint for the
+rack (5), its lock (1), Euler parameters (14), and 15 per corner (two revolute joints, one
+spherical joint, two distances).
 
 The fast eigenvalues equal the printed damping of the struts divided by the effective mass at their
 lower ends: -2.6e5 per s corresponds to 7.7 kg. Neither this mass nor the positions of the struts
 are printed.
 
-Values from the HMMWV of Project Chrono (chrono_models/vehicle/hmmwv, Serban, Madsen, Melanz, BSD
-licence): masses, inertias, hard points, and the shock absorbers between lower arms and chassis
-(those of 2014, linear). Our assumptions: the upper arm carries the spindle by the spherical joint;
-the distances are a short lateral rod from the lower arm, under tension, and the tie rod. The
-positions of the struts on the upper arms and the height of the chassis' centre of mass are chosen
-to reproduce the eigenvalue and the settled height of the paper. The frame moves with the car: the
-bump moves towards wheels that do not drive, and the damping of the tyres also acts fore and aft.
+Masses, inertias, hard points and the (linear, 2014) shock absorbers between lower arms and chassis
+are those of the HMMWV of Project Chrono (chrono_models/vehicle/hmmwv, Serban, Madsen, Melanz, BSD
+licence).
+
+The other values are our assumptions. The spherical joint connects the spindle to the upper arm.
+The distances are the tie rod and a short lateral rod from the lower arm, which is under tension.
+The positions of the struts on the upper arms and the height of the chassis' centre of mass are
+chosen to reproduce the eigenvalue and the settled height of the paper. The reference frame moves
+with the car: the bump moves towards the wheels, which do not drive forward. The damping of the
+tyres also acts fore and aft.
 
 With only the printed forces, the lower arms (9 Hz) and the pitching of the spindles (11 Hz) are
-not damped: 15 constraints per corner leave three degrees of freedom, whereas a real suspension has
+not damped. The 15 constraints per corner leave three degrees of freedom, but a real suspension has
 one.
 """
 
@@ -44,8 +47,8 @@ TYRE_RADIUS = 18.5 * INCH
 CHASSIS_MASS, CHASSIS_INERTIA = 2086.52, (1078.5, 2955.7, 3570.2)
 UPPER_MASS, UPPER_INERTIA = 5.813, (0.03138, 0.03138, 0.06276)
 LOWER_MASS, LOWER_INERTIA = 23.965, (0.4469, 0.4469, 0.8938)
-"""Flat bodies, for which two principal moments sum to the third. Chrono's values violate this
-by a tenth."""
+"""Inertia of flat bodies: two principal moments add up to the third. Chrono's values violate this
+by 10 %."""
 SPINDLE_MASS, SPINDLE_INERTIA = 14.705, (0.04117, 0.07352, 0.04117)
 RACK_MASS, RACK_INERTIA = 6.0, (0.5, 0.05, 0.5)
 CHASSIS_HEIGHT = 0.26
@@ -135,7 +138,7 @@ def _assembled(bump: float, damped: bool, delay: float) -> Mechanism:
 
 
 def _hard_points(axle: str, sign: float, level: float) -> dict[str, Vector]:
-    """Return the points of a corner (3,), m, for a height of the wheel centre."""
+    """Return the hard points (3,) of a corner, m; `level` is the height of the wheel centre, m."""
     points, position, _ = AXLES[axle]
     lift = level - INCH * points["spindle"][2]
     return {

@@ -2,10 +2,10 @@
 
 At an equilibrium the generalized forces of the independent coordinates y vanish: F(y) = M y'' = 0.
 The stiffness is K = -dF/dy. In the modes of K relative to M a step is F_i / max(|k_i|, 1 / d).
-This is Newton's method if k_i is positive and d is long, and a descent otherwise (saddle-free
-Newton, Dauphin et al. 2014). A step is repeated with a shorter d if the forces at its end oppose
-it by more than half of their initial value. In directions without a force, such as that of a car
-along a level road, the mechanism does not move.
+This is Newton's method if k_i is positive and d is large, and a descent otherwise (saddle-free
+Newton, Dauphin et al. 2014). A step is repeated with a smaller d if the forces at its end oppose
+it by more than half of their initial value. In directions without a force, such as the direction
+of a car along a level road, the mechanism does not move.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ class Linearization(NamedTuple):
 
     Attributes:
         mass: Reduced mass matrix (n, n).
-        by_position: J1, derivatives of the accelerations by the positions (n, n).
-        by_velocity: J2, derivatives of the accelerations by the velocities (n, n).
-        by_time: Derivatives of the accelerations by time (n,).
+        by_position: Derivatives J1 (n, n) of the accelerations with respect to the positions.
+        by_velocity: Derivatives J2 (n, n) of the accelerations with respect to the velocities.
+        by_time: Derivatives (n,) of the accelerations with respect to time.
         acceleration: Accelerations (n,).
         y: Independent positions and velocities (2 n,).
     """
@@ -94,7 +94,7 @@ class Linearization(NamedTuple):
 
 
 def linear_motion(memory: Memory, y: Vector, t: float) -> Linearization:
-    """Linearize the motion about a state y (2 n,) of prepared memory."""
+    """Linearize the motion about a state y (2 n,); see `prepare_memory`."""
     n = len(y) // 2
     out, by_time = np.zeros((n, 3 * n)), np.zeros(n)
     linearized_rates(t, y, memory, out, by_time)
@@ -114,7 +114,7 @@ def linear_motion(memory: Memory, y: Vector, t: float) -> Linearization:
 
 
 def linearize(mechanism: Mechanism, t: float = 0.0) -> Linearization:
-    """Linearize a mechanism about its start; Sandu et al. (2001), eq. 26."""
+    """Linearize a mechanism about its initial state (Sandu et al. (2001), eq. 26)."""
     memory, y = prepare_memory(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
     return linear_motion(memory, y, t)
 
@@ -180,7 +180,7 @@ def find_equilibrium(mechanism: EquilibriumModel, tolerance: float, t: float) ->
 
 
 def _downhill(motion: Linearization, force: Vector, length: float) -> Vector:
-    """Return the step (n,) of the independent coordinates for their forces (n,)."""
+    """Return the downhill step (n,) of the independent coordinates under their forces (n,)."""
     stiffness = -motion.mass @ motion.by_position
     inverse = np.linalg.inv(np.linalg.cholesky(motion.mass))
     sizes, modes = np.linalg.eigh(inverse @ (0.5 * (stiffness + stiffness.T)) @ inverse.T)

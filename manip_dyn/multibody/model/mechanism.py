@@ -1,7 +1,8 @@
 """`Mechanism`: bodies, joints and forces, checked and converted to rows of primitives.
 
-Haug (1989), section 9.4: a spherical joint consists of three points. A universal joint adds a
-dot-1, and a revolute joint two. A translational joint consists of three dot-1 and two dot-2.
+The constraints follow Haug (1989), section 9.4. A spherical joint consists of three point
+primitives. A universal joint adds one dot-1 primitive, and a revolute joint adds two. A
+translational joint consists of three dot-1 and two dot-2 primitives.
 """
 
 from __future__ import annotations
@@ -124,14 +125,14 @@ def force_row(
 
 
 def constraint_label(row: Row) -> str:
-    """Return a word for the quantity that a joint row holds constant."""
+    """Return a description of the quantity that a joint row holds constant."""
     if row.kind == POINT:
         return f"position along {'xyz'[int(np.argmax(np.abs(row.numbers[:3])))]}"
     return {DOT_1: "direction", DOT_2: "displacement", DISTANCE: "distance"}[row.kind]
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:
-    """Return unique names: repeated names get a number."""
+    """Make names unique by adding numbers to repeated names."""
     count, results = Counter(names), list[str]()
     for name in names:
         number, new = 1, name
@@ -171,7 +172,7 @@ TOLERANCE = 1e-12
 VELOCITY_TOLERANCE = 1e-6
 START_TOLERANCE = 1e-9
 GROWING = 1e-3
-"""Real part of an eigenvalue above which a motion grows, 1/s; it is 0 for free motions."""
+"""Real part above which a mode counts as growing, 1/s. It is 0 for free motions."""
 _ALONG = {SPRING: DISTANCE, ROTATIONAL_SPRING: DOT_1, TYRE: POINT}
 """Primitives along which forces act, by force law."""
 
@@ -260,7 +261,7 @@ class Mechanism:
         return roles if len(roles.active) == self.constraints else None
 
     def names_of(self, rows: Vector) -> tuple[str, ...]:
-        """Return the names of the constraints of some rows."""
+        """Return the names of the constraints with these row indices."""
         return tuple(self._owners[row] + self._labels[row] for row in rows)
 
     def tables(self, q: Vector, roles: Partition) -> Tables:
@@ -344,7 +345,7 @@ class Mechanism:
         return Tables(links, motion, bodies, forces, loads, reduced)
 
     def starting_at(self, q: Vector, v: Vector | None = None) -> Mechanism:
-        """Return the same mechanism with other initial coordinates q and rates v (N,)."""
+        """Return the mechanism with different initial coordinates q and rates v (N,)."""
         changed = copy.copy(self)
         changed.q0 = finite_vector("q", q, self.size)
         changed.v0 = np.zeros(self.size) if v is None else finite_vector("v", v, self.size)
@@ -429,7 +430,7 @@ class Mechanism:
         return q, v
 
     def _evaluated(self, q: Vector) -> tuple[Vector, Vector]:
-        """Return values (m,) and gradients (m, N) of the constraints."""
+        """Return values (M,) and gradients (M, N) of all constraints."""
         out, rest = np.zeros(1 + SIZE), np.zeros(SIZE)
         wide = np.concatenate([q, [0, 0, 0, 1.0, 0, 0, 0]])
         values = np.zeros(len(self._table))
@@ -483,11 +484,11 @@ class Equilibrium(NamedTuple):
 
     Attributes:
         mechanism: The mechanism at rest in the equilibrium. The angles of rotational springs still
-            refer to the assembly, to the nearest full turn.
+            refer to the assembly, up to full turns.
         q: Coordinates (N,).
         acceleration: Largest acceleration of an independent coordinate, m/s^2 or 1/s^2.
         iterations: Number of iterations.
-        eigenvalues: Eigenvalues of the linearization (2 n,), 1/s.
+        eigenvalues: Eigenvalues (2 n,) of the linearization, 1/s.
     """
 
     mechanism: Mechanism
