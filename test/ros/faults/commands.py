@@ -19,7 +19,7 @@ COUNT, FLOOD = 5000, 10_000.0
 
 
 def trajectory(now, names=JOINTS, efforts=((1.0, 0.5),), times=(0.0,), seconds=0):
-    """Return an effort trajectory, stamped `seconds` from now unless that is 0."""
+    """Return an effort trajectory with a stamp `seconds` from now, or zero if `seconds` is 0."""
     message = JointTrajectory(joint_names=list(names))
     if seconds:
         message.header.stamp.sec = now + seconds
@@ -38,7 +38,7 @@ def dropped(name, done, do, *words):
 
 
 def pushed(name, done, effort, *words):
-    """Return the case of efforts that are dropped."""
+    """Return the case of an effort command that is dropped."""
     return dropped(name, done, lambda s, *all_: s.mislead(effort, *all_), "dropped", *words)
 
 
@@ -67,7 +67,7 @@ def against_the_stop(system):
 
 
 def paused_command(system):
-    """Pause, send a command, and resume when it is stale."""
+    """Pause, send a command, and resume when the command is stale."""
     system.commanding = False
     system.pause()
     system.push(FULL)
@@ -84,7 +84,7 @@ def before_reset(system):
 
 
 def flood(system):
-    """Send as fast as 10 kHz from each of two more publishers, opposite small efforts."""
+    """Send opposite small efforts at up to 10 kHz from two more publishers."""
     probe = system.ros.probe
     two = [probe.create_publisher(Float64MultiArray, "simulator/commands", 10) for _ in range(2)]
 
@@ -167,7 +167,8 @@ CASES = (
         "stale_trajectory", "an effort trajectory from 100 s ago", ["got -"], seconds=-100
     ),
     scheduled(
-        "future_trajectory", "an effort trajectory for 100 s ahead", ["from now"], seconds=100
+        "future_trajectory", "an effort trajectory for 100 s in the future", ["from now"],
+        seconds=100
     ),
     Case(
         "silent_commander", "simulator", "full efforts once, then no further commands", silence,
@@ -175,7 +176,7 @@ CASES = (
         ("the safe command (brake) acts",),
     ),
     Case(
-        "against_the_stop", "simulator", "full efforts beyond the stop of a joint",
+        "against_the_stop", "simulator", "full efforts against a joint stop",
         against_the_stop, "simulator", "at_stop", WARN, "beyond its upper limit",
     ),
     Case(
@@ -193,12 +194,12 @@ CASES = (
         "simulator", "second_commander", WARN, "3 publishers of commands", (), "following",
     ),
     Case(
-        "two_commanders", "simulator", "a second publisher pushes the other way for a second",
+        "two_commanders", "simulator", "a second publisher sends opposite efforts for a second",
         two_commanders, "simulator", "second_commander", WARN, "2 publishers of commands", (),
         "following",
     ),
     Case(
-        "twenty_other_publishers", "simulator", "20 more publishers of commands, silent",
+        "twenty_other_publishers", "simulator", "20 more publishers that send no commands",
         twenty_silent_publishers, "simulator", "second_commander", WARN,
         "21 publishers of commands", (), "following",
     ),

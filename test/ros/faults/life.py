@@ -92,7 +92,7 @@ _CASES = (
     *(
         Case(
             f"reset_while_{phase}", "planner",
-            f"~/reset of the simulator while the planner is {phase}",
+            f"~/reset of the simulator in the planner's state `{phase}`",
             reset_at(phase), "bang_bang_planner", *AFTER_RESET[phase], (),
             "following" if phase == "planning" else "rest",
         )
@@ -101,7 +101,7 @@ _CASES = (
     *(
         Case(
             f"pause_while_{phase}", "planner",
-            f"~/pause of the simulator for a second while the planner is {phase}",
+            f"~/pause of the simulator for a second in the planner's state `{phase}`",
             pause_at(phase), "bang_bang_planner",
             *(AFTER_RESET["idle"] if phase == "idle" else ("reached", OK, "reached the goal")),
             (), "rest" if phase == "idle" else "following",

@@ -143,14 +143,14 @@ def _cases():
         done = f"SIGKILL of the mechanism while it is {phase}"
         yield case(f"mechanism_killed_while_{phase}", done, at(phase, killed), SILENT, "gone")
         yield case(f"mechanism_killed_while_{phase}_and_restarted",
-                   "the same, the mechanism started again",
+                   "the same; then the mechanism is restarted",
                    at(phase, killed_and_started),
                    MEASURING)  # fmt: skip
     for seconds in STOPS:
         yield case(f"mechanism_stopped_{seconds:g}_s",
                    f"SIGSTOP of the mechanism for {seconds:g} s",
                    stopped(seconds), MEASURING)  # fmt: skip
-    yield case("mechanism_reset", "~/reset of the mechanism as it moves", reset, MEASURING)
+    yield case("mechanism_reset", "~/reset of the mechanism while it moves", reset, MEASURING)
 
 
 CASES = tuple(replace(item, by_hand=True) for item in _cases())

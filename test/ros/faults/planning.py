@@ -105,14 +105,14 @@ CASES = (
         names=["S1", "S2"],
     ),
     lost("stale_state", "a joint state stamped 10 s ago during a motion", "reset", seconds=-10),
-    lost("future_state", "a joint state stamped 10 s ahead during a motion", "gave up",
+    lost("future_state", "a joint state stamped 10 s in the future during a motion", "gave up",
          seconds=10),
     lost(
         "impossible_state", "a joint state 2 rad away during a motion", "reset",
         position=[-2.0, 2.0],
     ),
     rejected("nan_goal", "a goal with NaN", "goal must be finite numbers, got [nan", [NAN, 0.0]),
-    rejected("short_goal", "a goal of one position for two names", "goal must have one", [0.0]),
+    rejected("short_goal", "a goal with one position for two names", "goal must have one", [0.0]),
     rejected("unnamed_goal", "a goal without names", "goal must have one", names=[]),
     rejected(
         "repeated_names_goal", "a goal that names a joint twice", "goal must name each joint once",

@@ -198,20 +198,21 @@ def _planned():
     for phase in PHASES:
         yield Case(
             f"planner_killed_while_{phase}", "planner_processes",
-            f"SIGKILL of the planner while it is {phase}", killed("bang_bang_planner", phase),
+            f"SIGKILL of the planner in the state `{phase}`", killed("bang_bang_planner", phase),
             *PLANNER_GONE[phase],
         )  # fmt: skip
         yield Case(
             f"simulator_killed_while_{phase}", "planner_processes",
-            f"SIGKILL of the simulator while the planner is {phase}", killed("simulator", phase),
+            f"SIGKILL of the simulator in the planner's state `{phase}`",
+            killed("simulator", phase),
             "bang_bang_planner", *GONE[phase], (), "gone",
         )  # fmt: skip
     for node, name in (("bang_bang_planner", "planner"), ("simulator", "simulator")):
         for phase in PHASES:
             yield Case(
                 f"{name}_killed_while_{phase}_and_restarted", "planner_processes",
-                f"the same, the {name} started again, the goal sent again", again(node, phase),
-                "bang_bang_planner", "reached", OK, "reached the goal", (), "following",
+                f"the same; then the {name} is restarted and the goal is resent", again(node,
+                phase), "bang_bang_planner", "reached", OK, "reached the goal", (), "following",
             )  # fmt: skip
     yield Case(
         "planner_stopped_0.6_s", "planner_processes",
@@ -254,7 +255,7 @@ def _tracked():
         for node, name in (("clik_tracker", "tracker"), ("simulator", "simulator")):
             yield Case(
                 f"{name}_killed_while_{phase}_and_restarted_for_targets", "tracker_processes",
-                f"the same, the {name} started again, a target sent again",
+                f"the same; then the {name} is restarted and a target is resent",
                 killed_tracked(node, moving, True),
                 "clik_tracker", "tracking", OK, "tracking", (), "following",
             )  # fmt: skip

@@ -44,7 +44,7 @@ class Alone(Many, Graph):
 
 
 def other_namespace(system):
-    """Send full efforts to an arm of another namespace."""
+    """Send full efforts to an arm in another namespace."""
     others = system.ros.probe.create_publisher(Float64MultiArray, "/other/simulator/commands", 10)
     for _ in range(10):
         others.publish(Float64MultiArray(data=FULL))
@@ -52,7 +52,7 @@ def other_namespace(system):
 
 
 def other_domain(system):
-    """Send full efforts on the same topic of another domain."""
+    """Send full efforts on the same topic in another domain."""
     context = Context()
     rclpy.init(context=context, domain_id=STRANGERS)
     stranger = rclpy.create_node("stranger", context=context)
@@ -115,8 +115,8 @@ def unaffected(name, done, do, words=""):
 
 
 CASES = (
-    unaffected("other_namespace", "full efforts to an arm of another namespace", other_namespace),
-    unaffected("other_domain", "full efforts on the same topic of another domain", other_domain),
+    unaffected("other_namespace", "full efforts to an arm in another namespace", other_namespace),
+    unaffected("other_domain", "full efforts on the same topic in another domain", other_domain),
     unaffected("no_such_robot", "a second simulator of an unknown robot",
            second_simulator(robot="no_such_robot"), "no_such_robot"),
     unaffected("not_a_urdf", "a second simulator of a truncated URDF",

@@ -11,7 +11,7 @@ NAN = float("nan")
 
 
 def tracked(name, done, do, *words, ends="following"):
-    """Return a case of the tracker, which then follows its target or rests."""
+    """Return a case in which the tracker continues to follow its target, or holds the arm."""
     return Case(name, "tracker", done, do, "clik_tracker", "tracking", OK, "tracking",
                 words, ends)  # fmt: skip
 
@@ -45,7 +45,7 @@ CASES = (
          quaternion=(0.0,) * 4),
     sent("unknown_frame_target", "a target in an unknown frame", "nowhere", frame="nowhere"),
     sent("stale_target", "a target stamped 100 s ago", "s old", seconds=-100),
-    sent("future_target", "a target stamped 100 s ahead", "s ahead", seconds=100),
+    sent("future_target", "a target stamped 100 s in the future", "s ahead", seconds=100),
     tracked("nan_twist", "a target twist with NaN", nan_twist, "dropped", "finite"),
     tracked("nan_state_during_motion", "a joint state with NaN during a motion",
             during_motion("dropped", "nan", position=[NAN, 0.0]), "dropped", "nan"),
