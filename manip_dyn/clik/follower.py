@@ -3,102 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.clik.law.joint_velocity import joint_velocity
+from manip_dyn.clik.law.joint_velocity import joint_velocity, law_memory, set_constants
 from manip_dyn.clik.law.poses import DESIRED, ROTATION, TWIST, checked_pose
-from manip_dyn.clik.law.settings import (
-    ClikSettings,
-    checked_settings,
-    law_memory,
-    set_constants,
-    task_of,
-)
-from manip_dyn.clik.paths.path import Path, evaluate_path
+from manip_dyn.clik.law.settings import ClikSettings, checked_settings, task_of
+from manip_dyn.clik.paths.path import Path
 from manip_dyn.clik.samples import TrackingSample, fill_row, row_size, sample_of
-from manip_dyn.codegen import customize
-from manip_dyn.codegen.kernel_addresses import addresses, call_kernel
-from manip_dyn.core.arrays import row
+from manip_dyn.core.arrays import address_of, call_writing, row
 from manip_dyn.core.checks import Vector, finite_vector, positive
-from manip_dyn.core.compiled import compile_late, compiled
+from manip_dyn.core.compiled import compiled, is_compiled
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.integration import METHODS, Method, Options, Status, compile_engine
+from manip_dyn.integration import METHODS, Method, Options, Space, Status, compile_engine
 from manip_dyn.integration.engine import Engine
 from manip_dyn.integration.methods.taylor import Taylor
 from manip_dyn.robot import Robot
 
 
-@lru_cache(maxsize=64)
-def velocity_function(robot: Robot) -> Callable[..., float]:
-    """Return ``velocity(q, desired, memory, v) -> scale`` of a robot, see `VelocitySolver`."""
-    kinematics = customize(robot).in_place.kinematics
-
-    @compiled(short=True)
-    def velocity(q, desired, memory, v):
-        kinematics(q, task_of(memory).actual)
-        return joint_velocity(q, desired, memory, v)
-
-    return velocity
+@compiled(short=True)
+def velocity(q, desired, memory, v):
+    """Write the joint velocities (n,) into `v` and return the scale, see `VelocitySolver`."""
+    task = task_of(memory)
+    for i in range(task.desired.size):
+        task.desired[i] = desired[i]
+    return joint_velocity(q, memory, v)
 
 
 class TrackingArguments(NamedTuple):
     """Arguments of `rate`.
 
     Attributes:
+        function: Address of the function of the path.
         path: Parameters of the path.
         memory: Constants and working memory of the law, see `law_memory`.
-        kinematics: Address of the robot's kinematics kernel.
     """
 
+    function: int
     path: Vector
     memory: Vector
-    kinematics: int
 
 
-def tracking_arguments(robot: Robot, parameters: Vector, memory: Vector) -> TrackingArguments:
-    """Return the arguments of the compiled rates and samples for a robot and a path."""
-    (kinematics,) = addresses(robot, "kinematics")
-    return TrackingArguments(parameters, memory, kinematics)
+def tracking_arguments(path: Path, memory: Vector) -> TrackingArguments:
+    """Return the arguments of `rate` and `look` for a path and the memory of a law."""
+    address = path_address(path.function, path.parameters)
+    return TrackingArguments(address, path.parameters, memory)
 
 
-class MotionFunctions(NamedTuple):
-    """Compiled functions of the law on one kind of path, for all robots.
-
-    Attributes:
-        rate: ``rate(t, y, p, out)`` writes the rate of the state y = (q, path time) for
-            `TrackingArguments` p.
-        look: ``look(times, states, p, out, rows)`` writes the sample rows, see `samples`, at times
-            (k,) and states (k, n + 1).
-    """
-
-    rate: Any
-    look: Any
+def path_address(function: Callable[..., None], parameters: Vector) -> Any:
+    """Return the address of the function of a path, which is compiled if necessary."""
+    return address_of(function, 0.0, parameters, np.empty(DESIRED))
 
 
-@lru_cache(maxsize=64)
-def motion_functions(path_function: Callable[..., None]) -> MotionFunctions:
-    """Return the compiled functions of the law for a path function."""
+@compiled(short=True, python=False)
+def rate(t, y, p, out):
+    """Write the rate of the state y = (q, path time)."""
+    call_writing(p.function, (y[y.size - 1], p.path, task_of(p.memory).desired))
+    out[y.size - 1] = joint_velocity(y, p.memory, out)
 
-    @compiled(short=True, python=False)
-    def rate(t, y, p, out):
-        task = task_of(p.memory)
-        desired = task.desired
-        path_function(y[y.size - 1], p.path, desired)
-        call_kernel(p.kinematics, (y, task.actual))
-        out[y.size - 1] = joint_velocity(y, desired, p.memory, out)
 
-    @compiled(short=True)
-    def look(times, states, p, out, rows):
-        for k in range(rows.shape[0]):
-            y = row(states, k)
-            rate(times[k], y, p, out)
-            fill_row(times[k], y, out, p.memory, row(rows, k))
-
-    return MotionFunctions(rate, look)
+@compiled(short=True)
+def look(times, states, p, out, rows):
+    """Write the sample rows, see `samples`, at times (k,) and states (k, n + 1)."""
+    for k in range(rows.shape[0]):
+        y = row(states, k)
+        rate(times[k], y, p, out)
+        fill_row(times[k], y, out, p.memory, row(rows, k))
 
 
 def method_of(method: str | Method) -> Method:
@@ -106,13 +78,9 @@ def method_of(method: str | Method) -> Method:
     return method if isinstance(method, Method) else METHODS[method]
 
 
-def tracking_engine(
-    robot: Robot, path_function: Callable[..., None], method: str | Method
-) -> Engine:
+def tracking_engine(robot: Robot, method: str | Method) -> Engine:
     """Return the compiled time loop of a method for the state (q, path time)."""
-    return compile_engine(
-        motion_functions(path_function).rate, method_of(method), Options(size=robot.n + 1)
-    )
+    return compile_engine(rate, method_of(method), Options(size=robot.n + 1))
 
 
 class PathFollower:
@@ -140,25 +108,22 @@ class PathFollower:
     ):
         """Start at the joint positions `q0` (n,) at path time 0, with steps of `step` s.
 
-        With `deadlines`, all functions that a step may call are compiled now instead of on first
-        use, so that no step waits for the compiler.
+        With `deadlines`, all functions that a step may call are compiled now. Otherwise a step may
+        wait for the compiler.
         """
         self.robot, self.path = robot, check_path(path)
         self.step_size = positive("step", step, "s")
         self.method = check_method(method)
         self._q0 = finite_vector("q0", q0, robot.n)
         robot.check_within_limits("initial position", self._q0)
-        self._engine = tracking_engine(robot, path.function, method)
-        self._look = motion_functions(path.function).look
-        self._settings = checked_settings(settings)
-        memory = law_memory(robot, self._settings, self.step_size)
-        self._p = tracking_arguments(robot, path.parameters, memory)
+        self._engine = tracking_engine(robot, method)
+        self._settings, self._complete = checked_settings(settings), deadlines
+        memory = law_memory(robot, self._settings, self.step_size, deadlines)
+        self._p = tracking_arguments(path, memory)
         self._rate = np.empty(robot.n + 1)
         self.reset()
         self.run(1)  # compiles the functions that are not cached
         self.reset()
-        if deadlines:
-            compile_late(joint_velocity, evaluate_path)
 
     @property
     def settings(self) -> ClikSettings:
@@ -167,7 +132,7 @@ class PathFollower:
 
     @settings.setter
     def settings(self, settings: ClikSettings) -> None:
-        set_constants(self._p.memory, self.robot, settings, self.step_size)
+        set_constants(self._p.memory, self.robot, settings, self.step_size, self._complete)
         self._settings = settings
         self.restart()
 
@@ -182,14 +147,9 @@ class PathFollower:
         return unstable_gain(self.method, self.settings.gain, self.step_size)
 
     def follow(self, path: Path, q: ArrayLike | None = None, path_time: float = 0.0) -> None:
-        """Follow another path that has the same compiled function; see `reset`."""
-        if check_path(path).function is not self.path.function:
-            raise ManipDynError(
-                f"path must have the compiled function of the follower's path, got {path!r}; use "
-                "a new PathFollower."
-            )
-        self.path = path
-        self._p = self._p._replace(path=path.parameters)
+        """Follow another path; see `reset`."""
+        self.path = check_path(path)
+        self._p = tracking_arguments(path, self._p.memory)
         self.reset(q, path_time)
 
     def reset(self, q: ArrayLike | None = None, path_time: float = 0.0) -> None:
@@ -217,10 +177,29 @@ class PathFollower:
 
     def look(self) -> Vector:
         """Return the current sample as a row, see `samples`."""
-        return self._rows(np.array([self._space.state.t]), self._y[None, :])[0]
+        return self._completed(self._look)[0]
 
     def run(self, steps: int) -> Vector:
         """Advance by `steps` steps, or until a step fails, and return one row per step."""
+        return self._completed(lambda: self._run(steps))
+
+    def _completed(self, compute: Callable[[], Vector]) -> Vector:
+        """Return computed rows; compute them again if the law lacks functions for them."""
+        if self._complete:
+            return compute()
+        before = self._y.copy(), Space(*(array.copy() for array in self._space))
+        rows = compute()
+        if self.status or not np.isfinite(rows).all():
+            self._y, self._space = before
+            self._complete = True
+            set_constants(self._p.memory, self.robot, self.settings, self.step_size)
+            rows = compute()
+        return rows
+
+    def _look(self) -> Vector:
+        return self._rows(np.array([self._space.state.t]), self._y[None, :])
+
+    def _run(self, steps: int) -> Vector:
         record = self._engine.record(steps, 0, 0, degree=0)
         self._space.state.rows = 0
         status = self._engine.advance(self._p, self._y, self._space.keeping(record))
@@ -234,7 +213,7 @@ class PathFollower:
         inside = states.copy()
         inside[:, :n] = np.clip(states[:, :n], self.robot.q_min, self.robot.q_max)
         rows = np.empty((len(times), row_size(n)))
-        self._look(times, inside, self._p, self._rate, rows)
+        look(times, inside, self._p, self._rate, rows)
         return rows
 
 
@@ -242,6 +221,13 @@ def check_path(path: Any) -> Path:
     """Return `path` after checking its type."""
     if not isinstance(path, Path):
         raise ManipDynError(f"path must be a path such as md.Circle, got {path!r}.")
+    if not is_compiled(path.function):
+        raise ManipDynError(
+            f"function of a path must be compiled by numba, got {path.function!r}."
+        )
+    function: Callable[..., object] = path.function
+    if function(0.0, path.parameters, np.empty(DESIRED)) is not None:
+        raise ManipDynError(f"function of a path must return nothing, got {path.function!r}.")
     return path
 
 
@@ -293,10 +279,9 @@ class VelocitySolver:
         positive("step", step, "s")
         self.robot = robot
         self.settings = checked_settings(settings)
-        self.in_place: Callable[..., float] = velocity_function(robot)
+        self.in_place: Callable[..., float] = velocity
         self.memory = law_memory(robot, self.settings, step)
         self.in_place(np.zeros(robot.n), np.zeros(DESIRED), self.memory, np.empty(robot.n))
-        compile_late(joint_velocity)
 
     def __call__(
         self, q: ArrayLike, pose: tuple[ArrayLike, ArrayLike], twist: ArrayLike = (0.0,) * 6

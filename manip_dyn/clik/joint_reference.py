@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manip_dyn.clik.follower import PathFollower
+from manip_dyn.clik.follower import PathFollower, path_address
 from manip_dyn.clik.paths.curves import Line
 from manip_dyn.clik.paths.targets import SmoothTarget
 from manip_dyn.clik.samples import TrackingSample
@@ -37,6 +37,7 @@ class JointReference:
     def __init__(self, follower: PathFollower, speed: float = 0.1, angular_speed: float = 0.5):
         """Start with a follower of the path; the approach speeds are in m/s and rad/s."""
         self.follower, self.path = follower, follower.path
+        path_address(Line.function, np.empty(0))  # so that no approach waits for the compiler
         self._speeds = speed, angular_speed
         self.begin()
 

@@ -18,10 +18,8 @@ from manip_dyn.core.checks import positive as positive
 from manip_dyn.core.checks import rounded_down as rounded_down
 from manip_dyn.core.checks import rounded_up as rounded_up
 from manip_dyn.core.checks import sampled as sampled
-from manip_dyn.core.compiled import compile_late as compile_late
 from manip_dyn.core.compiled import inlined as inlined
 from manip_dyn.core.compiled import is_cacheable as is_cacheable
-from manip_dyn.core.compiled import late as late
 from manip_dyn.core.files import bundled_robots as bundled_robots
 from manip_dyn.core.files import mapping as mapping
 from manip_dyn.core.files import read_yaml as read_yaml

@@ -61,9 +61,15 @@ _callbacks: list[Any] = []
 
 
 def emit_call(
-    context: Any, builder: Any, address: Any, returns: Any, kinds: tuple, values: Any
+    context: Any,
+    builder: Any,
+    address: Any,
+    returns: Any,
+    kinds: tuple,
+    values: Any,
+    raises: bool = False,
 ) -> Any:
-    """Emit a call of the function at an address; functions that return nothing raise nothing.
+    """Emit a call of the function at an address.
 
     Args:
         context: The target context.
@@ -72,12 +78,13 @@ def emit_call(
         returns: The numba type of the result.
         kinds: The numba types of the arguments.
         values: The arguments in LLVM.
+        raises: Whether the function may raise an exception.
     """
     if private_numba.STOCK:
         types_ = [context.get_value_type(kind) for kind in kinds]
         pointer = ir.FunctionType(context.get_value_type(returns), types_).as_pointer()
         return builder.call(builder.inttoptr(address, pointer), values)
-    result = private_numba.call_at(context, builder, address, returns, kinds, values)
+    result = private_numba.call_at(context, builder, address, returns, kinds, values, raises)
     return context.get_dummy_value() if returns is types.none else result
 
 
@@ -94,7 +101,7 @@ def _caller(returns: Any) -> Any:
             kinds = tuple(signature.args[1])
             address, packed = values
             items = [builder.extract_value(packed, i) for i in range(len(kinds))]
-            return emit_call(context, builder, address, returns, kinds, items)
+            return emit_call(context, builder, address, returns, kinds, items, raises=True)
 
         return returns(address, arguments), generate
 
@@ -287,8 +294,11 @@ value_of: Any = _same if PLAIN else _value_of
 
 
 VECTOR, MATRIX = types.float64[::1], types.float64[:, ::1]
+WORDS = types.int64[::1]
 Vector = Annotated[np.ndarray, VECTOR]
 Matrix = Annotated[np.ndarray, MATRIX]
+Addresses = Annotated[np.ndarray, WORDS]
+"""Addresses of compiled functions for `call_writing`, see `table_of`."""
 _INDEX = ir.IntType(64)
 
 
@@ -441,7 +451,8 @@ WORDS_PER_ARRAY = 3
 def packed(arrays: Any) -> Any:
     """Return one array (int64) with the layout and copies of the arrays of a named tuple.
 
-    It can be copied and passed to compiled code at the cost of one array; `unpacking` reads it.
+    The arrays contain numbers of 64 bits. The result can be copied and passed to compiled code at
+    the cost of one array; `unpacking` reads it.
     """
     if PLAIN:
         return arrays
@@ -450,7 +461,7 @@ def packed(arrays: Any) -> Any:
     for k, array in enumerate(arrays):
         layout = (offset, *array.shape, 1)[:WORDS_PER_ARRAY]
         memory[WORDS_PER_ARRAY * k : WORDS_PER_ARRAY * (k + 1)] = layout
-        memory[offset : offset + array.size].view(np.float64)[:] = array.ravel()
+        memory[offset : offset + array.size].view(array.dtype)[:] = array.ravel()
         offset += array.size
     return memory
 
@@ -459,6 +470,11 @@ def overwrite(memory: Any, values: Any) -> None:
     """Copy `packed` arrays over others of the same shapes."""
     for target, source in zip(memory, values, strict=True) if PLAIN else ((memory, values),):
         target[:] = source
+
+
+def table_of(addresses: Sequence[Any]) -> Any:
+    """Return addresses of functions as an array; 0 stands for none."""
+    return np.array(addresses, dtype=object if PLAIN else np.int64)
 
 
 @functools.cache
@@ -497,7 +513,8 @@ def _packed_array(context, builder, kind, value, name):
     array = kind.arrays[name]
     first = WORDS_PER_ARRAY * list(kind.arrays).index(name)
     offset, *shape = (_word(builder, value, first + j) for j in range(1 + array.ndim))
-    data = builder.bitcast(builder.gep(value, [offset]), ir.DoubleType().as_pointer())
+    pointer = context.get_data_type(array.dtype).as_pointer()
+    data = builder.bitcast(builder.gep(value, [offset]), pointer)
     return array_at(context, builder, array, data, shape)
 
 

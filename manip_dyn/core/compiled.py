@@ -21,19 +21,16 @@ import numba
 from numba.extending import is_jitted
 
 from manip_dyn.core import dispatchers
-from manip_dyn.core.fingerprint import closure_of
 from manip_dyn.core.machine_code import is_cacheable
 from manip_dyn.core.private_numba import STOCK, PartLibrary, WholeLibrary
 
 __all__ = [
     "PLAIN",
     "STOCK",
-    "compile_late",
     "compiled",
     "inlined",
     "is_cacheable",
     "is_compiled",
-    "late",
 ]
 
 PLAIN = bool(getattr(numba.config, "DISABLE_JIT", 0))
@@ -138,23 +135,3 @@ def is_compiled(function: Any) -> bool:
     return (
         hasattr(function, "callable_type") or is_jitted(function) or (PLAIN and callable(function))
     )
-
-
-def late(function: Function) -> Function:
-    """Compile a function that returns nothing at its first call, also by compiled code.
-
-    Machine code is stored on disk; loops are neither unrolled nor vectorized. A call by compiled
-    code that cannot be compiled ends in a SystemError of the call from Python.
-    """
-    if STOCK:
-        return _njit(function)
-    options = {**OPTIONS, "no_cfunc_wrapper": True}
-    return dispatchers.Lazy.new(function, options, WholeLibrary, short=True)
-
-
-def compile_late(*functions: Callable[..., Any]) -> None:
-    """Compile everything that compiled functions may call, for loops with deadlines."""
-    closures = [closure_of(f).functions.values() for f in functions if is_jitted(f)]
-    lazy = [f for closure in closures for f in closure if isinstance(f, dispatchers.Lazy)]
-    while any(f.compile_declared() for f in lazy):
-        pass  # what has been compiled may call more of them

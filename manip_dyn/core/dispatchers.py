@@ -5,15 +5,12 @@ Both have a `callable_type`, by which compiled code calls them, instead of numba
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import os
 from types import FunctionType
 from typing import Any
 
 import llvmlite.binding as llvm
-from llvmlite import ir
-from numba.core import cgutils, types
 
 from manip_dyn.core import machine_code
 from manip_dyn.core.cache import announced, cache_directory, file_locks
@@ -26,7 +23,6 @@ from manip_dyn.core.private_numba import (
     PartLibrary,
     WholeLibrary,
     address,
-    function_type,
     module_of,
     pipeline,
     restored,
@@ -227,69 +223,7 @@ class WithoutEntry(Whole):
     __call__ = Part.__call__
 
 
-class Lazy(Whole):
-    """A function that returns nothing and is compiled at its first call, also by compiled code.
-
-    Compiled code calls a few instructions that load the address of the machine code, and call
-    Python to compile it if there is none yet.
-    """
-
-    def __init__(self, *arguments, **options):
-        """Take a function, as `Whole` does."""
-        super().__init__(*arguments, **options)
-        self._addresses: dict[tuple, ctypes.c_void_p] = {}
-        self._alive: list[Any] = []
-
-    def declare(self, arguments: tuple) -> None:
-        """Define calls by compiled code for argument types."""
-        if arguments in self._addresses:
-            return
-        self._addresses[arguments] = ctypes.c_void_p()
-        symbol = machine_code.symbol_of(self, arguments)
-        llvm.add_symbol(symbol, self._trampoline(arguments))
-        machine_code.symbols[symbol] = (self, arguments)
-        emit = machine_code.marked(call_of(symbol, types.none, arguments))
-        self.callable_type.define(arguments, types.none, emit)
-
-    def compile_declared(self) -> bool:
-        """Compile for all types that compiled code calls with; return whether any were new."""
-        missing = [key for key in self._addresses if key not in self.results]
-        for arguments in missing:
-            self.compile(arguments)
-        return bool(missing)
-
-    def _take(self, arguments: tuple, result: Any) -> None:
-        self.results[arguments] = result
-        self.declare(arguments)
-        self._addresses[arguments].value = address(self, arguments)
-
-    def _trampoline(self, arguments: tuple) -> int:
-        """Return the address of the instructions that compiled code calls."""
-        compiling = ctypes.CFUNCTYPE(None)(lambda: self.compile(arguments) and None)
-        name = f"lazy_{self.py_func.__name__}_{os.urandom(7).hex()}"
-        library = target_context().codegen().create_library(name)
-        module = library.create_ir_module(name)
-        kind = function_type(target_context(), types.none, arguments)
-        function = ir.Function(module, kind, name)
-        builder = ir.IRBuilder(function.append_basic_block())
-        word = ir.IntType(64)
-        stored = ctypes.addressof(self._addresses[arguments])
-        stored = builder.inttoptr(word(stored), word.as_pointer())
-        procedure = ir.FunctionType(ir.VoidType(), ()).as_pointer()
-        with cgutils.if_unlikely(builder, cgutils.is_null(builder, builder.load(stored))):
-            callback = word(ctypes.cast(compiling, ctypes.c_void_p).value)
-            builder.call(builder.inttoptr(callback, procedure), ())
-            with cgutils.if_unlikely(builder, cgutils.is_null(builder, builder.load(stored))):
-                builder.ret(kind.return_type(-1))  # the callback has printed the error
-        target = builder.inttoptr(builder.load(stored), kind.as_pointer())
-        builder.ret(builder.call(target, function.args))
-        library.add_ir_module(module)
-        library.finalize()
-        self._alive += [library, compiling]
-        return library.get_pointer_to_function(name)
-
-
-for _kind in (Part, Whole, WithoutEntry, Lazy):
+for _kind in (Part, Whole, WithoutEntry):
     has_callable_type(_kind)
 
 

@@ -338,12 +338,20 @@ def function_type(context: Any, returns: Any, arguments: Any) -> Any:
     return context.call_conv.get_function_type(returns, arguments)
 
 
-def call_at(context: Any, builder: Any, place: Any, returns: Any, kinds: tuple, values: Any):
-    """Emit a call of the function at an address; one that returns nothing raises nothing."""
+def call_at(
+    context: Any,
+    builder: Any,
+    place: Any,
+    returns: Any,
+    kinds: tuple,
+    values: Any,
+    raises: bool,
+) -> Any:
+    """Emit a call of the function at an address, see `arrays.emit_call`."""
     function = builder.inttoptr(place, function_type(context, returns, kinds).as_pointer())
     convention = context.call_conv
     status, result = convention.call_function(builder, function, returns, kinds, values)
-    if returns is not numba.types.none:
+    if raises:
         with cgutils.if_unlikely(builder, status.is_error):
             convention.return_status_propagate(builder, status)
     return result

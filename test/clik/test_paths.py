@@ -6,7 +6,7 @@ from numba import njit
 from scipy.spatial.transform import Rotation
 
 import manip_dyn as md
-from manip_dyn.clik import Timing
+from manip_dyn.clik import Timing, tool_pose
 
 TURNED = Rotation.from_euler("xyz", [0.3, -0.7, 1.1])
 TURNED_AGAIN = Rotation.from_euler("xyz", [-0.4, 0.2, 2.0])
@@ -219,17 +219,65 @@ def test_a_jump_between_waypoints_is_rejected():
 
 @njit
 def along_x(t, parameters, out):
-    out[:] = 0.0
-    out[0], out[3], out[7], out[11] = parameters[0] * t, 1.0, 1.0, 1.0
+    out[:12], out[12:] = parameters[1:], 0.0
+    out[0] += parameters[0] * t
     out[12] = parameters[0]
 
 
+@njit
+def ending(t, parameters, out):
+    along_x(t, parameters, out)
+    if t > 0.2:
+        raise ValueError("the path ends")
+
+
+@njit
+def returning(t, parameters, out):
+    return out
+
+
+class AlongX(md.Path):
+    """A user-defined path along the x axis."""
+
+    function = along_x
+
+    def __init__(self, position, rotation):
+        self.parameters = np.concatenate([[0.1], position, np.ravel(rotation)])
+        self.duration = 0.5
+
+
 def test_a_user_defined_path_names_its_compiled_function():
-    class MyPath(md.Path):
-        function = along_x
+    np.testing.assert_allclose(AlongX(np.zeros(3), np.eye(3)).pose(2.0).position, [0.2, 0.0, 0.0])
+    np.testing.assert_allclose(
+        AlongX(np.zeros(3), np.eye(3)).twist(2.0), [0.1, 0.0, 0.0, 0.0, 0.0, 0.0]
+    )
 
-        def __init__(self):
-            self.parameters, self.duration = np.array([0.1]), 5.0
 
-    np.testing.assert_allclose(MyPath().pose(2.0).position, [0.2, 0.0, 0.0])
-    np.testing.assert_allclose(MyPath().twist(2.0), [0.1, 0.0, 0.0, 0.0, 0.0, 0.0])
+def test_a_follower_follows_paths_of_different_functions():
+    pa10 = md.load_robot("pa10")
+    q = np.array([0.3, 0.5, -0.2, 1.2, 0.4, 0.7, 0.1])
+    start = tool_pose(pa10, q)
+    path = AlongX(*start)
+    assert md.track(pa10, path, step=0.05, q0=q).success
+    line = md.Line(start, (start.position + np.array([0.0, 0.05, 0.0]), start.rotation))
+    follower = md.PathFollower(pa10, path, q, 0.05)
+    follower.follow(line, q)
+    follower.run(10)
+    expected = md.PathFollower(pa10, line, q, 0.05)
+    expected.run(10)
+    np.testing.assert_array_equal(follower.sample().q, expected.sample().q)
+
+
+def test_errors_of_user_defined_paths_are_reported():
+    pa10 = md.load_robot("pa10")
+    q = np.full(7, 0.4)
+    path = AlongX(*tool_pose(pa10, q))
+    path.function = ending
+    with pytest.raises(ValueError, match="the path ends"):
+        md.track(pa10, path, q0=q)
+    path.function = returning
+    with pytest.raises(md.ManipDynError, match="must return nothing"):
+        md.track(pa10, path, q0=q)
+    path.function = along_x.py_func
+    with pytest.raises(md.ManipDynError, match="must be compiled by numba"):
+        md.track(pa10, path, q0=q)

@@ -34,9 +34,8 @@ from manip_dyn.clik.law.settings import (
     MANIPULABILITY,
     MEASURED,
     THRESHOLD,
-    task_of,
 )
-from manip_dyn.core.compiled import compiled, inlined, late
+from manip_dyn.core.compiled import compiled, inlined
 
 SWEEPS = 30
 """Maximum number of sweeps; six rows require about six."""
@@ -102,7 +101,7 @@ def _rotate(rows, basis, a, b, width):
     return True
 
 
-@inlined
+@compiled(short=True)
 def factorize(square, damping, lower):
     """Write L with L L^T = square + damping^2 I into `lower`, with 1 / l_ii on the diagonal.
 
@@ -168,7 +167,7 @@ NEGLIGIBLE = 1e-12
 
 
 @inlined
-def factorize_damped(task, memory):
+def factorize_damped(task):
     """Factorize J J^T + d^2 I; return whether the inverse requires no singular values."""
     numbers = task.numbers
     task.report[DAMPED] = 0.0
@@ -177,7 +176,9 @@ def factorize_damped(task, memory):
     if kind == CONSTANT:
         damping = numbers[DAMPING]
     elif kind == MANIPULABILITY:
-        report_manipulability(memory)
+        task.report[MEASURED] = 0.0
+        if factorize(task.square, 0.0, task.factor):
+            task.report[MEASURED] = determinant_root(task.factor, numbers)
         fraction = 1.0 - task.report[MEASURED] / numbers[THRESHOLD]
         damping = numbers[DAMPING] * (fraction if fraction > 0.0 else 0.0)
     if not factorize(task.square, damping, task.factor):
@@ -187,15 +188,6 @@ def factorize_damped(task, memory):
         return inverse_trace(task.factor) * limit * limit <= 1.0
     task.report[DAMPED] = damping
     return True
-
-
-@late
-def report_manipulability(memory):
-    """Write sqrt(det J J^T) of the controlled rows, from ``task.square``, to the report."""
-    task = task_of(memory)
-    task.report[MEASURED] = 0.0
-    if factorize(task.square, 0.0, task.factor):
-        task.report[MEASURED] = determinant_root(task.factor, task.numbers)
 
 
 @inlined

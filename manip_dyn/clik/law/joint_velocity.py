@@ -33,7 +33,10 @@ motions at singular postures; the eigenvector form is ours.)
 
 from __future__ import annotations
 
-from math import isfinite
+from math import isfinite, nan
+from typing import Any
+
+import numpy as np
 
 from manip_dyn.clik.law.inverses import (
     NEGLIGIBLE,
@@ -47,7 +50,7 @@ from manip_dyn.clik.law.inverses import (
     substitute,
     write_gram_matrix,
 )
-from manip_dyn.clik.law.poses import TWIST, pose_error
+from manip_dyn.clik.law.poses import COLUMNS, DESIRED, TWIST, pose_error, scale_orientation_error
 from manip_dyn.clik.law.settings import (
     AVOIDANCE_GAIN,
     CONTROLLED,
@@ -57,18 +60,27 @@ from manip_dyn.clik.law.settings import (
     ESCAPING,
     FREEDOM,
     GAIN,
+    KINEMATICS,
     LIMIT_GAIN,
     MANIPULABILITY_GAIN,
+    NULL_MOTION,
+    ORIENTATION,
     POSTURE,
     POSTURE_GAIN,
     Q_MAX,
     Q_MIN,
     SCALE,
+    SINGULAR,
     THRESHOLD,
     V_MAX,
+    ClikSettings,
+    Task,
     task_of,
 )
-from manip_dyn.core.compiled import compiled, inlined, late
+from manip_dyn.codegen.kernel_addresses import addresses, call_kernel
+from manip_dyn.core.arrays import WORDS, address_for, call_writing, overwrite, packed, table_of
+from manip_dyn.core.compiled import compiled, inlined
+from manip_dyn.robot import Robot
 
 
 @inlined
@@ -104,11 +116,11 @@ MEASURE_FLOOR = 1e-3
 """Damping for the gradient of w, as a fraction of the damping threshold."""
 
 
-@late
-def desired_null_velocity(q, memory):
+@compiled(short=True)
+def desired_null_velocity(memory):
     """Write the desired null-space velocity into ``task.wish`` (n,)."""
     task = task_of(memory)
-    numbers, joints = task.numbers, task.joints
+    q, numbers, joints = task.q, task.numbers, task.joints
     posture, avoidance = numbers[POSTURE_GAIN], numbers[AVOIDANCE_GAIN]
     for i in range(task.wish.size):
         wish = 0.0
@@ -144,13 +156,12 @@ NEGLIGIBLE_EIGENVALUE = 1e-9
 """Eigenvalues below this fraction of the norm of H count as zero."""
 
 
-@late
-def add_escape(q, memory):
+@inlined
+def _add_escape(task):
     """Add the velocity that leaves a singularity to ``task.null``.
 
     The singular values must be available, and ``task.rest`` must be the required twist x (6,).
     """
-    task = task_of(memory)
     threshold = task.numbers[THRESHOLD]
     lost, blocked = -1, 0.0
     for k in range(6):
@@ -171,7 +182,7 @@ def add_escape(q, memory):
         return
     speed = abs(blocked) / (2.0 * max(task.numbers[DAMPING], NEGLIGIBLE))
     task.report[ESCAPING] = speed
-    speed *= _escape_side(q, task, sign, lost, largest)
+    speed *= _escape_side(task, sign, lost, largest)
     for i in range(task.null.size):
         task.null[i] += speed * task.freedom[i] * task.directions[i, largest]
 
@@ -245,7 +256,7 @@ def _largest_eigenvector(matrix, vectors, values):
 
 
 @inlined
-def _escape_side(q, task, sign, lost, column):
+def _escape_side(task, sign, lost, column):
     """Return the sign of the eigenvector along which the arm leaves a singularity, 1 or -1.
 
     The arm stays on its current side. Exactly at the singularity it moves towards the middle of
@@ -259,7 +270,7 @@ def _escape_side(q, task, sign, lost, column):
             progress += sign * task.basis[r, lost] * task.jacobian[r, i] * component
         center = 0.5 * (joints[Q_MIN, i] + joints[Q_MAX, i])
         if abs(center) < 1e9:
-            middle += (center - q[i]) * component
+            middle += (center - task.q[i]) * component
         if abs(component) > abs(largest) + 1e-6:
             largest = component
     decisive = largest
@@ -271,20 +282,26 @@ def _escape_side(q, task, sign, lost, column):
 
 
 @compiled(short=True)
-def joint_velocity(q, desired, memory, v):
+def joint_velocity(q, memory, v):
     """Write the joint velocities (n,) into `v` and return the speed scale, at most 1.
+
+    The velocities become NaN if they require a function that `law_memory` has left out.
 
     Args:
         q: Joint positions (n,); additional entries are ignored.
-        desired: Pose and twist (18,).
-        memory: See `law_memory`; ``actual`` contains the kinematics at q.
+        memory: See `law_memory`; ``desired`` contains the desired pose and twist.
         v: Joint velocities (n,); additional entries are ignored.
     """
     task = task_of(memory)
     numbers = task.numbers
-    pose_error(desired, task.actual, numbers[ERROR], task.error)
+    for i in range(task.q.size):
+        task.q[i] = q[i]
+    call_kernel(task.functions[KINEMATICS], (task.q, task.actual))
+    cosine = pose_error(task.desired, task.actual, task.error)
+    if (numbers[ERROR] != COLUMNS or not cosine >= 0.0) and not _call(ORIENTATION, memory):
+        task.error[3] = nan
     for r in range(6):
-        twist = desired[TWIST + r] + numbers[GAIN] * task.error[r]
+        twist = task.desired[TWIST + r] + numbers[GAIN] * task.error[r]
         task.twist[r] = twist * numbers[CONTROLLED + r]
     n = task.freedom.size
     for i in range(n):
@@ -294,14 +311,24 @@ def joint_velocity(q, desired, memory, v):
     gains = numbers[POSTURE_GAIN] + numbers[AVOIDANCE_GAIN] + numbers[MANIPULABILITY_GAIN]
     null_motion = gains != 0.0
     if null_motion:
-        desired_null_velocity(q, memory)
+        _call(NULL_MOTION, memory)
     for _ in range(n + 1):
-        _solve(q, memory, task, null_motion, v)
-        if not _hold_worst_joint(q, task, v):
+        _solve(memory, null_motion, v)
+        if not _hold_worst_joint(task, v):
             break
         null_motion = True
         fill_jacobian(task)
     return _scale_to_speed_limits(task, v)
+
+
+@inlined
+def _call(index, memory):
+    """Call a function of the table with the memory; return whether its address is in the table."""
+    address = task_of(memory).functions[index]
+    if address:
+        call_writing(address, (memory,))
+        return True
+    return False
 
 
 @inlined
@@ -315,11 +342,14 @@ def fill_jacobian(task):
 
 
 @inlined
-def _solve(q, memory, task, null_motion, v):
+def _solve(memory, null_motion, v):
     """Write v_0 + J^+ (x - J v_0) into `v`; v_0 is 0 unless `null_motion` is set."""
+    task = task_of(memory)
     task.report[ESCAPING] = 0.0
-    if not factorize_damped(task, memory):
-        _solve_decomposed(q, memory, v)
+    if not factorize_damped(task):
+        solved = _call(SINGULAR, memory)
+        for i in range(task.freedom.size):
+            v[i] = task.null[i] if solved else nan
         return
     for i in range(task.freedom.size):
         task.null[i] = v[i] = task.wish[i]
@@ -330,9 +360,9 @@ def _solve(q, memory, task, null_motion, v):
     add_factorized(task, v)
 
 
-@late
-def _solve_decomposed(q, memory, v):
-    """Write v_0 + J^+ (x - J v_0) near a singularity, including the escape from it."""
+@compiled(short=True)
+def solve_decomposed(memory):
+    """Write v_0 + J^+ (x - J v_0) near a singularity, including the escape, to ``task.null``."""
     task = task_of(memory)
     n = task.freedom.size
     find_singular_values(task)
@@ -343,10 +373,8 @@ def _solve_decomposed(q, memory, v):
             task.rest[r] = task.twist[r]
         _subtract_null_motion(task)
         if leaving:
-            add_escape(q, memory)
-    for i in range(n):
-        v[i] = task.null[i]
-    add_decomposed(task, v)
+            _add_escape(task)
+    add_decomposed(task, task.null)
 
 
 @inlined
@@ -361,9 +389,9 @@ def _subtract_null_motion(task):
 
 
 @inlined
-def _hold_worst_joint(q, task, v):
+def _hold_worst_joint(task, v):
     """Hold the free joint that exceeds its speed bound most; return whether a joint exceeds it."""
-    joints, rate = task.joints, task.numbers[LIMIT_GAIN]
+    q, joints, rate = task.q, task.joints, task.numbers[LIMIT_GAIN]
     worst, most, bound = -1, 1e-12, 0.0
     for i in range(task.freedom.size):
         if task.held[i] != 0.0:
@@ -395,3 +423,70 @@ def _scale_to_speed_limits(task, v):
             v[i] *= scale
     task.report[SCALE] = scale
     return scale
+
+
+@compiled(short=True)
+def scale_error(memory):
+    """Scale ``task.error`` to the selected orientation error, also for large angles."""
+    task = task_of(memory)
+    scale_orientation_error(task.desired, task.actual, task.numbers[ERROR], task.error)
+
+
+def law_memory(robot: Robot, settings: ClikSettings, step: float, complete: bool = True) -> Any:
+    """Return a packed `Task` with the constants of a law.
+
+    Args:
+        robot: The arm.
+        settings: Settings of the law.
+        step: Time for which each velocity is applied, s.
+        complete: Whether to compile all functions of the law now. Otherwise those for large
+            errors and singular postures are left out, see `joint_velocity`.
+    """
+    n, zeros = robot.n, np.zeros
+    task = Task(
+        numbers=settings.numbers(step),
+        square=zeros((6, 6)),
+        factor=zeros((6, 6)),
+        basis=zeros((6, 6)),
+        values=zeros(6),
+        error=zeros(6),
+        twist=zeros(6),
+        rest=zeros(6),
+        report=zeros(4),
+        lost=zeros(6),
+        functions=table_of([*addresses(robot, "kinematics"), *_branches(settings, complete)]),
+        desired=zeros(DESIRED),
+        actual=zeros(12 + 6 * n),
+        q=zeros(n),
+        jacobian=zeros((6, n)),
+        rows=zeros((6, n)),
+        joints=settings.joints(robot),
+        wish=zeros(n),
+        null=zeros(n),
+        freedom=zeros(n),
+        held=zeros(n),
+        speeds=zeros(n),
+        hessian=zeros((n, n)),
+        directions=zeros((n, n)),
+        projector=zeros((n, n)),
+    )
+    return packed(task)
+
+
+def _branches(settings: ClikSettings, complete: bool) -> list[Any]:
+    """Return the addresses of the branches of the law, or 0, see `Task.functions`."""
+    needed = {
+        scale_error: settings.orientation_error != "columns",
+        desired_null_velocity: settings.has_null_motion,
+        solve_decomposed: False,  # only near singular postures
+    }
+    return [
+        address_for(branch, (WORDS,)) if complete or used else 0 for branch, used in needed.items()
+    ]
+
+
+def set_constants(
+    memory: Any, robot: Robot, settings: ClikSettings, step: float, complete: bool = True
+) -> None:
+    """Write the constants of a law. Invalid ones raise `ManipDynError` and change nothing."""
+    overwrite(memory, law_memory(robot, settings, step, complete))

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Matrix, Vector, finite_vector, rotation_matrix
-from manip_dyn.core.compiled import compiled, inlined, late
+from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.errors import ManipDynError, closest
 
 POSITION, ROTATION, TWIST, DESIRED = 0, 3, 12, 18
@@ -92,32 +92,40 @@ def task_error(desired: Pose, actual: Pose, orientation: str = "columns") -> Vec
     target, pose, error = np.empty(12), np.empty(12), np.empty(6)
     for array, source in ((target, desired), (pose, actual)):
         array[:3], array[3:] = source.position, np.ravel(source.rotation)
-    pose_error(target, pose, float(ERRORS.index(orientation)), error)
+    kind = ERRORS.index(orientation)
+    cosine = pose_error(target, pose, error)
+    if kind != COLUMNS or not cosine >= 0.0:
+        scale_orientation_error(target, pose, float(kind), error)
     return error
 
 
 @compiled(short=True)
-def pose_error(desired, actual, kind, error):
-    """Write the error (6,) between two poses; `kind` is an index of `ERRORS`.
+def pose_error(desired, actual, error):
+    """Write the error (6,) between two poses (12,) or longer, with sin(theta) a.
 
-    The first 12 entries of `desired` and `actual` are the poses.
+    Return cos(theta): for ``columns`` up to 90 degrees the error is final, otherwise
+    `scale_orientation_error` follows.
     """
     for i in range(3):
         error[i] = desired[i] - actual[i]
-    # Entries of E = R_d R^T.
-    xx = _entry(desired, actual, 0, 0)
-    yy = _entry(desired, actual, 1, 1)
-    zz = _entry(desired, actual, 2, 2)
     error[3] = 0.5 * (_entry(desired, actual, 2, 1) - _entry(desired, actual, 1, 2))
     error[4] = 0.5 * (_entry(desired, actual, 0, 2) - _entry(desired, actual, 2, 0))
     error[5] = 0.5 * (_entry(desired, actual, 1, 0) - _entry(desired, actual, 0, 1))
-    cosine = 0.5 * (xx + yy + zz - 1.0)
-    if kind != COLUMNS or not cosine >= 0.0:
-        _scale(desired, actual, kind, cosine, error)
+    return _cosine(desired, actual)
+
+
+@inlined
+def _cosine(desired, actual):
+    """Return cos(theta) = (trace E - 1) / 2."""
+    xx = _entry(desired, actual, 0, 0)
+    yy = _entry(desired, actual, 1, 1)
+    zz = _entry(desired, actual, 2, 2)
+    return 0.5 * (xx + yy + zz - 1.0)
 
 
 @inlined
 def _entry(desired, actual, i, j):
+    """Return an entry of E = R_d R^T."""
     return (
         desired[3 + 3 * i] * actual[3 + 3 * j]
         + desired[4 + 3 * i] * actual[4 + 3 * j]
@@ -125,9 +133,10 @@ def _entry(desired, actual, i, j):
     )
 
 
-@late
-def _scale(desired, actual, kind, cosine, error):
-    """Scale sin(theta) a in ``error[3:6]`` to the selected error, even for large angles."""
+@compiled(short=True)
+def scale_orientation_error(desired, actual, kind, error):
+    """Scale sin(theta) a in ``error[3:6]`` to the error `kind`, an index of `ERRORS`."""
+    cosine = _cosine(desired, actual)
     if cosine > -0.5:
         # sin(theta) is well above 0, or theta is small.
         w = sqrt(0.5 * (1.0 + min(cosine, 1.0)))

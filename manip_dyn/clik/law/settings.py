@@ -84,6 +84,11 @@ class ClikSettings:
                 f"{self.posture_gain:g}, got None."
             )
 
+    @property
+    def has_null_motion(self) -> bool:
+        """Whether the joints move in the null space of the task, also far from their limits."""
+        return self.posture_gain + self.limit_avoidance + self.manipulability > 0.0
+
     def numbers(self, step: float) -> Vector:
         """Return the constants (16,) in the order of the module's indices; `step` is in s."""
         limit_gain = 0.5 / step if self.limit_gain is None else self.limit_gain
@@ -132,6 +137,9 @@ def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:
 SCALE, DAMPED, ESCAPING, MEASURED = range(4)
 """Indices of `report`: speed scale, largest damping, joint speed of the escape, and
 manipulability if the inverse requires it."""
+KINEMATICS, ORIENTATION, NULL_MOTION, SINGULAR = range(4)
+"""Indices of `functions`: kernel of the robot, then branches of the law: other orientation errors
+than sines, null-space motions, singular postures."""
 
 
 class Task(NamedTuple):
@@ -149,8 +157,11 @@ class Task(NamedTuple):
             solution of the inverse.
         report: Values (4,) for samples, in the order of the module's indices.
         lost: Lost direction of a singularity (6,).
+        functions: Addresses (4,) of compiled functions, in the order of the module's indices; 0
+            for a branch of the law that the motion does not use.
         desired: Desired pose and twist (18,), see `poses`.
         actual: Output of the kernel ``kinematics``: tool pose (12) and Jacobian by rows (6 n).
+        q: Joint positions (n,).
         jacobian: J times `freedom` (6, n), with zeros in uncontrolled rows.
         rows: Decomposition of `jacobian` (6, n), see `inverses.decompose`.
         joints: Limits, weights and posture (5, n) from `ClikSettings.joints`.
@@ -172,8 +183,10 @@ class Task(NamedTuple):
     rest: arrays.Vector
     report: arrays.Vector
     lost: arrays.Vector
+    functions: arrays.Addresses
     desired: arrays.Vector
     actual: arrays.Vector
+    q: arrays.Vector
     jacobian: arrays.Matrix
     rows: arrays.Matrix
     joints: arrays.Matrix
@@ -189,40 +202,3 @@ class Task(NamedTuple):
 
 task_of = arrays.unpacking(Task)
 """``task_of(memory)`` returns the arrays as a `Task`, in compiled code."""
-
-
-def law_memory(robot: Robot, settings: ClikSettings, step: float) -> Any:
-    """Return a packed `Task` with the constants of a law; velocities are applied for `step` s."""
-    n, zeros = robot.n, np.zeros
-    return arrays.packed(
-        Task(
-            numbers=settings.numbers(step),
-            square=zeros((6, 6)),
-            factor=zeros((6, 6)),
-            basis=zeros((6, 6)),
-            values=zeros(6),
-            error=zeros(6),
-            twist=zeros(6),
-            rest=zeros(6),
-            report=zeros(4),
-            lost=zeros(6),
-            desired=zeros(18),
-            actual=zeros(12 + 6 * n),
-            jacobian=zeros((6, n)),
-            rows=zeros((6, n)),
-            joints=settings.joints(robot),
-            wish=zeros(n),
-            null=zeros(n),
-            freedom=zeros(n),
-            held=zeros(n),
-            speeds=zeros(n),
-            hessian=zeros((n, n)),
-            directions=zeros((n, n)),
-            projector=zeros((n, n)),
-        )
-    )
-
-
-def set_constants(memory: Any, robot: Robot, settings: ClikSettings, step: float) -> None:
-    """Write the constants of a law. Invalid ones raise `ManipDynError` and change nothing."""
-    arrays.overwrite(memory, law_memory(robot, settings, step))

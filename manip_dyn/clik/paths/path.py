@@ -8,16 +8,14 @@ Trajectory Planning for Automatic Machines and Robots, section 2.1.5). Then the 
 At the end it falls along the same curve. If there is no ramp, the speed is constant from the
 start, as on the circle of Sariyildiz et al. (2011).
 
-A path is stored as an array of numbers, so one compiled loop follows all kinds of paths.
+A path is an array of numbers and a compiled function, which is called by its address. So one
+compiled loop follows all kinds of paths. The numbers are the timing (cruise, ramp, end, duration),
+followed by the curve:
 
-    0       kind: HARMONIC or SPLINE
-    1..4    timing: cruise, ramp, end, duration
-    5..     the curve
-
-    HARMONIC  p = c + d s + sum_j a_j sin(f_j s + g_j), R = exp(w s) R_0: c, d, a_1, a_2, a_3
+    harmonic  p = c + d s + sum_j a_j sin(f_j s + g_j), R = exp(w s) R_0: c, d, a_1, a_2, a_3
               (3 numbers each), f, g (3), w (3), R_0 by rows (9). Lines, circles, Lissajous figures
               and moving points have this form exactly.
-    SPLINE    m segments: m, knots (m + 1), coefficients of the position (4, m, 3) and of the
+    spline    m segments: m, knots (m + 1), coefficients of the position (4, m, 3) and of the
               rotation vector (4, m, 3), highest power first, rotations at the knots (m, 9);
               within a segment R = R_i exp(cubic).
 """
@@ -34,7 +32,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.clik.law.poses import DESIRED, ROTATION, TWIST, Pose
 from manip_dyn.core.checks import Vector, not_negative, positive
-from manip_dyn.core.compiled import compiled, inlined, late
+from manip_dyn.core.compiled import compiled, inlined
 
 
 @dataclass(frozen=True)
@@ -75,23 +73,14 @@ class Timing:
         return [self.cruise, self.ramp, self.end, self.duration]
 
 
-HARMONIC, SPLINE = 0.0, 1.0
-CURVE = 5
+CURVE = 4
 """Offset of the numbers of the curve."""
 
 
 @compiled(short=True)
-def evaluate_path(t, parameters, out):
+def evaluate_harmonic(t, p, out):
     """Write pose and twist at time `t` (s) into `out` (18,), see `clik.law.poses`."""
-    s, speed = progress(t, parameters[1], parameters[2], parameters[3], parameters[4])
-    if parameters[0] == HARMONIC:
-        _harmonic(s, speed, parameters, out)
-    else:
-        _spline(s, speed, parameters, out)
-
-
-@inlined
-def _harmonic(s, speed, p, out):
+    s, speed = progress(t, p[0], p[1], p[2], p[3])
     for i in range(3):
         position, slope = p[CURVE + i] + p[CURVE + 3 + i] * s, p[CURVE + 3 + i]
         out[i], out[TWIST + i] = position, slope * speed
@@ -108,8 +97,10 @@ def _harmonic(s, speed, p, out):
     out[TWIST + 3], out[TWIST + 4], out[TWIST + 5] = x * speed, y * speed, z * speed
 
 
-@late
-def _spline(s, speed, p, out):
+@compiled(short=True)
+def evaluate_spline(t, p, out):
+    """Write pose and twist at time `t` (s) into `out` (18,), see `clik.law.poses`."""
+    s, speed = progress(t, p[0], p[1], p[2], p[3])
     count = int(p[CURVE])
     knots = CURVE + 1
     low, high = 0, count
@@ -235,7 +226,7 @@ class Path:
     duration: float = inf
     period: float | None = None
     settled: float = 0.0
-    function: Callable[..., None] = staticmethod(evaluate_path)
+    function: Callable[..., None] = staticmethod(evaluate_harmonic)
 
     def __init_subclass__(cls) -> None:
         """Make `function` a static method, so that it is called without the path."""
@@ -280,5 +271,5 @@ def harmonic(
     for j, (amplitude, frequency, phase) in enumerate(waves):
         amplitudes[j], frequencies[j], phases[j] = amplitude, frequency, phase
     parts = (slope, amplitudes, frequencies, phases, turn, rotation)
-    head = [HARMONIC, *timing.numbers(), *np.ravel(center)]
+    head = [*timing.numbers(), *np.ravel(center)]
     return np.concatenate([head, *map(np.ravel, parts)])

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.clik.law.poses import UNIT, checked_pose
-from manip_dyn.clik.paths.path import SPLINE, Path, Timing
+from manip_dyn.clik.paths.path import Path, Timing, evaluate_spline
 from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.errors import ManipDynError
 
@@ -24,6 +24,8 @@ SPEED_BOUNDS = (100.0, 1000.0)
 
 class Waypoints(Path):
     """A smooth curve through poses: cubic splines for position and rotation (from SciPy)."""
+
+    function = evaluate_spline
 
     def __init__(
         self,
@@ -97,7 +99,7 @@ class Waypoints(Path):
         timing = Timing(1.0, ramp, float(knots[-1]))
         self.parameters = np.concatenate(
             [
-                [SPLINE, *timing.numbers(), len(knots) - 1],
+                [*timing.numbers(), len(knots) - 1],
                 knots,
                 position.c.ravel(),
                 rotation.interpolator.c.ravel(),

@@ -16,7 +16,7 @@ import numpy as np
 from manip_dyn.bench.timing import Timed, median_seconds
 from manip_dyn.clik import ClikSettings, TrackResult
 from manip_dyn.clik.follower import tracking_arguments, tracking_engine
-from manip_dyn.clik.law.settings import law_memory
+from manip_dyn.clik.law.joint_velocity import law_memory
 from manip_dyn.integration import METHODS
 from manip_dyn.studies.report.charts import Chart, Line, Panel, figure_name
 from manip_dyn.studies.report.tables import Table
@@ -355,9 +355,9 @@ def _task(runs: Runs, method: str) -> tuple[tuple[int, int], Timed]:
     """Return the evaluations and steps of one circle, and a run for timing."""
     circle = runs.settings.shown_circles[0]
     robot, path, q0 = runs.unlimited, runs.path(circle), runs.start(circle)
-    engine = tracking_engine(robot, path.function, method)
+    engine = tracking_engine(robot, method)
     settings = ClikSettings(gain=runs.settings.gain, inverse="pseudo_inverse")
-    p = tracking_arguments(robot, path.parameters, law_memory(robot, settings, STEP))
+    p = tracking_arguments(path, law_memory(robot, settings, STEP))
     start, y = np.append(q0, 0.0), np.empty(robot.n + 1)
     space, idle = engine.space(step=STEP), engine.space(step=STEP, max_steps=0.0)
 
