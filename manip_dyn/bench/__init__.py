@@ -1,4 +1,4 @@
-"""Benchmarks of this package and its peers in one process, with one module per suite.
+"""Benchmarks of this package and its peers, with one module per suite.
 
 The public names are listed in ``__init__.pyi`` and imported on first use.
 """

@@ -1,4 +1,4 @@
-"""Benchmarks of this package and its peers in one process, with one module per suite."""
+"""Benchmarks of this package and its peers, with one module per suite."""
 
 from manip_dyn.bench.record import SUITES as SUITES
 from manip_dyn.bench.record import Record as Record

@@ -1,8 +1,8 @@
 """`manip_dyn bench clik`: one velocity solve compared with pinocchio + numpy, pink and mink.
 
-The suite times one velocity solve from Python for each robot: manip_dyn with the constant damping
-of the peers and with its default filtered inverse, and each peer that is installed. Rows contain
-microseconds and the ratio to manip_dyn. Takes about 5 s.
+The suite times one velocity solve from Python for each robot. The candidates are manip_dyn with
+the same constant damping as the peers, manip_dyn with its default filtered inverse, and each
+installed peer. Rows contain microseconds and the ratio to manip_dyn. Takes about 5 s.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ GAIN, DAMPING = 2.0, 1e-3
 
 
 class Row(NamedTuple):
-    """Timings of all candidates for one robot, and a sentence for each peer that is not timed."""
+    """Timings of all candidates for one robot, and a message for each peer that is skipped."""
 
     robot: str
     missing: list[str]
@@ -39,7 +39,7 @@ def table(rows: Sequence[Row]) -> str:
     """Return one table per robot."""
     lines = [
         "One CLIK velocity from Python: kinematics, error, damped least squares. Medians over "
-        "rounds of all candidates in turn, and ratios to the first in the same round.",
+        "interleaved rounds: of the times, and of the ratios to the first row in the same round.",
     ]
     for robot, missing, timings in rows:
         lines.append(f"\n{robot}")
@@ -51,9 +51,9 @@ def table(rows: Sequence[Row]) -> str:
 def measure(robots: Sequence[Robot] | None = None) -> list[Row]:
     """Time one velocity solve of each robot, with the same task for all candidates.
 
-    The goal is 1e-2 rad per joint away. Feedback and damping are the same for all candidates.
-    manip_dyn enforces joint limits and speeds in every variant; pink and mink are timed with and
-    without limits.
+    Each joint is 1e-2 rad away from the goal. Feedback and damping are the same for all
+    candidates. manip_dyn enforces the position and speed limits of the joints in every variant.
+    pink and mink are timed with and without limits.
     """
     return [_row(robot) for robot in (robots or usual_robots())]
 
@@ -74,7 +74,7 @@ def problem_of(robot: Robot) -> Problem:
 
 
 def our_solve(problem: Problem, settings: ClikSettings) -> tuple[Any, Vector]:
-    """Return a call of this package's solver, and the array of velocities that it writes."""
+    """Return a call of this package's solver, and the array (n,) to which it writes velocities."""
     solver = VelocitySolver(problem.robot, settings)
     desired = np.concatenate([problem.pose.position, problem.pose.rotation.ravel(), problem.twist])
     q, v = problem.q.copy(), np.empty(problem.robot.n)
@@ -95,11 +95,11 @@ def _ours(problem: Problem) -> list[Candidate]:
 
 # ------------------------------------------------------------------------------------- peers
 STEP = 1e-3
-"""Step with which the peers integrate their velocities, s."""
+"""Time step of the peers, s."""
 
 
 class Problem(NamedTuple):
-    """One velocity solve: joints (n,), desired pose and twist (6,), feedback (1/s), damping."""
+    """A velocity solve: positions (n,), desired pose and twist (6,), gain (1/s), damping."""
 
     robot: Robot
     q: Vector
@@ -112,8 +112,8 @@ class Problem(NamedTuple):
 def pinocchio_and_numpy(problem: Problem) -> Callable[[], Vector]:
     """Return a hand-written damped least-squares solve with pinocchio and numpy.
 
-    Errors are computed by pinocchio's compiled logarithm, which is faster than numpy's cross
-    products.
+    Pinocchio's compiled logarithm computes the orientation error, because it is faster than cross
+    products in numpy.
     """
     robot, q, pose, twist, gain, damping = problem
     model, data = robot.model, robot.model.createData()
@@ -136,7 +136,7 @@ def pinocchio_and_numpy(problem: Problem) -> Callable[[], Vector]:
 
 
 def installed_peers(problem: Problem) -> tuple[list[Candidate], list[str]]:
-    """Return the candidates of pink and mink, and a sentence for each one that is missing."""
+    """Return the candidates of pink and mink, and a message for each peer that is skipped."""
     candidates, missing = [], []
     for package, needs, make in (("pink", "pin-pink", _pink), ("mink", "mink", _mink)):
         if not installed(package) or not installed("daqp"):
@@ -195,7 +195,7 @@ def _mink(problem: Problem) -> list[Candidate]:
 
 
 def _with_and_without_limits(name: str, solve: Callable[..., Vector]) -> list[Candidate]:
-    """Return a peer with its default joint limits, and without limits."""
+    """Return two candidates for a peer: with its default joint limits, and without limits."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         solve()

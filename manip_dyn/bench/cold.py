@@ -1,10 +1,10 @@
-"""`manip_dyn bench cold`: CPU time of first results, with an empty cache and with a full one.
+"""`manip_dyn bench cold`: CPU time of first results with an empty and with a full cache.
 
-The rows are the import; the first simulation, plan of each kind, tracked path and mechanism; and
-the Python example of the README. Two more rows are the additional time for another mechanism and
-for other robots. Each row runs in a separate process with an empty cache, then three times with
-the cache of the first run. Rows contain CPU seconds, first and later. There are no peers. Takes
-about 80 s.
+The rows are the import, a first simulation, a first plan of each kind, a first tracked path, a
+first mechanism, and the Python example of the README. Two more rows measure the additional time
+for a second mechanism and for other robots. Each row runs in a separate process with an empty
+cache, then three times with the cache of the first run. Rows contain CPU seconds of the first and
+of the fastest later run. There are no peers. Takes about 80 s.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 PACKAGES = ("manip_dyn", "numba", "llvmlite", "numpy", "scipy", "pin")
 ROWS = {
-    "import": "import of all that the examples use",
+    "import": "import of the names that examples use",
     "simulate": "md.simulate, PA-10",
     "zero_net_work": "md.plan_zero_net_work, IBM 7535",
     "minimum_time": "md.plan_minimum_time, IBM 7535",
@@ -30,12 +30,12 @@ ROWS = {
 }
 """Descriptions by name in `first_results`."""
 AFTER = {"hmmwv": "four_bar", "other_robots": "readme"}
-"""Row that runs before a row, in a separate process with the same cache."""
+"""Preparation of a row: the result that fills its cache first, in a separate process."""
 WARM_RUNS = 3
 
 
 class Row(NamedTuple):
-    """CPU seconds of a process: of the first run, and of the fastest later run."""
+    """CPU seconds of the first run with an empty cache, and of the fastest later run."""
 
     name: str
     cold: float
@@ -45,8 +45,8 @@ class Row(NamedTuple):
 def table(rows: Sequence[Row]) -> str:
     """Return one line per result."""
     lines = [
-        "CPU seconds of a fresh process, including its start and all imports: with an empty "
-        f"cache, and the\nfastest of {WARM_RUNS} later ones.",
+        "CPU seconds of a new process, including startup and imports: the first with an empty "
+        f"cache,\nand the fastest of {WARM_RUNS} later processes.",
         f"\n{'':<40}{'first':>8}{'later':>8}",
     ]
     lines += [f"{ROWS[row.name]:<40}{row.cold:>8.2f}{row.warm:>8.2f}" for row in rows]
@@ -54,10 +54,10 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def measure(names: Sequence[str] = tuple(ROWS)) -> list[Row]:
-    """Time first results, each with a separate empty cache.
+    """Time first results, each with its own empty cache.
 
-    An indented row is the time in addition to the previous row, whose machine code is already
-    cached. Python's bytecode cache is used as usual.
+    An indented row starts with the machine code of the previous row in the cache, so it measures
+    the additional time. Python's bytecode cache is used as usual.
     """
     return [_row(name) for name in names]
 
@@ -71,7 +71,7 @@ def _row(name: str) -> Row:
 
 
 def _seconds(name: str, folder: str) -> float:
-    """Return the CPU seconds of one process that caches its machine code in a folder."""
+    """Return the CPU seconds of a process that caches its machine code in `folder`."""
     environment = os.environ | {"MANIP_DYN_CACHE": folder, "NUMBA_CACHE_DIR": folder}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-m", "manip_dyn.bench.first_results", name]

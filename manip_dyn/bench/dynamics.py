@@ -1,8 +1,8 @@
 """`manip_dyn bench dynamics`: kernels compared with pinocchio, CasADi, MuJoCo and Drake.
 
-The suite times forward and inverse dynamics, the mass matrix and the derivatives of both dynamics
-of each robot. Each is timed compiled (a loop over states in compiled code, also in SIMD lanes and
-as exported C) and called from Python (one checked call, as in the README). Rows contain
+The suite times the forward and inverse dynamics, the mass matrix and the derivatives of both
+dynamics for each robot. "Compiled" rows are loops over states in compiled code, including SIMD
+lanes and exported C. "From Python" rows are single calls, as in the README. Rows contain
 microseconds and the ratio to manip_dyn. Takes about 20 s.
 """
 
@@ -45,8 +45,8 @@ class Row(NamedTuple):
 def table(rows: Sequence[Row]) -> str:
     """Return one table per kernel."""
     lines = [
-        "Medians over rounds of all candidates in turn: of the times, and of the ratios to the "
-        "first within each round.",
+        "Medians over interleaved rounds: of the times, and of the ratios to the first candidate "
+        "in the same round.",
     ]
     for robot, kernel, way, timings in rows:
         lines.append(f"\n{robot}, {kernel}, {way}")
@@ -55,15 +55,15 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def measure(robots: Sequence[Robot] | None = None) -> list[Row]:
-    """Time forward and inverse dynamics, mass matrix and derivatives of each robot.
+    """Time the forward and inverse dynamics, mass matrix and derivatives of each robot.
 
     "compiled" is a loop over states in compiled code on one core. Pinocchio has such a loop only
     for the forward dynamics (`abaInParallel`). Its other functions are called from Python, and the
-    binding overhead, measured as `aba` from Python minus `abaInParallel`, is subtracted. (This
-    overestimates the overhead of `crba`, which has one array argument instead of three.)
-    "from Python" is one call per state for all candidates. manip_dyn is timed with the checked
-    call of the README, which returns a new array, and with the call that writes to an existing
-    one.
+    binding overhead is subtracted: the time of `aba` from Python minus that of `abaInParallel`.
+    (This overestimates the overhead of `crba`, which has one array argument instead of three.)
+
+    "from Python" is one call per state for all candidates. manip_dyn is timed with a checked
+    call, which returns a new array, and with an unchecked call that writes to an existing array.
     """
     return [row for robot in (robots or usual_robots()) for row in _rows(robot)]
 
@@ -112,10 +112,10 @@ _OTHERS = (
 
 
 def _less_binding(timings: list[Timing]) -> list[Timing]:
-    """Subtract the overhead of pinocchio's binding from its call.
+    """Subtract the overhead of pinocchio's Python binding from its timing.
 
-    The last two timings are `aba` from Python and in its loop, measured in the same rounds. Their
-    difference is the overhead.
+    The last two timings are `aba` called from Python and in a compiled loop. Their difference is
+    the overhead. They are removed from the result.
     """
     *ours, theirs, called, in_loop = timings
     binding = max(called.microseconds - in_loop.microseconds, 0.0)
@@ -125,7 +125,7 @@ def _less_binding(timings: list[Timing]) -> list[Timing]:
 
 
 class _Ours:
-    """Kernels of this package for one robot, as candidates."""
+    """Candidates that call the kernels of this package for one robot."""
 
     def __init__(self, robot: Robot, states: Vector):
         self._checked = customize(robot)
@@ -151,11 +151,11 @@ class _Ours:
         )
 
     def checked_call(self, kernel: str) -> Candidate:
-        """Return one call from Python as in the README."""
+        """Return a single checked call from Python, as in the README."""
         arrays, _ = self._arrays(kernel)
         state = [array[0].copy() for array in arrays]
         kernels = self._checked
-        # Written out as in user code, without a method look-up by name.
+        # Spelled out, because this is how users call it.
         if kernel == "forward_dynamics":
             q, v, tau = state
             return Candidate(CHECKED, lambda: kernels.forward_dynamics(q, v, tau))
@@ -163,7 +163,7 @@ class _Ours:
         return Candidate(CHECKED, lambda: function(*state))
 
     def call(self, kernel: str) -> Candidate:
-        """Return one unchecked call from Python into the caller's array."""
+        """Return a single unchecked call from Python that writes to an existing array."""
         function, (arrays, out) = getattr(self._kernels, kernel), self._arrays(kernel)
         state, result = [array[0].copy() for array in arrays], out[0].copy()
         return Candidate("manip_dyn, unchecked and in place", lambda: function(*state, result))
@@ -210,7 +210,7 @@ void loop(const double *q, const double *v, const double *tau, double *out, int 
 
 
 def exported_loops(robot: Robot, states: Vector) -> list[Candidate]:
-    """Return the exported forward dynamics for states (3, m, n), compiled by gcc."""
+    """Return loops of the exported forward dynamics over states (3, m, n), compiled with gcc."""
     if shutil.which(COMPILER) is None:
         return []
     return [_loop(robot, states, flags) for flags in OPTIONS]
@@ -228,7 +228,7 @@ def _loop(robot: Robot, states: Vector, flags: list[str]) -> Candidate:
         loop = ctypes.CDLL(str(library)).loop
     count, out = states.shape[1], np.empty_like(states[0])
     addresses = [ctypes.c_void_p(array.ctypes.data) for array in (*states, out)]
-    arrays = (states, out)  # keeps the arrays alive; the loop stores only their addresses
+    arrays = (states, out)  # references; the loop stores only the addresses of the arrays
 
     def call() -> None:
         loop(*addresses, len(arrays[0][0]))

@@ -1,12 +1,14 @@
 """`manip_dyn bench ensembles`: ensembles of motions compared with loops, MuJoCo, frax and heyoka.
 
-The first problem consists of motions of the PA-10 over 1 s with RK4 and 1 ms, from random states
-under constant efforts, on all cores. Slower candidates simulate fewer motions; times are per step
-and motion. The second problem is the two-link arm from many states at equal errors, measured
-against a tighter tolerance. The time at an error is interpolated between a candidate's (error,
-time) points in logarithms.
+The first problem consists of motions of the PA-10 over 1 s from random states with constant
+efforts, by RK4 with steps of 1 ms on all cores. Slower candidates simulate fewer motions. Times
+are per step and motion.
 
-There is a row for manip_dyn with one thread and with all threads, for a loop over single motions,
+The second problem compares motions of the two-link arm at equal errors. Errors are measured
+relative to a solution with a tighter tolerance. The time at a given error is interpolated between
+a candidate's (error, time) points on logarithmic scales.
+
+There are rows for manip_dyn with one thread and with all threads, for a loop over single motions,
 and for each installed peer. Takes about 45 s.
 """
 
@@ -32,7 +34,7 @@ from manip_dyn.robot import Robot, load_robot
 from manip_dyn.simulation import simulate
 
 MOTIONS, ALONE, ROUNDS = 10_000, 8, 5
-"""Number of motions in parallel, number of motions in a loop, and rounds of all candidates."""
+"""Number of motions in an ensemble, number of motions in a loop, and number of rounds."""
 DURATION, STEP = 1.0, 1e-3
 SOME = 4096
 """Number of motions of the two-link arm."""
@@ -42,12 +44,12 @@ PACKAGES = ("manip_dyn", "numba", "mujoco", "frax", "jax", "heyoka")
 
 
 class Row(NamedTuple):
-    """Timings of all candidates for one problem, per step and motion or per motion.
+    """Timings of all candidates for one problem, per motion or per step of a motion.
 
     Attributes:
         problem: Description of the problem.
         timings: Timings of the candidates.
-        errors: Largest error of each candidate (m,) if the errors differ, in rad, m or per s.
+        errors: Largest error of each candidate (rad, m, or per s). Empty if errors are equal.
     """
 
     problem: str
@@ -69,7 +71,7 @@ class Motions(NamedTuple):
 
 def table(rows: Sequence[Row]) -> str:
     """Return one table per problem."""
-    lines = ["Medians over rounds of all candidates in turn, and of the ratios to the first."]
+    lines = ["Medians over interleaved rounds: of the times, and of the ratios to the first row."]
     for problem, timings, errors in rows:
         lines += ["", problem]
         entries = timing_lines(timings)
@@ -81,7 +83,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def _at_equal_errors(timings: Sequence[Timing], errors: Sequence[float]) -> list[str]:
-    """Return lines with the times at the errors `TARGETS`, interpolated for each candidate."""
+    """Return a line per candidate with its interpolated times at the errors `TARGETS`."""
     points: dict[str, list[tuple[float, float]]] = {}
     for timing, error in zip(timings, errors, strict=True):
         name = timing.name.rpartition(",")[0]
@@ -95,12 +97,12 @@ def _at_equal_errors(timings: Sequence[Timing], errors: Sequence[float]) -> list
 
 
 def measure(motions: int = MOTIONS, some: int = SOME) -> list[Row]:
-    """Time `motions` motions of the PA-10 and `some` motions of the two-link arm."""
+    """Time ensembles of `motions` motions of the PA-10 and `some` motions of the two-link arm."""
     return [_fixed_steps(motions), *_equal_errors(some)]
 
 
 def random_motions(robot: Robot, count: int) -> Motions:
-    """Return motions from random states under random efforts, with a fixed seed."""
+    """Return motions with random initial states and random constant efforts (fixed seed)."""
     draw = np.random.default_rng(0)
     starts = draw.uniform(-0.5, 0.5, (count, 2 * robot.n))
     efforts = draw.uniform(-1.0, 1.0, (count, robot.n)) * np.minimum(robot.tau_max, 5.0)
@@ -179,7 +181,7 @@ def _controlled(motions: Motions, method: str, tolerance: float) -> Matrix:
 
 # ------------------------------------------------------------------------------------- peers
 def mujoco_rollout(motions: Any, duration: float, step: float, threads: int) -> list[Candidate]:
-    """Return `mujoco.rollout` with MuJoCo's RK4, for all motions in one call on all threads."""
+    """Return `mujoco.rollout` with MuJoCo's RK4: one call simulates all motions on all threads."""
     if not installed("mujoco"):
         return []
     try:
@@ -217,7 +219,7 @@ def mujoco_motions(motions: Any, duration: float, step: float, threads: int) -> 
 
 
 def frax_motions(motions: Any, duration: float, step: float) -> list[Candidate]:
-    """Return RK4 with frax's mass matrix and bias, compiled and vectorized by JAX."""
+    """Return RK4 with frax's mass matrix and bias forces, compiled and vectorized by JAX."""
     if not (installed("frax") and installed("jax")):
         return []
     import jax
@@ -231,7 +233,7 @@ def frax_motions(motions: Any, duration: float, step: float) -> list[Candidate]:
         arm = FraxRobot(os.fspath(file))
     n = robot.n
 
-    rotors = jax.numpy.diag(robot.armature)  # frax's forward dynamics exclude rotors
+    rotors = jax.numpy.diag(robot.armature)  # frax's forward dynamics omit rotors
 
     def rate(y, tau):
         q, v = y[:n], y[n:]
@@ -262,7 +264,7 @@ def frax_motions(motions: Any, duration: float, step: float) -> list[Candidate]:
 def heyoka_batches(
     motions: Any, duration: float, tolerances: Sequence[float]
 ) -> list[tuple[str, Callable[[], Matrix]]]:
-    """Return heyoka's batch integrators with the recommended SIMD width."""
+    """Return heyoka's batch integrator with the recommended SIMD width for each tolerance."""
     if not installed("heyoka"):
         return []
     import heyoka

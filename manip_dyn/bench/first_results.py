@@ -1,6 +1,6 @@
-"""First results in separate processes: ``python -m manip_dyn.bench.first_results NAME``.
+"""Compute a first result in a new process: ``python -m manip_dyn.bench.first_results NAME``.
 
-The program prints the CPU seconds of its process, including startup and imports.
+The program prints the CPU time of its process in seconds, including startup and imports.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import manip_dyn as md
 
 
 def nothing() -> None:
-    """Import the package and the names that every example imports."""
+    """Import the package and the names that most examples use."""
     md.load_robot, md.simulate, md.plan_zero_net_work, md.track  # noqa: B018
 
 
@@ -23,17 +23,17 @@ def simulate() -> None:
 
 
 def zero_net_work() -> None:
-    """Plan the zero-net-work motion of the IBM 7535 in the README."""
+    """Plan the zero-net-work motion of the IBM 7535 from the README."""
     md.plan_zero_net_work(md.load_robot("ibm7535"), [0.76, 0.2618], [0.0, 0.0])
 
 
 def minimum_time() -> None:
-    """Plan a minimum-time motion of the IBM 7535."""
+    """Plan the minimum-time motion of the IBM 7535 from the README."""
     md.plan_minimum_time(md.load_robot("ibm7535"), [0.975, 0.0], [0.0, 0.0])
 
 
 def track() -> None:
-    """Track the circle of the README."""
+    """Track the circle from the README."""
     import numpy as np
     from pinocchio import rpy
 
@@ -43,12 +43,12 @@ def track() -> None:
 
 
 def four_bar() -> None:
-    """Simulate the four-bar mechanism with controlled steps."""
+    """Simulate the four-bar mechanism with step control."""
     md.multibody.simulate_mechanism(md.multibody.load_mechanism("four_bar"), 1.0)
 
 
 def hmmwv() -> None:
-    """Simulate the vehicle with fixed steps."""
+    """Simulate the HMMWV with fixed steps."""
     vehicle = md.multibody.load_mechanism("hmmwv")
     md.multibody.simulate_mechanism(vehicle, 0.05, step=0.01)
 
@@ -73,7 +73,7 @@ def readme(mass_scale: float = 1.0) -> None:
 
 
 def other_robots() -> None:
-    """Run the Python example of the README with other masses, which requires other kernels."""
+    """Run the Python example of the README with scaled masses, which require new kernels."""
     readme(mass_scale=1.1)
 
 

@@ -1,8 +1,8 @@
-"""`manip_dyn bench growth`: compile and call times of kernels over the length of serial chains.
+"""`manip_dyn bench growth`: compile and call times of kernels for chains of increasing length.
 
 The rows are forward dynamics, mass matrix, derivatives of both dynamics and a Taylor series for
 random serial chains of 1 to 60 joints. Rows contain CPU seconds of the first call, including
-compilation, and microseconds of a later call from Python, compared with pinocchio. Takes some
+compilation, and microseconds of a later call from Python, compared with pinocchio. Takes a few
 minutes.
 """
 
@@ -37,7 +37,7 @@ _KERNELS: tuple[tuple[str, Callable, int], ...] = (
 
 
 class Row(NamedTuple):
-    """One kernel of a chain: CPU seconds of the first call, and timings of later calls."""
+    """A kernel of a chain: CPU seconds of the first call, and timings of later calls."""
 
     joints: int
     kernel: str
@@ -48,8 +48,8 @@ class Row(NamedTuple):
 def table(rows: Sequence[Row]) -> str:
     """Return one line per kernel and chain."""
     lines = [
-        "Serial chains. First: CPU seconds of the first call, including compilation. Calls: us "
-        "from Python, median,\nand the ratio of pinocchio to manip_dyn in the same process.",
+        "Serial chains. First: CPU seconds of the first call, including compilation. Ours and "
+        "pinocchio: median\ntime of a call from Python, us. Ratio: pinocchio to manip_dyn.",
         f"{'joints':>6} {'kernel':<30}{'first':>9}{'ours':>10}{'pinocchio':>11}{'ratio':>8}",
     ]
     for joints, kernel, first, timings in rows:
@@ -61,10 +61,10 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def measure(sizes: Sequence[int] = JOINTS) -> list[Row]:
-    """Compile and time the kernels of random serial chains with the given numbers of joints.
+    """Compile and time the kernels of random serial chains with these numbers of joints.
 
-    The kernels of each robot are compiled with a separate empty cache. Code shared by all robots
-    is included in the first row that requires it, unless it is already cached on this machine.
+    The measurement starts with an empty cache. The time to compile code that all robots share is
+    included in the first row that requires it.
     """
     before = os.environ.get("MANIP_DYN_CACHE")
     with tempfile.TemporaryDirectory(prefix="manip_dyn_bench_") as folder:
@@ -99,7 +99,7 @@ def _cpu_seconds(call: Callable[[], object]) -> float:
 
 
 def chain(n: int, folder: Path) -> Robot:
-    """Return a serial chain of n revolute joints with random axes, links and inertias."""
+    """Create a serial chain of n revolute joints with random axes, links and inertias."""
     rng = np.random.default_rng(n)
     parts = ['<link name="link_0"/>']
     for i in range(1, n + 1):

@@ -1,14 +1,14 @@
 """`manip_dyn bench integrators`: computing time at equal measured error, compared with peers.
 
 The problems are two free motions: the RR arm of Galhano, Machado (1994) for 5 s, and the Panda for
-1 s from 0.3 rad in every joint. Every candidate runs with many tolerances; all candidates take
-turns in many rounds. Other load on the machine can only increase a time, so the minimum over the
-rounds is used. The time at a target error is interpolated between a candidate's (error, time)
-points in logarithms. The error is the largest component of the error of the final state, relative
-to RK10 in extended precision.
+1 s from 0.3 rad in every joint. Every candidate runs with many tolerances in many interleaved
+rounds. Other load on the machine can only increase a time, so each time is the minimum over the
+rounds. The time at a target error is interpolated between a candidate's (error, time) points on
+logarithmic scales. The error is the largest component of the error of the final state, relative to
+RK10 in extended precision.
 
 There is a row for each method of manip_dyn and each installed peer, with CPU milliseconds at three
-errors. Takes some minutes.
+errors. Takes a few minutes.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ TOLERANCES = tuple(10.0 ** (-k / 2) for k in range(6, 32))
 OURS = ("rkdp54", "rkdp87", "rkf78", "rkv78", "taylor")
 PACKAGES = ("manip_dyn", "numba", "scipy", "numbalsoda", "heyoka", "diffrax")
 SLICE, RUNS, ENOUGH = 5e-4, 40, 0.5
-"""CPU seconds of a solver in a round; number of rounds; seconds after which a solver is not
-repeated."""
+"""Minimum CPU time (s) of a solver in a round, number of rounds, and total CPU time (s) after
+which a solver is not repeated."""
 
 
 class Problem(NamedTuple):
-    """A free motion: arm, initial state (2 n,), duration in s, and target errors."""
+    """A free motion: arm, initial state (2 n,), duration (s) and target errors."""
 
     robot: Robot
     start: Vector
@@ -50,7 +50,7 @@ class Problem(NamedTuple):
 
 
 class Row(NamedTuple):
-    """CPU milliseconds of one candidate at each target error, or None if it is not reached."""
+    """CPU milliseconds of a candidate at each target error, or None if it is not reached."""
 
     problem: str
     candidate: str
@@ -59,7 +59,7 @@ class Row(NamedTuple):
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return one table per problem; in brackets the ratio to the best time of manip_dyn."""
+    """Return one table per problem. Numbers in brackets are ratios to manip_dyn's best time."""
     lines = []
     for problem in dict.fromkeys(row.problem for row in rows):
         mine = [row for row in rows if row.problem == problem]
@@ -140,17 +140,17 @@ def _our_solver(robot: Robot, start: Vector, duration: float, method: str, toler
 
 
 def error_and_time(solve: Solver, exact: Vector) -> tuple[float, float]:
-    """Return the error and the shortest CPU time, s, of a single solver."""
+    """Return the error and the shortest CPU time (s) of a single solver."""
     return error_of(solve, exact), least_times([solve])[0]
 
 
 def error_of(solve: Solver, exact: Vector) -> float:
-    """Return the largest component of the final error."""
+    """Return the largest component of the error of the final state."""
     return float(np.abs(np.asarray(solve()) - exact).max())
 
 
 def least_times(solvers: Sequence[Solver]) -> list[float]:
-    """Return the shortest CPU time of each solver, s; the solvers take turns in every round."""
+    """Return the shortest CPU time (s) of each solver over interleaved rounds."""
     counts = [repetitions(solve, SLICE, time.process_time) for solve in solvers]
     least, spent = [math.inf] * len(solvers), [0.0] * len(solvers)
     for _ in range(RUNS):
@@ -163,7 +163,12 @@ def least_times(solvers: Sequence[Solver]) -> list[float]:
 
 
 def time_at(points: Sequence[tuple[float, float]], target: float) -> float | None:
-    """Return the shortest time, ms, for which the interpolated error is the target, or None."""
+    """Return the shortest time (ms) to reach the target error, or None if it is not reached.
+
+    Args:
+        points: Errors and CPU times (s) in the order of decreasing tolerances.
+        target: Target error, interpolated between the points on logarithmic scales.
+    """
     times = [1e3 * seconds for error, seconds in points if error <= target]
     for (coarse, short), (fine, long) in itertools.pairwise(points):
         if coarse > target >= fine > 0.0:
@@ -252,7 +257,7 @@ def _heyoka(robot, start, duration, tolerances) -> Candidates:
     variables = heyoka.make_vars(*names)
     rates = rates_of(robot, heyoka.sin, heyoka.cos, heyoka.expression)(variables)
     system = list(zip(variables, rates, strict=True))
-    # heyoka compiles long systems in compact mode, because its default mode takes minutes.
+    # Long systems use heyoka's compact mode, because the default mode compiles for minutes.
     compact = robot.n > 3
     for fast in (False, True):
 
@@ -269,7 +274,7 @@ def _heyoka(robot, start, duration, tolerances) -> Candidates:
 
             return solve
 
-        # heyoka unrolls the order, so every tolerance requires a compilation.
+        # heyoka unrolls the loop over the orders, so every tolerance requires a compilation.
         chosen = tolerances if not compact else tolerances[::4]
         yield f"heyoka{', fast_math' if fast else ''}", map(solver, chosen)
 

@@ -1,9 +1,8 @@
-"""Certified minimum-time motions as data: ``python -m manip_dyn.bench.minimum_time_catalogue``.
+"""Catalogue of minimum-time motions: ``python -m manip_dyn.bench.minimum_time_catalogue``.
 
-The catalogue contains the motions of the tables of Fan (2003). It also contains the structure of
-the fastest motion of the IBM 7535 to each goal on a grid, with a picture of this map. It is meant
-for comparison with other planners. The program writes ``minimum_time-<commit>.json`` (everything),
-``.csv`` (the grid) and ``.png``.
+The catalogue is data for comparisons with other planners. It contains the motions in the tables of
+Fan (2003), and the fastest motion of the IBM 7535 to each goal on a grid. The program writes
+``minimum_time-<commit>.json`` (all data), ``.csv`` (the grid) and ``.png`` (a map of the grid).
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ WORDS = {
     Kind.POSITION: "at position limit",
     Kind.CONTACT_POSITION: "touches position limit",
     Kind.CONTACT_SPEED: "touches speed limit",
-    Kind.OTHER_JOINT_SPEED: "keeps another at its speed limit",
-    Kind.OTHER_JOINT_POSITION: "keeps another at its position limit",
+    Kind.OTHER_JOINT_SPEED: "holds another joint at its speed limit",
+    Kind.OTHER_JOINT_POSITION: "holds another joint at its position limit",
 }
 
 
@@ -51,17 +50,17 @@ class Entry(NamedTuple):
     """A motion from rest to rest in the catalogue.
 
     Attributes:
-        name: Number of the table, or row and column of the grid.
+        name: Number of the table, or row and column in the grid.
         arm: Name of the arm.
         start: Initial positions (n,), rad or m.
-        goal: Final positions (n,).
+        goal: Final positions (n,), rad or m.
         status: ``solved`` if the plan is certified (see `Plan.status`), or ``none``.
         t_final: Duration, s; NaN without a plan.
-        structure: Signs of the first efforts, then the switches in order (joint, new effort).
-        switch_times: Switch times of each joint, s.
-        singular: Joint, start and end (s) of singular arcs.
-        evidence: Numbers of the certificate, see `Certificate`.
-        reason: Reason of the plan, or the error message.
+        structure: Signs of the first efforts, then the switches in order (see `structure_of`).
+        switch_times: Switching times of each joint, s.
+        singular: Joint, start and end (s) of each singular arc.
+        evidence: Values of the certificate (see `Certificate`).
+        reason: `Plan.reason`, or the error message if there is no plan.
     """
 
     name: str
@@ -78,10 +77,14 @@ class Entry(NamedTuple):
 
 
 def structure_of(plan: Plan) -> str:
-    """Return the structure of a plan as text, such as ``+- 2+ 1- 2-``; joints count from 1."""
+    """Return the structure of a plan as text, such as ``+- 2+ 1- 2-``.
+
+    The first word contains the initial signs of all efforts. Each later word is a switch: the
+    joint, counted from 1, and the new sign.
+    """
     switching = plan.switching
     if switching is None:
-        return "refined on grids" if plan.status == "converged" else "stands"
+        return "refined on grids" if plan.status == "converged" else "at rest"
     first = "".join(_control_text(control, "") for control in switching.controls)
     later = (f"{joint + 1}{_control_text(value, ' ')}" for _, joint, value in switching.rows())
     return " ".join([first, *later])
@@ -94,7 +97,7 @@ def _control_text(control: Control, before: str) -> str:
 
 
 def entry(name: str, arm: str, robot: Robot, start: Vector, goal: Vector) -> Entry:
-    """Return an entry for a motion, with the status ``none`` if there is no plan."""
+    """Plan a motion and return its entry; the status is ``none`` if there is no plan."""
     ends = start.tolist(), goal.tolist()
     try:
         plan = plan_minimum_time(robot, start, goal)
@@ -127,7 +130,7 @@ def entry(name: str, arm: str, robot: Robot, start: Vector, goal: Vector) -> Ent
 
 
 def tables() -> Iterator[Entry]:
-    """Yield the motions of the thesis from ``config/fan2003.yaml``; every goal is zero."""
+    """Yield the motions of the thesis in ``config/fan2003.yaml``. All goals are zero."""
     content = read_yaml(share_directory() / "config" / "fan2003.yaml", lambda read: read)
     for name, case in content["cases"].items():
         robot = changed_robot(case["arm"], **content["arms"][case["arm"]])
@@ -146,7 +149,7 @@ def grid(size: int) -> Iterator[Entry]:
 
 
 def write(folder: Path, motions: list[Entry], cells: list[Entry], name: str) -> list[Path]:
-    """Write the motions of tables and grid, and the map; return the file paths."""
+    """Write the JSON, CSV and PNG files of the catalogue; return their paths."""
     about = dict(setting(("manip_dyn", "numba", "numpy", "scipy")))
     content = {"setting": about, "tables": [motion._asdict() for motion in motions]}
     content["grid"] = [_short(cell) for cell in cells]
@@ -188,11 +191,14 @@ def _csv(cells: list[Entry]) -> bytes:
 # ------------------------------------------------------------------------------ picture
 
 SHOWN = 18
-"""Number of the most frequent structures that have separate colours in the map."""
+"""Number of structures with separate colours in the map; these are the most frequent ones."""
 
 
 def draw_map(cells: Sequence[Entry]) -> bytes:
-    """Return a picture (PNG) of a square grid of motions; the goal of joint 2 varies fastest."""
+    """Draw maps of the structures and durations of a square grid of motions; return a PNG.
+
+    The goal of joint 2 varies fastest in `cells`.
+    """
     listed = required_module("matplotlib.colors", "plots need", "plot").ListedColormap
     size, names = round(len(cells) ** 0.5), [cell.structure for cell in cells]
     frequent = [name for name, _ in Counter(names).most_common(SHOWN)]
@@ -227,7 +233,7 @@ def draw_map(cells: Sequence[Entry]) -> bytes:
 
 
 def _colors() -> list[Any]:
-    """Return colours for the frequent structures, and one for all others."""
+    """Return a colour for each frequent structure, and one for all others."""
     from matplotlib import colormaps
 
     return [*(colormaps["tab20"](i) for i in range(SHOWN)), (0.2, 0.2, 0.2, 1.0)]

@@ -1,13 +1,13 @@
 """Write the page of benchmarks from stored records: ``python -m manip_dyn.bench.page [FOLDER]``.
 
-The page is ``README.md`` in the folder, by default ``benchmarks``. Its text is written by hand.
-Between the lines
+The page is ``README.md`` in the folder, by default ``benchmarks``. The program inserts the newest
+record of each suite in ``runs`` between these lines, and does not change other text:
 
     <!-- bench SUITE -->
     <!-- end -->
 
-the program inserts the newest record of the suite in ``runs``. It also draws the chart of the
-README, ``forward_dynamics.svg``. Charts are SVG text that is identical on every machine.
+It also draws the chart of the repository's README, ``forward_dynamics.svg``. Charts are SVG text
+that is identical on every machine.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Chart(NamedTuple):
 
     Attributes:
         title: Measured quantity.
-        unit: Unit of the values, and whether higher or lower is better.
-        values: Names and values.
+        unit: Unit of the values, and whether more or less is better.
+        values: Names and values of the candidates.
         log: Whether to draw dots on a logarithmic scale instead of bars from zero.
     """
 
@@ -48,12 +48,12 @@ class Chart(NamedTuple):
 
 
 def charts(record: Record) -> list[Chart]:
-    """Return the charts of a record; some suites have no charts."""
+    """Return the charts of a record. The list is empty for suites without charts."""
     return CHARTS[record.suite](record.rows) if record.suite in CHARTS else []
 
 
 def svg(chart: Chart, alone: bool = True) -> str:
-    """Return a chart as SVG, including styles if it is a separate file (`alone`)."""
+    """Return a chart as SVG. With `alone`, include the styles for a separate file."""
     height = HEAD + ROW * len(chart.values) + 8
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {WIDTH} {height}" '
@@ -86,7 +86,7 @@ def svg(chart: Chart, alone: bool = True) -> str:
 
 
 def _scale(chart: Chart) -> Callable[[float], float]:
-    """Return the function from a value to its horizontal position, px."""
+    """Return a function that maps a value to its horizontal position (px)."""
     values = [value for _, value in chart.values]
     width = WIDTH - 80 - LABEL
     if not chart.log:
@@ -97,12 +97,12 @@ def _scale(chart: Chart) -> Callable[[float], float]:
 
 
 def _number(value: float) -> str:
-    """Format a value with two or three digits."""
+    """Format a value with two significant digits, or as an integer from 100 upwards."""
     return f"{value:.0f}" if value >= 100 else f"{float(f'{value:.2g}'):g}"
 
 
 def rates(rows: Sequence[Any]) -> list[Chart]:
-    """Return charts of forward dynamics evaluations per second, one per robot."""
+    """Return a chart of forward dynamics evaluations per second for each robot."""
     return [
         Chart(
             f"Forward dynamics of the {row.robot}, one core",
@@ -131,7 +131,10 @@ def _velocities(rows: Sequence[Any]) -> list[Chart]:
 
 
 def _at_equal_error(rows: Sequence[Any]) -> list[Chart]:
-    """Return a chart per problem for the second target error, which most candidates reach."""
+    """Return a chart per problem of the times at the second target error.
+
+    Most candidates reach this error.
+    """
     result = []
     for problem in dict.fromkeys(row.problem for row in rows):
         mine = [row for row in rows if row.problem == problem]
@@ -198,8 +201,8 @@ def rendered(page: str, runs: Path) -> str:
         runs: Folder of the stored records.
 
     Raises:
-        ManipDynError: If a suite does not have exactly one pair of markers, or a record is not
-            from a clean commit.
+        ManipDynError: If a suite does not have exactly one pair of markers, or if the commit of a
+            record is not clean.
     """
     names = [name for _, name, _ in SECTION.findall(page)]
     if sorted(names) != sorted(SUITES):
@@ -211,10 +214,10 @@ def rendered(page: str, runs: Path) -> str:
 
 
 def newest(suite: str, runs: Path) -> tuple[Record, str] | None:
-    """Return the newest record of a suite and its file name, or None.
+    """Return the newest record of a suite and its file name, or None if there is no record.
 
     Raises:
-        ManipDynError: If a record is not from a clean commit.
+        ManipDynError: If the commit of a record is not clean.
     """
     files = sorted(runs.glob(f"{suite}-*.json"))
     records = [(read_record(file), file.name) for file in files]
@@ -224,7 +227,7 @@ def newest(suite: str, runs: Path) -> tuple[Record, str] | None:
 
 
 def chart(runs: Path, robot: str = "pa10") -> str | None:
-    """Return the chart of the README as SVG, or None if no record contains the robot."""
+    """Return the chart of the README as SVG, or None if the newest record lacks the robot."""
     pair = newest("dynamics", runs)
     drawn = [item for item in charts(pair[0]) if robot in item.title] if pair else []
     return svg(drawn[0]) if drawn else None

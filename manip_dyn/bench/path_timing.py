@@ -1,12 +1,12 @@
 """`manip_dyn bench path_timing`: the fastest motion along a path, compared with TOPP-RA and IPOPT.
 
 The problems are straight and curved joint paths of a UR5 and a Panda with speed and effort limits.
-One path has viscous damping, which TOPP-RA's linear constraints cannot represent. Each motion is
-sampled at `SAMPLES` times, including times between grid points, and its efforts are computed by
-pinocchio.
+One problem has viscous damping, which TOPP-RA's linear constraints cannot represent. Each motion
+is sampled at `SAMPLES` times, including times between grid points, and pinocchio computes the
+efforts.
 
-There is a row for manip_dyn and for each installed peer: milliseconds to compute the motion, its
-duration, the fraction of samples beyond a limit, and the largest load. Takes about 15 s.
+A row for each candidate contains the time to compute the motion (ms), the duration of the motion,
+the fraction of samples beyond a limit, and the largest load. Takes about 15 s.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from manip_dyn.robot import Robot, load_robot
 RUNS = 9
 SAMPLES = 10_001
 BEYOND = 1e-6
-"""Fraction of a limit by which a sample must exceed it to count as a violation."""
+"""Tolerance of violations, relative to the limit."""
 GRIDS = (100, 400, 1600)
 """Numbers of intervals in TOPP-RA's grids."""
 PACKAGES = ("manip_dyn", "numba", "scipy", "toppra", "casadi")
@@ -53,8 +53,8 @@ class Row(NamedTuple):
         candidate: Name of the candidate.
         milliseconds: Computing time, ms.
         duration: Duration of the motion, s.
-        violations: Fraction of samples at which a limit is exceeded, or None if not sampled.
-        load: Largest fraction of a limit over the samples.
+        violations: Fraction of the samples that exceed a limit, or None if not sampled.
+        load: Largest ratio of a speed or effort to its limit, or None if not sampled.
     """
 
     problem: str
@@ -66,7 +66,7 @@ class Row(NamedTuple):
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return one table per problem; in brackets the ratio to the time of the first row."""
+    """Return one table per problem. Numbers in brackets are ratios to the first row's time."""
     lines = []
     for problem in dict.fromkeys(row.problem for row in rows):
         mine = [row for row in rows if row.problem == problem]
@@ -83,7 +83,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def problems() -> list[Problem]:
-    """Return the paths for timing."""
+    """Return the paths of the benchmark."""
     result = []
     ur5, panda = load_robot("ur5"), load_robot("panda")
     for robot, seed in ((ur5, 1), (panda, 3)):
@@ -96,7 +96,7 @@ def problems() -> list[Problem]:
 
 
 def curve(robot: Robot, seed: int) -> Matrix:
-    """Return four random waypoints (4, n) in the middle of the arm's ranges."""
+    """Return four random waypoints (4, n) near the middle of the joint ranges."""
     low, high = np.maximum(robot.q_min, -2.0), np.minimum(robot.q_max, 2.0)
     points = low + (high - low) * np.random.default_rng(seed).random((4, robot.n))
     return points.mean(axis=0) + 0.5 * (points - points.mean(axis=0))
@@ -156,7 +156,10 @@ def _row(problem: Problem, name: str, compute: Callable, duration: float, motion
 
 
 def loads(robot: Robot, motion: Motion) -> Vector:
-    """Return the largest fraction of a speed or effort limit (m,); efforts are by pinocchio."""
+    """Return the largest ratio of a speed or effort to its limit at each sample (m,).
+
+    Pinocchio computes the efforts.
+    """
     _, q, v, a = motion
     data = robot.model.createData()
     efforts = np.array(
@@ -182,11 +185,13 @@ CELLS = 200
 def toppra_motion(
     robot: Robot, points: Matrix, intervals: int, parametrizer: str
 ) -> Callable[[], Any]:
-    """Return a TOPP-RA solve as in its documentation (Pham, Pham 2018), with pinocchio efforts.
+    """Return a function that times a path with TOPP-RA, as in its documentation.
+
+    TOPP-RA is the algorithm of Pham, Pham (2018). Pinocchio computes the efforts.
 
     Args:
         robot: The arm.
-        points: Waypoints (m, n), interpolated as by `time_path`.
+        points: Waypoints (m, n), interpolated in the same way as by `time_path`.
         intervals: Number of equal grid intervals.
         parametrizer: ``ParametrizeConstAccel`` follows the computed accelerations.
             ``ParametrizeSpline``, the default of TOPP-RA, is a spline through the grid points.
@@ -227,11 +232,11 @@ def toppra_motion(
 
 
 def collocation(robot: Robot, path: JointPath) -> Callable[[], float]:
-    """Return a function that computes the fastest timing of a path by IPOPT.
+    """Return a function that computes the fastest timing of a path with IPOPT.
 
-    The function returns the duration. The unknowns are the squared speeds at the ends of `CELLS`
-    intervals, and controls that are linear in each interval. Efforts, including damping, are
-    limited at both ends of an interval, and speeds also at its midpoint.
+    The function returns the duration, s. The unknowns are the squared path speeds at the ends of
+    `CELLS` intervals, and path accelerations that are linear in each interval. Efforts, including
+    damping, are limited at both ends of an interval. Speeds are also limited at the midpoint.
     """
     import casadi
 
@@ -272,7 +277,7 @@ def collocation(robot: Robot, path: JointPath) -> Callable[[], float]:
 
 
 def _coefficients(robot: Robot, path: JointPath, s: Vector) -> tuple[Matrix, ...]:
-    """Return the coefficients (k, n) of u, x, sqrt(x) and 1 in the efforts, by pinocchio."""
+    """Return the coefficients (k, n) of u, x, sqrt(x) and 1 in the efforts, using pinocchio."""
     model, data = robot.model, robot.model.createData()
     zero = np.zeros(robot.n)
     rows = []
@@ -290,6 +295,6 @@ def _coefficients(robot: Robot, path: JointPath, s: Vector) -> tuple[Matrix, ...
 
 
 def _cap(robot: Robot, path: JointPath, s: Vector) -> Vector:
-    """Return the squares (k,) of the path speeds at which a joint reaches its speed limit."""
+    """Return the squared path speeds (k,) at which the first joint reaches its speed limit."""
     with np.errstate(divide="ignore"):
         return np.min((robot.v_max / np.abs(path(s, 1))) ** 2, axis=1)

@@ -1,8 +1,9 @@
-"""`manip_dyn bench planning`: computing times of planners, and durations of their motions.
+"""`manip_dyn bench planning`: computing times of planners and durations of their motions.
 
 The motions are those of Fan (2003), tables 5.3, 5.4, 6.2 and 6.3, and one with seven joints under
-gravity. There is a row for zero net work, minimum time, the grid search of the thesis, and each
-installed peer: milliseconds per plan and the duration of the motion. Takes about 50 s.
+gravity. There are rows for zero net work, minimum time, the grid search of the thesis, and each
+installed peer. Rows contain the time per plan (ms) and the duration of the motion. Takes about
+50 s.
 """
 
 from __future__ import annotations
@@ -24,16 +25,24 @@ from manip_dyn.robot import Robot, load_robot
 
 RUNS = 9
 MOST_JOINTS = 2
-"""Maximum number of joints for minimum-time plans."""
+"""Maximum number of joints for minimum-time plans and collocation."""
 PACKAGES = ("manip_dyn", "numba", "scipy", "casadi", "toppra")
 FIRST = 1.5
-"""Duration of the initial guess of the collocation, s."""
+"""Duration of collocation's initial guess, s."""
 TRIALS = 5000
 """Maximum number of trials of the grid search."""
 
 
 class Problem(NamedTuple):
-    """A rest-to-rest motion; if it is one of the thesis, also first step and `Werror`."""
+    """A motion from rest to rest.
+
+    Attributes:
+        name: Name of the problem.
+        robot: The arm.
+        start: Initial positions (n,), rad or m.
+        goal: Final positions (n,), rad or m.
+        grid: Settings of the thesis's grid search: first step and `Werror`. None: not in it.
+    """
 
     name: str
     robot: Robot
@@ -56,7 +65,7 @@ Candidate = Callable[[Problem], Row | None]
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return one table per problem; in brackets the ratio to the time of the first row."""
+    """Return one table per problem. Numbers in brackets are ratios to the first row's time."""
     lines = []
     for problem in dict.fromkeys(row.problem for row in rows):
         mine = [row for row in rows if row.problem == problem]
@@ -70,7 +79,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def problems() -> list[Problem]:
-    """Return the motions to plan."""
+    """Return the motions of the benchmark."""
     ibm, cylindrical, pa10 = map(load_robot, ("ibm7535", "cylindrical", "pa10"))
     wide = (0.4, 0.6, -0.3, 1.1, 0.3, 0.5, -0.4), (-0.4, 0.3, 0.3, 1.6, -0.3, -0.2, 0.5)
     return [
@@ -93,7 +102,7 @@ def zero_net_work(problem: Problem) -> Row:
 
 
 def minimum_time(problem: Problem) -> Row | None:
-    """Time `plan_minimum_time` for arms with few joints."""
+    """Time `plan_minimum_time`; return None for arms with more than `MOST_JOINTS` joints."""
     if problem.robot.n > MOST_JOINTS:
         return None
 
@@ -105,7 +114,7 @@ def minimum_time(problem: Problem) -> Row | None:
 
 
 def casadi_collocation(problem: Problem) -> Row | None:
-    """Time collocation by CasADi and IPOPT, with constant efforts in each of 100 intervals."""
+    """Time collocation with CasADi and IPOPT; efforts are constant in each of 100 intervals."""
     if problem.robot.n > MOST_JOINTS or not installed("casadi"):
         return None
     plan = collocation(problem.robot, np.array(problem.start), np.array(problem.goal), FIRST)
@@ -121,14 +130,14 @@ def toppra_straight_path(problem: Problem) -> Row | None:
 
 
 def _milliseconds(plan: Callable[[], object]) -> float:
-    """Return the median computing time of a plan, ms."""
+    """Return the median CPU time of a plan, ms."""
     count = repetitions(plan, SLICE, time.process_time)
     taken = [seconds(plan, count, time.process_time) / count for _ in range(RUNS)]
     return 1e3 * statistics.median(taken)
 
 
 def thesis_grid_search(problem: Problem) -> Row | None:
-    """Time the grid search of the thesis once, for at most `TRIALS` trials."""
+    """Time a single grid search of the thesis with at most `TRIALS` trials."""
     if problem.grid is None:
         return None
     step, enough = problem.grid
@@ -172,9 +181,9 @@ INTERVALS = 100
 def collocation(robot: Robot, start: Vector, goal: Vector, first: float) -> Callable[[], float]:
     """Return a function that plans by Hermite-Simpson collocation and returns the duration.
 
-    Efforts are piecewise constant. The problem is built once; a call only solves it. The initial
-    guess is a straight line with constant speed and the duration `first`, s. Betts (2010),
-    Practical methods for optimal control using nonlinear programming, section 4.6.6.
+    Efforts are piecewise constant. The problem is built once, and each call only solves it. The
+    initial guess is a straight line with constant speed and the duration `first` (s). See Betts
+    (2010), Practical methods for optimal control using nonlinear programming, section 4.6.6.
     """
     import casadi
 
@@ -221,9 +230,9 @@ def collocation(robot: Robot, start: Vector, goal: Vector, first: float) -> Call
 
 
 def straight_path(robot: Robot, start: Vector, goal: Vector) -> Callable[[], float]:
-    """Return a function that times the straight joint path by TOPP-RA and returns the duration.
+    """Return a function that times the straight joint path with TOPP-RA; it returns the duration.
 
-    Pham, Pham (2018), A new approach to time-optimal path parameterization.
+    See Pham, Pham (2018), A new approach to time-optimal path parameterization.
     """
     import toppra
 

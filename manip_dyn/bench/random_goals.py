@@ -2,20 +2,20 @@
 
 PLANNER is ``minimum_time``, ``zero_net_work`` or ``collocation``. Starts and goals are uniformly
 distributed over the position limits, or within pi of zero if the limits are wider. For minimum
-time, the effort limits are sufficient to hold the arm in both postures.
+time, only postures are used in which the effort limits suffice to hold the arm.
 
-For ``minimum_time`` and ``zero_net_work`` every plan is simulated again by DOP853 with pinocchio's
-dynamics, and minimum time is compared with the fastest motion along the straight path. Some
-motions are unstable without feedback and amplify rounding errors by 1e8 or more. A motion that
-ends farther than 1e-6 from the goal is simulated again in sixteenths, each starting from the state
-of the plan.
+With ``minimum_time`` and ``zero_net_work``, every plan is verified by a simulation with DOP853 and
+pinocchio's dynamics. Minimum-time plans are compared with the fastest motion along the straight
+path. Some motions are unstable without feedback and amplify rounding errors by 1e8 or more. If a
+motion ends farther than 1e-6 from the goal, it is simulated again in sixteen parts that each start
+from the state of the plan.
 
-For ``collocation`` every plan that is ``solved`` or ``converged`` is compared with the fastest of
-twenty local minima of direct collocation (CasADi, IPOPT). Their initial guesses are the straight
-path, detours of each joint to both sides, and random detours. If collocation is faster by more
-than 1e-4 s, its solution is refined with cells of a quarter of the length, because a motion on a
-coarse grid can be too fast by the discretization error. Arms with more than two joints are
-compared with the local minimum near the straight path with its fastest timing. IPOPT then uses no
+With ``collocation``, every plan that is ``solved`` or ``converged`` is compared with the fastest
+of twenty local minima of direct collocation (CasADi, IPOPT). Their initial guesses are the
+straight path, detours of each joint in both directions, and random detours. If collocation is
+faster by more than 1e-4 s, its solution is refined with four times the number of cells, because
+the discretization error can make a motion on a coarse grid too fast. For arms with more than two
+joints, the only initial guess is the fastest motion along the straight path. IPOPT then uses no
 second derivatives, because a step with them takes longer than the plan.
 """
 
@@ -41,7 +41,7 @@ from manip_dyn.planning.path_timing import time_path
 from manip_dyn.robot import Robot, load_robot
 
 MAX_DISTANCE, PARTS = 1e-6, 16
-"""Distance from the goal above which a motion is simulated in parts, and the number of parts."""
+"""Error at the goal above which a motion is simulated in parts, and the number of parts."""
 ROBOTS = ("rr", "ibm7535", "cylindrical")
 
 
@@ -51,15 +51,15 @@ class Outcome(NamedTuple):
     Attributes:
         robot: Name of the robot.
         counts: Numbers of plans by status: ``solved`` (including those ``with a singular arc`` or
-            ``along limits``), ``converged``, ``uncertified``; numbers of goals without a plan,
-            because of a ``limit`` or because none was ``not found``; and number of plans that are
+            ``along limits``), ``converged``, ``uncertified``. Numbers of goals without a plan,
+            because of a ``limit`` or because it was ``not found``. Number of plans that are
             ``slower than the straight path``.
-        worst: Largest distance from the goal at rest after an independent simulation.
+        worst: Largest error at the goal in an independent simulation.
         milliseconds: Quantiles 0.5, 0.9 and 1 of the CPU time of a plan, ms.
-        gain: Fraction of the straight path's duration that is saved: smallest, median, largest.
-        gap: Median and largest fraction of the duration that motions near converged ones may save.
-        unstable: Number of motions that end more than `MAX_DISTANCE` away.
-        apart: Largest distance of these motions from the plan after a sixteenth that starts on it.
+        gain: Time saved relative to the duration on the straight path: smallest, median, largest.
+        gap: Relative `Convergence.gap` of converged plans: median, largest.
+        unstable: Number of motions with an error at the goal above `MAX_DISTANCE`.
+        apart: Largest error of these motions at the end of a sixteenth that starts on the plan.
     """
 
     robot: str
@@ -121,7 +121,7 @@ def minimum_time_goals(robot: Robot, goals: int, seed: int = 0) -> Outcome:
 
 
 def random_pairs(robot: Robot, count: int, seed: int = 0) -> Iterator[tuple[Vector, Vector]]:
-    """Yield pairs of random postures (n,) in which the effort limits can hold the arm."""
+    """Yield pairs of random postures (n,) in which the effort limits suffice to hold the arm."""
     rng, yielded = np.random.default_rng(seed), 0
     low, high = np.maximum(robot.q_min, -np.pi), np.minimum(robot.q_max, np.pi)
     while yielded < count:
@@ -141,7 +141,7 @@ def _is_holdable(robot: Robot, q: Vector) -> bool:
 
 
 def _gain(robot: Robot, plan: Plan) -> float:
-    """Return the fraction of the straight path's duration that a plan saves, or NaN."""
+    """Return the time saved relative to the duration on the straight path, or NaN."""
     try:
         return 1.0 - plan.t_final / time_path(robot, np.array([plan.q0, plan.qf])).t_final
     except ManipDynError:
@@ -149,12 +149,12 @@ def _gain(robot: Robot, plan: Plan) -> float:
 
 
 def final_state(plan: Plan) -> Vector:
-    """Return the final state (2 n,) of a plan by DOP853 with pinocchio's dynamics."""
+    """Simulate a plan with DOP853 and pinocchio's dynamics; return the final state (2 n,)."""
     return _simulated(plan, np.concatenate(plan.state(0.0)), plan.knots)
 
 
 def largest_departure(plan: Plan) -> float:
-    """Return the largest distance from the plan after a sixteenth that starts on it."""
+    """Simulate a plan in sixteen parts that start on it; return the largest final error."""
     indices = np.linspace(0, len(plan.knots) - 1, PARTS + 1).astype(int)
     away = 0.0
     for first, last in pairwise(indices.tolist()):
@@ -165,7 +165,7 @@ def largest_departure(plan: Plan) -> float:
 
 
 def _simulated(plan: Plan, y: Vector, knots: Vector) -> Vector:
-    """Return the state (2 n,) at the last knot, simulated from the state `y` at the first."""
+    """Simulate from the state `y` at the first knot; return the state (2 n,) at the last knot."""
     robot, n = plan.robot, plan.robot.n
     data = robot.model.createData()
 
@@ -175,7 +175,7 @@ def _simulated(plan: Plan, y: Vector, knots: Vector) -> Vector:
         tau = plan.effort(min(t, np.nextafter(end, 0.0))) + passive
         return np.concatenate([v, pinocchio.aba(robot.model, data, q, v, tau)])
 
-    # Efforts are smooth only between knots; across a knot the error estimate would be wrong.
+    # Efforts are smooth only between knots. A step across a knot has a wrong error estimate.
     for begin, end in pairwise(knots):
         if end > begin:
             run = solve_ivp(rates, (begin, end), y, "DOP853", args=(end,), rtol=1e-10, atol=1e-12)
@@ -184,7 +184,7 @@ def _simulated(plan: Plan, y: Vector, knots: Vector) -> Vector:
 
 
 def arm(name: str) -> Robot:
-    """Return a robot, or its first three joints if the name ends in ``/3``."""
+    """Load a robot. If the name ends with ``/3``, lock all but its first three joints at 0."""
     whole = load_robot(name.removesuffix("/3"))
     others = whole.joint_names[3:] if name.endswith("/3") else ()
     return load_robot(name.removesuffix("/3"), lock=dict.fromkeys(others, 0.0))
@@ -216,14 +216,14 @@ def zero_net_work_goals(robot: Robot, goals: int, seed: int = 0) -> Outcome:
 COLLOCATION_CELLS, FINER = 100, 4
 STARTS = 20
 FASTER = 1e-4
-"""Smallest difference of durations that counts as faster, s."""
+"""Difference of durations above which a motion counts as faster, s."""
 SWING = 1.2
-"""Amplitude of detours, rad or m; standard deviation of random ones."""
+"""Amplitude of detours, and standard deviation of random detours, rad or m."""
 FIRST = 1.5
 """Duration of the initial guesses, s."""
 MOST_STEPS = 400
 FEW_JOINTS, CELLS_OF_MANY = 2, 60
-"""Arms with more than `FEW_JOINTS` joints have a single initial guess, on a grid of
+"""For arms with more than `FEW_JOINTS` joints, a single initial guess is used on a grid of
 `CELLS_OF_MANY` cells."""
 
 
@@ -278,14 +278,14 @@ class Collocation:
     def solve(
         self, start: Vector, goal: Vector, x: Matrix, u: Matrix, duration: float
     ) -> tuple[float, Matrix, Matrix]:
-        """Return duration (inf without one), states and efforts of the solution near a guess.
+        """Solve from an initial guess; return duration (inf on failure), states and efforts.
 
         Args:
-            start: Positions (n,).
-            goal: Positions (n,).
-            x: States (cells + 1, 2 n).
-            u: Normalized efforts (cells, n).
-            duration: Duration, s.
+            start: Initial positions (n,).
+            goal: Final positions (n,).
+            x: Guess of the states (cells + 1, 2 n).
+            u: Guess of the normalized efforts (cells, n).
+            duration: Guess of the duration, s.
         """
         n, cells, rest = self._robot.n, self._cells, np.zeros(self._robot.n)
         middle = 0.5 * (x[1:] + x[:-1])
@@ -313,7 +313,7 @@ def swings(robot: Robot, rng: np.random.Generator) -> list[Vector]:
 
 
 def least_duration(robot: Robot, start: Vector, goal: Vector, than: float) -> float:
-    """Return the shortest collocation duration, s, refined if it is below `than`."""
+    """Return the shortest duration (s) by collocation, refined if it is shorter than `than`."""
     if robot.n > FEW_JOINTS:
         return near_straight_path(robot, start, goal)
     rng, best = np.random.default_rng(0), (np.inf, np.empty((0, 0)), np.empty((0, 0)))
@@ -334,7 +334,7 @@ def least_duration(robot: Robot, start: Vector, goal: Vector, than: float) -> fl
 
 
 def near_straight_path(robot: Robot, start: Vector, goal: Vector) -> float:
-    """Return the duration of the local minimum near the straight path, s, or inf."""
+    """Return the duration (s) of the local minimum near the straight path, or inf."""
     straight = time_path(robot, np.array([start, goal]))
     times = np.linspace(0.0, straight.t_final, CELLS_OF_MANY + 1)
     x = np.array([np.concatenate(straight.joints(t)[:2]) for t in times])
@@ -343,7 +343,12 @@ def near_straight_path(robot: Robot, start: Vector, goal: Vector) -> float:
 
 
 def faster_collocations(robot: Robot, goals: int) -> tuple[Counter[str], list[float]]:
-    """Return the numbers of plans and solutions, and the leads of faster collocations, s."""
+    """Compare plans with collocation.
+
+    Returns:
+        Numbers of plans and of collocation solutions, and the time (s) by which collocation is
+        faster for each goal where it is.
+    """
     counts, differences = Counter[str](), list[float]()
     for start, goal in random_pairs(robot, goals):
         try:
@@ -383,7 +388,7 @@ PLANNERS = {
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Print one line per robot."""
+    """Print the results, one line per robot."""
     parser = argparse.ArgumentParser(description="Success rates of planners for random goals.")
     parser.add_argument("planner", choices=PLANNERS)
     parser.add_argument("goals", nargs="?", type=int, default=200, help="goals per robot")

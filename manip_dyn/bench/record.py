@@ -1,11 +1,11 @@
-"""Records of suites: the rows of a measurement with its commit, processor and versions.
+"""Benchmark records: the rows of a suite with the commit, processor and library versions.
 
 A suite is a module of this package that defines
 
-    PACKAGES    packages whose versions are recorded
+    PACKAGES    names of the packages with recorded versions
     Row         a NamedTuple with one measurement
     measure     a function that measures and returns rows
-    table       a function that returns the text of rows
+    table       a function that formats rows as text
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Record(NamedTuple):
     Attributes:
         suite: One of `SUITES`.
         date: Date, UTC.
-        setting: Commit, processor, versions, and load of the machine before the measurement.
+        setting: Commit, processor, library versions, and load average before the measurement.
         rows: Rows of the suite.
     """
 
@@ -76,14 +76,14 @@ def bench(name: str, *arguments: Any) -> Record:
 
     Args:
         name: One of `SUITES`.
-        *arguments: Arguments of `measure`, such as the robots. Default: those of the suite.
+        *arguments: Arguments of `measure`, such as the robots. Default: the suite's defaults.
     """
     module = suite(name)
     entries = dict(setting(module.PACKAGES))
     for package in module.PACKAGES:
         entries.setdefault(package, "not installed")
     if hasattr(os, "getloadavg"):
-        entries["load"] = f"{os.getloadavg()[0]:.1f}"  # a loaded machine increases times
+        entries["load"] = f"{os.getloadavg()[0]:.1f}"  # other load increases the times
     today = datetime.now(timezone.utc).date().isoformat()
     return Record(name, today, entries, list(module.measure(*arguments)))
 
@@ -105,10 +105,10 @@ def keep(record: Record, folder: Path) -> Path:
 
 
 def clean_commit(entries: dict[str, str]) -> str:
-    """Return the commit of a setting after checking that it is clean.
+    """Return the commit of a setting.
 
     Raises:
-        ManipDynError: If there are uncommitted changes, or there is no commit.
+        ManipDynError: If there are uncommitted changes, or the commit is unknown.
     """
     commit = entries.get("commit", "unknown")
     if commit == "unknown" or commit.endswith("-dirty"):

@@ -1,4 +1,4 @@
-"""Robots for the suites, and shipped robots with changed parameters."""
+"""Robots that the suites use, and shipped robots with modified parameters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PANDA = "cmeel.prefix/share/example-robot-data/robots/panda_description/urdf/pa
 
 
 def usual_robots() -> list[Robot]:
-    """Return the PA-10 and, if example-robot-data is installed, the Panda with hand."""
+    """Return the PA-10 and, if example-robot-data is installed, the Panda with its hand."""
     robots = [load_robot("pa10")]
     try:
         path = Path(str(distribution("example-robot-data").locate_file(_PANDA)))
@@ -38,7 +38,7 @@ CHANGES = {
     "lower": ("limit", ("lower",)),
     "upper": ("limit", ("upper",)),
 }
-"""Element below the link or joint, and its attributes, by parameter."""
+"""XML path (relative to the link or joint) and attributes of each parameter."""
 
 
 def changed_robot(
@@ -48,13 +48,13 @@ def changed_robot(
     joints: Mapping[str, Any] | None = None,
     load: float | None = None,
 ) -> Robot:
-    """Return a shipped robot with changed parameters.
+    """Load a shipped robot and modify its parameters.
 
     Args:
-        name: Name of the changed robot.
+        name: Name of the modified robot.
         robot: Name of the shipped robot.
-        links: Parameters in `CHANGES` by link, with values in SI units as in a URDF.
-        joints: Parameter values by joint.
+        links: New values by link name and parameter (see `CHANGES`), in SI units as in a URDF.
+        joints: New values by joint name and parameter.
         load: Mass of the payload, kg.
 
     Raises:

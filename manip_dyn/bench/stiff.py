@@ -1,10 +1,10 @@
 """`manip_dyn bench stiff`: the stiff double pendulum at equal measured error, compared with peers.
 
-The motion is that of Sandu et al. (2001), section 5.1: 2 s from an initial state in which the
-spring of 3e5 N m/rad is deflected and rotates at 10 rad/s. All candidates use the same compiled
-right-hand side and, if they accept one, the same exact Jacobian. Times are interpolated as in
-`integrators`. The error is the largest component of the error of the final state, relative to RK8
-with 400 000 steps, which resolve the fastest component.
+The motion is that of Sandu et al. (2001), section 5.1. It takes 2 s and starts with the spring of
+3e5 N m/rad deflected and rotating at 10 rad/s. All candidates use the same compiled right-hand
+side and, if they accept a Jacobian, the same exact Jacobian. Times are interpolated as in
+`integrators`. The error is the largest component of the error of the final state. Its reference is
+RK8 with 400 000 steps, which resolve the fastest mode.
 
 There is a row for each method of manip_dyn and each installed peer, with CPU milliseconds at four
 errors. Takes about 50 s.
@@ -52,7 +52,7 @@ def measure() -> list[Row]:
 
 
 def until_exact(solvers: Iterable[Solver], exact: Vector) -> Iterator[tuple[float, float]]:
-    """Yield error and time for each tolerance until the finest target is reached."""
+    """Yield the error and CPU time (s) of each solver until the smallest target is reached."""
     for solve in solvers:
         yield (point := error_and_time(solve, exact))
         if point[0] < TARGETS[-1]:
@@ -173,7 +173,10 @@ def _numbalsoda(robot: Robot) -> Candidates:
 
 
 def _functions(robot: Robot) -> tuple[Callable, Callable]:
-    """Return compiled ``rates(t, y)`` (2 n,) and ``slopes(y)`` (2 n, 2 n) of the free motion."""
+    """Return compiled functions of the free motion: its rates (2 n,) and Jacobian (2 n, 2 n).
+
+    Their signatures are ``rates(t, y)`` and ``slopes(y)``.
+    """
     kernels, n, still = customize(robot), robot.n, np.zeros(robot.n)
     rhs, derivatives = kernels.right_hand_side, kernels.in_place.forward_dynamics_derivatives
 

@@ -1,8 +1,8 @@
-"""Numbers and pictures of the shipped sweeps: ``python -m manip_dyn.bench.sweep_pictures FOLDER``.
+"""Aggregate and plot the shipped sweeps: ``python -m manip_dyn.bench.sweep_pictures FOLDER ...``.
 
 Each FOLDER contains the results of a sweep and is named ``ibm7535_mass_error_sweep`` or
 ``ibm7535_goals_sweep``. The program writes ``benchmarks/sweeps/NAME.json`` and
-``docs/pictures/NAME.png``.
+``docs/pictures/NAME.png``, where NAME is the name of the folder without ``_sweep``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ METHODS = {"zero_net_work": "tab:blue", "minimum_time": "tab:orange", "pd": "tab
 
 # --------------------------------------------------------------------------------- wrong masses
 def mass_error(result: SweepResult) -> dict[str, Any]:
-    """Return arrival rates and times of each method by mass factor."""
+    """Return the arrival rates and arrival times of each method, binned by mass factor."""
     factor, method = result.column("mass_scale"), result.column("method")
     arrival, arrived = result.column("arrival_time"), result.column("success")
     edges = np.linspace(factor.min(), factor.max(), BINS + 1)
@@ -46,7 +46,10 @@ def mass_error(result: SweepResult) -> dict[str, Any]:
 
 
 def around_one(factor: np.ndarray, arrived: np.ndarray) -> list[float]:
-    """Return the smallest and largest factor of the range around 1 in which all arms arrived."""
+    """Return the limits of the range of factors around 1 in which all arms arrived.
+
+    The list is empty if no arm arrived in this range.
+    """
     missed = factor[~arrived]
     below, above = missed[missed < 1.0], missed[missed >= 1.0]
     inside = factor[arrived]
@@ -56,7 +59,7 @@ def around_one(factor: np.ndarray, arrived: np.ndarray) -> list[float]:
 
 
 def draw_mass_error(content: dict[str, Any], file: Path) -> None:
-    """Draw arrival times and arrival rates."""
+    """Plot arrival times and arrival rates over the mass factor."""
     figure = figure_type()(figsize=(7.5, 4.6), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     middles = 0.5 * (np.array(content["edges"][1:]) + content["edges"][:-1])
@@ -76,7 +79,7 @@ def draw_mass_error(content: dict[str, Any], file: Path) -> None:
 
 # ---------------------------------------------------------------------------------------- goals
 def goals(result: SweepResult) -> dict[str, Any]:
-    """Return durations and statuses of both methods for all goals."""
+    """Return the durations and statuses of both planners for all goals."""
     method, time = result.column("method"), result.column("t_final")
     shoulder, elbow = result.column("goal_shoulder"), result.column("goal_elbow")
     success = result.column("success")
@@ -107,7 +110,7 @@ def goals(result: SweepResult) -> dict[str, Any]:
 
 
 def draw_goals(content: dict[str, Any], file: Path) -> None:
-    """Draw both durations, and the excess duration of zero net work."""
+    """Plot maps of both durations, and of the relative excess duration of zero net work."""
     times = [
         np.array(content["methods"][name]["t_final"], dtype=float)
         for name in ("zero_net_work", "minimum_time")
@@ -128,7 +131,7 @@ def draw_goals(content: dict[str, Any], file: Path) -> None:
 
 
 def _more(longer: np.ndarray, shortest: np.ndarray) -> np.ndarray:
-    """Return the relative excess of `longer` over `shortest`; NaN if one of them is missing."""
+    """Return the relative excess of `longer` over `shortest`, or NaN if one of them is missing."""
     return np.where(shortest > 0.0, longer / np.where(shortest > 0.0, shortest, 1.0) - 1.0, np.nan)
 
 
@@ -153,7 +156,7 @@ SWEEPS: dict[str, tuple[Callable[[SweepResult], dict[str, Any]], Callable[..., N
 
 
 def keep(folder: Path, root: Path) -> Path:
-    """Write numbers and picture of a sweep; return the path of the numbers."""
+    """Write the numbers and the picture of a sweep; return the path of the numbers."""
     name = folder.name.removesuffix("_sweep")
     if name not in SWEEPS:
         hint = closest(name, SWEEPS)

@@ -1,4 +1,4 @@
-"""Timing of candidates that take turns in many rounds; medians are reported."""
+"""Timing of candidates that are called in turn over many rounds; results are medians."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 ROUNDS = 15
 SLICE = 2e-3
-"""Smallest CPU time of a candidate in each round, s."""
+"""Minimum CPU time of each candidate in a round, s."""
 
 Call = Callable[[], object]
 Clock = Callable[[], float]
 
 
 class Candidate(NamedTuple):
-    """A function for timing: its name, a call without arguments, evaluations per call."""
+    """A function to time: its name, a call without arguments, and the evaluations per call."""
 
     name: str
     call: Call
@@ -29,9 +29,9 @@ class Candidate(NamedTuple):
 
 
 class Timing(NamedTuple):
-    """Median time of a candidate per evaluation, us, and its ratio to the first candidate.
+    """Median time per evaluation (us) of a candidate, and its ratio to the first candidate.
 
-    `ratio` is the median over the rounds of this time divided by that of the first candidate.
+    The ratio is computed in each round. `ratio` is the median over the rounds.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Timing(NamedTuple):
 def compare(
     candidates: Sequence[Candidate], rounds: int = ROUNDS, clock: Clock = time.perf_counter
 ) -> list[Timing]:
-    """Time candidates in turn; ratios are relative to the first one."""
+    """Time the candidates in turn over many rounds; ratios are relative to the first one."""
     repeats = [repetitions(candidate.call, SLICE, clock) for candidate in candidates]
     times = []
     for _ in range(rounds):
@@ -63,7 +63,7 @@ def compare(
 
 
 def setting(packages: Sequence[str]) -> Mapping[str, str]:
-    """Return commit, processor and versions, which accompany every measured time."""
+    """Return the commit, processor and versions that are stored with every measurement."""
     return {
         "commit": commit(),
         "processor": _processor(),
@@ -77,7 +77,7 @@ def timing_lines(timings: Sequence[Timing]) -> list[str]:
 
 
 def repetitions(call: Call, shortest: float, clock: Clock) -> int:
-    """Return the number of calls that takes at least `shortest`, s; also warms up the call."""
+    """Return a number of calls that take at least `shortest` (s) together, after a warm-up."""
     call()
     count = 1
     while seconds(call, count, clock) < shortest:
@@ -86,7 +86,7 @@ def repetitions(call: Call, shortest: float, clock: Clock) -> int:
 
 
 def seconds(call: Call, count: int, clock: Clock) -> float:
-    """Return the time of `count` calls by a clock such as `time.process_time`, s."""
+    """Return the time (s) of `count` calls, measured with a clock such as `process_time`."""
     began = clock()
     for _ in range(count):
         call()
@@ -124,23 +124,23 @@ def _processor() -> str:
 # --------------------------------------------------------------------------- runs of studies
 CLOCK = time.process_time
 RESOLUTION = 1e-9
-"""Resolution of the clock, s; a lower bound of all measured times."""
+"""Resolution of the clock (s), the lower bound of all returned times."""
 
 
 class Timed(NamedTuple):
-    """A run for timing, and the same call without work, whose time is subtracted."""
+    """A call to time, and a call with the same overhead but no work; its time is subtracted."""
 
     run: Call
     idle: Call
 
 
 def median_seconds(runs: Sequence[Timed], rounds: int, shortest: float) -> list[float]:
-    """Return the median CPU time of each run, s.
+    """Return the median CPU time (s) of each run.
 
     Args:
-        runs: Runs to time. They take turns in each round, so that load on the machine affects all.
+        runs: Runs to time. Each round calls all of them in turn, so that other load affects all.
         rounds: Number of rounds.
-        shortest: Smallest CPU time of the repetitions of a run in a round, s.
+        shortest: Minimum CPU time (s) of each run in a round; short runs are repeated.
     """
     counts = [repetitions(timed.run, shortest, CLOCK) for timed in runs]
     rows = [
