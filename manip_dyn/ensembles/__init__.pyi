@@ -1,4 +1,4 @@
-"""Many motions side by side: in SIMD lanes, on all cores, and as sweeps."""
+"""Simulation of many motions: in SIMD lanes, on all cores, and as parameter sweeps."""
 
 from manip_dyn.ensembles.batch_simulation import (
     simulate_many as simulate_many,

@@ -140,9 +140,9 @@ def simulate_many(
 ) -> Ensemble:
     """Simulate N motions of `robot` in parallel, eight per SIMD vector, on all cores.
 
-    Each motion agrees with `md.simulate` to rounding, including steps, step control and switches.
-    It does not depend, bit for bit, on the other motions or the number of threads. A motion that
-    fails reports a status and a reason, and does not affect other motions.
+    Each motion agrees with `md.simulate` except for rounding, including steps, step control and
+    switches. The results are bit-identical for any number of threads, and do not depend on the
+    other motions. A motion that fails reports a status and a reason, and does not affect others.
 
     Arguments with a single value apply to all motions; arguments with N rows have one row per
     motion.
@@ -160,15 +160,16 @@ def simulate_many(
         sample_period: Time between samples, s; steps end at samples. Default: the duration, with
             samples only at start and end. `over_time` contains statistics of the whole motion.
         method: An explicit Runge-Kutta method of `md.METHODS`, or ``taylor`` with tolerances or an
-            order. ``taylor`` requires efforts that are constant between switches, and the robot's
-            damping.
-        rtol: Relative tolerance, for methods with an error estimate. Fixed steps if both are 0.
+            order. ``taylor`` requires efforts that are constant between switches, and does not
+            support `damping`.
+        rtol: Relative tolerance, for methods with an error estimate. Fixed steps if `rtol` and
+            `atol` are both 0.
         atol: Absolute tolerance, rad or m (and per s). Default: `rtol`.
         order: Order of the method ``taylor``. Default: determined by the tolerances.
         control: Step control; only the default controller and norm are supported.
         stop_at_limits: Whether a motion ends when a joint reaches a position limit.
         damping: Joint damping (n,) or (N, n), N m s/rad or N s/m, instead of the robot's.
-        mass_scale: Factor of the masses and inertias of the links: one number for all, (n,) for
+        mass_scale: Factor for the masses and inertias of the links: one number for all, (n,) for
             the bodies that the joints move, or (N, n).
         payload: Payload at the tool, (10,) or (N, 10), see `md.Kernels`.
         parameters: Parameters p (k,) or (N, k) of a function (t, q, v, p).
@@ -275,7 +276,7 @@ def _loop_options(
 def _series_options(
     robot: Robot, options: LoopOptions, arm: ArmParameters
 ) -> tuple[LoopOptions, int]:
-    """Return the options of Taylor series, and the number of rows of their constant part."""
+    """Return the options for Taylor series, and the number of rows of their constant part."""
     if options.law != SCHEDULE:
         raise ManipDynError(
             "effort must not depend on the state with method 'taylor'; use efforts, schedules or "
@@ -340,7 +341,7 @@ def _ensemble(
 
 
 def _energy_balance(energies: Any, work: Any, start: Any) -> Any:
-    """Return kinetic and potential energy, work and balance residual, (N, s, 4)."""
+    """Return an array (N, s, 4) of kinetic energy, potential energy, work and residual."""
     with np.errstate(all="ignore"):  # some motions may have diverged
         residual = energies[..., 0] + energies[..., 1] - start - work
     return np.stack([energies[..., 0], energies[..., 1], work, residual], axis=2)

@@ -58,7 +58,7 @@ class LaneLaw(NamedTuple):
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of motions for which each field has rows; 1 if it applies to all motions."""
+        """Number of rows of each field by argument; 1 if it applies to all motions."""
         return {
             "effort": len(self.schedules),
             "target": len(self.references.ranges),
@@ -69,7 +69,7 @@ class LaneLaw(NamedTuple):
 
 
 def lane_law(robot: Robot, effort: Any, period: float, parameters: Any = None) -> LaneLaw:
-    """Convert the argument `effort` of `simulate_many` to an effort law.
+    """Convert the argument `effort` of `simulate_many` to arrays of the time loop.
 
     Args:
         robot: The arm.
@@ -117,7 +117,7 @@ def _schedule_law(robot: Robot, schedules: Sequence[Schedule]) -> LaneLaw:
 
 
 def _state_law(robot: Robot, law: int, schedules: Sequence[Schedule] = ()) -> LaneLaw:
-    """Return a state-dependent law plus schedules. Default: schedules of zero efforts."""
+    """Return a state-dependent law with feedforward schedules. Default: zero efforts."""
     schedule_law = _schedule_law(robot, schedules or [Schedule(robot, [0], [np.zeros(robot.n)])])
     return schedule_law._replace(law=law, cut_off=(robot.tau_max > 0.0)[None])
 
@@ -194,7 +194,7 @@ def _function_law(robot: Robot, law: Any, parameters: Any) -> LaneLaw:
 
 
 def _of_lanes(law: Any, n: int, count: int) -> Any:
-    """Return a compiled law (t, q, v, p) with `count` parameters for motions in lanes.
+    """Convert a law (t, q, v, p) with `count` parameters to a function for motions in lanes.
 
     ``of_lanes(t, y, p, state, tau)`` writes efforts (n, LANES) at times t (LANES,) and states y
     (2 n, LANES). If the law raises an exception, its efforts are NaN, which ends the motion.

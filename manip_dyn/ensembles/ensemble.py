@@ -21,7 +21,7 @@ from manip_dyn.simulation.trajectory import Trajectory
 
 @dataclass(frozen=True, eq=False)
 class OverTime:
-    """Statistics of each motion over time, evaluated at the ends of all steps; (N, n) each.
+    """Statistics (N, n) of each motion over time, evaluated at the ends of all steps.
 
     Attributes:
         q_mean, q_min, q_max: Positions, rad or m; the mean is computed by the trapezoidal rule.
@@ -49,7 +49,7 @@ class Ensemble:
         t: Sample times (s,), s.
         q: Positions (N, s, n), rad or m.
         v: Velocities (N, s, n), rad/s or m/s.
-        tau: Efforts (N, s, n) that act from each sample on, N m or N.
+        tau: Efforts (N, s, n) that act after each sample, N m or N.
         energy: Kinetic energy, potential energy, work and balance residual (N, s, 4), J.
         status: Final status of each motion (N,), values of `md.Status`.
         t_end: Final times (N,), s.
@@ -62,8 +62,8 @@ class Ensemble:
         failures: Number of steps rejected by the error control (N,).
         evaluations: Number of evaluations of the dynamics (N,).
         limits_met: Index of the position limit that ended each motion (N,), or -1; see `reason`.
-        saturated: Whether an effort of each joint (N, n) was at its limit after any step, for laws
-            that may exceed the limits.
+        saturated: Flags (N, n) of joints with an effort at its limit after any step, for laws that
+            may exceed the limits.
     """
 
     robot: Robot
@@ -97,17 +97,17 @@ class Ensemble:
 
     @property
     def success(self) -> np.ndarray:
-        """Whether each motion was simulated for the whole duration (N,)."""
+        """Flags (N,) of the motions that were simulated for the whole duration."""
         return self.status == Status.SUCCESS
 
     @property
     def statistics(self) -> Statistics:
-        """Steps, failures and evaluations of each motion, (N,) each."""
+        """Steps (N,), failures (N,) and evaluations (N,) of the motions."""
         return Statistics(self.steps, self.failures, self.evaluations)
 
     @cached_property
     def reason(self) -> tuple[str, ...]:
-        """Reason for the end of each motion as a sentence (N)."""
+        """Reason for the end of each motion, as N sentences."""
         return tuple(self._reason(i) for i in range(len(self)))
 
     def trajectory(self, motion: int) -> Trajectory:
@@ -131,7 +131,7 @@ class Ensemble:
         )
 
     def to_xarray(self) -> Any:
-        """Return an `xarray.Dataset` with the axes motion, time, joint and energy.
+        """Return an `xarray.Dataset` with the axes motion, time, joint and part (of the energy).
 
         Raises:
             ManipDynError: If xarray is not installed.

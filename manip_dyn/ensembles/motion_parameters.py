@@ -79,7 +79,7 @@ def parameter_count(parameters: Any) -> int:
 
 
 def number_of_motions(counts: dict[str, int]) -> int:
-    """Return the number of motions; each argument has either one row or one row per motion."""
+    """Return the number of motions; check that arguments have one row, or one per motion."""
     first: tuple[str, int] | None = None
     for name, count in counts.items():
         if count > 1 and first is None:
@@ -110,9 +110,9 @@ class ArmParameters(NamedTuple):
     Attributes:
         robot: The common robot.
         counts: Number of rows of each argument.
-        friction: Joint damping in addition to the robot's (1, n) or (N, n).
-        bodies: `Rigid.numbers` of all bodies (1, 10 n) or (N, 10 n); (1, 0) for the robot's
-            bodies.
+        friction: Joint damping (1, n) or (N, n) in addition to the robot's.
+        bodies: `Rigid.numbers` (1, 10 n) or (N, 10 n) of all bodies; (1, 0) for those of the
+            robot.
         inertias: Base parameters of `bodies`.
         motion: Address of the batched motion with work.
         inverse_dynamics: Address of the robot's batched inverse dynamics.
@@ -196,7 +196,7 @@ def _kernel_addresses(robot: Robot, loaded: bool) -> tuple[Any, Any]:
 def _body_parameters(
     robot: Robot, mass_scale: Any, payload: Any, counts: dict[str, int]
 ) -> Matrix:
-    """Return the inertial parameters of all bodies, (1, 10 n) or (N, 10 n)."""
+    """Return the inertial parameters (1, 10 n) or (N, 10 n) of all bodies."""
     scale = np.ones((1, robot.n))
     if mass_scale is not None:
         scale = per_motion_rows("mass_scale", mass_scale, robot.n)

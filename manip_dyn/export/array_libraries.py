@@ -39,7 +39,7 @@ class Library(NamedTuple):
 
 
 def library_function(function: VectorFunction, library: Library) -> Callable[..., Any]:
-    """Return a kernel as a function of its arguments (..., size), arrays of a library."""
+    """Return a kernel as a function of arrays (..., size) of a library, one per argument."""
     kernel, sizes, shape = function.kernel, arguments_of(function), shape_of(function)
 
     def call(*arguments: Any) -> Any:
@@ -93,8 +93,8 @@ def torch_function(robot: Robot, kernel: str, frame: str | None = None) -> Calla
 
     Raises:
         ManipDynError: If kernel or link is unknown, the robot has too many joints, or PyTorch is
-            not installed. The returned function raises it for tensors of another type, device or
-            shape.
+            not installed. The returned function raises it for tensors with an unsupported type,
+            device or shape.
     """
     function = checked_vector_function(robot, kernel, frame)
     torch = required_module("torch", "torch_function needs", "torch")

@@ -2,8 +2,8 @@
 
 `value` computes y(x). `linear` computes J(x) d or, transposed, J(x)^T d, which is linear in d. The
 rules of both primitives are complete: the tangent of y is J d, the transpose of J d is J^T d, and
-the derivative of J(x) d by x is the tangent of a function of (x, d). On the CPU, XLA calls machine
-code directly. Other devices call it through Python.
+the derivative of J(x) d with respect to x is the tangent of a function of (x, d). On the CPU, XLA
+calls machine code directly. Other devices call it through Python.
 """
 
 from __future__ import annotations

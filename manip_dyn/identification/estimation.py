@@ -29,7 +29,7 @@ from manip_dyn.robot import Robot
 from manip_dyn.robot.model import checked_robot
 
 ITERATIONS = 3
-"""Number of iterations between weights and residuals."""
+"""Number of iterations in which the residuals determine new weights."""
 UNOBSERVABLE = 1e-3
 """Singular value, relative to the largest one, below which a direction is unobservable. In such
 a direction, errors of model and filter would dominate the estimate."""
@@ -40,9 +40,9 @@ class Estimate(NamedTuple):
 
     Attributes:
         values: Estimated parameters (b,).
-        covariance: Covariance of the parameters (b, b); infinite for unobservable parameters.
-        noise: Standard deviation of the effort noise per joint (n,).
-        residual: Root mean square of the residual per joint (n,).
+        covariance: Covariance (b, b) of the parameters; infinite for unobservable parameters.
+        noise: Standard deviation (n,) of the effort noise of each joint.
+        residual: Root mean square (n,) of the residual of each joint.
         condition: Condition number of the weighted regressor with normalized columns.
     """
 
@@ -54,10 +54,10 @@ class Estimate(NamedTuple):
 
 
 def least_squares(observed: Tensor, efforts: Matrix, assumed: Vector) -> Estimate:
-    """Return the weighted least-squares estimate; the weights are the noise of the joints.
+    """Return the least-squares estimate, weighted by the estimated noise of the joints.
 
     Args:
-        observed: Regressor, the efforts per unit of each parameter, (m, n, b).
+        observed: Regressor (m, n, b): efforts per unit of each parameter.
         efforts: Measured efforts (m, n).
         assumed: Parameters (b,) that are used in unobservable directions.
     """
@@ -89,7 +89,7 @@ def _deviation(errors: Matrix, degrees: Vector) -> Vector:
 
     Args:
         errors: Residuals (m, n).
-        degrees: Degrees of freedom that the parameters consume per joint, (n,).
+        degrees: Degrees of freedom (n,) of each joint that the parameters consume.
     """
     m = len(errors)
     variance = np.sum(errors**2, axis=0) / np.maximum(m - degrees, 1.0)
@@ -106,14 +106,14 @@ class Identification:
 
     Attributes:
         robot: The robot described by URDF and YAML file.
-        names: Name of the leading parameter of each combination, (b,); see `formula`.
+        names: Names (b,) of the leading parameter of each combination; see `formula`.
         values: Estimates (b,): kg, kg m, kg m^2, and damping, friction and armature of joints.
         deviations: Standard deviations (b,); infinite for unobservable parameters.
-        described: Values in URDF and YAML file, (b,).
-        covariance: Covariance of the estimates, (b, b).
-        noise: Standard deviation of the low-pass filtered measured efforts per joint, (n,), N m or
+        described: Values (b,) from URDF and YAML file.
+        covariance: Covariance (b, b) of the estimates.
+        noise: Standard deviation (n,) of the noise in the filtered efforts of each joint, N m or
             N.
-        residual: Root mean square of the unexplained efforts per joint, (n,), N m or N.
+        residual: Root mean square (n,) of the unexplained efforts of each joint, N m or N.
         condition: Condition number of the weighted regressor with normalized columns; values below
             100 are good.
         unseen: Names of base parameters that this log does not determine individually.
@@ -157,7 +157,7 @@ class Identification:
         return self.base.formula(self.names.index(name))
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Matrix:
-        """Return the efforts (m, n) for motions (m, n), by estimated parameters and friction."""
+        """Return the efforts (m, n) for motions (m, n) with the estimated parameters."""
         first = self._rows("q", q)
         states = [first, self._rows("v", v, len(first)), self._rows("a", a, len(first))]
         efforts = observation(self.robot, self.base, *states) @ self.values
@@ -212,8 +212,8 @@ def identify(
     """Estimate the base parameters of an arm from its motion.
 
     Positions are smoothed with zero phase and differentiated. Efforts and regressor pass the same
-    filter. Weighted least squares estimate the parameters and the noise of the joints, which
-    determines the weights. Gautier (1997); Swevers et al. (1997).
+    filter. Weighted least squares yields the parameters and the noise of the joints, which
+    determines the weights (Gautier 1997; Swevers et al. 1997).
 
     Args:
         robot: The robot; its dimensions, gravity and springs are assumed to be correct. Its masses
@@ -221,10 +221,10 @@ def identify(
         log: A recording of `md.record` (``arm.mcap``), a CSV file with the columns ``t``,
             ``position_JOINT`` and ``effort_JOINT`` as written by `manip_dyn simulate`, or an
             object with `t`, `q` and `tau` (or `effort`) such as a `Trajectory`. Default: the
-            following arrays.
+            arrays `t`, `q` and `tau`.
         t: Times (m,), s.
         q: Positions (m, n), rad or m.
-        tau: Efforts of the drives (m, n), N m or N.
+        tau: Efforts (m, n) of the drives, N m or N.
         v: Velocities (m, n), rad/s or m/s. Default: differentiated positions.
         cutoff: Cutoff frequency of the efforts, Hz; that of the positions is four times higher.
         estimated: Joint parameters to estimate: ``damping``, ``friction`` and ``armature``. The
@@ -277,7 +277,7 @@ def identify(
 
 
 def _signals(log: Any, robot: Robot) -> tuple[ArrayLike, ArrayLike, ArrayLike]:
-    """Return times, positions and efforts of a file or a result, without NaN."""
+    """Return times, positions and efforts of a file or a result, without samples with NaN."""
     if isinstance(log, (str, Path)) and Path(log).suffix == ".csv":
         return from_csv(Path(log), robot)
     if isinstance(log, (str, Path)):
@@ -363,7 +363,7 @@ MINIMUM_SAMPLES = 30
 
 
 def evenly(t: Vector, *signals: Matrix) -> tuple[float, list[Matrix]]:
-    """Return the sampling period, s, and signals (m, n) interpolated at uniform times.
+    """Return the sampling period (s) and the signals (m, n), interpolated at uniform times.
 
     Raises:
         ManipDynError: If the times (m,) do not increase, or there are too few.
@@ -384,7 +384,7 @@ def evenly(t: Vector, *signals: Matrix) -> tuple[float, list[Matrix]]:
 
 
 def low_passed(signal: Array, period: float, cutoff: float) -> Array:
-    """Return a signal (m, ...) after a zero-phase low-pass filter with `cutoff`, Hz."""
+    """Return a signal (m, ...) after a zero-phase low-pass filter; `cutoff` is in Hz."""
     if cutoff >= 0.45 / period:
         return signal
     from scipy.signal import butter, sosfiltfilt  # slow to import
@@ -404,13 +404,13 @@ def rate(signal: Matrix, period: float) -> Matrix:
 
 
 def decimated(signal: Array, period: float, cutoff: float) -> Array:
-    """Return a signal (m, ...) low-passed and downsampled, without the filter's end effects."""
+    """Low-pass filter and downsample a signal (m, ...); remove the end effects of the filter."""
     step = max(1, round(0.5 / (cutoff * period)))
     return without_ends(low_passed(signal, period, cutoff), period, cutoff)[::step]
 
 
 def without_ends(signal: Array, period: float, cutoff: float) -> Array:
-    """Return a signal (m, ...) without two periods of `cutoff` at both ends."""
+    """Remove two periods of the cutoff frequency (Hz) from both ends of a signal (m, ...)."""
     if cutoff >= 0.45 / period:
         return signal[2 : len(signal) - 2]
     margin = min(len(signal) // 8, round(2.0 / (cutoff * period)))

@@ -36,8 +36,8 @@ class Fourier(NamedTuple):
 
     Attributes:
         center: Constant terms (n,), rad or m.
-        a: Velocities in phase, (n, harmonics), rad/s or m/s.
-        b: Velocities out of phase, (n, harmonics), rad/s or m/s.
+        a: Cosine amplitudes (n, harmonics) of the velocities, rad/s or m/s.
+        b: Sine amplitudes (n, harmonics) of the velocities, rad/s or m/s.
         period: Duration of one period, s.
     """
 
@@ -76,7 +76,13 @@ class Fourier(NamedTuple):
 
 
 def series(shape: Vector, joints: int, period: float) -> Fourier:
-    """Return a zero-mean series of shape parameters (2 joints harmonics,), at rest at the ends."""
+    """Return a series with center 0 that starts and ends at rest, without acceleration.
+
+    Args:
+        shape: Shape parameters (2 * joints * harmonics,).
+        joints: Number of joints.
+        period: Duration of one period, s.
+    """
     a, b = shape.reshape(2, joints, -1)
     orders = np.arange(1, a.shape[1] + 1)
     a = a - a.mean(axis=1, keepdims=True)  # the sum of a is the initial velocity
@@ -89,7 +95,7 @@ def series(shape: Vector, joints: int, period: float) -> Fourier:
 SAMPLES = 80
 """Number of times per period at which the search evaluates regressor and limits."""
 SPREAD = 3.0
-"""Logarithm of the amplitude range of initial motions: a twentieth of the limits to the limits."""
+"""Logarithm of the amplitude range of initial motions, from a twentieth of the limits to all."""
 FREE, FAST = np.pi, 2.0
 """For joints without limits: largest position, pi rad, and largest speed, 2 rad/s."""
 
@@ -142,7 +148,7 @@ class Search:
         return float(np.log(candidate.condition)) + 10.0 * excess
 
     def _motion(self, shape: Vector) -> Candidate:
-        """Return the motion for fractions of the limits and Fourier coefficients of the joints."""
+        """Return the motion for shape parameters: fractions of the limits, then coefficients."""
         self.evaluations += 1
         n = self._robot.n
         free = series(shape[n:], n, self._period)
@@ -171,7 +177,7 @@ class Excitation:
         fourier: The motion.
         condition: Condition number of the regressor with normalized columns.
         first_condition: Condition number of the best initial motion.
-        effort: Largest efforts for the robot's masses, (n,), N m or N.
+        effort: Largest efforts (n,), computed with the robot's masses, N m or N.
         evaluations: Number of evaluated motions.
     """
 
@@ -206,9 +212,9 @@ def plan_excitation(
     """Plan a motion with a well-conditioned regressor within the limits of the joints.
 
     The motion is a finite Fourier series that starts and ends at rest, scaled to the position and
-    speed limits. Its shape minimizes the condition number (Swevers et al. 1997). The best of
-    several random motions is improved by COBYLA (Powell), because the cost is not differentiable.
-    Efforts are computed with the masses of the robot.
+    speed limits. Its shape minimizes the condition number (Swevers et al. 1997). The cost is not
+    differentiable, so COBYLA (Powell) improves the best of several random motions. Efforts are
+    computed with the masses of the robot.
 
     Args:
         robot: The robot, with position, speed and effort limits. Obstacles are ignored.

@@ -1,8 +1,8 @@
 """Dynamic parameters of an arm: regressor, standard parameters and base parameters.
 
-Efforts are linear in ten inertial parameters per body. The base parameters of
-`codegen.rigid_body.bodies` are determined by the joint types. Further combinations are determined
-by the dimensions of the arm, by a rank-revealing factorization at random states (Gautier 1991).
+Efforts are linear in ten inertial parameters per body. The joint types determine the base
+parameters of `codegen.rigid_body.bodies`. The dimensions of the arm allow further combinations. A
+rank-revealing factorization of the regressor at random states determines them (Gautier 1991).
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ def parameter_names(robot: Robot) -> list[str]:
 
 
 def stated_parameters(robot: Robot) -> Vector:
-    """Return the parameters (13 n) in URDF and YAML file."""
+    """Return the parameters (13 n,) from URDF and YAML file."""
     bodies = [flat(body) for body in rigid_bodies(robot.bodies)]
     return np.concatenate([*bodies, robot.damping, robot.coulomb_friction, robot.armature])
 
 
 def regressor(robot: Robot, q: Matrix, v: Matrix, a: Matrix) -> Tensor:
-    """Return the regressor, the efforts per unit of each parameter, (m, n, 13 n).
+    """Return the regressor (m, n, 13 n): efforts per unit of each parameter.
 
     Args:
         robot: The robot; its masses and friction are not used.
@@ -131,9 +131,9 @@ class BaseParameters(NamedTuple):
     """Base parameters as linear combinations of all parameters.
 
     Attributes:
-        names: Name of the leading parameter of each combination, (b,).
-        columns: Indices of the leading parameters, (b,).
-        combination: Matrix from all parameters to base parameters, (b, 13 n).
+        names: Names (b,) of the leading parameter of each combination.
+        columns: Indices (b,) of the leading parameters.
+        combination: Matrix (b, 13 n) from all parameters to base parameters.
         every: Names of all parameters (13 n).
     """
 
@@ -201,12 +201,12 @@ def base_parameters(robot: Robot, estimated: tuple[str, ...] = OF_A_JOINT) -> Ba
 
 
 def observation(robot: Robot, base: BaseParameters, q: Matrix, v: Matrix, a: Matrix) -> Tensor:
-    """Return the base-parameter regressor, the efforts per unit of each one, (m, n, b)."""
+    """Return the regressor (m, n, b) of the base parameters: efforts per unit of each one."""
     return regressor(robot, q, v, a)[:, :, base.columns]
 
 
 def _base_parameter_matrix(robot: Robot) -> Matrix:
-    """Return the matrix (10 n, 10 n) from inertial to base parameters, from joint types."""
+    """Return the matrix (10 n, 10 n) from inertial to base parameters for the joint types."""
     columns = []
     for row in np.eye(10 * robot.n):
         rigid = [rigid_of(ten) for ten in row.reshape(robot.n, 10)]

@@ -179,7 +179,7 @@ def write_signals(rules, room, row, lane, signals, cases):
 
 @inlined(always=True, counted=False)
 def refill_lanes(cases, rules, method, room, kept, waiting, last):
-    """Prepare all lanes for a step; return the next motion, or -1 if none is left."""
+    """Prepare all lanes for a step; return the next waiting motion, or -1 if all have ended."""
     where = room.where
     while True:
         due = busy = False

@@ -1,6 +1,6 @@
 """Efforts of all lanes: schedules and feedback to references, within the effort limits.
 
-With e = K (q_r - q) + D (v_r - v) and the efforts s of the schedule:
+The efforts follow from e = K (q_r - q) + D (v_r - v) and the efforts s of the schedule:
 
     SCHEDULE   tau = s
     PD         tau = s + e
@@ -64,7 +64,7 @@ def efforts(cases, rules, room, row, c):
 
 @inlined(always=True, counted=False)
 def add_dynamics(rules, room, first):
-    """Compute efforts from the feedback by gravity compensation or inverse dynamics."""
+    """Compute efforts from the feedback with gravity compensation or inverse dynamics."""
     n, block, tau = rules.joints, room.block, room.tau
     q, v, a, none = rows(block, first, n), rows(block, first + n, n), room.applied, 0
     if rules.law == GRAVITY:

@@ -30,7 +30,7 @@ class Motions(NamedTuple):
 
     Attributes:
         starts: Initial positions and velocities (N, 2 n).
-        times_ns: Start times of the efforts of all schedules (k,), ns.
+        times_ns: Start times (k,) of the efforts of all schedules, ns.
         efforts: Efforts of all schedules (k, n).
         schedules: First row and end row (exclusive) of the schedule of each motion (N, 2).
         stiffness: Feedback gains of positions (N, n).
@@ -38,12 +38,12 @@ class Motions(NamedTuple):
         knots: Times of the reference motions (g,), s.
         references: Positions and velocities at the knots (g, 2 n).
         followed: First row and end row (exclusive) of the reference of each motion (N, 2).
-        friction: Joint damping in addition to the arm's (N, n).
+        friction: Joint damping (N, n) in addition to the arm's.
         parameters: Parameters of a function law (N, k).
         inertias: Inertial parameters (N, p), or (N, 0) for the arm's.
         limits: Effort limits (n,).
-        bounds: Position limits that end a motion: joint, and 1 for a lower or -1 for an upper
-            limit (k, 2).
+        bounds: Position limits (k, 2) that end a motion: index of the joint, and 1 for a lower or
+            -1 for an upper limit.
         places: Positions of these limits (k,).
     """
 
@@ -75,7 +75,7 @@ class LoopOptions(NamedTuple):
         adaptive: Whether tolerances control the steps.
         fsal: Whether the last stage is the first stage of the next step.
         stages: Number of stages.
-        evaluations: Evaluations per step without the first stage.
+        evaluations: Evaluations per step, excluding the first stage.
         power: Order of the error estimate in the step size.
         duration_ns: Duration of the motions, ns.
         period_ns: Time between samples, ns.
@@ -121,11 +121,11 @@ class LaneMemory(NamedTuple):
     """Working memory of one thread; arrays are (.., LANES) unless stated otherwise.
 
     Attributes:
-        block: Rows of states, indexed by `U` and the following constants (rows m, LANES).
-        clock: Time and step data of each lane, records of `STATE` (LANES,).
+        block: Rows of states (rows * m, LANES), indexed by `U` and the following constants.
+        clock: Time and step data (LANES,), records of `STATE`.
         h: Step sizes (LANES,), s.
         times: Times of a stage (LANES,), s; reused for error norms.
-        passed: 1 for accepted steps, else 0 (LANES,).
+        passed: Flags (LANES,): 1 for accepted steps, else 0.
         tau: Efforts of the law (n, LANES).
         applied: Efforts minus damping (n, LANES).
         held: Efforts of the schedule (n, LANES).
@@ -137,11 +137,10 @@ class LaneMemory(NamedTuple):
         inertias: Inertial parameters (p, LANES).
         single: Positions, velocities and parameters of one lane (3, ..).
         signals: Signals of the position limits (LANES, 7, k), see `integration.event_search`.
-        where: Integers of each lane, indexed by `MOTION` and the following constants (rows,
-            LANES).
+        where: Integers (rows, LANES), indexed by `MOTION` and the following constants.
         series: Coefficients of a Taylor series (order + 1, width * LANES).
         fixed: Constant part of the series (.., LANES).
-        orders, lengths: Orders and lengths of the steps (LANES,).
+        orders, lengths: Orders (LANES,) and lengths (LANES,), s, of the steps.
     """
 
     block: Any
@@ -187,13 +186,13 @@ class BatchArrays(NamedTuple):
 
     Attributes:
         states: States at the samples (N, s, m).
-        tau: Efforts from each sample on (N, s, n).
-        mean, low, high: Mean, minimum and maximum of the state over time (N, m).
+        tau: Efforts (N, s, n) that act after each sample.
+        mean, low, high: Mean, minimum and maximum (N, m) of the state over time.
         peak: Largest absolute efforts (N, n).
         final: Final states (N, m).
         final_tau: Final efforts (N, n).
-        ends: Integers at the end of each motion, indexed by `STATUS` and following constants (N,
-            6).
+        ends: Integers (N, 6) at the end of each motion, indexed by `STATUS` and following
+            constants.
     """
 
     states: Any

@@ -152,8 +152,8 @@ def _plain_finite(block, size, number):
 
 
 combine: Any = _plain_combine if PLAIN else intrinsic(_combine)
-"""``combine(block, m, target, base, h, terms, number)``: write the sum `number` of `terms` over
-row `base` to row `target`."""
+"""``combine(block, m, target, base, h, terms, number)``: set row `target` to row `base` plus `h`
+times the weighted sum `number` of `terms`."""
 all_finite: Any = _plain_finite if PLAIN else intrinsic(_all_finite)
 """``all_finite(block, m, row)``: return whether a row is finite in all lanes."""
 
@@ -163,7 +163,7 @@ _TINY = 1e-300
 
 
 def _accept_states(_typing, block, size, h, passed):
-    """Move state, integral, minimum and maximum to the ends of accepted steps."""
+    """Update state, integral, minimum and maximum in the lanes with accepted steps."""
 
     def generate(context, builder, signature, values):
         kinds = signature.args
@@ -208,7 +208,7 @@ def _plain_accept_states(block, size, h, passed):
 
 
 def _error_norms(_typing, block, size, tolerances, out):
-    """Write the largest error of each lane, relative to the tolerances; NaN if the state is."""
+    """Write the largest error of each lane, relative to the tolerances; NaN for a NaN state."""
 
     def generate(context, builder, signature, values):
         kinds = signature.args
@@ -260,5 +260,5 @@ accept_states: Any = _plain_accept_states if PLAIN else intrinsic(_accept_states
 """``accept_states(block, m, h, passed)``: copy row `U` to row `Y` and update the statistics of
 the state, in lanes with nonzero `passed` (LANES,)."""
 error_norms: Any = _plain_error_norms if PLAIN else intrinsic(_error_norms)
-"""``error_norms(block, m, tolerances, out)``: write norms (LANES,) of the estimate in row
-`SCRATCH`."""
+"""``error_norms(block, m, tolerances, out)``: write the norms of the error estimate in row
+`SCRATCH` to `out` (LANES,)."""

@@ -2,7 +2,7 @@
 
 Each lane has a separate time, step and end. The loop matches `integrate`, with the same step
 control and search for position limits, but all lanes try a step together. When a motion ends, its
-lane starts the next one. Fixed steps without a stop are computed without checks of single lanes.
+lane starts the next one. Fixed steps between stops are computed without checks of each lane.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class LaneMethod(NamedTuple):
 
 
 def lane_method(integrator: Integrator, size: int) -> LaneMethod:
-    """Convert an explicit Runge-Kutta method or Taylor series; states have length `size`.
+    """Return the arrays of a Runge-Kutta method or Taylor series for states (size,).
 
     Raises:
         ManipDynError: If the method belongs to another family.
@@ -163,7 +163,7 @@ def count_steps(rules, method, room, passed, quiet):
 
 @inlined(always=True, counted=False)
 def compute_rates(cases, rules, room):
-    """Compute the rates at the starts of steps whose rates are unknown."""
+    """Compute the rates at the start of the step in lanes where they are unknown."""
     m, block = 2 * rules.joints + 1, room.block
     some, every = False, True
     for lane in range(LANES):
@@ -187,7 +187,7 @@ def compute_rates(cases, rules, room):
 
 @inlined(always=True, counted=False)
 def choose_steps(cases, rules, method, room):
-    """Choose the step sizes; return the number of steps without checks of single lanes.
+    """Choose the step sizes; return the number of steps that require no checks of each lane.
 
     The result is -1 if a motion cannot continue and must end.
     """
@@ -279,7 +279,7 @@ def plan_first_steps(cases, rules, method, room):
 
 @inlined(always=True, counted=False)
 def try_step(cases, rules, method, room):
-    """Compute a trial step of length `room.h` in each lane, from known rates."""
+    """Compute a trial step of length `room.h` in each lane; the initial rates must be known."""
     m, live = 2 * rules.joints + 1, method.live
     for stage in range(1, live.size):
         combine(room.block, m, U, Y, room.h, value_of(method.terms), stage)

@@ -89,7 +89,7 @@ def power(builder: ir.IRBuilder, x: ir.Value) -> ir.Value:
 
 
 SHORTER = 0.7 * log2(e)
-"""A step is divided by 2 to the power of this number over (order - 1)."""
+"""Steps are divided by 2^(SHORTER / (order - 1))."""
 TINY = 1e-300
 SUMMED_TOGETHER = 5
 """Number of components per loop: a two-link arm and its work, or two groups for seven links."""
@@ -98,7 +98,7 @@ _ZERO, _FIRST = ir.Constant(NUMBERS, None), _INDEX(0)
 
 
 class _Vectors(NamedTuple):
-    """Vectors of the rows of the series (`width` vectors each) and of the block."""
+    """SIMD vectors of a series, with `width` vectors per row, and of a block."""
 
     builder: ir.IRBuilder
     series: Any
@@ -203,7 +203,7 @@ def _plan(_typing, series, width, block, size, tolerances, relative, absolute, o
         last = cgutils.alloca_once_value(builder, builder.sub(below, _INDEX(1)))
         looking, after = builder.append_basic_block("look"), builder.append_basic_block("after")
         builder.cbranch(more, looking, after)
-        builder.position_at_end(looking)  # terms vanish, or another lane has a lower order
+        builder.position_at_end(looking)  # zero terms, or another lane has a lower order
         k = builder.load(last)
         (term,) = _largest(places, lambda i: places.term(k, i))
         length, count, more = look(k, term, builder.load(level), builder.load(looked))
@@ -288,11 +288,13 @@ def _plain_sum(series, width, block, size, top, orders, h):
 
 plan_lengths: Any = _plain_plan if PLAIN else intrinsic(_plan)
 """``plan_lengths(series, width, block, m, tolerances, relative, absolute, orders, lengths)``:
-write orders and lengths (LANES,) of steps from the coefficients in the rows of `series`.
-`relative` and `absolute` are the orders for either tolerance (2, m), equal for all components."""
+write orders (LANES,) and lengths (LANES,) of steps from the coefficients in the rows of `series`.
+`relative` and `absolute` are the orders for the relative and the absolute tolerance. The
+tolerances (2, m) are equal for all components."""
 sum_series: Any = _plain_sum if PLAIN else intrinsic(_sum)
-"""``sum_series(series, width, block, m, top, orders, h)``: write the sum of the series over `h`
-(LANES,) from row `Y` to row `U`, up to the orders (LANES,), of which `top` is the largest."""
+"""``sum_series(series, width, block, m, top, orders, h)``: advance row `Y` by the steps `h`
+(LANES,) and write the result to row `U`. The series are summed up to `orders` (LANES,); `top` is
+the largest order."""
 
 
 @compiled(short=True, counted=False)

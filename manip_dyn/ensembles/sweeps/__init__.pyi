@@ -1,4 +1,4 @@
-"""Sweeps: one function, or a task of a file, over many cases, on cores or on a cluster."""
+"""Parameter sweeps: a function or a task from a file, over many cases, on cores or a cluster."""
 
 from manip_dyn.ensembles.sweeps.cases import Cases as Cases
 from manip_dyn.ensembles.sweeps.closed_loop.conditions import Conditions as Conditions

@@ -1,6 +1,6 @@
 """Cases of a sweep: named values that vary, sampling, and checks of table columns.
 
-Samples of a box are random, a Sobol sequence or a Latin hypercube, reproducible by seed.
+Samples are random points, a Sobol sequence or a Latin hypercube. They are reproducible by seed.
 """
 
 from __future__ import annotations
@@ -39,14 +39,17 @@ class InvalidValue(NamedTuple):
 
 
 class Column(NamedTuple):
-    """Plain values, None for invalid ones, and reasons by index."""
+    """Plain values, with None for invalid ones, and the reasons by index."""
 
     values: list[Any]
     faults: dict[int, str]
 
 
 def column(name: str, raw: Sequence[Any]) -> Column:
-    """Convert values to their most frequent kind, or floats if any number is a float."""
+    """Check that all values have the same kind; convert integers to floats if there are floats.
+
+    The most frequent kind is expected. Values of other kinds are invalid.
+    """
     values: list[Any] = []
     faults: dict[int, str] = {}
     for index, value in enumerate(raw):
@@ -100,7 +103,7 @@ def _frequent_kind(kinds: Sequence[str | None]) -> str:
 
 
 def _kind_of(value: Any) -> str | None:
-    """Return the kind of a result, None without a value, or a phrase for an invalid value."""
+    """Return the kind of a result, None if it is missing, or a phrase for an invalid value."""
     if value is None:
         return None
     if isinstance(value, (list, tuple)):
@@ -142,13 +145,13 @@ def _number(name: str, value: Any) -> int | float:
 
 SAMPLINGS = ("random", "sobol", "latin_hypercube")
 MOST_CASES = 10_000_000
-"""Maximum number of cases of a sweep; each case takes about 100 bytes."""
+"""Maximum number of cases of a sweep; each case requires about 100 bytes."""
 
 
 def sampled_cases(
     kind: str, count: int, seed: int, ranges: Mapping[str, Any]
 ) -> Iterator[dict[str, float | list[float]]]:
-    """Yield `count` cases between the bounds (low, high) of each name, numbers or vectors.
+    """Yield `count` cases with values between the bounds (low, high) of each name.
 
     Raises:
         ManipDynError: If a number or a range is invalid.
@@ -259,7 +262,7 @@ class Cases(Sequence[dict[str, Any]]):
 
     @classmethod
     def random(cls, count: int, seed: int = 0, **ranges: Any) -> Cases:
-        """Return `count` cases, uniform between (low, high) of each name; lists for vectors."""
+        """Return `count` uniformly random cases between (low, high) of each name."""
         return cls(sampled_cases("random", count, seed, ranges))
 
     @classmethod

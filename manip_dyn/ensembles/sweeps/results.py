@@ -1,7 +1,8 @@
 """Results of a sweep: rows in memory, and Parquet files on disk, one per chunk of cases.
 
-A file is written completely or not at all. It has the number of its chunk, so repeated chunks
-yield one file. Its metadata contain a hash of the sweep. A lock allows one sweep per folder.
+A file is written completely or not at all. Its name contains the number of its chunk, so a
+repeated chunk replaces its file. Its metadata contain a hash of the sweep. A lock allows one sweep
+per folder.
 """
 
 from __future__ import annotations
@@ -125,7 +126,7 @@ class ResultParts:
         return set(files)
 
     def close(self) -> None:
-        """Release the folder, and delete it if it is new and without results."""
+        """Release the folder, and delete it if it is new and contains no results."""
         if not part_files(self.folder):
             with contextlib.suppress(OSError):
                 (self.folder / LOCK).unlink()
@@ -272,7 +273,7 @@ class SweepResult(Result):
 
 
 def read_sweep(folder: str | Path) -> SweepResult:
-    """Return the results that a sweep has written to a folder, also while it is running.
+    """Return the results that a sweep has written to a folder, even while it is running.
 
     Args:
         folder: Folder with ``part-*.parquet``.

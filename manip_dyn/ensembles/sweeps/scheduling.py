@@ -171,7 +171,7 @@ def _column_kinds(cases: Cases, function: Function) -> dict[str, str]:
 
 
 def _valid_rows(rows: list[Row], cases: Cases, kinds: dict[str, str]) -> list[Row]:
-    """Replace rows that do not fit the table by rows with the reason."""
+    """Replace rows that do not fit the table with rows that contain the reason."""
     wrong = invalid_results(rows, kinds)
     return [
         failed_row(row["case"], cases[row["case"]], "refused", wrong[i]) if i in wrong else row

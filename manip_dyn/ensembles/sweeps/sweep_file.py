@@ -3,7 +3,7 @@
 ::
 
     task: execution                       # plan, simulate, track or execution
-    robot: ibm7535                        # or keywords of md.load_robot, `source` among them
+    robot: ibm7535                        # or keywords of md.load_robot, including `source`
     fixed: {start: [0.76, 0.2618], goal: [0.0, 0.0]}
     cases:
       grid: {method: [zero_net_work, minimum_time]}

@@ -67,7 +67,7 @@ def simulate_case(robot: Robot, settings: Settings) -> dict[str, Any]:
 
 
 def track_case(robot: Robot, settings: Settings) -> dict[str, Any]:
-    """Return the largest errors along a tracked circle, and the distance from singularities."""
+    """Return the largest errors along a tracked circle and the smallest singular value."""
     from scipy.spatial.transform import Rotation
 
     from manip_dyn.clik import Circle, ClikSettings, middle_posture, posture_for, track
@@ -122,7 +122,7 @@ def execute_case(robot: Robot, settings: Settings) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class TaskType:
-    """A task without a robot, and its settings.
+    """A kind of task: its function, its settings and the columns of its results.
 
     Attributes:
         run: Function that returns the results of a case from a robot and its settings.

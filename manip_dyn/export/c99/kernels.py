@@ -40,7 +40,7 @@ class CWriter:
     """Writes the assignments of one function body in C.
 
     Attributes:
-        counts: Numbers of angles per call of the sine functions.
+        counts: Sizes (angles per call) of the sine functions that the body calls.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class CWriter:
 
     # --------------------------------------------------------------------- sines by level
     def _grouped(self, statements: Sequence[Statement]) -> list[dict[str, ast.expr]]:
-        """Return the angles by level: the number of nested sines on which they depend."""
+        """Group the angles by level, which is the number of nested sines on which they depend."""
         groups: list[dict[str, ast.expr]] = []
         for statement in statements:
             level = max((self._level.get(name, 0) for name in statement.names), default=0)
@@ -224,7 +224,7 @@ def _suffix(value: ast.expr) -> str:
 
 
 def with_arguments(statements: Sequence[Statement]) -> list[Statement]:
-    """Replace names of array entries in statements by the entries."""
+    """Replace names of array entries in statements with the entries."""
     entries: dict[str, ast.expr] = {}
     substituted = []
     for target, value, names, size in statements:

@@ -20,7 +20,7 @@ SHORT = {
     "forward_dynamics_adjoint": "fd_adjoint",
     "forward_dynamics_second_derivatives": "fd_second_derivatives",
 }
-"""Short names of kernels that would exceed the significant characters after a robot's name."""
+"""Short names of kernels that would be too long with the prefix of a robot's name."""
 RESERVED = frozenset(
     [
         "auto",
@@ -139,7 +139,8 @@ class Precision(NamedTuple):
         suffix: Suffix of constants and of functions in math.h.
         dtype: Corresponding NumPy type.
         limit: Angle in rad up to which the reduction is exact.
-        rounder: Number whose addition rounds to an integer, stored in the last bits of the sum.
+        rounder: Number that rounds to an integer when added; the integer is in the last bits of
+            the sum.
         bits: Unsigned integer type of the same size.
         parts: Parts of pi/2; multiples of the first two are exact.
         sine: Coefficients of (sin r - r) / r^3 as a polynomial in r^2.
@@ -193,7 +194,7 @@ PREAMBLE = """\
 #include <math.h>
 #include <string.h>
 
-/* A sum rounded to the precision of the type, also on processors that compute with more. */
+/* A sum rounded to the precision of the type, even on processors with extended precision. */
 #if FLT_EVAL_METHOD == 0
 #define {P}_STORED const
 #else

@@ -183,12 +183,12 @@ MEANINGS = {
     "forward_kinematics": "Pose of {frame} in the base frame, a homogeneous matrix.",
     "jacobian": "Jacobian of {frame}: linear, then angular velocity, base axes.",
     "jacobian_rate": "Time derivative of the Jacobian of {frame}.",
-    "jacobian_derivatives": "Derivatives of the Jacobian of {frame} by the positions, last axis.",
+    "jacobian_derivatives": "Derivatives of the Jacobian of {frame} with respect to q, last axis.",
     "kinematics": "Position, rotation and Jacobian of {frame} in one array.",
     "energy": "Kinetic and potential energy in J.",
-    "forward_dynamics_derivatives": "Derivatives of the accelerations by q, v and tau.",
-    "inverse_dynamics_derivatives": "Derivatives of the efforts by q, v and a.",
-    "forward_dynamics_adjoint": "Gradients of adjoint . accelerations by q, v and tau.",
+    "forward_dynamics_derivatives": "Derivatives of the accelerations with respect to q, v, tau.",
+    "inverse_dynamics_derivatives": "Derivatives of the efforts with respect to q, v and a.",
+    "forward_dynamics_adjoint": "Gradients of adjoint . accelerations with respect to q, v, tau.",
 }
 TAYLOR_COMMENT = """\
 /* Taylor coefficients (order + 1, {n}) of the motion q(t). tau (rows, {n}) is a polynomial of the

@@ -1,4 +1,4 @@
-"""Self-test in C that compares kernels with reference values, and their computation."""
+"""Self-test in C that compares kernels with reference values, and computation of these values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from manip_dyn.robot import Robot
 
 
 def evaluated(function: Function, arguments: Sequence[Any]) -> Vector:
-    """Return the results of a kernel (..., m) for arguments (k, m), in the arguments' type."""
+    """Return the results (..., m) of a kernel for arguments (k, m), in their data type."""
     states, kind = arguments[0].shape[1], arguments[0].dtype
     out = np.empty((*function.shape, states), kind)
     names = dict(zip(function.declaration.arguments, arguments, strict=True))

@@ -23,7 +23,7 @@ class Conditions:
     """Deviations of the model, the measurements and the timing of commands.
 
     Attributes:
-        mass_scale: Factor of the masses and inertias of all bodies, without rotors.
+        mass_scale: Factor for the masses and inertias of all bodies, excluding rotors.
         payload: Mass at the tool in addition to the planned one, kg; negative for a lighter
             payload.
         disturbance: Efforts in addition to the commands, N m or N: a number for all joints, or
@@ -37,7 +37,7 @@ class Conditions:
         seed: Seed of the noise.
         control_period: Time between measurements, s.
         step: Longest integration step, s.
-        duration: Simulated time, s; 0 for one second more than the plan.
+        duration: Simulated time, s; 0 for one second more than the plan and the delay.
         tolerance: Largest final distance from the goal, rad or m.
     """
 

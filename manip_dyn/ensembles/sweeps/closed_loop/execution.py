@@ -45,7 +45,7 @@ def kernels_of(robot: Robot) -> Kernels:
 
 
 def arm_of(robot: Robot, conditions: Conditions) -> Arm:
-    """Return the actual arm for given conditions."""
+    """Return the actual arm under the conditions."""
     disturbance, n = conditions.disturbance, robot.n
     push = np.full(n, disturbance) if np.ndim(disturbance) == 0 else disturbance
     payload = np.zeros(10)
@@ -76,7 +76,7 @@ def scratch_of(n: int) -> Scratch:
 
 
 def law_of(robot: Robot, tuning: Tuning) -> Law:
-    """Return the feedback with a zero integral."""
+    """Return the arrays of the feedback, with a zero integral."""
     n = robot.n
     arrays = ("sum", "requested", "accelerations", "there", "zero", "lack", "pivots")
     return Law(
@@ -158,7 +158,7 @@ WATCH_TIME = 1.0
 
 
 class ClosedLoop:
-    """One closed-loop execution: the compiled loop, and the executor when it is needed."""
+    """One closed-loop execution: the compiled loop, and the executor for all other cases."""
 
     def __init__(self, plan: Plan, conditions: Conditions, tuning: Tuning):
         """Allocate the arrays."""
@@ -223,7 +223,7 @@ class ClosedLoop:
             number = self._by_executor(number, tracking is None)
 
     def _compiled(self, tracking: Tracking, number: int) -> tuple[int, int]:
-        """Run compiled code until the executor is needed."""
+        """Run compiled code until it requires the executor."""
         law, switching = self._law, tracking.switching
         law.sum[:], law.saturated[0] = tracking.sum, tracking.saturated
         if switching is None:
@@ -270,7 +270,7 @@ class ClosedLoop:
 
 
 REST_TIME = 0.1
-"""Minimum final time at the goal, s."""
+"""Minimum time at the goal at the end of the execution, s."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -278,10 +278,10 @@ class Execution(Result):
     """Result of the closed-loop execution of a plan.
 
     Attributes:
-        t: Times of the measurements (k,), s.
+        t: Times (k,) of the measurements, s.
         q: Noise-free positions (k, n), rad or m.
         v: Noise-free velocities (k, n), per s.
-        arrival_time: Time from which the arm remains at the goal, s; NaN if it does not.
+        arrival_time: Time after which the arm remains at the goal, s; NaN if it does not.
         returns: Number of return motions.
         status: ``arrived``, ``missed`` or ``diverged``.
         reason: Explanation of the status in one sentence.
@@ -307,7 +307,7 @@ def execute(
     tuning: Tuning | None = None,
     compiled: bool = True,
 ) -> Execution:
-    """Execute a plan on an arm that differs from the arm of the plan.
+    """Execute a plan on an arm that differs from the plan's model.
 
     In every control period a `PlanExecutor` responds to the measured state. Its regular tasks run
     in compiled code.
@@ -341,10 +341,10 @@ def execute(
         reason = f"the arm's state diverged at {t[-1]:.3f} s"
         return Execution(t, q, v, np.nan, returns, "diverged", reason)
     if t[-1] - arrival >= REST_TIME:
-        reason = f"at the goal from {arrival:.3f} s on"
+        reason = f"at the goal since {arrival:.3f} s"
         return Execution(t, q, v, arrival, returns, "arrived", reason)
     off = float(np.abs(q[-1] - plan.qf).max())
-    reason = f"{off:.3g} from the goal after {t[-1]:.3f} s, or not there for {REST_TIME:g} s"
+    reason = f"{off:.3g} from the goal after {t[-1]:.3f} s, or there for less than {REST_TIME:g} s"
     return Execution(t, q, v, np.nan, returns, "missed", reason)
 
 

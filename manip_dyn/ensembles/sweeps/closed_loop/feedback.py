@@ -2,7 +2,8 @@
 
 They reproduce the regular tasks of `PlanExecutor`: computed-torque feedback within the effort
 limits along a sampled motion, and online switching of one joint. This joint switches when its
-measured state meets its braking curve, until its arrival is within the horizon.
+measured state reaches its braking curve. Online switching ends when the arrival is within the
+horizon.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def curve_speed(curve, h, sign, q):
     """Return the speed of the braking curve at q; 0 beyond the goal, infinite before the start.
 
     Args:
-        curve: Position, velocity and acceleration by remaining time, (k + 1, 3).
+        curve: Position, velocity and acceleration (k + 1, 3) by remaining time.
         h: Spacing of the remaining time, s.
         sign: Direction of the joint.
         q: Position of the joint, rad or m.
@@ -70,7 +71,7 @@ class Law(NamedTuple):
         tolerance: Tolerance of the goal, rad or m.
         limit: Effort limits (n,), N m or N.
         sum: Integral of the position error (n,).
-        saturated: Whether efforts were saturated, (1,).
+        saturated: Flag (1,): whether efforts were saturated.
         requested: Efforts (n,) before saturation.
     """
 
@@ -114,7 +115,7 @@ def feedback_efforts(kernels, law, q, v, q_ref, v_ref, out):
 
 @compiled(short=True, python=False)
 def saturate(kernels, law, q, out):
-    """Write `law.requested` within the limits; unsaturated joints keep their accelerations."""
+    """Write `law.requested` within the limits; unsaturated joints retain their accelerations."""
     n, over = q.size, 0
     for i in range(n):
         out[i] = min(max(law.requested[i], -law.limit[i]), law.limit[i])
@@ -156,15 +157,15 @@ DONE, EXECUTOR_NEEDED = 0, 1
 
 
 class Reference(NamedTuple):
-    """Reference motion, sampled from time `begin` on; see `planning.execution`.
+    """Sampled reference motion that starts at time `begin`; see `planning.execution`.
 
     Attributes:
         begin: Start time, s.
         off_plan: Position error above which another motion is required, rad or m.
         stopping: Whether another motion is required at the end of this one.
         integrates: Whether errors are also integrated before the end.
-        updated_at: Time of the last state, s, NaN before the first; and time of the arrival at the
-            goal, s, NaN before the arrival (2,).
+        updated_at: Times (2,), s: that of the last state (NaN before the first), and that of the
+            arrival at the goal (NaN before the arrival).
     """
 
     times: Vector
@@ -194,7 +195,7 @@ class Command(NamedTuple):
 
 @compiled(short=True, python=False)
 def reference_state(followed, t):
-    """Write the state of the reference at t, s, by cubic interpolation."""
+    """Write the state of the reference at time `t` (s) by cubic interpolation."""
     times, q_ref, v_ref = followed.times, followed.q_ref, followed.v_ref
     last, n = times.size - 1, followed.q_ref.size
     if t >= times[last] or t <= 0.0:
@@ -216,13 +217,13 @@ def reference_state(followed, t):
 
 @compiled(short=True, python=False)
 def cell(times, t):
-    """Return the index of the interval that contains t, s."""
+    """Return the index of the interval that contains the time `t` (s)."""
     return max(np.searchsorted(times, t, side="right") - 1, 0)
 
 
 @compiled(short=True, python=False)
 def track_period(kernels, law, followed, t, horizon, q, v, command):
-    """Write the efforts for the state (q, v) at t, s; return `DONE` or `EXECUTOR_NEEDED`."""
+    """Write the efforts for the state (q, v) at `t` (s); return `DONE` or `EXECUTOR_NEEDED`."""
     n, times = q.size, followed.times
     end = followed.begin + times[times.size - 1]
     reference_state(followed, t - followed.begin)
@@ -303,7 +304,7 @@ class SwitchedJoint(NamedTuple):
         damping: Damping of the joint, N m s or N s/m.
         off_plan: Position error of another joint above which a motion is required, rad or m.
         goal: Final positions (n,).
-        curve: Position, velocity and acceleration by remaining time, (k + 1, 3).
+        curve: Position, velocity and acceleration (k + 1, 3) by remaining time.
         spacing: Spacing of the remaining time, s.
     """
 
@@ -334,7 +335,7 @@ def acceleration(kernels, switched, law, q, v, effort):
 
 @compiled(short=True, python=False)
 def propagate(kernels, switched, law, q, v, effort, h):
-    """Return position and velocity after one Runge-Kutta step of h, s."""
+    """Return position and velocity after one Runge-Kutta step of length `h` (s)."""
     a1 = acceleration(kernels, switched, law, q, v, effort)
     v2 = v + 0.5 * h * a1
     a2 = acceleration(kernels, switched, law, q + 0.5 * h * v, v2, effort)
@@ -360,7 +361,7 @@ def speed_gap(kernels, switched, law, q, v, duration):
 
 @compiled(short=True, python=False)
 def switch_time(kernels, switched, law, q, v, horizon):
-    """Return the time, s, at which the driven joint meets the curve, by the Illinois method."""
+    """Return the time (s) at which the driven joint reaches the curve, by the Illinois method."""
     low, high = 0.0, horizon
     at_low = speed_gap(kernels, switched, law, q, v, low)
     at_high = speed_gap(kernels, switched, law, q, v, high)
@@ -386,7 +387,7 @@ def switch_time(kernels, switched, law, q, v, horizon):
 
 @compiled(short=True, python=False)
 def predict(kernels, switched, law, effort, duration):
-    """Predict `switched.q` and `switched.v`: the joint under its effort, the others uniformly."""
+    """Predict `switched.q` and `switched.v`; only the switched joint accelerates."""
     q, v, joint = switched.q, switched.v, switched.joint
     q_joint, v_joint = propagate(kernels, switched, law, q[joint], v[joint], effort, duration)
     for i in range(q.size):

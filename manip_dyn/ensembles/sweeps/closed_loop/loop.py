@@ -32,8 +32,8 @@ class Arm(NamedTuple):
     """Parameters of the actual arm; arrays are (n,) unless stated otherwise.
 
     Attributes:
-        mass_scale: Factor of all masses and inertias of the bodies, without rotors.
-        payload: Payload in addition to the planned one, divided by `mass_scale` (10,).
+        mass_scale: Factor for all masses and inertias of the bodies, excluding rotors.
+        payload: Payload (10,) in addition to the planned one, divided by `mass_scale`.
         wrench: Zeros (6,).
         damping: Joint damping, N m s or N s/m.
         stiffness: Stiffness of the springs, N m or N/m.
@@ -76,8 +76,8 @@ class Scratch(NamedTuple):
 def arm_rates(kernels, arm, y, scratch, out):
     """Write the rates (2 n,) of the state y (2 n,) for the efforts `scratch.tau`.
 
-    M and h of the bodies are those of the planned arm, without damping, springs and rotors, times
-    the scale. The payload is divided by the scale, so the scale does not affect it.
+    M and h of the bodies are those of the planned arm, without damping, springs and rotors,
+    multiplied by the scale. The payload is divided by the scale, so the scale does not affect it.
     """
     n, scale = scratch.tau.size, arm.mass_scale
     q, v, bias, mass = scratch.q, scratch.v, scratch.bias, scratch.mass
@@ -101,7 +101,7 @@ def arm_rates(kernels, arm, y, scratch, out):
 
 @compiled(short=True, python=False)
 def integrate_arm(kernels, arm, y, duration, scratch):
-    """Advance the state y (2 n,) by `duration` s under constant efforts, by RK4."""
+    """Advance the state y (2 n,) by `duration` (s) under constant efforts with RK4."""
     steps = max(math.ceil(duration / arm.step - 1e-6), 1)
     h = duration / steps
     state, k = scratch.place, scratch.rates
@@ -130,11 +130,11 @@ class Loop(NamedTuple):
         delay: Time from a measurement to the effect of its command, s.
         lead: Delay by which the executor advances its time, s.
         horizon: Time for which efforts must be known in advance, s.
-        offsets: Start times of the segments of the active commands, a ring buffer (r, m), s.
+        offsets: Ring buffer (r, m) of the start times of the active commands' segments, s.
         efforts: Efforts of the segments (r, m, n), N m or N.
         counts: Number of segments (r,).
         noise: Noise of the measurements (k, 2 n).
-        states: States of the arm at the measurements (k + 1, 2 n), output.
+        states: Output: states (k + 1, 2 n) of the arm at the measurements.
     """
 
     period: float
@@ -181,7 +181,7 @@ def advance_period(kernels, arm, loop, number, y, scratch):
 
 @compiled(short=True)
 def run_loop(kernels, arm, law, followed, switched, loop, scratch, mode, first, y):
-    """Continue from measurement `first`; return the kind of end and the next measurement.
+    """Continue from measurement `first`; return the reason for the end and the next measurement.
 
     With `STOPPED_FOR_EXECUTOR`, `loop.q` and `loop.v` contain the state at that measurement.
     """
