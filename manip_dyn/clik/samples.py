@@ -26,7 +26,7 @@ class TrackingSample(NamedTuple):
         v: Joint velocities (n,).
         desired: Desired pose.
         actual: Pose of the tool.
-        error: Error of the pose (6,), m and rad.
+        error: Pose error (6,), m and rad.
         smallest_singular_value: Smallest singular value of the controlled rows of the Jacobian.
         damping: Largest damping d in the inverse.
         speed_scale: Factor by which the speed limits scale the velocity, at most 1.

@@ -383,7 +383,7 @@ def posture_for(
             ``md.track(robot, path, q0="best")``, at the path's first pose.
         guess: For a pose: initial guess of the joint positions (n,).
         tolerance: For a pose: largest error, m and rad.
-        controlled: Flags (6,) of the rows of the task that count. Default: all.
+        controlled: Flags (6,) of the controlled task rows. Default: all.
 
     Raises:
         ManipDynError: If no posture reaches the pose, or no start posture follows the path. The

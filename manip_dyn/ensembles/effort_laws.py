@@ -41,7 +41,7 @@ ACCEPTED = (
 class LaneLaw(NamedTuple):
     """Arrays of an effort law; see `lanes.memory.Motions` and `LoopOptions` for the fields.
 
-    `cut_off` marks joints (n,) or (N, n) whose law may exceed the effort limits.
+    `cut_off` (n,) or (N, n) marks joints for which the law may exceed the effort limits.
     """
 
     law: int

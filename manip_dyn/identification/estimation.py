@@ -395,7 +395,7 @@ def low_passed(signal: Array, period: float, cutoff: float) -> Array:
 def rate(signal: Matrix, period: float) -> Matrix:
     """Return the time derivative of a signal (m, n) by central differences of fourth order.
 
-    The two samples at either end are those of `numpy.gradient`.
+    The derivatives of the two samples at either end are those of `numpy.gradient`.
     """
     result = np.gradient(signal, period, axis=0, edge_order=2)
     inner = 8.0 * (signal[3:-1] - signal[1:-3]) - (signal[4:] - signal[:-4])

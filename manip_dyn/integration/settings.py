@@ -144,12 +144,12 @@ class Events:
 
     @property
     def terminals(self) -> tuple[bool, ...]:
-        """`terminal` for each of the k functions."""
+        """Value of `terminal` for each of the k functions."""
         return self._for_all("terminal", (False, True))
 
     @property
     def directions(self) -> tuple[int, ...]:
-        """`direction` for each of the k functions."""
+        """Value of `direction` for each of the k functions."""
         return self._for_all("direction", (-1, 0, 1))
 
     @property

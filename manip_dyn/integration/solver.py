@@ -123,7 +123,7 @@ def integrate(
         atol: Absolute tolerance, scalar or (m,), in the units of the state. Default: `rtol`, or
             1e-9 without `rtol`.
         p: Parameters: a float64 array or a tuple of arrays. Default: an empty array.
-        t_switch: Times at which rhs is discontinuous (k,), s; steps end exactly at these times.
+        t_switch: Times (k,) at which rhs is discontinuous, s; steps end exactly at these times.
         events: `Events`, or a function ``(t, y, p, out)`` with one value whose zero crossing ends
             the integration.
         jacobian: A `Jacobian` for Rosenbrock methods, or its function for a first-order system.

@@ -185,7 +185,7 @@ def _location(function: FunctionType, line: int) -> str:
 
 
 def _error_of(function: Any, arguments: tuple[Any, ...]) -> Exception | None:
-    """Return numba's exception for a function compiled without its callers."""
+    """Compile a function without its callers; return numba's exception, or None."""
     if not arguments or not isinstance(function, FunctionType):
         return None
     try:

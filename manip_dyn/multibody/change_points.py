@@ -31,8 +31,8 @@ NEAR_CHANGE_POINT = 300.0
 SINGULAR = 1e5
 """Ratio above which a position is singular, so that no motion can be computed from it."""
 LONGER, LONGEST, SHORTEST = 1.5, 18, -3
-"""Growth factor of the trial steps, its largest power, and its first power after a kink. Trials
-end when two steps have crossed the change point."""
+"""Growth factor of trial steps, upper end of its powers, and first power after a kink. Trials end
+when two steps have crossed the change point."""
 KINK = 0.2
 """Largest relative deviation of a step from uniform motion. A step near a change point with a
 larger deviation has changed to another motion."""
@@ -44,7 +44,7 @@ as an absolute limit."""
 def step_kinks(t: Vector, q: Vector, v: Vector) -> Vector:
     """Return the relative deviation (k - 1,) of steps between samples (k, N) from uniform motion.
 
-    For a motion of angular frequency w it is (h w)^2 / 12.
+    For a step h of a motion with the angular frequency w, it is (h w)^2 / 12.
     """
     lengths = np.diff(t)[:, np.newaxis]
     deviations = np.abs(np.diff(q, axis=0) - 0.5 * lengths * (v[1:] + v[:-1])).max(axis=1)

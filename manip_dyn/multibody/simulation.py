@@ -62,7 +62,7 @@ NARROW_TOLERANCES = (1e-6, 1e-9)
 """Tolerances that replace larger ones near a change point. The second one is used if the solution
 changes to another motion with the first one."""
 NARROWING = 0.1
-"""Factor of the tolerances after a step to a state that cannot be assembled."""
+"""Factor for the tolerances after a step to a state that cannot be assembled."""
 NEAR_CONDITION = 100.0
 """Ratio of the condition number to its minimum above which a change point is near."""
 REDUNDANT_TOLERANCE = 1e-8
@@ -442,7 +442,7 @@ def simulate_mechanism(
         method: Name in `md.METHODS`; use a Rosenbrock method for stiff mechanisms.
         rtol: Relative tolerance of the independent coordinates and velocities. Default: 1e-6
             without `step`.
-        atol: Absolute tolerance, m and per s. Default: `rtol`.
+        atol: Absolute tolerance, in m or Euler parameters, and per s. Default: `rtol`.
         step: Fixed step that replaces the tolerances, s.
         control: Step control.
     """

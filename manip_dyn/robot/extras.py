@@ -29,7 +29,7 @@ from manip_dyn.robot.urdf import check_inertia_tensor
 
 KEYS = ("gravity", "armature", "springs", "friction", "payload")
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
-"""Default gravity in the base frame, m/s^2, that of pinocchio."""
+"""Default gravity in the base frame, m/s^2, as in pinocchio."""
 
 
 @dataclass(frozen=True)

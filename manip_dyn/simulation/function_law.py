@@ -112,11 +112,11 @@ class Feedback:
 
     @property
     def compilable(self) -> bool:
-        """Whether numba may compile the law: it is a function, not a callable object."""
+        """Whether the law is a function, which numba may compile, and not a callable object."""
         return isinstance(getattr(self.function, "py_func", self.function), FunctionType)
 
     def arguments(self, t: float, q: Vector, v: Vector) -> tuple[Any, ...]:
-        """Return the arguments of the function at time t, s, and a state."""
+        """Return the arguments of the function for time `t` (s) and the state (q, v)."""
         own = () if self.parameters is None else (self.parameters,)
         return (np.float64(t), q, v, *own)  # numpy numbers: a division by zero is infinite
 

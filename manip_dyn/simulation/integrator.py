@@ -89,7 +89,7 @@ class Integrator:
 
     @property
     def solver(self) -> Method:
-        """The method."""
+        """The `Method` object."""
         return self.method if isinstance(self.method, Method) else METHODS[self.method]
 
     found = renamed_attribute("Integrator.found", "solver")

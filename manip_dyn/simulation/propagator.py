@@ -258,7 +258,7 @@ class InterpretedPropagator(Propagator):
 
 
 class InterpretedFrictionPropagator(InterpretedPropagator):
-    """RK4 in Python with dry friction; a step ends where a joint starts to slide or to stick."""
+    """RK4 in Python with dry friction; steps end when a joint starts to slide or to stick."""
 
     def __init__(self, kernels: Kernels, law: Feedback, step: float, sliding: StickSlip):
         """Set the law, the step size, s, and the friction."""

@@ -35,7 +35,7 @@ ADVICE = (
     "the state before the failed step is retained. Use a smaller step, smaller efforts, or an "
     "effort law that neither raises nor returns NaN."
 )
-"""Description of the state and remedy after a divergence, for messages."""
+"""End of messages about a divergence: the remaining state and possible remedies."""
 
 
 class Energy(NamedTuple):

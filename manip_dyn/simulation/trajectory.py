@@ -165,7 +165,7 @@ def _as_law(simulation: Simulation, effort: Any, step: float, parameters: Any) -
 
 
 def _first_sample(simulation: Simulation) -> tuple:
-    """Return the first sample, which compiles the law; raise if the law cannot be used."""
+    """Compile the law and return the first sample; raise an error if the law cannot be used."""
     law = simulation.law
     if not isinstance(law, Feedback):
         return _sample(simulation)
@@ -180,7 +180,7 @@ def _first_sample(simulation: Simulation) -> tuple:
 
 
 def _sample(simulation: Simulation) -> tuple:
-    """Return time, state, efforts (NaN if the law has no known efforts) and energies."""
+    """Return time, state, efforts (NaN if the law raises an exception) and energies."""
     try:
         return _state(simulation, simulation.effort)
     except LawError:

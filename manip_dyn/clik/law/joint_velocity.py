@@ -390,7 +390,7 @@ def _subtract_null_motion(task):
 
 @inlined
 def _hold_worst_joint(task, v):
-    """Hold the free joint that exceeds its speed bound most; return whether a joint exceeds it."""
+    """Hold the free joint that exceeds its speed bound most; return whether there is one."""
     q, joints, rate = task.q, task.joints, task.numbers[LIMIT_GAIN]
     worst, most, bound = -1, 1e-12, 0.0
     for i in range(task.freedom.size):

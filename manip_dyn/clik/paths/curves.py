@@ -62,8 +62,8 @@ class Line(Path):
 class Circle(Path):
     """A circle in any plane, with constant or tangent-following tool orientation.
 
-    The default is the endless circle of Sariyildiz et al. (2011), which starts at full speed. The
-    radius is linear speed / angular speed, the two printed speeds.
+    The default is the endless circle of Sariyildiz et al. (2011), which starts at full speed. Its
+    radius is the ratio of the two printed speeds, linear to angular.
     """
 
     def __init__(

@@ -53,7 +53,7 @@ RATE = 8.0
 
 
 class TargetBounds(NamedTuple):
-    """Bounds of a smooth target: speeds, per s, accelerations, per s^2, and leashes, m and rad."""
+    """Bounds of a smooth target: speeds (per s), accelerations (per s^2), leashes (m and rad)."""
 
     linear_speed: float = 0.25
     angular_speed: float = 1.0

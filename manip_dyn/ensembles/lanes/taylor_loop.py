@@ -92,7 +92,7 @@ SHORTER = 0.7 * log2(e)
 """Steps are divided by 2^(SHORTER / (order - 1))."""
 TINY = 1e-300
 SUMMED_TOGETHER = 5
-"""Number of components per loop: a two-link arm and its work, or two groups for seven links."""
+"""Number of components that a loop sums. The state of a two-link arm, with the work, has five."""
 _INDEX, _BITS = ir.IntType(64), ir.IntType(LANES)
 _ZERO, _FIRST = ir.Constant(NUMBERS, None), _INDEX(0)
 
@@ -121,7 +121,7 @@ class _Vectors(NamedTuple):
 
 
 def _larger(builder, a, b) -> Any:
-    """Return the larger of two numbers, or b where a is NaN."""
+    """Return the larger of two numbers in each lane, or b if a is NaN."""
     return builder.select(builder.fcmp_ordered(">", a, b), a, b)
 
 

@@ -267,7 +267,7 @@ class Cases(Sequence[dict[str, Any]]):
 
     @classmethod
     def sobol(cls, count: int, seed: int = 0, **ranges: Any) -> Cases:
-        """Return a scrambled Sobol sequence; prefer powers of two as counts."""
+        """Return `count` cases of a scrambled Sobol sequence; use powers of two if possible."""
         return cls(sampled_cases("sobol", count, seed, ranges))
 
     @classmethod

@@ -294,7 +294,7 @@ def head(name: str, arguments: list[str]) -> str:
 
 
 def definition(style: Style, function: Function) -> Source:
-    """Return the definition of a kernel; a long kernel is divided into functions."""
+    """Return the definition of a kernel; a long kernel is divided into several functions."""
     text = program_text(function)
     statements = depth_first(with_arguments([parsed(line) for line in text.split("\n") if line]))
     names = function.declaration.arguments

@@ -38,7 +38,7 @@ RATE = K
 
 @inlined(always=True, counted=False)
 def prepare(y, p, now, limits, tolerances, work, scratch):
-    """Compute the derivative at the start of the step."""
+    """Compute the derivative at the start of the step, unless it is known."""
     if now.known == 0:
         rhs(now.first, y, p, row(work, K))
         now.evaluations += 1
@@ -120,7 +120,7 @@ def adapt_adaptive(now, limits):
 
 @inlined(always=True, counted=False)
 def adapt(now, limits):
-    """Do nothing: steps are fixed."""
+    """Do nothing, because steps are fixed."""
 
 
 ADAPTIVE = {"prepare": prepare_adaptive, "attempt": attempt_adaptive, "adapt": adapt_adaptive}

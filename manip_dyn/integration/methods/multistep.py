@@ -39,7 +39,7 @@ moulton_2, moulton_3 = (
 
 @number_parameter()
 def corrected():
-    """Return whether Moulton's formula corrects Bashforth's."""
+    """Return whether Moulton's formula corrects the result of Bashforth's."""
     return 0
 
 
@@ -51,7 +51,7 @@ def rising():
 
 @inlined(always=True, counted=False)
 def prepare(y, p, now, limits, tolerances, work, scratch):
-    """Compute the derivative at the start of the step."""
+    """Compute the derivative at the start of the step, unless it is known."""
     if now.known == 0:
         rhs(now.first, y, p, row(work, RATE))
         now.evaluations += 1
@@ -127,4 +127,4 @@ def close(now, work):
 
 @inlined(always=True, counted=False)
 def adapt(now, limits):
-    """Do nothing: the steps are fixed."""
+    """Do nothing, because steps are fixed."""

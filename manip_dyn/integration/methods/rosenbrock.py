@@ -62,7 +62,7 @@ class Rosenbrock(Method):
 
     @property
     def implicit(self) -> bool:
-        """Whether the method uses derivatives of the right-hand side: True."""
+        """True, because the method uses derivatives of the right-hand side."""
         return True
 
     @property
@@ -77,7 +77,7 @@ class Rosenbrock(Method):
 
     @property
     def stability_interval(self) -> float:
-        """Stability interval: infinite, because all methods are L-stable."""
+        """Infinity, because all methods are L-stable."""
         return math.inf
 
     def step(self, options: Options, rhs: Any) -> Step:

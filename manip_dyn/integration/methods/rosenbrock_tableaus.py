@@ -39,8 +39,8 @@ class RosenbrockTableau:
     Tableaus are compared by identity, like `Tableau`.
 
     Attributes:
-        alpha: Strictly lower triangular (s, s), rows first.
-        gamma: Lower triangular (s, s), with equal diagonal entries.
+        alpha: Strictly lower triangular matrix (s, s), by rows.
+        gamma: Lower triangular matrix (s, s) with equal diagonal entries, by rows.
         b: Weights (s,) of the solution.
         b_hat: Weights (s,) of the embedded solution.
         order: Order of `b`.

@@ -109,4 +109,4 @@ def close(now, work):
 
 @inlined(always=True, counted=False)
 def adapt(now, limits):
-    """Do nothing: each step is planned from its own series."""
+    """Do nothing, because each step is planned from its own series."""

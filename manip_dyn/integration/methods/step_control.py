@@ -70,7 +70,7 @@ CONTROLLERS = ("pi", "paper")
 NORMS = ("max", "rms")
 ESTIMATES = ("plain", "scaled")
 ROUNDING = 3.6e-15
-"""Rounding error of 16 units in the last place of 1."""
+"""Relative tolerance for rounding errors, 16 units in the last place."""
 
 
 @inlined(always=True, counted=False)

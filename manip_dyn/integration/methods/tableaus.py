@@ -39,7 +39,7 @@ class Tableau:
     Attributes:
         key: Short name.
         c: Abscissas (s,).
-        a: Strictly lower triangular matrix (s, s), rows first.
+        a: Strictly lower triangular matrix (s, s), by rows.
         b: Weights (s,) of the solution.
         b_hat: Weights (s,) of the embedded solution, or None.
         order: Order of `b`.

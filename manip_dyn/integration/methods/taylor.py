@@ -62,7 +62,7 @@ class Taylor(Method):
 
     @property
     def order(self) -> None:
-        """Order of the solution: None, because it is variable."""
+        """None, because the order is variable."""
         return
 
     @property
@@ -72,7 +72,7 @@ class Taylor(Method):
 
     @property
     def stages(self) -> int:
-        """Evaluations per step: one series."""
+        """Number of series per step, 1."""
         return 1
 
     @property
@@ -82,12 +82,12 @@ class Taylor(Method):
 
     @property
     def dense_order(self) -> None:
-        """Order of the dense output: None, because it is that of the series."""
+        """None, because the order of the dense output is that of the series."""
         return
 
     @property
     def stability_interval(self) -> None:
-        """Stability interval: None, because it depends on the order."""
+        """None, because the stability interval depends on the order."""
         return
 
     @property

@@ -83,7 +83,7 @@ class UserForce:
 
     Attributes:
         bodies: Names of two bodies, or "ground".
-        function: ``function(t, first, second)`` of the time, s, and two `BodyState`. It returns
+        function: ``function(t, first, second)`` of the time (s) and two `BodyState`s. It returns
             the force (3,), N, on the second body at its centre of mass, and the moment (3,), N m,
             both in global axes. The opposite force and moment act on the first body, at the same
             point. The function may use ``+ - * /``, `manip_dyn.codegen.sine` and `cosine`, but no

@@ -39,7 +39,7 @@ INPUTS = "q_i", "q_j", "v_i", "v_j", "a_i", "a_j", "r"
 """Arguments of a kernel: pointers to the arrays of two bodies, and to its numbers."""
 _KINDS = (types.CPointer(types.float64),) * (len(INPUTS) + 1)
 _python_kernels: list[Callable[..., None]] = []
-"""Kernels in plain Python; without the compiler their indices serve as addresses."""
+"""Kernels in plain Python. If the compiler is disabled, their indices serve as addresses."""
 
 
 @cache

@@ -51,12 +51,12 @@ class MovingBody:
     Attributes:
         name: Name of the body.
         mass: Mass, kg.
-        inertia: Moments of inertia about the centre of mass in body axes, kg m^2: ixx, iyy, izz,
-            ixy, ixz, iyz (6,), or the first three.
+        inertia: Moments of inertia (6,) about the centre of mass in body axes, kg m^2: ixx, iyy,
+            izz, ixy, ixz, iyz; or only the first three (3,).
         position: Centre of mass (3,), m.
         orientation: Euler parameters (4,), scalar first, from body axes to global axes.
         velocity: Velocity of the centre of mass (3,), m/s.
-        angular_velocity: Angular velocity in global axes (3,), rad/s.
+        angular_velocity: Angular velocity (3,) in global axes, rad/s.
     """
 
     name: str

@@ -175,7 +175,7 @@ def find_equilibrium(mechanism: EquilibriumModel, tolerance: float, t: float) ->
             length *= SHORTER
     raise ManipDynError(
         f"no equilibrium was found: after {count} iterations the acceleration is {residual:.3g}. "
-        "The forces must hold the mechanism somewhere on its way."
+        "The forces must balance in some position of the mechanism."
     )
 
 
