@@ -238,8 +238,8 @@ def unstable_gain(method: str | Method, gain: float, step: float) -> str:
     if interval is None or gain * step <= interval:
         return ""
     return (
-        f"gain * step is {gain * step:.3g}: {chosen.name} is unstable above {interval:.4g} "
-        "(expected a smaller gain or step)"
+        f"gain * step must be at most {interval:.4g} with {chosen.name}, got {gain * step:.3g} "
+        "(use a smaller gain or step)"
     )
 
 

@@ -100,7 +100,7 @@ def test_euler_diverges_at_1_s_and_euler_trapezoidal_does_not():
     assert intervals == pytest.approx([2.0, 2.0], abs=1e-6)
     strong = md.track(robot, path, "rk1", 1.0, q0, 150.0, ClikSettings(gain=2.2))
     assert not strong.success
-    assert "gain * step is 2.2: rk1 is unstable above 2" in strong.reason
+    assert "gain * step must be at most 2 with rk1, got 2.2" in strong.reason
 
 
 def test_feedback_reduces_an_initial_error_at_the_rate_of_the_gain():

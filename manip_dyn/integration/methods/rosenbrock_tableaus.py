@@ -69,7 +69,7 @@ class RosenbrockTableau:
             "has a gamma that is not lower triangular": any(
                 any(row[i + 1 :]) for i, row in enumerate(self.gamma)
             ),
-            "has several numbers on the diagonal": len(
+            "has different numbers on the diagonal": len(
                 {row[i] for i, row in enumerate(self.gamma)}
             )
             != 1,

@@ -72,7 +72,7 @@ class Tableau:
                 abs(_sum(row) - 1) > _ROUNDING for row in rows[len(self.a) :]
             ),
             "has a stage outside of its step": any(not 0 <= c <= 1 for c in self.c),
-            "has one of b_hat and its order": (self.b_hat is None)
+            "has only one of b_hat and its order": (self.b_hat is None)
             != (self.embedded_order is None),
         }
         for fault, present in faults.items():
