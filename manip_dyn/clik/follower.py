@@ -47,26 +47,26 @@ class TrackingArguments(NamedTuple):
 
 
 def tracking_arguments(path: Path, memory: Vector) -> TrackingArguments:
-    """Return the arguments of `rate` and `look` for a path and the memory of a law."""
+    """Return the arguments of `rate` and `look` for a path and the memory of the law."""
     address = path_address(path.function, path.parameters)
     return TrackingArguments(address, path.parameters, memory)
 
 
 def path_address(function: Callable[..., None], parameters: Vector) -> Any:
-    """Return the address of the function of a path, which is compiled if necessary."""
+    """Compile the function of a path if necessary, and return its address."""
     return address_of(function, 0.0, parameters, np.empty(DESIRED))
 
 
 @compiled(short=True, python=False)
 def rate(t, y, p, out):
-    """Write the rate of the state y = (q, path time)."""
+    """Write the rate (n + 1,) of the state y = (q, path time) for `TrackingArguments` p."""
     call_writing(p.function, (y[y.size - 1], p.path, task_of(p.memory).desired))
     out[y.size - 1] = joint_velocity(y, p.memory, out)
 
 
 @compiled(short=True)
 def look(times, states, p, out, rows):
-    """Write the sample rows, see `samples`, at times (k,) and states (k, n + 1)."""
+    """Write the sample rows at times (k,) and states (k, n + 1), see `samples`."""
     for k in range(rows.shape[0]):
         y = row(states, k)
         rate(times[k], y, p, out)
@@ -184,7 +184,7 @@ class PathFollower:
         return self._completed(lambda: self._run(steps))
 
     def _completed(self, compute: Callable[[], Vector]) -> Vector:
-        """Return computed rows; compute them again if the law lacks functions for them."""
+        """Return the rows of `compute`. If the law lacks a function, compile all and try again."""
         if self._complete:
             return compute()
         before = self._y.copy(), Space(*(array.copy() for array in self._space))

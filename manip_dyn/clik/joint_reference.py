@@ -86,7 +86,7 @@ class JointReference:
 
     @property
     def path_time(self) -> float:
-        """Path time of the arm, s; during the approach, the path time at which it will start."""
+        """Path time of the arm, s; during the approach, the path time at which it will join."""
         return self.sample.path_time if self.on_path else self._path_time
 
     @property

@@ -216,8 +216,8 @@ def planned_stops(span: Vector, switches: Vector, samples: Vector) -> Matrix:
 
     Args:
         span: Start and end (2,), s, forwards or backwards.
-        switches: Times at which the right-hand side is discontinuous (k,), s.
-        samples: Times at which the state is recorded (j,), s, inside the span.
+        switches: Times (k,) at which the right-hand side is discontinuous, s.
+        samples: Times (j,) at which the state is recorded, s, inside the span.
     """
     if not switches.size and not samples.size:
         return np.array([[span[1], -np.inf, np.inf, 0.0]])

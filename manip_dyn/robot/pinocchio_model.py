@@ -131,7 +131,7 @@ class Oracle:
         return by_q + np.diag(robot.stiffness), by_v + np.diag(robot.damping), by_a
 
     def regressor(self, q: Vector, v: Vector, a: Vector) -> Matrix:
-        """Return the regressor (n, 10 n): derivatives of the efforts by inertial parameters.
+        """Return the regressor (n, 10 n): efforts per unit of each inertial parameter.
 
         The parameters of each body are its mass, its first moments (3,), and Ixx, Ixy, Ixz, Iyy,
         Iyz, Izz about the origin of the body frame. Rotors are omitted.

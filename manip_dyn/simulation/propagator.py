@@ -90,7 +90,7 @@ MAX_TRANSITIONS = 100_000
 
 
 class Propagator:
-    """Advances a state (2 n + 1,) in place, which consists of q, v and the work.
+    """Advances the state (2 n + 1,), which consists of q, v and the work, in place.
 
     Attributes:
         steps: Accepted steps since construction.

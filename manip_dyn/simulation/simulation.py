@@ -80,7 +80,7 @@ class DivergenceError(ManipDynError):
 
 
 class JointLimitError(ManipDynError):
-    """A joint reached its limit with `stop_at_limits`; the simulation has this state."""
+    """A joint reached its limit with `stop_at_limits`. The simulation remains in this state."""
 
 
 class Simulation:

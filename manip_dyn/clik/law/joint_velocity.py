@@ -285,7 +285,7 @@ def _escape_side(task, sign, lost, column):
 def joint_velocity(q, memory, v):
     """Write the joint velocities (n,) into `v` and return the speed scale, at most 1.
 
-    The velocities become NaN if they require a function that `law_memory` has left out.
+    The velocities are NaN if they require a function that was not compiled, see `law_memory`.
 
     Args:
         q: Joint positions (n,); additional entries are ignored.
@@ -323,7 +323,7 @@ def joint_velocity(q, memory, v):
 
 @inlined
 def _call(index, memory):
-    """Call a function of the table with the memory; return whether its address is in the table."""
+    """Call a function of the table with the memory; return whether the table contains it."""
     address = task_of(memory).functions[index]
     if address:
         call_writing(address, (memory,))
@@ -427,7 +427,7 @@ def _scale_to_speed_limits(task, v):
 
 @compiled(short=True)
 def scale_error(memory):
-    """Scale ``task.error`` to the selected orientation error, also for large angles."""
+    """Scale ``task.error`` to the selected orientation error, even for large angles."""
     task = task_of(memory)
     scale_orientation_error(task.desired, task.actual, task.numbers[ERROR], task.error)
 
@@ -439,8 +439,8 @@ def law_memory(robot: Robot, settings: ClikSettings, step: float, complete: bool
         robot: The arm.
         settings: Settings of the law.
         step: Time for which each velocity is applied, s.
-        complete: Whether to compile all functions of the law now. Otherwise those for large
-            errors and singular postures are left out, see `joint_velocity`.
+        complete: Whether to compile all functions of the law. Otherwise those for large errors and
+            singular postures are missing, see `joint_velocity`.
     """
     n, zeros = robot.n, np.zeros
     task = Task(
@@ -474,7 +474,7 @@ def law_memory(robot: Robot, settings: ClikSettings, step: float, complete: bool
 
 
 def _branches(settings: ClikSettings, complete: bool) -> list[Any]:
-    """Return the addresses of the branches of the law, or 0, see `Task.functions`."""
+    """Return the addresses of the law's branches, 0 for missing ones; see `Task.functions`."""
     needed = {
         scale_error: settings.orientation_error != "columns",
         desired_null_velocity: settings.has_null_motion,

@@ -101,10 +101,11 @@ def task_error(desired: Pose, actual: Pose, orientation: str = "columns") -> Vec
 
 @compiled(short=True)
 def pose_error(desired, actual, error):
-    """Write the error (6,) between two poses (12,) or longer, with sin(theta) a.
+    """Write the error (6,) between two poses with the orientation error sin(theta) a.
 
-    Return cos(theta): for ``columns`` up to 90 degrees the error is final, otherwise
-    `scale_orientation_error` follows.
+    The first 12 entries of `desired` and `actual` are the poses. The function returns cos(theta).
+    The error is final for ``columns`` up to 90 degrees. In all other cases, it must be scaled by
+    `scale_orientation_error`.
     """
     for i in range(3):
         error[i] = desired[i] - actual[i]

@@ -86,7 +86,7 @@ class ClikSettings:
 
     @property
     def has_null_motion(self) -> bool:
-        """Whether the joints move in the null space of the task, also far from their limits."""
+        """Whether a null-space gain is above 0."""
         return self.posture_gain + self.limit_avoidance + self.manipulability > 0.0
 
     def numbers(self, step: float) -> Vector:

@@ -8,7 +8,7 @@ Trajectory Planning for Automatic Machines and Robots, section 2.1.5). Then the 
 At the end it falls along the same curve. If there is no ramp, the speed is constant from the
 start, as on the circle of Sariyildiz et al. (2011).
 
-A path is an array of numbers and a compiled function, which is called by its address. So one
+A path is an array of numbers and a compiled function, which is called by its address, so one
 compiled loop follows all kinds of paths. The numbers are the timing (cruise, ramp, end, duration),
 followed by the curve:
 

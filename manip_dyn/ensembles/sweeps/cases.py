@@ -267,7 +267,7 @@ class Cases(Sequence[dict[str, Any]]):
 
     @classmethod
     def sobol(cls, count: int, seed: int = 0, **ranges: Any) -> Cases:
-        """Return `count` cases of a scrambled Sobol sequence; use powers of two if possible."""
+        """Return `count` cases of a scrambled Sobol sequence; prefer a power of two."""
         return cls(sampled_cases("sobol", count, seed, ranges))
 
     @classmethod

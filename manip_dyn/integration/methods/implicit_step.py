@@ -257,7 +257,7 @@ def solve_stage(i, y, h, work, slopes, matrix, pivots):
 
 @inlined(counted=False)
 def result(kind, h, work, out):
-    """Write the weighted sum of stages of the result (kind 0) or the error estimate (kind 1)."""
+    """Write the weighted sum of stages for the result (kind 0) or the error estimate (kind 1)."""
     for k in range(size()):
         total = 0.0
         for j in range(stage_count()):

@@ -1,6 +1,7 @@
 """Status codes, step size control and the first step.
 
-The norm of the error estimate, divided by the tolerances, is e. The error is of order k in h:
+Let e be the norm of the error estimate divided by the tolerances, and k the order of the error in
+h. The controllers are:
 
     paper   h_new = fac h (1 / e)^(1 / (max(p, q) + 1))            Galhano (1994), eq. 14
     pi      h_new = fac h e^(-0.7 / k) e_before^(0.4 / k)          Gustafsson (1991)

@@ -204,7 +204,7 @@ def bump_height(c, t):
 
 @inlined
 def force_law(kind, c, t, x, rate):
-    """Return the force that opposes x, and its derivatives by x, by the rate of x and by time.
+    """Return the force that opposes x, and its derivatives with respect to x, x' and time.
 
     `c` (8,) contains the stiffness, the damping, the force-free x or length, the constant force,
     and the constants of the road.

@@ -4,7 +4,7 @@ The paper prints the number of joints, struts of 2e7 N/m and 2e6 N s/m between u
 chassis, and tyres of 296325 N/m and 3502 N s/m. The car reaches a half-cylinder of 0.1 m diameter
 at 10 mph, after 0.5 s and 1.2 s. The 14 bodies have 80 constraints: a translational joint for the
 rack (5), its lock (1), Euler parameters (14), and 15 per corner (two revolute joints, one
-spherical joint, two distances).
+spherical joint, two distance joints).
 
 The fast eigenvalues equal the printed damping of the struts divided by the effective mass at their
 lower ends: -2.6e5 per s corresponds to 7.7 kg. Neither this mass nor the positions of the struts
@@ -15,11 +15,11 @@ are those of the HMMWV of Project Chrono (chrono_models/vehicle/hmmwv, Serban, M
 licence).
 
 The other values are our assumptions. The spherical joint connects the spindle to the upper arm.
-The distances are the tie rod and a short lateral rod from the lower arm, which is under tension.
-The positions of the struts on the upper arms and the height of the chassis' centre of mass are
-chosen to reproduce the eigenvalue and the settled height of the paper. The reference frame moves
-with the car: the bump moves towards the wheels, which do not drive forward. The damping of the
-tyres also acts fore and aft.
+The distance joints are the tie rod and a short lateral rod from the lower arm, which is in
+tension. The positions of the struts on the upper arms and the height of the chassis' centre of
+mass are chosen to reproduce the eigenvalue and the settled height of the paper. The reference
+frame moves with the car: the bump moves towards the wheels, which do not drive forward. The
+damping of the tyres also acts fore and aft.
 
 With only the printed forces, the lower arms (9 Hz) and the pitching of the spindles (11 Hz) are
 not damped. The 15 constraints per corner leave three degrees of freedom, but a real suspension has
