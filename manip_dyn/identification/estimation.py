@@ -89,7 +89,7 @@ def _deviation(errors: Matrix, degrees: Vector) -> Vector:
 
     Args:
         errors: Residuals (m, n).
-        degrees: Degrees of freedom (n,) of each joint that the parameters consume.
+        degrees: Degrees of freedom (n,) that the parameters consume, by joint.
     """
     m = len(errors)
     variance = np.sum(errors**2, axis=0) / np.maximum(m - degrees, 1.0)

@@ -79,7 +79,7 @@ CURVE = 4
 
 @compiled(short=True)
 def evaluate_harmonic(t, p, out):
-    """Write pose and twist at time `t` (s) into `out` (18,), see `clik.law.poses`."""
+    """Write pose and twist of a harmonic path at time `t` (s) into `out` (18,), see `poses`."""
     s, speed = progress(t, p[0], p[1], p[2], p[3])
     for i in range(3):
         position, slope = p[CURVE + i] + p[CURVE + 3 + i] * s, p[CURVE + 3 + i]
@@ -99,7 +99,7 @@ def evaluate_harmonic(t, p, out):
 
 @compiled(short=True)
 def evaluate_spline(t, p, out):
-    """Write pose and twist at time `t` (s) into `out` (18,), see `clik.law.poses`."""
+    """Write pose and twist of a spline path at time `t` (s) into `out` (18,), see `poses`."""
     s, speed = progress(t, p[0], p[1], p[2], p[3])
     count = int(p[CURVE])
     knots = CURVE + 1

@@ -208,7 +208,7 @@ def _plain_accept_states(block, size, h, passed):
 
 
 def _error_norms(_typing, block, size, tolerances, out):
-    """Write the largest error of each lane, relative to the tolerances; NaN for a NaN state."""
+    """Write the largest relative error of each lane, or NaN if its state is not finite."""
 
     def generate(context, builder, signature, values):
         kinds = signature.args

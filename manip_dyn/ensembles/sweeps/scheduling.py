@@ -102,14 +102,14 @@ class _Run(NamedTuple):
     progress: Callable[[int, int], None] | None
 
     def through(self, size: int, done: set[int], keep: Callable[[int, list[Row]], None]) -> int:
-        """Run chunks of `size` cases that are not in `done`; return the number of cases done."""
+        """Run the chunks that are not in `done`; return the number of cases in the others."""
         chunks = [chunk for chunk in _chunks(self.cases, size) if chunk.number not in done]
         repeated = finished = len(self.cases) - sum(len(chunk.cases) for chunk in chunks)
-        self._tell(finished)
+        self._report_progress(finished)
         for number, rows in _complete_chunks(chunks, self._solved(chunks)):
             keep(number, rows)
             finished += len(rows)
-            self._tell(finished)
+            self._report_progress(finished)
         return repeated
 
     def _solved(self, chunks: list[Chunk]) -> Iterator[tuple[Chunk, list[Row]]]:
@@ -119,7 +119,7 @@ class _Run(NamedTuple):
             return ((chunk, solve_chunk(self.function, chunk)) for chunk in chunks)
         return by_processes(self.function, chunks, self.workers)
 
-    def _tell(self, finished: int) -> None:
+    def _report_progress(self, finished: int) -> None:
         if self.progress:
             self.progress(finished, len(self.cases))
 

@@ -91,7 +91,7 @@ def unit(tolerances, i, magnitude):
 
 @inlined(always=True, counted=False)
 def error_norm(y, u, wrong, tolerances, size, rms):
-    """Return the norm of the error estimate `wrong` (size,), or NaN if the state u has a NaN."""
+    """Return the norm of the error estimate `wrong` (size,), or NaN if u is not finite."""
     error = 0.0
     for i in range(size):
         scale = unit(tolerances, i, max(abs(y[i]), abs(u[i])))

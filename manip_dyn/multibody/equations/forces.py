@@ -254,8 +254,8 @@ def convert_to_angle(along, across, last, v, row, order):
     body i. It is shifted by full turns to the value nearest to `last`.
 
     Args:
-        along: Kernel result of the first product, replaced by angle, gradient and, with
-            DERIVATIVES, Hessian.
+        along: Kernel result of the first product; replaced with the angle, its gradient and, with
+            DERIVATIVES, its Hessian.
         across: Kernel result of the second product.
         last: Previous angle, rad.
         v: Velocities of all bodies.

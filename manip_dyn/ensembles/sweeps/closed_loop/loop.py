@@ -181,7 +181,7 @@ def advance_period(kernels, arm, loop, number, y, scratch):
 
 @compiled(short=True)
 def run_loop(kernels, arm, law, followed, switched, loop, scratch, mode, first, y):
-    """Continue from measurement `first`; return the reason for the end and the next measurement.
+    """Continue from measurement `first`; return the reason for the end and the measurement.
 
     With `STOPPED_FOR_EXECUTOR`, `loop.q` and `loop.v` contain the state at that measurement.
     """
