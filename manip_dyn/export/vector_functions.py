@@ -163,7 +163,10 @@ def _adjoint(inner: Expressions) -> Expressions:
 
 
 def _dynamics_adjoint(equations: Equations, inner: Expressions) -> Expressions:
-    """Return the adjoint of the forward dynamics from the inverse dynamics, as shorter code."""
+    """Return the adjoint of the forward dynamics, computed from the inverse dynamics.
+
+    The code is shorter than that of the gradient of the forward dynamics.
+    """
     n, weights = equations.n, _new_inputs(inner, equations.n)
     q, v, tau = (inner.x[i : i + n] for i in range(0, 3 * n, n))
     slopes = equations.forward_dynamics_adjoint(q, v, tau, weights)

@@ -159,7 +159,7 @@ class Oracle:
 
 
 def _parameter_rotation(axes: Matrix) -> Matrix:
-    """Return the transformation (10, 10) of ten inertial parameters for the axes (3, 3)."""
+    """Return the transformation (10, 10) of inertial parameters by a rotation `axes` (3, 3)."""
     ours = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
     theirs = [(0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)]
     rotation = np.zeros((10, 10))

@@ -275,7 +275,7 @@ class Task:
         return _cached_robot(json.dumps(self.robot, sort_keys=True))
 
     def _components(self, robot: Robot) -> dict[str, tuple[str, int]]:
-        """Return settings for single components of vectors, such as ``goal_elbow``."""
+        """Return vector and joint index for each setting of one joint, such as ``goal_elbow``."""
         return {
             f"{vector}_{joint}": (vector, i)
             for vector in self._type.vectors

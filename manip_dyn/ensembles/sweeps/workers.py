@@ -334,7 +334,7 @@ def _wait_for(distributed: Any, future: Any, address: str) -> tuple[Chunk, list[
 
 
 def _solve_on_cluster(function: Function, chunk: Chunk, version: str) -> list[Row]:
-    """Compute the rows of a chunk in a worker; its threads take turns."""
+    """Compute the rows of a chunk in a worker, with one thread at a time."""
     if version != VERSION:
         raise ManipDynError(
             f"workers must have manip_dyn {version} like the sweep, got {VERSION}."

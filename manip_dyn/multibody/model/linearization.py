@@ -37,7 +37,7 @@ class MechanismTables(Protocol):
     size: int
 
     def tables(self, q: Vector, roles: Partition) -> Tables:
-        """Return new arrays with positions q (N,) and a partition."""
+        """Create the arrays for positions q (N,) and a partition."""
         ...
 
 

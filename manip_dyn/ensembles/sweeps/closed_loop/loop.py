@@ -181,9 +181,9 @@ def advance_period(kernels, arm, loop, number, y, scratch):
 
 @compiled(short=True)
 def run_loop(kernels, arm, law, followed, switched, loop, scratch, mode, first, y):
-    """Continue from measurement `first`; return the reason for the end and the measurement.
+    """Continue from measurement `first`; return the reason for the end and the last measurement.
 
-    With `STOPPED_FOR_EXECUTOR`, `loop.q` and `loop.v` contain the state at that measurement.
+    After `STOPPED_FOR_EXECUTOR`, `loop.q` and `loop.v` contain the state at that measurement.
     """
     n, last = loop.q.size, loop.noise.shape[0]
     q, v, ring = loop.q, loop.v, loop.counts.size
