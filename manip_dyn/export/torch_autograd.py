@@ -20,6 +20,8 @@ def call(function: VectorFunction, x: Any) -> Any:
 
 
 class _Kernel(torch.autograd.Function):
+    """Compiled kernel with its exact vector-Jacobian product."""
+
     @staticmethod
     def forward(x: Any, function: VectorFunction) -> Any:
         states = x.detach().contiguous().numpy().reshape(-1, function.inputs)

@@ -37,6 +37,9 @@ from manip_dyn.simulation.function_law import Feedback, LawError, law_parameters
 from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.pd_control import PDLaw
 
+if TYPE_CHECKING:
+    from manip_dyn.simulation.dry_friction import StickSlip
+
 
 class JointLimits:
     """The finite position limits of an arm.
@@ -80,9 +83,6 @@ def joint_limits(robot: Robot) -> JointLimits | None:
     finite = np.isfinite(robot.q_min) | np.isfinite(robot.q_max)
     return JointLimits(robot) if finite.any() else None
 
-
-if TYPE_CHECKING:
-    from manip_dyn.simulation.dry_friction import StickSlip
 
 EXPECTED = "numpy functions of t, q and v"
 MAX_TRANSITIONS = 100_000

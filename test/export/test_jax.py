@@ -10,8 +10,7 @@ from manip_dyn.export import vector_function
 
 jax = pytest.importorskip("jax", reason="pip install 'manip_dyn[jax]'")
 jax.config.update("jax_enable_x64", True)
-
-from jax.test_util import check_grads  # noqa: E402
+check_grads = pytest.importorskip("jax.test_util").check_grads
 
 ROBOT = md.load_robot("rr")
 STATES = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 4, 5, 2))

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import pytest
 from domains import reserved_domain
 
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
@@ -12,7 +13,6 @@ os.environ.setdefault(
     "FASTRTPS_DEFAULT_PROFILES_FILE", str(Path(__file__).parents[2] / "config" / "discovery.xml")
 )
 
-import pytest
 from harness import Ros
 
 

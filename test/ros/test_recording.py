@@ -15,13 +15,18 @@ from std_msgs.msg import Float64MultiArray
 
 import manip_dyn as md
 from manip_dyn import ManipDynError
-from manip_dyn.ros import EXPECTED_TOPICS, SimulatorNode, recorded_name
 
 pytest.importorskip("mcap", reason="pip install 'manip_dyn[record]'")
 pytest.importorskip("rosbags", reason="pip install 'manip_dyn[record]'")
 
 from manip_dyn.recording import MessageReader, Recorder, messages, read, reader
-from manip_dyn.ros import ReplayerNode, check_recording
+from manip_dyn.ros import (
+    EXPECTED_TOPICS,
+    ReplayerNode,
+    SimulatorNode,
+    check_recording,
+    recorded_name,
+)
 
 PERIODS = 250
 START = [0.3, -0.2]

@@ -2,12 +2,9 @@
 
 import numpy as np
 import pytest
-
-import manip_dyn as md
-
-pytest.importorskip("trajectory_msgs")
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+import manip_dyn as md
 from manip_dyn.ros import timed_trajectory, to_nanoseconds, waypoints_from
 
 pytestmark = pytest.mark.ros

@@ -239,6 +239,8 @@ def with_arguments(statements: Sequence[Statement]) -> list[Statement]:
 
 
 class _Entries(ast.NodeTransformer):
+    """Replaces names by expressions."""
+
     def __init__(self, entries: dict[str, ast.expr]):
         self._entries = entries
 

@@ -257,6 +257,8 @@ def test_invalid_limits_raise(rr, options, message):
 
 def test_wrong_third_derivatives_raise(rr):
     class Wrong(Wave):
+        """Curve with a wrong third derivative."""
+
         def __call__(self, s, order):
             return super().__call__(s, order) * (1.0 - 2.0 * (order == 3))
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import threading
 import time
 
+from faults.case import OK, WARN, Case
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-
-from faults.case import OK, WARN, Case
 
 NAN, INF = float("nan"), float("inf")
 JOINTS = ["shoulder", "elbow"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
+from faults.case import ERROR, OK, WARN, Case, Outcome
+from faults.witness import Witness
 from harness import Ros
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from synchronized_clock import SynchronizedClock
 
 import manip_dyn as md
-from faults.case import ERROR, OK, WARN, Case, Outcome
-from faults.witness import Witness
 
 ROBOT = "ibm7535"
 PERIOD, TIMEOUT = 0.02, 0.3

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-
 from faults.case import ERROR, OK, WARN, Case
 from faults.systems import AT_GOAL, BENT
 

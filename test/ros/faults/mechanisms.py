@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from faults.case import OK, WARN, Case
+from faults.graph import PERIOD, Graph
+from faults.processes import STOPS, Many, Processes
 from geometry_msgs.msg import PoseArray
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
-from faults.case import OK, WARN, Case
-from faults.graph import PERIOD, Graph
-from faults.processes import STOPS, Many, Processes
 from manip_dyn.multibody import load_mechanism
 from manip_dyn.ros import coordinates
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from faults.case import ERROR, OK, WARN, Case
 from geometry_msgs.msg import PoseStamped
 from sensor_msgs.msg import JointState
 from targets import pose
-
-from faults.case import ERROR, OK, WARN, Case
 
 NAN = float("nan")
 JOINTS = ["shoulder", "elbow"]

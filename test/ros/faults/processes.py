@@ -159,8 +159,9 @@ def killed_tracked(node, moving, restart):
             system.move()
         system.kill(node)
         if restart:
-            system.until_state(*(("simulator", "lost_commander") if node != "simulator" else
-                                ("clik_tracker", "silent")))  # fmt: skip
+            simulated = node != "simulator"
+            state = ("simulator", "lost_commander") if simulated else ("clik_tracker", "silent")
+            system.until_state(*state)
             system.start_again(node)
             system.until_state("clik_tracker", "tracking", "off_path")
             system.goal = system.targets[1]

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import rclpy
 from domains import STRANGERS
-from rclpy.context import Context
-from std_msgs.msg import Float64MultiArray
-
 from faults.case import OK, Case
 from faults.commands import FULL
 from faults.graph import ARM, Graph
 from faults.processes import Many, Processes
+from rclpy.context import Context
+from std_msgs.msg import Float64MultiArray
+
 from manip_dyn import ManipDynError
 from manip_dyn.ros import SimulatorNode
 
@@ -118,15 +118,15 @@ CASES = (
     unaffected("other_namespace", "full efforts to an arm in another namespace", other_namespace),
     unaffected("other_domain", "full efforts on the same topic in another domain", other_domain),
     unaffected("no_such_robot", "a second simulator of an unknown robot",
-           second_simulator(robot="no_such_robot"), "no_such_robot"),
+               second_simulator(robot="no_such_robot"), "no_such_robot"),
     unaffected("not_a_urdf", "a second simulator of a truncated URDF",
-           second_simulator('<robot name="cut"><link name="base"', robot=None), "FILE"),
+               second_simulator('<robot name="cut"><link name="base"', robot=None), "FILE"),
     unaffected("wrong_urdf", "a second simulator of a URDF whose joint has no child",
-           second_simulator('<robot name="a"><link name="b"/><joint name="j" type="revolute">'
-                          '<parent link="b"/></joint></robot>', robot=None), "j"),
+               second_simulator('<robot name="a"><link name="b"/><joint name="j" type="revolute">'
+                                '<parent link="b"/></joint></robot>', robot=None), "j"),
     unaffected("wrong_parameter_file", "a second simulator with a parameter file for another node",
-           second_simulator("/other_node:\n  ros__parameters:\n    robot: rr\n",
-                          ["--params-file", None]), "FILE"),
+               second_simulator("/other_node:\n  ros__parameters:\n    robot: rr\n",
+                                ["--params-file", None]), "FILE"),
     Case("read_only_home", "alone", "the cache folder cannot be created", read_only_home,
          "simulator", "waiting", OK, "no command yet: brake", by_hand=True),
     Case("disk_full", "alone", "the disk is full: the cache cannot be written", full_disk,

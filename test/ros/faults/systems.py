@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
+from faults.graph import ARM, PERIOD, REST, ROBOT, START, Graph
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from harness import LATCHED
 from rclpy.qos import QoSProfile
@@ -15,7 +16,6 @@ from targets import pose
 from trajectory_msgs.msg import JointTrajectory
 
 import manip_dyn as md
-from faults.graph import ARM, PERIOD, REST, ROBOT, START, Graph
 from manip_dyn.ros import BangBangPlannerNode, ClikTrackerNode, SimulatorNode
 
 GOAL = [0.7, 0.1]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from geometry_msgs.msg import TwistStamped
-
 from faults.case import OK, Case
 from faults.planning import state
+from geometry_msgs.msg import TwistStamped
 
 NAN = float("nan")
 

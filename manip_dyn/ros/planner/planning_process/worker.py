@@ -40,6 +40,8 @@ class _Pickler(pickle.Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
+    """Unpickler that inserts the robot of this process for its placeholder."""
+
     def __init__(self, data: bytes, robot: Robot | None):
         super().__init__(io.BytesIO(data))
         self._robot = robot
