@@ -112,7 +112,7 @@ def controlled_rows(controlled: Sequence[bool] | None) -> Vector:
 
 
 def middle_posture(robot: Robot) -> Vector:
-    """Return a posture (n,) near the middle of the joint ranges, away from the stretched arm."""
+    """Return a posture (n,) near the middle of the joint ranges, but not stretched."""
     low, high = _range(robot)
     return np.clip(0.5 * (low + high) + 0.3, robot.q_min, robot.q_max)
 
