@@ -357,7 +357,7 @@ def test_help_of_a_benchmark_suite_describes_the_suite(capsys, suite, order):
     assert end.value.code == 0
     text = capsys.readouterr().out
     about, _, examples = text.partition("\noptions:")[0], *text.partition("\nexamples:\n")[1:]
-    assert re.search(r"(?i)\brows?\b.*(about \d+ s|some minutes)\.", about.replace("\n", " "))
+    assert re.search(r"(?i)\brows?\b.*(about \d+ s|a few minutes)\.", about.replace("\n", " "))
     assert examples.startswith(f"  manip_dyn bench {suite}\n")
     for line in examples.splitlines():
         assert parser_of("bench").parse_args(shlex.split(line)[2:]).suite == suite
@@ -548,7 +548,7 @@ def test_doctor_reports_installed_and_missing_libraries(capsys, tmp_path, monkey
     assert "problem: yaml is not installed, for YAML files: pip install pyyaml" in text
     if find_spec("rclpy"):
         assert "missing, for tf of the links; apt install ros-jazzy-tf2-msgs" in text
-    assert re.search(r"viser +missing, for the view .*pip install 'manip_dyn\[view\]'", text)
+    assert re.search(r"viser +missing, for views .*pip install 'manip_dyn\[view\]'", text)
 
 
 def test_doctor_and_prepare_agree_on_a_read_only_cache(capsys, monkeypatch):

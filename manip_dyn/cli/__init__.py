@@ -1,4 +1,4 @@
-"""The `manip_dyn` command; the modules of a command are imported when it is selected."""
+"""The command-line tool `manip_dyn`. The module of a command is imported on selection."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Command(NamedTuple):
     """A command of `manip_dyn`.
 
     Attributes:
-        module: Module of `manip_dyn.cli` that defines `configure_<command>`.
-        summary: One line for the list of commands.
+        module: Module of `manip_dyn.cli` that defines the function `configure_<command>`.
+        summary: One-line description in the list of commands.
     """
 
     module: str
@@ -30,13 +30,13 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "demo": Command("experiments", "run scenarios with ROS 2 nodes and measure their topics"),
+    "demo": Command("experiments", "run scenarios with ROS 2 nodes and check the results"),
     "robots": Command("robots", "list the shipped robots, or describe one"),
-    "check": Command("robots", "find errors in a URDF and compare it with other libraries"),
+    "check": Command("robots", "find errors in a URDF and compare its dynamics"),
     "identify": Command("robots", "estimate masses, inertias and friction of an arm from a log"),
     "plan": Command("motions", "plan a zero-net-work or minimum-time motion"),
     "simulate": Command("motions", "simulate an arm under constant efforts"),
-    "sweep": Command("experiments", "run many cases of a task on cores or a cluster"),
+    "sweep": Command("experiments", "run many cases of a task on several cores or a cluster"),
     "track": Command("motions", "follow a path with closed-loop inverse kinematics"),
     "view": Command("recordings", "show a robot, a recording or running nodes in the browser"),
     "export": Command("robots", "write kernels as C source"),
@@ -44,7 +44,7 @@ COMMANDS = {
     "record": Command("recordings", "record all messages of the running nodes"),
     "replay": Command("recordings", "publish, view or check a recording"),
     "bench": Command("experiments", "time this package against its peers"),
-    "prepare": Command("installation", "compile ahead for commands, nodes and examples"),
+    "prepare": Command("installation", "fill the cache with compiled code"),
     "study": Command("experiments", "recompute a paper's tables and figures"),
     "doctor": Command("installation", "report installed and missing libraries"),
     "completion": Command("installation", "print the shell completion script"),
@@ -55,8 +55,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit code.
 
     Returns:
-        The code is 0 for success, 1 for a failure, 2 for bad input, 130 after Ctrl-C, and 143
-        after SIGTERM in a command that cleans up.
+        0 for success, 1 for a failure, 2 for invalid input, 130 after Ctrl-C, and 143 after
+        SIGTERM in a command that cleans up.
     """
     words = sys.argv[1:] if arguments is None else arguments
     if "_ARGCOMPLETE" in os.environ and arguments is None:
@@ -91,10 +91,10 @@ def configure(name: str, parser: argparse.ArgumentParser) -> None:
 
 
 def _check_command(word: str) -> str:
-    """Return the first word if it is a command or an option.
+    """Return the first word of the command line.
 
     Raises:
-        ManipDynError: If it is neither.
+        ManipDynError: If the word is neither a command nor an option.
     """
     if word not in COMMANDS and not word.startswith("-"):
         raise ManipDynError(
@@ -104,7 +104,7 @@ def _check_command(word: str) -> str:
 
 
 def _parser(selected: str) -> Parser:
-    """Return the parser with the options of the selected command only."""
+    """Return the parser; only the selected command has its options, because this is faster."""
     parser = Parser(
         prog="manip_dyn",
         description="Dynamics, kinematics and time-optimal control of robot manipulators.",

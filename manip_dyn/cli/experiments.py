@@ -23,7 +23,7 @@ from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.interruption import sigterm_as_interrupt
 
 ROBOT_SUITES = ("dynamics", "clik")
-"""Benchmark suites that accept any robot; the others define their robots."""
+"""Benchmark suites that accept any robot; the other suites have fixed robots."""
 
 
 def configure_demo(command: argparse.ArgumentParser) -> None:
@@ -32,9 +32,9 @@ def configure_demo(command: argparse.ArgumentParser) -> None:
 
     names = [scenario.name for scenario in SCENARIOS]
     command.description = (
-        "Start the ROS 2 nodes of a scenario on this machine only, measure their topics from a "
-        "separate subscriber process, stop the nodes and print a summary. Exit code 0: all runs "
-        "stayed within their bounds."
+        "Start the ROS 2 nodes of a scenario, measure their topics in a separate process, stop "
+        "the nodes and print a summary. The nodes communicate only on this machine. Exit code 0: "
+        "all results are within their bounds."
     )
     command.epilog = examples(
         "manip_dyn demo",
@@ -44,19 +44,22 @@ def configure_demo(command: argparse.ArgumentParser) -> None:
     )
     summary = f"one of: {', '.join(names)} (default: three of them)"
     complete_with(command.add_argument("scenario", nargs="?", help=summary), lambda: names)
-    command.add_argument("--all", action="store_true", help="all runs of all scenarios")
-    command.add_argument("--mode", help="only the run with this label, such as lockstep")
+    command.add_argument("--all", action="store_true", help="perform all runs of all scenarios")
+    command.add_argument("--mode", help="perform only the run with this label, such as lockstep")
     add_json(command)
     command.add_argument(
         "--view", action="store_true", help="show one run in the browser, until Ctrl-C"
     )
     command.add_argument("--urdf", help=f"another robot, for {ANY_ROBOT}")
-    command.add_argument("--tip", help="its tool link (default: tool0, or the last link)")
+    command.add_argument("--tip", help="tool link of the URDF (default: tool0, or the last link)")
     command.add_argument(
         "--record", metavar="FILE", help="write all messages to a new MCAP file, one per run"
     )
     command.add_argument(
-        "--soak", type=float, metavar="SECONDS", help="run a tracked arm in real time for a while"
+        "--soak",
+        type=float,
+        metavar="SECONDS",
+        help="run a tracked arm in real time for this duration",
     )
     command.add_argument("--log", metavar="FILE", help="write the samples of a soak as JSON")
     command.set_defaults(run=_demo)
@@ -80,9 +83,9 @@ def configure_sweep(command: argparse.ArgumentParser) -> None:
     from manip_dyn.ensembles.sweeps.sweep_file import shipped_sweeps
 
     command.description = (
-        "Plan, simulate, track or execute the cases of a file, on all cores or on a Dask cluster. "
-        "Results are Parquet files in a folder, written in chunks. The same command resumes an "
-        "interrupted sweep. A failed case is a row with the reason."
+        "Run the cases of a file on all cores or on a Dask cluster: plan, simulate, track or "
+        "execute motions. Results are Parquet files in a folder, one per chunk of cases. The same "
+        "command resumes an interrupted sweep. A failed case yields a row with the reason."
     )
     command.epilog = examples(
         "manip_dyn sweep ibm7535_mass_error",
@@ -95,7 +98,7 @@ def configure_sweep(command: argparse.ArgumentParser) -> None:
     command.add_argument("--out", help="folder of the results (default: NAME_sweep)")
     command.add_argument("--workers", type=int, help="local processes (default: one per core)")
     command.add_argument(
-        "--scheduler", metavar="ADDRESS", help="address of a Dask cluster to run the cases on"
+        "--scheduler", metavar="ADDRESS", help="run the cases on the Dask cluster at this address"
     )
     command.add_argument("--chunk", type=int, help="cases per task and file (default: automatic)")
     add_json(command)
@@ -146,7 +149,7 @@ def configure_study(command: argparse.ArgumentParser) -> None:
     items = "; ".join(f"{name}: {', '.join(paper(name).ITEMS)}" for name in PAPERS)
     command.description = (
         "Recompute a paper's tables and figures, compare published with computed values, and "
-        f"judge its claims. Papers and their items: {items}."
+        f"assess its claims. Papers and their items: {items}."
     )
     command.epilog = examples(
         "manip_dyn study all --out pages", "manip_dyn study fan2003 table6.4 --out figures"
@@ -159,9 +162,7 @@ def configure_study(command: argparse.ArgumentParser) -> None:
     )
     add_json(command)
     command.add_argument("--out", metavar="DIR", help="write PNG, SVG, CSV and HTML files")
-    command.add_argument(
-        "--keep", metavar="DIR", help="store the run as data for the page of studies"
-    )
+    command.add_argument("--keep", metavar="DIR", help="store the run as data for docs/studies.md")
     command.set_defaults(run=lambda o: study(o.paper, o.item, o.json, o.out, o.keep))
 
 
@@ -170,9 +171,9 @@ def configure_bench(command: argparse.ArgumentParser) -> None:
     from manip_dyn.bench import SUITES
 
     command.description = (
-        "Time this package against the installed peers (pip install 'manip_dyn[bench]') in one "
-        "process, in turn, and print medians and ratios. The suite 'cold' requires no peers: it "
-        "times first results with an empty cache."
+        "Time this package and the installed peers (pip install 'manip_dyn[bench]') in one "
+        "process, in interleaved rounds, and print medians and ratios. The suite 'cold' requires "
+        "no peers: it times first results with an empty cache."
     )
     command.epilog = examples("manip_dyn bench", "manip_dyn bench clik --robot pa10 --json")
     add_topics(command, {name: partial(_suite_help, name) for name in SUITES})
@@ -193,13 +194,14 @@ def configure_bench(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--keep",
         metavar="FOLDER",
-        help="store the record of a clean commit as SUITE-COMMIT.json (benchmarks/runs)",
+        help="store the record as SUITE-COMMIT.json, for example in benchmarks/runs; requires a "
+        "clean commit",
     )
     command.set_defaults(run=_bench)
 
 
 def _suite_help(name: str) -> tuple[str, str]:
-    """Return the description of a benchmark suite and its examples."""
+    """Return the help text and the examples of a benchmark suite."""
     from manip_dyn.bench.record import suite
 
     summary = inspect.cleandoc(suite(name).__doc__ or "").partition(": ")[2]

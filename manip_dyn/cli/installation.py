@@ -57,7 +57,7 @@ EXTRAS = {
         Library("mcap", "mcap", "recordings"),
         Library("rosbags", "rosbags", "recordings"),
     ),
-    "view": (Library("viser", "viser", "the view in the browser"),),
+    "view": (Library("viser", "viser", "views in the browser"),),
     "sweep": (
         Library("pyarrow", "pyarrow", "stored results of sweeps"),
         Library("distributed", "distributed", "sweeps on a Dask cluster"),
@@ -83,8 +83,8 @@ class Installation(NamedTuple):
     """State of the installation.
 
     Attributes:
-        content: Facts by section and name.
-        problems: One sentence per problem that affects the whole package.
+        content: Entries of the report by section and name.
+        problems: A sentence for each problem that affects the whole package.
     """
 
     content: dict[str, dict[str, str]]
@@ -94,8 +94,8 @@ class Installation(NamedTuple):
 def configure_doctor(command: argparse.ArgumentParser) -> None:
     """Add the description and options of `manip_dyn doctor`."""
     command.description = (
-        "Report the installed libraries and their versions, the cache of compiled code, the "
-        "vector instructions of the CPU, the ROS 2 installation and the missing libraries. Exit "
+        "Report the installed libraries with their versions, missing libraries, the cache of "
+        "compiled code, the vector instructions of the CPU, and the ROS 2 installation. Exit "
         "code 0: all required libraries are installed and the cache is writable; 1: otherwise."
     )
     command.epilog = examples("manip_dyn doctor", "manip_dyn doctor --json")
@@ -123,7 +123,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def examine() -> Installation:
-    """Return the state of the installation without importing the libraries."""
+    """Examine the installation without importing the libraries."""
     problems: list[str] = []
     content = {
         "package": _package(problems),
@@ -203,7 +203,7 @@ def _machine() -> dict[str, str]:
 
 
 def _cpu(key: str) -> str:
-    """Return an entry of the first processor in /proc/cpuinfo, or an empty string."""
+    """Return the first entry in /proc/cpuinfo that starts with `key`, or an empty string."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -228,7 +228,7 @@ def _ros() -> dict[str, str]:
 
 
 def _has_rmw(name: str) -> bool:
-    """Return whether a middleware is installed as a wheel or in a sourced workspace."""
+    """Return whether an RMW implementation is installed as a wheel or in a sourced workspace."""
     try:
         version(f"ros-jazzy-rmw-{name}-cpp")
         return True
@@ -243,14 +243,15 @@ def configure_prepare(command: argparse.ArgumentParser) -> None:
     from manip_dyn.integration import METHODS
 
     command.description = (
-        "Compile ahead, on all cores, for the shipped robots and mechanisms or for the given "
-        "robots: kernels, simulations (one or many, free and within limits, under efforts, "
-        "gravity compensation and braking), tracking, plans, their execution and sweeps. The "
-        "integration method is RK4 with fixed steps; --method adds others. The robots of "
-        "scenarios and examples are compiled with their methods. Not included: minimum time of "
-        "more than three joints, user-defined functions and paths, simulations that end at a "
-        "joint limit, 'export', 'study' and 'bench'. These compile on first use. The cache folder "
-        "is MANIP_DYN_CACHE."
+        "Compile in advance on all cores, for the shipped robots and mechanisms or for the robots "
+        "in the arguments: kernels; simulations and ensembles with given efforts, gravity "
+        "compensation or the brake, with and without mechanical stops; tracking; plans, their "
+        "execution, and sweeps. The integration method is RK4 with fixed steps; --method adds "
+        "other methods. The robots of scenarios and examples are also compiled with the methods "
+        "used there. Everything else compiles on first use: minimum time for more than three "
+        "joints, user-defined functions and paths, simulations that stop at a joint limit, "
+        "'export', 'study' and 'bench'. The environment variable MANIP_DYN_CACHE sets the cache "
+        "folder."
     )
     command.epilog = examples(
         "manip_dyn prepare",
@@ -264,8 +265,8 @@ def configure_prepare(command: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="also simulate and track with this integration method, with fixed steps and with "
-        f"tolerances; repeatable; '{ALL}': all methods, a minute of CPU time for 7 joints",
+        help="add this integration method for simulation and tracking, with fixed and adaptive "
+        f"steps; repeatable; '{ALL}': all methods, a minute of CPU time for 7 joints",
     )
     complete_with(method, lambda: (ALL, *METHODS))
     command.add_argument(
@@ -275,7 +276,7 @@ def configure_prepare(command: argparse.ArgumentParser) -> None:
 
 
 def _prepare(options: argparse.Namespace) -> int:
-    with sigterm_as_interrupt():  # by default SIGTERM ends this process but not its workers
+    with sigterm_as_interrupt():  # by default, SIGTERM would not stop the worker processes
         return _prepare_all(options)
 
 
@@ -300,13 +301,13 @@ def _prepare_all(options: argparse.Namespace) -> int:
             bar.close()
     print(
         f"{count} jobs in {time.monotonic() - started:.0f} s on {options.processes or cores()} "
-        f"core(s), times in CPU seconds; cached in {cache_directory()}"
+        f"core(s); listed times are CPU seconds; cached in {cache_directory()}"
     )
     return DONE
 
 
 def _method_names(names: list[str]) -> list[str]:
-    """Return the selected methods without duplicates; aliases become canonical names."""
+    """Return the canonical names of the selected methods, without duplicates."""
     from manip_dyn.integration import METHODS
 
     if ALL in names:
@@ -317,8 +318,8 @@ def _method_names(names: list[str]) -> list[str]:
 def configure_completion(command: argparse.ArgumentParser) -> None:
     """Add the description and options of `manip_dyn completion`."""
     command.description = (
-        "Print the completion script of a shell (library argcomplete). The Tab key then completes "
-        "commands, options, scenarios, robots and files."
+        "Print the completion script for a shell, which completes commands, options, scenarios, "
+        "robots and files. Requires argcomplete."
     )
     command.epilog = examples(
         'eval "$(manip_dyn completion bash)"   # in ~/.bashrc',

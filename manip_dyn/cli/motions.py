@@ -1,4 +1,4 @@
-"""Commands that compute one motion: `plan`, `simulate` and `track`."""
+"""Commands that compute a single motion: `plan`, `simulate` and `track`."""
 
 from __future__ import annotations
 
@@ -59,18 +59,18 @@ PLANNER_OPTIONS = {
     "vf": "minimum_time",
     "exhaustive": "minimum_time",
 }
-"""Options that apply to a single planning method."""
+"""Options that apply to only one planning method."""
 BEST = "best"
-"""Value of --start that makes `track` search for a start posture."""
+"""Value of --start with which `track` searches for a start posture."""
 
 
 def configure_plan(command: argparse.ArgumentParser) -> None:
     """Add the description and options of `manip_dyn plan`."""
     command.description = (
-        "Plan a motion to a goal within the limits of efforts and joints, and print its switching "
-        "times. Zero net work moves from rest to rest with one switch per joint. Minimum time is "
-        "the fastest motion, also between nonzero velocities. Vectors are comma separated, in rad "
-        "or m, and per s."
+        "Plan a motion to a goal within the effort, speed and position limits, and print its "
+        "switching times. Zero net work moves from rest to rest with one switch per joint. "
+        "Minimum time is the fastest motion and supports nonzero velocities at its ends. Vectors "
+        "are comma-separated, in rad or m, and per s."
     )
     command.epilog = examples(
         "manip_dyn plan ibm7535 --start 0.76,0.2618 --goal 0,0",
@@ -92,7 +92,7 @@ def configure_plan(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--slew-rate",
         type=float,
-        help="limit of the rate of the efforts for zero_net_work, N m/s or N/s",
+        help="largest rate of change of the efforts for zero_net_work, N m/s or N/s",
     )
     command.add_argument(
         "--v0", help="velocities at the start for minimum_time, as in --v0=0,-1 (default: zeros)"
@@ -139,7 +139,7 @@ def _planner_settings(options: argparse.Namespace) -> dict[str, Any]:
     """Return the options that apply to the selected planning method.
 
     Raises:
-        ManipDynError: If an option belongs to the other method.
+        ManipDynError: If an option applies only to the other method.
     """
     settings: dict[str, Any] = {}
     for name, method in PLANNER_OPTIONS.items():
@@ -156,7 +156,7 @@ def _planner_settings(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _write_plan(file: str, robot: Robot, plan: Plan) -> None:
-    """Write a plan with one row every `PERIOD` and at every switch."""
+    """Write a plan to a CSV file, with a row every `PERIOD` and at every switch."""
     switches = [t for t, _ in plan.samples(PERIOD)]
     t = np.unique([*np.arange(0.0, plan.t_final, PERIOD), *switches, plan.t_final])
     q, v, effort = plan.at(t)
@@ -166,8 +166,8 @@ def _write_plan(file: str, robot: Robot, plan: Plan) -> None:
 def configure_simulate(command: argparse.ArgumentParser) -> None:
     """Add the description and options of `manip_dyn simulate`."""
     command.description = (
-        "Integrate an arm's direct dynamics from rest under constant efforts and gravity, and "
-        "print the final state."
+        "Integrate the forward dynamics of an arm from rest under gravity and constant efforts, "
+        "and print the final state."
     )
     command.epilog = examples(
         "manip_dyn simulate pa10 --start 0,0.3,0,1,0,0.5,0 --duration 0.3",
@@ -178,7 +178,7 @@ def configure_simulate(command: argparse.ArgumentParser) -> None:
     add_robot(command)
     add_robot_options(command)
     command.add_argument(
-        "--start", help="joint positions, rad or m, comma separated (default: zeros)"
+        "--start", help="joint positions, rad or m, comma-separated (default: zeros)"
     )
     command.add_argument(
         "--effort", help="joint efforts, N m or N, saturated at their limits (default: zeros)"
@@ -254,8 +254,8 @@ def configure_track(command: argparse.ArgumentParser) -> None:
     """Add the description and options of `manip_dyn track`."""
     command.description = (
         "Follow a path with the tool by closed-loop inverse kinematics and print the errors. The "
-        "path is a circle (--center) or the poses of a CSV file (--path). Vectors are comma "
-        "separated, in the base frame."
+        "path is a circle (--center) or the poses of a CSV file (--path). Vectors are "
+        "comma-separated, in the base frame."
     )
     command.epilog = examples(
         "manip_dyn track pa10 --center=0,0.4,0.6 --normal=0,1,0 --first=-1,0,0 \\\n"
@@ -267,7 +267,7 @@ def configure_track(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--path",
         metavar="FILE",
-        help="CSV file with the columns t, x, y, z, qx, qy, qz, qw, s and m",
+        help="CSV file with the columns t (s), x, y, z (m), qx, qy, qz, qw",
     )
     command.add_argument("--center", help="centre of a circle, m")
     command.add_argument("--normal", default="0,0,1", help="axis of the circle (default: 0,0,1)")
@@ -297,8 +297,8 @@ def configure_track(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--start",
-        help="joint positions, rad or m, from which the posture at the first point is solved; or "
-        "best: search for a posture that follows the whole path (default: middle of the ranges)",
+        help="guess of the joint positions at the first point, rad or m; or best: search for a "
+        "posture that follows the whole path (default: middle of the joint ranges)",
     )
     command.add_argument("--method", default="rk4", help="see manip_dyn methods (default: rk4)")
     command.add_argument(
@@ -312,7 +312,7 @@ def configure_track(command: argparse.ArgumentParser) -> None:
         help=f"orientation error: {', '.join(ERRORS)} (default: columns)",
     )
     command.add_argument("--step", type=float, default=0.1, help="time step, s (default: 0.1)")
-    command.add_argument("--gain", type=float, default=2.0, help="feedback, 1/s (default: 2)")
+    command.add_argument("--gain", type=float, default=2.0, help="feedback gain, 1/s (default: 2)")
     add_json(command)
     add_output_options(command)
     command.set_defaults(run=_track)
@@ -371,11 +371,11 @@ def _start_posture(options: argparse.Namespace, robot: Robot, path: Path) -> Vec
 
 
 def _path(options: argparse.Namespace) -> Path:
-    """Return the path selected by the options."""
+    """Return the path that the options select."""
     if options.path is not None:
         return path_from_csv(options.path, ramp=options.ramp)
     if options.center is None:
-        raise ManipDynError("a path is required: --center of a circle, or --path FILE.")
+        raise ManipDynError("track requires a path: --center of a circle, or --path FILE.")
     center, normal, first, rpy = (
         finite_vector(f"--{name}", numbers(f"--{name}", getattr(options, name)), 3)
         for name in ("center", "normal", "first", "rpy")

@@ -1,4 +1,4 @@
-"""Files and views of results: pictures, CSV tables, recordings and the browser."""
+"""Output of results: pictures, CSV files, recordings and views in the browser."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from manip_dyn.robot import Robot
 
 PICTURES = (".png", ".svg", ".pdf")
 PERIOD = 0.01
-"""Time between rows of a plan, s. Other results have one row per sample."""
+"""Time between rows of a plan (s). Other results have one row per sample."""
 
 
 def add_output_options(command: argparse.ArgumentParser) -> None:
@@ -34,7 +34,7 @@ def add_output_options(command: argparse.ArgumentParser) -> None:
 
 
 def check_outputs(options: argparse.Namespace) -> None:
-    """Check before the computation that all requested files can be written.
+    """Check that all requested outputs are possible, before the computation starts.
 
     Raises:
         ManipDynError: If a library is missing or a file cannot be written.
@@ -54,7 +54,7 @@ def check_outputs(options: argparse.Namespace) -> None:
 
 
 def check_writable(option: str, file: str) -> None:
-    """Check that a file can be written, without writing it.
+    """Check that a file can be written, without creating it.
 
     Raises:
         ManipDynError: If the path is a folder, or its parent folder is missing or not writable.
@@ -72,7 +72,7 @@ def check_writable(option: str, file: str) -> None:
 
 
 def write_csv(file: str, columns: Iterable[str], rows: Matrix) -> None:
-    """Write the column names and the rows (m, k) with all digits."""
+    """Write a CSV file with column names and rows (m, k) at full precision."""
     try:
         with open(file, "w", encoding="utf-8", newline="") as stream:
             table = csv.writer(stream, lineterminator="\n")
@@ -83,13 +83,19 @@ def write_csv(file: str, columns: Iterable[str], rows: Matrix) -> None:
 
 
 def motion_table(robot: Robot, t: Vector, **quantities: Matrix) -> tuple[list[str], Matrix]:
-    """Return column names and rows for times (m,) and joint quantities (m, n)."""
+    """Return the column names and rows of a CSV file.
+
+    Args:
+        robot: The arm.
+        t: Times (m,), s.
+        **quantities: Joint quantities (m, n) by column prefix.
+    """
     names = [f"{quantity}_{joint}" for quantity in quantities for joint in robot.joint_names]
     return ["t", *names], np.column_stack([t, *quantities.values()])
 
 
 def save_and_view(options: argparse.Namespace, result: Any, robot: Robot) -> None:
-    """Record and show a result as requested by the options."""
+    """Record or show a result, as requested by the options."""
     if options.record:
         from manip_dyn.recording import record
 

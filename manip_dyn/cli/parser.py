@@ -1,4 +1,4 @@
-"""Parser, common options and output of the commands."""
+"""Argument parser, common options and output of the commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from manip_dyn.robot import Robot
 
 DONE, FAILED = 0, 1
-"""Exit codes of commands; `manip_dyn.cli.main` adds those for bad input and signals."""
+"""Exit codes of commands. `manip_dyn.cli.main` adds those for invalid input and signals."""
 DIGITS = 9
 """Significant digits of printed numbers; ``--json`` prints all digits."""
 EXAMPLES = "examples:"
@@ -36,7 +36,7 @@ class Parser(argparse.ArgumentParser):
     """Argument parser with examples in the help and single-line errors.
 
     Attributes:
-        topics: Arguments with separate help; each value returns a description and examples.
+        topics: Functions that return description and examples, by arguments with separate help.
     """
 
     topics: Mapping[str, Callable[[], tuple[str, str]]] = {}
@@ -46,11 +46,11 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**{"formatter_class": _Formatter, **options})
 
     def error(self, message: str) -> NoReturn:
-        """Raise a parser error as a `ManipDynError`."""
+        """Raise a `ManipDynError` with the message of the parser."""
         raise ManipDynError(f"{message.rstrip('.')}. See {self.prog} --help.")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse the arguments; ``--help`` with a topic shows the help of the topic."""
+        """Parse the arguments. With ``--help`` and a topic, show the help of the topic."""
         if args and HELP.intersection(args):
             for topic in [word for word in args if word in self.topics][:1]:
                 self.description, self.epilog = self.topics[topic]()
@@ -60,13 +60,13 @@ class Parser(argparse.ArgumentParser):
         """Print the help, coloured on a terminal."""
         stream = file or sys.stdout
         text = self.format_help()
-        if is_coloured(stream) and "\x1b" not in text:  # argparse has colours from Python 3.14 on
+        if is_coloured(stream) and "\x1b" not in text:  # since Python 3.14, argparse adds colours
             text = OPTION.sub("\x1b[36m\\1\x1b[0m", HEADING.sub("\x1b[1m\\1\x1b[0m", text))
         stream.write(text)
 
 
 class _Formatter(argparse.HelpFormatter):
-    """Help formatter that preserves the examples and aligns the longest command."""
+    """Help formatter that preserves line breaks in examples and widens the command column."""
 
     def __init__(self, prog: str, **options: Any):
         super().__init__(prog, **options)
@@ -80,9 +80,9 @@ class _Formatter(argparse.HelpFormatter):
 
 
 def join_negative_numbers(words: Sequence[str]) -> list[str]:
-    """Return the arguments with each negative number joined to the preceding option.
+    """Join each argument that is a negative number to the preceding option with ``=``.
 
-    argparse reads ``--start -0.8,0`` as two options. It accepts ``--start=-0.8,0``.
+    Otherwise argparse would interpret ``-0.8,0`` in ``--start -0.8,0`` as a separate option.
     """
     joined: list[str] = []
     for word in words:
@@ -95,17 +95,17 @@ def join_negative_numbers(words: Sequence[str]) -> list[str]:
 
 
 def examples(*lines: str) -> str:
-    """Return the examples formatted for the end of a command's help."""
+    """Format examples for the end of a command's help."""
     return "\n  ".join((EXAMPLES, *lines))
 
 
 def add_topics(command: Any, topics: Mapping[str, Callable[[], tuple[str, str]]]) -> None:
-    """Add arguments with separate help to a command, see `Parser.topics`."""
+    """Add arguments with separate help to a command (see `Parser.topics`)."""
     command.topics = topics
 
 
 def complete_with(action: Any, names: Callable[[], Iterable[str]]) -> None:
-    """Enable shell completion of an argument with names and files."""
+    """Complete an argument in the shell with names and files."""
 
     def complete(prefix: str, **_: Any) -> list[str]:
         return [*(name for name in names() if name.startswith(prefix)), *glob(f"{prefix}*")]
@@ -119,7 +119,7 @@ def add_json(command: argparse.ArgumentParser) -> None:
 
 
 def add_robot(command: argparse.ArgumentParser, **settings: Any) -> None:
-    """Add the argument ROBOT to a command; `settings` are passed to `add_argument`."""
+    """Add the argument ROBOT to a command. `settings` are passed to `add_argument`."""
     action = command.add_argument(
         "robot",
         help="shipped robot (see manip_dyn robots) or path of a URDF or xacro file",
@@ -148,7 +148,7 @@ def add_robot_options(command: argparse.ArgumentParser) -> None:
 
 
 def robot_of(options: argparse.Namespace) -> Robot:
-    """Return the robot selected by the options."""
+    """Load the robot that the options select."""
     from manip_dyn.robot import load_robot
 
     return load_robot(options.robot, **load_arguments(options))
@@ -167,12 +167,12 @@ def load_arguments(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def numbers(name: str, text: str | None, robot: Robot | None = None) -> np.ndarray:
-    """Return comma-separated numbers as an array (k,), or zeros for the joints of `robot`.
+    """Parse comma-separated numbers as an array (k,).
 
     Args:
         name: Option name for error messages.
-        text: Value of the option, or None for zeros (n,).
-        robot: Robot with the required number of joints, or None for any number.
+        text: Value of the option. None with a robot: zeros (n,).
+        robot: Robot with the required number of joints, or None for any number of values.
 
     Raises:
         ManipDynError: If the number of values is wrong, or a value is not a number.
@@ -194,7 +194,7 @@ def numbers(name: str, text: str | None, robot: Robot | None = None) -> np.ndarr
 
 
 def format_value(value: object) -> str:
-    """Format a value: numbers with `DIGITS`, lists and dictionaries without quotes."""
+    """Format a value: floats with `DIGITS` digits, lists and dictionaries without quotes."""
     if isinstance(value, float):
         return f"{value:.{DIGITS}g}"
     if isinstance(value, dict):
@@ -205,7 +205,7 @@ def format_value(value: object) -> str:
 
 
 def print_content(content: dict, as_json: bool) -> None:
-    """Print one line per entry, or one JSON object with all digits."""
+    """Print one line per entry, or a JSON object at full precision."""
     if as_json:
         print(json.dumps(content, indent=2))
         return

@@ -32,10 +32,10 @@ TOPICS_OF_ALL_NODES = {"/rosout", "/parameter_events"}
 def configure_record(command: argparse.ArgumentParser) -> None:
     """Add the description and options of `manip_dyn record`."""
     command.description = (
-        "Record every serialized message of the running nodes until Ctrl-C in an MCAP file for "
-        "Foxglove, PlotJuggler, ros2 bag and manip_dyn replay. If the recorder is killed, the "
-        "file loses at most the last second. At the end it prints the number of recorded and "
-        "lost messages. An existing file is never overwritten."
+        "Record all messages of the running nodes in an MCAP file until Ctrl-C. Foxglove, "
+        "PlotJuggler, ros2 bag and manip_dyn replay can read the file. If the recorder is killed, "
+        "at most the last second is lost. At the end, the command prints the numbers of recorded "
+        "and lost messages. An existing file is never overwritten."
     )
     command.epilog = examples(
         "manip_dyn record arm.mcap",
@@ -74,9 +74,9 @@ def _record(options: argparse.Namespace) -> int:
 
 
 def _report_recording(**news: Any) -> None:
-    """Print the start of a recording and its summary."""
+    """Print that a recording has started, or its summary."""
     if "ready" in news:
-        print("manip_dyn: recording; Ctrl-C ends it", file=sys.stderr, flush=True)
+        print("manip_dyn: recording; press Ctrl-C to stop", file=sys.stderr, flush=True)
     elif news.get("messages"):
         lost = sum(news["lost"].values())
         topics = "".join(f"  {topic:<40} {count}\n" for topic, count in news["topics"].items())
@@ -87,9 +87,9 @@ def _report_recording(**news: Any) -> None:
 def configure_replay(command: argparse.ArgumentParser) -> None:
     """Add the description and options of `manip_dyn replay`."""
     command.description = (
-        "Publish a recording on its topics in real time, or show it in the browser, or check that "
-        "the simulator reproduces the recorded states bit for bit from the recorded commands "
-        "(recordings of a simulator in lockstep). Files of a killed recorder are readable."
+        "Publish a recording on its topics in real time, or show it in the browser (--view). "
+        "With --check, repeat a lockstep simulation with the recorded commands, and check that "
+        "the states are bit-identical. Files of a killed recorder are readable."
     )
     command.epilog = examples(
         "manip_dyn replay arm.mcap --rate 0.5",
@@ -97,10 +97,14 @@ def configure_replay(command: argparse.ArgumentParser) -> None:
         "manip_dyn replay run.mcap --check",
     )
     command.add_argument("file", metavar="FILE", help="an MCAP file")
-    command.add_argument("--rate", type=float, default=1.0, help="recorded time per wall time")
+    command.add_argument(
+        "--rate", type=float, default=1.0, help="recorded time per wall time (default: 1)"
+    )
     command.add_argument("--namespace", default="", help="namespace of the topics (default: none)")
     command.add_argument("--view", action="store_true", help="show the recording in the browser")
-    command.add_argument("--check", action="store_true", help="repeat the run in the simulator")
+    command.add_argument(
+        "--check", action="store_true", help="repeat the run in the simulator and compare"
+    )
     add_json(command)
     command.set_defaults(run=_replay)
 
@@ -112,7 +116,7 @@ def _replay(options: argparse.Namespace) -> int:
         return view(read(options.file))
     if options.check:
         return _check_replay(options)
-    MessageReader(options.file)  # raises for an unreadable file before the node starts
+    MessageReader(options.file)  # raises an error for an unreadable file before the node starts
     parameters = {"file": options.file, "rate": options.rate}
     bars: list[Bar] = []
 
@@ -164,8 +168,8 @@ def run_node(
     path = namespace.strip("/")
     if path and not NAMESPACE.fullmatch(path):
         raise ManipDynError(
-            "--namespace must be names of letters, digits and underscores that start with no "
-            f"digit, joined by /, got '{namespace}'."
+            "--namespace must be names of letters, digits and underscores that do not start with "
+            f"a digit, joined by /, got '{namespace}'."
         )
     if find_spec("rclpy") is None:
         raise ManipDynError(
@@ -190,7 +194,7 @@ def configure_view(command: argparse.ArgumentParser) -> None:
 
     command.description = (
         "Show a robot with a slider for each joint, a recording, or the running nodes of a "
-        "namespace in the browser. The page requires no network. Ctrl-C ends it."
+        "namespace in the browser until Ctrl-C. The page requires no network."
     )
     command.epilog = examples(
         "manip_dyn view pa10",
@@ -212,12 +216,19 @@ def configure_view(command: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FOLDER",
-        help="folder of the packages with the meshes; repeatable",
+        help="folder that contains the packages with the meshes; repeatable",
     )
     command.add_argument(
-        "--host", default=LOCALHOST, help="0.0.0.0: any machine (default: this machine only)"
+        "--host",
+        default=LOCALHOST,
+        help="address of the page; 0.0.0.0: all network interfaces (default: this machine only)",
     )
-    command.add_argument("--port", type=int, default=PORT, help="default: %(default)s or the next")
+    command.add_argument(
+        "--port",
+        type=int,
+        default=PORT,
+        help="port of the page (default: %(default)s, or the next free one)",
+    )
     command.add_argument("--dark", action="store_true", help="start in dark mode")
     command.set_defaults(run=_view)
 

@@ -33,7 +33,7 @@ METHOD_COLUMNS = {
     "dense": "dense",
     "stable to": "stable",
 }
-"""Short titles of numeric columns for terminals with 80 columns."""
+"""Titles of numeric columns, shortened for terminals with 80 columns."""
 PARAMETER_COLUMNS = ("base parameter", "estimate", "deviation", "described")
 MAX_NAMES = 4
 """Maximum number of printed names for a finding that applies to several links or joints."""
@@ -106,10 +106,10 @@ def configure_check(command: argparse.ArgumentParser) -> None:
     """Add the description and options of `manip_dyn check`."""
     command.description = (
         "Find errors and doubtful values in a URDF or xacro file: physically impossible "
-        "inertias, missing masses, limits, axes, friction, mimic joints, misspelt tags and the "
-        "condition of the mass matrix. Then compare the dynamics with pinocchio, and with MuJoCo "
-        "and Drake if they are installed, and name the link and the term that differ. Exit code "
-        "0: no errors (warnings and notes are allowed); 1: errors, which load_robot rejects; 2: "
+        "inertias, missing masses, limits, axes, friction, mimic joints, misspelt tags and an "
+        "ill-conditioned mass matrix. Then compare the dynamics with pinocchio, and with MuJoCo "
+        "and Drake if they are installed, and report the link and the parameter that differ. Exit "
+        "code 0: no errors, possibly warnings and notes; 1: errors, which load_robot rejects; 2: "
         "the file does not exist or is not a URDF."
     )
     command.epilog = examples(
@@ -120,7 +120,7 @@ def configure_check(command: argparse.ArgumentParser) -> None:
     add_robot(command)
     add_robot_options(command)
     command.add_argument(
-        "--quick", action="store_true", help="compare interpreted equations, without compiling"
+        "--quick", action="store_true", help="evaluate the equations in Python, without compiling"
     )
     add_json(command)
     command.set_defaults(run=_check)
@@ -169,29 +169,32 @@ def configure_identify(command: argparse.ArgumentParser) -> None:
     from manip_dyn.identification.parameters import OF_A_JOINT
 
     command.description = (
-        "Estimate the base parameters of an arm (the identifiable combinations of masses and "
-        "inertias), damping, friction and rotor inertias from a recording (.mcap) or a CSV file "
-        "with the columns t, position_JOINT and effort_JOINT. Exit code 1: the log does not "
-        "excite all base parameters."
+        "Estimate the base parameters of an arm from a recording (.mcap) or a CSV file with the "
+        "columns t, position_JOINT and effort_JOINT. Base parameters are the identifiable "
+        "combinations of masses, inertias, damping, friction and rotor inertias. Exit code 1: "
+        "the log does not excite all base parameters."
     )
     command.epilog = examples(
         "manip_dyn simulate rr --effort 60,9 --duration 10 --csv swing.csv",
         "manip_dyn identify swing.csv --robot rr",
         "manip_dyn identify arm.mcap --robot arm.urdf --json",
     )
-    command.add_argument("log", help="file .mcap or .csv")
+    command.add_argument("log", help="log file, .mcap or .csv")
     robot = command.add_argument("--robot", required=True, help="shipped robot, or path of a URDF")
     complete_with(robot, bundled_robots)
     add_robot_options(command)
     command.add_argument(
-        "--cutoff", type=float, default=10.0, help="cutoff of the effort filter, Hz (default: 10)"
+        "--cutoff",
+        type=float,
+        default=10.0,
+        help="cutoff frequency of the filter, Hz (default: 10)",
     )
     command.add_argument(
         "--known",
         action="append",
         default=[],
         choices=OF_A_JOINT,
-        help="use the value of the URDF for this joint parameter; repeatable",
+        help="do not estimate this joint parameter, but use the URDF value; repeatable",
     )
     add_json(command)
     command.set_defaults(run=_identify)
@@ -252,8 +255,10 @@ def configure_export(command: argparse.ArgumentParser) -> None:
         help=f"comma separated, or all (default: {', '.join(DEFAULT_KERNELS)})",
     )
     complete_with(kernels, lambda: (ALL, *KERNEL_NAMES))
-    command.add_argument("--frame", help="link of pose and Jacobian (default: the tool)")
-    command.add_argument("--name", help="prefix of files and functions (default: the robot's)")
+    command.add_argument("--frame", help="link for pose and Jacobian (default: the tool)")
+    command.add_argument(
+        "--name", help="prefix of files and functions (default: name of the robot)"
+    )
     command.add_argument("--float", action="store_true", help="single precision")
     command.add_argument("--ros", action="store_true", help="add a package.xml for colcon")
     command.set_defaults(run=_export)

@@ -1,6 +1,7 @@
 """Terminal output: colours, tables, progress bars and status lines.
 
-Terminals use the library rich. Pipes, files and installations without rich get plain text.
+Output to a terminal uses the library rich. Output to pipes and files, and without rich, is plain
+text.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ STATUS_DELAY = 2.0
 
 
 def is_terminal(stream: IO[str]) -> bool:
-    """Return whether a stream is a terminal on which rich can draw."""
+    """Return whether a stream is a terminal that rich supports, and rich is installed."""
     return stream.isatty() and os.environ.get("TERM") != "dumb" and bool(find_spec("rich"))
 
 
 def is_coloured(stream: IO[str]) -> bool:
-    """Return whether a stream is a terminal with colours, see no-color.org."""
+    """Return whether a stream is a terminal with colours (see no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def error_line(message: str) -> str:
-    """Return an error message as a line for standard error."""
+    """Format an error message for standard error, with colours if these are supported."""
     name = "\x1b[1;31mmanip_dyn:\x1b[0m" if is_coloured(sys.stderr) else "manip_dyn:"
     return f"{name} {message}"
 
@@ -44,9 +45,9 @@ def print_table(
     """Print a table that fits the terminal, or plain text elsewhere.
 
     Args:
-        columns: Column titles; if all are empty, the table has no header.
+        columns: Column titles. If all are empty, the table has no header.
         rows: Cells of the table.
-        plain: Function that returns the text for pipes and files.
+        plain: Function that returns the plain text for pipes and files.
         numeric: Titles of right-aligned columns.
     """
     if not is_terminal(sys.stdout):
@@ -67,7 +68,7 @@ def print_table(
 
 
 class Bar:
-    """Progress bar with the remaining time; without a terminal, one line per quarter."""
+    """Progress bar with the remaining time. Without a terminal, it prints a line per quarter."""
 
     def __init__(self, title: str):
         """Print the title and start the bar."""
@@ -106,8 +107,8 @@ def status_line(message: str, writes: bool = False) -> Iterator[None]:
 
     Args:
         message: Description of the task, such as ``planning``.
-        writes: Whether the block writes files or starts processes. If so, Ctrl-C is handled by
-            Python. Otherwise Ctrl-C ends the process, even in compiled code.
+        writes: Whether the block writes files or starts processes. If so, Python handles Ctrl-C.
+            Otherwise Ctrl-C ends the process immediately, even in compiled code.
     """
     ending: Any = _default_ending if writes else interruptible
     if not is_terminal(sys.stderr):

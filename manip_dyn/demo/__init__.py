@@ -1,4 +1,4 @@
-"""Demo scenarios: `manip_dyn demo` starts, measures and stops their nodes without ros2 launch.
+"""Demo scenarios, which `manip_dyn demo` runs without `ros2 launch`.
 
 The public names are listed in ``__init__.pyi`` and imported on first use.
 """

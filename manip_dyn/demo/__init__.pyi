@@ -1,4 +1,4 @@
-"""Demo scenarios: `manip_dyn demo` starts, measures and stops their nodes without ros2 launch."""
+"""Demo scenarios, which `manip_dyn demo` runs without `ros2 launch`."""
 
 from manip_dyn.demo.processes import RunFailedError as RunFailedError
 from manip_dyn.demo.processes import await_watcher as await_watcher

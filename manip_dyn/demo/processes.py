@@ -1,4 +1,4 @@
-"""Node processes of a run: start, supervision, recording and stop."""
+"""Processes of the nodes in a run: start, supervision, recording and stop."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ from manip_dyn.core.interruption import raise_terminated
 from manip_dyn.demo.scenarios import Run, Scenario
 
 STOP_TIMEOUT = 5.0
-"""Wall time after SIGINT after which a node is killed, s."""
+"""Wall time (s) between SIGINT and SIGKILL."""
 
 
 class NodeProcess:
-    """A node in a separate process with a log file."""
+    """A node that runs in a separate process and writes a log file."""
 
     def __init__(self, name: str, arguments: list[str], folder: Path):
-        """Start a node with arguments in the namespace of the demo."""
+        """Start the node in the namespace of the demo; its log is written to `folder`."""
         command = [sys.executable, "-m", "manip_dyn.ros.start", "--owned", name, "--ros-args"]
-        # A separate namespace avoids interference with other nodes in this domain.
+        # The namespace avoids interference with other nodes in this domain.
         command += ["-r", f"__ns:=/demo_{os.getpid()}", *arguments]
         self.name = name
         self._log = folder / f"{name}.log"
-        # Nothing is written to this pipe. It closes when this process ends, even after SIGKILL.
+        # Nothing is written to this pipe. It closes when this process exits, even after SIGKILL,
+        # and the node then exits as well.
         reading, self._owner = os.pipe()
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
@@ -51,7 +52,7 @@ class NodeProcess:
         return self.process.stdout
 
     def stop_and_read(self) -> bytes:
-        """Stop the node and return the rest of its standard output."""
+        """Stop the node and return its remaining standard output."""
         self.interrupt()
         try:
             return self.process.communicate(timeout=STOP_TIMEOUT)[0]
@@ -62,7 +63,7 @@ class NodeProcess:
             self._disown()
 
     def wait_or_kill(self, timeout: float) -> None:
-        """Wait until the process has ended; kill it after `timeout` s."""
+        """Wait until the process exits, and kill it after `timeout` (s)."""
         try:
             self.process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -88,7 +89,7 @@ class NodeProcess:
 
 
 def stop_all(nodes: Iterable[NodeProcess]) -> None:
-    """Stop all nodes by SIGINT, and by SIGKILL after `STOP_TIMEOUT`."""
+    """Stop all nodes with SIGINT, and after `STOP_TIMEOUT` with SIGKILL."""
     nodes = list(nodes)
     for node in nodes:
         node.interrupt()
@@ -98,27 +99,27 @@ def stop_all(nodes: Iterable[NodeProcess]) -> None:
 
 
 WATCHER_TIMEOUT = 20.0
-"""Wall time for which the arm waits for the page to be opened, s."""
+"""Largest wall time (s) for which a run waits until the page is opened."""
 
 
 def watched_run(scenario: Scenario) -> str:
-    """Return the run to view: the real-time run of a scenario, or its first run."""
+    """Return the label of the run to view: ``real_time`` if it exists, else the first run."""
     labels = [run.label for run in scenario.runs]
     return "real_time" if "real_time" in labels else labels[0]
 
 
 def await_watcher(output: IO[bytes]) -> None:
-    """Print the address of the page; return when it is opened, or after `WATCHER_TIMEOUT`.
+    """Print the address of the page, then wait until it is opened, or for `WATCHER_TIMEOUT`.
 
     Args:
-        output: Standard output of the viewer; later lines are read and discarded.
+        output: Standard output of the viewer. It is read, and later lines are discarded.
     """
     messages: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
 
     def read() -> None:
         for line in output:
             messages.put(json.loads(line))
-        messages.put(None)  # the viewer has ended; `perform_run` reports it
+        messages.put(None)  # the viewer has exited; `perform_run` reports it
 
     threading.Thread(target=read, daemon=True).start()
     content = messages.get()
@@ -134,8 +135,8 @@ def await_watcher(output: IO[bytes]) -> None:
 def wait_for_interrupt(
     summary: dict[str, Any], processes: Sequence[subprocess.Popen[bytes]]
 ) -> None:
-    """Wait until Ctrl-C or until all nodes have ended."""
-    print(f"  measured: {len(summary)} values; the page is open until Ctrl-C", flush=True)
+    """Wait for Ctrl-C, or until all nodes have exited."""
+    print(f"  measured {len(summary)} values; the page is open until Ctrl-C", flush=True)
     try:
         while any(process.poll() is None for process in processes):
             time.sleep(0.2)
@@ -145,7 +146,7 @@ def wait_for_interrupt(
 
 RECORDER = "recorder"
 RECORDER_TIMEOUT = 10.0
-"""Wall time for which nodes wait for the recorder before they start, s."""
+"""Largest wall time (s) for which nodes wait for the recorder before they start."""
 
 
 class RunRecorder:
@@ -169,7 +170,10 @@ class RunRecorder:
             raise ManipDynError(_sentence(self._process.log_tail()))
 
     def end(self) -> dict[str, Any]:
-        """Stop the recorder; return its message counts, or the reason as ``recording_failed``."""
+        """Stop the recorder and return its message counts.
+
+        If it failed, return the reason as ``recording_failed``. Later calls return {}.
+        """
         if self._process.output.closed:
             return {}
         alive = self._process.process.poll() is None
@@ -185,28 +189,28 @@ class RunRecorder:
 
 
 def awaiting_recorder(run: Run, nodes: Sequence[str]) -> Run:
-    """Return the run with nodes that start only after the recorder."""
+    """Return the run with an override: the nodes wait for the recorder before they start."""
     waits = tuple((node, "await_recorder", str(RECORDER_TIMEOUT)) for node in nodes)
     return run._replace(overrides=run.overrides + waits)
 
 
 def _sentence(words: str) -> str:
-    """Return the last line of a log without the logger's prefix."""
+    """Return the last line of a log tail without the logger's prefix."""
     return words.rpartition(" | ")[2].rpartition("]: ")[2]
 
 
 class RunFailedError(ManipDynError):
-    """A run that did not finish: a node died, or the timeout elapsed.
+    """A run did not finish, because a node exited or the timeout elapsed.
 
     Attributes:
-        recorded: Entries of the recording in the summary, as for a finished run.
+        recorded: Summary entries of the recording, as for a finished run.
     """
 
     recorded: Mapping[str, Any] = MappingProxyType({})
 
 
 Watch = Callable[[dict[str, Any], Mapping[str, int]], None]
-"""Callback with a sample of the monitor and the process id of each node."""
+"""Function that is called with a sample of the monitor and the process id of each node."""
 
 
 def perform_run(
@@ -217,19 +221,19 @@ def perform_run(
     record: str | None = None,
     view: bool = False,
 ) -> dict[str, Any]:
-    """Run the nodes of `scenario` and return the summary of the monitor.
+    """Perform a run of a scenario and return the summary of the monitor.
 
     Args:
         scenario: The scenario.
         run: The run of the scenario.
-        progress: Callback with the finished fraction of the run.
-        watch: Callback with each sample of the monitor.
+        progress: Function that is called with the completed fraction of the run.
+        watch: Function that is called with each sample of the monitor.
         record: Path of a new MCAP file for all messages. A failed recording does not affect the
-            run; the summary then contains the reason as ``recording_failed``.
+            run. The summary then contains the reason as ``recording_failed``.
         view: Whether to show the nodes in the browser until Ctrl-C.
 
     Raises:
-        RunFailedError: If a node dies or the run takes longer than its timeout.
+        RunFailedError: If a node exits early or the run takes longer than its timeout.
     """
     with tempfile.TemporaryDirectory(prefix="manip_dyn_") as folder:
         nodes: dict[str, NodeProcess] = {}
@@ -266,17 +270,17 @@ def perform_run(
         finally:
             stop_all(list(nodes.values()))
             if recorder is not None and (failed := recorder.end().get("recording_failed")):
-                # Only in an interrupted run is the recorder still running.
+                # The recorder is still running only if the run was interrupted.
                 print(f"manip_dyn: {failed}", file=sys.stderr)
 
 
 class ScenarioNode(NodeProcess):
-    """A node of a scenario."""
+    """A node of a scenario with its parameters."""
 
     def __init__(self, name: str, scenario: Scenario, run: Run, folder: Path):
-        """Start `manip_dyn.ros.nodes.<name>` with the scenario's file and the run's overrides."""
+        """Start the node with the scenario's parameter file and the run's overrides."""
         arguments: list[str] = []
-        if name != "viewer":  # scenarios set no parameters of the viewer
+        if name != "viewer":  # the parameter file has no entry for the viewer
             arguments += ["--params-file", str(scenario.params_file)]
         for node, parameter, value in run.overrides:
             if node == name:
@@ -285,7 +289,7 @@ class ScenarioNode(NodeProcess):
 
 
 def isolate() -> None:
-    """Limit discovery to this machine; handle SIGTERM and SIGHUP like Ctrl-C."""
+    """Restrict discovery to this machine, and handle SIGTERM and SIGHUP like Ctrl-C."""
     if importlib.util.find_spec("rclpy") is None:
         raise ManipDynError(
             "the demo requires rclpy: source ROS 2, or pip install 'manip_dyn[ros]'."
@@ -301,7 +305,11 @@ def isolate() -> None:
 def _monitor_lines(
     nodes: Mapping[str, NodeProcess], monitor: NodeProcess, run: Run, deadline: float
 ) -> Iterator[dict[str, Any]]:
-    """Yield the monitor's JSON lines while all nodes run, until the deadline."""
+    """Yield the monitor's JSON lines until it exits.
+
+    Raises:
+        RunFailedError: If another node exits, or at the deadline.
+    """
     lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
     def read() -> None:
@@ -322,7 +330,7 @@ def _monitor_lines(
         for node in nodes.values():
             if node is not monitor and node.process.poll() is not None:
                 raise RunFailedError(
-                    f"node '{node.name}' ended with exit code {node.process.returncode}: "
+                    f"node '{node.name}' exited with code {node.process.returncode}: "
                     f"{node.log_tail()}"
                 )
         if time.monotonic() > deadline:

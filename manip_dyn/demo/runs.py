@@ -1,4 +1,4 @@
-"""`manip_dyn demo`: run scenarios, or one of them for hours, and report measurements."""
+"""Implementation of `manip_dyn demo`: run scenarios or a soak test, and report measurements."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from manip_dyn.recording.recorder import check_new
 
 REPORT_EVERY = 0.25
 VIEWED_SCENARIO = "ibm7535_minimum_time"
-"""Scenario to view if none is named."""
+"""Default scenario with `--view`."""
 
 
 class ProgressDisplay(Protocol):
-    """Interface of a display of the progress of a run."""
+    """Interface of a progress display."""
 
     def __call__(self, fraction: float) -> None:
         """Show the completed fraction of the run."""
@@ -46,19 +46,22 @@ def demo(
     record: str | None = None,
     progress: Callable[[str], ProgressDisplay] | None = None,
 ) -> int:
-    """Run scenarios, by default three headline runs; return 0 if all satisfy their bounds.
+    """Run scenarios; return 0 if all results are within their bounds, else 1.
 
     Args:
         name: Name of the scenario, or None for the headline runs (all runs with `everything`).
-        mode: Label of the only run, or None for all runs.
+        mode: Label of the run to perform, or None for all runs.
         as_json: Whether to print one JSON object instead of progress and a table.
         urdf: Path of a URDF, for the scenario that accepts any robot.
         tip: Name of the tool link of the URDF.
         everything: Whether to perform all runs of all scenarios if no scenario is named.
         view: Whether to show one run in the browser until Ctrl-C.
-        record: Path of an MCAP file for all messages. With several runs, one file per run is
-            written; scenario and run are appended to its name.
+        record: Path of an MCAP file for all messages. With several runs, each run writes a file,
+            with scenario and run appended to the name.
         progress: Function that returns the progress display for a title. Default: `ProgressLines`.
+
+    Raises:
+        ManipDynError: If an argument is invalid or a recording failed.
     """
     if urdf is not None and name is None:
         raise ManipDynError(f"urdf requires the scenario {ANY_ROBOT}, got none.")
@@ -94,7 +97,9 @@ def demo(
         print(json.dumps({"success": success, "scenarios": summaries}, indent=2))
     else:
         print(
-            "all runs stayed within their bounds" if success else "a run failed or left its bounds"
+            "all results are within their bounds"
+            if success
+            else "a run failed or exceeded its bounds"
         )
         if name is None and mode is None and not everything:
             print(_hint(summaries))
@@ -111,13 +116,13 @@ def _summaries(summaries: dict[str, dict[str, Any]]) -> Iterator[dict[str, Any]]
 
 
 def _file_of(record: str, selected: Scenario, run: Run) -> str:
-    """Return the name of the recording of one of several runs."""
+    """Return the file name of the recording if there are several runs."""
     file = Path(record)
     return str(file.with_name(f"{file.stem}-{selected.name}-{run.label}{file.suffix}"))
 
 
 def _hint(scenarios: Collection[str]) -> str:
-    """Return a hint that lists the scenarios that were not shown."""
+    """Return a hint that lists all other scenarios."""
     names = ", ".join(item.name for item in SCENARIOS if item.name not in scenarios)
     return (
         f"\nOther scenarios: {names}.\nTo run one: manip_dyn demo NAME (make demo ARGS=NAME); "
@@ -164,7 +169,7 @@ class ProgressLines:
         self._next = REPORT_EVERY
 
     def __call__(self, fraction: float) -> None:
-        """Print the progress if another quarter is complete."""
+        """Print the progress after each completed quarter."""
         if fraction >= self._next:
             print(f"  {100 * fraction:3.0f} %", flush=True)
             self._next = (fraction // REPORT_EVERY + 1) * REPORT_EVERY
@@ -192,9 +197,9 @@ def _print_table(summary: dict[str, Any], bounds: dict[str, float]) -> None:
 
 SOAK_SCENARIO = "pa10_dynamic_circle"
 WARM_UP = 0.2
-"""Fraction of a run after which memory must not grow."""
+"""Fraction of a soak after which memory growth is measured."""
 SOAK_BOUNDS = {"rate_error": 1e-4, "lost_states": 0, "memory_growth": 0.02}
-"""Upper bounds of a successful soak; memory counts after the warm-up."""
+"""Upper bounds of a successful soak; memory growth is relative, after the warm-up."""
 MIB = 1 / 1024
 
 
@@ -204,10 +209,10 @@ def soak(
     begin: Callable[[str], ProgressDisplay],
     log: str | None = None,
 ) -> dict[str, Any]:
-    """Run the nodes of a scenario in real time and return the measurements.
+    """Run a soak test: run the nodes of a scenario in real time and return the measurements.
 
     Args:
-        name: A real-time scenario with a simulator. Default: the PA-10 on its circle.
+        name: A scenario with simulator, tracker and a real-time run. Default: the PA-10 circle.
         duration: Duration in wall time, s.
         begin: Function that returns the progress display for a title.
         log: Path of a JSON file for the summary and one sample per second.
@@ -252,7 +257,7 @@ def soak(
 
 
 def control_period(chosen: Scenario) -> float:
-    """Return the control period of the simulator from the scenario's parameter file, s."""
+    """Return the control period (s) of the simulator from the scenario's parameter file."""
     content = read_yaml(chosen.params_file, lambda content: content)
     simulator = next(value for key, value in content.items() if key.endswith("/simulator"))
     return float(simulator["ros__parameters"]["control_period"])
@@ -270,23 +275,26 @@ def run_conditions(name: str, run: Run) -> dict[str, Any]:
 
 
 def resident_memory(pid: int) -> float:
-    """Return the resident memory of a process, MiB."""
+    """Return the resident memory of a process in MiB."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return MIB * float(next(line.split()[1] for line in lines if line.startswith("VmRSS")))
 
 
 def stolen_time() -> float:
-    """Return the steal time of a virtual machine, s, summed over all cores.
+    """Return the steal time (s) of a virtual machine since its start, summed over all cores.
 
-    It is counted from the start of the machine (`steal` in proc(5)). During this time the host
-    runs no process of the machine on a core, whatever its priority.
+    During steal time, the host runs no process of the machine on a core, independent of
+    priorities (see `steal` in proc(5)).
     """
     total = Path("/proc/stat").read_text().split("\n", 1)[0].split()
     return int(total[8]) / os.sysconf("SC_CLK_TCK")
 
 
 def memory_growth(samples: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the memory of each node after warm-up and at the end, and its growth rate."""
+    """Return the memory of each node after the warm-up and at the end, and its growth rate.
+
+    The entry ``memory_growth`` is the largest relative growth of a node.
+    """
     end = samples[-1]["time_s"]
     late = [sample for sample in samples if sample["time_s"] >= WARM_UP * end]
     times = np.array([sample["time_s"] for sample in late]) / 3600.0
@@ -314,7 +322,7 @@ def soak_command(
     log: str | None,
     progress: Callable[[str], ProgressDisplay] = ProgressLines,
 ) -> int:
-    """Run a soak test and print the result; return 0 if it satisfies its bounds."""
+    """Run a soak test and print the result; return 0 if it is within its bounds, else 1."""
     try:
         result = soak(name, duration, (lambda _: NoProgress()) if as_json else progress, log)
     except RunFailedError as error:

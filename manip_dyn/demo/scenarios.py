@@ -1,4 +1,4 @@
-"""Demo scenarios: nodes, parameter files, runs with bounds, and checks of launch arguments."""
+"""Definitions of the demo scenarios, and checks of launch arguments."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Run(NamedTuple):
     Attributes:
         label: Key of the run in the summary.
         title: Printed description.
-        overrides: (node, parameter, value) tuples that override the parameter file.
-        bounds: Largest values of a successful run, by summary key.
-        timeout: Wall time after which the run fails, s.
-        headline: Whether the run is performed if no scenario is named.
+        overrides: Tuples (node, parameter, value) that override the parameter file.
+        bounds: Upper bounds of a successful run, by summary key.
+        timeout: Wall time (s) after which the run fails.
+        headline: Whether `manip_dyn demo` performs the run by default.
     """
 
     label: str
@@ -32,15 +32,15 @@ class Run(NamedTuple):
 
 
 class Scenario(NamedTuple):
-    """A scenario: nodes and runs, with the parameter file ``config/<name>.yaml``.
+    """A scenario: the nodes and runs that use the parameter file ``config/<name>.yaml``.
 
     Attributes:
         name: Name of the scenario.
         nodes: Names of the nodes.
         runs: Runs of the scenario.
-        any_robot: Whether the bounds hold for any robot, not only for the one in the file.
+        any_robot: Whether the scenario and its bounds apply to any robot.
         monitor: Name of the node that measures the run.
-        view: Name of the RViz file in config/.
+        view: Name of the RViz file in ``config/``, without ``.rviz``.
     """
 
     name: str
@@ -56,10 +56,14 @@ class Scenario(NamedTuple):
         return share_directory() / "config" / f"{self.name}.yaml"
 
     def with_robot(self, urdf: str | None = None, tip: str | None = None) -> Scenario:
-        """Return the scenario with a URDF and tool link for all nodes.
+        """Return the scenario with a different robot for all nodes.
+
+        Args:
+            urdf: Path of a URDF. Default: robot of the scenario.
+            tip: Tool link. Default: tool link of the scenario.
 
         Raises:
-            ManipDynError: If a robot is passed and the scenario has a fixed robot.
+            ManipDynError: If an argument is passed and the scenario has a fixed robot.
         """
         robot = tuple((key, value) for key, value in (("robot", urdf), ("tip", tip)) if value)
         if not robot:
@@ -91,20 +95,21 @@ RUBBED_IN_LOCKSTEP = {
     "steady_orientation_error_rad": 1e-4,
     "missed_samples": 0,
 }
-"""Bounds in lockstep with dry friction, which changes sign where a joint reverses within a control
-period."""
+"""Bounds in lockstep with dry friction. They are wider, because friction changes its sign within a
+control period if a joint reverses."""
 ARRIVES = {"final_position_error": 1e-3, "final_velocity": 1e-2}
 
 
 def _motion(name: str, title: str, headline: bool = False) -> Scenario:
-    """Return a scenario with planner and simulator: as planned, disturbed, and with wrong masses.
+    """Return a scenario with planner and simulator.
 
-    The lockstep run without errors is a headline run if `headline` is set.
+    Its runs are: without errors in lockstep and in real time, disturbed, and with wrong masses.
+    If `headline` is set, the lockstep run without errors is a headline run.
     """
     runs = (
         Run(
             "lockstep",
-            f"{title}, planner and simulator in lockstep",
+            f"{title}, in lockstep",
             LOCKSTEP,
             {"final_position_error": 1e-6, "final_velocity": 1e-5, "missed_samples": 0},
             headline=headline,
@@ -117,13 +122,13 @@ def _motion(name: str, title: str, headline: bool = False) -> Scenario:
         ),
         Run(
             "disturbed",
-            f"{title}, pushed for 0.1 s while it moves, in lockstep",
+            f"{title}, pushed for 0.1 s during the motion, in lockstep",
             (*LOCKSTEP, ("simulator", "disturbance_duration", "0.1")),
             ARRIVES,
         ),
         Run(
             "wrong_masses",
-            f"{title}, 10 % heavier than the planner's model, in lockstep",
+            f"{title}, arm 10 % heavier than the planner's model, in lockstep",
             (*LOCKSTEP, ("simulator", "mass_scale", "1.1")),
             ARRIVES,
         ),
@@ -139,7 +144,7 @@ SCENARIOS = (
             Run(
                 "kinematic",
                 "PA-10: the tool follows a circle by closed-loop inverse kinematics, "
-                "RK4 at 100 ms, 10 x real time",
+                "RK4 with steps of 100 ms, 10 x real time",
                 (("clik_tracker", "real_time_factor", "10.0"),),
                 {
                     "steady_position_error_m": 1e-6,
@@ -150,7 +155,7 @@ SCENARIOS = (
             ),
             Run(
                 "1kHz",
-                "PA-10: the first seconds of the circle at 1 kHz of wall time",
+                "PA-10: the first seconds of the circle in real time at 1 kHz",
                 (
                     ("clik_tracker", "step", "0.001"),
                     ("monitor", "duration", "4.0"),
@@ -166,7 +171,7 @@ SCENARIOS = (
         (
             Run(
                 "kinematic",
-                "PA-10: through the stretched arm with damping, and exact again after it, "
+                "PA-10: damped motion through a singularity (stretched arm), exact afterwards, "
                 "4 x real time",
                 (("clik_tracker", "real_time_factor", "4.0"),),
                 {
@@ -226,13 +231,14 @@ SCENARIOS = (
         (
             Run(
                 "lockstep",
-                "UR5 that holds its own weight: efforts without gravity, 500 Hz, in lockstep",
+                "UR5 with internal gravity compensation: efforts without gravity at 500 Hz, "
+                "in lockstep",
                 (("simulator", "mode", "lockstep"),),
                 RUBBED_IN_LOCKSTEP,
             ),
             Run(
                 "lockstep_1kHz",
-                "UR5 that holds its own weight: the same with efforts at 1 kHz",
+                "UR5 with internal gravity compensation: the same at 1 kHz",
                 (
                     ("simulator", "mode", "lockstep"),
                     ("simulator", "control_period", "0.001"),
@@ -242,13 +248,14 @@ SCENARIOS = (
             ),
             Run(
                 "real_time",
-                "UR5 that holds its own weight: in real time, simulator and tracker at 500 Hz",
+                "UR5 with internal gravity compensation: in real time, simulator and tracker at "
+                "500 Hz",
                 (("clik_tracker", "publish_every", "5"),),
                 {"steady_position_error_m": 1e-3, "steady_orientation_error_rad": 1e-2},
             ),
             Run(
                 "unknown_friction",
-                "UR5 with Coulomb friction that the tracker's model lacks, in lockstep",
+                "UR5 with Coulomb friction that is not in the tracker's model, in lockstep",
                 (
                     ("simulator", "mode", "lockstep"),
                     ("clik_tracker", "coulomb_friction", "[0.0, 0.0, 0.0, 0.0, 0.0, 0.0]"),
@@ -272,7 +279,7 @@ SCENARIOS = (
     ),
     _motion(
         "pa10_bang_bang",
-        "PA-10: seven joints against gravity at their limits",
+        "PA-10: seven joints under gravity at their effort limits",
     ),
     Scenario(
         "stiff_pendulum",
@@ -280,7 +287,7 @@ SCENARIOS = (
         (
             Run(
                 "real_time",
-                "stiff double pendulum: 2 s by the Rosenbrock-Nystrom method in real time",
+                "stiff double pendulum: 2 s with the Rosenbrock-Nystrom method in real time",
                 (),
                 {"final_position_error": 1e-7, "missed_samples": 0},
             ),
@@ -293,7 +300,7 @@ SCENARIOS = (
         (
             Run(
                 "fast",
-                "HMMWV, 14 bodies with closed loops, stiff: 4 s over a bump by the "
+                "HMMWV (14 bodies, closed loops, stiff): 4 s over a bump with the "
                 "Rosenbrock-Nystrom method",
                 (("mechanism", "mode", "fast"),),
                 {
@@ -332,14 +339,14 @@ def check_arguments(
     command: Sequence[str],
     files: Collection[str],
 ) -> None:
-    """Raise an error if a launch argument is unknown or has no effect in the scenario.
+    """Check that all launch arguments exist and have an effect in the scenario.
 
     Args:
         scenario: The scenario.
-        values: Values of all known launch arguments.
+        values: Values of all declared launch arguments.
         argv: Words after the launch file on the command line, as ``NAME:=VALUE``.
-        command: The whole command line. If it starts a launch file of another package that
-            includes one of this package, unknown arguments are not checked.
+        command: The whole command line. Undeclared arguments are not checked if it starts a
+            launch file of another package, which includes one of this package.
         files: Names of the launch files of this package.
 
     Raises:
@@ -368,12 +375,12 @@ def check_arguments(
 def check_known(
     names: Collection[str], argv: Sequence[str], command: Sequence[str], files: Collection[str]
 ) -> dict[str, str]:
-    """Return the launch arguments of the command line as {name: value}.
+    """Return the launch arguments on the command line as ``{name: value}``.
 
-    See `check_arguments` for the arguments.
+    The arguments are those of `check_arguments`, and `names` are the declared launch arguments.
 
     Raises:
-        ManipDynError: If an argument is unknown.
+        ManipDynError: If an argument is not declared.
     """
     if not any(Path(word).name in files for word in command):
         return {}
@@ -387,10 +394,10 @@ def check_known(
 
 
 def description_of(values: Mapping[str, str]) -> tuple[str, str]:
-    """Return the URDF and the root link of the robot that the nodes move.
+    """Return the URDF and the root link of the robot in a launch.
 
     Args:
-        values: The launch arguments; empty ones are read from the parameter file.
+        values: Launch arguments. Empty values are read from the parameter file.
     """
     # Imported here because listing the scenarios must not load pinocchio.
     from manip_dyn.robot import load_robot, lock_from, xacro_arguments_from
@@ -405,7 +412,15 @@ def description_of(values: Mapping[str, str]) -> tuple[str, str]:
 
 
 def check_installed(argument: str, *packages: str) -> None:
-    """Raise an error if a package is missing that only a ROS installation provides."""
+    """Check that ROS packages are installed.
+
+    Args:
+        argument: Launch argument that requires them, for the error message.
+        *packages: Names of packages that only a ROS installation provides.
+
+    Raises:
+        ManipDynError: If a package is missing.
+    """
     prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
     for package in packages:
         if not any(Path(prefix, "share", package).is_dir() for prefix in prefixes if prefix):

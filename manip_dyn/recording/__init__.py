@@ -1,4 +1,4 @@
-"""Recordings: motions as ROS messages in MCAP files, written, read and created from results."""
+"""Recordings: write motions as ROS messages to MCAP files, and read them."""
 
 from manip_dyn.core.lazy import lazy_package
 

@@ -1,4 +1,4 @@
-"""ROS messages without ROS: definitions, serialization and construction."""
+"""Definition, serialization and construction of ROS messages without a ROS installation."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from manip_dyn.robot.geometry import Placement
 
 
 def required_library(module: str) -> Any:
-    """Return a module of mcap or rosbags, or raise `ManipDynError` if it is not installed."""
+    """Import a module of mcap or rosbags; raise `ManipDynError` if it is not installed."""
     return extras.required_module(module, "recordings need", "record")
 
 
 def message(kind: str, **values: Any) -> Any:
-    """Create a message of a type such as ``std_msgs/msg/String``; arrays are NumPy arrays."""
+    """Create a message of type `kind`, such as ``std_msgs/msg/String``; arrays are ndarrays."""
     return _type_store().types[kind](**values)
 
 
@@ -32,10 +32,10 @@ def serialize(content: Any) -> bytes:
 
 
 def deserialize(data: bytes, kind: str) -> Any:
-    """Deserialize a message of a type from CDR.
+    """Deserialize a message from CDR.
 
-    The serializer of ROS may append four bytes that rosbags does not expect: the length of an
-    empty sequence.
+    The serializer of ROS may append four bytes, the length of an empty sequence, which rosbags
+    does not expect.
     """
     error = required_library("rosbags.serde.errors").SerdeError
     try:
@@ -46,7 +46,7 @@ def deserialize(data: bytes, kind: str) -> Any:
 
 @cache
 def definition(kind: str) -> str:
-    """Return the definition of a type and its field types in MCAP's ``ros2msg`` encoding.
+    """Return the definition of a message type and its field types in the encoding ``ros2msg``.
 
     Raises:
         ManipDynError: If neither ROS nor an installed package defines the type.
@@ -56,7 +56,7 @@ def definition(kind: str) -> str:
 
 
 def _register(kind: str) -> None:
-    """Register a type and its field types from the files of installed packages."""
+    """Register a message type and its field types from the files of installed packages."""
     store = _type_store()
     if kind in store.fielddefs:
         return
@@ -110,7 +110,7 @@ def text(content: str) -> Any:
 def joint_state(
     names: Sequence[str], stamp_ns: int, q: Vector, v: Vector, effort: Vector = NONE
 ) -> Any:
-    """Create a JointState; positions in rad or m, efforts in N m or N."""
+    """Create a JointState from positions, velocities and efforts (n,) in SI units."""
     return message(
         "sensor_msgs/msg/JointState",
         header=header("", stamp_ns),
@@ -129,7 +129,7 @@ def numbers(values: Vector) -> Any:
 
 
 def transforms(stamp_ns: int, placements: Iterable[Placement]) -> Any:
-    """Create a TFMessage from placements."""
+    """Create a TFMessage from the placements of links."""
     return message(
         "tf2_msgs/msg/TFMessage",
         transforms=[
@@ -154,12 +154,12 @@ def vector(values: Vector) -> Any:
 
 
 def quaternion(values: Vector) -> Any:
-    """Create a Quaternion from an array (4,): x, y, z, w."""
+    """Create a Quaternion from an array (4,) with the order x, y, z, w."""
     return message("geometry_msgs/msg/Quaternion", **_named("xyzw", values))
 
 
 def pose(position: Vector, orientation: Vector) -> Any:
-    """Create a Pose from a position (3,), m, and a quaternion (4,): x, y, z, w."""
+    """Create a Pose from a position (3,) in m and a quaternion (4,) with the order x, y, z, w."""
     return message(
         "geometry_msgs/msg/Pose",
         position=message("geometry_msgs/msg/Point", **_named("xyz", position)),
@@ -188,13 +188,16 @@ def twist_stamped(frame: str, stamp_ns: int, values: Vector) -> Any:
 
 
 def pose_array(frame: str, stamp_ns: int, rows: Matrix) -> Any:
-    """Create a PoseArray from rows (b, 7): position, Euler parameters with the scalar first."""
+    """Create a PoseArray from rows (b, 7): position (m) and Euler parameters, scalar first."""
     poses = [pose(row[:3], np.roll(row[3:], -1)) for row in rows]
     return message("geometry_msgs/msg/PoseArray", header=header(frame, stamp_ns), poses=poses)
 
 
 def efforts(names: Sequence[str], rows: Iterable[tuple[float, Vector]]) -> Any:
-    """Create a JointTrajectory from times, s, and efforts (n,), each applied until the next."""
+    """Create a JointTrajectory from pairs of a time (s) and efforts (n,).
+
+    Efforts are applied until the time of the next pair.
+    """
     points = []
     for t, effort in rows:
         seconds, rest = divmod(round(t * 1e9), 1_000_000_000)

@@ -1,4 +1,4 @@
-"""Reader of recordings as messages or arrays, even if the recorder was killed."""
+"""Read recordings as messages or as arrays, even if the recorder was killed."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class MessageReader:
 
     Attributes:
         file: Path of the file.
-        notes: Strings by name and key, such as the parameters of nodes; complete after the
+        notes: Metadata (strings by name and key), such as node parameters. Complete after the
             iteration.
-        complete: Whether the iteration reached the regular end of the file.
+        complete: Whether the iteration has reached the regular end of the file.
     """
 
     def __init__(self, file: str | Path):
@@ -71,7 +71,7 @@ class MessageReader:
             raise ManipDynError(f"recording must be an MCAP file, got '{file}'.")
 
     def __iter__(self) -> Iterator[Message]:
-        """Yield all messages, except those of an incomplete chunk."""
+        """Yield all messages up to the first incomplete or damaged chunk."""
         records, schemas, channels = (
             required_library("mcap.records"),
             dict[int, str](),
@@ -97,7 +97,7 @@ class MessageReader:
                 self.notes[record.name] = dict(record.metadata)
 
     def _records(self) -> Iterator[Any]:
-        """Yield the records up to the end, or up to the first incomplete or damaged one."""
+        """Yield the records of the file up to the first incomplete or damaged record."""
         reader, errors = (
             required_library("mcap.stream_reader"),
             required_library("mcap.exceptions"),
@@ -115,15 +115,15 @@ class MessageReader:
 
 
 def _checked_records(reader: Any, opened: Any, size: int) -> Iterator[Any]:
-    """Return the records up to the first chunk with a wrong checksum."""
+    """Return an iterator over the records that raises an error at a wrong checksum."""
     return reader.StreamReader(opened, validate_crcs=True, record_size_limit=size).records
 
 
 JOINT_STATES, DESCRIPTION = "joint_states", "robot_description"
 PARAMETERS = "parameters of "
-"""Prefix of the names of notes with node parameters (JSON by name)."""
+"""Prefix of the names of notes that contain node parameters (JSON by name)."""
 COMMANDS = ("commands", "joint_commands", "effort_trajectory", "joint_trajectory")
-"""Last components of command topic names."""
+"""Last components of the names of command topics."""
 
 
 class Command(NamedTuple):
@@ -142,21 +142,20 @@ class Command(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recording:
-    """A recorded motion of m states.
+    """A recorded motion with m states.
 
     Attributes:
         file: Path of the MCAP file.
         robot: The recorded robot, or None for mechanisms.
         joint_names: Names of the joints (n,).
-        stamps_ns: Stamps of the states (m,), ns. They decrease at resets of the arm.
-        t: Times since the first state (m,), s. They never decrease: a reset takes no time.
-        q: Positions (m, n), rad or m; NaN if missing in the message.
-        v: Velocities (m, n), rad/s or m/s; NaN if missing in the message.
-        effort: Efforts (m, n) applied from each state on, N m or N; NaN if missing in the message.
-        commands: Commands to the arm in the order of sending.
-        resets: Indices of the first states after resets.
-        metadata: Strings by name and key, such as parameters of the nodes or the status of a
-            result.
+        stamps_ns: Stamps (m,) of the states, ns. They decrease at a reset of the arm.
+        t: Times (m,) since the first state, s. They do not decrease: a reset takes no time.
+        q: Positions (m, n), rad or m. NaN if missing in the message.
+        v: Velocities (m, n), rad/s or m/s. NaN if missing in the message.
+        effort: Efforts (m, n) applied after each state, N m or N. NaN if missing in the message.
+        commands: Commands to the arm in the order in which they were sent.
+        resets: Indices of the first states after a reset.
+        metadata: Strings by name and key, such as node parameters or the status of a result.
         topics: Number of messages by topic.
         complete: Whether the recorder closed the file; False if it was killed.
     """
@@ -176,7 +175,7 @@ class Recording:
     complete: bool = True
 
     def __repr__(self) -> str:
-        """Return robot, number of states and duration in one line."""
+        """Return a line with the robot, the number of states and the duration."""
         name = "a mechanism" if self.robot is None else f"'{self.robot.name}'"
         end = "" if self.complete else ", incomplete"
         last = self.t[-1] if len(self.t) else 0.0
@@ -236,7 +235,7 @@ def read(file: str | Path, namespace: str = "") -> Recording:
 
 
 def _states(messages: Iterable[Message]) -> tuple[list[int], list[Any]]:
-    """Return send times and states, without states that repeat the previous stamp."""
+    """Return the send times (ns) and the states, without repetitions of the previous stamp."""
     sent, rows, last = [], [], None
     for message in messages:
         row = message.content

@@ -1,7 +1,7 @@
-"""`Recorder`: write messages to an MCAP file in the format of ``ros2 bag record -s mcap``.
+"""Write messages to an MCAP file in the format of ``ros2 bag record -s mcap``.
 
-Messages are written to disk in self-contained chunks of at most one second, so they remain
-readable if the process is killed.
+Messages are written to disk at least once per second in self-contained chunks, so that the file
+remains readable if the process is killed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.recording.messages import definition, required_library, serialize
 
 CHUNK_PERIOD = 1.0
-"""Maximum wall time for which a message is only in memory, s."""
+"""Largest wall time (s) for which a message is only in memory."""
 FOREVER = "{sec: 9223372036, nsec: 854775807}"
 LATCHED = f"""- history: keep_last
   depth: 1
@@ -26,18 +26,18 @@ LATCHED = f"""- history: keep_last
   liveliness: automatic
   liveliness_lease_duration: {FOREVER}
   avoid_ros_namespace_conventions: false"""
-"""QoS profile of a latched topic in rosbag2's format: late subscribers receive its last
-message."""
+"""QoS profile of a latched topic, which sends its last message to new subscribers, in rosbag2's
+format."""
 QOS = "offered_qos_profiles"
 SUFFIX = ".mcap"
-"""Suffix of the file name of a recording."""
+"""File name suffix of recordings."""
 
 
 def check_new(file: str | Path) -> None:
     """Check that a path is valid for a new recording.
 
     Raises:
-        ManipDynError: If the path does not end in ``.mcap``, or the file exists.
+        ManipDynError: If the path does not end with ``.mcap``, or the file exists.
     """
     if Path(file).suffix != SUFFIX:
         raise ManipDynError(f"name of a recording must end in {SUFFIX}, got '{file}'.")
@@ -50,7 +50,7 @@ def _exists_error(file: str | Path) -> ManipDynError:
 
 
 class Recorder:
-    """Writes messages to an MCAP file.
+    """A writer of ROS messages to an MCAP file.
 
     Attributes:
         file: Path of the file.
@@ -61,10 +61,10 @@ class Recorder:
         """Create the file.
 
         Args:
-            file: Path of a new file that ends in ``.mcap``.
+            file: Path of a new file that ends with ``.mcap``.
 
         Raises:
-            ManipDynError: If the path has another suffix, the file exists, or it cannot be
+            ManipDynError: If the path has a different suffix, or the file exists or cannot be
                 written.
         """
         self.file, self.counts = Path(file), dict[str, int]()
@@ -91,7 +91,7 @@ class Recorder:
         self.close()
 
     def add_topic(self, topic: str, kind: str, latched: bool = False) -> None:
-        """Declare a topic, its message type, and whether it is latched (transient local)."""
+        """Declare a topic with its message type; latched topics are transient local."""
         if (topic, kind) in self._channels:
             return
         if kind not in self._schemas:
@@ -104,7 +104,7 @@ class Recorder:
         self.counts.setdefault(topic, 0)
 
     def add(self, topic: str, content: Any, time_ns: int, latched: bool = False) -> None:
-        """Write a message (see `messages.message`) with a time, ns."""
+        """Write a message from `messages.message` with its time (ns)."""
         self.add_topic(topic, content.__msgtype__, latched)
         self.add_raw(topic, content.__msgtype__, serialize(content), time_ns)
 
@@ -133,18 +133,18 @@ class Recorder:
         self.flush_when_due()
 
     def add_note(self, name: str, content: Mapping[str, str]) -> None:
-        """Write strings by key, such as the parameters of a node."""
+        """Write a note: named metadata (strings by key), such as the parameters of a node."""
         self._try(self._writer.add_metadata, name, dict(content))
 
     def flush_when_due(self) -> None:
-        """Write buffered messages to disk if the last write was `CHUNK_PERIOD` ago."""
+        """Write buffered messages to disk if `CHUNK_PERIOD` has passed since the last write."""
         now = time.monotonic()
         if now - self._flushed >= CHUNK_PERIOD:
             self._flushed = now
             self._try(self._writer.flush)
 
     def close(self) -> None:
-        """Write the last chunk and the index; do nothing if the file is closed."""
+        """Write the last chunk and the index, and close the file. Further calls do nothing."""
         if not self._raw.closed:
             self._try(self._writer.finish)
             self._raw.close()
@@ -163,7 +163,7 @@ class Recorder:
 
 
 class _UnbufferedFile:
-    """An unbuffered file, so that no data remains to be written after a failure."""
+    """File without a buffer, so that closing it after a failed write does not fail again."""
 
     def __init__(self, raw: Any):
         self._raw, self.tell, self.flush = raw, raw.tell, raw.flush

@@ -1,4 +1,4 @@
-"""`record`: write a plan, simulation, tracked path or mechanism motion to an MCAP file."""
+"""Write results (plans, simulations, tracked paths, mechanism motions) to MCAP files."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from manip_dyn.robot.geometry import LinkTree
 from manip_dyn.simulation.trajectory import Trajectory
 
 PERIOD = 0.01
-"""Time between the states of a plan, s. Other results use their samples."""
+"""Time between the states of a plan (s). Other results use their samples."""
 TF_PERIOD_NS = 20_000_000
-"""Minimum time between messages on /tf, ns."""
+"""Minimum time (ns) between messages on /tf."""
 Result = Plan | Trajectory | TrackResult | MechanismMotion
 
 
@@ -36,20 +36,21 @@ def record(
     mechanism: Mechanism | None = None,
     period: float = PERIOD,
 ) -> None:
-    """Write a result to an MCAP file, on the topics of the ROS nodes.
+    """Write a result to an MCAP file, with the topics of the ROS nodes.
 
     Message times are those of the result, starting at 0 ns.
 
     Args:
         result: A `Plan`, `Trajectory`, `TrackResult` or `MechanismMotion`.
-        file: Path of a new file that ends in ``.mcap``, such as ``motion.mcap``.
+        file: Path of a new file that ends with ``.mcap``.
         robot: The arm of a `Trajectory` or `TrackResult`. A `Plan` contains its robot.
         mechanism: The mechanism of a `MechanismMotion`.
         period: Time between the states of a plan, s.
 
     Raises:
-        ManipDynError: If the result has another type, its robot or mechanism is missing or does
-            not match, mcap or rosbags is not installed, or the file exists or cannot be written.
+        ManipDynError: If the type of the result is not supported, if its robot or mechanism is
+            missing or does not match, if mcap or rosbags is not installed, or if the file exists
+            or cannot be written.
     """
     write: Any = next(
         (writer for kind, writer in WRITERS.items() if isinstance(result, kind)), None
@@ -72,7 +73,11 @@ def record(
 
 
 def _checked_model(result: Result, model: Any) -> Any:
-    """Return the robot or mechanism of a result after checking that the sizes match."""
+    """Return the robot or mechanism of a result.
+
+    Raises:
+        ManipDynError: If it is missing or the number of coordinates differs.
+    """
     kind, name = (
         (Robot, "robot") if not isinstance(result, MechanismMotion) else (Mechanism, "mechanism")
     )
@@ -127,7 +132,7 @@ def _mechanism(
 
 
 def _arm(recorder: Recorder, robot: Robot, t: Vector, q: Matrix, v: Matrix, effort: Matrix) -> int:
-    """Write states (m, n), the robot and the poses of its links; return the last stamp, ns."""
+    """Write the robot, its states (m, n) and link poses; return the last stamp (ns)."""
     tree, last_tf = LinkTree(robot), -TF_PERIOD_NS
     recorder.add("/robot_description", messages.text(robot.urdf), 0, latched=True)
     recorder.add("/tf_static", messages.transforms(0, tree.fixed), 0, latched=True)

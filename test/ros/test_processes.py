@@ -209,7 +209,7 @@ def test_a_failed_node_is_reported_with_the_end_of_its_log():
     broken = Run("broken", "", (("simulator", "robot", "no_such_robot"),), {})
     with pytest.raises(ManipDynError) as error:
         perform_run(scenario("ibm7535_zero_net_work"), broken, lambda _: None)
-    assert "'simulator' ended with exit code 2" in str(error.value)
+    assert "'simulator' exited with code 2" in str(error.value)
     assert "no_such_robot" in str(error.value)
 
 
