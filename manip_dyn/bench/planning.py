@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.bench.peers import installed, rates_of
+from manip_dyn.bench.collocation import Collocation, guesses
+from manip_dyn.bench.peers import installed
 from manip_dyn.bench.timing import SLICE, repetitions, seconds
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
@@ -27,8 +28,6 @@ RUNS = 9
 MOST_JOINTS = 2
 """Maximum number of joints for minimum-time plans and collocation."""
 PACKAGES = ("manip_dyn", "numba", "scipy", "casadi", "toppra")
-FIRST = 1.5
-"""Duration of collocation's initial guess, s."""
 TRIALS = 5000
 """Maximum number of trials of the grid search."""
 
@@ -117,7 +116,7 @@ def casadi_collocation(problem: Problem) -> Row | None:
     """Time collocation with CasADi and IPOPT; efforts are constant in each of 100 intervals."""
     if problem.robot.n > MOST_JOINTS or not installed("casadi"):
         return None
-    plan = collocation(problem.robot, np.array(problem.start), np.array(problem.goal), FIRST)
+    plan = collocation(problem.robot, np.array(problem.start), np.array(problem.goal))
     return Row(problem.name, "CasADi + IPOPT collocation", _milliseconds(plan), plan(), "")
 
 
@@ -178,55 +177,14 @@ def measure(
 INTERVALS = 100
 
 
-def collocation(robot: Robot, start: Vector, goal: Vector, first: float) -> Callable[[], float]:
-    """Return a function that plans by Hermite-Simpson collocation and returns the duration.
+def collocation(robot: Robot, start: Vector, goal: Vector) -> Callable[[], float]:
+    """Return a function that plans by collocation on `INTERVALS` cells and returns the duration.
 
-    Efforts are piecewise constant. The problem is built once, and each call only solves it. The
-    initial guess is a straight line with constant speed and the duration `first` (s). See Betts
-    (2010), Practical methods for optimal control using nonlinear programming, section 4.6.6.
+    The problem is built once, and each call only solves it. The initial guess is the straight
+    path.
     """
-    import casadi
-
-    n, cells = robot.n, INTERVALS
-    rates = rates_of(robot, casadi.sin, casadi.cos, casadi.SX)
-    y, tau = casadi.SX.sym("y", 2 * n), casadi.SX.sym("tau", n)
-    slope = casadi.Function(
-        "slope", [y, tau], [casadi.vertcat(*rates(casadi.vertsplit(y), casadi.vertsplit(tau)))]
-    )
-    problem = casadi.Opti()
-    x = problem.variable(2 * n, cells + 1)
-    middle = problem.variable(2 * n, cells)
-    u, duration = problem.variable(n, cells), problem.variable()
-    h = duration / cells
-    across = slope.map(cells)
-    before, after = across(x[:, :-1], u), across(x[:, 1:], u)
-    between = across(middle, u)
-    problem.subject_to(
-        casadi.vec(middle - 0.5 * (x[:, :-1] + x[:, 1:]) - h / 8 * (before - after)) == 0
-    )
-    problem.subject_to(
-        casadi.vec(x[:, 1:] - x[:, :-1] - h / 6 * (before + 4 * between + after)) == 0
-    )
-    limits = np.tile(robot.tau_max[:, None], (1, cells))
-    problem.subject_to(problem.bounded(-limits.ravel("F"), casadi.vec(u), limits.ravel("F")))
-    problem.subject_to(x[:, 0] == np.concatenate([start, np.zeros(n)]))
-    problem.subject_to(x[:, -1] == np.concatenate([goal, np.zeros(n)]))
-    problem.subject_to(duration >= 1e-3)
-    problem.minimize(duration)
-    problem.solver("ipopt", {"print_time": False}, {"print_level": 0, "sb": "yes", "tol": 1e-8})
-    fraction = np.linspace(0.0, 1.0, cells + 1)
-    straight = start[:, None] + (goal - start)[:, None] * fraction
-    speed = np.tile(((goal - start) / first)[:, None], (1, cells + 1))
-    guess = np.vstack([straight, speed])
-
-    def solve() -> float:
-        problem.set_initial(x, guess)
-        problem.set_initial(middle, 0.5 * (guess[:, :-1] + guess[:, 1:]))
-        problem.set_initial(u, 0.0)
-        problem.set_initial(duration, first)
-        return float(problem.solve().value(duration))
-
-    return solve
+    problem, guess = Collocation(robot, INTERVALS), next(guesses(robot, start, goal))
+    return lambda: problem.solve(start, goal, guess).duration
 
 
 def straight_path(robot: Robot, start: Vector, goal: Vector) -> Callable[[], float]:

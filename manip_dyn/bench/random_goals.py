@@ -1,127 +1,112 @@
-"""Success rates of planners for random goals: ``python -m manip_dyn.bench.random_goals PLANNER``.
+"""Success rates of planners for random goals: ``python -m manip_dyn.bench.random_goals``.
 
-PLANNER is ``minimum_time``, ``zero_net_work`` or ``collocation``. Starts and goals are uniformly
-distributed over the position limits, or within pi of zero if the limits are wider. For minimum
-time, only postures are used in which the effort limits suffice to hold the arm.
+The arms are the six of `known_arm`, `--arms` random ones that depend on `--seed`, or those of
+`--robots`. Starts and goals are uniformly distributed over the position limits, or within pi of
+zero if the limits are wider. The effort limits can hold the arm in both postures.
 
-With ``minimum_time`` and ``zero_net_work``, every plan is verified by a simulation with DOP853 and
-pinocchio's dynamics. Minimum-time plans are compared with the fastest motion along the straight
-path. Some motions are unstable without feedback and amplify rounding errors by 1e8 or more. If a
-motion ends farther than 1e-6 from the goal, it is simulated again in sixteen parts that each start
-from the state of the plan.
-
-With ``collocation``, every plan that is ``solved`` or ``converged`` is compared with the fastest
-of twenty local minima of direct collocation (CasADi, IPOPT). Their initial guesses are the
-straight path, detours of each joint in both directions, and random detours. If collocation is
-faster by more than 1e-4 s, its solution is refined with four times the number of cells, because
-the discretization error can make a motion on a coarse grid too fast. For arms with more than two
-joints, the only initial guess is the fastest motion along the straight path. IPOPT then uses no
-second derivatives, because a step with them takes longer than the plan.
+Each plan is checked with pinocchio's dynamics, see `largest_defect`, and compared with the fastest
+motion along the straight path. With ``--reference N`` every Nth goal is also solved by collocation
+from eight initial guesses (see `manip_dyn.bench.collocation`). ``--json FILE`` stores all results.
+With ``--baseline FILE`` the plans are compared with stored ones, and the stored results of
+collocation are used instead of new ones.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio
-from scipy.integrate import solve_ivp
 
-from manip_dyn.bench.peers import rates_of
-from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.bench.collocation import Reference, Solvers
+from manip_dyn.bench.random_arms import KNOWN, known_arm, random_arms
+from manip_dyn.bench.timing import setting
+from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.planning import Certificate, Plan, plan_minimum_time, plan_zero_net_work
-from manip_dyn.planning.certificate import Convergence
+from manip_dyn.planning import Plan, plan_minimum_time, plan_zero_net_work
 from manip_dyn.planning.path_timing import time_path
 from manip_dyn.robot import Robot, load_robot
 
-MAX_DISTANCE, PARTS = 1e-6, 16
-"""Error at the goal above which a motion is simulated in parts, and the number of parts."""
-ROBOTS = ("rr", "ibm7535", "cylindrical")
+PLANNERS: dict[str, Callable[..., Plan]] = {
+    "minimum_time": plan_minimum_time,
+    "zero_net_work": plan_zero_net_work,
+}
+PACKAGES = ("manip_dyn", "numba", "numpy", "scipy", "pin", "casadi")
+INTERVALS, POINTS = 200, 5
+"""Number of intervals of a motion at least, and Gauss points in each, for `largest_defect`."""
+MAX_DEFECT, MAX_EXCESS = 1e-6, 1e-6
+BEATEN = 1e-3
+"""Fraction of the duration by which a motion must be faster to count as another one."""
+SLOWER = 1e-6
+"""The same for a comparison with stored plans."""
+UNIQUE = 5e-3
+"""Smallest `Row.spread` of an optimum that is not unique. Certified motions have up to 0.0025, and
+motions with a joint that has time to spare 0.01 and more."""
 
 
-class Outcome(NamedTuple):
-    """Results for the random goals of one robot.
+class Row(NamedTuple):
+    """Result of one goal.
 
     Attributes:
-        robot: Name of the robot.
-        counts: Numbers of plans by status: ``solved`` (including those ``with a singular arc`` or
-            ``along limits``), ``converged``, ``uncertified``. Numbers of goals without a plan,
-            because of a ``limit`` or because it was ``not found``. Number of plans that are
-            ``slower than the straight path``.
-        worst: Largest error at the goal in an independent simulation.
-        milliseconds: Quantiles 0.5, 0.9 and 1 of the CPU time of a plan, ms.
-        gain: Time saved relative to the duration on the straight path: smallest, median, largest.
-        gap: Relative `Convergence.gap` of converged plans: median, largest.
-        unstable: Number of motions with an error at the goal above `MAX_DISTANCE`.
-        apart: Largest error of these motions at the end of a sixteenth that starts on the plan.
+        arm: Name of the arm.
+        start: Start positions (n,).
+        goal: Goal positions (n,).
+        status: `Plan.status`, or ``none`` without a plan.
+        reason: `Plan.reason`, or the error message.
+        t_final: Duration, s; None without a plan.
+        cpu: CPU time of the planner, s.
+        wall: Elapsed time of the planner, s.
+        defect: Largest violation of the equations of motion, see `largest_defect`.
+        excess: Largest violation of a limit, see `largest_excess`.
+        straight: Duration of the fastest motion along the straight path, s, or None.
+        reference: Duration by collocation, s; None if it has failed or was not tried.
+        minima: Number of local minima of collocation; None if it was not tried.
+        spread: Deviation of motions that are hardly slower, see `Reference.spread`. None if
+            collocation was not tried or has failed, or the plan is ``solved``.
     """
 
-    robot: str
-    counts: Counter[str]
-    worst: float
-    milliseconds: Vector
-    gain: Vector
-    gap: Vector
-    unstable: int = 0
-    apart: float = 0.0
+    arm: str
+    start: list[float]
+    goal: list[float]
+    status: str
+    reason: str
+    t_final: float | None
+    cpu: float
+    wall: float
+    defect: float = 0.0
+    excess: float = 0.0
+    straight: float | None = None
+    reference: float | None = None
+    minima: int | None = None
+    spread: float | None = None
 
-    def sentence(self, count: int) -> str:
-        """Return the results for `count` goals as a sentence."""
-        counts = ", ".join(f"{number} {status}" for status, number in self.counts.items())
-        median, most, longest = self.milliseconds
-        return (
-            f"{self.robot}: {counts} of {count}; worst end {self.worst:.1e} ({self.unstable} "
-            f"above {MAX_DISTANCE:.0e}, {self.apart:.1e} after sixteenths); {median:.3g} ms "
-            f"(90 %: {most:.3g} ms, all: {longest:.3g} ms); "
-            f"gain in % {np.round(100.0 * self.gain, 2)}; gap {self.gap}"
-        )
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Arm, start and goal."""
+        return (self.arm, *self.start, *self.goal)
 
+    @property
+    def is_unique(self) -> bool:
+        """Whether only one motion is the fastest, as far as it was tested."""
+        return self.spread is None or self.spread < UNIQUE
 
-def minimum_time_goals(robot: Robot, goals: int, seed: int = 0) -> Outcome:
-    """Plan minimum-time motions between `goals` random pairs of postures."""
-    counts, worst, unstable, apart = Counter[str](), 0.0, 0, 0.0
-    times, gains, gaps = list[float](), list[float](), list[float]()
-    for start, goal in random_pairs(robot, goals, seed):
-        began = time.process_time()
-        try:
-            plan = plan_minimum_time(robot, start, goal)
-        except ManipDynError as error:
-            counts["limit" if "passes a limit" in str(error) else "not found"] += 1
-            continue
-        finally:
-            times.append((time.process_time() - began) * 1e3)
-        counts[plan.status] += 1
-        if plan.success and isinstance(plan.certificate, Certificate):
-            counts["with a singular arc"] += bool(plan.certificate.singular_arcs)
-            counts["along limits"] += bool(plan.certificate.limit_arcs)
-        elif isinstance(plan.certificate, Convergence):
-            gaps.append(plan.certificate.gap / plan.t_final)
-        away = float(np.abs(final_state(plan) - [*goal, *(0.0 * goal)]).max())
-        worst = max(worst, away)
-        if away > MAX_DISTANCE:
-            unstable, apart = unstable + 1, max(apart, largest_departure(plan))
-        gains.append(_gain(robot, plan))
-        counts["slower than the straight path"] += gains[-1] < 0.0
-    return Outcome(
-        robot.name,
-        counts,
-        worst,
-        np.quantile(times, [0.5, 0.9, 1.0]),
-        np.nanquantile(gains or [np.nan], [0.0, 0.5, 1.0]),
-        np.quantile(gaps or [0.0], [0.5, 1.0]),
-        unstable,
-        apart,
-    )
+    @property
+    def lead(self) -> float:
+        """Fraction of the plan's duration that collocation saves; 0 without both durations."""
+        if self.t_final is None or self.reference is None:
+            return 0.0
+        return 1.0 - self.reference / self.t_final
 
 
 def random_pairs(robot: Robot, count: int, seed: int = 0) -> Iterator[tuple[Vector, Vector]]:
-    """Yield pairs of random postures (n,) in which the effort limits suffice to hold the arm."""
+    """Yield pairs of random postures (n,) in which the effort limits can hold the arm."""
     rng, yielded = np.random.default_rng(seed), 0
     low, high = np.maximum(robot.q_min, -np.pi), np.minimum(robot.q_max, np.pi)
     while yielded < count:
@@ -132,276 +117,288 @@ def random_pairs(robot: Robot, count: int, seed: int = 0) -> Iterator[tuple[Vect
 
 
 def _is_holdable(robot: Robot, q: Vector) -> bool:
-    return bool(
-        np.all(
-            np.abs(pinocchio.rnea(robot.model, robot.model.createData(), q, 0.0 * q, 0.0 * q))
-            < robot.tau_max
-        )
+    zero = np.zeros(robot.n)
+    static = pinocchio.rnea(robot.model, robot.model.createData(), q, zero, zero)
+    return bool(np.all(np.abs(static) < robot.tau_max))
+
+
+# ------------------------------------------------------------------------------ measurement
+def measure(
+    robot: Robot,
+    plan: Callable[..., Plan],
+    goals: int,
+    seed: int = 0,
+    every: int = 0,
+    stored: dict[tuple[Any, ...], Row] | None = None,
+) -> Iterator[Row]:
+    """Yield the results of random goals of a robot.
+
+    Args:
+        robot: The arm.
+        plan: The planner.
+        goals: Number of goals.
+        seed: Seed of the goals.
+        every: Number of goals per goal that is also solved by collocation; 0 for none.
+        stored: Earlier results, whose collocations are used.
+    """
+    solvers = None
+    for index, (start, goal) in enumerate(random_pairs(robot, goals, seed)):
+        if index == 0:
+            _planned(robot, plan, start, goal)  # compiles
+        row = _planned(robot, plan, start, goal)
+        before = (stored or {}).get(row.key)
+        if before is not None and before.minima is not None:
+            row = row._replace(
+                reference=before.reference, minima=before.minima, spread=before.spread
+            )
+        if every and index % every == 0 and row.minima is None:
+            solvers = Solvers(robot) if solvers is None else solvers
+            row = _compared(robot, Reference(robot, start, goal, solvers), row)
+        yield row
+
+
+def _planned(robot: Robot, planner: Callable[..., Plan], start: Vector, goal: Vector) -> Row:
+    began = time.process_time(), time.perf_counter()
+    try:
+        plan, reason = planner(robot, start, goal), ""
+    except ManipDynError as error:
+        plan, reason = None, str(error)
+    cpu, wall = time.process_time() - began[0], time.perf_counter() - began[1]
+    ends = start.tolist(), goal.tolist()
+    if plan is None:
+        return Row(robot.name, *ends, "none", reason, None, cpu, wall)
+    return Row(
+        robot.name,
+        *ends,
+        plan.status,
+        plan.reason,
+        plan.t_final,
+        cpu,
+        wall,
+        largest_defect(plan),
+        largest_excess(plan),
+        _straight(robot, start, goal),
     )
 
 
-def _gain(robot: Robot, plan: Plan) -> float:
-    """Return the time saved relative to the duration on the straight path, or NaN."""
+def _straight(robot: Robot, start: Vector, goal: Vector) -> float | None:
     try:
-        return 1.0 - plan.t_final / time_path(robot, np.array([plan.q0, plan.qf])).t_final
+        return time_path(robot, np.array([start, goal])).t_final
     except ManipDynError:
-        return np.nan
+        return None
 
 
-def final_state(plan: Plan) -> Vector:
-    """Simulate a plan with DOP853 and pinocchio's dynamics; return the final state (2 n,)."""
-    return _simulated(plan, np.concatenate(plan.state(0.0)), plan.knots)
+def _compared(robot: Robot, reference: Reference, row: Row) -> Row:
+    duration = reference.motion.duration
+    if not np.isfinite(duration):
+        return row._replace(minima=reference.minima)
+    spread = None if row.status == "solved" else reference.spread(robot)
+    return row._replace(reference=duration, minima=reference.minima, spread=spread)
 
 
-def largest_departure(plan: Plan) -> float:
-    """Simulate a plan in sixteen parts that start on it; return the largest final error."""
-    indices = np.linspace(0, len(plan.knots) - 1, PARTS + 1).astype(int)
-    away = 0.0
-    for first, last in pairwise(indices.tolist()):
-        begin, end = (np.concatenate(plan.state(plan.knots[k])) for k in (first, last))
-        reached = _simulated(plan, begin, plan.knots[first : last + 1])
-        away = max(away, float(np.abs(reached - end).max()))
-    return away
+def _grid(plan: Plan) -> Vector:
+    """Return the knots of a plan, with additional times between distant ones, s."""
+    longest = plan.t_final / INTERVALS
+    parts = [
+        np.linspace(begin, end, int(np.ceil((end - begin) / longest)) + 1)[:-1]
+        for begin, end in zip(plan.knots[:-1], plan.knots[1:], strict=True)
+        if end > begin
+    ]
+    return np.append(np.concatenate(parts), plan.t_final)
 
 
-def _simulated(plan: Plan, y: Vector, knots: Vector) -> Vector:
-    """Simulate from the state `y` at the first knot; return the state (2 n,) at the last knot."""
-    robot, n = plan.robot, plan.robot.n
-    data = robot.model.createData()
+def largest_defect(plan: Plan) -> float:
+    """Return the largest violation of the equations of motion, rad, m, rad/s or m/s.
 
-    def rates(t, y, end):
-        q, v = y[:n], y[n:]
-        passive = -robot.damping * v - robot.stiffness * (q - robot.rest)
-        tau = plan.effort(min(t, np.nextafter(end, 0.0))) + passive
-        return np.concatenate([v, pinocchio.aba(robot.model, data, q, v, tau)])
-
-    # Efforts are smooth only between knots. A step across a knot has a wrong error estimate.
-    for begin, end in pairwise(knots):
-        if end > begin:
-            run = solve_ivp(rates, (begin, end), y, "DOP853", args=(end,), rtol=1e-10, atol=1e-12)
-            y = run.y[:, -1]
-    return y
-
-
-def arm(name: str) -> Robot:
-    """Load a robot. If the name ends with ``/3``, lock all but its first three joints at 0."""
-    whole = load_robot(name.removesuffix("/3"))
-    others = whole.joint_names[3:] if name.endswith("/3") else ()
-    return load_robot(name.removesuffix("/3"), lock=dict.fromkeys(others, 0.0))
-
-
-# ----------------------------------------------------------------------------- zero net work
-def zero_net_work_goals(robot: Robot, goals: int, seed: int = 0) -> Outcome:
-    """Plan zero-net-work motions between `goals` random pairs of postures."""
-    rng, counts, worst, times = np.random.default_rng(seed), Counter[str](), 0.0, []
-    low, high = np.maximum(robot.q_min, -np.pi), np.minimum(robot.q_max, np.pi)
-    plan_zero_net_work(robot, 0.5 * (low + high), 0.4 * low + 0.6 * high)  # compiles the planner
-    for _ in range(goals):
-        start, goal = rng.uniform(low, high), rng.uniform(low, high)
-        began = time.perf_counter()
-        try:
-            plan = plan_zero_net_work(robot, start, goal)
-        except ManipDynError:
-            counts["without a plan"] += 1
-            continue
-        finally:
-            times.append((time.perf_counter() - began) * 1e3)
-        counts[plan.status] += 1
-        worst = max(worst, float(np.abs(final_state(plan) - [*goal, *(0.0 * goal)]).max()))
-    none = np.full(3, np.nan)
-    return Outcome(robot.name, counts, worst, np.quantile(times, [0.5, 0.9, 1.0]), none, none[:2])
-
-
-# ------------------------------------------------------------------------------- collocation
-COLLOCATION_CELLS, FINER = 100, 4
-STARTS = 20
-FASTER = 1e-4
-"""Difference of durations above which a motion counts as faster, s."""
-SWING = 1.2
-"""Amplitude of detours, and standard deviation of random detours, rad or m."""
-FIRST = 1.5
-"""Duration of the initial guesses, s."""
-MOST_STEPS = 400
-FEW_JOINTS, CELLS_OF_MANY = 2, 60
-"""For arms with more than `FEW_JOINTS` joints, a single initial guess is used on a grid of
-`CELLS_OF_MANY` cells."""
-
-
-class Collocation:
-    """Hermite-Simpson collocation with piecewise constant efforts between states of rest.
-
-    Betts (2010), Practical methods for optimal control using nonlinear programming, section 4.6.6.
+    The changes of positions and velocities over each interval are compared with the integrals of
+    the velocities and of pinocchio's accelerations under the plan's efforts, by Gauss quadrature.
+    The last interval ends at the goal.
     """
-
-    def __init__(self, robot: Robot, cells: int):
-        """Build the problem once for any start and goal."""
-        import casadi
-
-        n, self._robot, self._cells = robot.n, robot, cells
-        rates = rates_of(robot, casadi.sin, casadi.cos, casadi.SX)
-        y, tau = casadi.SX.sym("y", 2 * n), casadi.SX.sym("tau", n)
-        slope = casadi.Function(
-            "slope", [y, tau], [casadi.vertcat(*rates(casadi.vertsplit(y), casadi.vertsplit(tau)))]
-        )
-        x, middle = casadi.MX.sym("x", 2 * n, cells + 1), casadi.MX.sym("m", 2 * n, cells)
-        u, duration = casadi.MX.sym("u", n, cells), casadi.MX.sym("t")
-        ends = casadi.MX.sym("ends", 4 * n)
-        h, across = duration / cells, slope.map(cells)
-        efforts = casadi.repmat(casadi.DM(robot.tau_max), 1, cells) * u
-        before, after, between = (
-            across(states, efforts) for states in (x[:, :-1], x[:, 1:], middle)
-        )
-        gaps = casadi.vertcat(
-            casadi.vec(middle - 0.5 * (x[:, :-1] + x[:, 1:]) - h / 8 * (before - after)),
-            casadi.vec(x[:, 1:] - x[:, :-1] - h / 6 * (before + 4 * between + after)),
-            x[:, 0] - ends[: 2 * n],
-            x[:, -1] - ends[2 * n :],
-        )
-        unknown = casadi.vertcat(casadi.vec(x), casadi.vec(middle), casadi.vec(u), duration)
-        problem: Any = {"x": unknown, "p": ends, "f": duration, "g": gaps}
-        ipopt: dict[str, Any] = {
-            "print_level": 0,
-            "sb": "yes",
-            "tol": 1e-8,
-            "max_iter": MOST_STEPS,
-        }
-        if n > FEW_JOINTS:
-            ipopt["hessian_approximation"] = "limited-memory"
-        options: Any = {"print_time": False, "ipopt": ipopt}
-        self._solver = casadi.nlpsol("solver", "ipopt", problem, options)
-        free, one = np.full(2 * n * cells, np.inf), np.ones(n * cells)
-        low = np.tile(np.concatenate([robot.q_min, -robot.v_max]), cells + 1)
-        high = np.tile(np.concatenate([robot.q_max, robot.v_max]), cells + 1)
-        self._low = np.concatenate([low, -free, -one, [1e-3]])
-        self._high = np.concatenate([high, free, one, [1e3]])
-
-    def solve(
-        self, start: Vector, goal: Vector, x: Matrix, u: Matrix, duration: float
-    ) -> tuple[float, Matrix, Matrix]:
-        """Solve from an initial guess; return duration (inf on failure), states and efforts.
-
-        Args:
-            start: Initial positions (n,).
-            goal: Final positions (n,).
-            x: Guess of the states (cells + 1, 2 n).
-            u: Guess of the normalized efforts (cells, n).
-            duration: Guess of the duration, s.
-        """
-        n, cells, rest = self._robot.n, self._cells, np.zeros(self._robot.n)
-        middle = 0.5 * (x[1:] + x[:-1])
-        solution = self._solver(
-            x0=np.concatenate([x.ravel(), middle.ravel(), u.ravel(), [duration]]),
-            p=np.concatenate([start, rest, goal, rest]),
-            lbx=self._low,
-            ubx=self._high,
-            lbg=0.0,
-            ubg=0.0,
-        )
-        w = np.array(solution["x"]).ravel()
-        states = w[: 2 * n * (cells + 1)].reshape(cells + 1, 2 * n)
-        efforts = w[-1 - n * cells : -1].reshape(cells, n)
-        is_solved = self._solver.stats()["success"]
-        return (float(w[-1]) if is_solved else np.inf), states, efforts
+    robot, data = plan.robot, plan.robot.model.createData()
+    if plan.motion is None:
+        return 0.0
+    times = _grid(plan)
+    points, weights = np.polynomial.legendre.leggauss(POINTS)
+    lengths = np.diff(times)
+    inner = times[:-1, None] + 0.5 * lengths[:, None] * (1.0 + points)
+    q, v, tau = plan.at(inner.ravel())
+    tau = tau - robot.damping * v - robot.stiffness * (q - robot.rest)
+    rows = zip(q, v, tau, strict=True)
+    a = np.array([pinocchio.aba(robot.model, data, *row) for row in rows])
+    shape = (len(lengths), POINTS, robot.n)
+    gains = (
+        0.5 * lengths[:, None] * np.einsum("j,kji->ki", weights, rates.reshape(shape))
+        for rates in (v, a)
+    )
+    q, v, _ = plan.at(times)
+    changes = zip((q, v), gains, strict=True)
+    return max(float(np.abs(np.diff(x, axis=0) - gain).max()) for x, gain in changes)
 
 
-def swings(robot: Robot, rng: np.random.Generator) -> list[Vector]:
-    """Return the detour amplitudes (n,) of all initial guesses."""
-    detours = [side * SWING * unit for unit in np.eye(robot.n) for side in (1.0, -1.0)]
-    amplitudes = [np.zeros(robot.n), *detours]
-    count = max(STARTS - len(amplitudes), 0)
-    return amplitudes + [rng.normal(scale=SWING, size=robot.n) for _ in range(count)]
+def largest_excess(plan: Plan) -> float:
+    """Return the largest violation of a limit of effort, speed or position, as a fraction."""
+    if plan.motion is None:
+        return 0.0
+    robot, times = plan.robot, _grid(plan)
+    q, v, tau = plan.at(np.sort(np.r_[times, 0.5 * (times[1:] + times[:-1])]))
+    span = robot.q_max - robot.q_min
+    beyond = np.maximum(q - robot.q_max, robot.q_min - q) / np.where(np.isfinite(span), span, 1.0)
+    fractions = (np.abs(v) / robot.v_max - 1.0, np.abs(tau) / robot.tau_max - 1.0)
+    return max(0.0, *(float(part.max()) for part in (beyond, *fractions)))
 
 
-def least_duration(robot: Robot, start: Vector, goal: Vector, than: float) -> float:
-    """Return the shortest duration (s) by collocation, refined if it is shorter than `than`."""
-    if robot.n > FEW_JOINTS:
-        return near_straight_path(robot, start, goal)
-    rng, best = np.random.default_rng(0), (np.inf, np.empty((0, 0)), np.empty((0, 0)))
-    coarse = Collocation(robot, COLLOCATION_CELLS)
-    z = np.linspace(0.0, 1.0, COLLOCATION_CELLS + 1)[:, None]
-    for swing in swings(robot, rng):
-        q = start + (goal - start) * z + swing * np.sin(np.pi * z) ** 2
-        q = np.clip(q, robot.q_min, robot.q_max)
-        x = np.hstack([q, np.gradient(q, FIRST / COLLOCATION_CELLS, axis=0)])
-        solution = coarse.solve(start, goal, x, np.zeros((COLLOCATION_CELLS, robot.n)), FIRST)
-        best = min(best, solution, key=lambda motion: motion[0])
-    if best[0] > than - FASTER:
-        return best[0]
-    fine = Collocation(robot, FINER * COLLOCATION_CELLS)
-    z_fine = np.linspace(0.0, 1.0, FINER * COLLOCATION_CELLS + 1)
-    x = np.array([np.interp(z_fine, z[:, 0], column) for column in best[1].T]).T
-    return fine.solve(start, goal, x, np.repeat(best[2], FINER, axis=0), best[0])[0]
+# ----------------------------------------------------------------------------------- tables
+def summary(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the results as one text per criterion."""
+    plans = [row for row in rows if row.t_final is not None]
+    tried = [row for row in rows if row.minima is not None]
+    references = [row for row in tried if row.reference is not None]
+    lines = {
+        "goals": f"{len(rows)}: {_counts(rows)}",
+        "certified": _fraction(rows, lambda row: row.status in ("solved", "at_goal")),
+        "solved or converged": _fraction(rows, _succeeds),
+        "CPU, s": _times(rows),
+    }
+    lines |= {
+        f"CPU of {status}, s": _times([row for row in rows if row.status == status])
+        for status in sorted({row.status for row in rows})
+    }
+    slower = [row for row in plans if row.straight is not None and row.straight < row.t_final]
+    lines |= {
+        "largest defect": f"{max((row.defect for row in plans), default=0.0):.1e}, "
+        f"{sum(row.defect > MAX_DEFECT for row in plans)} above {MAX_DEFECT:.0e}",
+        "largest excess of a limit": f"{max((row.excess for row in plans), default=0.0):.1e}, "
+        f"{sum(row.excess > MAX_EXCESS for row in plans)} above {MAX_EXCESS:.0e}",
+        "slower than the straight path": f"{len(slower)} of {len(plans)}",
+    }
+    if not tried:
+        return lines
+    beaten = [row for row in references if row.lead > BEATEN]
+    worst = max((row.lead for row in references), default=0.0)
+    several = sum((row.minima or 0) > 1 for row in references)
+    unique = [row for row in references if row.is_unique]
+    return lines | {
+        "solved by collocation": f"{len(references)} of {len(tried)}, "
+        f"{several} with several local minima",
+        "plan where collocation has one": _fraction(references, lambda row: _succeeds(row)),
+        "beaten by more than 0.1 %": f"{len(beaten)} of {len(references)}, "
+        f"worst {100.0 * worst:.3f} %",
+        "certified where unique": _fraction(unique, lambda row: row.status == "solved"),
+    }
 
 
-def near_straight_path(robot: Robot, start: Vector, goal: Vector) -> float:
-    """Return the duration (s) of the local minimum near the straight path, or inf."""
-    straight = time_path(robot, np.array([start, goal]))
-    times = np.linspace(0.0, straight.t_final, CELLS_OF_MANY + 1)
-    x = np.array([np.concatenate(straight.joints(t)[:2]) for t in times])
-    collocation, rest = Collocation(robot, CELLS_OF_MANY), np.zeros((CELLS_OF_MANY, robot.n))
-    return collocation.solve(start, goal, x, rest, straight.t_final)[0]
+def changes(rows: Sequence[Row], stored: dict[tuple[Any, ...], Row]) -> dict[str, str]:
+    """Return comparisons with stored results of the same goals."""
+    pairs = [(row, stored[row.key]) for row in rows if row.key in stored]
+    if not pairs:
+        return {}
+    kinds = Counter(f"{old.status} -> {new.status}" for new, old in pairs)
+    times = [
+        new.t_final / old.t_final - 1.0
+        for new, old in pairs
+        if new.t_final and old.t_final and _succeeds(old)
+    ]
+    cpu = sum(new.cpu for new, _ in pairs) / sum(old.cpu for _, old in pairs)
+    return {
+        "goals of the baseline": f"{len(pairs)}: "
+        + ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()),
+        "slower than the baseline": f"{sum(t > SLOWER for t in times)} of {len(times)}, "
+        f"worst {100.0 * max(times, default=0.0):.4f} %",
+        "faster than the baseline": f"{sum(t < -SLOWER for t in times)} of {len(times)}, "
+        f"most {-100.0 * min(times, default=0.0):.4f} %",
+        "CPU over that of the baseline": f"{cpu:.3f}",
+    }
 
 
-def faster_collocations(robot: Robot, goals: int) -> tuple[Counter[str], list[float]]:
-    """Compare plans with collocation.
-
-    Returns:
-        Numbers of plans and of collocation solutions, and the time (s) by which collocation is
-        faster for each goal where it is.
-    """
-    counts, differences = Counter[str](), list[float]()
-    for start, goal in random_pairs(robot, goals):
-        try:
-            plan = plan_minimum_time(robot, start, goal)
-        except ManipDynError:
-            continue
-        if not plan.success:
-            continue
-        counts["planned"] += 1
-        least = least_duration(robot, start, goal, plan.t_final)
-        counts["solved by collocation"] += least < np.inf
-        if plan.t_final - least > FASTER:
-            differences.append(plan.t_final - least)
-    return counts, differences
+def _succeeds(row: Row) -> bool:
+    return row.status in ("solved", "converged", "at_goal", "near_minimum")
 
 
-# ----------------------------------------------------------------------------------- command
-def _planned(robot: Robot, goals: int) -> str:
-    return minimum_time_goals(robot, goals).sentence(goals)
+def _fraction(rows: Sequence[Row], holds: Callable[[Row], bool]) -> str:
+    count = sum(map(holds, rows))
+    return f"{count} of {len(rows)}" + (f", {100.0 * count / len(rows):.1f} %" if rows else "")
 
 
-def _planned_with_zero_net_work(robot: Robot, goals: int) -> str:
-    return zero_net_work_goals(robot, goals).sentence(goals)
+def _counts(rows: Sequence[Row]) -> str:
+    counts = Counter(row.status for row in rows)
+    return ", ".join(f"{count} {status}" for status, count in counts.most_common())
 
 
-def _compared_with_collocation(robot: Robot, goals: int) -> str:
-    counts, differences = faster_collocations(robot, goals)
-    numbers = ", ".join(f"{number} {what}" for what, number in counts.items())
-    return f"{robot.name}: {numbers} of {goals}, collocation is faster by (s): {differences}"
+def _times(rows: Sequence[Row]) -> str:
+    cpu = [row.cpu for row in rows]
+    if not cpu:
+        return "-"
+    median, most, longest = np.quantile(cpu, [0.5, 0.9, 1.0])
+    return f"median {median:.3f}, 90 % {most:.3f}, longest {longest:.2f}, total {sum(cpu):.1f}"
 
 
-PLANNERS = {
-    "minimum_time": _planned,
-    "zero_net_work": _planned_with_zero_net_work,
-    "collocation": _compared_with_collocation,
-}
+def table(lines: dict[str, str]) -> str:
+    """Return a summary as text."""
+    return "\n".join(f"  {name:<32}{text}" for name, text in lines.items())
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Print the results, one line per robot."""
+def read_rows(file: Path) -> dict[tuple[Any, ...], Row]:
+    """Return stored results by arm, start and goal."""
+    content = json.loads(file.read_text(encoding="utf-8"))
+    return {row.key: row for row in (Row(**values) for values in content["rows"])}
+
+
+# ---------------------------------------------------------------------------------- command
+def robots(options: argparse.Namespace) -> Iterator[Robot]:
+    """Yield the robots of the command line."""
+    for name in options.robots:
+        whole = load_robot(name.removesuffix("/3"))
+        others = whole.joint_names[3:] if name.endswith("/3") else ()
+        yield load_robot(name.removesuffix("/3"), lock=dict.fromkeys(others, 0.0))
+    if options.arms:
+        yield from random_arms(options.arms, options.seed)
+    elif not options.robots:
+        yield from map(known_arm, KNOWN)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print a table per robot and one for all, and return the exit code."""
     parser = argparse.ArgumentParser(description="Success rates of planners for random goals.")
-    parser.add_argument("planner", choices=PLANNERS)
-    parser.add_argument("goals", nargs="?", type=int, default=200, help="goals per robot")
+    parser.add_argument("planner", nargs="?", default="minimum_time", choices=PLANNERS)
+    parser.add_argument("--arms", type=int, default=0, help="number of random arms")
+    parser.add_argument("--goals", type=int, default=20, help="goals per robot")
+    parser.add_argument("--seed", type=int, default=0, help="seed of arms and goals")
     parser.add_argument(
-        "robots",
-        nargs="*",
-        default=ROBOTS,
+        "--robots",
+        nargs="+",
+        default=[],
         help="names or URDFs of robots; ROBOT/3: its first three joints, the others locked at 0",
     )
+    parser.add_argument(
+        "--reference",
+        nargs="?",
+        const=1,
+        default=0,
+        type=int,
+        metavar="N",
+        help="also solve every Nth goal of a robot by collocation",
+    )
+    parser.add_argument("--baseline", type=Path, help="JSON file of an earlier run")
+    parser.add_argument("--json", type=Path, help="file for the results")
     options = parser.parse_args(arguments)
-    for name in options.robots:
-        print(PLANNERS[options.planner](arm(name), options.goals), flush=True)
+    rows: list[Row] = []
+    try:
+        stored = read_rows(options.baseline) if options.baseline else {}
+        for robot in robots(options):
+            plan, every = PLANNERS[options.planner], options.reference
+            new = list(measure(robot, plan, options.goals, options.seed, every, stored))
+            rows += new
+            print(f"{robot.name}\n{table(summary(new))}", flush=True)
+            if options.json:
+                content = {"setting": dict(setting(PACKAGES)), "arguments": sys.argv[1:]}
+                content["rows"] = [row._asdict() for row in rows]
+                options.json.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    except (ManipDynError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"all\n{table(summary(rows) | changes(rows, stored))}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

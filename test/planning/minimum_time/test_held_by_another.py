@@ -3,16 +3,15 @@
 import numpy as np
 import pinocchio
 import pytest
-from arms import write
 from extremals import check
-from gravity_arms import EXTENDING, HANGING
 
 import manip_dyn as md
+from manip_dyn.bench import random_arms
 
 CASES = {
-    "direct": (HANGING, [0.648, -0.905], [-1.614, 0.84], 0.346802),
-    "indirect": (EXTENDING, [0.987, 0.003], [-2.305, 0.075], 0.612261),
-    "contact": (EXTENDING, [-2.137, 0.009], [0.4, 0.0956], 0.502000),
+    "direct": ("hanging", [0.648, -0.905], [-1.614, 0.84], 0.346802),
+    "indirect": ("extending", [0.987, 0.003], [-2.305, 0.075], 0.612261),
+    "contact": ("extending", [-2.137, 0.009], [0.4, 0.0956], 0.502000),
     "braking": ("rr", [1.13, -2.369], [-2.817, 2.2], 0.492616),
 }
 """Robot, start, goal and the best of nine local minima of CasADi + IPOPT, Hermite-Simpson with 100
@@ -20,11 +19,9 @@ intervals, s; of twenty for "contact". Regressions of the search for certified m
 
 
 @pytest.fixture(scope="module", params=CASES)
-def plan(request, tmp_path_factory):
-    source, start, goal, collocation = CASES[request.param]
-    if source != "rr":
-        source = write(tmp_path_factory.mktemp("arm"), source)
-    solution = md.plan_minimum_time(md.load_robot(source), start, goal)
+def plan(request):
+    name, start, goal, collocation = CASES[request.param]
+    solution = md.plan_minimum_time(random_arms.known_arm(name), start, goal)
     assert solution.t_final < collocation + 1e-4
     return request.param, solution
 

@@ -126,7 +126,7 @@ def test_collocation_has_the_same_duration():
     pytest.importorskip("casadi")
     robot = md.load_robot("ibm7535")
     plan = md.plan_minimum_time(robot, START, GOAL)
-    assert 0.0 < benchmark.collocation(robot, START, GOAL, 1.5)() - plan.t_final < 1e-4
+    assert 0.0 < benchmark.collocation(robot, START, GOAL)() - plan.t_final < 1e-4
 
 
 def test_the_straight_path_takes_longer():

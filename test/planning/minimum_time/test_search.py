@@ -4,11 +4,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from arms import write
 from extremals import check
-from gravity_arms import EXTENDING, HANGING
 
 import manip_dyn as md
+from manip_dyn.bench import random_arms
 from manip_dyn.planning import Candidate, best_of, is_beaten
 from manip_dyn.studies import fan2003, report
 
@@ -25,20 +24,14 @@ COLLOCATION = [
 intervals, s. Earlier searches returned 1.834, 2.004, None, 0.363, 0.3134, None and 0.4193."""
 
 
-def robot_of(name, folder):
-    urdf = {"hanging": HANGING, "extending": EXTENDING}.get(name)
-    return md.load_robot(name if urdf is None else write(folder, urdf))
-
-
 @pytest.fixture(scope="module")
-def planned(tmp_path_factory):
+def planned():
     """Return a function that plans a row of `COLLOCATION` once."""
-    folder = tmp_path_factory.mktemp("arms")
 
     @cache
     def plan(row):
         name, start, goal, _ = COLLOCATION[row]
-        return md.plan_minimum_time(robot_of(name, folder), start, goal)
+        return md.plan_minimum_time(random_arms.known_arm(name), start, goal)
 
     return plan
 
@@ -121,7 +114,7 @@ def candidate(t_final, holds):
 def test_a_joint_lifts_off_where_its_effort_is_too_weak(planned):
     """The slide would require 1.5 times its effort limit to stay at its inner end."""
     plan = planned(5)
-    arcs = [arc for arc in plan.certificate.limit_arcs if arc[0] == "slide"]
+    arcs = [arc for arc in plan.certificate.limit_arcs if arc[0] == "joint_2"]
     arcs.sort(key=lambda arc: arc[2])
     assert [end > begin for _, _, begin, end in arcs] == [True, False]
     between = 0.5 * (arcs[0][3] + arcs[1][2])
