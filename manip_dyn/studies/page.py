@@ -1,14 +1,14 @@
-"""Write the page of studies from stored runs: ``python -m manip_dyn.studies.page [FOLDER]``.
+"""Update the page of studies from stored runs: ``python -m manip_dyn.studies.page [FOLDER]``.
 
-The page is ``studies.md`` in the folder, by default ``docs``. Its text is written by hand and
-contains no computed numbers. Between the lines
+The page is ``studies.md`` in FOLDER (default ``docs``). Its text is written by hand and contains
+no computed numbers. The program replaces the content between the lines
 
     <!-- study PAPER NAME -->
     <!-- end -->
 
-the program inserts a section of the run stored in ``studies/PAPER.json``: ``setting``, ``claims``,
-``items`` (all items of the paper with their status), or a table by name. ``manip_dyn study all
---keep docs/studies`` stores new runs.
+with a section of the run in ``studies/PAPER.json``. NAME is ``setting``, ``claims``, ``items``
+(all items of the paper with their status) or the name of a table. ``manip_dyn study all --keep
+docs/studies`` stores new runs.
 """
 
 from __future__ import annotations
@@ -25,10 +25,14 @@ SECTION = re.compile(r"( *<!-- study (\w+) (\S+) -->\n).*?( *<!-- end -->\n)", r
 
 
 def rendered(page: str, runs: Path) -> str:
-    """Insert sections of stored runs between the markers of a page.
+    """Return a page with sections of stored runs inserted between its markers.
+
+    Args:
+        page: The page as Markdown.
+        runs: Folder of the stored runs.
 
     Raises:
-        ManipDynError: If a run is missing or has no such section.
+        ManipDynError: If a run is missing or does not contain a section.
     """
     records: dict[str, Record] = {}
 
@@ -42,7 +46,7 @@ def rendered(page: str, runs: Path) -> str:
 
 
 def section(record: Record, name: str) -> str:
-    """Return a section of a run as Markdown."""
+    """Return a section of a stored run as Markdown; see the module for the names."""
     if name == "setting":
         return f"{setting_text(record)}\n"
     if name == "claims":

@@ -1,4 +1,4 @@
-"""Registry of papers with a study, and the command `manip_dyn study PAPER ITEM`."""
+"""The papers with a study, and the implementation of `manip_dyn study PAPER ITEM`."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from manip_dyn.studies.report.pages import (
 )
 
 PAPERS = ("fan2003", "galhano1994", "sandu2001", "sariyildiz2011")
-"""Names of the packages of papers, each with `ITEMS` and `recompute`."""
+"""Names of the packages of the papers. Each package has `ITEMS` and `recompute`."""
 ALL = "all"
 
 
 class Paper(Protocol):
-    """Interface of a paper's package: item names, and the function that recomputes them."""
+    """Interface of a paper's package: names of items, and a function that recomputes them."""
 
     ITEMS: tuple[str, ...]
     recompute: Callable[..., Findings]
@@ -53,15 +53,22 @@ def paper(name: str) -> Paper:
 def study(
     name: str, item: str, as_json: bool = False, out: str | None = None, keep: str | None = None
 ) -> int:
-    """Recompute an item of one or all papers, print the findings, and return the exit code 0.
+    """Recompute an item of one paper or of all papers, and print the findings.
 
     Args:
         name: One of `PAPERS`, or ``all``.
-        item: Name of an item of the paper, or its name for a figure, table or section.
-        as_json: Whether to print one JSON object instead of text; for all papers, an object with
-            findings by name.
+        item: Name of an item, or a name from the paper such as ``figure 3.6``.
+        as_json: Whether to print a JSON object instead of text. For all papers, the object
+            contains the findings by name of the paper.
         out: Folder for pictures, tables and an HTML page per paper, or None for no files.
-        keep: Folder in which to store runs of all items for the page of studies, or None.
+        keep: Folder in which to store the runs for the page of studies, or None. Requires all
+            items.
+
+    Returns:
+        The exit code 0.
+
+    Raises:
+        ManipDynError: If a name is unknown, or files cannot be written.
     """
     if (name == ALL or keep is not None) and item != ALL:
         option = "'all' papers" if name == ALL else "--keep"
@@ -89,7 +96,7 @@ def study(
 
 
 def _item(name: str, word: str) -> str:
-    """Return the item with a name, or the item that computes the paper's figure of that name."""
+    """Return the item with the name `word`, or the item for a figure, table or section."""
     items = paper(name).ITEMS
     if word in items:
         return word
@@ -115,7 +122,7 @@ def _run(name: str, item: str) -> tuple[Findings, Record]:
 
 
 def _write(findings: Findings, record: Record, folder: Path, item: str, subfolder: bool) -> None:
-    """Write the HTML page of a paper, and its files to a subfolder with its name."""
+    """Write the HTML page and the files of a paper, optionally the files to a subfolder."""
     prefix = f"{findings.paper}/" if subfolder else ""
     items = read_items(Path(__file__).parent / findings.paper) if item == ALL else []
     tables = [claims_page_table(record.claims)] if record.claims else []
@@ -137,7 +144,7 @@ def _log(line: str) -> None:
 
 
 def _folder(out: str) -> Path:
-    """Return a writable folder; raise an error early if matplotlib is missing."""
+    """Create the output folder. Raise an error early if matplotlib is missing."""
     figure_type()
     folder = Path(out)
     try:

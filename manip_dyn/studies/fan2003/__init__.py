@@ -1,8 +1,8 @@
 """Study of Fan (2003): zero-net-work, minimum-time and PD motions, recomputed and corrected.
 
 Fan, T., Near-minimum-time control of a robot manipulator, M.A.Sc. thesis, University of British
-Columbia, 2003: sections 3.1.2, 3.1.3, 3.2, 4.1, 4.2, tables 5.3 to 5.6 and 6.2 to 6.5. Arms and
-motions are in ``config/fan2003.yaml``.
+Columbia, 2003. The study covers sections 3.1.2, 3.1.3, 3.2, 4.1 and 4.2, and tables 5.3 to 5.6
+and 6.2 to 6.5. ``config/fan2003.yaml`` defines the arms and the motions.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ CASES = tuple(PUBLISHED["cases"])
 
 
 def item_of(case: str) -> str:
-    """Return the item of a case, such as ``table5.3`` or ``section4.1``."""
+    """Return the item to which a case belongs, such as ``table5.3`` or ``section4.1``."""
     number = case.split()[0]
     return f"table{number}" if number[0] in "56" else f"section{number}"
 
@@ -94,9 +94,9 @@ ITEMS = (
     "all",
 )
 NO_LOAD = 1e-9
-"""Mass that represents no load, kg; a URDF requires a positive mass."""
+"""Mass of an absent load, kg. A URDF requires a positive mass."""
 LINK, INERTIA = "one_link_horizontal", 10.0
-"""Link of section 3.1.2 and its moment of inertia, kg m^2."""
+"""Name of the link of section 3.1.2, and its moment of inertia (kg m^2)."""
 PERIOD = 1e-3
 """Time between records of a replay, s."""
 
@@ -111,7 +111,7 @@ def recompute(
     Args:
         item: One of `ITEMS`.
         settings: Settings of the study. Default: ``config/fan2003.yaml``.
-        progress: Callback with a line of text before each step.
+        progress: Called with a line of text before each step.
     """
     settings = settings or read_settings("fan2003", Settings)
     robots: dict[str, Robot] = {}
@@ -135,7 +135,7 @@ def recompute(
 
 
 def _backups(settings: Settings) -> Iterable[BackupRow]:
-    """Return the disturbed executions of every case that has gains."""
+    """Yield the disturbed executions of every case with PD gains."""
     for name, gains in settings.pd.items():
         case = settings.cases[name]
         arm = settings.arms[case.arm]
@@ -204,7 +204,7 @@ def _case(name: str, robot: Robot, settings: Settings) -> CaseFindings:
 def _with_literal_laws(
     robot: Robot, start: Vector, q_switch: Vector | None, settings: Settings, half: float
 ) -> dict[str, Any]:
-    """Return the motions under the holding laws of the thesis, which are for two joints."""
+    """Return the motions under the holding laws of the thesis, which apply to two joints."""
     if q_switch is None or robot.n != 2:
         return {"literal": None, "tested_again": None, "spread": None}
     goal, near = np.zeros(2), settings.near
@@ -216,7 +216,7 @@ def _with_literal_laws(
 
 
 def _full_grid(slow: Plan, chapter: Grid | None, settings: Settings) -> dict[str, Any] | None:
-    """Return the thesis's search over its whole grid, if a single joint moves."""
+    """Return the result of the thesis's search over its whole grid if a single joint moves."""
     if chapter is None or len(slow.moving_joints) != 1:
         return None
     return by_full_grid(slow, chapter, settings.near, settings.grid.full)
@@ -235,7 +235,7 @@ def _peaks(
 
 
 def _printed_positions(published: dict[str, Any]) -> Vector | None:
-    """Return the printed switching positions (n,), NaN for joints that do not move."""
+    """Return the printed switching positions (n,) with NaN for joints that do not move."""
     positions = published["zero_net_work"].get("q_switch")
     if positions is None:
         return None

@@ -1,8 +1,8 @@
-"""The thesis's PD backup compared with return motions, for a wrong model and for a push.
+"""Comparison of the thesis's PD backup with return motions, for a wrong model and for a push.
 
-Section 6.3.2, figures 6.3, 6.5: PD control is activated if the zero-net-work controller does not
-bring the arm to its goal. The model error and the size of the push are not printed; the settings
-contain chosen values.
+Section 6.3.2, figures 6.3 and 6.5: PD control is activated if the zero-net-work controller does
+not bring the arm to its goal. The thesis does not print the model error and the size of the push.
+The settings contain chosen values.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from manip_dyn.studies.report.claims import Claim, Evidence
 PERIOD, LONGEST = 2e-3, 12.0
 """Control period and duration of a run, s."""
 AFTER, LASTING = 0.2, 0.2
-"""Delay of the push after the arrival, and duration of the push, s."""
+"""Time from the arrival to the push, and duration of the push, s."""
 AT_REST = 1e-3
 """Largest final distance from the goal that counts as an arrival, rad."""
 
 
 class BackupRow(NamedTuple):
-    """A disturbed execution.
+    """Result of a disturbed execution.
 
     Attributes:
         case: Number of the table.
         disturbed: Description of the disturbance.
         controller: Controller that acts after the plan has missed the goal.
         planned: Final time of the plan, s.
-        settled: Time from which all joints stay within `near` of the goal, s, or None.
+        settled: Time after which all joints stay within `near` of the goal, s, or None.
         left: Final distance from the goal, rad.
         status: Whether the arm arrived.
     """
@@ -51,14 +51,14 @@ class BackupRow(NamedTuple):
 def backup_rows(
     case: str, plan: Plan, heavier: Robot, gains: Gains, near: float, push: float
 ) -> Iterable[BackupRow]:
-    """Execute a plan on a heavier arm and with a push at the goal, by both controllers.
+    """Execute a plan on a heavier arm, and with a push at the goal, with both controllers.
 
     Args:
         case: Number of the table.
-        plan: The plan to execute; its robot is the model.
+        plan: The plan to execute. Its robot is the model of the controllers.
         heavier: The same arm with another load.
         gains: Gains of PD control.
-        near: Distance from the goal at which the arm has arrived, rad.
+        near: Distance from the goal within which the arm has arrived, rad.
         push: Push as a fraction of the effort limits.
     """
     begin = round(1e9 * (plan.t_final + AFTER))
@@ -94,7 +94,7 @@ def _executed(
     backup: PdBackup | None,
     near: float,
 ) -> tuple[float | None, float]:
-    """Return the time from which the arm stays near its goal, s, and its final distance."""
+    """Return the time (s) after which the arm stays near its goal, and its final distance."""
     simulation = Simulation(arm, plan.q0, np.zeros(arm.n))
     if disturbance is not None:
         simulation.disturbance = disturbance

@@ -1,4 +1,4 @@
-"""Section 3.1.3: two links without coupling; figures 3.7, 3.9, 3.11: motions with one switch.
+"""Two links without coupling (section 3.1.3) and motions with one switch (section 3.2).
 
 The mass matrix is constant and diagonal, so each link is a double integrator (eqs. 3.48, 3.49)::
 
@@ -36,7 +36,7 @@ SAME = 1e-6
 
 
 class DecoupledRow(NamedTuple):
-    """A quantity of sections 3.1.3 and 3.2, from the thesis's formula and computed."""
+    """A quantity of sections 3.1.3 and 3.2: value of the thesis's formula and computed value."""
 
     item: str
     quantity: str
@@ -56,7 +56,7 @@ def decoupled_arm(arm: Decoupled) -> Robot:
 
 
 def decoupled_rows(arm: Decoupled) -> list[DecoupledRow]:
-    """Compare eqs. 3.48 and 3.49 with the planners and with minimum time."""
+    """Compare eqs. 3.48 and 3.49 with zero-net-work and minimum-time plans."""
     robot, start = decoupled_arm(arm), np.array(arm.start)
     masses = (sum(arm.masses), arm.masses[1])
     half = [np.sqrt(start[k] * masses[k] / arm.forces[k]) for k in range(2)]
@@ -72,11 +72,11 @@ def decoupled_rows(arm: Decoupled) -> list[DecoupledRow]:
 
 
 class Switched(NamedTuple):
-    """Motion of the link of section 3.1.2 with one switch.
+    """Motion of the link of section 3.1.2 with one switch (section 3.2).
 
     Attributes:
         title: Case of section 3.2.
-        figure: Number of its figure.
+        figure: Number of the figure.
         time: Times (k,), s.
         q: Positions (k,), rad.
         v: Velocities (k,), rad/s.
@@ -96,11 +96,11 @@ class Switched(NamedTuple):
 
 
 def switched(title: str, figure: str, limit: float, inertia: float, q0: float, at: float):
-    """Return the closed-form motion from `q0` (rad) towards 0 with a switch at `at`.
+    """Return the closed-form motion from `q0` towards 0 with a switch at `at`.
 
     Args:
         title: Case of section 3.2.
-        figure: Number of its figure.
+        figure: Number of the figure.
         limit: Effort limit, N m.
         inertia: Moment of inertia about the axis, kg m^2.
         q0: Initial position, rad.
@@ -121,7 +121,14 @@ def switched(title: str, figure: str, limit: float, inertia: float, q0: float, a
 
 
 def switching_cases(limit: float, inertia: float, q0: float, off: float) -> list[Switched]:
-    """Return the three cases of section 3.2: an exact, an early and a late switch, by `off`."""
+    """Return the three cases of section 3.2: an exact, an early and a late switch.
+
+    Args:
+        limit: Effort limit, N m.
+        inertia: Moment of inertia about the axis, kg m^2.
+        q0: Initial position, rad.
+        off: Error of the switching position of the early and the late switch, rad.
+    """
     switches = (("case 1", "3.7", 0.0), ("case 2", "3.9", off), ("case 3", "3.11", -off))
     return [
         switched(f"{title}: switch at {0.5 * q0 + shift:g} rad", figure, limit, inertia, q0, at)
@@ -131,7 +138,7 @@ def switching_cases(limit: float, inertia: float, q0: float, off: float) -> list
 
 
 def switching_rows(cases: Iterable[Switched], limit: float, inertia: float, q0: float, off: float):
-    """Compare the work of eq. 3.55 with the remaining kinetic energy."""
+    """Compare the net work of eq. 3.55 with the kinetic energy at the end of the motion."""
     rows = []
     for case, shift in zip(cases, (0.0, off, -off), strict=True):
         printed = limit * q0 - 2.0 * limit * (0.5 * q0 + shift) + limit * case.stops_at

@@ -41,7 +41,7 @@ class Fan2003(Findings):
         cases: Findings for each table or motion of a section.
         decoupled: Quantities of sections 3.1.3 and 3.2.
         charts: Figures of section 3.2.
-        backups: Disturbed executions by both controllers.
+        backups: Disturbed executions with both controllers.
         claims: Claims of the thesis with verdicts.
     """
 
@@ -75,7 +75,7 @@ class Fan2003(Findings):
         }
 
     def csv_tables(self) -> Iterable[Table]:
-        """Return tables of results and notes, and of the motions and work of each case."""
+        """Return tables of results, notes and claims, and of the motions and work of each case."""
         rows = tuple((case.name, *row) for case in self.cases for row in case.rows)
         yield Table("results", "Published and computed values", ("case", *Row._fields), rows)
         notes = tuple((case.name, case.status, case.note) for case in self.cases)
@@ -89,7 +89,7 @@ class Fan2003(Findings):
             yield claims_table(self.claims, CLAIM_COLUMNS)
 
     def page_tables(self) -> Iterable[Table]:
-        """Return tables of final times, controllers, searches, works, all rows, and notes."""
+        """Return the tables over all cases, and the tables of results and notes."""
         yield from self._across()
         yield from itertools.islice(self.csv_tables(), 2)
 
@@ -99,7 +99,7 @@ class Fan2003(Findings):
         yield from (chart for case in self.cases for chart in case_charts(case, file_stem(case)))
 
     def _across(self) -> Iterable[Table]:
-        """Return the tables over all cases, and those of section 3.1.3."""
+        """Return the tables over all cases, of section 3.1.3 and of the PD backup."""
         yield from case_tables(self.cases)
         if self.decoupled:
             title = "Decoupled links and one switch, by the thesis's formulas and computed"
@@ -110,7 +110,7 @@ class Fan2003(Findings):
 
 
 def file_stem(case: CaseFindings) -> str:
-    """Return the prefix of the files of a case: ``5_3``, ``4_1_case_1``."""
+    """Return the prefix of the file names of a case, such as ``5_3`` or ``4_1_case_1``."""
     return case.name.replace(".", "_").replace(" ", "_")
 
 
@@ -226,7 +226,7 @@ Cases = Sequence[CaseFindings]
 
 # ----------------------------------------------------------------------- tables of all cases
 def final_times(cases: Cases) -> Table:
-    """Return a table of final times of every case, published and computed."""
+    """Return a table of the published and computed final times of every case."""
     head = (
         "case",
         "zero net work: printed",
@@ -252,7 +252,10 @@ def final_times(cases: Cases) -> Table:
 
 
 def controllers(cases: Cases) -> Table:
-    """Return a table of motions with the printed positions, for both laws of an early joint."""
+    """Return a table of motions with the printed switching positions.
+
+    A joint that arrives early is held exactly, or by the literal holding laws of the thesis.
+    """
     head = (
         "case",
         "printed, s",
@@ -302,7 +305,7 @@ def _arrival(run: Literal) -> float | None:
 
 
 def grids(cases: Cases) -> Table:
-    """Return a table of grid searches: the whole grid, and around the exact positions."""
+    """Return a table of grid searches over the whole grid and around the exact positions."""
     head = ("case", "grid", "found", "trials", "step", "arrival, s", "printed, s", "CPU s")
     rows = []
     for case in cases:
@@ -317,7 +320,7 @@ def grids(cases: Cases) -> Table:
 
 
 def peak_works(cases: Cases) -> Table:
-    """Return a table of peak works on the links in all zero-net-work motions."""
+    """Return a table of the peak work on each link in all zero-net-work motions."""
     rows = tuple(tuple(row) for case in cases for row in case.peaks)
     return Table("peak_work", "Peak work on each link, J", PeakRow._fields, rows)
 
@@ -359,7 +362,10 @@ def case_charts(case: CaseFindings, stem: str) -> Iterable[Chart]:
 
 
 def _motion(case: CaseFindings, traces: Sequence[Trace], name: str, switching: bool) -> Chart:
-    """Return a chart of positions, velocities, efforts and switching functions per joint."""
+    """Return a chart with one column per joint.
+
+    The rows are positions, velocities, efforts and, with `switching`, switching functions.
+    """
     joints = range(len(case.joints))
     rows = [
         [
@@ -377,7 +383,7 @@ def _motion(case: CaseFindings, traces: Sequence[Trace], name: str, switching: b
 
 
 def _costates(case: CaseFindings, name: str) -> Chart:
-    """Return a chart of the minimum-time costates: figures 3.4, 4.13, 4.19."""
+    """Return a chart of the minimum-time costates (figures 3.4, 4.13 and 4.19)."""
     times, values = case.costates
     labels = ("of the position", "of the velocity")
     lines = tuple(

@@ -1,7 +1,8 @@
 """Motions of a table or section: zero net work, minimum time and PD control.
 
-Peak works on the links are computed with the load and, as in appendix A.7, without it. A.7 equates
-the work on a link with its kinetic energy, and omits the load M of its equations of motion::
+The peak work on each link is computed with the load and, as in appendix A.7, without it. A.7
+equates the work on a link with its kinetic energy. Unlike its equations of motion, its formulas
+for the work omit the load M::
 
     work_1 = (I1 + m1 lc1^2) v1^2 / 2
     work_2 = (I2 + m2 lc2^2) (v1 + v2)^2 / 2 + m2 l1^2 v1^2 / 2 + m2 l1 lc2 cos(q2) v1 (v1 + v2)
@@ -37,9 +38,8 @@ class PeakRow(NamedTuple):
         link: Number of the link, 1 or 2.
         axis: Upper end of the axis in the thesis's figure, J, or None if it is not readable.
         peak: Computed value, J.
-        unloaded: Value by the formula of A.7, without the load, J, or None for arms without a
-            load.
-        status: Which of both values fits the axis of the figure.
+        unloaded: Value of the formula of A.7 without the load, J; None for arms without a load.
+        status: Which of the two values fits the axis of the figure.
     """
 
     case: str
@@ -51,10 +51,10 @@ class PeakRow(NamedTuple):
 
 
 def link_energies(robot: Robot, q: Matrix, v: Matrix) -> Matrix:
-    """Return the kinetic energies (k, 2) of the links of a planar arm with two revolute joints, J.
+    """Return the kinetic energies (k, 2), J, of the links of a planar arm.
 
     Args:
-        robot: The arm, with axes parallel to z.
+        robot: The arm with two revolute joints about z.
         q: Positions (k, 2), rad.
         v: Velocities (k, 2), rad/s.
     """
@@ -73,7 +73,7 @@ def link_energies(robot: Robot, q: Matrix, v: Matrix) -> Matrix:
 def peak_row(
     case: str, link: int, axis: float | None, peak: float, unloaded: float | None
 ) -> PeakRow:
-    """Return a row with its status."""
+    """Return a row of peak work with its status; see `PeakRow` for the arguments."""
     return PeakRow(case, link, axis, peak, unloaded, _fits(axis, peak, unloaded))
 
 
@@ -92,7 +92,7 @@ Value = float | tuple[float, ...] | None
 
 # ----------------------------------------------------------------------------------- records
 class Row(NamedTuple):
-    """A published and a computed number, or lists of all switches if their counts differ."""
+    """A published and a computed number, or all switching times if their counts differ."""
 
     column: str
     quantity: str
@@ -111,7 +111,7 @@ class SingleSwitch(NamedTuple):
         t_switch: Switching times (n,), s.
         arrival_times: Arrival times (n,), s; 0 for joints that do not move.
         t_final: Last arrival time, s.
-        net_work: Net work on each link (n,), J, or None if the arm is not at rest.
+        net_work: Net work on each link (n,), J; None if the arm does not end at rest.
         peak_work: Largest work on a link during the motion, J.
     """
 
@@ -125,7 +125,17 @@ class SingleSwitch(NamedTuple):
 
 
 class MinimumTime(NamedTuple):
-    """A certified minimum-time motion; `first_signs` are those of the first efforts, or 0."""
+    """A minimum-time motion with its certificate.
+
+    Attributes:
+        status: Status of the plan.
+        reason: Reason for the status.
+        first_signs: Signs of the first efforts (n,); 0 for efforts that are not at a limit.
+        switch_times: Switching times of each joint, s.
+        t_final: Final time, s.
+        costates: Initial costates (2 n,).
+        certificate: Values of the certificate by name.
+    """
 
     status: str
     reason: str
@@ -142,10 +152,10 @@ class PdControl(NamedTuple):
     Attributes:
         kp: Proportional gains (n,).
         kd: Derivative gains (n,).
-        near: Distance from the goal at which a joint has arrived, rad or m.
-        t_final: Time from which no joint is more than `near` before its goal, s, or None. This is
-            the one-sided test of the thesis's programs.
-        t_settled: Time from which all joints stay within `near` of the goal, s, or None.
+        near: Distance from the goal within which a joint has arrived, rad or m.
+        t_final: Time after which no joint is more than `near` before its goal, s, or None. This
+            is the one-sided test of the thesis's programs.
+        t_settled: Time after which all joints stay within `near` of the goal, s, or None.
         at_published: Largest distance from the goal at the printed time, rad or m.
     """
 
@@ -158,7 +168,17 @@ class PdControl(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """Samples of a motion: times (k,), states and efforts (k, n), and works (m, n) at m times."""
+    """Samples of a motion.
+
+    Attributes:
+        label: Name of the motion.
+        time: Times (k,), s.
+        q: Positions (k, n), rad or m.
+        v: Velocities (k, n), rad/s or m/s.
+        tau: Efforts (k, n), N m or N.
+        work_time: Times (m,) of the work samples, s.
+        work: Work on each link (m, n), J.
+    """
 
     label: str
     time: Vector
@@ -171,7 +191,7 @@ class Trace(NamedTuple):
 
 @dataclass(frozen=True)
 class CaseFindings:
-    """Findings for a table, or for a motion of a section.
+    """Findings for a table or for a motion of a section.
 
     Attributes:
         name: Name of the case, such as ``5.3`` or ``4.1 case 1``.
@@ -185,22 +205,22 @@ class CaseFindings:
         as_published: The same motion with the arrival rule of the thesis.
         grid: Result of the thesis's grid search near the exact positions, or None.
         minimum_time: Certified minimum-time motion.
-        pd: Motion under PD control, if the thesis has gains.
+        pd: Motion under PD control, or None if the thesis has no gains.
         controlled: Replay of the printed switching positions, or None.
         controlled_exactly: Replay of the exact switching positions.
         arrives_rounded: Whether the replay arrives for some rounding of the printed positions.
         printed: Replay of the printed switching times, or None.
         literal: Motion with the printed positions under the holding laws of the thesis (A.7).
-        tested_again: The same motion, with arrived joints tested again at every step (A.10).
-        spread: Variation of `literal` with the last printed digits and late decisions.
+        tested_again: The same motion if arrived joints are tested again at every step (A.10).
+        spread: Variation of `literal` with the last printed digits and with late decisions.
         full_grid: Result of the thesis's search over its whole grid, or None.
         peaks: Peak works on the links.
         costates: Times (k,) and costates (k, 2 n) of the minimum-time motion.
-        cost: Planning time by planner, s.
+        cost: CPU time of each planner, s.
         rows: Published and computed values.
         status: Status of the case.
         note: Reason for the status.
-        traces: Motions for charts.
+        traces: Sampled motions for charts.
         switching: Times (k,) and switching functions (k, n) of the minimum-time motion.
     """
 
@@ -235,7 +255,7 @@ class CaseFindings:
 
 
 def half_unit(published: dict[str, Any]) -> float:
-    """Return half a unit of the last printed digit."""
+    """Return half a unit of the last printed digit of a case."""
     return 0.5 * 10.0 ** -published.get("decimals", 4)
 
 
@@ -260,7 +280,10 @@ def single_switch(plan: Plan) -> SingleSwitch:
 
 
 def by_rule(plan: Plan, near: float) -> SingleSwitch:
-    """Return a plan with the arrival of each joint at the distance `near` from its goal."""
+    """Return the results of a plan by the thesis's rule.
+
+    By this rule, a joint arrives when its distance from the goal is `near` (rad or m).
+    """
     arrivals = list(plan.arrival_times)
     for i in plan.moving_joints:
 
@@ -274,7 +297,7 @@ def by_rule(plan: Plan, near: float) -> SingleSwitch:
 
 
 def by_grid(plan: Plan, grid: Grid, near: float, window: float, trials: int) -> dict[str, Any]:
-    """Return the result of the thesis's grid search in a window around a plan's switches."""
+    """Return the result of the thesis's grid search near the switching positions of a plan."""
     distance = np.abs(np.nan_to_num(plan.q_switch - plan.qf))
     low = np.floor(np.maximum(distance - window, 0.0) / grid.step) * grid.step
     high = np.where(distance > 0.0, distance + window, 0.0)
@@ -283,7 +306,7 @@ def by_grid(plan: Plan, grid: Grid, near: float, window: float, trials: int) -> 
 
 
 def by_full_grid(plan: Plan, grid: Grid, near: float, trials: int) -> dict[str, Any]:
-    """Return the result of the thesis's grid search over the whole distance."""
+    """Return the result of the thesis's grid search over the whole grid."""
     return _searched(plan, grid, near, grid.longest, trials, None)
 
 
@@ -358,7 +381,7 @@ def planning_times(robot: Robot, start: Vector, goal: Vector) -> dict[str, float
 
 
 class _Knotted(NamedTuple):
-    """A plan with knots for its work curves."""
+    """A plan with the times (k,) at which its work is evaluated."""
 
     plan: Plan
     knots: Vector
@@ -368,7 +391,7 @@ class _Knotted(NamedTuple):
 
 
 def trace(robot: Robot, label: str, plan: Plan) -> Trace:
-    """Return samples of a plan that resolve its jumps, with the work on each link."""
+    """Sample a plan, with two samples at each jump of the efforts, and compute its work."""
     jumps = [t for times in plan.switch_times for t in times] + plan.arrival_times
     inner = np.unique(np.clip(jumps, 0.0, plan.t_final))
     even = np.linspace(0.0, plan.t_final, SAMPLES)
@@ -385,7 +408,15 @@ def trace(robot: Robot, label: str, plan: Plan) -> Trace:
 def pd_control(
     robot: Robot, start: Vector, gains: Gains, near: float, published: float | None
 ) -> tuple[PdControl, Trace]:
-    """Simulate PD control to the goal zero, u = -Kp q - Kd v, within the effort limits."""
+    """Simulate PD control to zero: u = -Kp q - Kd v within the effort limits.
+
+    Args:
+        robot: The arm.
+        start: Initial positions (n,), at rest.
+        gains: PD gains.
+        near: Distance from the goal within which a joint has arrived, rad or m.
+        published: Printed final time, s, or None.
+    """
     kp, kd = np.array(gains.kp), np.array(gains.kd)
 
     def law(_t: float, q: Vector, v: Vector) -> Vector:
@@ -415,7 +446,7 @@ def pd_control(
 def _last_outside(
     run: Trajectory, excess: Callable[[Vector], Vector], spline: CubicHermiteSpline
 ) -> float | None:
-    """Return the last time at which `excess` is positive, or None if it is at the end."""
+    """Return the time after which `excess` is never positive, or None if it is at the end."""
     outside = np.flatnonzero(excess(run.q) > 0.0)
     if not outside.size:
         return 0.0

@@ -1,15 +1,15 @@
 """Replays of the thesis's controller and of its printed switching times.
 
 The controller (Fan 2003, figures 3.13 and 6.4, appendices A.4, A.7, A.10) compares the position of
-every joint with its switching position. A joint is driven before it, braked after it, and held
-once it is within `near` of its goal. `controlled` holds such a joint exactly. Its remaining speed
-is removed from the motion of the other joint, but not from its own state.
+every joint with its switching position. A joint is driven before its switching position, braked
+after it, and held once it is within `near` of its goal. `controlled` holds such a joint exactly:
+the dynamics of the other joint assume that it rests, but its own state retains its speed.
 
 `literal` applies the holding laws of the thesis as printed. Once a joint is within `near` of its
 goal, the programs apply the effort that would hold it *at its goal and at rest* while the other
-joint moves: tau1 of eq. 6.53; tau2 = tau1 (c2 + c3) / (c1 + c2 + 2 c3) of eq. 6.55, which is valid
-only for a straight elbow; tau1 = 0 (eq. 5.68) and F2 = -m2 r1 w^2 (eq. 5.70) of the cylindrical
-arm. A joint that arrives with a nonzero speed retains it and drifts.
+joint moves. The efforts are tau1 of eq. 6.53, and tau2 = tau1 (c2 + c3) / (c1 + c2 + 2 c3) of
+eq. 6.55, which is valid only for a straight elbow. For the cylindrical arm they are tau1 = 0
+(eq. 5.68) and F2 = -m2 r1 w^2 (eq. 5.70). A joint that arrives with a nonzero speed drifts.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from manip_dyn.robot import Robot
 
 # ---------------------------------------------------------------------- literal holding laws
 STEP, CLOSE = 5e-4, 1e-12
-"""Control step, and resolution of the times of changes, s."""
+"""Integration step, and resolution of the times at which comparisons change, s."""
 STOP_TIME = 2.0
 """`Tstop` of A.7, s."""
 
 
 class Spread(NamedTuple):
-    """Variation of a motion with the last printed digits of positions and late decisions.
+    """Variation of a motion with the last printed digits of positions and with late decisions.
 
     Attributes:
         runs: Number of motions.
         arrived: Number of motions that arrive.
         earliest: First arrival time, s; NaN if no motion arrives.
-        latest: Last arrival time, s.
+        latest: Last arrival time, s; NaN if no motion arrives.
         drift: Largest drift of an arrived joint, rad or m.
     """
 
@@ -57,7 +57,7 @@ class Spread(NamedTuple):
     drift: float
 
     def covers(self, t: float, half_unit: float) -> bool:
-        """Return whether a printed time is between the first and the last arrival time."""
+        """Return whether a printed time `t` is between the first and the last arrival time."""
         return self.arrived > 0 and self.earliest - half_unit <= t <= self.latest + half_unit
 
 
@@ -65,10 +65,10 @@ class Literal(NamedTuple):
     """A motion under the literal holding laws.
 
     Attributes:
-        latched: Whether an arrived joint remains under its holding law (A.7, `Nfinal`) instead of
-            being tested again at every step (A.10).
+        latched: Whether an arrived joint remains under its holding law (A.7, `Nfinal`). If not, it
+            is tested again at every step (A.10).
         arrived: Whether each joint was within `near` of its goal, or beyond it, at some time.
-        together: Whether all joints had arrived at the end, which ends the programs.
+        together: Whether all joints had arrived at the end, at which the programs stop.
         t_arrival: First arrival time of each joint (n,), s; NaN if it does not arrive.
         t_end: Time at which all joints have arrived, or the time limit, s.
         drift: Largest distance of each joint from its goal after its arrival (n,), rad or m.
@@ -106,11 +106,11 @@ def literal(
     The motion is integrated by RK4. A step ends when a comparison changes.
 
     Args:
-        robot: The arm, with two joints.
-        start: Initial positions (n,), at rest, not below the goal.
+        robot: The arm with two joints.
+        start: Initial positions (n,) at rest, not below the goal.
         goal: Goal positions (n,).
         q_switch: Switching positions (n,); NaN for a joint that starts at its goal.
-        near: `Xerror`, rad or m.
+        near: Distance from the goal within which a joint is held (`Xerror`), rad or m.
         latched: Whether an arrived joint remains under its holding law.
         late: Delay of the efforts after a change, s.
     """
@@ -122,13 +122,13 @@ def literal(
     held = np.zeros(n, dtype=bool)
 
     def compared(q: Vector) -> tuple[Any, ...]:
-        """Return the comparisons of the programs for each joint: braked, then held."""
+        """Return whether each joint is braked, then whether each joint is held."""
         within = q - goal < near
         return (*(q < switch).tolist(), *(held | within if latched else within).tolist())
 
     @cache
     def driven(comparison: tuple[Any, ...]) -> tuple[Vector, list[int]]:
-        """Return the efforts (n,) without those of held joints, and the indices of held joints."""
+        """Return the efforts (n,) of joints that are not held, and the indices of held joints."""
         return np.where(comparison[:n], limits, -limits), np.flatnonzero(comparison[n:]).tolist()
 
     def efforts(state: Vector, comparison: tuple[Any, ...]) -> Vector:
@@ -207,7 +207,11 @@ def spread(
     half_unit: float,
     late: Sequence[float],
 ) -> Spread:
-    """Return the variation with half a unit of the last printed digits and late decisions (s)."""
+    """Return the variation of the motion under the literal holding laws.
+
+    The switching positions are varied by `half_unit` of the last printed digit, and the decisions
+    by the delays `late`, s. See `literal` for the other arguments.
+    """
     moving = ~np.isnan(q_switch)
     shifts = itertools.product(*((-1.0, 0.0, 1.0) if one else (0.0,) for one in moving))
     motions = [
@@ -238,9 +242,10 @@ class Controlled(NamedTuple):
         arrived: Whether every joint came within `near` of its goal.
         q_switch: Switching positions (n,).
         t_switch: Switching time of each joint (n,), s; NaN if it does not switch.
-        t_arrival: Time from which each joint is held (n,), s; 0 from the start, NaN if never.
-        t_end: End of the replay, s: all joints are held, or a braked joint rests too early.
-        miss: Largest distance of a driven joint from its goal at the end, rad or m.
+        t_arrival: Time at which holding of each joint begins (n,), s; 0 for a joint that starts
+            at its goal, NaN for a joint that is never held.
+        t_end: Time at which all joints are held or a braked joint stops before its goal, s.
+        miss: Largest final distance from the goal of a joint that is not held, rad or m.
         farthest: Index of this joint.
         times: Sample times (k,), s.
         states: Positions and velocities (k, 2 n).
@@ -264,14 +269,15 @@ def controlled(
 ) -> Controlled:
     """Return the motion of the controller for the switching positions `q_switch` (n,).
 
-    Crossings are located exactly, so the motion does not depend on the control period.
+    The times at which joints reach these positions are computed exactly. The motion therefore
+    does not depend on the control period.
 
     Args:
         robot: The arm.
-        start: Initial positions (n,), at rest.
+        start: Initial positions (n,) at rest.
         goal: Goal positions (n,).
         q_switch: Switching positions (n,); NaN for a joint that starts at its goal.
-        near: Distance from its goal within which a joint is held, rad or m.
+        near: Distance from the goal within which a joint is held, rad or m.
         period: Sampling period, s.
     """
     n, engine = robot.n, locked_joint_engine(robot.n)
@@ -283,7 +289,7 @@ def controlled(
     drive, effort, rows, t, stopped = np.empty(2 * n), np.empty(n), [], 0.0, False
 
     def past(y: Vector) -> Vector:
-        """Return the displacement of each joint beyond the end of its phase (n,), rad or m."""
+        """Return how far each joint (n,) is beyond the end of its phase, rad or m."""
         displacement = toward * np.where(braked, y[:n] - goal, y[:n] - q_switch)
         return np.where(driven, displacement + np.where(braked, near, 0.0), -1.0)
 
@@ -346,12 +352,13 @@ class Printed(NamedTuple):
     Attributes:
         first: Signs of the first efforts (n,) for which the motion ends nearest to the goal.
         end: Positions and velocities (2 n,) at the printed final time, relative to the goal.
-        shift: Largest difference between printed times and those of the extremal, s, or inf.
+        shift: Largest difference between the printed times and those of the extremal, s; inf if
+            the numbers of switches differ or there is no extremal.
         half_unit: Half a unit of the last printed digit, s.
-        rounding: First-order change of `end` (2 n,) by half a unit of the last printed digits.
-        refined: Final time of the extremal to which Newton's method converges from the printed
-            switches, s, or None if it does not converge.
-        refined_switches: Switching times of the extremal by joint.
+        rounding: Change of `end` (2 n,) to first order due to rounding of the printed times.
+        refined: Final time (s) of the extremal to which Newton's method converges from the
+            printed switches, or None if it does not converge.
+        refined_switches: Switching times of the extremal by joint, s.
         failures: Certificate conditions that the extremal violates.
     """
 
@@ -371,7 +378,11 @@ class Printed(NamedTuple):
 
     @property
     def is_solution(self) -> bool:
-        """Whether it also is within a unit of the last printed digits of an extremal."""
+        """Whether the motion ends at the goal, and no extremal shows that its times are wrong.
+
+        An extremal contradicts the printed times if they differ by more than a unit of the last
+        printed digit.
+        """
         return self.ends_at_goal and not 2.0 * self.half_unit < self.shift < np.inf
 
     @property
@@ -388,7 +399,16 @@ def printed(
     t_final: float,
     half_unit: float,
 ) -> Printed:
-    """Return the motion with printed switching times by joint and a printed final time."""
+    """Return the motion with printed switching times, and the nearest extremal.
+
+    Args:
+        robot: The arm.
+        start: Initial positions (n,) at rest.
+        goal: Goal positions (n,).
+        switch_times: Printed switching times of each joint, s.
+        t_final: Printed final time, s.
+        half_unit: Half a unit of the last printed digit, s.
+    """
     target = np.concatenate([goal, np.zeros(robot.n)])
     best, end = None, np.full(2 * robot.n, np.inf)
     for first in itertools.product((-1.0, 1.0), repeat=robot.n):
@@ -420,7 +440,7 @@ def printed(
 
 
 def _shift(first: Sequence[Sequence[float]], second: Sequence[Sequence[float]]) -> float:
-    """Return the largest difference of switching times, s, or inf if their counts differ."""
+    """Return the largest difference (s) of switching times, or inf if their counts differ."""
     if [len(times) for times in first] != [len(times) for times in second]:
         return np.inf
     pairs = [pair for a, b in zip(first, second, strict=True) for pair in zip(a, b, strict=True)]

@@ -1,4 +1,4 @@
-"""Settings of the study, ``config/fan2003.yaml``, and the arms defined by them."""
+"""Settings of the study from ``config/fan2003.yaml``, and the arms that they define."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _numbers(name: str, value: Any) -> tuple[float, ...]:
 
 
 def _changes(name: str, value: Any) -> Mapping[str, Mapping[str, Any]]:
-    """Return the changes of an arm by link or joint; `build_arm` checks the parameters."""
+    """Check that `value` maps links or joints to changes. `build_arm` checks the changes."""
     if not isinstance(value, dict) or not all(isinstance(part, dict) for part in value.values()):
         raise ManipDynError(f"{name} must map links or joints to changes, got {value!r}.")
     return value
@@ -45,7 +45,7 @@ class Arm:
         links: Changes by link: ``mass`` (kg), ``com`` (3,) (m), principal ``inertia`` (3,) (kg
             m^2).
         joints: Changes by joint: ``origin`` (3,) (m), ``effort``, ``lower``, ``upper``.
-        load: Mass at the tip, kg. Default: that of the shipped robot.
+        load: Mass at the tip, kg. Default: the load of the shipped robot.
     """
 
     robot: str = checked(string)
@@ -72,7 +72,13 @@ class Gains:
 
 @dataclass(frozen=True)
 class Grid:
-    """Grid search of a chapter of the thesis: first step (rad or m), `Werror` (J), `Tstop` (s)."""
+    """Parameters of the grid search in a chapter of the thesis.
+
+    Attributes:
+        step: First step of the grid, rad or m.
+        enough: Work on the links below which a trial succeeds (`Werror`), J.
+        longest: Time limit of a motion (`Tstop`), s.
+    """
 
     step: float = checked(positive)
     enough: float = checked(positive)
@@ -81,10 +87,10 @@ class Grid:
 
 @dataclass(frozen=True)
 class GridSearch:
-    """Grid searches of the thesis, also in a window around the exact switching positions.
+    """Grid searches of the thesis, on the whole grid and near the exact switching positions.
 
     Attributes:
-        chapters: Grids by chapter.
+        chapters: Grids by number of the chapter.
         window: Half-width of the window around the exact switching positions, rad or m.
         trials: Maximum number of motions in the window.
         full: Maximum number of motions on the whole grid for a single joint.
@@ -110,7 +116,7 @@ def _grid_search(name: str, value: Any) -> GridSearch:
 
 @dataclass(frozen=True)
 class Disturbed:
-    """Disturbances of the PD backup: load, kg, and push as a fraction of the effort limits."""
+    """Disturbances for the PD backup: load (kg), and push as a fraction of the effort limits."""
 
     load: float = checked(positive)
     push: float = checked(positive)
@@ -121,9 +127,9 @@ class Decoupled:
     """Two links on perpendicular rails, figure 3.5.
 
     Attributes:
-        masses: Masses, kg (2,).
-        forces: Force limits, N (2,).
-        start: Initial positions, m (2,).
+        masses: Masses (2,), kg.
+        forces: Force limits (2,), N.
+        start: Initial positions (2,), m.
     """
 
     masses: tuple[float, ...] = checked(_numbers)
@@ -133,15 +139,15 @@ class Decoupled:
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the study; the YAML file contains their sources.
+    """Settings of the study. The YAML file names their sources.
 
     Attributes:
         arms: Arms by name.
         cases: Motions by table or section.
         pd: PD gains by table.
-        near: Distance from its goal at which a joint has arrived in the thesis, rad or m.
+        near: Distance from the goal within which a joint has arrived in the thesis, rad or m.
         grid: Grid searches of the thesis.
-        late: Decision delays of the thesis's programs, s.
+        late: Delays of decisions to which the thesis's programs are subjected, s.
         decoupled: The arm of section 3.1.3.
         off_switch: Error of the switching positions of figures 3.9 and 3.11, rad.
         backup: Disturbances of the PD backup.
@@ -173,5 +179,5 @@ class Settings:
 
 
 def build_arm(name: str, arm: Arm) -> Robot:
-    """Build the robot of an arm."""
+    """Return the robot for an arm of the settings."""
     return changed_robot(name, arm.robot, arm.links, arm.joints, arm.load)

@@ -18,10 +18,10 @@ from manip_dyn.studies.fan2003.replay import Controlled
 from manip_dyn.studies.report.claims import TIME_ERROR, Claim, Evidence, with_alternatives
 
 SAME_TIME, AS_PRINTED, MOST, FASTER = 1e-6, 0.05, 6.74, 2.0
-"""Relative tolerance of times; tolerance of percentages; largest printed percentage; ratio of
-times that is much faster."""
+"""Relative tolerance of times; tolerance of percentages; largest printed percentage; smallest
+ratio of times that counts as much faster."""
 NO_WORK, AT_REST = 1e-6, 1e-3
-"""Net work, J, and distance, rad, that count as zero."""
+"""Largest net work (J) and largest distance (rad) that count as zero."""
 Cases = Sequence[CaseFindings]
 
 
@@ -227,8 +227,8 @@ def _faster(ratios: Iterable[tuple[str, float]], factor: float) -> Iterable[Evid
 
 # -------------------------------------------------------------------------- status of a case
 CLOSE = 0.01
-"""Relative difference of numbers that are close; a number is reproduced within a unit of the
-last digit."""
+"""Largest relative difference of close numbers. A number is reproduced if it agrees within a unit
+of the last printed digit."""
 RULE, ZERO_NET_WORK, MINIMUM_TIME, PD = (
     "zero net work, thesis's rule",
     "zero net work",
@@ -238,7 +238,7 @@ RULE, ZERO_NET_WORK, MINIMUM_TIME, PD = (
 
 
 def with_status(case: CaseFindings) -> CaseFindings:
-    """Return the findings of a case with rows, status and note."""
+    """Add rows, status and note to the findings of a case."""
     rows = tuple(_rows(case))
     status, note = _status(case, rows)
     return replace(case, rows=rows, status=status, note=note)
@@ -311,7 +311,7 @@ def _row(
 
 # ------------------------------------------------------------------ status and note
 def _status(case: CaseFindings, rows: Sequence[Row]) -> tuple[str, str]:
-    """Return ``reproduced``, ``corrected`` or ``differs``, and the evidence."""
+    """Return the status (``reproduced``, ``corrected`` or ``differs``) and the reasons."""
     words, corrected = [], False
     if note := case.published.get("note"):
         words.append(note)
@@ -364,7 +364,7 @@ def _net_work_words(case: CaseFindings) -> tuple[list[str], bool]:
 
 
 def _distance(case: CaseFindings, joint: int, t: float) -> float:
-    """Return the distance of a joint from its goal at time `t`, s, of the exact motion."""
+    """Return the distance of a joint from its goal at time `t` (s) of the exact motion."""
     exact = case.traces[0]
     path = CubicHermiteSpline(exact.time, exact.q[:, joint], exact.v[:, joint])
     return abs(float(path(t)))

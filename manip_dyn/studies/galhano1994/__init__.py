@@ -71,7 +71,7 @@ ITEMS = ("table1", *FIGURES, "energy", "customizing", "sigma", "claims", "all")
 
 
 def table1() -> tuple[StageRow, ...]:
-    """Return the rows of Table 1: the number of stages of each method."""
+    """Return the rows of Table 1, which lists the number of stages of each method."""
     rows = []
     for name, published in PUBLISHED["stages"].items():
         computed = METHODS[name].stages
@@ -90,7 +90,7 @@ def recompute(
     Args:
         item: One of `ITEMS`; ``"claims"`` includes all figures.
         settings: Settings of the study. Default: ``config/galhano1994.yaml``.
-        progress: Callback with a line of text before each step.
+        progress: Called with a line of text before each step.
     """
     findings = Galhano1994(dict(setting(("manip_dyn", "numba", "numpy"))))
     if item in ("table1", "all"):
@@ -169,7 +169,7 @@ def _safeties(robot: str, settings: Settings) -> Iterable[SafetyRow]:
 
 
 def _energy(robot: str, settings: Settings) -> Figure:
-    """Return the chart of the energy drift of the free motion from the same initial state."""
+    """Return the chart of the energy drift for the motion without efforts from the same state."""
     start = settings.motions[robot]
     free = _problem(robot, replace(start, efforts=np.zeros_like(start.efforts)), settings)
     (figure,) = timed_figures([untimed_figure("energy", "free motion", free, settings)], settings)

@@ -1,13 +1,13 @@
 """Figures 2 to 7 of Galhano, Machado (1994): error over computing time, and energy drift.
 
 An `InitialValueProblem` has a reference solution with which runs are compared. The error of a run
-is the largest |q - q_reference| over its recorded steps and all joints. The reference is the
-Taylor series of the motion at the limit of rounding, which can be evaluated between its steps. It
-is checked by a Runge-Kutta method of order 8 with a tight tolerance.
+is the largest |q - q_reference| over its steps and joints. The reference is integrated by Taylor
+series to rounding accuracy and has dense output. A Runge-Kutta method of order 8 with a tight
+tolerance checks the reference.
 
-Figure 2 uses Taylor polynomials T_ij of order i for the position and j for the velocity. T_p,p-1
-is the standard series: the velocity polynomial is the derivative of the position polynomial. T_pp
-is the heuristic of the paper, which adds one term, and thus one coefficient, to the velocity.
+Figure 2 uses Taylor polynomials T_ij of order i for the position and order j for the velocity.
+T_p,p-1 is the standard series: the velocity polynomial is the derivative of the position
+polynomial. T_pp is the heuristic of the paper: its velocity polynomial has one more term.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ class Point(NamedTuple):
     """One run of a method.
 
     Attributes:
-        setting: Number of fixed steps, or absolute tolerance.
+        setting: Number of fixed steps, or absolute tolerance of an embedded method.
         seconds: CPU time of the run, s.
         error: Largest error over the recorded steps; NaN if the run failed.
         steps: Number of accepted steps.
         failures: Number of rejected steps.
-        evaluations: Number of evaluations of the right-hand side, or of series.
+        evaluations: Number of evaluations of the right-hand side or of the series.
         status: Name of the `Status` of the run.
     """
 
@@ -77,7 +77,7 @@ class Curve(NamedTuple):
         label: Name of the method in the paper.
         order: Order of the method.
         points: Runs, from coarse to fine.
-        dashed: Whether charts use a dashed line, for a variant of the preceding method.
+        dashed: Whether charts use a dashed line, which marks a variant of the preceding method.
     """
 
     method: str
@@ -87,18 +87,18 @@ class Curve(NamedTuple):
     dashed: bool = False
 
     def between(self, least: float, most: float) -> Curve:
-        """Return the curve with only the successful runs that have an error in [least, most]."""
+        """Return the curve of the successful runs whose error is in [least, most]."""
         points = (point for point in self.points if point.status == "SUCCESS")
         return self._replace(
             points=tuple(point for point in points if least <= point.error <= most)
         )
 
     def error_at_time(self, seconds: float) -> float:
-        """Return the interpolated error after a computing time, or NaN outside the runs."""
+        """Return the interpolated error for a computing time (s), or NaN outside the runs."""
         return _between(self._column("seconds"), self._column("error"), seconds)
 
     def error_at_tries(self, tries: float) -> float:
-        """Return the interpolated error for a number of computed steps; NaN outside the data."""
+        """Return the interpolated error for a number of computed steps; NaN outside the runs."""
         return _between(self._column("tries"), self._column("error"), tries)
 
     def error_at_evaluations(self, evaluations: float) -> float:
@@ -106,33 +106,33 @@ class Curve(NamedTuple):
         return _between(self._column("evaluations"), self._column("error"), evaluations)
 
     def time_at_error(self, error: float) -> float:
-        """Return the computing time, s, at which the runs first reach an error, or NaN."""
+        """Return the computing time (s) for which the curve first falls to `error`, or NaN."""
         return self._first("seconds", error)
 
     def tries_at_error(self, error: float) -> float:
-        """Return the number of computed steps at which the runs first reach an error, or NaN."""
+        """Return the computed steps for which the curve first falls to `error`, or NaN."""
         return self._first("tries", error)
 
     def evaluations_at_error(self, error: float) -> float:
-        """Return the number of evaluations at which the runs first reach an error, or NaN."""
+        """Return the evaluations for which the curve first falls to `error`, or NaN."""
         return self._first("evaluations", error)
 
     def measured_order(self) -> float:
-        """Return minus the slope of log error over log steps of the three finest runs."""
+        """Return the order of the error in the number of steps, from the three finest runs."""
         if len(self.points) < 3:
             return np.nan
         x, y = self._column("steps")[-3:], self._column("error")[-3:]
         return float(-np.polyfit(np.log(x), np.log(y), 1)[0])
 
     def roughness(self) -> float:
-        """Return the rms deviation of log error over log steps from a straight line, decades."""
+        """Return the rms deviation (decades) of the error from a power law of the steps."""
         if len(self.points) < 3:
             return np.nan
         x, y = np.log10(self._column("steps")), np.log10(self._column("error"))
         return float(np.sqrt(np.mean((y - np.polyval(np.polyfit(x, y, 1), x)) ** 2)))
 
     def _first(self, name: str, error: float) -> float:
-        """Return the interpolated cost at which the runs first reach an error, or NaN."""
+        """Return the interpolated cost `name` for which the curve first falls to `error`."""
         for coarse, fine in pairwise(self.points):
             if coarse.error >= error >= fine.error:
                 errors = np.array([fine.error, coarse.error])
@@ -148,7 +148,7 @@ class Figure(NamedTuple):
     """Curves of a figure for one robot.
 
     Attributes:
-        name: Name, ``"fig2"`` .. ``"fig7"`` or ``"energy"``.
+        name: Name of the figure: ``"fig2"`` to ``"fig7"`` or ``"energy"``.
         robot: Name of the robot.
         title: Name of the family of methods.
         quantity: Definition of the error, with its unit.
@@ -165,7 +165,7 @@ class Figure(NamedTuple):
 
 
 def _between(x: Vector, y: Vector, target: float) -> float:
-    """Return y at x = target by interpolation in logarithms, or NaN outside."""
+    """Interpolate y at x = `target` linearly in the logarithms; return NaN outside the data."""
     if x.size == 0:
         return np.nan
     order = np.argsort(x)
@@ -177,12 +177,15 @@ def _between(x: Vector, y: Vector, target: float) -> float:
 
 # ------------------------------------------------------------------------ Taylor polynomials
 def heuristic_series(kernels: Kernels) -> Series:
-    """Return the series T_pp of y = (q, v), both to order p."""
+    """Return the series T_pp: q and v are both computed to order p."""
     return Series(kernels.series.of_state, kernels.series.width)
 
 
 def standard_series(kernels: Kernels) -> Series:
-    """Return the series T_p,p-1, q to order p and v to order p - 1, without the omitted term."""
+    """Return the series T_p,p-1: q to order p and v to order p - 1.
+
+    The coefficient of order p of v is not computed.
+    """
     of_state: Callable[..., Any] = kernels.series.of_state
     n = kernels.robot.n
 
@@ -204,7 +207,7 @@ WORST_CHECK = 1e-11
 
 
 class Trial(NamedTuple):
-    """A run with its error, and a call for timing, or None if the run failed."""
+    """A run with its error and a call for timing, which is None if the run failed."""
 
     point: Point
     timed: Timed | None
@@ -230,7 +233,16 @@ class InitialValueProblem:
         most_steps: int,
         safety: float = 0.9,
     ):
-        """Load the robot; `y0` has the shape (2 n,), and `efforts` (n,)."""
+        """Load the robot and store the problem.
+
+        Args:
+            name: Name of the robot.
+            y0: Initial positions and velocities (2 n,).
+            efforts: Constant joint efforts (n,), N m or N.
+            duration: Duration, s.
+            most_steps: Maximum number of steps of a run.
+            safety: sigma of eq. 14.
+        """
         self.name = name
         self.kernels = customize(load_robot(name))
         self.duration = duration
@@ -243,13 +255,13 @@ class InitialValueProblem:
     # ------------------------------------------------------------------- reference
     @cached_property
     def reference(self) -> Solution:
-        """Reference solution with an error of about 1e-14 at any time."""
+        """Reference solution with dense output and an error of about 1e-14."""
         series = heuristic_series(self.kernels)
         return self._reference_run(series, "taylor", REFERENCE_TOLERANCE, dense=True)
 
     @cached_property
     def cross_check(self) -> float:
-        """Largest position difference, rad, between the reference and rkdp87."""
+        """Largest position difference (rad) between the reference and a run of rkdp87."""
         check = self._reference_run(self.kernels.right_hand_side, "rkdp87", CHECK_TOLERANCE)
         difference = self.position_error(check.t, check.y)
         if not difference <= WORST_CHECK:
@@ -276,12 +288,12 @@ class InitialValueProblem:
 
     # ---------------------------------------------------------------------- errors
     def position_error(self, t: Vector, states: Vector) -> float:
-        """Return the largest position error, rad, of states (k, 2 n) at times (k,), s."""
+        """Return the largest position error (rad) of states (k, 2 n) at times (k,), s."""
         exact = self.reference(t)
         return float(np.abs(states[:, : self._n] - exact[:, : self._n]).max())
 
     def energy_drift(self, t: Vector, states: Vector) -> float:
-        """Return max |E(t) - E(0)|, J, over states (k, 2 n); for motions without efforts."""
+        """Return max |E(t) - E(0)| (J) over states (k, 2 n) of a motion without efforts."""
         q, v = np.ascontiguousarray(states[:, : self._n].T), states[:, self._n :].T.copy()
         total = self.kernels.batch.energy(q, v).sum(axis=0)
         return float(np.abs(total - total[0]).max())
@@ -290,10 +302,14 @@ class InitialValueProblem:
     def engine(
         self, method: str | Method, series: Series | None = None, rhs: Any = None
     ) -> Engine:
-        """Compile a method with the dynamics of the robot, or with a series of fixed order.
+        """Compile a method with the dynamics of the robot or with a Taylor series.
 
-        `rhs` replaces the customized right-hand side. Embedded methods use the step control of the
-        paper, eq. 14.
+        Embedded methods use the step control of the paper, eq. 14.
+
+        Args:
+            method: The method or its name.
+            series: Series for Taylor methods, or None.
+            rhs: Right-hand side. Default: the customized right-hand side of the robot.
         """
         chosen = method if isinstance(method, Method) else METHODS[method]
         size = 2 * self._n
@@ -316,7 +332,7 @@ class InitialValueProblem:
 
         Args:
             engine: Compiled method.
-            setting: Number of steps, or tolerance.
+            setting: Number of steps or tolerance, stored in the point.
             error: `position_error` or `energy_drift`.
             **limits: Additional arguments of `Engine.space`.
         """
@@ -334,7 +350,7 @@ class InitialValueProblem:
         return Trial(point._replace(error=errors), timed)
 
     def record(self, engine: Engine, steps: int, **limits: Any) -> tuple[Vector, Vector]:
-        """Return times (k,) and states (k, 2 n) of a run with `steps` steps, with the start."""
+        """Repeat a run of `steps` steps; return all times (k,) and states (k, 2 n)."""
         space = engine.space(every_step=True, room=(steps + 1, 0, 0), **limits)
         self._run(engine, space)
         times, states = space.times, space.states
@@ -344,7 +360,7 @@ class InitialValueProblem:
         return Status(engine.go(0.0, self.duration, self.efforts, self._y0.copy(), space))
 
     def _call(self, engine: Engine, space: Space) -> Call:
-        """Return a call that performs a run with separate arrays."""
+        """Return a function that performs a run with its arguments in preallocated arrays."""
         y, start = self._y0.copy(), self._y0
         go, duration, efforts = engine.go, self.duration, self.efforts
 
@@ -359,11 +375,11 @@ Error = Callable[[Vector, Vector], float]
 Row = tuple[Curve, tuple[Trial, ...]]
 # ----------------------------------------------------------------------------------- figures
 ENERGY_FLOOR = 1e-10
-"""Energy error at which rounding dominates, J: 1e-12 of the exchanged energy of about 100 J."""
+"""Energy error below which rounding dominates, J: 1e-12 of the exchanged energy of 100 J."""
 
 
 class Untimed(NamedTuple):
-    """A figure with untimed runs, with trials instead of points on each curve."""
+    """A figure without computing times, and the trials of each of its curves."""
 
     figure: Figure
     trials: tuple[tuple[Trial, ...], ...]
@@ -372,11 +388,11 @@ class Untimed(NamedTuple):
 def untimed_figure(
     name: str, title: str, problem: InitialValueProblem, settings: Settings
 ) -> Untimed:
-    """Compute a figure with errors but without times.
+    """Compute the errors of a figure without computing times.
 
     Args:
-        name: ``"fig2"`` .. ``"fig7"`` or ``"energy"``, for which `problem` has no efforts.
-        title: The family of methods.
+        name: ``"fig2"`` to ``"fig7"``, or ``"energy"`` for a problem without efforts.
+        title: Name of the family of methods.
         problem: The initial value problem.
         settings: Settings of the study.
     """
@@ -395,7 +411,7 @@ def untimed_figure(
 
 
 def timed_figures(untimed: Sequence[Untimed], settings: Settings) -> list[Figure]:
-    """Time all runs of figures in common rounds, and return the figures."""
+    """Return the figures with computing times. All runs are timed in common rounds."""
     every = [t for figure in untimed for trials in figure.trials for t in trials]
     runs = [trial.timed for trial in every if trial.timed]
     seconds = iter(median_seconds(runs, settings.repeats, settings.slice))
@@ -418,7 +434,7 @@ def timed_figures(untimed: Sequence[Untimed], settings: Settings) -> list[Figure
 
 
 def _taylor_trials(problem: InitialValueProblem, settings: Settings) -> list[Row]:
-    """Return the runs of T_p,p-1 and T_pp for each order p, with fixed steps."""
+    """Return the fixed-step runs of T_p,p-1 and T_pp for each order p."""
     variants = [
         (offset, problem.engine("taylor", series(problem.kernels)))
         for offset, series in ((1, standard_series), (0, heuristic_series))
@@ -441,7 +457,7 @@ def _taylor_trials(problem: InitialValueProblem, settings: Settings) -> list[Row
 def _trials(
     problem: InitialValueProblem, settings: Settings, names: Iterable[str], error: Error
 ) -> list[Row]:
-    """Return the runs of methods over numbers of steps, or over tolerances if embedded."""
+    """Return the runs of each method for all numbers of steps, or all tolerances if embedded."""
     rows = []
     for name in names:
         engine, method = problem.engine(name), METHODS[name]
@@ -456,10 +472,9 @@ def _trials(
 
 
 def evenly_stepped(problem: InitialValueProblem, curve: Curve) -> Curve:
-    """Return runs of an embedded method's formula with equal steps, for the same step counts.
+    """Return untimed runs of an embedded method with equal steps and the same numbers of steps.
 
-    The comparison separates the gain of step control from that of the coefficients. The runs are
-    not timed.
+    A comparison with `curve` separates the gain of step control from that of the coefficients.
     """
     engine, points = problem.engine(curve.method), []
     for point in curve.points:

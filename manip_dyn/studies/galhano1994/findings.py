@@ -18,7 +18,7 @@ from manip_dyn.studies.report.tables import Table, cell, columns, number, table_
 
 PUBLISHED = json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
 LEVELS = (1e-3, 1e-6, 1e-9, 1e-12)
-"""Errors, rad or J, for which computing times are printed."""
+"""Errors for which computing times are printed, rad or J."""
 NEAR_ORDER = 0.25
 DRAWN = (2e-15, 10.0)
 """Range of errors in charts."""
@@ -36,7 +36,7 @@ CLAIM_COLUMNS = {
 
 
 class StageRow(NamedTuple):
-    """A row of Table 1: stages of a method, published and computed."""
+    """A row of Table 1: published and computed number of stages of a method."""
 
     method: str
     published: int
@@ -46,7 +46,7 @@ class StageRow(NamedTuple):
 
 
 class SafetyRow(NamedTuple):
-    """Evaluations to reach 1e-6 rad, and the fraction of rejected steps, for a value of sigma."""
+    """Evaluations for an error of 1e-6 rad and fraction of rejected steps for a value of sigma."""
 
     robot: str
     method: str
@@ -56,7 +56,7 @@ class SafetyRow(NamedTuple):
 
 
 class ReferenceRun(NamedTuple):
-    """Difference, rad, of a reference solution from an independent run."""
+    """A reference solution with its difference (rad) from an independent run."""
 
     robot: str
     steps: int
@@ -65,15 +65,15 @@ class ReferenceRun(NamedTuple):
 
 @dataclass(frozen=True)
 class Galhano1994(Findings):
-    """Findings of the study; items that were not recomputed are empty.
+    """Findings of the study. Items that were not recomputed are empty.
 
     Attributes:
         setting: Commit, processor and versions of the run.
         table1: Rows of Table 1.
         references: Checks of the reference solutions, one per robot.
         figures: Figures for each robot.
-        customizing: Plain and customized steps by robot and method.
-        safeties: Costs by robot, method and sigma.
+        customizing: Costs of plain and customized steps for each robot and method.
+        safeties: Costs for each robot, method and value of sigma.
         claims: Claims of the paper with verdicts, for each robot.
     """
 
@@ -115,7 +115,7 @@ class Galhano1994(Findings):
         }
 
     def csv_tables(self) -> Iterable[Table]:
-        """Return Table 1, tables of the points of each figure, and the claims."""
+        """Return Table 1, the points of each figure, the other tables and the claims."""
         if self.table1:
             yield self._stages()
         yield from map(figure_table, self.figures)
@@ -128,7 +128,7 @@ class Galhano1994(Findings):
         return map(figure_chart, self.figures)
 
     def page_tables(self) -> Iterable[Table]:
-        """Return tables of Table 1, orders and costs of curves, and plain and customized steps."""
+        """Return Table 1, the orders and costs of all curves, and the other short tables."""
         if self.table1:
             yield self._stages()
         yield from map(cost_table, self.figures)
@@ -150,7 +150,7 @@ class Galhano1994(Findings):
 
 
 def figure_text(figure: Figure) -> str:
-    """Return orders and computing times of a figure as text."""
+    """Format the orders and computing times of a figure's curves as text."""
     head = ("method", "order", "measured", "difference", "status")
     rows = [(*head, *(f"us to {level:.0e}" for level in LEVELS))]
     for curve in figure.curves:
@@ -165,7 +165,7 @@ def figure_text(figure: Figure) -> str:
 
 
 def cost_table(figure: Figure) -> Table:
-    """Return a table of measured orders, evaluations and computing times of a figure's curves."""
+    """Return a table of measured orders, steps and computing times of a figure's curves."""
     rows = []
     for curve in figure.curves:
         whole, used = curve.between(0.0, math.inf), curve.between(figure.floor, 1.0)
@@ -221,7 +221,7 @@ def figure_content(figure: Figure) -> dict[str, Any]:
 
 
 def figure_table(figure: Figure) -> Table:
-    """Return a table of the points of all curves."""
+    """Return a table of the points of all curves of a figure."""
     rows = (
         (curve.method, curve.label, curve.order, *point)
         for curve in figure.curves
@@ -232,7 +232,7 @@ def figure_table(figure: Figure) -> Table:
 
 
 def figure_chart(figure: Figure) -> Chart:
-    """Return a chart of error over computing time; a variant has its predecessor's colour."""
+    """Return a chart of error over computing time. A dashed variant has the preceding colour."""
     color, lines = -1, []
     for curve in figure.curves:
         color += not curve.dashed

@@ -1,4 +1,4 @@
-"""Settings of the study, ``config/galhano1994.yaml``: motions, methods and steps."""
+"""Settings of the study from ``config/galhano1994.yaml``: motions, methods and steps."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the study; the YAML file contains the reasons.
+    """Settings of the study. The YAML file explains the choices.
 
     Attributes:
         motions: Motions by robot.
@@ -88,11 +88,11 @@ class Settings:
         safety: sigma of eq. 14.
         safeties: Values of sigma that are compared.
         safety_methods: Embedded methods for which values of sigma are compared.
-        alternatives: Keys of other coefficients in ``tableaus.json``, by order.
+        alternatives: Names of alternative coefficients in ``tableaus.json``, by order.
         most_steps: Maximum number of steps of a run, including rejected steps.
         taylor_orders: Orders p of T_pp and T_p,p-1.
-        methods: Names in the registry, by figure.
-        energy_methods: Names in the registry for the energy chart.
+        methods: Names of integration methods, by figure.
+        energy_methods: Names of integration methods for the energy chart.
         compared_errors: Range of errors in which claims are judged, rad.
         repeats: Number of timing rounds.
         slice: Smallest CPU time of a timing, s.

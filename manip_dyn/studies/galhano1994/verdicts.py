@@ -1,14 +1,15 @@
 """Claims of Galhano, Machado (1994), each measured by the fraction of supporting comparisons.
 
-Every comparison is between two curves of error: for equal numbers of steps (including rejected
-ones), or for equal computing times, interpolated linearly in the logarithms. Comparisons are
-omitted if one error is below `Settings.compared_errors`, or if both are above.
+A comparison is between two error curves at equal numbers of steps (including rejected steps) or at
+equal computing times. Curves are interpolated linearly in the logarithms. A comparison is omitted
+if one error is below the range `Settings.compared_errors`, or if both errors are above it.
 
-The main claim of the paper is judged by customized and plain algorithms, in operations and in
-time. Customized: the parameters of the robot are folded in, zeros and ones are eliminated, equal
-terms are shared, there are no loops, and only the nonzero coefficients of a method's array appear.
-Plain: forward dynamics by composite bodies and factors of the mass matrix, in loops over arrays of
-parameters, with every coefficient below the diagonal of the method's array.
+To judge the main claim of the paper, the operations and computing times of customized and plain
+algorithms are compared. In customized algorithms, the parameters of the robot are constants, zeros
+and ones are eliminated, equal terms are shared, and loops are unrolled. Only the nonzero
+coefficients of a method are used. Plain algorithms compute the forward dynamics by composite
+bodies and a factorization of the mass matrix. They consist of loops over arrays of parameters and
+use all coefficients below the diagonal of the method's tableau.
 """
 
 from __future__ import annotations
@@ -180,20 +181,21 @@ def claims(
 
 # --------------------------------------------------------------------- comparisons of curves
 Measure = Callable[..., Iterable[Evidence]]
-"""Function of curves and the largest error, and of a time factor if it compares times."""
+"""Function that compares curves up to a largest error. If it compares times, it has an additional
+argument, the factor of the times."""
 LEVELS, FEW = (1e-6, 1e-9, 1e-11), 10.0
-"""Errors, rad, and the ratio that counts as few steps."""
+"""Errors at which step counts are compared (rad), and the ratio above which the claim holds."""
 
 
 def at_equal_steps(group: Group, most: float) -> Iterable[Evidence]:
-    """Compare pairs (worse, better) at the step counts of the better curve's runs."""
+    """Compare the errors of a pair (worse, better) at the step counts of the better curve."""
     worse, better = group
     for error, worse_error, _ in _compared(worse, better, most):
         yield Evidence(_name(group), worse_error / error, worse_error > error, error)
 
 
 def at_equal_times(group: Group, most: float, factor: float = 1.0) -> Iterable[Evidence]:
-    """Compare pairs (worse, better) at the computing times of the better curve's runs."""
+    """Compare the errors of a pair (worse, better) at the computing times of the better curve."""
     worse, better = group
     for error, _, worse_error in _compared(worse, better, most, factor):
         if math.isfinite(worse_error):
@@ -201,14 +203,14 @@ def at_equal_times(group: Group, most: float, factor: float = 1.0) -> Iterable[E
 
 
 def lost_gain(group: Group, most: float, factor: float = 1.0) -> Iterable[Evidence]:
-    """Compare the gain for equal times with the gain for equal steps, if it is positive."""
+    """Return the fraction of a pair's gain at equal steps that is lost at equal times."""
     worse, better = group
     for error, steps, time in _compared(worse, better, most, factor):
         yield from _lost(group, error, steps, time)
 
 
 def lost_in_evaluations(group: Group, most: float) -> Iterable[Evidence]:
-    """Compare the gain for equal numbers of evaluations with that for equal steps."""
+    """Return the fraction of a pair's gain at equal steps that is lost at equal evaluations."""
     worse, better = group
     for point in better.points:
         steps = worse.error_at_tries(point.tries)
@@ -218,20 +220,27 @@ def lost_in_evaluations(group: Group, most: float) -> Iterable[Evidence]:
 
 
 def _lost(group: Group, error: float, steps: float, equal: float) -> Iterable[Evidence]:
-    """Yield the fraction of the gain at equal steps (decades) that is lost at equal cost."""
+    """Yield the fraction of a positive gain at equal steps (decades) that is lost.
+
+    Args:
+        group: The pair (worse, better).
+        error: Error of the better curve.
+        steps: Error of the worse curve at equal steps.
+        equal: Error of the worse curve at equal cost.
+    """
     if steps > error and math.isfinite(equal):
         lost = 1.0 - math.log(equal / error) / math.log(steps / error)
         yield Evidence(_name(group), lost, lost > 0.5, error)
 
 
 def alike(group: Group, most: float) -> Iterable[Evidence]:
-    """Compare two curves at equal steps; they are alike if they differ by less than a decade."""
+    """Compare two curves at equal steps. They are alike if they differ by less than a decade."""
     for case in at_equal_steps(group, most):
         yield case._replace(holds=0.1 < case.number < 10.0)
 
 
 def fewer_steps(group: Group, most: float) -> Iterable[Evidence]:
-    """Compare the steps of RK4 for given errors with those of the curve with the fewest steps."""
+    """Compare the steps of RK4 with those of the curve with the fewest steps for some errors."""
     (plain,) = (curve for curve in group if curve.method == "rk4")
     for level in (error for error in LEVELS if error <= most):
         needed = {curve.label: curve.tries_at_error(level) for curve in group}
@@ -246,13 +255,13 @@ def fewer_steps(group: Group, most: float) -> Iterable[Evidence]:
 
 
 def small_gain(group: Group, most: float, factor: float = 1.0) -> Iterable[Evidence]:
-    """Compare two curves at equal times; a gain of less than a decade is small."""
+    """Compare two curves at equal times. A gain of less than a decade is small."""
     for case in at_equal_times(group, most, factor):
         yield case._replace(holds=1.0 < case.number < 10.0)
 
 
 def fraction_of_next(group: Group, most: float) -> Iterable[Evidence]:
-    """Compare the gain of T_pp over T_p,p-1 with that of T_p+1,p at equal steps."""
+    """Compare the gains of T_pp and T_p+1,p over T_p,p-1 at equal steps."""
     standard, heuristic, following = group
     for point in following.points:
         base, mine = (c.error_at_tries(point.tries) for c in (standard, heuristic))
@@ -262,7 +271,7 @@ def fraction_of_next(group: Group, most: float) -> Iterable[Evidence]:
 
 
 def rougher(group: Group, most: float) -> Iterable[Evidence]:
-    """Compare the deviations of two curves from straight lines."""
+    """Compare how far two curves deviate from straight lines in the log-log plot."""
     first, second = (curve.between(0.0, most) for curve in group)
     ratio = second.roughness() / first.roughness()
     if math.isfinite(ratio):
@@ -276,7 +285,7 @@ TIMED = (at_equal_times, lost_gain, small_gain)
 def _compared(
     worse: Curve, better: Curve, most: float, factor: float = 1.0
 ) -> Iterable[tuple[float, float, float]]:
-    """Yield the error of each run of a curve, and of another curve at its steps and its time."""
+    """Yield the error of each run of `better`, and of `worse` at equal steps and equal time."""
     for point in better.points:
         steps = worse.error_at_tries(point.tries)
         time = worse.error_at_time(point.seconds * factor)
@@ -292,11 +301,11 @@ def _name(group: Group) -> str:
 STEPS = 128
 """Number of equal steps of the timed runs."""
 BETTER = 2.0
-"""Ratio above which customization is a gain."""
+"""Ratio of plain to customized cost above which customization counts as a gain."""
 
 
 class CustomRow(NamedTuple):
-    """Operations and CPU time, us, of one step of a method, plain and customized."""
+    """Operations and CPU time (us) of one step of a method, plain and customized."""
 
     robot: str
     method: str
@@ -310,7 +319,10 @@ class CustomRow(NamedTuple):
 
 
 def plain_right_hand_side(kernels: Kernels) -> Callable[..., None]:
-    """Return a compiled ``rhs(t, y, p, out)`` in loops, equal to `Kernels.right_hand_side`."""
+    """Return a compiled right-hand side ``rhs(t, y, p, out)`` that is not customized.
+
+    It consists of loops and computes the same values as `Kernels.right_hand_side`.
+    """
     robot, declaration = kernels.robot, BY_NAME["forward_dynamics"]
     frame, n = robot.frame(kernels.frame), kernels.robot.n
     module = robot_module(robot, frame, "plain", lambda: looped_text(robot, [declaration]))
@@ -326,7 +338,7 @@ def plain_right_hand_side(kernels: Kernels) -> Callable[..., None]:
 
 
 def operations_of_step(robot: Any, frame: str, method: str) -> tuple[int, int]:
-    """Return the number of operations of one step, plain and customized."""
+    """Return the numbers of operations of a plain and of a customized step."""
     rows = operation_report(robot, frame).rows
     row = next(item for item in rows if item.kernel == "forward_dynamics")
     assert row.before is not None
@@ -343,7 +355,7 @@ def operations_of_step(robot: Any, frame: str, method: str) -> tuple[int, int]:
 
 
 def custom_rows(problem: InitialValueProblem, settings: Settings) -> list[CustomRow]:
-    """Return one row for each Runge-Kutta method of Table 1 that is in the figures."""
+    """Return the costs of plain and customized steps for all Runge-Kutta methods in figures."""
     kernels, plain = problem.kernels, plain_right_hand_side(problem.kernels)
     names = [name for figure in settings.methods.values() for name in figure]
     trials = [_even_run(problem, name, rhs) for name in names for rhs in (plain, None)]
@@ -359,7 +371,7 @@ def custom_rows(problem: InitialValueProblem, settings: Settings) -> list[Custom
 
 
 def _even_run(problem: InitialValueProblem, name: str, rhs: Any) -> Trial:
-    """Perform a run with equal steps and a right-hand side."""
+    """Perform a run with `STEPS` equal steps. `rhs` None selects the customized dynamics."""
     engine, step = problem.engine(name, rhs=rhs), problem.duration / STEPS
     if METHODS[name].adaptive:
         even = {"first_step": step, "min_step": step, "max_step": step * (1.0 + 1e-12)}
@@ -368,7 +380,7 @@ def _even_run(problem: InitialValueProblem, name: str, rhs: Any) -> Trial:
 
 
 def custom_claims(rows: Sequence[CustomRow]) -> Iterable[Claim]:
-    """Return the claims about customization, in operations and in times."""
+    """Yield the claims about customization, in operations and in times."""
     for robot in dict.fromkeys(row.robot for row in rows):
         mine = [row for row in rows if row.robot == robot]
         operations = f"operations of a step, plain / customized; above {BETTER:g}"
@@ -386,7 +398,7 @@ def custom_claims(rows: Sequence[CustomRow]) -> Iterable[Claim]:
 
 
 def shared_stages(settings: Settings) -> Iterable[Claim]:
-    """Return the claim about the stages of a pair, relative to two methods of its orders."""
+    """Yield the claim that a pair has fewer stages than two fixed-step methods of its orders."""
     methods = [METHODS[name] for figure in settings.methods.values() for name in figure]
     fixed = {method.order: method.stages for method in methods if not method.adaptive}
     cases = []

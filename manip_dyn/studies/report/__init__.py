@@ -1,4 +1,4 @@
-"""Code shared by all studies: settings, claims, tables, charts, findings, pages.
+"""Code shared by all studies: settings, claims, tables, charts, findings and pages.
 
 The public names are listed in ``__init__.pyi`` and imported on first use.
 """

@@ -1,4 +1,4 @@
-"""Charts with several panels as plain data, and their drawing (requires the extra ``plot``)."""
+"""Charts with several panels as plain data. Drawing them requires the extra ``plot``."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from manip_dyn.studies.report.tables import Table
 
 MARKERS = "os^Dv<>PX*"
 LONG = 26
-"""Number of characters above which a vertical label has its unit on a separate line."""
+"""Number of characters above which the unit of a vertical label is on a separate line."""
 FEW = 300.0
-"""Ratio of the ends of a logarithmic axis below which it has labels between powers of ten."""
+"""Ratio of the axis limits below which a logarithmic axis has labels between powers of ten."""
 
 
 class Line(NamedTuple):
@@ -24,8 +24,8 @@ class Line(NamedTuple):
         x: Horizontal values (m,).
         y: Vertical values (m,).
         color: Index in the colour cycle, or None for grey.
-        style: ``-``, ``--``, ``:`` or ``-.``, optionally followed by ``o`` for a marker at every
-            point, which is hollow if the line is dashed; ``o`` for markers only, ``bar`` for bars.
+        style: Line style ``-``, ``--``, ``:`` or ``-.``. A following ``o`` adds a marker at every
+            point, which is hollow for dashed lines. ``o`` alone draws only markers, ``bar`` bars.
     """
 
     label: str
@@ -46,7 +46,8 @@ class Panel(NamedTuple):
         log_x: Whether the horizontal axis is logarithmic.
         log_y: Whether the vertical axis is logarithmic.
         equal: Whether both axes have the same scale.
-        ticks: Names at the horizontal (or, for dots over names, vertical) values 0, 1, ...
+        ticks: Labels at the values 0, 1, ... of the horizontal axis for bars, of the vertical
+            axis otherwise.
         bottom: Lower limit of the vertical axis, or None.
         top: Upper limit of the vertical axis, or None.
     """
@@ -67,7 +68,7 @@ class Chart(NamedTuple):
     """A chart with one or more panels.
 
     Attributes:
-        name: Name of the chart and its files.
+        name: Name of the chart and of its files.
         title: Title of the chart.
         panels: Panels, row by row.
         columns: Number of panels per row.
@@ -100,7 +101,7 @@ class Chart(NamedTuple):
 
 
 def figure_name(item: str) -> str:
-    """Return "Figure 7" for ``fig7``, and capitalize other items."""
+    """Return the title of an item: "Figure 7" for ``fig7``, the capitalized name for others."""
     return f"Figure {item[3:]}" if item[:3] == "fig" else item.capitalize()
 
 
@@ -150,7 +151,7 @@ def _panel(axes: Any, panel: Panel, labelled: bool) -> None:
 
 
 def _label_decades(axes: Any) -> None:
-    """Label the powers of ten of a horizontal axis and, if they are few, multiples by 2 and 5."""
+    """Label powers of ten on a horizontal axis, with multiples of 2 and 5 if there are few."""
     from matplotlib.ticker import LogLocator
 
     low, high = axes.get_xlim()
@@ -184,7 +185,7 @@ def _line(axes: Any, line: Line) -> None:
 
 
 def _legend(picture: Any, grid: Any) -> None:
-    """Draw a common legend of all labels below the panels."""
+    """Draw a common legend for all panels below them."""
     entries: dict[str, Any] = {}
     for axes in grid.flat:
         handles, labels = axes.get_legend_handles_labels()

@@ -1,10 +1,11 @@
 """Claims of a paper with their evidence and verdicts.
 
-A claim is judged by the fraction of its cases that support it. All papers share the same rule:
+A claim is judged by the fraction of its cases that support it. The rule is the same for all
+papers:
 
 confirmed           at least 95 % of the cases support the claim
-partly confirmed    at least half of the cases
-refuted             fewer cases
+partly confirmed    at least half of the cases support it
+refuted             fewer cases support it
 not measured        there are no cases
 not reproducible    no computation can decide the claim; ``published.json`` contains the reason
 """
@@ -38,13 +39,13 @@ KINDS = {
 }
 """Statuses by kind."""
 SECONDS, AT_THE_LIMIT = "seconds", "steps at the limit of stability"
-"""Quantities of claims that are not reproducible on other machines: times, and numbers of steps
-at the stability limit, which vary by percents with the rounding errors of the BLAS."""
+"""Values of `Claim.counted` for numbers that depend on the machine: computing times, and numbers
+of steps at the stability limit, which rounding errors of the BLAS change by a few percent."""
 KIND_OF = {words: kind for kind, statuses in KINDS.items() for words in statuses}
 
 
 def counted(statuses: Sequence[str]) -> str:
-    """Return distinct statuses with their counts as text; a single status has no count."""
+    """List the distinct statuses with their counts as text. A single status has no count."""
     counts = Counter(statuses)
     if len(counts) == 1:
         return statuses[0]
@@ -52,14 +53,14 @@ def counted(statuses: Sequence[str]) -> str:
 
 
 def parts(status: str) -> list[str]:
-    """Split a text such as the result of `counted` into single statuses."""
+    """Split a string with several statuses, such as the result of `counted`."""
     return [
         part for group in status.split("; ") for part in re.split(rf", (?=\d+ {TIMES} )", group)
     ]
 
 
 def kind_of(part: str) -> str:
-    """Return the kind of a single status, or "" if it has none (for example "drawn")."""
+    """Return the key of `KINDS` for a single status, or "" for others such as "drawn"."""
     words = re.sub(rf"^\d+ {TIMES} ", "", part)
     if " (" in words and words.split(" (")[0] in KIND_OF:
         return "part"  # the verdict depends on the measured times
@@ -69,7 +70,7 @@ def kind_of(part: str) -> str:
 # ------------------------------------------------------------------------------------ claims
 NEARLY_ALL, HALF = 0.95, 0.5
 TIME_ERROR = 0.1
-"""Fraction by which load on the machine may change one median time relative to another."""
+"""Fraction by which the load of the machine may change the ratio of two median times."""
 UNDECIDED = "not reproducible"
 LISTED = 8
 """Maximum number of cases listed in text; JSON and CSV contain all of them."""
@@ -80,9 +81,9 @@ class Evidence(NamedTuple):
 
     Attributes:
         name: Name of the case, or of the compared curves.
-        number: Measured factor, fraction or error.
+        number: Measured ratio, fraction or error.
         holds: Whether the case supports the claim.
-        error: Error at which curves are compared, if the name has many cases, or None.
+        error: Error at which two curves are compared, or None for other cases.
     """
 
     name: str
@@ -93,15 +94,15 @@ class Evidence(NamedTuple):
 
 @dataclass(frozen=True)
 class Claim:
-    """One reading of a claim of a paper, with its evidence.
+    """One interpretation of a claim of a paper, with its evidence.
 
     Attributes:
-        key: Key in ``published.json`` of the paper.
+        key: Key of the claim in ``published.json`` of the paper.
         measure: Measured quantity, and the condition under which a case supports the claim.
         evidence: All cases.
         about: Robot of the measurement, if there are several.
         counted: `SECONDS` or `AT_THE_LIMIT` if the numbers depend on the machine.
-        alternatives: Further verdicts of the same runs for times that are off by `TIME_ERROR`.
+        alternatives: Other verdicts that would result if times changed by `TIME_ERROR`.
     """
 
     key: str
@@ -113,17 +114,17 @@ class Claim:
 
     @property
     def number(self) -> float:
-        """Median of the numbers of the cases, or NaN without cases."""
+        """Median of the measured numbers, or NaN without cases."""
         return median(case.number for case in self.evidence) if self.evidence else math.nan
 
     @property
     def least(self) -> float:
-        """Smallest number, or NaN without cases."""
+        """Smallest measured number, or NaN without cases."""
         return min((case.number for case in self.evidence), default=math.nan)
 
     @property
     def most(self) -> float:
-        """Largest number, or NaN without cases."""
+        """Largest measured number, or NaN without cases."""
         return max((case.number for case in self.evidence), default=math.nan)
 
     @property
@@ -138,7 +139,7 @@ class Claim:
 
     @property
     def status(self) -> str:
-        """Verdict for the measured numbers."""
+        """Verdict that follows from the measured numbers."""
         if not self.evidence:
             return "not measured"
         if self.fraction >= NEARLY_ALL:
@@ -147,7 +148,7 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """Status, and the statuses to which load on the machine may change it."""
+        """Status, with the alternatives to which the load of the machine may change it."""
         if not self.alternatives:
             return self.status
         return f"{self.status} ({' or '.join(self.alternatives)} with times {TIME_ERROR:.0%} off)"
@@ -163,7 +164,7 @@ class Claim:
         return self._lines(False)
 
     def _lines(self, holds: bool) -> tuple[str, ...]:
-        """Return a line per case, or per pair of curves with its number of cases and errors."""
+        """Return one line per case, or one line with counts and errors per pair of curves."""
         lines = []
         for name in dict.fromkeys(case.name for case in self.evidence):
             mine = [case for case in self.evidence if case.name == name]
@@ -178,14 +179,19 @@ class Claim:
 
 
 def with_alternatives(claim: Claim, shifted: Iterable[Claim]) -> Claim:
-    """Add the differing verdicts of claims with scaled times to a claim about times."""
+    """Add alternative verdicts to a claim about times.
+
+    Args:
+        claim: The claim with the measured times.
+        shifted: The same claim with scaled times. Its verdicts are added where they differ.
+    """
     statuses = (item.status for item in shifted)
     differing = tuple(dict.fromkeys(status for status in statuses if status != claim.status))
     return replace(claim, counted=SECONDS, alternatives=differing)
 
 
 def claims_text(title: str, claims: Sequence[Claim], published: Mapping[str, str]) -> str:
-    """Return claims with published sentences and computed numbers as text."""
+    """Format claims as text, with the sentences of the paper and the computed numbers."""
     lines = [title]
     for key in dict.fromkeys(claim.key for claim in claims):
         lines.append(f'  published: "{published[key]}"')
@@ -225,7 +231,7 @@ def claims_table(claims: Sequence[Claim], columns: Mapping[str, str]) -> Table:
 
     Args:
         claims: The claims.
-        columns: Attributes of `Claim` by column name.
+        columns: Attributes of `Claim` by name of the column.
     """
     rows = (tuple(getattr(claim, name) for name in columns.values()) for claim in claims)
     return Table("claims", "The claims and their verdicts", tuple(columns), tuple(rows))
@@ -234,13 +240,16 @@ def claims_table(claims: Sequence[Claim], columns: Mapping[str, str]) -> Table:
 def claims_content(
     claims: Sequence[Claim], columns: Mapping[str, str], published: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Return the rows of `claims_table` as mappings, each with the sentence of the paper."""
+    """Return the rows of `claims_table` as mappings, with the sentences of the paper."""
     rows = claims_table(claims, columns).content()["rows"]
     return [{"published": published[row["key"]], **row} for row in rows]
 
 
 def claim_rows(claims: Iterable[Claim], published: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return all claims of a paper in its order as mappings; undecided ones have a reason."""
+    """Return all claims of a paper as mappings, in the order of the paper.
+
+    For a claim that cannot be reproduced, the measure is replaced by the reason.
+    """
     sentences, reasons = published.get("claims", {}), published.get("not_reproducible", {})
     claims, rows = list(claims), []
     for key, text in sentences.items():

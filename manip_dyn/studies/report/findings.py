@@ -1,18 +1,18 @@
 """Findings of a study, stored records of runs, and the items of a paper.
 
-``docs/studies/PAPER.json`` stores a run of all items: commit and versions, tables, claims, and
+``docs/studies/PAPER.json`` stores a run of all items: commit and versions, tables, claims and
 names of charts. Columns with times are marked. A later run must reproduce everything else.
 
-``items.json`` of a paper lists every section, table, figure and claim, with a command and its
-evidence:
+``items.json`` of a paper lists every section, table, figure and claim. An item has a command and
+references to its evidence:
 
-    "TABLE: KEY"     the rows of a table that start with the cell KEY, with their status
-    "claim: KEY"     verdicts of a claim
+    "TABLE: KEY"     the rows of a table whose first cell is KEY, with their status
+    "claim: KEY"     the verdicts of a claim
     "chart: NAME"    a picture
     "test: FILE"     a test, relative to the root of the repository
 
-An item without evidence has a ``status``: it has no result, or its result cannot be reproduced.
-Claims of ``published.json`` to which no item refers are appended.
+An item without evidence has a ``status``, because it has no result or its result cannot be
+reproduced. Claims of ``published.json`` to which no item refers are appended.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from manip_dyn.studies.report.tables import EVIDENCE, Table, plain
 DIGITS = 6
 """Significant digits of a stored number."""
 SAME, SMALL = 0.01, 1e-9
-"""Relative and absolute difference below which numbers are equal."""
+"""Relative and absolute differences below which numbers count as equal."""
 
 NUMBERS = ("number", "least", "most")
 """Statistics of a claim over its cases."""
@@ -46,7 +46,7 @@ class Record(NamedTuple):
 
     Attributes:
         paper: Name of the paper.
-        date: Date, UTC.
+        date: Date of the run (UTC).
         seconds: Computing time of the run, s.
         setting: Commit, processor and versions.
         tables: Tables by name.
@@ -68,7 +68,7 @@ class Record(NamedTuple):
         return rounded(plain(self._asdict() | {"tables": tables}))
 
     def keep(self, folder: Path) -> Path:
-        """Write the record to a folder, with one line per row, and return the file path."""
+        """Write the record to a JSON file in `folder` and return the file path."""
         path = folder / f"{self.paper}.json"
         write_atomically(path, (_lines(self.content()) + "\n").encode())
         return path
@@ -91,10 +91,15 @@ def read_record(file: Path) -> Record:
 
 
 def stale(record: Record, now: Record, same: float = SAME) -> list[str]:
-    """Return rows and claims of a new run of some items that differ from a stored run.
+    """Return the rows and claims of a new run that are not in a stored run.
 
     Columns with times and claims counted in seconds are not compared. For claims about steps at
     the stability limit, only the verdicts are compared.
+
+    Args:
+        record: The stored run of all items.
+        now: The new run of some or all items.
+        same: Relative difference below which numbers count as equal.
     """
     missing = []
     for table in now.tables.values():
@@ -117,13 +122,13 @@ def stale(record: Record, now: Record, same: float = SAME) -> list[str]:
 
 
 def _reproducible(claim: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the entries of a claim that are reproducible on other machines."""
+    """Return the entries of a claim that do not depend on the machine."""
     varying = NUMBERS if claim.get("counted") == AT_THE_LIMIT else ()
     return {key: value for key, value in plain(claim).items() if key not in varying}
 
 
 def rounded(value: Any) -> Any:
-    """Round numbers in nested values to `DIGITS` digits."""
+    """Round all numbers in nested values to `DIGITS` significant digits."""
     if isinstance(value, Mapping):
         return {key: rounded(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -132,7 +137,7 @@ def rounded(value: Any) -> Any:
 
 
 def _alike(first: Any, second: Any, same: float) -> bool:
-    """Return whether nested values are equal except for the last digits of numbers."""
+    """Return whether nested values are equal up to small differences of numbers."""
     if isinstance(first, bool) or isinstance(second, bool):
         return first == second
     if isinstance(first, (int, float)) and isinstance(second, (int, float)):
@@ -153,7 +158,7 @@ def _tupled(table: Table) -> Table:
 
 
 def _lines(content: Mapping[str, Any]) -> str:
-    """Return JSON with one line per row, which makes differences readable."""
+    """Return JSON with one line per row, so that differences of files are readable."""
     dumped = json.dumps
     tables = []
     for table in content["tables"]:
@@ -181,9 +186,9 @@ class Item(NamedTuple):
     Attributes:
         item: Name in the paper.
         about: Description, including choices that the paper leaves open.
-        command: Command that recomputes the item, or "" if nothing is computed.
+        command: Command that recomputes the item, or "".
         evidence: References to results of a run.
-        status: Status of an item without evidence.
+        status: Status of an item without evidence, or "".
     """
 
     item: str
@@ -194,7 +199,7 @@ class Item(NamedTuple):
 
 
 def read_items(folder: Path) -> list[Item]:
-    """Read the items in a paper's folder; none without ``items.json``."""
+    """Return the items of a paper from its folder; an empty list without ``items.json``."""
     file = folder / "items.json"
     if not file.exists():
         return []
@@ -211,7 +216,7 @@ def read_items(folder: Path) -> list[Item]:
 
 
 def items_named(word: str, items: list[Item]) -> list[Item]:
-    """Return the items for a name such as ``fig3.6``, ``figure 3.6`` or ``table5.1``."""
+    """Return the items that match a name such as ``fig3.6``, ``figure 3.6`` or ``table5.1``."""
     match = ITEM_NAME.match(word.strip().lower())
     if match is None:
         return []
@@ -233,7 +238,7 @@ def _numbers(number: str) -> tuple[int, ...]:
 
 
 def items_table(items: list[Item], record: Record) -> Table:
-    """Return a table of items with their status in a run."""
+    """Return a table of the items with their status in a run."""
     rows = []
     for item in items:
         statuses = [evidence_status(reference, record) for reference in item.evidence]
@@ -273,7 +278,7 @@ def evidence_status(reference: str, record: Record) -> str:
 
 
 def _counted_statuses(statuses: list[str]) -> str:
-    """Return statuses with their counts as text, except "not published"."""
+    """List statuses with their counts as text, without "not published"."""
     compared = [status for status in statuses if status != "not published"]
     if not compared:
         return "computed" if statuses else MISSING
@@ -287,21 +292,22 @@ SHORT = 120
 
 @dataclass(frozen=True)
 class Findings:
-    """Base class of the findings of a study; a paper adds records and their presentation.
+    """Base class of the findings of a study. Each paper adds results and their presentation.
 
     Attributes:
+        paper: Name of the paper.
+        published: Content of the paper's ``published.json``.
         setting: Commit, processor and versions of the run.
     """
 
     paper: ClassVar[str]
     published: ClassVar[Mapping[str, Any]]
-    """Name of the paper, and its ``published.json``."""
 
     setting: Mapping[str, str]
 
     # ------------------------------------------------------- implemented by a paper
     def paragraphs(self) -> Iterable[str]:
-        """Return the paragraphs of the text, with published and computed values."""
+        """Return the findings as paragraphs of text, with published and computed values."""
         raise NotImplementedError
 
     def values(self) -> Mapping[str, Any]:
@@ -317,7 +323,7 @@ class Findings:
         return ()
 
     def page_tables(self) -> Iterable[Table]:
-        """Return the short tables for a page and a stored run, without those of charts."""
+        """Return the short tables for pages and stored runs, without the tables of charts."""
         drawn = {chart.name for chart in self.pictures()}
         for table in self.csv_tables():
             if len(table.rows) <= SHORT and table.name not in drawn and table.name != "claims":
@@ -328,7 +334,7 @@ class Findings:
         return getattr(self, "claims", ())
 
     def record(self, seconds: float) -> Record:
-        """Create the record of a run that took a number of seconds."""
+        """Create the record of this run, which took `seconds` of CPU time."""
         return Record(
             self.paper,
             datetime.now(timezone.utc).date().isoformat(),
@@ -346,7 +352,7 @@ class Findings:
         return "\n\n".join([setting, *self.paragraphs()])
 
     def content(self) -> dict[str, Any]:
-        """Return the findings as plain values for JSON; non-finite numbers become null."""
+        """Return the findings as plain values for JSON. Non-finite numbers become None."""
         head = {"paper": self.paper, "source": self.published["source"], "setting": self.setting}
         return plain(head | dict(self.values()))
 

@@ -22,7 +22,7 @@ def markdown(table: Table) -> str:
 
 
 def claims_markdown(record: Record) -> str:
-    """Return the claims of a run as Markdown: sentences of the paper, numbers, verdicts."""
+    """Return the claims of a run as a Markdown table with sentences, numbers and verdicts."""
     if not record.claims:
         return "The stored run has no claims of this paper.\n"
     return markdown(claims_page_table(record.claims))
@@ -47,7 +47,7 @@ def claims_page_table(claims: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def setting_text(record: Record) -> str:
-    """Return date, computing time, commit, processor and versions of a run."""
+    """Return a sentence with date, computing time, commit, processor and versions of a run."""
     setting = ", ".join(f"{key} {value}" for key, value in record.setting.items())
     return f"Run of {record.date}, {record.seconds:.0f} s of computing time; {setting}."
 
@@ -85,7 +85,7 @@ figcaption{font-size:13px}figcaption b{margin-right:.5em}
 tr,figure{break-inside:avoid}}
 """
 SHORT = 24
-"""Number of characters up to which a text is not wrapped."""
+"""Number of characters below which the text of a cell is not wrapped."""
 
 
 def html_page(
@@ -99,7 +99,7 @@ def html_page(
 
     Args:
         name: Name of the paper.
-        lines: Lines at the top.
+        lines: Lines below the title.
         tables: Tables of claims, of published and computed values, and of items.
         pictures: Charts of the paper.
         folder: Picture folder relative to the page, with a trailing slash, or "".
@@ -185,7 +185,7 @@ def _cell(column: str, value: Any, digits: int, names: Collection[str]) -> str:
 
 
 def _status(text: str) -> str:
-    """Return the single statuses of a text, each with the colour and sign of its kind."""
+    """Return the statuses in a string as HTML. The kind of each determines colour and sign."""
     spans = []
     for part in parts(text):
         kind = kind_of(part)

@@ -3,7 +3,7 @@
     @dataclass(frozen=True)
     class Settings:
         gain: float = checked(positive, unit="1/s")
-        circles: Mapping[str, Circle] = checked(by_name(Circle))
+        circles: Mapping[str, Placement] = checked(records_by_name(Placement))
 
     settings = read_settings("sariyildiz2011", Settings)
 
@@ -24,11 +24,16 @@ from manip_dyn.core.files import mapping, read_yaml, share_directory
 
 T = TypeVar("T")
 Check = Callable[[str, Any], Any]
-"""Function of a description and a value that returns a valid value or raises `ManipDynError`."""
+"""Function of a name and a value. It returns the valid value or raises `ManipDynError`."""
 
 
 def read_settings(paper: str, kind: type[T], path: str | Path | None = None) -> T:
-    """Read settings from a YAML file, by default the shipped file of the paper.
+    """Read settings from a YAML file.
+
+    Args:
+        paper: Name of the paper.
+        kind: Dataclass of the settings.
+        path: Path of the file. Default: the shipped file of the paper.
 
     Raises:
         ManipDynError: If a key is duplicate, unknown or missing, or a value is invalid. The
@@ -39,7 +44,7 @@ def read_settings(paper: str, kind: type[T], path: str | Path | None = None) -> 
 
 
 def settings_file(paper: str) -> Path:
-    """Return the shipped settings file of a paper."""
+    """Return the path of the shipped settings file of a paper."""
     return share_directory() / "config" / f"{paper}.yaml"
 
 
@@ -48,7 +53,7 @@ def checked(check: Check, default: Any = MISSING, **options: Any) -> Any:
 
     Args:
         check: Function that checks and converts the value.
-        default: Default value; without a default the file must contain a value.
+        default: Default value. Without a default, the file must contain a value.
         **options: Options of `check`, such as a unit.
     """
     return field(default=default, metadata={"check": partial(check, **options)})
@@ -72,7 +77,7 @@ def records_by_name(kind: type) -> Check:
 
 
 def list_of(check: Check) -> Check:
-    """Return a check for a non-empty list with the same check for all values."""
+    """Return a check for a non-empty list. It applies `check` to every value."""
 
     def check_all(name: str, value: Any) -> tuple[Any, ...]:
         if not isinstance(value, list) or not value:
@@ -83,35 +88,35 @@ def list_of(check: Check) -> Check:
 
 
 def numbers(name: str, value: Any) -> Vector:
-    """Return a list of finite numbers as an array (n,), after checking it."""
+    """Check a list of finite numbers and return it as an array (n,)."""
     if not isinstance(value, list) or not value:
         raise ManipDynError(f"{name} must be a list of numbers, got {value!r}.")
     return finite_vector(name, value, len(value))
 
 
 def positive_integer(name: str, value: Any) -> int:
-    """Return `value` after checking that it is a positive integer."""
+    """Check that `value` is a positive integer and return it."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ManipDynError(f"{name} must be a positive integer, got {value!r}.")
     return value
 
 
 def boolean(name: str, value: Any) -> bool:
-    """Return `value` after checking that it is a boolean."""
+    """Check that `value` is a boolean and return it."""
     if not isinstance(value, bool):
         raise ManipDynError(f"{name} must be true or false, got {value!r}.")
     return value
 
 
 def string(name: str, value: Any) -> str:
-    """Return `value` after checking that it is a string."""
+    """Check that `value` is a string and return it."""
     if not isinstance(value, str):
         raise ManipDynError(f"{name} must be a string, got {value!r}.")
     return value
 
 
 def check_names(name: str, names: Iterable[Any], allowed: Iterable[str]) -> None:
-    """Raise an error unless all names are allowed names."""
+    """Check that all names are in `allowed`."""
     allowed = list(allowed)
     for entry in names:
         if entry not in allowed:
@@ -120,7 +125,7 @@ def check_names(name: str, names: Iterable[Any], allowed: Iterable[str]) -> None
 
 
 def _record(kind: type[T], name: str, suffix: str, value: Any) -> T:
-    """Create a dataclass from a mapping; messages refer to fields by name and `suffix`."""
+    """Create a dataclass from a mapping. Error messages append `suffix` to names of fields."""
     entries: tuple[Field, ...] = fields(kind)  # type: ignore[arg-type]
     needed = [entry.name for entry in entries if entry.default is MISSING]
     values = mapping(name, value, [entry.name for entry in entries], needed)

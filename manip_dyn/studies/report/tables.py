@@ -15,14 +15,14 @@ WIDTH = 99
 EVIDENCE = "evidence"
 """Name of the column that refers to other tables, charts and tests."""
 LARGE = 1e5
-"""Magnitude above which a page shows a number with a power of ten."""
+"""Magnitude above which a page shows a number in scientific notation."""
 
 
 class Table(NamedTuple):
     """A named table with a title, column names and rows.
 
     Attributes:
-        name: Name of the table and its file.
+        name: Name of the table and of its file.
         title: Title with units.
         head: Column names.
         rows: Rows of strings and numbers.
@@ -43,14 +43,14 @@ class Table(NamedTuple):
         return {"name": self.name, "title": self.title, "rows": rows}
 
     def text(self, shown: Callable[[Any], str] = str) -> str:
-        """Return the table as text with its title; `shown` converts a cell to text."""
+        """Format the table with its title as text; `shown` converts a cell to a string."""
         title = textwrap.wrap(f"{self.name}: {self.title}", WIDTH)
         return "\n".join([*title, columns([self.head, *(map(shown, row) for row in self.rows)])])
 
     def write(self, folder: Path) -> Path:
-        """Write the table as CSV and return the file path.
+        """Write the table as a CSV file and return the file path.
 
-        Items of lists are separated by spaces (numbers) or "; " (strings).
+        In a cell with several items, numbers are separated by " " and strings by "; ".
         """
         path = folder / f"{self.name}.csv"
         with path.open("w", newline="", encoding="utf-8") as file:
@@ -61,12 +61,12 @@ class Table(NamedTuple):
 
 
 def table_of(name: str, title: str, rows: Sequence[Any]) -> Table:
-    """Create a table from NamedTuples of the same type."""
+    """Create a table from a non-empty sequence of NamedTuples of one type."""
     return Table(name, title, rows[0]._fields, tuple(tuple(row) for row in rows))
 
 
 def columns(rows: Iterable[Iterable[str]]) -> str:
-    """Align rows as text: the first column left, the others right."""
+    """Format rows as aligned text: the first column to the left, the others to the right."""
     cells = [tuple(row) for row in rows]
     widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
     lines = []
@@ -82,7 +82,7 @@ def number(value: float, form: str) -> str:
 
 
 def cell(value: Any, digits: int = 3) -> str:
-    """Format a value as text."""
+    """Format a value as the text of a table cell."""
     if value is None:
         return "-"
     if isinstance(value, (list, tuple)):
@@ -98,7 +98,7 @@ def cell(value: Any, digits: int = 3) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Convert nested values: tuples and arrays to lists, non-finite numbers to None."""
+    """Convert nested values for JSON: tuples and arrays to lists, non-finite numbers to None."""
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):

@@ -1,10 +1,10 @@
 """Study of Sandu et al. (2001): Tables 1 to 4, Figures 2 and 5, and parameters left open.
 
 Tables 1 and 2 are errors for the stiff double pendulum; `fit` tests whether the pendulum is that
-of the paper. Tables 3 and 4 are computing times for the HMMWV with an explicit and with the
-Rosenbrock-Nystrom method. Figure 2 shows the pendulum, and figure 5 the car. Further items are the
-W-method that the paper suggests, and a second mechanism with fully published data. All of these
-are used to judge the claims in the text.
+of the paper. Tables 3 and 4 are computing times for the HMMWV with an explicit method and with the
+Rosenbrock-Nystrom method. Figure 2 shows the pendulum, and figure 5 the car. Additional items are
+the W-method that the paper suggests, and a second mechanism with fully published data. The claims
+in the text are judged by all these results.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def recompute(
 
     Args:
         item: One of `ITEMS`; ``"claims"`` includes all other items.
-        progress: Callback with a line of text before each step.
+        progress: Called with a line of text before each step.
         tolerances: Tolerances of the computed columns.
         runs: Runs to compute, a subset of `RUNS`.
     """
@@ -127,7 +127,7 @@ def recompute(
 def _claims(
     findings: Sandu2001, motions: dict[str, MechanismMotion], settings: Settings
 ) -> tuple[Claim, ...]:
-    """Return all claims: about the coefficients, both mechanisms, and the findings."""
+    """Return the claims about the coefficients, the pendulum and the car."""
     return (
         *coefficients.claims(),
         *pendulum_claims.claims(

@@ -1,15 +1,16 @@
 """Tables 3 and 4 and figure 5 of Sandu et al. (2001): computing times for the HMMWV.
 
 As in the paper, explicit times are those of variable-order Adams methods while the front wheels
-cross the bump. Stability limits the steps at every tolerance, and longer times are scaled. The
-paper's method is run with its own step control (eq. 13 to 16) and with that of this package.
+cross the bump. Stability limits the steps at every tolerance, so times of longer motions are
+scaled. The paper's method is run with its own step control (eq. 13 to 16) and with the step
+control of this package.
 
 `variant_rows` investigates why the times of table 4 grow by a factor of 32 from 1e-2 to 1e-5,
-whereas the recomputed times grow less. If step errors are of order h^(q+1), evaluations grow with
-the tolerance to the power -1/(q + 1): by 10^(3/4) for the embedded order 3 of the formula. The
-printed 32 is 10^(3/2), which corresponds to errors of order 1, such as those of a Rosenbrock
-formula with an inexact Jacobian. Step control, norm, method, start and dampers are varied one by
-one, and the Jacobian is made inexact in three ways.
+whereas the recomputed times grow less. If step errors are of order h^(q+1), the number of
+evaluations grows with the tolerance to the power -1/(q + 1): by 10^(3/4) for the embedded order 3
+of the formula. The printed 32 is 10^(3/2), which corresponds to errors of order 1. A Rosenbrock
+formula with an inexact Jacobian has such errors. The variants change step control, norm, method
+and dampers one at a time, or use one of three inexact Jacobians.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def controls(settings: Settings) -> dict[str, StepControl]:
 def explicit_rows(
     tolerances: tuple[float, ...], settings: Settings, progress: Callable[[str], None]
 ) -> Iterator[TimeRow]:
-    """Yield the rows of table 3: times while the front wheels cross the bump, and scaled times."""
+    """Yield the rows of table 3: measured on the bump, and scaled to longer motions."""
     car, short = hmmwv(hit=0.0), settings.explicit_duration
     simulate_by_adams(car, 1e-5, rtol=1e-3)
     for tolerance in tolerances:
@@ -106,7 +107,7 @@ def implicit_rows(
 
 
 def growth_rows(times: tuple[TimeRow, ...]) -> Iterator[GrowthRow]:
-    """Yield the growth of table 4 in time and in evaluations, which do not depend on the load."""
+    """Yield the growth of the costs in table 4, in times and in evaluations."""
     rows = {
         (row.control, row.tolerance, row.duration_s): row for row in times if row.table == "table4"
     }
@@ -156,7 +157,7 @@ def motions(settings: Settings) -> dict[str, MechanismMotion]:
 
 
 def facts(results: dict[str, MechanismMotion]) -> Iterator[CarRow]:
-    """Yield the quantities of the car that the paper prints."""
+    """Yield quantities of the car and of its motions, with the values that the paper prints."""
     car = hmmwv()
     fastest = float(linearize(car).eigenvalues[0].real)
     yield CarRow("degrees of freedom", 18.0, float(car.freedoms))
@@ -182,7 +183,7 @@ def facts(results: dict[str, MechanismMotion]) -> Iterator[CarRow]:
 
 
 def _modes(car: Mechanism) -> Iterator[CarRow]:
-    """Yield the decay of the least damped vibration, with and without shock absorbers."""
+    """Yield decay and frequency of the least damped vibration, also without shock absorbers."""
     for name, mechanism in (("", car), (" without shock absorbers", hmmwv(damped=False))):
         eigenvalues = linearize(mechanism).eigenvalues
         vibrations = eigenvalues[np.abs(eigenvalues.imag) > 1.0]
@@ -233,14 +234,17 @@ VARIANT_TOLERANCES = tuple(PUBLISHED["tolerances"])
 
 # ------------------------------------------------------------------------- growth of table 4
 def without_time(t, y, p, out, by_time):
-    """Write derivatives without those by time, which the bump causes (compiled by `integrate`)."""
+    """Write the derivatives without those with respect to time, which are due to the bump.
+
+    `integrate` compiles this function.
+    """
     linearized_rates(t, y, p, out, by_time)
     for i in range(by_time.shape[0]):
         by_time[i] = 0.0
 
 
 def too_small(t, y, p, out, by_time):
-    """Write derivatives that are 10 % too small."""
+    """Write a Jacobian that is 10 % too small."""
     linearized_rates(t, y, p, out, by_time)
     n = by_time.shape[0]
     for i in range(n):
@@ -249,7 +253,7 @@ def too_small(t, y, p, out, by_time):
 
 
 def without_positions(t, y, p, out, by_time):
-    """Write derivatives without those by positions."""
+    """Write a Jacobian without the derivatives with respect to positions."""
     linearized_rates(t, y, p, out, by_time)
     n = by_time.shape[0]
     for i in range(n):
@@ -265,7 +269,7 @@ INEXACT = {
 
 
 def variant_rows(settings: Settings, progress: Callable[[str], None]) -> Iterator[VariantRow]:
-    """Yield the evaluations over 4 s for each variant of method, control, car and Jacobian."""
+    """Yield the evaluations for 4 s with each variant of method, control, car and Jacobian."""
     control, car = settings.control(), hmmwv()
     variants: dict[str, dict[str, Any]] = {
         "as table 4": {},

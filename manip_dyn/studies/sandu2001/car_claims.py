@@ -1,7 +1,7 @@
 """Claims about the HMMWV: the car, and the steps and costs of both methods.
 
-Costs are counted in steps and evaluations, which do not depend on the load. Masses and geometry
-are our choice, calibrated to the printed eigenvalue and height.
+Costs are counted in steps and evaluations, which do not depend on the load of the machine. The
+masses and the geometry are chosen such that the model has the printed eigenvalue and height.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ from manip_dyn.studies.sandu2001.findings import PUBLISHED, LeadRow, TimeRow
 
 DURATIONS = (1, 2, 3, 4)
 ALIKE, TWICE, STEADY, AT_REST = 0.1, 2.0, 0.001, 0.005
-"""Fraction within which costs are almost the same; factor within which they are about as
-printed; range of a stable height, m; tolerance of the printed height, m."""
+"""Relative difference of almost equal costs; factor within which costs are about as printed; range
+of a steady height (m); tolerance of the printed height (m)."""
 ALMOST_TWO_ORDERS = 10.0**1.5
 EXPLICIT_LIMIT = 5.0
-"""Product of step and eigenvalue above which usual explicit one-step methods are unstable."""
+"""Product of step and eigenvalue above which common explicit one-step methods are unstable."""
 STRINGENT = (1e-8, 1e-10)
 """Tolerances of the explicit method in addition to those of table 3."""
 WINDOW = 0.1
-"""Interval before and after a hit in which steps are compared, s: the time to cross the bump."""
+"""Length of the intervals before and after a hit in which steps are compared, s. A wheel crosses
+the bump in this time."""
 Times = Sequence[TimeRow]
 Motions = Mapping[str, MechanismMotion]
 
@@ -202,7 +203,7 @@ def _larger_steps(motions: Motions) -> Iterable[Evidence]:
 
 
 def mean_step(t: Vector, first: float, last: float) -> float:
-    """Return the mean length of the steps that end in (first, last], s; NaN without steps."""
+    """Return the mean length (s) of the steps that end in (first, last], or NaN without steps."""
     inside = (t[1:] > first) & (t[1:] <= last)
     return float(np.diff(t)[inside].mean()) if inside.any() else float("nan")
 
@@ -277,7 +278,7 @@ def _fewer_steps(rows: Times) -> Iterable[Evidence]:
 
 
 def _by_duration(rows: Times) -> Iterable[tuple[TimeRow, dict[float, TimeRow]]]:
-    """Yield the rows for 4 s, each with its rows for other durations by duration."""
+    """Yield each row for 4 s with a mapping from durations to the rows of the same run."""
     for row in rows:
         if row.duration_s == DURATIONS[-1]:
             yield row, {item.duration_s: item for item in rows if _name(item) == _name(row)}

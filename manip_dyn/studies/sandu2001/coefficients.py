@@ -1,6 +1,6 @@
-"""Claims about the printed coefficients, judged in exact arithmetic: order, stability, digits.
+"""Claims about order, stability and digits of the printed coefficients, in exact arithmetic.
 
-The exact coefficients solve eq. 36 to 42 for the printed gamma, see `order_four`.
+The exact coefficients solve eq. 36 to 42 for the printed gamma; see `order_four`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from manip_dyn.studies.sandu2001.findings import PUBLISHED
 RESIDUAL, DIGITS, DOUBLE = 1e-21, 1e-24, 1e-16
 """Largest residual of a condition; relative errors of 25 digits and of double precision."""
 ROUNDING, FOURTEEN = 1e-12, 1e-12
-"""Rounding error of |R|; residual of conditions with 14 printed decimals."""
+"""Rounding error of |R|; largest residual of a condition with 14 printed decimals."""
 HALF_DIGIT = Fraction(5, 10**9)
 """Half a unit of gamma's last printed digit."""
 FREQUENCIES = np.logspace(-2, 6, 81)
@@ -36,7 +36,7 @@ class Printed(NamedTuple):
 
 
 def claims() -> list[Claim]:
-    """Return the claims about the coefficients."""
+    """Return the claims about the printed coefficients."""
     exact, corrected = order_four(), printed(negative=True)
     measures: list[tuple[str, str, Iterable[Evidence]]] = [
         (
@@ -84,7 +84,7 @@ def claims() -> list[Claim]:
 
 
 def printed(negative: bool = False) -> Printed:
-    """Return the printed coefficients; with `negative`, gamma_21 has a minus sign."""
+    """Return the printed coefficients. With `negative`, the sign of gamma_21 is reversed."""
     printed = {name: Fraction(text) for name, text in PUBLISHED["coefficients"].items()}
     if negative:
         printed["gamma_21"] = -printed["gamma_21"]
@@ -101,7 +101,7 @@ def printed(negative: bool = False) -> Printed:
 
 
 def conditions(c: Printed, b: list[Fraction]) -> dict[str, Fraction]:
-    """Return the residuals of eq. 36a to 36h for weights b."""
+    """Return the residuals of eq. 36a to 36h for the weights `b` (4,)."""
     beta, inner, nodes = _sums(c)
     g, s = c.gamma[0][0], range(4)
     below = [(i, j) for i in s for j in range(i)]
@@ -131,10 +131,11 @@ def fifth_order(c: Printed) -> dict[str, Fraction]:
 
 
 def of_w_method() -> dict[str, Fraction]:
-    """Return the residuals of the order-2 conditions for any matrix.
+    """Return the residuals of the conditions of order 2 that hold for any matrix.
 
-    Hairer, Wanner, Solving ODEs II, section IV.7: sums of b_i, b_i alpha_i and b_i gamma_i. The
-    printed a, c and m belong to the transformed stages: gamma^-1 has -c below its diagonal.
+    They are conditions on the sums of b_i, b_i alpha_i and b_i gamma_i (Hairer, Wanner, Solving
+    ODEs II, section IV.7). The printed a, c and m belong to the transformed stages, for which
+    gamma^-1 has the entries -c below its diagonal.
     """
     printed = {name: Fraction(text) for name, text in PUBLISHED["w_coefficients"].items()}
     g = printed["gamma"]
@@ -148,7 +149,7 @@ def of_w_method() -> dict[str, Fraction]:
 
 
 def at_infinity(table: RosenbrockTableau) -> Fraction:
-    """Return R at infinity, 1 - b (alpha + gamma)^-1 1, by forward substitution."""
+    """Return R at infinity: 1 - b (alpha + gamma)^-1 1, computed by forward substitution."""
     beta = _sums(_listed(table))[0]
     x: list[Fraction] = []
     for i, row in enumerate(beta):
@@ -214,7 +215,7 @@ def _small(residuals: dict[str, Fraction], most: float = RESIDUAL) -> Iterable[E
 
 
 def _sums(c: Printed) -> tuple[list[list[Fraction]], list[Fraction], list[Fraction]]:
-    """Return beta = alpha + gamma, its row sums below the diagonal, and those of alpha."""
+    """Return beta = alpha + gamma, its row sums below the diagonal, and the row sums of alpha."""
     beta = [[a + g for a, g in zip(*rows, strict=True)] for rows in zip(c[0], c[1], strict=True)]
     inner = [sum(row[:i], Fraction(0)) for i, row in enumerate(beta)]
     return beta, inner, [sum(row, Fraction(0)) for row in c.alpha]

@@ -17,10 +17,10 @@ PUBLISHED = json.loads(Path(__file__).with_name("published.json").read_text(enco
 
 
 class ErrorRow(NamedTuple):
-    """Errors of a run for a tolerance, published and computed.
+    """Published and computed errors of a run for a tolerance.
 
-    ``at_s`` is t*, the time of the largest error. ``rel_percent`` is RelErr, this error relative
-    to the reference at this time.
+    ``at_s`` is t*, the time of the largest error. ``rel_percent`` is RelErr, the largest error
+    relative to the reference at this time.
     """
 
     table: str
@@ -39,7 +39,7 @@ class ErrorRow(NamedTuple):
 
 
 class TimeRow(NamedTuple):
-    """Computing time of the HMMWV up to a time; the published one is from a machine of 2001."""
+    """Computing time for a motion of the HMMWV. Published times are from a machine of 2001."""
 
     table: str
     control: str
@@ -53,7 +53,7 @@ class TimeRow(NamedTuple):
 
 
 class GrowthRow(NamedTuple):
-    """Growth of the cost of table 4: published times, computed evaluations and times."""
+    """Growth of the costs in table 4: published times, computed evaluations and times."""
 
     growth: str
     control: str
@@ -63,7 +63,7 @@ class GrowthRow(NamedTuple):
 
 
 class VariantRow(NamedTuple):
-    """Evaluations of a variant over 4 s for each tolerance, and their growth."""
+    """Evaluations of a variant for 4 s and each tolerance, and their growth."""
 
     variant: str
     at_1e_2: float
@@ -75,7 +75,7 @@ class VariantRow(NamedTuple):
 
 
 class LeadRow(NamedTuple):
-    """Cost ratios of the explicit and the implicit method over 4 s."""
+    """Cost ratios of the explicit to the implicit method for a motion of 4 s."""
 
     control: str
     tolerance: float
@@ -86,7 +86,7 @@ class LeadRow(NamedTuple):
 
 
 class CarRow(NamedTuple):
-    """A quantity of the HMMWV, published and computed."""
+    """Published and computed value of a quantity of the HMMWV."""
 
     name: str
     published: float
@@ -94,11 +94,11 @@ class CarRow(NamedTuple):
 
 
 CLOSE = 0.01
-"""Relative error below which a fitted pendulum is that of the paper."""
+"""Relative error of the points below which the fitted pendulum counts as that of the paper."""
 
 
 class FitRow(NamedTuple):
-    """A point of the published motion, of the slender rods, and of the fitted pendulum."""
+    """A point of the motion: published, computed for slender rods, and of the fitted pendulum."""
 
     quantity: str
     at_s: float
@@ -110,7 +110,7 @@ class FitRow(NamedTuple):
 
 
 class MatrixRow(NamedTuple):
-    """Errors of a method with a Jacobian for a tolerance, NaN if the run fails."""
+    """Errors of a method for a Jacobian and a tolerance; NaN if the run fails."""
 
     method: str
     jacobian: str
@@ -121,7 +121,7 @@ class MatrixRow(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A solver at a tolerance: final error of the angles, rad, seconds, and evaluations."""
+    """Result of a solver: final error of the angles (rad), CPU time (s) and evaluations."""
 
     solver: str
     tolerance: float
@@ -144,7 +144,7 @@ TITLES = {
 }
 """Titles of tables by attribute of the findings."""
 HEADS = {"variants": ("variant", "1e-2", "1e-3", "1e-4", "1e-5", "growth", "last decade")}
-"""Column names that differ from the names of fields."""
+"""Column names of tables whose columns are not named like the fields."""
 TIMED = {
     "times": ("computed_s",),
     "growth": ("time",),
@@ -163,7 +163,7 @@ CLAIM_COLUMNS = {
 
 @dataclass(frozen=True)
 class Sandu2001(Findings):
-    """Findings of the study; items that were not recomputed are empty.
+    """Findings of the study. Items that were not recomputed are empty.
 
     Attributes:
         setting: Commit, processor and versions of the run.

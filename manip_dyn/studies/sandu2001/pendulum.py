@@ -3,17 +3,17 @@
 The angle and rate of the first pendulum at every step of a run are compared with a reference run
 with small constant steps, interpolated by a cubic through the four nearest points (section 5.1).
 
-`fit` estimates the parameters that the paper does not print. The printed relative errors determine
-eight points of the published motion: |E*| = 100 largest error / RelErr at t*, which are angles in
-table 1 and rates in table 2. The first three relative errors of table 1 are a tenth of the value
-that the printed range of the angles allows. Both inertias and gravity are fitted to these points
-from several initial guesses. All other parameters are printed.
+`fit` estimates the parameters that the paper does not print. The printed errors determine eight
+points of the published motion: |E*| = 100 largest error / RelErr at t*. They are angles in table 1
+and rates in table 2. The first three angles would exceed their printed range by a factor of about
+ten, so they are divided by ten. Both inertias and gravity are fitted to these points from several
+initial guesses. All other parameters are printed.
 
 `w_method_rows` tests the W-method that the paper suggests for problems without an exact Jacobian.
 The method of Verwer, Spee, Blom, Hundsdorfer (1997) has order 2 for any matrix in place of the
-Jacobian. The matrix is the exact Jacobian at every step, the initial Jacobian for the whole
-motion, or this one reduced by 10 %. The Rosenbrock-Nystrom method, whose order 4 requires the
-exact Jacobian, is run with the same matrices.
+Jacobian. The tested matrices are the exact Jacobian at every step, the initial Jacobian for the
+whole motion, and the initial Jacobian reduced by 10 %. The Rosenbrock-Nystrom method is run with
+the same matrices, although its order 4 requires the exact Jacobian.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ from manip_dyn.studies.sandu2001.settings import Settings
 
 DURATION, REFERENCE_STEPS = 2.0, 2_000_000
 FIRST, SECOND, SPEED = 2.0 * math.pi, 23.0 * math.pi / 12.0, 10.0
-"""Angles of both pendulums from the horizontal, rad, and rate of the second one, rad/s."""
+"""Initial angles of both pendulums from the horizontal (rad), and initial rate of the second
+pendulum (rad/s)."""
 RUNS = {
     "joint": ("joint", "paper"),
     "joint, scaled": ("joint", "scaled"),
@@ -54,12 +55,12 @@ RUNS = {
     "joint, rodas5p": ("joint", "rodas5p"),
     "cartesian, rodas5p": ("cartesian", "rodas5p"),
 }
-"""Coordinates and step control by run: eq. 13 to 16, the same with scaled estimates, or that of
-this package. The last two runs use another method with the latter."""
+"""Coordinates and step control by run: paper (eq. 13 to 16), scaled (the same with scaled
+estimates) or ours. The last two runs use another method with our step control."""
 
 
 def options(kind: str, settings: Settings) -> dict[str, Any]:
-    """Return the arguments of `integrate` for a step control."""
+    """Return the arguments of `integrate` for a kind of step control in `RUNS`."""
     if kind == "rodas5p":
         return {"method": "rodas5p"}
     if kind == "ours":
@@ -68,7 +69,7 @@ def options(kind: str, settings: Settings) -> dict[str, Any]:
 
 
 class Run(NamedTuple):
-    """A run: times of its steps (k,), s, and angle and rate of the first pendulum (k, 2)."""
+    """A run: times of its steps (k,), s, angle and rate of the first pendulum (k, 2), counts."""
 
     t: Vector
     states: Vector
@@ -77,7 +78,7 @@ class Run(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """Largest and root mean square error of angle or rate, and the step count.
+    """Largest and root mean square errors of the angle or the rate, and the step count.
 
     Attributes:
         largest: Largest error, rad or rad/s.
@@ -96,7 +97,7 @@ class Errors(NamedTuple):
 
 @cache
 def reference() -> Run:
-    """Return the reference run: RK8 with steps of 1 us, a tenth of the fastest time constant."""
+    """Return the reference run: RK8 with steps of 1 us, a tenth of the smallest time constant."""
     robot = load_robot("stiff_pendulum")
     solution = integrate(
         customize(robot).right_hand_side,
@@ -140,7 +141,7 @@ def _run_of(motion: MechanismMotion) -> Run:
 
 
 def first_link(q: Matrix, v: Matrix) -> Matrix:
-    """Return angle and rate of the first pendulum (k, 2) for coordinates and rates (k, N)."""
+    """Return angle and rate (k, 2) of the first pendulum for coordinates and rates (k, N)."""
     e, rate = q[:, [3, 6]], v[:, [3, 6]]
     angle = FIRST + 2.0 * np.arctan2(e[:, 1], e[:, 0])
     speed = 2.0 * (e[:, 0] * rate[:, 1] - e[:, 1] * rate[:, 0])
@@ -148,7 +149,7 @@ def first_link(q: Matrix, v: Matrix) -> Matrix:
 
 
 def errors(motion: Run, exact: Run) -> tuple[Errors, Errors]:
-    """Return the errors of the angle, rad, and the rate, rad/s, as defined in the paper."""
+    """Return the errors of the angle (rad) and of the rate (rad/s) as defined in the paper."""
     states = interpolated(exact, motion.t)
     wrong = np.abs(motion.states - states)
     worst = wrong.argmax(axis=0)
@@ -167,7 +168,7 @@ def errors(motion: Run, exact: Run) -> tuple[Errors, Errors]:
 
 
 def interpolated(exact: Run, t: Vector) -> Matrix:
-    """Return the states (k, 2) of a run at times (k,), by cubics through four points."""
+    """Interpolate the states (k, 2) of a run at times (k,) by cubics through four points."""
     index = np.searchsorted(exact.t, t, side="right") - 1
     first = np.clip(index - 1, 0, len(exact.t) - 4)
     times = exact.t[first[:, np.newaxis] + np.arange(4)]
@@ -225,11 +226,11 @@ def start() -> Vector:
 
 
 MISPRINTED = 3
-"""Rows of table 1 with a relative error that is a tenth of the possible one."""
+"""Number of rows of table 1 with a relative error that is ten times too small."""
 UNITS = np.array([0.01] * 4 + [0.1] * 4)
 """Scales of the residuals, rad and rad/s."""
 OURS = (1.0, 0.225, 9.81)
-"""Both inertias, kg m^2, and gravity, m/s^2, in the tables: slender rods."""
+"""Both inertias (kg m^2) and gravity (m/s^2) of the computed tables: slender rods."""
 STARTS = (OURS, (0.4, 0.05, 9.81), (1.0, 0.225, 1e-3))
 BOUNDS = ((np.log(0.01), np.log(0.002), 0.0), (np.log(10.0), np.log(2.0), 20.0))
 """Bounds of the logarithms of the inertias (radii of gyration of 6 cm to 2 m) and of gravity."""
@@ -238,7 +239,7 @@ TOLERANCE, HOW = 1e-6, {"max_nfev": 20, "diff_step": 1e-4}
 
 # --------------------------------------------------------------------------- fitted pendulum
 class Fit(NamedTuple):
-    """Fitted inertias, kg m^2, and gravity, m/s^2, the points, and ranges of the motion."""
+    """Fitted inertias (kg m^2) and gravity (m/s^2), the points, and the ranges of the motion."""
 
     inertias: tuple[float, float]
     gravity: float
@@ -280,13 +281,13 @@ class Fit(NamedTuple):
 
     @property
     def status(self) -> str:
-        """Whether the fitted pendulum reproduces the published motion."""
+        """Status: whether the fitted pendulum reproduces the published motion."""
         close = all(row.status == "close" for row in self.rows)
         return "reproduced" if close else "not reproducible"
 
 
 def published_points() -> tuple[Vector, Vector]:
-    """Return times (8,), s, and magnitudes of four angles, rad, and four rates, rad/s, (8,)."""
+    """Return times (8,), s, and magnitudes (8,) of four angles (rad) and four rates (rad/s)."""
     sizes = []
     for kind in ("position", "velocity"):
         sizes += [
@@ -338,13 +339,13 @@ def fit(progress: Callable[[str], None] = lambda line: None) -> Fit:
 
 
 def _motion(x: Vector) -> Run:
-    """Return the motion for the logarithms of both inertias and gravity, (3,)."""
+    """Return the motion for parameters `x` (3,): logarithms of both inertias, and gravity."""
     car = cartesian_pendulum((float(np.exp(x[0])), float(np.exp(x[1]))), float(x[2]))
     return _run_of(simulate_mechanism(car, DURATION, rtol=TOLERANCE))
 
 
 def _points(motion: Run, times: Vector) -> Vector:
-    """Return angles at the first four times and magnitudes of rates at the last four, (8,)."""
+    """Return a vector (8,): angles at the first four times, then magnitudes of four rates."""
     states = interpolated(motion, times)
     return np.concatenate([states[:4, 0], np.abs(states[4:, 1])])
 
@@ -357,7 +358,10 @@ MOST_STEPS = 50_000
 
 
 def frozen_derivatives(_t, _y, p, out, by_time):
-    """Write the derivatives stored after the efforts in p (compiled by `integrate`)."""
+    """Write the constant Jacobian that is stored after the efforts in `p`.
+
+    `integrate` compiles this function.
+    """
     for i in range(2):
         by_time[i] = 0.0
         for k in range(4):

@@ -1,6 +1,6 @@
 """Claims about the stiff pendulum and inexact Jacobians, as fractions of cases.
 
-A case is a run for a tolerance, with the step control of the paper (eq. 13 to 16), in joint or
+A case is a run with a tolerance and the step control of the paper (eq. 13 to 16), in joint or
 Cartesian coordinates.
 """
 
@@ -26,9 +26,10 @@ from manip_dyn.studies.sandu2001.pendulum import RUNS, Run, cartesian_pendulum, 
 
 QUANTITIES = {"table1": "angle", "table2": "rate"}
 ORDER = 10.0**0.5
-"""Factor within which a number is of the order of magnitude of a power of ten."""
+"""Factor within which a number has the order of magnitude of a power of ten."""
 ACCURATE, NEAR_FOUR, NEAR_TWO, SMALL = 2.0, 3.5, 1.75, 0.01
-"""Factor within which accuracy is preserved; orders that count as 4 and as 2; small fraction."""
+"""Factor within which errors count as equal; smallest orders that count as 4 and as 2; fraction
+that counts as small."""
 STILL = 1e-6
 """Tolerance of an equilibrium, rad."""
 DOWN = 1.5 * math.pi
@@ -138,7 +139,7 @@ def claims(
 
 
 def motion_claims(exact: Run) -> list[Claim]:
-    """Return the claims that depend on the exact motion and the mechanism."""
+    """Return the claims that depend on the reference motion and the mechanism."""
     pendulum = cartesian_pendulum()
     fastest = linearize(pendulum).eigenvalues[0]
     real, order = float(fastest.real), PUBLISHED["pendulum_eigenvalue"]
@@ -187,9 +188,10 @@ def motion_claims(exact: Run) -> list[Claim]:
 
 
 def allowed(row: ErrorRow) -> float:
-    """Return the tolerance of eq. 13 at the largest error; the reference is printed/RelErr.
+    """Return the tolerance of eq. 13 at the time of the largest error, in units of the error.
 
-    In the units of the error it is Atol + |E*| Rtol; both are equal to the tolerance of the run.
+    It is Atol + |E*| Rtol, where Atol and Rtol are the tolerance of the run, and |E*| is the
+    magnitude of the reference.
     """
     return row.tolerance * (1.0 + 100.0 * row.max_error / row.rel_percent)
 
@@ -206,7 +208,7 @@ def _ratio(row: ErrorRow, number: float, least: float, most: float) -> Evidence:
 
 
 def _ends(errors: Errors) -> Iterable[tuple[str, ErrorRow, ErrorRow]]:
-    """Yield pairs of runs with the loosest and the tightest tolerance."""
+    """Yield a name and the rows with the loosest and the tightest tolerance of each run."""
     for table, name in dict.fromkeys((row.table, row.run) for row in errors):
         rows = sorted(
             (row for row in errors if (row.table, row.run) == (table, name)),
@@ -217,7 +219,7 @@ def _ends(errors: Errors) -> Iterable[tuple[str, ErrorRow, ErrorRow]]:
 
 
 def _order(loose: float, tight: float, few: float, many: float) -> float:
-    """Return the order: decades of error per decade of steps."""
+    """Return the order of the error: decades of error per decade of steps."""
     return math.log(loose / tight) / math.log(many / few)
 
 
@@ -254,7 +256,7 @@ def _nearer(errors: Errors) -> Iterable[Evidence]:
 
 
 def _scaled_pairs(errors: Errors) -> Iterable[tuple[ErrorRow, ErrorRow]]:
-    """Yield rows of the angle with plain and with scaled estimates."""
+    """Yield pairs of rows for the angle, with plain and with scaled estimates."""
     rows = {(row.run, row.tolerance): row for row in errors if row.table == "table1"}
     for (name, tolerance), row in rows.items():
         base, _, kind = name.partition(", ")
@@ -263,7 +265,7 @@ def _scaled_pairs(errors: Errors) -> Iterable[tuple[ErrorRow, ErrorRow]]:
 
 
 def _by_relative_errors() -> tuple[str, list[Evidence]]:
-    """Return the magnitudes of angles and rates implied by the printed columns."""
+    """Return the measure and the cases for the magnitudes that the printed errors imply."""
     judged = []
     for kind, name in (("position", "angle"), ("velocity", "rate")):
         ends = PUBLISHED[f"{name}_range"]
@@ -279,7 +281,7 @@ def _by_relative_errors() -> tuple[str, list[Evidence]]:
 
 # ----------------------------------------------------------------------------- Jacobians
 def _pairs(matrices: Matrices, method: str) -> Iterable[tuple[MatrixRow, MatrixRow]]:
-    """Yield pairs (exact, inexact) for each tolerance."""
+    """Yield pairs of rows with the exact and an inexact Jacobian for equal tolerances."""
     mine = [row for row in matrices if row.method == method]
     exact = {row.tolerance: row for row in mine if row.jacobian == "exact"}
     for row in mine:
@@ -288,7 +290,7 @@ def _pairs(matrices: Matrices, method: str) -> Iterable[tuple[MatrixRow, MatrixR
 
 
 def _inexact(matrices: Matrices, method: str, order_holds: bool) -> Iterable[Evidence]:
-    """Compare errors; failed runs do not support a claim."""
+    """Compare errors with inexact and exact Jacobians. Failed runs count as inaccurate."""
     for exact, row in _pairs(matrices, method):
         for name in ("angle", "rate"):
             ratio = getattr(row, f"{name}_error") / getattr(exact, f"{name}_error")
@@ -341,7 +343,7 @@ def _at_most(name: str, number: float, most: float) -> Evidence:
 
 
 def _swings(exact: Run) -> Iterable[Evidence]:
-    """Compare the distances from 3 pi / 2 at the sign changes of the rate."""
+    """Compare the distances from 3 pi / 2 at consecutive reversals of the motion."""
     rate = exact.states[:, 1]
     turns = np.flatnonzero(rate[1:] * rate[:-1] < 0.0)
     far = np.abs(exact.states[turns, 0] - DOWN)

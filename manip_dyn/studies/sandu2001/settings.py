@@ -1,4 +1,4 @@
-"""Settings of the study, ``config/sandu2001.yaml``: parameters that the paper leaves open."""
+"""Settings of the study from ``config/sandu2001.yaml``: parameters that the paper omits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from manip_dyn.studies.report.settings import checked, read_settings
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the study.
+    """Settings of the study, which the paper does not print.
 
     Attributes:
         fac: Safety factor of eq. 16.
@@ -38,5 +38,5 @@ class Settings:
 
 
 def shipped() -> Settings:
-    """Read the settings from the shipped file."""
+    """Return the settings from the shipped file."""
     return read_settings("sandu2001", Settings)

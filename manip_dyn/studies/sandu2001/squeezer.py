@@ -1,8 +1,8 @@
-"""Andrews' squeezing mechanism, which has fully published data, by several solvers.
+"""Comparison of several solvers for Andrews' squeezing mechanism, whose data are published.
 
-Seven bodies in a plane are connected by ten revolute joints and driven by a spring and a constant
-moment: Hairer, Wanner, Solving ordinary differential equations II (1996), section VII.7; Mazzia,
-Magherini, Test set for initial value problem solvers, release 2.4 (2008). The reference is the
+Seven bodies in a plane are connected by ten revolute joints. A spring and a constant moment drive
+them (Hairer, Wanner, Solving ordinary differential equations II, 1996, section VII.7; Mazzia,
+Magherini, Test set for initial value problem solvers, release 2.4, 2008). The reference is the
 state at 0.03 s in the test set (PSIDE, 1e-14). In this package the bodies move in space, where
 nine of 57 constraints are redundant.
 """
@@ -29,7 +29,7 @@ from manip_dyn.studies.sandu2001.findings import Point
 
 DURATION = 0.03
 CRANK, COUPLER, PAWL = (0.00092, 0.007), (0.0115, 0.028), (0.018, 0.02, 0.01874, 0.01043, 0.035)
-"""Lengths ra, rr; da, d; sc, sd, sa, sb, ss, m."""
+"""Lengths (m) in the notation of the test set: (ra, rr), (da, d), (sc, sd, sa, sb, ss)."""
 A, B, C = np.array([-0.06934, -0.00227]), np.array([-0.03635, 0.03273]), np.array([0.014, 0.072])
 E_, EA, ZT, TA, TB = 0.02, 0.01421, 0.04, 0.02308, 0.00916
 U, UA, UB, ZF, FA = 0.04, 0.01228, 0.00449, 0.02, 0.01421
@@ -51,12 +51,12 @@ END = np.array(
 )
 TOLERANCES = tuple(10.0 ** (-k) for k in range(3, 10))
 ABSOLUTE = np.zeros((7, 7))
-"""Matrix that converts the angles to absolute angles of the bodies."""
+"""Matrix (7, 7) that converts the angles to absolute angles of the bodies."""
 ABSOLUTE[(0, 1, 1, 2, 3, 3, 4, 5, 5, 6), (0, 0, 1, 2, 3, 4, 4, 5, 6, 6)] = 1.0
 
 
 class Positions(NamedTuple):
-    """Points of the mechanism (2,), m, and centres of mass (7, 2)."""
+    """Points (2,) and centres of mass (7, 2) of the mechanism, m; `loops` (3, 2) are its gaps."""
 
     loops: Matrix
     crank_end: Vector
@@ -68,12 +68,12 @@ class Positions(NamedTuple):
 
 
 def positions(angles: Vector) -> Positions:
-    """Return the points for absolute body angles (7,); `loops` (3, 2) are 0 if closed."""
+    """Return the points for absolute body angles (7,). `loops` are 0 if the loops are closed."""
     return _positions(np.cos(angles), np.sin(angles))
 
 
 def _positions(c: Vector, s: Vector) -> Positions:
-    """Return the points from cosines and sines of the angles (7,), in which they are linear."""
+    """Return the points, which are linear functions of cosines `c` and sines `s` (7,)."""
     along, across = np.column_stack([c, s]), np.column_stack([s, -c])
     sc, sd, sa, sb, ss = PAWL
     crank_end = CRANK[1] * along[0]
@@ -107,7 +107,7 @@ def _positions(c: Vector, s: Vector) -> Positions:
 
 
 def squeezer() -> Mechanism:
-    """Return the spatial mechanism, in the x-y plane, at rest."""
+    """Return the mechanism at rest, with bodies in the x-y plane of space."""
     angles = ABSOLUTE @ START
     at = positions(angles)
     bodies = [
@@ -133,7 +133,7 @@ def squeezer() -> Mechanism:
 
 
 def error_of(angles: Vector) -> float:
-    """Return the largest error of the absolute angles (7,) modulo 2 pi, rad."""
+    """Return the largest final error (rad) of absolute angles (7,), modulo 2 pi."""
     off = angles - ABSOLUTE @ END
     return float(np.abs(np.arctan2(np.sin(off), np.cos(off))).max())
 
@@ -195,7 +195,10 @@ def planar(q: Vector, v: Vector) -> tuple[Matrix, Matrix, Vector]:
 
 @cache
 def _coefficients() -> tuple[Vector, Matrix, Matrix]:
-    """Return a, b and d of a + b cos + d sin: loops, the spring's end, centres (22,), (22, 7)."""
+    """Return a (22,), b and d (22, 7) of the points a + b cos + d sin.
+
+    The rows are the loops, the end of the spring and the centres of mass.
+    """
 
     def flat(c: Vector, s: Vector) -> Vector:
         at = _positions(c, s)
@@ -211,7 +214,7 @@ def _coefficients() -> tuple[Vector, Matrix, Matrix]:
 
 
 def by_radau(tolerance: float) -> tuple[Vector, int]:
-    """Return the final state (14,) by Radau IIA of order 5, and the number of evaluations."""
+    """Return the final state (14,) and the evaluations of Radau IIA of order 5 (SciPy)."""
     from scipy.integrate import solve_ivp  # slow to load
 
     def rates(_t: float, y: Vector) -> Vector:
@@ -225,7 +228,10 @@ def by_radau(tolerance: float) -> tuple[Vector, int]:
 
 
 def by_ida(tolerance: float) -> tuple[Vector, int] | None:
-    """Return the final state (20,) by IDA with multipliers, index 1, or None if not installed."""
+    """Return the final state (20,) and the evaluations of IDA, or None if it is not installed.
+
+    The state includes the multipliers. The equations have index 1.
+    """
     try:
         from sksundae.ida import IDA  # optional extra
     except ImportError:

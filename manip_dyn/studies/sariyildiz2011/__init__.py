@@ -2,8 +2,8 @@
 
 Sariyildiz, E., Temeltas, H., Performance analysis of numerical integration methods in the
 trajectory tracking application of redundant robot manipulators (2011).
-``config/sariyildiz2011.yaml`` contains the parameters that the paper does not print, and their
-variations.
+``config/sariyildiz2011.yaml`` contains values for the parameters that the paper does not print,
+and variations of these values.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def recompute(
     Args:
         item: One of `ITEMS`.
         settings: Settings of the study. Default: ``config/sariyildiz2011.yaml``.
-        progress: Callback with a line of text before each step.
+        progress: Called with a line of text before each step.
     """
     chosen = settings or read_settings("sariyildiz2011", Settings)
     study = _Study(
@@ -70,7 +70,7 @@ def recompute(
 
 
 class _Study:
-    """Collector of the requested items; runs, costs and variations are computed once."""
+    """Collects the requested items. Runs, costs and variations are computed only once."""
 
     def __init__(self, runs: Runs, progress: Callable[[str], None]):
         self._runs, self._progress = runs, progress
@@ -81,7 +81,7 @@ class _Study:
         self.claims: list[Claim] = []
 
     def add(self, item: str) -> None:
-        """Compute an item."""
+        """Compute an item and add its charts, tables and claims."""
         if item == "all":
             for name in ITEMS[:-1]:
                 self.add(name)

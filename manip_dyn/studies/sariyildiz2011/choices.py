@@ -1,4 +1,4 @@
-"""Variation of parameters that the paper leaves open: circle, gain, start, error, step."""
+"""Variation of parameters that the paper leaves open: circle, gain, start, error and step."""
 
 from __future__ import annotations
 
@@ -23,13 +23,16 @@ from manip_dyn.studies.sariyildiz2011.runs import (
 )
 
 ROUNDING = 1e-14
-"""Range of errors in charts, m."""
+"""Smallest error in charts, m."""
 ORDER_LIMITS = 1e-12, 1e-2
 """Range of errors from which an order is estimated, m."""
 
 
 def choices(runs: Runs) -> list[Choice]:
-    """Return all circles with all gains, and other starts and errors for the shown circles."""
+    """Return all combinations of circles and gains, and variations for the shown circles.
+
+    The variations are starts off the path and other definitions of the orientation error.
+    """
     chosen = runs.settings
     combinations = [
         Choice(c, gain, 0.0, "columns") for c in chosen.circles for gain in chosen.gains
@@ -44,7 +47,7 @@ def choices(runs: Runs) -> list[Choice]:
 
 
 def varied(runs: Runs, methods: Sequence[str]) -> list[Varied]:
-    """Return the runs for all choices with steps of 1 s and 100 ms."""
+    """Return the runs of all methods for all choices, with steps of 1 s and 100 ms."""
     return [
         Varied(choice, step, {m: runs.run(_case(choice, m, step, runs)) for m in methods})
         for choice in choices(runs)
@@ -65,7 +68,7 @@ def _case(choice: Choice, method: str, step: float, runs: Runs) -> Case:
 
 
 def choices_table(results: Sequence[Varied]) -> Table:
-    """Return a table of the errors for all choices."""
+    """Return a table of the errors of all methods for all choices."""
     methods = tuple(results[0].runs)
     rows = []
     for varied in results:
@@ -79,7 +82,7 @@ def choices_table(results: Sequence[Varied]) -> Table:
 
 # ------------------------------------------------------------------------- circles
 def circles_table(runs: Runs, methods: Sequence[str]) -> Table:
-    """Return a table of errors on every circle at 100 ms, with derivatives and singular values."""
+    """Return a table of errors, derivatives and singular values on every circle at 100 ms."""
     rows = []
     for circle in runs.settings.circles:
         for gain in dict.fromkeys((runs.settings.gain, runs.settings.gains[-1])):
@@ -115,7 +118,7 @@ def _row(runs: Runs, circle: str, gain: float, methods: Sequence[str]) -> dict[s
 def _unsteadiness(runs: Runs, circle: str, gain: float) -> tuple[float, float]:
     """Return the largest 2nd and 5th derivatives of the joint positions after the first lap.
 
-    They are computed from differences of rk4 velocities over 0.4 s.
+    They are computed by finite differences of rk4 velocities with intervals of 0.4 s.
     """
     case = Case(circle, "rk4", FINE, gain, laps=2)
     done = runs.tracking(case)
@@ -128,7 +131,7 @@ def _largest(rates: Vector) -> float:
 
 
 def circles_chart(runs: Runs, methods: Sequence[str], printed: dict[str, float]) -> Chart:
-    """Return a chart of errors on every circle at 100 ms, with the printed ones of RK2 and RK4."""
+    """Return a chart of errors on every circle at 100 ms, with the printed errors as lines."""
     panels = []
     names = tuple(runs.settings.circles)
     for gain in dict.fromkeys((runs.settings.gain, runs.settings.gains[-1])):
@@ -160,10 +163,10 @@ def circles_chart(runs: Runs, methods: Sequence[str], printed: dict[str, float])
 
 # ---------------------------------------------------------------------------- gain
 def gain_chart(runs: Runs, methods: Sequence[str]) -> Chart:
-    """Return a chart of errors over K h at 1 s and 100 ms, with the drift of Euler steps.
+    """Return a chart of errors over K h at 1 s and 100 ms, with the theoretical error of Euler.
 
-    Each Euler step leaves a circle by v w h^2 / 2, and the feedback removes the fraction K h of
-    the error. The error therefore grows to v w h / (2 K).
+    Each Euler step departs from the circle by v w h^2 / 2, and the feedback removes the fraction
+    K h of the error. The error therefore grows to v w h / (2 K).
     """
     panels = []
     for circle in runs.settings.shown_circles:
@@ -202,7 +205,7 @@ def _shown(run: Run) -> float:
 
 
 def gain_table(runs: Runs, methods: Sequence[str]) -> Table:
-    """Return a table of the smallest K h at which each method fails, and its linear limit."""
+    """Return a table of the smallest K h at which each method fails, and of linear limits."""
     rows = []
     for method in methods:
         row = [method, METHODS[method].stability_interval]
@@ -216,7 +219,7 @@ def gain_table(runs: Runs, methods: Sequence[str]) -> Table:
 
 
 def _first_lost(runs: Runs, circle: str, method: str, step: float) -> float:
-    """Return the smallest K h above the largest stable one."""
+    """Return the smallest tried K h above the largest stable K h, or NaN."""
     tried = sorted(g for g in runs.settings.charted_gains if g * step <= 4.0)
     cases = [_case(Choice(circle, g, 0.0, "columns"), method, step, runs) for g in tried]
     stable = [k for k, case in enumerate(cases) if runs.run(case).stable]
@@ -260,7 +263,7 @@ def orders(runs: Runs, methods: Sequence[str]) -> tuple[Chart, Table]:
 
 
 def _order(steps: Sequence[float], errors: Sequence[float]) -> float:
-    """Return the slope between the two smallest steps with errors above rounding errors."""
+    """Return the order between the two smallest steps whose errors are within `ORDER_LIMITS`."""
     least, most = ORDER_LIMITS
     usable = sorted((h, e) for h, e in zip(steps, errors, strict=True) if least < e < most)
     if len(usable) < 2:

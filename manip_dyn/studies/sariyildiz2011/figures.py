@@ -1,8 +1,8 @@
 """Figures 4 to 18 of Sariyildiz et al. (2011): errors over time, and the cost of the methods.
 
-Errors for equal cost, with costs counted in evaluations, also show the effect of the start of
-Adams methods. An evaluation is one generalized inverse of the Jacobian, which the paper calls the
-computational load. It is the same on every machine.
+Costs are also counted in evaluations, which do not depend on the machine. An evaluation computes
+one generalized inverse of the Jacobian, which the paper calls the computational load. Additional
+tables compare errors at equal cost, and the starting procedures of the Adams methods.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from manip_dyn.studies.report.tables import Table
 from manip_dyn.studies.sariyildiz2011.runs import COARSE, FINE, LABELS, Case, Run, Runs, shown
 
 PATH_STEP, PATH_METHOD = 0.1, "rk4"
-"""Printed step, s, and method of Figures 4 to 6; the step is also that of Figures 15 to 18."""
+"""Printed step (s) and method of Figures 4 to 6. Figures 15 to 18 have the same step."""
 FLOOR = 1e-14
-"""Smallest error in charts, m and rad; smaller errors are drawn at this value."""
+"""Smallest error in charts, m and rad. Smaller errors are drawn at this value."""
 NEAR = {"fig15": ("rk1", "rk2", "rk4"), "fig16": ("euler_trapezoidal", "ab4", "abm4")}
 DAMPED = {"fig17": "rk1", "fig18": "rk4"}
 INVERSES = {"pseudo_inverse": "no damping", "constant": "constant damping", "filtered": "filtered"}
@@ -49,7 +49,7 @@ def path_chart(name: str, runs: Runs) -> Chart:
 
 
 def _path_panel(runs: Runs, circle: str, done: TrackResult) -> Panel:
-    """Return a panel with the path in the two axes of its largest extent."""
+    """Return a panel with the path in the plane of the two axes with its largest extents."""
     points = done.desired[:, :3, 3]
     i, j = sorted(np.argsort(np.ptp(points, axis=0))[1:])
     lines = (
@@ -70,7 +70,7 @@ def _joint_panel(runs: Runs, circle: str, done: TrackResult, values, label: str)
 
 # ------------------------------------------------------------------ Figures 9 to 14
 def error_chart(name: str, method: str, steps: Sequence[float], runs: Runs) -> Chart:
-    """Return chart ``fig9`` to ``fig14``: errors of a method over time for the four steps."""
+    """Return chart ``fig9`` to ``fig14``: errors of a method over time for all steps."""
     chosen, upper, lower = runs.settings, [], []
     for step in steps:
         results = {
@@ -113,7 +113,10 @@ def error_table(methods: Sequence[str], steps: Sequence[float], runs: Runs) -> T
 
 # ----------------------------------------------------------------- Figures 15 to 18
 def singular_chart(name: str, runs: Runs) -> Chart:
-    """Return chart ``fig15`` to ``fig18``: errors near singular postures, and with damping."""
+    """Return chart ``fig15`` to ``fig18``: errors near singular postures.
+
+    ``fig15`` and ``fig16`` are without damping, ``fig17`` and ``fig18`` with damping.
+    """
     chosen = runs.settings.singular
     if name in NEAR:
         cases = {LABELS[m]: _singular_case(runs, chosen.shown, m) for m in NEAR[name]}
@@ -152,7 +155,7 @@ def _singular_panel(results: Mapping[str, Run], which: str) -> Panel:
 
 
 def singular_cases(runs: Runs, methods: Sequence[str]) -> list[tuple[Case, Run]]:
-    """Return all runs around singular postures."""
+    """Return all runs through singular postures."""
     chosen = runs.settings.singular
     cases = [
         _singular_case(runs, circle, method, inverse, limited, gain)
@@ -166,7 +169,7 @@ def singular_cases(runs: Runs, methods: Sequence[str]) -> list[tuple[Case, Run]]
 
 
 def singular_table(results: Sequence[tuple[Case, Run]]) -> Table:
-    """Return a table of the runs around singular postures, with one row for all methods."""
+    """Return a table of the runs through singular postures. A row contains all methods."""
     groups: dict[tuple[str, float, str, str], dict[str, Run]] = {}
     for case, run in results:
         limits = "PA-10" if case.limited else "none"
@@ -212,13 +215,13 @@ Curve = list[tuple[float, float]]
 
 
 def circles_with_gains(runs: Runs) -> list[tuple[str, float]]:
-    """Return every circle with the two gains used in the tables."""
+    """Return all pairs of a circle and one of the two gains in the tables."""
     gains = dict.fromkeys((runs.settings.gain, runs.settings.gains[-1]))
     return [(circle, gain) for circle in runs.settings.circles for gain in gains]
 
 
 def curve(runs: Runs, circle: str, gain: float, method: str) -> Curve:
-    """Return a curve of error over evaluations for the stable runs of a method."""
+    """Return the errors of the stable runs of a method over evaluations per second."""
     points = []
     for step in sorted(runs.settings.order_steps, reverse=True):
         run = runs.run(Case(circle, method, step, gain, laps=runs.settings.laps))
@@ -228,7 +231,7 @@ def curve(runs: Runs, circle: str, gain: float, method: str) -> Curve:
 
 
 def evaluations_to(points: Curve, error: float) -> float:
-    """Return the evaluations per second at which an error is first reached, or inf."""
+    """Return the evaluations per second for which a curve first falls to `error`, or inf."""
     if points and points[0][1] <= error:
         return points[0][0]
     for (count, large), (more, small) in pairwise(points):
@@ -257,7 +260,7 @@ def efficiency_chart(runs: Runs, methods: Sequence[str]) -> Chart:
 
 
 def efficiency_table(runs: Runs, methods: Sequence[str]) -> Table:
-    """Return a table of evaluations per second that each method requires for each error."""
+    """Return a table of the evaluations per second that each method requires for an error."""
     rows = tuple(
         (
             circle,
@@ -273,7 +276,7 @@ def efficiency_table(runs: Runs, methods: Sequence[str]) -> Table:
 
 
 def cheaper(runs: Runs, error: float) -> list[tuple[str, float]]:
-    """Return the evaluation ratios of the better Runge-Kutta to the better Adams method.
+    """Return the ratios of evaluations of the best Runge-Kutta to the best Adams method.
 
     Args:
         runs: Runs of the study.
@@ -293,7 +296,7 @@ def cheaper(runs: Runs, error: float) -> list[tuple[str, float]]:
 
 # ------------------------------------------------------------------------------ start
 def start_table(runs: Runs) -> Table:
-    """Return a table of Adams errors for both starting procedures, during and after lap 1."""
+    """Return a table of errors of Adams methods with both starting procedures."""
     rows = []
     for circle, gain in circles_with_gains(runs):
         for method, low in ADAMS.items():
@@ -314,7 +317,7 @@ def start_table(runs: Runs) -> Table:
 
 
 def low_starts(runs: Runs, step: float) -> list[tuple[str, float]]:
-    """Return the ratios of the errors of ab4 and abm4, both started by lower orders."""
+    """Return the error ratios of ab4 to abm4, both started by lower orders."""
     ratios = []
     for circle, gain in circles_with_gains(runs):
         first, second = (
@@ -329,11 +332,11 @@ def low_starts(runs: Runs, step: float) -> list[tuple[str, float]]:
 SINGLE_STEP = ("rk1", "rk2", "rk4")
 MULTISTEP = ("euler_trapezoidal", "ab4", "abm4")
 STEP = 0.1
-"""Step of the timed runs, s; the time per step does not depend on it."""
+"""Step of the timed runs, s. The time per step does not depend on it."""
 
 
 class Cost(NamedTuple):
-    """Cost of a step: evaluations of the generalized inverse, and CPU time, s."""
+    """Cost of a step: evaluations of the generalized inverse, and CPU time (s)."""
 
     method: str
     evaluations: float
@@ -352,7 +355,7 @@ def costs(runs: Runs, methods: Sequence[str]) -> dict[str, Cost]:
 
 
 def _task(runs: Runs, method: str) -> tuple[tuple[int, int], Timed]:
-    """Return the evaluations and steps of one circle, and a run for timing."""
+    """Return the numbers of evaluations and steps of one circle, and a run for timing."""
     circle = runs.settings.shown_circles[0]
     robot, path, q0 = runs.unlimited, runs.path(circle), runs.start(circle)
     engine = tracking_engine(robot, method)
@@ -397,7 +400,7 @@ def cost_chart(name: str, cost_by_method: Mapping[str, Cost]) -> Chart:
 
 
 def cost_table(cost_by_method: Mapping[str, Cost]) -> Table:
-    """Return a table of the costs."""
+    """Return a table of the costs of a step for all methods."""
     first = next(iter(cost_by_method.values())).seconds
     rows = tuple(
         (cost.method, round(cost.evaluations, 3), cost.seconds * 1e6, cost.seconds / first)

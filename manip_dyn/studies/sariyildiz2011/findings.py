@@ -1,7 +1,8 @@
 """Findings of the study of Sariyildiz et al. (2011): claims, tables and their presentation.
 
 Each claim is judged by the fraction of cases that support it. A case is one combination of the
-choices that the paper leaves open (see `choices`), or one method around one singular posture.
+parameters that the paper leaves open (see `choices`), or a run of a method through a singular
+posture.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ from manip_dyn.studies.report.tables import Table, columns, number
 from manip_dyn.studies.sariyildiz2011.runs import COARSE, FINE, Case, Run, Varied
 
 GROWS, LARGE, BOUNDED, RECOVERED = 2.0, 1e-3, 0.05, 1e-6
-"""Near a singularity: factor of growth; large, bounded and recovered errors, m."""
+"""Limits near a singularity: factor of growth; large, bounded and recovered errors (m)."""
 SIMILAR = 1.5
-"""Factor within which costs are similar."""
+"""Ratio below which costs count as similar."""
 ABOUT, AS_POOR, GOOD = 10.0**0.5, 10.0, 1e-4
-"""Factor within which a number is about a power of ten; factor within which accuracies are
-equally poor; satisfactory error, m: 1/5000 of the radius (our choice, because the paper has no
-number)."""
+"""Factor within which a number is about a printed power of ten; factor within which accuracies are
+equally poor; satisfactory error (m). The paper has no number for the last one; the chosen value is
+1/5000 of the radius."""
 WITH_FEEDBACK, STEADY = 0.2, 1.01
-"""Smallest gain for which drift is judged, 1/s; growth per lap below which there is no drift."""
+"""Smallest gain for which drift is judged (1/s); largest growth per lap without drift."""
 Ratios = Sequence[tuple[str, float]]
 """Pairs of a case name and a ratio."""
 Singular = Sequence[tuple[Case, Run]]
@@ -57,11 +58,11 @@ def claims(
     Args:
         varied: Runs for all choices.
         costs: CPU time of a step by method, s.
-        singular: Runs around singular postures.
+        singular: Runs through singular postures.
         printed: Printed position errors at 100 ms by method, m.
         evaluations: Evaluations per step by method.
-        cheaper: Evaluation ratios of Runge-Kutta to Adams methods, by error in m.
-        low_starts: Error ratios of ab4 and abm4, both started by lower orders, by step in s.
+        cheaper: Ratios of evaluations of Runge-Kutta to Adams methods, by error (m).
+        low_starts: Error ratios of ab4 to abm4, both started by lower orders, by step (s).
     """
     coarse = [case for case in varied if case.step == COARSE]
     fine = [case for case in varied if case.step == FINE]
@@ -214,7 +215,7 @@ def _ratio(varied: Sequence[Varied], worse: str, better: str) -> Iterable[Eviden
 def _printed_measures(
     varied: Sequence[Varied], printed: Mapping[str, float]
 ) -> list[tuple[str, str, Iterable[Evidence]]]:
-    """Return the measures of the printed errors, for later laps and for the first one."""
+    """Return the measures of the printed errors, for the first lap and for later laps."""
     measures: list[tuple[str, str, Iterable[Evidence]]] = []
     for method, error in printed.items():
         runs = [(case.choice, case.runs[method]) for case in varied]
@@ -241,7 +242,7 @@ def _about(number: float, printed: float) -> bool:
 def _evaluation_measures(
     evaluations: Mapping[str, float],
 ) -> list[tuple[str, str, Iterable[Evidence]]]:
-    """Return the measures of the cost of a step in evaluations of the generalized inverse."""
+    """Return the measures of the cost of a step, in evaluations of the generalized inverse."""
     steady = {method: round(count, 1) for method, count in evaluations.items()}  # without start
     return _costs(steady, "evaluations of a step")
 
@@ -356,7 +357,7 @@ CLAIM_COLUMNS = {
 
 @dataclass(frozen=True)
 class Sariyildiz2011(Findings):
-    """Findings of the study; items that were not recomputed are empty.
+    """Findings of the study. Items that were not recomputed are empty.
 
     Attributes:
         setting: Commit, processor and versions of the run.
@@ -373,7 +374,7 @@ class Sariyildiz2011(Findings):
     claims: tuple[Claim, ...] = ()
 
     def paragraphs(self) -> Iterable[str]:
-        """Return tables, largest values of charts, and claims as paragraphs."""
+        """Return the tables and claims as paragraphs; without tables, summaries of the charts."""
         if not self.tables:
             yield from map(chart_text, self.charts)
         for table in self.tables:
@@ -390,7 +391,7 @@ class Sariyildiz2011(Findings):
         }
 
     def csv_tables(self) -> Iterable[Table]:
-        """Return tables of the points of each chart, the tables, and the claims."""
+        """Return the points of each chart, the tables and the claims."""
         yield from (chart.table() for chart in self.charts)
         for table in {table.name: table for table in self.tables}.values():
             yield table._replace(name=f"{table.name}_table")
@@ -408,7 +409,7 @@ class Sariyildiz2011(Findings):
 
 
 def chart_text(chart: Chart) -> str:
-    """Return the first, largest and last value of each line of a chart."""
+    """Format the first, largest and last value of each line of a chart as text."""
     rows: list[tuple[str, ...]] = [("panel", "line", "first", "largest", "last")]
     for panel in chart.panels:
         for line in panel.lines:
@@ -420,7 +421,7 @@ def chart_text(chart: Chart) -> str:
 
 
 def table_text(table: Table, alone: bool) -> str:
-    """Return a table as text, or a hint for a long table unless it is `alone`."""
+    """Format a table as text. A long table is replaced by a hint unless it is `alone`."""
     if len(table.rows) > LONG and not alone:
         return f"{table.name}: {len(table.rows)} rows, see the item {table.name}, --json or --out"
     return table.text(_cell)

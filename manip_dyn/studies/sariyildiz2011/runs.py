@@ -1,4 +1,4 @@
-"""Runs of the PA-10 along circles; each run is computed once per case.
+"""Runs of the PA-10 along circles.
 
 The paper's loop has neither joint nor speed limits, so the runs use an arm without limits. A table
 reports whether the PA-10 could perform them.
@@ -36,7 +36,7 @@ RISING = {
     "ab4_rising": Adams("ab4_rising", corrected=False, rising=True),
     "abm4_rising": Adams("abm4_rising", corrected=True, rising=True),
 }
-"""Adams methods started by formulas of lower orders, as in the paper, instead of rk4 steps."""
+"""Adams methods that start with formulas of lower orders, as in the paper, instead of rk4."""
 
 
 class Case(NamedTuple):
@@ -44,7 +44,7 @@ class Case(NamedTuple):
 
     Attributes:
         circle: Name of the circle.
-        method: Integrator: a name in `METHODS` or `RISING`.
+        method: Integration method: a name in `METHODS` or `RISING`.
         step: Step, s.
         gain: Feedback gain, 1/s.
         offset: Offset of the start from the path along the circle's normal, m.
@@ -75,14 +75,14 @@ class Run(NamedTuple):
         first: Largest position error in the first lap, m.
         steady: Largest position error after the first lap, m.
         steady_orientation: Largest orientation error after the first lap, rad.
-        growth: Ratio of the largest position errors in the last and the previous lap.
+        growth: Ratio of the largest position error in the last lap to that in the previous lap.
         stable: Whether the path is not lost and errors do not grow.
         largest: Largest position error, m.
         last: Final position error, m.
         speed: Largest joint speed as a fraction of the PA-10's speed limit.
-        smallest: Smallest singular value of J during the run.
+        smallest: Smallest singular value of the Jacobian during the run.
         near: Largest position error after the first singular posture, m; NaN without one.
-        before: Largest position error before the first singular posture, m.
+        before: Largest position error before the first singular posture, m; NaN without one.
         within: Whether all joints stayed in the PA-10's ranges during the first lap.
     """
 
@@ -120,7 +120,7 @@ class Choice(NamedTuple):
 
 
 class Varied(NamedTuple):
-    """Runs of all methods for one step and one choice."""
+    """Runs of all methods for one choice and one step."""
 
     choice: Choice
     step: float
@@ -133,9 +133,10 @@ def shown(name: str) -> str:
 
 
 SAMPLES = 300
-"""Number of stored samples of an error: the largest one in each interval of a run."""
+"""Number of intervals of a run for which the largest error is stored."""
 GROWTH, SMALL = 2.0, 1e-6
-"""Growth per lap and error, m, above which a run is unstable."""
+"""A run is unstable if its error grows by more than this factor per lap and exceeds this value
+(m)."""
 
 
 # -------------------------------------------------------------------------------------- runs
@@ -143,7 +144,7 @@ class Runs:
     """Runs of the study, each computed once."""
 
     def __init__(self, settings: Settings, linear_speed: float, angular_speed: float):
-        """Store the settings and the printed speeds, m/s and rad/s."""
+        """Store the settings and the printed speeds of the tool (m/s and rad/s)."""
         self.settings = settings
         self._speeds = linear_speed, angular_speed
         self._paths: dict[str, Circle] = {}
@@ -169,7 +170,7 @@ class Runs:
         return self._paths[circle]
 
     def start(self, circle: str, offset: float = 0.0) -> Vector:
-        """Return the initial posture (n,), `offset` m off the path along its normal."""
+        """Return the initial posture (n,), offset from the path along the circle's normal (m)."""
         if (circle, offset) not in self._starts:
             placement, pose = self.settings.all_circles[circle], self.path(circle).pose(0.0)
             moved = pose.position + offset * placement.normal / np.linalg.norm(placement.normal)
@@ -198,7 +199,7 @@ class Runs:
         )
 
     def run(self, case: Case) -> Run:
-        """Return the results of a run."""
+        """Return the results of a run, which is computed once per case."""
         if case not in self._results:
             self._results[case] = self._summary(case, self.tracking(case))
         return self._results[case]
@@ -242,7 +243,7 @@ class Runs:
         )
 
     def _entry(self, circle: str) -> float:
-        """Return the time of the first singular posture, s, for rk4 with damping, or NaN."""
+        """Return the path time (s) of the first singular posture, or NaN if there is none."""
         chosen = self.settings.singular
         if circle not in chosen.circles:
             return np.nan

@@ -1,4 +1,4 @@
-"""Settings of the study, ``config/sariyildiz2011.yaml``: circles, gains and steps."""
+"""Settings of the study from ``config/sariyildiz2011.yaml``: circles, gains and steps."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Placement:
     posture: Vector = checked(_posture)
 
     def path(self, linear_speed: float, angular_speed: float) -> Circle:
-        """Return the path for speeds in m/s and rad/s."""
+        """Return the path for a linear speed (m/s) and an angular speed (rad/s)."""
         tool = Rotation.from_euler("xyz", self.tool_rpy).as_matrix()
         return Circle(
             self.center,
@@ -79,8 +79,8 @@ class Singular:
 
     Attributes:
         shown: Name of the circle in Figures 15 to 18.
-        gains: Feedback gains, 1/s; the first one is used in the figures.
-        near: Smallest singular value of J below which a posture counts as singular.
+        gains: Feedback gains, 1/s. The figures use the first one.
+        near: Smallest singular value of the Jacobian below which a posture counts as singular.
         damping: Maximum damping of the damped inverses.
         circles: Circles by name.
     """
@@ -98,7 +98,7 @@ class Singular:
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the study; the YAML file contains the reasons.
+    """Settings of the study. The YAML file explains the choices.
 
     Attributes:
         gain: Feedback gain in the figures, 1/s.
