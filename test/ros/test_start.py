@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import textwrap
 
 import pytest
 from harness import TIMEOUT
@@ -38,18 +37,33 @@ DefaultPassBuilder.define_nopython_pipeline = staticmethod(define_nopython_pipel
 sys.argv[1:] = ["--ros-args", "-p", "robot:=one_link_vertical"]
 sys.exit(start.start("simulator"))
 """
+IN_AN_EXEC = """
+import rclpy
+from manip_dyn.ros import start
+
+real = rclpy.init
+
+def init(args=None):
+    real(args=args)
+    exec("os.kill(os.getpid(), number)\\nfor _ in range(1000): pass")
+
+rclpy.init = init
+sys.exit(start.start("simulator"))
+"""
 
 
 @pytest.mark.parametrize(
     "program",
-    [IN_AN_IMPORT.format("rclpy"), WHILE_COMPILING],
-    ids=["import", "compiling"],
+    [IN_AN_IMPORT.format("rclpy"), WHILE_COMPILING, IN_AN_EXEC],
+    ids=["import", "compiling", "exec"],
 )
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
 def test_a_signal_at_any_time_ends_a_node_without_a_traceback(program, number, tmp_path):
+    (tmp_path / "program.py").write_text(SIGNAL_ITSELF.format(number) + program)
     done = subprocess.run(
-        [sys.executable, "-c", SIGNAL_ITSELF.format(number) + textwrap.dedent(program)],
-        env=os.environ | {"MANIP_DYN_CACHE": str(tmp_path)},
+        [sys.executable, "-m", "program"],
+        cwd=tmp_path,
+        env=os.environ | {"MANIP_DYN_CACHE": str(tmp_path / "cache")},
         capture_output=True,
         text=True,
         timeout=TIMEOUT,

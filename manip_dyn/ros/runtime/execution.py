@@ -110,6 +110,10 @@ def run(kind: type[Component], args: list[str] | None = None) -> int:
     except ManipDynError as error:  # during shutdown, such as a full disk of the recorder
         _report_error(kind, str(error))
         return BAD_INPUT
+    finally:
+        # After a KeyboardInterrupt in `exec` of a string, as in dataclasses, ``python -m`` ends
+        # by SIGINT, even if the exception was caught. Another `exec` prevents that.
+        exec("")
 
 
 def _report_error(kind: type[Component], message: str) -> None:
