@@ -67,9 +67,9 @@ def test_plan_prints_the_certificate_of_minimum_time(capsys):
 
 def test_plan_accepts_options_of_minimum_time(capsys):
     arguments = ["plan", "ibm7535", "--start", "0.8,0", "--goal", "0,0", "--v0=0,-1"]
-    assert main([*arguments, "--method", "minimum_time", "--exhaustive", "0.01", "--json"]) == 0
+    assert main([*arguments, "--method", "minimum_time", "--budget", "60", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    plan = md.plan_minimum_time(md.load_robot("ibm7535"), [0.8, 0], [0, 0], v0=[0, -1])
+    plan = md.plan_minimum_time(md.load_robot("ibm7535"), [0.8, 0], [0, 0], v0=[0, -1], budget=60)
     assert answer["t_final"] == pytest.approx(plan.t_final, abs=plan.certificate.gap)
     assert main(arguments) == 2
     assert (

@@ -29,7 +29,7 @@ from manip_dyn.core.files import read_yaml, share_directory
 from manip_dyn.core.imports import required_module
 from manip_dyn.planning import Plan, plan_minimum_time
 from manip_dyn.planning.certificate import Certificate
-from manip_dyn.planning.minimum_time.extremals.controls import Control, Kind
+from manip_dyn.planning.minimum_time.structures import Control, Kind
 from manip_dyn.plots import figure_type
 from manip_dyn.robot import Robot, load_robot
 
@@ -100,7 +100,7 @@ def entry(name: str, arm: str, robot: Robot, start: Vector, goal: Vector) -> Ent
     """Plan a motion and return its entry; the status is ``none`` if there is no plan."""
     ends = start.tolist(), goal.tolist()
     try:
-        plan = plan_minimum_time(robot, start, goal)
+        plan = plan_minimum_time(robot, start, goal, budget=None)
     except ManipDynError as error:
         return Entry(name, arm, *ends, "none", float("nan"), "", [], [], {}, str(error))
     proof = plan.certificate if isinstance(plan.certificate, Certificate) else None

@@ -57,6 +57,7 @@ PLANNER_OPTIONS = {
     "slew_rate": "zero_net_work",
     "v0": "minimum_time",
     "vf": "minimum_time",
+    "budget": "minimum_time",
     "exhaustive": "minimum_time",
 }
 """Options that apply to only one planning method."""
@@ -99,11 +100,12 @@ def configure_plan(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--vf", help="velocities at the goal for minimum_time (default: zeros)")
     command.add_argument(
-        "--exhaustive",
+        "--budget",
         type=float,
         metavar="SECONDS",
-        help="duration of an additional random search of minimum_time (default: 0)",
+        help="planning time of minimum_time (default: 1 for up to three joints, else 3)",
     )
+    command.add_argument("--exhaustive", type=float, help=argparse.SUPPRESS)
     add_json(command)
     add_output_options(command)
     command.set_defaults(run=_plan)

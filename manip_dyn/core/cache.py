@@ -300,6 +300,7 @@ class Clock:
 
     spent: ClassVar[dict[str, float]] = {}
     announced: ClassVar[set[str]] = set()
+    total = 0.0
     running = False
     disabled = False
 
@@ -310,22 +311,30 @@ def announced(function: Callable[..., Any]) -> Iterator[None]:
 
     Users know the public function that they called, not the functions that it compiles.
     """
-    if Clock.running or Clock.disabled:
+    if Clock.running:
         yield
         return
-    name = _called(sys._getframe()) or function.__name__
+    name = function.__name__ if Clock.disabled else _called(sys._getframe()) or function.__name__
     spent = Clock.spent.get(name, 0.0)
     timer = threading.Timer(max(ANNOUNCE_AFTER - spent, 0.0), _announce, [name])
     timer.daemon = True
     begin = time.monotonic()
     Clock.running = True  # functions that are compiled meanwhile are not announced
-    timer.start()
+    if not Clock.disabled:
+        timer.start()
     try:
         yield
     finally:
         timer.cancel()
         Clock.running = False
-        Clock.spent[name] = spent + time.monotonic() - begin
+        seconds = time.monotonic() - begin
+        Clock.spent[name] = spent + seconds
+        Clock.total += seconds
+
+
+def compile_seconds() -> float:
+    """Return the time that this process has spent compiling and loading compiled code, s."""
+    return Clock.total
 
 
 def disable_announcements() -> None:

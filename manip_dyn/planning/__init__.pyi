@@ -25,30 +25,38 @@ from manip_dyn.planning.execution.segments import (
 from manip_dyn.planning.execution.segments import (
     mean_effort as mean_effort,
 )
-from manip_dyn.planning.minimum_time.extremals.candidate import Candidate as Candidate
-from manip_dyn.planning.minimum_time.extremals.candidate import best_of as best_of
-from manip_dyn.planning.minimum_time.extremals.candidate import is_beaten as is_beaten
-from manip_dyn.planning.minimum_time.extremals.controls import Control as Control
-from manip_dyn.planning.minimum_time.extremals.controls import Kind as Kind
-from manip_dyn.planning.minimum_time.extremals.controls import boundary_control as boundary_control
-from manip_dyn.planning.minimum_time.extremals.controls import effort_signs as effort_signs
-from manip_dyn.planning.minimum_time.extremals.flow import Flow as Flow
-from manip_dyn.planning.minimum_time.extremals.flow import LimitFlow as LimitFlow
-from manip_dyn.planning.minimum_time.extremals.structure import BoundaryArc as BoundaryArc
-from manip_dyn.planning.minimum_time.grids.grid_search import GridSearch as GridSearch
-from manip_dyn.planning.minimum_time.grids.linear_program import (
-    linear_program_of as linear_program_of,
+from manip_dyn.planning.minimum_time.banded_cholesky import cholesky as cholesky
+from manip_dyn.planning.minimum_time.banded_cholesky import cholesky_solve as cholesky_solve
+from manip_dyn.planning.minimum_time.banded_cholesky import double_cholesky as double_cholesky
+from manip_dyn.planning.minimum_time.banded_cholesky import (
+    double_cholesky_solve as double_cholesky_solve,
 )
-from manip_dyn.planning.minimum_time.grids.linear_program import (
-    solve_linear_program as solve_linear_program,
-)
-from manip_dyn.planning.minimum_time.grids.slp_iteration import improve as improve
-from manip_dyn.planning.minimum_time.planner import (
-    plan_minimum_time as plan_minimum_time,
-)
-from manip_dyn.planning.minimum_time.structure_detection.cell_structures import (
-    detected_structure as detected_structure,
-)
+from manip_dyn.planning.minimum_time.budget import Budget as Budget
+from manip_dyn.planning.minimum_time.budget import Progress as Progress
+from manip_dyn.planning.minimum_time.extremals import Candidate as Candidate
+from manip_dyn.planning.minimum_time.flow import Flow as Flow
+from manip_dyn.planning.minimum_time.flow import LimitFlow as LimitFlow
+from manip_dyn.planning.minimum_time.interior_point import gauss_newton_steps as gauss_newton_steps
+from manip_dyn.planning.minimum_time.nodes import NodeLimits as NodeLimits
+from manip_dyn.planning.minimum_time.nodes import cubic_spline as cubic_spline
+from manip_dyn.planning.minimum_time.nodes import effort_jacobians as effort_jacobians
+from manip_dyn.planning.minimum_time.nodes import empty_node_motion as empty_node_motion
+from manip_dyn.planning.minimum_time.nodes import empty_node_work as empty_node_work
+from manip_dyn.planning.minimum_time.nodes import inverse_kernels_of as inverse_kernels_of
+from manip_dyn.planning.minimum_time.nodes import measure_slacks as measure_slacks
+from manip_dyn.planning.minimum_time.planner import faster_plan as faster_plan
+from manip_dyn.planning.minimum_time.planner import plan_minimum_time as plan_minimum_time
+from manip_dyn.planning.minimum_time.planner import straight_plan as straight_plan
+from manip_dyn.planning.minimum_time.refinement import CoarseSearch as CoarseSearch
+from manip_dyn.planning.minimum_time.refinement import random_swings as random_swings
+from manip_dyn.planning.minimum_time.refinement import swings as swings
+from manip_dyn.planning.minimum_time.search import MotionSearch as MotionSearch
+from manip_dyn.planning.minimum_time.splines import Ends as Ends
+from manip_dyn.planning.minimum_time.splines import Spline as Spline
+from manip_dyn.planning.minimum_time.structures import Control as Control
+from manip_dyn.planning.minimum_time.structures import Kind as Kind
+from manip_dyn.planning.minimum_time.structures import boundary_control as boundary_control
+from manip_dyn.planning.minimum_time.structures import effort_signs as effort_signs
 from manip_dyn.planning.path_timing import (
     JointPath as JointPath,
 )
@@ -74,28 +82,6 @@ from manip_dyn.planning.plan import (
 from manip_dyn.planning.plan import (
     Plan as Plan,
 )
-from manip_dyn.planning.transcription.banded_cholesky import cholesky as cholesky
-from manip_dyn.planning.transcription.banded_cholesky import cholesky_solve as cholesky_solve
-from manip_dyn.planning.transcription.banded_cholesky import double_cholesky as double_cholesky
-from manip_dyn.planning.transcription.banded_cholesky import (
-    double_cholesky_solve as double_cholesky_solve,
-)
-from manip_dyn.planning.transcription.node_motion import NodeLimits as NodeLimits
-from manip_dyn.planning.transcription.node_motion import central_differences as central_differences
-from manip_dyn.planning.transcription.node_motion import cubic_spline as cubic_spline
-from manip_dyn.planning.transcription.node_motion import effort_jacobians as effort_jacobians
-from manip_dyn.planning.transcription.node_motion import empty_node_motion as empty_node_motion
-from manip_dyn.planning.transcription.node_motion import empty_node_work as empty_node_work
-from manip_dyn.planning.transcription.node_motion import inverse_kernels_of as inverse_kernels_of
-from manip_dyn.planning.transcription.node_motion import measure_slacks as measure_slacks
-from manip_dyn.planning.transcription.planner import converged_plan as converged_plan
-from manip_dyn.planning.transcription.planner import faster_plan as faster_plan
-from manip_dyn.planning.transcription.planner import plan_from_straight as plan_from_straight
-from manip_dyn.planning.transcription.planner import straight_plan as straight_plan
-from manip_dyn.planning.transcription.refinement import random_swings as random_swings
-from manip_dyn.planning.transcription.refinement import swings as swings
-from manip_dyn.planning.transcription.spline import Ends as Ends
-from manip_dyn.planning.transcription.spline import Spline as Spline
 from manip_dyn.planning.work import link_powers as link_powers
 from manip_dyn.planning.zero_net_work.grid_search import grid_search as grid_search
 from manip_dyn.planning.zero_net_work.planner import (

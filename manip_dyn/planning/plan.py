@@ -119,6 +119,8 @@ class Plan(Result):
             switch that an executor can determine from its measured state, else None.
         v0: Start velocities (n,), rad/s or m/s, or None for a start at rest.
         vf: Goal velocities (n,), or None for a goal at rest.
+        is_unique: False if another motion is known to be equally fast, True if the search found
+            none and the certificate holds strictly, None if unknown.
     """
 
     robot: Robot = field(repr=False)
@@ -138,6 +140,7 @@ class Plan(Result):
     single_switch: int | None = None
     v0: Vector | None = None
     vf: Vector | None = None
+    is_unique: bool | None = None
 
     @classmethod
     def standing(

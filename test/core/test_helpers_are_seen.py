@@ -31,7 +31,7 @@ entry = md.customize(md.load_robot("pa10")).in_place.forward_dynamics
     "simulation": "from manip_dyn.simulation import of_pd as entry",
     "clik": "from manip_dyn.clik import joint_velocity as entry",
     "planning": "from manip_dyn.planning import try_guesses as entry",
-    "minimum time": "from manip_dyn.planning import improve as entry",
+    "minimum time": "from manip_dyn.planning import gauss_newton_steps as entry",
     "multibody": "from manip_dyn.multibody import linearized_rates as entry",
     "force of a user": """
 import os, tempfile
@@ -100,7 +100,12 @@ def unchanged(copy):
         ("simulation", "simulation/feedback.py", "-limits[i]", "-0.5 * limits[i]"),
         ("clik", "clik/law/inverses.py", "SWEEPS = 30", "SWEEPS = 29"),
         ("planning", "core/linear_algebra.py", "range(size - 1, -1, -1)", "range(size)"),
-        ("minimum time", "planning/minimum_time/grids/linear_program.py", "1e-13", "1e-12"),
+        (
+            "minimum time",
+            "planning/minimum_time/banded_cholesky.py",
+            "x_r -= element",
+            "x_r += element",
+        ),
         ("multibody", "multibody/equations/forces.py", "return ", "return  "),
         (
             "force of a user",

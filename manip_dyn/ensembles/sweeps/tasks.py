@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -318,7 +318,9 @@ def _cached_plan(
 def _planner(method: str) -> Callable[..., Plan]:
     from manip_dyn.planning import plan_minimum_time, plan_zero_net_work
 
-    return plan_zero_net_work if method == "zero_net_work" else plan_minimum_time
+    if method == "zero_net_work":
+        return plan_zero_net_work
+    return partial(plan_minimum_time, budget=None)  # independent of the machine's speed
 
 
 def _posture(robot: Robot, settings: Settings, name: str) -> Vector:

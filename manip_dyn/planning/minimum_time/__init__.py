@@ -1,1 +1,1 @@
-"""Exact minimum time: linear programs, extremals and their certificates."""
+"""Minimum-time planning: grids, structures, extremals and certificates."""

@@ -1,23 +1,25 @@
 """Minimum-time planning without a guess: exact for up to three joints, on grids for more.
 
-Linear programs on a grid find nearly optimal motions from several smooth ones. Newton's method
-computes extremals from them, and the fastest certified extremal is the plan. The plan is a motion
-refined on grids (`planning.transcription`) for more joints, for moving starts and goals, and if no
-extremal is certified.
+Interior-point methods find locally fastest motions on grids. The structure of a motion on a grid
+is the initial guess for an extremal, which Newton's method computes to rounding. The plan is the
+fastest certified extremal, or the fastest motion refined on grids.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, partial
+from math import inf
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector, distinct_digits, finite_vector, not_negative
+from manip_dyn.core.deprecation import warn_deprecated
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.planning.certificate import Convergence
 from manip_dyn.planning.endpoints import (
     check_effort_limits,
     check_speed_limits,
@@ -25,40 +27,33 @@ from manip_dyn.planning.endpoints import (
     checked_postures,
     holding_effort,
 )
-from manip_dyn.planning.minimum_time.extremals.candidate import (
-    Candidate,
-    alternatives_note,
-    best_of,
-    is_beaten,
-)
-from manip_dyn.planning.minimum_time.extremals.extremal_motion import ExtremalMotion
-from manip_dyn.planning.minimum_time.search.extremal_search import ExtremalSearch
+from manip_dyn.planning.minimum_time.budget import UNLIMITED, Budget, Progress
+from manip_dyn.planning.minimum_time.convergence import convergence
+from manip_dyn.planning.minimum_time.extremals import ExtremalMotion
+from manip_dyn.planning.minimum_time.nodes import efforts_at, inverse_kernels_of
+from manip_dyn.planning.minimum_time.refinement import CELLS
+from manip_dyn.planning.minimum_time.search import EXACT, Basin, MotionSearch
+from manip_dyn.planning.minimum_time.splines import Ends, SplineMotion, spline_of_plan
 from manip_dyn.planning.plan import Plan
-from manip_dyn.planning.transcription.planner import (
-    converged_plan,
-    stopping_obstacle,
-    straight_plan,
-)
-from manip_dyn.planning.transcription.spline import Ends
 from manip_dyn.robot import Robot
 
 METHOD = "minimum_time"
-EXACT = 3
-"""Maximum number of joints for exact motions."""
-CLOSE = 1.001
-"""Maximum ratio of durations at which a motion refined on grids replaces an uncertified one."""
 STILL = 1e-6
 """Joint distance between start and goal (rad or m) below which both are equal."""
+DEFAULT_BUDGETS = 1.0, 3.0
+"""Default budgets, s: for up to three joints, and for more."""
 
 
 def plan_minimum_time(
     robot: Robot,
     q0: ArrayLike,
     qf: ArrayLike,
-    exhaustive: float = 0.0,
+    exhaustive: float | None = None,
     *,
     v0: ArrayLike | None = None,
     vf: ArrayLike | None = None,
+    budget: float | Literal["default"] | None = "default",
+    progress: Callable[[Progress], object] | None = None,
 ) -> Plan:
     """Plan the fastest motion from `q0` to `qf` within the effort limits.
 
@@ -74,13 +69,20 @@ def plan_minimum_time(
     A plan with status ``converged`` was refined on grids of up to 2048 cells. Its certificate, a
     `Convergence`, bounds how much faster nearby motions can be.
 
+    The planner first computes a converged motion, then certificates and other motions. When the
+    budget is spent, it returns the best motion so far, and `Plan.reason` names the unfinished
+    steps. A larger budget does not change the result of a search that was completed.
+
     Args:
         robot: The arm; all efforts must have limits.
         q0: Start positions (n,), rad or m.
         qf: Goal positions (n,), rad or m.
-        exhaustive: Additional time for random detours, s.
+        exhaustive: Deprecated: additional budget, s.
         v0: Start velocities (n,), rad/s or m/s. Default: at rest.
         vf: Goal velocities (n,). Default: at rest.
+        budget: Planning time (s) without the time for compiling, or None to complete the search.
+            Default: 1 s for up to three joints, 3 s for more.
+        progress: Function that is called with a `Progress` after each improvement.
 
     Returns:
         The plan; `Plan.status` contains its kind.
@@ -91,7 +93,7 @@ def plan_minimum_time(
             joints have dry friction.
     """
     customize(robot)  # raises if `robot` is not a Robot
-    exhaustive = not_negative("exhaustive", exhaustive, "s")
+    seconds = _seconds(robot, budget, exhaustive)
     start, goal = checked_postures(robot, q0, qf)
     check_without_friction(robot, "a minimum-time plan")
     speeds = [_velocities(robot, *row) for row in (("start", v0), ("goal", vf))]
@@ -102,24 +104,31 @@ def plan_minimum_time(
     ends = Ends(start, speeds[0], goal, speeds[1])
     if not ends.moving and np.abs(goal - start).max() < STILL:
         return Plan.standing(robot, start, goal, hold, METHOD, "at_goal")
-    if ends.moving or robot.n > EXACT:
-        return _on_grids(robot, ends, hold, exhaustive)
-    if robot.n == EXACT:
-        return _exact_near(robot, ends, hold, _on_grids(robot, ends, hold, exhaustive))
-    refined = cache(partial(_refined, robot, ends, hold, exhaustive))
-    try:
-        plan = _exact(robot, ends, hold, exhaustive, refined)
-    except ManipDynError:
-        fallback = refined()
-        if fallback is None or not fallback.success:
-            raise
-        return fallback
-    if plan.success:
-        return plan
-    fallback = refined()
-    if fallback is None or not fallback.success or fallback.t_final > CLOSE * plan.t_final:
-        return plan
-    return fallback
+    obstacle = _stopping_obstacle(robot, goal, ends.vf) if np.any(ends.vf) else ""
+    if obstacle:
+        raise ManipDynError(
+            f"the arm cannot be stopped in time beyond the goal: {obstacle}. Use a slower arrival "
+            "or a goal farther from the limits."
+        )
+    return _searched(robot, ends, hold, Budget(seconds, progress))
+
+
+def _seconds(
+    robot: Robot, budget: float | Literal["default"] | None, exhaustive: float | None
+) -> float | None:
+    """Return the budget, s, or None without a limit."""
+    if isinstance(budget, str):
+        if budget != "default":
+            raise ManipDynError(f"budget must be a time in s, None or 'default', got {budget!r}.")
+        seconds = DEFAULT_BUDGETS[robot.n > EXACT]
+    elif budget is None:
+        return None
+    else:
+        seconds = not_negative("budget", budget, "s")
+    if exhaustive is not None:
+        seconds += not_negative("exhaustive", exhaustive, "s")
+        warn_deprecated("plan_minimum_time(exhaustive=...)", "budget=...", stacklevel=4)
+    return seconds
 
 
 def _velocities(robot: Robot, end: str, velocities: ArrayLike | None) -> Vector:
@@ -136,94 +145,169 @@ def _velocities(robot: Robot, end: str, velocities: ArrayLike | None) -> Vector:
     return speeds
 
 
-def _refined(robot: Robot, ends: Ends, hold: Vector, exhaustive: float) -> Plan | None:
-    straight = straight_plan(robot, ends)
-    return converged_plan(robot, ends, hold, METHOD, exhaustive, straight)
+def _searched(robot: Robot, ends: Ends, hold: Vector, budget: Budget) -> Plan:
+    """Return the best plan of a search, or raise an error with the reason."""
+    search = MotionSearch(robot, ends, budget)
+    straight = None if robot.n <= EXACT else straight_plan(robot, ends, budget)
+    search.run(None if straight is None else spline_of_plan(ends, straight, CELLS[0]))
+    best = search.best
+    if best is None or best.extremal is None:
+        straight = straight or straight_plan(robot, ends, budget)
+    if best is None:
+        if straight is None:
+            raise _no_motion(robot, ends)
+        reason = "it arrives, along the straight path, but nothing could be refined on grids"
+        return replace(straight, method=METHOD, status="uncertified", reason=reason)
+    if best.extremal is not None:
+        return _certified_plan(robot, ends, hold, search, best)
+    plan = _refined_plan(robot, ends, hold, search, best)
+    return plan if straight is None else faster_plan(plan, straight)
 
 
-def _on_grids(robot: Robot, ends: Ends, hold: Vector, exhaustive: float) -> Plan:
-    """Return a plan refined on grids, or raise an error with the reason."""
-    stopped = stopping_obstacle(robot, ends.qf, ends.vf) if np.any(ends.vf) else ""
-    if stopped:
-        raise ManipDynError(
-            f"the arm cannot be stopped in time beyond the goal: {stopped}. Use a slower arrival "
-            "or a goal farther from the limits."
-        )
-    plan = _refined(robot, ends, hold, exhaustive)
-    if plan is not None:
-        return plan
-    stopped = stopping_obstacle(robot, ends.q0, ends.v0) if np.any(ends.v0) else ""
-    if stopped:
-        raise ManipDynError(
-            f"the arm cannot be stopped in time from the start: {stopped}. Use a slower start or "
+def _no_motion(robot: Robot, ends: Ends) -> ManipDynError:
+    """Return the error with the reason for which no motion was found."""
+    obstacle = _stopping_obstacle(robot, ends.q0, ends.v0) if np.any(ends.v0) else ""
+    if obstacle:
+        return ManipDynError(
+            f"the arm cannot be stopped in time from the start: {obstacle}. Use a slower start or "
             "one farther from the limits."
         )
-    arrive = stopping_obstacle(robot, ends.qf, -ends.vf) if np.any(ends.vf) else ""
-    raise ManipDynError(
-        f"the goal cannot be reached at its velocities: before it {arrive}."
-        if arrive
+    before = _stopping_obstacle(robot, ends.qf, -ends.vf) if np.any(ends.vf) else ""
+    return ManipDynError(
+        f"the goal cannot be reached at its velocities: before it {before}."
+        if before
         else "no motion within the limits was found, neither straight nor by detours. "
-        "exhaustive=10.0 tries more of them."
+        "budget=None tries more of them."
     )
 
 
-def _exact_near(robot: Robot, ends: Ends, hold: Vector, refined: Plan) -> Plan:
-    """Return the extremal near a motion refined on grids if it is certified, else the motion."""
-    search = ExtremalSearch(robot, ends.q0, ends.qf)
-    candidates = search.nearest()
-    if not candidates or not candidates[0].holds or candidates[0].t_final > refined.t_final:
-        return refined
-    proof = replace(candidates[0].certificate, searched=search.summary(candidates))
-    best = candidates[0]._replace(certificate=proof)
-    return _plan(robot, ends.q0, ends.qf, hold, best, np.inf, "")
-
-
-def _exact(
-    robot: Robot,
-    ends: Ends,
-    hold: Vector,
-    exhaustive: float,
-    refined: Callable[[], Plan | None],
+def _certified_plan(
+    robot: Robot, ends: Ends, hold: Vector, search: MotionSearch, best: Basin
 ) -> Plan:
-    """Return the plan of the best extremal."""
-    start, goal = ends.q0, ends.qf
-    search = ExtremalSearch(robot, start, goal, exhaustive)
-    candidates = search.candidates(refined)
-    best = best_of(robot, candidates, search.on_grid)
-    proof = replace(best.certificate, searched=search.summary(candidates))
-    note = alternatives_note(candidates, best, search.on_grid)
-    beaten = search.on_grid if is_beaten(best, search.on_grid) else np.inf
-    return _plan(robot, start, goal, hold, best._replace(certificate=proof), beaten, note)
-
-
-def _plan(
-    robot: Robot,
-    start: Vector,
-    goal: Vector,
-    hold: Vector,
-    best: Candidate,
-    on_grid: float,
-    note: str,
-) -> Plan:
-    proof, motion = best.certificate, ExtremalMotion(robot, start, best.extremal)
-    status, reason = "solved", "the certificate holds"
-    if not proof.holds:
-        status, reason = "uncertified", f"it arrives, but {'; '.join(proof.failures)}"
-    elif on_grid < np.inf:
-        status = "uncertified"
-        reason = f"it arrives, but a grid has a faster motion, {on_grid:.6g} s"
+    candidate = best.extremal
+    assert candidate is not None
+    proof = replace(candidate.certificate, searched=search.summary())
+    motion = ExtremalMotion(robot, ends.q0, candidate.extremal)
     return Plan(
         robot,
-        start,
-        goal,
-        best.t_final,
-        best.extremal.switching.per_joint(),
-        [best.t_final] * robot.n,
+        ends.q0,
+        ends.qf,
+        candidate.t_final,
+        candidate.extremal.switching.per_joint(),
+        [candidate.t_final] * robot.n,
+        motion,
+        hold,
+        METHOD,
+        "solved",
+        "the certificate holds" + _notes(search),
+        certificate=proof,
+        extremal=motion,
+        is_unique=search.is_unique,
+    )
+
+
+def _refined_plan(
+    robot: Robot, ends: Ends, hold: Vector, search: MotionSearch, best: Basin
+) -> Plan:
+    assert best.refined is not None
+    proof = convergence(robot, best.refined, search.grid_summary())
+    motion, t_final = SplineMotion(robot, best.refined, proof), best.refined.spline.duration
+    status, reason = "converged", f"motions near it are not faster by more than {proof.gap:.2g} s"
+    if not proof.holds:
+        status, reason = "uncertified", f"it arrives, but {'; '.join(proof.failures)}"
+    if best.is_determined is False:
+        reason += "; the fastest motion is not unique, because not all efforts affect its duration"
+    return Plan(
+        robot,
+        ends.q0,
+        ends.qf,
+        t_final,
+        motion.switches,
+        [t_final] * robot.n,
         motion,
         hold,
         METHOD,
         status,
-        reason + note,
+        reason + _notes(search),
         certificate=proof,
         extremal=motion,
+        is_unique=search.is_unique,
+        v0=ends.v0,
+        vf=ends.vf,
     )
+
+
+def _notes(search: MotionSearch) -> str:
+    """Return additions to the reason: the extent of the search and its unfinished steps."""
+    second = search.summary().second
+    basins = "one basin" if search.motions == 1 else f"{search.motions} basins"
+    note = f"; {basins} from {search.guesses} initial guesses"
+    if search.duration < second < CLOSE * search.duration:
+        note += f"; second-best extremal {second:.9g} s"
+    return note + (f"; when the time was up, {search.undone}" if search.undone else "")
+
+
+CLOSE = 1.001
+"""The second-best extremal is reported if it is slower by less than this ratio."""
+
+
+def straight_plan(robot: Robot, ends: Ends, budget: Budget = UNLIMITED) -> Plan | None:
+    """Return the fastest straight motion, or None if an end is not at rest or none exists."""
+    if ends.moving:
+        return None
+    with budget.paused():
+        from manip_dyn.planning.path_timing.planner import time_path  # loads scipy
+
+    try:
+        return time_path(robot, np.array([ends.q0, ends.qf])).plan
+    except ManipDynError:
+        return None
+
+
+def faster_plan(plan: Plan, straight: Plan) -> Plan:
+    """Return the faster one of a plan and the fastest motion along the straight path."""
+    proof = plan.certificate
+    if plan.t_final <= straight.t_final or not isinstance(proof, Convergence):
+        return plan
+    gap = max(proof.gap - (plan.t_final - straight.t_final), 0.0)
+    proof = replace(proof, gap=gap, t_final=straight.t_final)
+    status, reason = (
+        "converged",
+        f"the straight path; motions near it are not faster by {gap:.2g} s",
+    )
+    if not proof.holds:
+        status, reason = "uncertified", f"it arrives, but {'; '.join(proof.failures)}"
+    return replace(straight, method=METHOD, status=status, reason=reason, certificate=proof)
+
+
+SHORTEST_STOP, LONGEST_STOP, STOPS_TRIED = 1e-3, 20.0, 120
+"""Range of stopping times, s, and number of trials."""
+STOPPING_SAMPLES = 32
+
+
+def _stopping_obstacle(robot: Robot, q: Vector, v: Vector) -> str:
+    """Return why the arm cannot stop from a state (n,), or "" if it can.
+
+    The check brakes all joints simultaneously with constant decelerations.
+    """
+    z, why = np.linspace(0.0, 1.0, STOPPING_SAMPLES)[:, None], ""
+    least, kernels = inf, inverse_kernels_of(robot)
+    for duration in np.geomspace(SHORTEST_STOP, LONGEST_STOP, STOPS_TRIED):
+        place, speed = q + duration * v * z * (1.0 - 0.5 * z), v * (1.0 - z)
+        tau = np.empty_like(place)
+        efforts_at(kernels, place, speed, np.tile(-v / duration, (STOPPING_SAMPLES, 1)), tau)
+        load = (np.abs(tau) / robot.tau_max).max(axis=0)
+        beyond = np.maximum(place[-1] - robot.q_max, robot.q_min - place[-1])
+        if load.max() <= 1.0 and beyond.max() <= 0.0:
+            return ""
+        lack = max(float(load.max()) - 1.0, 0.0) + max(float(beyond.max()), 0.0)
+        if lack < least:
+            least, i, j = lack, int(beyond.argmax()), int(load.argmax())
+            times = distinct_digits(load[j], 1.0, digits=3)[0]
+            why = (
+                f"joint '{robot.joint_names[i]}' passes its limit by {beyond[i]:.3g} "
+                f"{robot.unit(i)}"
+                if beyond[i] > 0.0
+                else f"joint '{robot.joint_names[j]}' needs {times} times its effort limit"
+            )
+    return why

@@ -157,7 +157,10 @@ def _with_decoupled(findings: Fan2003, settings: Settings) -> Fan2003:
 def _case(name: str, robot: Robot, settings: Settings) -> CaseFindings:
     case, published = settings.cases[name], PUBLISHED["cases"][name]
     start, goal = np.array(case.start), np.zeros(robot.n)
-    slow, fast = plan_zero_net_work(robot, start, goal), plan_minimum_time(robot, start, goal)
+    slow, fast = (
+        plan_zero_net_work(robot, start, goal),
+        plan_minimum_time(robot, start, goal, budget=None),
+    )
     traces = [trace(robot, "zero net work", slow), trace(robot, "minimum time", fast)]
     pd, chapter = None, settings.grid.chapters.get(name[0])
     if name in settings.pd:

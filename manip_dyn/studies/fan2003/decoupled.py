@@ -61,7 +61,7 @@ def decoupled_rows(arm: Decoupled) -> list[DecoupledRow]:
     masses = (sum(arm.masses), arm.masses[1])
     half = [np.sqrt(start[k] * masses[k] / arm.forces[k]) for k in range(2)]
     slow = plan_zero_net_work(robot, start, np.zeros(2))
-    fast = plan_minimum_time(robot, start, np.zeros(2))
+    fast = plan_minimum_time(robot, start, np.zeros(2), budget=None)
     rows = []
     for k in range(2):
         item = f"eq. 3.4{8 + k}"

@@ -21,7 +21,7 @@ from scipy.optimize import brentq
 
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.planning import Certificate, Plan, plan_minimum_time, plan_zero_net_work
-from manip_dyn.planning.minimum_time.extremals.controls import effort_signs
+from manip_dyn.planning.minimum_time.structures import effort_signs
 from manip_dyn.planning.work import work_curves
 from manip_dyn.planning.zero_net_work.grid_search import grid_search
 from manip_dyn.robot import Robot

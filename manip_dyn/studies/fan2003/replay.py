@@ -24,11 +24,16 @@ from scipy.optimize import brentq
 
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.planning.minimum_time.extremals.conditions import certificate
-from manip_dyn.planning.minimum_time.extremals.controls import effort_signs, full
-from manip_dyn.planning.minimum_time.extremals.sampling import trajectory_of
-from manip_dyn.planning.minimum_time.extremals.shooting import Shooter
-from manip_dyn.planning.minimum_time.extremals.structure import Switching, alternating, assembled
+from manip_dyn.planning.minimum_time.extremals import certificate
+from manip_dyn.planning.minimum_time.flow import trajectory_of
+from manip_dyn.planning.minimum_time.shooting import Shooter
+from manip_dyn.planning.minimum_time.structures import (
+    Switching,
+    alternating,
+    assembled,
+    effort_signs,
+    full,
+)
 from manip_dyn.planning.zero_net_work.shooting import locked_joint_engine, locked_joint_kernels
 from manip_dyn.robot import Robot
 

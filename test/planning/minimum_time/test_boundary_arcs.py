@@ -12,7 +12,7 @@ def test_a_link_with_a_speed_limit_moves_by_a_trapezoid(tmp_path):
     """The duration is distance over speed plus speed over acceleration, which is 1 rad/s^2."""
     change = ('velocity="10"', 'velocity="0.5"')
     robot = md.load_robot(write_shipped(tmp_path, "one_link_horizontal", change))
-    plan = md.plan_minimum_time(robot, [1.0], [0.0])
+    plan = md.plan_minimum_time(robot, [1.0], [0.0], budget=None)
     assert plan.t_final == pytest.approx(1.0 / 0.5 + 0.5, abs=1e-9)
     assert plan.switch_times == [[pytest.approx(0.5, abs=1e-9), pytest.approx(2.0, abs=1e-9)]]
     assert plan.certificate.limit_arcs == (("joint_1", "speed", *plan.switch_times[0]),)
@@ -22,13 +22,13 @@ def test_a_link_with_a_speed_limit_moves_by_a_trapezoid(tmp_path):
 
 def test_a_plan_satisfies_a_speed_limit(tmp_path):
     path = write_shipped(tmp_path, "ibm7535", ('velocity="20"', 'velocity="3"'))
-    plan = md.plan_minimum_time(md.load_robot(path), [1.5, 0.2], [0.0, 0.0])
+    plan = md.plan_minimum_time(md.load_robot(path), [1.5, 0.2], [0.0, 0.0], budget=None)
     assert "speed" in {kind for _, kind, _, _ in plan.certificate.limit_arcs}
     along_limits(plan)
 
 
 def test_a_joint_rests_at_its_stop(cylindrical):
-    plan = md.plan_minimum_time(cylindrical, [2.14, -0.46], [1.38, -0.32])
+    plan = md.plan_minimum_time(cylindrical, [2.14, -0.46], [1.38, -0.32], budget=None)
     ((joint, kind, begin, end),) = plan.certificate.limit_arcs
     assert (joint, kind) == ("slide", "position")
     q, v = plan.state(0.5 * (begin + end))
@@ -38,7 +38,7 @@ def test_a_joint_rests_at_its_stop(cylindrical):
 
 def test_a_joint_that_starts_near_its_stop_rests_at_the_stop(cylindrical):
     """The stop is 0.2 mm away, which takes a hundredth of the duration."""
-    plan = md.plan_minimum_time(cylindrical, [-0.585, -0.4998], [1.535, 0.182])
+    plan = md.plan_minimum_time(cylindrical, [-0.585, -0.4998], [1.535, 0.182], budget=None)
     ((joint, kind, begin, _),) = plan.certificate.limit_arcs
     assert (joint, kind) == ("slide", "position")
     # The head weighs 1 kg, its effort is at most 2 N: once toward the stop, once away from it.
@@ -50,7 +50,7 @@ def test_a_joint_that_starts_near_its_stop_rests_at_the_stop(cylindrical):
 def test_a_joint_reaches_its_speed_limit_without_acceleration():
     """Its effort is at the opposing limit on arrival."""
     start, goal = [-0.59971848, -1.89429841], [-2.57137445, 0.50474327]
-    plan = md.plan_minimum_time(md.load_robot("rr"), start, goal)
+    plan = md.plan_minimum_time(md.load_robot("rr"), start, goal, budget=None)
     assert plan.certificate.jumps.size == 1
     assert plan.certificate.singular_effort == pytest.approx(1.0, abs=1e-8)
     along_limits(plan)

@@ -16,11 +16,12 @@ def test_the_costates_are_the_sensitivities_of_the_final_time():
     """T(q0 + dq) - T(q0) = p_q . dq to first order, by plans from displaced starts."""
     robot, goal = md.load_robot("ibm7535"), [0.0, 0.0]
     start = np.array([0.76, 0.2618])
-    plan = md.plan_minimum_time(robot, start, goal)
+    plan = md.plan_minimum_time(robot, start, goal, budget=None)
     for joint in range(2):
         step = 1e-4 * np.eye(2)[joint]
         later, earlier = (
-            md.plan_minimum_time(robot, start + shift, goal).t_final for shift in (step, -step)
+            md.plan_minimum_time(robot, start + shift, goal, budget=None).t_final
+            for shift in (step, -step)
         )
         slope = (later - earlier) / 2e-4
         assert plan.certificate.costates[joint] == pytest.approx(slope, rel=1e-5)
@@ -28,7 +29,7 @@ def test_the_costates_are_the_sensitivities_of_the_final_time():
 
 def test_costates_and_switching_functions_agree_with_finite_differences():
     """The flow of the state, differentiated numerically, maps the final costate backwards."""
-    plan = md.plan_minimum_time(md.load_robot("ibm7535"), [0.76, 0.2618], [0.0, 0.0])
+    plan = md.plan_minimum_time(md.load_robot("ibm7535"), [0.76, 0.2618], [0.0, 0.0], budget=None)
     robot, n = plan.robot, 2
     kernels = md.customize(robot).unchecked
 
@@ -64,7 +65,7 @@ def test_costates_and_switching_functions_agree_with_finite_differences():
 
 def test_a_wrong_plan_is_not_certified():
     """A change of any number beyond its tolerance invalidates the certificate."""
-    plan = md.plan_minimum_time(md.load_robot("ibm7535"), [0.76, 0.2618], [0.0, 0.0])
+    plan = md.plan_minimum_time(md.load_robot("ibm7535"), [0.76, 0.2618], [0.0, 0.0], budget=None)
     valid = plan.certificate
     assert valid.holds
     for changes in (
@@ -80,7 +81,7 @@ def test_a_wrong_plan_is_not_certified():
 
 
 def test_a_short_motion_must_end_closer_to_the_goal():
-    plan = md.plan_minimum_time(md.load_robot("ibm7535"), START, GOAL)
+    plan = md.plan_minimum_time(md.load_robot("ibm7535"), START, GOAL, budget=None)
     near = dataclasses.replace(plan.certificate, boundary=5e-9)
     assert near.holds
     assert not dataclasses.replace(near, distance=1e-3).holds

@@ -10,7 +10,7 @@ from manip_dyn.planning import Flow, LimitFlow
 def test_states_are_computed_without_costates(monkeypatch):
     """Regression: each state integrated all costates and derivatives."""
     robot = md.load_robot("rr")
-    plan = md.plan_minimum_time(robot, [0.0, 0.0], [1.0, -0.5])
+    plan = md.plan_minimum_time(robot, [0.0, 0.0], [1.0, -0.5], budget=None)
     arcs, flow = plan.switching.arcs(), Flow(robot)
     times = [np.linspace(begin, end, 5)[:-1] for begin, end, _ in arcs]
     expected, y = [], np.concatenate([plan.q0, np.zeros(robot.n), plan.costate(0.0)])

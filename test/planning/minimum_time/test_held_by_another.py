@@ -21,7 +21,7 @@ intervals, s; of twenty for "contact". Regressions of the search for certified m
 @pytest.fixture(scope="module", params=CASES)
 def plan(request):
     name, start, goal, collocation = CASES[request.param]
-    solution = md.plan_minimum_time(random_arms.known_arm(name), start, goal)
+    solution = md.plan_minimum_time(random_arms.known_arm(name), start, goal, budget=None)
     assert solution.t_final < collocation + 1e-4
     return request.param, solution
 

@@ -17,7 +17,7 @@ import manip_dyn as md
 def test_a_speed_limit_precedes_a_singular_arc(start, goal):
     """Certified, confirmed by pinocchio and SciPy, and S is zero on both kinds of arcs."""
     robot = md.load_robot("rr")
-    plan = md.plan_minimum_time(robot, start, goal)
+    plan = md.plan_minimum_time(robot, start, goal, budget=None)
     proof = plan.certificate
     assert plan.status == "solved"
     assert proof.boundary <= 1e-8
@@ -38,7 +38,7 @@ def test_a_speed_limit_precedes_a_singular_arc(start, goal):
 
 def test_the_certificate_reports_a_singular_arc(cylindrical):
     """Fan (2003), table 5.4, has a bang-bang motion, but there the switching function is 0."""
-    plan = md.plan_minimum_time(cylindrical, [0.2, 0.3], [0.0, 0.0])
+    plan = md.plan_minimum_time(cylindrical, [0.2, 0.3], [0.0, 0.0], budget=None)
     ((joint, begin, end),) = plan.certificate.singular_arcs
     assert joint == "turn"
     assert plan.certificate.singular_effort < 1.0

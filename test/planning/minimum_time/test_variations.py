@@ -21,7 +21,7 @@ CELLS = 60
 def plan(request):
     case = SETTINGS.cases[request.param]
     robot = fan2003.build_arm(case.arm, SETTINGS.arms[case.arm])
-    return md.plan_minimum_time(robot, case.start, np.zeros(robot.n))
+    return md.plan_minimum_time(robot, case.start, np.zeros(robot.n), budget=None)
 
 
 class Variations:

@@ -1,0 +1,71 @@
+"""Planning time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import inf
+from time import monotonic
+from typing import NamedTuple
+
+from manip_dyn.core.cache import compile_seconds
+
+
+class Progress(NamedTuple):
+    """State of a search, passed to the progress callback.
+
+    Attributes:
+        elapsed: Planning time so far, s.
+        stage: ``motion`` (on grids), ``certificate`` or ``basins``.
+        duration: Duration of the fastest motion so far, s; inf before the first one.
+        basins: Number of distinct motions on the coarse grid.
+    """
+
+    elapsed: float
+    stage: str
+    duration: float
+    basins: int
+
+
+class Budget:
+    """Planning time without the time for compiling and importing.
+
+    Attributes:
+        seconds: Available time, s; inf without a limit.
+    """
+
+    def __init__(
+        self, seconds: float | None, callback: Callable[[Progress], object] | None = None
+    ):
+        """Start now; `seconds` is None without a limit."""
+        self.seconds = inf if seconds is None else seconds
+        self._callback, self._paused = callback, 0.0
+        self._begin = monotonic() - compile_seconds()
+
+    @property
+    def elapsed(self) -> float:
+        """Time since the start, s."""
+        return monotonic() - compile_seconds() - self._begin - self._paused
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the available time is over."""
+        return self.elapsed > self.seconds
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Exclude the time spent in a ``with`` block, for imports."""
+        begin = self.elapsed
+        try:
+            yield
+        finally:
+            self._paused += self.elapsed - begin
+
+    def report(self, stage: str, duration: float, basins: int) -> None:
+        """Call the progress callback, if there is one."""
+        if self._callback is not None:
+            self._callback(Progress(self.elapsed, stage, duration, basins))
+
+
+UNLIMITED = Budget(None)
+"""Budget without a limit."""

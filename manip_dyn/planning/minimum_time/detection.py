@@ -1,0 +1,448 @@
+"""Switching structures detected in motions on grids.
+
+The multipliers show which limits are active. An effort between its limits holds a joint at a
+limit, preferably its own joint. If there is no such joint, the effort is singular.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from enum import IntEnum
+from itertools import pairwise, product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from manip_dyn.codegen import customize
+from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.planning.minimum_time.refinement import BARRIER, CELLS
+from manip_dyn.planning.minimum_time.splines import GridSolution, efforts_of
+from manip_dyn.planning.minimum_time.structures import (
+    SINGULAR,
+    Control,
+    Kind,
+    Switching,
+    assembled,
+    boundary_control,
+    full,
+)
+from manip_dyn.robot import Robot
+
+APART = 8
+"""Minimum number of nodes between two peaks."""
+VALLEY = 0.7
+"""Largest multiplier between two contact points as a fraction of the lower peak."""
+ROOM = 0.15
+"""Time between a boundary arc and a contact point or full effort, relative to that between
+peaks."""
+
+
+class ContactPattern(IntEnum):
+    """Pattern of contact points and boundary arcs at a limit.
+
+    `ARC` is a boundary arc wherever the multiplier is active.
+    """
+
+    ARC = 0
+    CONTACTS = 1
+    ARC_THEN_CONTACT = 2
+    CONTACT_THEN_ARC = 3
+    ARC_BETWEEN = 4
+
+
+class Contacts(NamedTuple):
+    """Nodes of contact points, and a boundary arc: first node, and node after the last."""
+
+    contacts: list[int]
+    arc: tuple[int, int] | None
+
+
+def contacts_of(push: Vector, first: int, last: int, pattern: ContactPattern) -> Contacts:
+    """Return the contacts between two nodes, from the multipliers of a limit (nodes,)."""
+    peaks = _peaks(push, first, last)
+    if pattern == ContactPattern.CONTACTS or len(peaks) < 2:
+        return Contacts(_separate(push, peaks), None)
+    begin, end = peaks[0], peaks[-1]
+    margin = round(ROOM * (end - begin))
+    if pattern == ContactPattern.ARC_THEN_CONTACT:
+        return Contacts([end], (begin, end - margin))
+    if pattern == ContactPattern.CONTACT_THEN_ARC:
+        return Contacts([begin], (begin + margin, end))
+    return Contacts([], (begin + margin, end - margin))
+
+
+def _peaks(push: Vector, first: int, last: int) -> list[int]:
+    """Return the nodes at which the multiplier has a local maximum, at least one."""
+    peaks = [
+        node
+        for node in range(first, last + 1)
+        if push[node] == push[max(node - APART, first) : min(node + APART, last) + 1].max()
+        and first < node < last
+    ]
+    return peaks or [first + int(np.argmax(push[first : last + 1]))]
+
+
+def _separate(push: Vector, peaks: list[int]) -> list[int]:
+    """Return the peaks that are separated by valleys."""
+    separate = peaks[:1]
+    for node in peaks[1:]:
+        lower = min(push[node], push[separate[-1]])
+        if push[separate[-1] : node + 1].min() < VALLEY * lower:
+            separate.append(node)
+        elif push[node] > push[separate[-1]]:
+            separate[-1] = node
+    return separate
+
+
+GAP = 4
+"""Maximum gap in nodes between two intervals at a limit that are merged, or around a switch."""
+PULSE = 0.25
+"""Smallest excursion of an effort from its limit, relative to the range, that is a pulse."""
+VISIBLE = 3
+"""Minimum number of nodes with a sign for which an effort has this sign between two arcs."""
+
+Transition = tuple[float, Control]
+"""Node, possibly fractional, of a transition, and the new control."""
+
+
+class EffortTransitions:
+    """Detects the transitions of one effort between arcs."""
+
+    def __init__(self, normalized_efforts: Vector):
+        """Store the normalized efforts at the nodes (nodes,)."""
+        self._normalized = normalized_efforts
+
+    def between(self, before: Control, after: Control, end: int, begin: int) -> list[Transition]:
+        """Return the transitions between an arc that ends before `end` and one from `begin` on.
+
+        A joint is braked before it comes to rest at a position limit, and pushed off later. At
+        speed limits the effort may temporarily have the opposite sign.
+        """
+        if before == after:
+            return self._pulse(before, end, begin)
+        if before.is_full and after.is_full:
+            return [(self._zero(before.direction, end, begin), after)]
+        if not (before.is_indirect or after.is_indirect):
+            if before.is_full and after.is_at_limit:
+                return self._arrival(before, after, end, begin)
+            if after.is_full and before.is_at_limit:
+                return self._departure(before, after, end, begin)
+        return [(0.5 * (end - 1 + begin), after)]
+
+    def _arrival(self, before: Control, after: Control, end: int, begin: int) -> list[Transition]:
+        """Return the transitions from an effort limit to a boundary arc."""
+        opposite = full(-before.direction)
+        if after.is_boundary_arc_of_position and before == full(after.direction):
+            nodes = self._with_sign(opposite, end, begin + GAP + 1)
+            first = float(nodes[0]) - 0.5 if nodes.size else begin - GAP
+            return [(first, opposite), (max(float(begin), first + 1.0), after)]
+        nodes = self._with_sign(opposite, end, begin)
+        is_pushed = after.is_boundary_arc_of_speed and opposite == full(after.direction)
+        if is_pushed and nodes.size >= VISIBLE:
+            return [(nodes[0] - 0.5, opposite), (float(begin), after)]
+        return [(0.5 * (end - 1 + begin), after)]
+
+    def _departure(
+        self, before: Control, after: Control, end: int, begin: int
+    ) -> list[Transition]:
+        """Return the transitions from a boundary arc to an effort limit."""
+        opposite = full(-after.direction)
+        if after == full(before.direction):
+            if before.is_boundary_arc_of_position:
+                nodes = self._with_sign(opposite, end - GAP, begin + 1)
+                first, last = (nodes[0], nodes[-1]) if nodes.size else (end, end + GAP)
+                return [(first - 0.5, opposite), (last + 0.5, after)]
+            nodes = self._with_sign(opposite, end, begin)
+            if nodes.size >= VISIBLE:
+                return [(end - 0.5, opposite), (nodes[-1] + 0.5, after)]
+        return [(0.5 * (end - 1 + begin), after)]
+
+    def _pulse(self, control: Control, end: int, begin: int) -> list[Transition]:
+        """Return the transitions to the opposite limit and back, if there are any."""
+        against = 0.5 * (1.0 - control.direction * self._normalized[end:begin])
+        if not (control.is_full and against.size and against.max() > PULSE):
+            return []
+        middle = end + float(against @ np.arange(len(against)) / against.sum())
+        half = 0.5 * float(against.sum())
+        return [(middle - half, full(-control.direction)), (middle + half, control)]
+
+    def _zero(self, sign: float, end: int, begin: int) -> float:
+        """Return the fractional node index at which an effort crosses zero."""
+        middle = self._normalized[end - 1 : begin + 1]
+        zero = int(np.argmax(middle * sign <= 0.0))
+        a, b = abs(middle[zero - 1]), abs(middle[zero])
+        return float(end - 2 + zero + a / (a + b))
+
+    def _with_sign(self, control: Control, first: int, end: int) -> Vector:
+        """Return the nodes from `first` to `end`, exclusive, at which the effort has a sign."""
+        values = control.direction * self._normalized[max(first, 0) : end]
+        return np.asarray(max(first, 0) + np.flatnonzero(values > 0.0))
+
+
+NOTHING = 1e-9
+"""Smallest relevant acceleration by an effort, relative to that by the joint's own effort."""
+
+
+class AtLimit(NamedTuple):
+    """A joint at a limit from node `first` to node `last`; the multiplier is largest at `most`."""
+
+    joint: int
+    kind: Kind
+    side: float
+    first: int
+    last: int
+    most: int
+
+    @property
+    def contact(self) -> Control:
+        """Return the contact point that replaces this interval if it is short."""
+        kind = Kind.CONTACT_POSITION if self.kind == Kind.POSITION else Kind.CONTACT_SPEED
+        return Control(kind, self.side)
+
+
+class Holder(NamedTuple):
+    """An effort that holds a joint from node `begin` to node `end`, exclusive."""
+
+    effort: int
+    begin: int
+    end: int
+
+
+def at_limits(solved: GridSolution, near: float) -> Iterator[AtLimit]:
+    """Yield the intervals of joints at limits; `near` is the largest relative distance."""
+    for kind, force in ((Kind.POSITION, solved.place), (Kind.SPEED, solved.speed)):
+        for joint, side in product(range(force.shape[1]), (1.0, -1.0)):
+            push = side * force[:, joint]
+            nodes = np.flatnonzero(push * near > solved.weight)
+            cuts = np.flatnonzero(np.diff(nodes) > GAP) + 1
+            for run in np.split(nodes, cuts) if nodes.size else []:
+                first, last = int(run[0]), int(run[-1])
+                most = first + int(np.argmax(push[first : last + 1]))
+                yield AtLimit(joint, kind, side, first, last, most)
+
+
+def holding_efforts(at: AtLimit, inside: NDArray[np.bool_], brief: int) -> list[Holder]:
+    """Return the efforts that hold a joint, in sequence.
+
+    Args:
+        at: The joint at its limit.
+        inside: Whether efforts are between their limits at the nodes (nodes, n).
+        brief: Smallest number of nodes for which an effort holds the joint.
+    """
+    others = [k for k in range(inside.shape[1]) if k != at.joint]
+    runs: list[list[int]] = []
+    for node in range(at.first, at.last + 1):
+        between = [k for k in (at.joint, *others) if inside[node, k]]
+        if not between:
+            continue
+        if not runs or runs[-1][0] not in between:
+            runs.append([between[0], node, 0])
+        runs[-1][2] += 1
+    holders: list[tuple[int, int]] = []
+    for effort, node, count in runs:
+        if count >= brief and not (holders and holders[-1][0] == effort):
+            holders.append((effort, node))
+    if not holders:
+        return []
+    edges = [at.first, *(node for _, node in holders[1:]), at.last + 1]
+    return [Holder(k, a, b) for (k, _), (a, b) in zip(holders, pairwise(edges), strict=True)]
+
+
+def control_of_holder(robot: Robot, solved: GridSolution, at: AtLimit, keeper: Holder) -> Control:
+    """Return the control of an effort that holds a joint, at the first of its nodes."""
+    time = solved.spline.duration / solved.spline.cells * np.array([keeper.begin])
+    q, _, _ = solved.spline.joints(time)
+    gains = np.linalg.inv(customize(robot).unchecked.mass_matrix(q[0]))[at.joint]
+    gain = gains[keeper.effort]
+    gain = gain if abs(gain) > NOTHING * gains[at.joint] else 0.0
+    pushes = at.side * float(np.sign(gain))
+    return boundary_control(keeper.effort, at.joint, at.side, pushes, at.kind)
+
+
+NEAR = (2e-5, 2e-4, 3e-6)
+"""Scaled distances from a position or speed limit below which the limit is active, in order of
+trial, for the barrier of the finest grid."""
+BETWEEN = (0.9, 0.98)
+"""Normalized efforts below which efforts are between their limits."""
+LONG = (24, 8, 10**6)
+"""Minimum number of nodes of a singular arc on 2048 cells; the last value excludes singular arcs.
+The number is proportional to the square root of the number of cells."""
+BRIEF = (3, 1, 64)
+"""Minimum number of nodes with an effort between its limits on a boundary arc; shorter ones are
+contact points."""
+SAME = 1e-3
+"""Largest time difference within a structure as a fraction of the duration."""
+
+
+class DetectionSettings(NamedTuple):
+    """Thresholds of the detection.
+
+    Attributes:
+        brief: Smallest number of nodes of a boundary arc.
+        long: Smallest number of nodes of a singular arc.
+        between: Largest normalized effort that counts as between the limits.
+        near: Scaled distance from a limit within which the limit is active.
+        apart: Whether an effort that holds a joint at a limit is never singular elsewhere. On a
+            boundary arc of position the multiplier may vanish although the joint rests.
+        pattern: Contacts of a joint that is held indirectly at a limit by another joint's effort.
+    """
+
+    brief: int
+    long: int
+    between: float
+    near: float
+    apart: bool = False
+    pattern: ContactPattern = ContactPattern.ARC
+
+
+SETTINGS = (
+    *product(BRIEF[:1], LONG, BETWEEN, NEAR),
+    *product(BRIEF[:1], LONG[:1], BETWEEN, NEAR[:1], (True,)),
+    *product(BRIEF[:1], LONG[::2], BETWEEN[:1], NEAR[:1], (False,), tuple(ContactPattern)[1:]),
+    *product(BRIEF[1:], LONG, BETWEEN, NEAR),
+)
+"""Settings in order of trial."""
+
+
+Row = tuple[float, int, Control]
+EffortControls = list[Control | None]
+
+
+def structures_of(robot: Robot, solved: GridSolution) -> Iterator[Switching]:
+    """Yield possible structures of a motion on a grid, most likely first."""
+    cells = solved.spline.cells
+    normalized = efforts_of(robot, solved.spline, cells) / robot.tau_max
+    wider, finer = solved.weight * robot.n * cells / BARRIER, (cells / CELLS[-1]) ** 0.5
+    structures = list[Switching]()
+    for values in SETTINGS:
+        settings = DetectionSettings(*values)
+        settings = settings._replace(
+            long=max(round(finer * settings.long), 2), near=wider * settings.near
+        )
+        switching = _Detector(robot, solved, normalized, settings).switching()
+        if not any(_are_alike(switching, previous) for previous in structures):
+            structures.append(switching)
+            yield switching
+
+
+def _are_alike(first: Switching, second: Switching) -> bool:
+    """Return whether two structures are equal up to small time differences."""
+    if first.key() != second.key():
+        return False
+    return bool(np.all(np.abs(first.times - second.times) < SAME * first.t_final))
+
+
+class _Detector:
+    """Detects one structure in the normalized efforts at the nodes (nodes, n)."""
+
+    def __init__(
+        self, robot: Robot, solved: GridSolution, normalized: Matrix, settings: DetectionSettings
+    ):
+        """Store the motion, its normalized efforts and the settings."""
+        self._robot, self._solved, self._normalized, self._settings = (
+            robot,
+            solved,
+            normalized,
+            settings,
+        )
+        self._inside = np.abs(normalized) < settings.between
+        self._indirect_efforts = set[int]()
+        self._h = solved.spline.duration / solved.spline.cells
+        self._controls: list[EffortControls] = [
+            [None if inside else full(load) for inside, load in zip(*column, strict=True)]
+            for column in zip(self._inside.T, normalized.T, strict=True)
+        ]
+
+    def switching(self) -> Switching:
+        """Return the detected structure."""
+        rows = list[Row]()
+        for at in at_limits(self._solved, self._settings.near):
+            holders = holding_efforts(at, self._inside, self._settings.brief)
+            if self._settings.pattern != ContactPattern.ARC and self._is_indirect(at, holders):
+                rows += self._touch(at, holders[0].effort)
+            elif holders:
+                self._hold(at, holders)
+            else:
+                rows.append((at.most * self._h, at.joint, at.contact))
+        controls = [
+            self._add_switches(joint, nodes, rows) for joint, nodes in enumerate(self._controls)
+        ]
+        return assembled(controls, rows, self._solved.spline.duration)
+
+    def _is_indirect(self, at: AtLimit, holders: list[Holder]) -> bool:
+        """Return whether a joint is held by one effort, through the speed of its joint only."""
+        return len(holders) == 1 and self._control(at, holders[0]).is_indirect
+
+    def _control(self, at: AtLimit, keeper: Holder) -> Control:
+        return control_of_holder(self._robot, self._solved, at, keeper)
+
+    def _touch(self, at: AtLimit, effort: int) -> list[Row]:
+        """Set a boundary arc at a limit that is held indirectly; return the contact points."""
+        force = self._solved.place[:, at.joint]
+        self._indirect_efforts.add(effort)
+        contacts = contacts_of(at.side * force, at.first, at.last, self._settings.pattern)
+        if contacts.arc is not None:
+            begin, end = contacts.arc
+            control = self._control(at, Holder(effort, begin, end))
+            self._controls[effort][begin:end] = [control] * (end - begin)
+        return [(node * self._h, at.joint, at.contact) for node in contacts.contacts]
+
+    def _hold(self, at: AtLimit, holders: list[Holder]) -> None:
+        """Set the controls of the efforts that hold a joint at a limit, in sequence."""
+        before = -1
+        for holder in holders:
+            effort, begin, end = holder
+            control = self._control(at, holder)
+            if before >= 0:
+                pushes = self._controls[before][begin - 1]
+                later = [
+                    control
+                    for control in self._controls[before][begin : begin + 2 * GAP]
+                    if control
+                ]
+                brakes = pushes and later and later[0] == full(-pushes.direction)
+                control = replace(control, brakes=bool(brakes))
+            self._controls[effort][begin:end] = [control] * (end - begin)
+            before = effort
+
+    def _add_switches(self, joint: int, nodes: EffortControls, rows: list[Row]) -> Control:
+        """Add the switches of one effort; return its initial control."""
+        edges = [0, *(k for k in range(1, len(nodes)) if nodes[k] != nodes[k - 1]), len(nodes)]
+        is_apart = self._settings.apart and any(
+            control and control.is_at_limit for control in nodes
+        )
+        long = len(nodes) + 1 if is_apart else self._settings.long
+        long = self._settings.long if joint in self._indirect_efforts else long
+        arcs = [
+            (nodes[a] or SINGULAR, a, b)
+            for a, b in pairwise(edges)
+            if nodes[a] is not None or b - a >= long or _is_next_to_indirect(nodes, a, b)
+        ] or [(full(self._normalized[0, joint]), 0, len(nodes))]
+        changes = EffortTransitions(self._normalized[:, joint])
+        for (before, _, end), (after, begin, _) in pairwise(arcs):
+            if after.is_full and self._is_relieved(joint, before, end):
+                continue
+            rows += [
+                (node * self._h, joint, control)
+                for node, control in changes.between(before, after, end, begin)
+            ]
+        return arcs[0][0]
+
+    def _is_relieved(self, joint: int, before: Control, node: int) -> bool:
+        """Return whether a handover to another effort occurs near a node."""
+        limit = before.held(joint)
+        near = range(max(node - GAP, 0), min(node + 2 * GAP, len(self._normalized)))
+        return limit is not None and any(
+            control is not None and control.held(effort) == limit
+            for effort, controls in enumerate(self._controls)
+            if effort != joint
+            for control in (controls[k] for k in near)
+        )
+
+
+def _is_next_to_indirect(nodes: EffortControls, begin: int, end: int) -> bool:
+    """Return whether an adjacent arc holds another joint indirectly."""
+    adjacent = [nodes[begin - 1] if begin > 0 else None, nodes[end] if end < len(nodes) else None]
+    return any(control is not None and control.is_indirect for control in adjacent)

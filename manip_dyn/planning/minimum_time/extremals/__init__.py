@@ -1,1 +1,0 @@
-"""Extremals: motions that satisfy Pontryagin's conditions, computed by shooting."""

@@ -1,1 +1,0 @@
-"""Approximate minimum-time motions on time grids."""

@@ -1,0 +1,432 @@
+"""The fastest spline on a grid: coarse search from many initial guesses, then refinement.
+
+The refinement ends when the motion satisfies its limits between the nodes as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from math import exp, inf, log
+from typing import Any
+
+import numpy as np
+
+from manip_dyn.core.arrays import by_reference
+from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.planning.minimum_time.budget import Budget
+from manip_dyn.planning.minimum_time.interior_point import gauss_newton_steps, newton_steps
+from manip_dyn.planning.minimum_time.nodes import (
+    NodeLimits,
+    cubic_spline,
+    drift,
+    empty_node_motion,
+    empty_node_work,
+    inverse_kernels_of,
+    measure_slacks,
+    slow_enough,
+)
+from manip_dyn.planning.minimum_time.splines import (
+    SETTLED,
+    Ends,
+    GridSolution,
+    RefinedSolution,
+    Spline,
+    efforts_of,
+)
+from manip_dyn.robot import Robot
+
+SINGLE_SWINGS = (0.5, 1.5)
+"""Detours of one joint, rad."""
+PAIR_SWINGS = (0.7, 1.5)
+"""Opposite detours of two joints, rad; that of the second joint is 1.5 times larger."""
+SHORT_MOTION = 2.0
+"""Largest detour of short motions, as a multiple of their distance."""
+
+
+def swings(robot: Robot, distance: float) -> Iterator[Vector]:
+    """Yield detours (n,): none, of single joints, and of pairs of adjacent joints.
+
+    Arms with one joint have no useful detours.
+    """
+    unit = _units(robot, distance)
+    yield np.zeros(robot.n)
+    if robot.n == 1:
+        return
+    for joint in range(robot.n):
+        for length in SINGLE_SWINGS:
+            yield from _both(length * unit[joint])
+    for first, second in pairwise(range(robot.n)):
+        for length in PAIR_SWINGS:
+            yield from _both(length * (unit[first] - 1.5 * unit[second]))
+
+
+def random_swings(robot: Robot, distance: float) -> Iterator[Vector]:
+    """Yield an infinite, reproducible sequence of random detours (n,)."""
+    rng, unit = np.random.default_rng(0), _units(robot, distance)
+    while True:
+        yield 1.5 * rng.normal(size=robot.n) @ unit
+
+
+def _units(robot: Robot, distance: float) -> Vector:
+    """Return unit detours (n, n): 1 rad, or a fraction of the range of a prismatic joint."""
+    spans = [
+        min((high - low) / np.pi, 1.0) if kind == "prismatic" else 1.0
+        for kind, low, high in zip(robot.joint_types, robot.q_min, robot.q_max, strict=True)
+    ]
+    return np.diag(spans) * min(1.0, SHORT_MOTION * distance)
+
+
+def _both(swing: Vector) -> Iterator[Vector]:
+    yield swing
+    yield -swing
+
+
+POSITION_MARGIN = 1e-2
+"""Smallest margin of initial guesses from position limits, as a fraction of the distance."""
+EFFORT_MARGIN, SLOWDOWN = 0.3, 30.0
+"""Smallest margin of initial guesses from effort or speed limits, and additional slowdown of
+initial guesses from rest to rest."""
+GUESS_DURATIONS = np.geomspace(1e-2, 1e2, 120)
+"""Durations of initial guesses for moving arms, s."""
+FIRST_SLOWER, MOST_SLOWER = 1e-6, 0.5
+"""First and largest relative slowdown to satisfy the limits; the slowdown is doubled in each
+trial."""
+STEPS, NEWTON_STEPS, NEWTON_WORK = 150, 400, 1_800_000
+"""Maximum numbers of steps: without curvature, with curvature, and with curvature times cells
+and joints."""
+WORK_PER_CHECK = 40_000
+"""Steps times cells and joints between two checks of the budget."""
+COARSE_TOLERANCE = 10.0
+"""Predicted decrease, relative to the barrier weight, at which the coarse search stops."""
+LEAST_SLACK = 1e-3
+"""Smallest slack of a corrected motion, as a fraction of the limit."""
+RELAXATIONS, CENTERING = 60, 8
+"""Number of relaxations of the limits, and steps per relaxation."""
+RELAXATION_WEIGHT = 10.0
+"""Barrier weight of relaxations on fine grids, relative to the violation in a cell."""
+
+
+class SplineGrid:
+    """Grid of equal cells between two states, with a solver for motions on it.
+
+    Attributes:
+        room: Relative margins from the effort limits (nodes, 2 n), below and above.
+    """
+
+    def __init__(self, robot: Robot, ends: Ends, cells: int, budget: Budget):
+        """Allocate the arrays."""
+        n, nodes = robot.n, cells + 1
+        self._robot, self._ends, self._kernels = robot, ends, inverse_kernels_of(robot)
+        self._budget, self._work_per_step = budget, cells * n
+        scale = np.full(n, max(float(np.abs(ends.qf - ends.q0).max()), 1e-9))
+        tau, low, high, v = (
+            np.array(array) for array in (robot.tau_max, robot.q_min, robot.q_max, robot.v_max)
+        )
+        self.room = np.zeros((nodes, 2 * n))
+        scheme = cubic_spline(ends.v0, ends.vf, nodes, np.array(ends.q0))
+        self._shift = scheme.shift[1:-1]
+        fields = NodeLimits(tau, low, high, v, scale, self.room, scheme)
+        self._limits = by_reference(fields)
+        self._here, self._there = (by_reference(empty_node_motion(n, nodes)) for _ in range(2))
+        for array in (self._here, self._there):
+            array.q[0], array.q[-1] = 0.0, ends.qf - ends.q0
+        self._work = by_reference(empty_node_work(n, nodes))
+
+    def solved(
+        self, near: Spline, first: float, last: float, curved: bool = False
+    ) -> GridSolution | None:
+        """Return the fastest motion near another one, which is slowed down if necessary.
+
+        Args:
+            near: The other motion, on a grid with the same number of cells.
+            first: Initial weight of the barrier.
+            last: Final weight of the barrier.
+            curved: Whether steps include the curvature of the limits.
+        """
+        self._here.q[1:-1] = near.inner - self._ends.q0 - near.duration * self._shift
+        self._here.log_duration[0] = log(near.duration)
+        lack = -self._least()
+        if lack >= 0.0 and not self._slower():
+            first = min(max(first, RELAXATION_WEIGHT * lack / near.cells), 1.0)
+            if not self._within(first, min(LEAST_SLACK, lack), newton_steps):
+                return None
+        return self._improved(first, last, SETTLED, curved)
+
+    def _slower(self) -> bool:
+        """Slow down the motion until it is within its limits; return whether this succeeds.
+
+        The end speeds of a moving arm are preserved, so slow motions may not exist.
+        """
+        begun, slower = float(self._here.log_duration[0]), FIRST_SLOWER
+        while slower < MOST_SLOWER:
+            self._here.log_duration[0] = begun + slower
+            if self._least() > 0.0:
+                return True
+            slower *= 2.0
+        self._here.log_duration[0] = begun
+        return False
+
+    def from_guess(self, swing: Vector, first: float, last: float) -> GridSolution | None:
+        """Return the solution from a smooth motion with a midway detour (n,), or None."""
+        here, limits, ends = self._here, self._limits, self._ends
+        z = np.linspace(0.0, 1.0, len(here.q))[1:-1, None]
+        straight = ends.q0 + (ends.qf - ends.q0) * (z - np.sin(2.0 * np.pi * z) / (2.0 * np.pi))
+        straight += swing * np.sin(np.pi * z) ** 2
+        room = np.minimum(POSITION_MARGIN * limits.scale, 0.25 * (limits.high - limits.low))
+        low, high = limits.low + room, limits.high - room
+        if not np.any(ends.v0) and not np.any(ends.vf):
+            here.q[1:-1] = np.clip(straight, low, high) - ends.q0
+            if not slow_enough(self._kernels, limits, here, self._work, EFFORT_MARGIN):
+                return None
+            here.log_duration[0] += log(SLOWDOWN)
+            return self._improved(first, last, COARSE_TOLERANCE)
+        best, duration = -inf, 0.0
+        for tried in GUESS_DURATIONS:
+            least = self._clipped(straight, tried, low, high)
+            if least > best:
+                best, duration = least, tried
+            if best > EFFORT_MARGIN:
+                break
+        self._clipped(straight, duration, low, high)
+        if not self._within(1.0, LEAST_SLACK, gauss_newton_steps):
+            return None
+        return self._improved(first, last, COARSE_TOLERANCE)
+
+    def _clipped(self, beyond: Matrix, duration: float, low: Vector, high: Vector) -> float:
+        """Write a drifting motion, clipped to position limits; return the smallest distance."""
+        away = duration * self._shift
+        self._here.q[1:-1] = np.clip(beyond + away, low, high) - away - self._ends.q0
+        self._here.log_duration[0] = log(duration)
+        return self._least()
+
+    def _within(self, weight: float, apart: float, steps: Callable[..., Any]) -> bool:
+        """Move the motion inside all limits by gradual relaxation; return whether this succeeds.
+
+        Args:
+            weight: Weight of the barrier.
+            apart: Relative margin from the limits.
+            steps: Interior-point method.
+        """
+        limits, robot = self._limits, self._robot
+        arrays = self._kernels, limits, self._here, self._there, self._work
+        for _ in range(RELAXATIONS):
+            limits.tau[:], limits.v[:] = robot.tau_max, robot.v_max
+            least = self._least()
+            if least > apart:
+                return True
+            beyond = 1.0 - 1.02 * least + 2.0 * apart
+            limits.tau[:], limits.v[:] = beyond * robot.tau_max, beyond * robot.v_max
+            if not self._least() > 0.0 or self._budget.is_over:
+                break
+            steps(*arrays, weight, weight, 0, CENTERING, 0.1)
+        limits.tau[:], limits.v[:] = robot.tau_max, robot.v_max
+        return False
+
+    def _least(self) -> float:
+        return measure_slacks(self._kernels, self._limits, self._here, self._work)
+
+    def _improved(
+        self, first: float, last: float, settled: float, curved: bool = False
+    ) -> GridSolution | None:
+        """Return the fastest motion near the present one, or the best when the time is up."""
+        here, n, work = self._here, self._robot.n, self._work_per_step
+        arrays = self._kernels, self._limits, here, self._there, self._work
+        method, most = (
+            (newton_steps, min(NEWTON_STEPS, NEWTON_WORK // work))
+            if curved
+            else (gauss_newton_steps, STEPS)
+        )
+        weight, taken, end, per_check = first, 0, 0, max(WORK_PER_CHECK // work, 1)
+        while taken == end < most:
+            end = min(end + per_check, most)
+            taken, weight, promised = method(*arrays, weight, last, taken, end, settled)
+            if self._budget.is_over:
+                promised = promised if taken < end else inf
+                break
+        if taken < 0:
+            return None
+        duration = exp(here.log_duration[0])
+        inner = self._ends.q0 + here.q[1:-1] + duration * self._shift
+        spline = Spline.between(self._ends, inner, duration)
+        force = weight / here.slack
+        return GridSolution(
+            spline,
+            weight,
+            promised,
+            int(np.count_nonzero(force)),
+            force[:, n : 2 * n] - force[:, :n],
+            force[:, 5 * n :] - force[:, 4 * n : 5 * n],
+            force[:, 3 * n : 4 * n] - force[:, 2 * n : 3 * n],
+            float(self._limits.scale[0]),
+            curved,
+        )
+
+
+COARSE_CELLS = (32, 64)
+"""Numbers of cells of the coarse grid, for up to two joints and for more. Motions of more joints
+violate their limits more between the nodes of a coarse grid."""
+COARSE_FIRST_WEIGHT, COARSE_LEAST_WEIGHT = 1e-2, 1e-5
+"""Barrier weights of the coarse search; each active limit increases the duration by about this
+fraction."""
+SAME_TIME, SAME_PATH = 1e-3, 0.02
+"""Ratio of durations, and relative distance, within which two motions are equal."""
+
+
+class CoarseSearch:
+    """Coarse search for one start and goal.
+
+    Attributes:
+        guesses: Number of initial guesses.
+        motions: Distinct motions, fastest first.
+    """
+
+    def __init__(self, robot: Robot, ends: Ends, budget: Budget):
+        """Prepare the search between two states."""
+        self.guesses, self.motions = 0, list[Spline]()
+        self._grid, self._budget = (
+            SplineGrid(robot, ends, COARSE_CELLS[robot.n > 2], budget),
+            budget,
+        )
+
+    def search(self, swings: Iterable[Vector]) -> list[Spline]:
+        """Try detours (n,) until the time is up; return the new distinct motions."""
+        new = list[Spline]()
+        for swing in swings:
+            self.guesses += 1
+            solution = self._grid.from_guess(swing, COARSE_FIRST_WEIGHT, COARSE_LEAST_WEIGHT)
+            if solution is not None and not any(
+                are_same(solution.spline, motion) for motion in self.motions + new
+            ):
+                new.append(solution.spline)
+            if self._budget.is_over:
+                break
+        self.motions = sorted(self.motions + new, key=lambda motion: motion.duration)
+        return sorted(new, key=lambda motion: motion.duration)
+
+
+def are_same(first: Spline, second: Spline) -> bool:
+    """Return whether two motions on one grid are equal up to discretization errors."""
+    away = np.abs(first.control - second.control).max()
+    size = max(float(np.ptp(first.control, axis=0).max()), 1e-30)
+    return abs(log(first.duration / second.duration)) < SAME_TIME and away < SAME_PATH * size
+
+
+CELLS = (128, 512, 2048)
+"""Numbers of cells of the grids on which motions are refined."""
+FIRST_WEIGHT, BARRIER, COARSER_FACTOR = 1e-4, 1e-5, 3.0
+"""Initial weight of the barrier on the first grid; its final fraction of the duration, over all
+efforts, on the last grid; and the factor of this fraction on the other grids."""
+RESTART_FACTOR = 30.0
+"""Factor of the initial barrier weight after steps with curvature did not converge."""
+SUBSAMPLES = 8
+"""Number of intervals per cell at the ends of which efforts are checked."""
+TIGHTENINGS, UNSETTLED_TIGHTENINGS, TIGHTENING_FACTOR = 5, 3, 1.1
+"""Maximum number of tightenings of effort limits that are violated between nodes; the same for
+motions that did not converge; and the factor of the violation."""
+SLOWEST = 0.1
+"""Largest relative slowdown to remove remaining violations."""
+EFFORT_TOLERANCE = 1e-10
+
+
+class Refinement:
+    """Refines motions between two states on successively finer grids."""
+
+    def __init__(self, robot: Robot, ends: Ends, budget: Budget):
+        """Prepare the refinement; grids are allocated when they are needed."""
+        self._robot, self._ends, self._budget = robot, ends, budget
+        self._grids: dict[int, SplineGrid] = {}
+
+    def first(self, spline: Spline) -> GridSolution | None:
+        """Return the fastest motion on the first grid near a motion of the coarse search."""
+        grid, last = self._grid(CELLS[0])
+        spline = _on_grid(spline, CELLS[0])
+        solution = grid.solved(spline, FIRST_WEIGHT, last)
+        if solution is None or solution.settled:
+            return solution
+        curved = grid.solved(spline, FIRST_WEIGHT, last, curved=True)
+        return curved if curved is not None and curved.settled else solution
+
+    def finer(self, solution: GridSolution) -> GridSolution | None:
+        """Return the fastest motion on the next grid near a motion on a grid."""
+        cells = CELLS[CELLS.index(solution.spline.cells) + 1]
+        grid, last = self._grid(cells)
+        return _settled(
+            grid, _on_grid(solution.spline, cells), max(solution.weight, last), last, solution
+        )
+
+    def within_limits(self, coarser: GridSolution, solution: GridSolution) -> RefinedSolution:
+        """Return a motion of the last grid within its limits everywhere.
+
+        `coarser` is the solution on the second-last grid.
+        """
+        (grid, _), feasible = self._grid(CELLS[-1]), solution
+        for _ in range(TIGHTENINGS if solution.settled else UNSETTLED_TIGHTENINGS):
+            beyond = _beyond(self._robot, feasible.spline)
+            if beyond.max() <= EFFORT_TOLERANCE or self._budget.is_over:
+                break
+            grid.room[:-1] += TIGHTENING_FACTOR * beyond
+            grid.room[1:] = np.maximum(grid.room[1:], grid.room[:-1])
+            again = _settled(grid, feasible.spline, feasible.weight, feasible.weight, feasible)
+            if again is None or (feasible.settled and not again.settled):
+                break  # slow down instead
+            feasible = again
+        grid.room[:] = 0.0
+        spline, load = _slower(self._robot, self._ends, feasible.spline)
+        on_grid = min(solution.spline.duration, feasible.spline.duration)
+        return RefinedSolution(spline, feasible, [coarser.spline.duration, on_grid], load)
+
+    def _grid(self, cells: int) -> tuple[SplineGrid, float]:
+        """Return a grid and the final weight of its barrier."""
+        if cells not in self._grids:
+            self._grids[cells] = SplineGrid(self._robot, self._ends, cells, self._budget)
+        factor = 1.0 if cells == CELLS[-1] else COARSER_FACTOR
+        return self._grids[cells], factor * BARRIER / (self._robot.n * cells)
+
+
+def _on_grid(spline: Spline, cells: int) -> Spline:
+    """Return the same motion on a finer grid."""
+    while spline.cells < cells:
+        spline = spline.halved()
+    return spline
+
+
+def _settled(
+    grid: SplineGrid, spline: Spline, first: float, last: float, before: GridSolution
+) -> GridSolution | None:
+    """Return the fastest motion on a grid, with curvature if necessary.
+
+    Steps with curvature are tried if other steps do not converge. They are tried first if they
+    converged on the coarser grid.
+    """
+    if before.curved and before.settled:
+        solution = grid.solved(spline, first, last, curved=True)
+        if solution is None or not solution.settled:
+            solution = grid.solved(spline, RESTART_FACTOR * first, last, curved=True)
+        return solution
+    solution = grid.solved(spline, 10.0 * first, last)
+    if solution is None or solution.settled or not before.settled:
+        return solution
+    again = grid.solved(spline, first, last, curved=True)
+    return again if again is not None and again.settled else solution
+
+
+def _slower(robot: Robot, ends: Ends, spline: Spline) -> tuple[Spline, float]:
+    """Return a motion slowed down to satisfy the effort limits, and its largest load."""
+    beyond, slowdown, slower = float(_beyond(robot, spline).max()), 0.0, spline
+    best, z = (slower, beyond), np.linspace(0.0, 1.0, spline.cells + 1)[1:-1]
+    while beyond > EFFORT_TOLERANCE and slowdown < SLOWEST:
+        slowdown = max(2.0 * slowdown, 0.5 * beyond)
+        farther = drift(z, ends.v0, ends.vf) * spline.duration * slowdown
+        slower = Spline.between(ends, spline.inner + farther, spline.duration * (1.0 + slowdown))
+        beyond = float(_beyond(robot, slower).max())
+        best = min(best, (slower, beyond), key=lambda candidate: candidate[1])
+    return best[0], 1.0 + best[1]
+
+
+def _beyond(robot: Robot, spline: Spline) -> Matrix:
+    """Return the largest relative violation of effort limits per cell (cells, 2 n), or 0."""
+    loads = efforts_of(robot, spline, spline.cells * SUBSAMPLES) / robot.tau_max
+    excess = np.hstack([-loads, loads]) - 1.0
+    inner = excess[:-1].reshape(spline.cells, SUBSAMPLES, -1).max(axis=1)
+    return np.maximum(np.maximum(inner, excess[SUBSAMPLES::SUBSAMPLES]), 0.0)

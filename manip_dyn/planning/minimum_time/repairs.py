@@ -1,0 +1,275 @@
+"""Repairs of switching structures whose extremals violate a condition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from manip_dyn.codegen import customize
+from manip_dyn.core.checks import Vector
+from manip_dyn.planning.certificate import FULL_EFFORT
+from manip_dyn.planning.minimum_time.flow import (
+    Trajectory,
+    refined,
+    refined_arcs,
+    refined_samples,
+)
+from manip_dyn.planning.minimum_time.structures import (
+    SINGULAR,
+    Control,
+    Kind,
+    Switching,
+    assembled,
+    boundary_control,
+    control_of_sign,
+    full,
+)
+from manip_dyn.robot import Robot
+
+
+def revised(along: Trajectory, switching: Switching) -> Switching:
+    """Return the structure with full efforts that have the signs of the switching functions.
+
+    Efforts between their limits remain unchanged unless they exceed a limit; they then become
+    full.
+    """
+    n, arcs, here = along.switching.shape[1], switching.arcs(), refined_arcs(along)
+    controls, rows = list(switching.controls), list[tuple[float, int, Control]]()
+    contacts = [row for row in switching.rows() if row[2].is_contact]
+    for joint in range(n):
+        times, values = refined(along, joint)
+        own = [controls_of_arc[joint] for _, _, controls_of_arc in arcs]
+        is_full = np.array([control.is_full for control in own])[here]
+        normalized = along.normalized_efforts[refined_samples(along), joint]
+        signs = np.where(is_full, -np.sign(values), np.sign(normalized)).tolist()
+        is_revised = is_full | (np.abs(normalized) > FULL_EFFORT)
+        required = [
+            control_of_sign(sign) if new else own[arc]
+            for sign, new, arc in zip(signs, is_revised.tolist(), here.tolist(), strict=True)
+        ]
+        clear = ~is_full | (np.abs(values) > 1e-9 * np.abs(values).max())
+        first = int(np.argmax(clear * (1.0 + np.abs(values)) * (times <= times[3])))
+        controls[joint] = current = required[first]
+        for k in np.flatnonzero(clear):
+            if required[k] != current:
+                a, b = values[k - 1], values[k]
+                fraction = a / (a - b) if a * b < 0.0 else 0.0
+                rows.append(
+                    (
+                        float(times[k - 1] + fraction * (times[k] - times[k - 1])),
+                        joint,
+                        required[k],
+                    )
+                )
+                current = required[k]
+    return assembled(controls, rows + contacts, switching.t_final)
+
+
+AT_LIMIT = 1e-9
+"""Distance from a limit below which a joint has reached it, rad or m."""
+
+
+def with_limit_approaches(
+    robot: Robot, switching: Switching, start: Vector, goal: Vector
+) -> Switching:
+    """Return the structure with approaches from the start and to the goal."""
+    controls, rows, t_final = list(switching.controls), switching.rows(), switching.t_final
+    last = switching.arcs()[-1][2]
+    for joint in range(robot.n):
+        first, final = switching.controls[joint], last[joint]
+        if first.kind == Kind.POSITION:
+            half = _half(robot, start, joint, first.direction)
+            if half > 0.0:
+                controls[joint] = full(first.direction)
+                rows += [(half, joint, full(-first.direction)), (2.0 * half, joint, first)]
+        if final.kind == Kind.POSITION:
+            half = _half(robot, goal, joint, final.direction)
+            if half > 0.0:
+                rows += [
+                    (t_final - 2.0 * half, joint, full(-final.direction)),
+                    (t_final - half, joint, full(final.direction)),
+                ]
+    return assembled(controls, rows, t_final)
+
+
+def _half(robot: Robot, q: Vector, joint: int, side: float) -> float:
+    """Return half of the time, s, from rest at `q` (n,) to rest at a limit of a joint."""
+    limit = robot.q_max if side > 0.0 else robot.q_min
+    distance = abs(float(limit[joint] - q[joint]))
+    inverse = np.linalg.inv(customize(robot).unchecked.mass_matrix(np.array(q)))
+    fastest = float(inverse[joint, joint] * robot.tau_max[joint])
+    return float(np.sqrt(distance / fastest)) if distance > AT_LIMIT else 0.0
+
+
+BRIEF = 5e-4
+"""Initial guess of the length of the arc, relative to the duration."""
+
+
+def with_end_arcs(along: Trajectory, switching: Switching) -> Iterator[Switching]:
+    """Yield structures with an arc at an effort limit before or after such singular arcs.
+
+    The first structures have the signs of the switching functions at the ends, the others the
+    opposite signs, because the switching functions are only approximate there.
+    """
+    t_final, arcs = switching.t_final, switching.arcs()
+    for side in (-1.0, 1.0):
+        controls, rows = list(switching.controls), switching.rows()
+        for effort, (first, last) in enumerate(zip(arcs[0][2], arcs[-1][2], strict=True)):
+            if last.is_singular:
+                sign = side * float(along.switching[-1, effort])
+                rows.append(((1.0 - BRIEF) * t_final, effort, control_of_sign(sign)))
+            if first.is_singular:
+                controls[effort] = control_of_sign(side * float(along.switching[0, effort]))
+                rows.append((BRIEF * t_final, effort, first))
+        if rows != switching.rows():
+            yield assembled(controls, rows, t_final)
+
+
+INSIDE, OUTSIDE = 0.5, 0.1
+"""Lengths of the full arc on both sides of the switch, over the length of the violation.
+
+Next to a singular arc S'' is proportional to the singular effort minus the actual one. If the
+singular effort grows linearly, S is zero again after three times the time to the limit."""
+
+
+def with_saturated_ends(along: Trajectory, switching: Switching) -> Iterator[Switching]:
+    """Yield structures in which efforts that exceed their limits at ends of arcs are full."""
+    rows = switching.rows()
+    for index, (_, effort, control) in enumerate(rows):
+        if not (control.is_singular or control.is_boundary_arc_of_speed):
+            continue
+        last = _last(switching, index)
+        here = np.flatnonzero((along.arcs > index) & (along.arcs <= last))
+        loads, times = along.normalized_efforts[here, effort], along.times[here]
+        weak = np.abs(loads) > FULL_EFFORT
+        if not weak.any() or weak.all():
+            continue
+        changed = list(rows)
+        if weak[0] and (control.is_singular or _hands_over(switching, index)):
+            begin, room = float(times[0]), _passing(times, loads)
+            changed[index] = (begin + (1.0 + INSIDE) * room, effort, control)
+            changed.append((begin - OUTSIDE * room, effort, full(loads[0])))
+        if weak[-1] and last < len(rows):
+            t, joint, after = rows[last]
+            sign, room = full(loads[-1]), _passing(t - times[::-1], loads[::-1])
+            early, late = t - (1.0 + INSIDE) * room, t + OUTSIDE * room
+            if control.is_singular and joint == effort:
+                changed[last] = (early, effort, sign)
+                changed += [] if after == sign else [(late, effort, after)]
+            elif _hands_over(switching, last):
+                usual = switching.arcs()[last + 1][2][effort]
+                brakes = after.brakes if usual == sign else not after.brakes
+                changed[last] = (early, joint, replace(after, brakes=brakes))
+                changed += [] if usual == sign else [(late, effort, usual)]
+        if changed != rows:
+            yield assembled(switching.controls, changed, switching.t_final)
+
+
+def _passing(times: Vector, loads: Vector) -> float:
+    """Return the time, s, for which an effort exceeds its limit from the first sample on."""
+    ends = int(np.argmax(np.abs(loads) <= FULL_EFFORT))
+    over, under = abs(loads[ends - 1]) - 1.0, 1.0 - abs(loads[ends])
+    step = times[ends] - times[ends - 1]
+    return float(times[ends - 1] - times[0] + step * over / (over + under))
+
+
+def _last(switching: Switching, switch: int) -> int:
+    """Return the index of the last arc with the control that starts at a switch."""
+    arcs, effort, last = switching.arcs(), switching.joints[switch], switch + 1
+    while last + 1 < len(arcs) and arcs[last + 1][2][effort] == arcs[switch + 1][2][effort]:
+        last += 1
+    return last
+
+
+def _hands_over(switching: Switching, switch: int) -> bool:
+    """Return whether a switch is a handover of a joint between two efforts."""
+    joint, value = switching.joints[switch], switching.values[switch]
+    limit, before = value.held_at_speed(joint), switching.arcs()[switch][2]
+    return limit is not None and any(
+        effort != joint and control.held_at_speed(effort) == limit
+        for effort, control in enumerate(before)
+    )
+
+
+def with_speed_arcs_at_contacts(
+    robot: Robot, along: Trajectory, switching: Switching
+) -> Iterator[Switching]:
+    """Yield structures with a boundary arc that replaces a contact point of speed."""
+    n, arcs, rows = robot.n, switching.arcs(), switching.rows()
+    for k, (t, joint, contact) in enumerate(rows):
+        if contact.kind != Kind.CONTACT_SPEED:
+            continue
+        remaining = rows[:k] + rows[k + 1 :]
+        for effort in range(n):
+            usual = arcs[k][2][effort]
+            if not usual.is_full:
+                continue
+            for arc, is_before in ((k, True), (k + 1, False)):
+                here = np.flatnonzero(along.arcs == arc)
+                wrong = usual.direction * along.switching[here, effort] > 0.0
+                run = _run(wrong[::-1] if is_before else wrong)
+                if run == 0:
+                    continue
+                far = float(along.times[here[-run] if is_before else here[run - 1]])
+                q = along.states[here[-1 if is_before else 0], :n].copy()
+                gains = np.linalg.inv(customize(robot).unchecked.mass_matrix(q))[joint]
+                side = contact.direction
+                arc_of_speed = boundary_control(
+                    effort, joint, side, side * float(np.sign(gains[effort]))
+                )
+                begin, end = (far, t) if is_before else (t, far)
+                yield assembled(
+                    switching.controls,
+                    [*remaining, (begin, effort, arc_of_speed), (end, effort, usual)],
+                    switching.t_final,
+                )
+
+
+def _run(wrong: np.ndarray) -> int:
+    """Return the number of consecutive wrong samples after the contact point."""
+    length = 1
+    while length < len(wrong) and wrong[length]:
+        length += 1
+    return length if length > 1 else 0
+
+
+BEYOND = 1e-9
+"""Smallest relevant violation, rad or m."""
+
+
+def with_position_arcs_at_contacts(
+    robot: Robot, along: Trajectory, switching: Switching
+) -> Iterator[Switching]:
+    """Yield structures with a boundary arc where a limit is violated next to a contact point.
+
+    Another effort, singular at the contact point, holds the joint on the arc.
+    """
+    n, arcs, rows = len(switching.controls), switching.arcs(), switching.rows()
+    for switch, (t, joint, value) in enumerate(rows):
+        singular = [k for k in range(n) if k != joint and arcs[switch][2][k].is_singular]
+        if value.kind != Kind.CONTACT_POSITION or not singular:
+            continue
+        side = value.direction
+        limit = float((robot.q_max if side > 0.0 else robot.q_min)[joint])
+        beyond = side * (along.states[:, joint] - limit)
+        for is_after in (True, False):
+            here = np.flatnonzero((along.arcs == switch + is_after) & (beyond > BEYOND))
+            if not here.size:
+                continue
+            deepest = float(along.times[here[np.argmax(beyond[here])]])
+            middle, margin = 0.5 * (t + deepest), 0.25 * abs(deepest - t)
+            begin, end = (t - margin, middle) if is_after else (middle, t + margin)
+            holding = boundary_control(singular[0], joint, side, 0.0, Kind.POSITION)
+            remaining = rows[:switch] + rows[switch + 1 :]
+            arc = [(begin, singular[0], holding), (end, singular[0], SINGULAR)]
+            yield assembled(switching.controls, remaining + arc, switching.t_final)
+
+
+def repaired(robot: Robot, along: Trajectory, switching: Switching) -> Iterator[Switching]:
+    """Yield the structures of all repairs of an extremal."""
+    yield from with_saturated_ends(along, switching)
+    yield from with_speed_arcs_at_contacts(robot, along, switching)
+    yield from with_position_arcs_at_contacts(robot, along, switching)
+    yield from with_end_arcs(along, switching)

@@ -1,0 +1,280 @@
+"""Search for the fastest motion: basins on grids, then extremals, within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from math import inf
+
+import numpy as np
+
+from manip_dyn.core.checks import Vector
+from manip_dyn.planning.certificate import GridSearchSummary, SearchSummary
+from manip_dyn.planning.minimum_time.budget import Budget
+from manip_dyn.planning.minimum_time.convergence import (
+    FREE_FRACTION,
+    undetermined_fraction,
+)
+from manip_dyn.planning.minimum_time.extremal_search import ExtremalSearch
+from manip_dyn.planning.minimum_time.extremals import Candidate, distinct_motions
+from manip_dyn.planning.minimum_time.extremals import are_same as are_same_extremals
+from manip_dyn.planning.minimum_time.refinement import (
+    CELLS,
+    CoarseSearch,
+    Refinement,
+    are_same,
+    random_swings,
+    swings,
+)
+from manip_dyn.planning.minimum_time.splines import Ends, GridSolution, RefinedSolution, Spline
+from manip_dyn.robot import Robot
+
+EXACT = 3
+"""Maximum number of joints for exact motions."""
+COMPARED_RATIO, MOST_COMPARED = 1.05, 6
+"""Maximum ratio to the shortest duration, and maximum number, of new motions of the coarse search
+that are compared on the first grid."""
+EXCESS = {CELLS[0]: 6e-3, CELLS[1]: 1e-3, CELLS[2]: 1e-5}
+"""Largest expected excess of a duration on each grid over the fastest motion nearby."""
+RANDOM_GUESSES, MOST_BATCHES = 16, 6
+"""Number of random initial guesses in a batch, and maximum number of batches."""
+
+
+class Basin:
+    """A motion on successively finer grids.
+
+    Attributes:
+        solutions: Solutions on the grids, coarsest first.
+        refined: The motion within its limits everywhere, on the finest grid, or None.
+        extremal: Certified extremal, or None.
+        is_determined: Whether the conditions determine all efforts; None before the finest grid.
+    """
+
+    def __init__(self, solution: GridSolution):
+        """Start from a solution on the first grid."""
+        self.solutions = [solution]
+        self.refined: RefinedSolution | None = None
+        self.extremal: Candidate | None = None
+        self.is_determined: bool | None = None
+
+    @property
+    def duration(self) -> float:
+        """Duration on the finest grid so far, or of the extremal, s."""
+        if self.extremal is not None:
+            return self.extremal.t_final
+        if self.refined is not None:
+            return self.refined.spline.duration
+        return self.solutions[-1].spline.duration
+
+    @property
+    def bound(self) -> float:
+        """Expected lower bound of the duration of the fastest motion nearby, s."""
+        if self.extremal is not None:
+            return self.extremal.t_final
+        return self.duration * (1.0 - EXCESS[self.solutions[-1].spline.cells])
+
+
+class MotionSearch:
+    """Search for the fastest motion between two states.
+
+    The order of the search does not depend on the time. The budget only determines where it stops.
+
+    Attributes:
+        basins: Distinct motions that were refined at least once.
+        undone: Steps that were unfinished when the time was up, as a clause, or "".
+    """
+
+    def __init__(self, robot: Robot, ends: Ends, budget: Budget):
+        """Prepare the search."""
+        self._robot, self._ends, self._budget = robot, ends, budget
+        self._coarse = CoarseSearch(robot, ends, budget)
+        self._refinement = Refinement(robot, ends, budget)
+        is_exact = robot.n <= EXACT and not ends.moving
+        self._extremals = ExtremalSearch(robot, ends.q0, ends.qf, budget) if is_exact else None
+        self.basins, self.undone = list[Basin](), ""
+        self._straight: Spline | None = None
+
+    # ------------------------------------------------------------------------ search
+    def run(self, straight: Spline | None = None) -> None:
+        """Search with all detours, then with random ones until they lead to nothing new."""
+        distance = float(np.abs(self._ends.qf - self._ends.q0).max())
+        distance = max(distance, float(np.abs([self._ends.v0, self._ends.vf]).max()))
+        guesses = swings(self._robot, distance)
+        if self._extremals is None:
+            self._examine(self._coarse.search(islice(guesses, 1)), straight)
+            straight = None
+        self._examine(self._coarse.search(guesses), straight)
+        batches = self._random_batches(distance)
+        for batch in batches:
+            if self._budget.is_over:
+                self.undone = self.undone or "more initial guesses were left untried"
+                break
+            if not self._examine(self._coarse.search(batch)):
+                break
+
+    def _random_batches(self, distance: float) -> Iterator[Iterator[Vector]]:
+        if self._robot.n == 1:
+            return
+        guesses = random_swings(self._robot, distance)
+        for _ in range(MOST_BATCHES):
+            yield islice(guesses, RANDOM_GUESSES)
+
+    def _examine(self, motions: list[Spline], guess: Spline | None = None) -> bool:
+        """Refine new motions that may be the fastest; return whether one of them is."""
+        before, fastest = self.duration, self._coarse.motions[:1]
+        near = [
+            motion
+            for motion in motions[:MOST_COMPARED]
+            if motion.duration <= COMPARED_RATIO * fastest[0].duration
+        ]
+        new = list[Basin]()
+        for motion in [*near, *([] if guess is None else [guess])]:
+            solution = self._refinement.first(motion)
+            if solution is not None:
+                new.append(Basin(solution))
+            if self._budget.is_over and (new or self.basins):
+                break
+        for basin in sorted(new, key=lambda basin: basin.duration):
+            if not any(
+                are_same(basin.solutions[0].spline, previous.solutions[0].spline)
+                for previous in self.basins
+            ):
+                self.basins.append(basin)
+                self._refine(basin)
+        return self.duration < before * (1.0 - EXCESS[CELLS[-1]])
+
+    def _refine(self, basin: Basin) -> None:
+        """Refine a basin as long as it may contain the fastest motion."""
+        is_first = self.duration == inf
+        for cells in CELLS:
+            if cells > CELLS[0]:
+                finer = self._refinement.finer(basin.solutions[-1])
+                if finer is None:
+                    return
+                basin.solutions.append(finer)
+            if not self._may_win(basin):
+                return
+            if self._budget.is_over and not is_first:
+                self.undone = "a motion was not refined"
+                return
+            if cells < CELLS[-1] and self._certified(basin):
+                return
+        basin.refined = self._refinement.within_limits(*basin.solutions[-2:])
+        fraction = undetermined_fraction(self._robot, basin.solutions[-1])
+        basin.is_determined = fraction < FREE_FRACTION
+        self._report("motion")
+        if self._may_win(basin):
+            self._certified(basin)
+
+    def _certified(self, basin: Basin) -> bool:
+        """Search for the extremal near a basin; return whether it is certified."""
+        if self._extremals is None:
+            return False
+        solution = basin.solutions[-1] if basin.refined is None else basin.refined.solved
+        basin.extremal = self._extremals.near(solution)
+        if basin.extremal is None:
+            if self._budget.is_over:
+                self.undone = "the search for a certificate was not finished"
+            return False
+        self._report("certificate")
+        return True
+
+    def _may_win(self, basin: Basin) -> bool:
+        return basin.bound <= self.duration
+
+    def _report(self, stage: str) -> None:
+        self._budget.report(stage, self.duration, len(self._coarse.motions))
+
+    # ------------------------------------------------------------------------ results
+    @property
+    def duration(self) -> float:
+        """Duration of the fastest certified or refined motion, s; inf without one."""
+        return min((basin.duration for basin in self._finished), default=inf)
+
+    @property
+    def best(self) -> Basin | None:
+        """The fastest finished basin, or None.
+
+        Of basins with equal durations it is the one whose motion is first in the order of the
+        positions halfway, which does not depend on the order of the search.
+        """
+        finished = self._finished
+        if not finished:
+            return None
+        least = min(basin.duration for basin in finished)
+        equal = [basin for basin in finished if basin.duration <= least * (1.0 + 1e-7)]
+        return min(equal, key=_order)
+
+    @property
+    def is_unique(self) -> bool | None:
+        """Whether the fastest motion is unique as far as the search shows; None if unknown."""
+        best = self.best
+        if best is None:
+            return None
+        twins = [
+            basin
+            for basin in self._finished
+            if basin.duration <= best.duration * (1.0 + 1e-6) and not _are_same(basin, best)
+        ]
+        if twins or best.is_determined is False:
+            return False
+        return True if best.extremal is not None else None
+
+    @property
+    def _finished(self) -> list[Basin]:
+        return [
+            basin
+            for basin in self.basins
+            if basin.extremal is not None or basin.refined is not None
+        ]
+
+    @property
+    def guesses(self) -> int:
+        """Number of initial guesses on the coarse grid."""
+        return self._coarse.guesses
+
+    @property
+    def motions(self) -> int:
+        """Number of distinct motions on the coarse grid."""
+        return len(self._coarse.motions)
+
+    def summary(self) -> SearchSummary:
+        """Return the extent of the search for an exact motion."""
+        candidates = [] if self._extremals is None else self._extremals.candidates
+        times = [candidate.t_final for candidate in distinct_motions(candidates)]
+        return SearchSummary(
+            guesses=self.guesses,
+            motions=self.motions,
+            structures=0 if self._extremals is None else len(self._extremals.tried),
+            extremals=len(times),
+            second=times[1] if len(times) > 1 else inf,
+            on_grid=min(
+                (s.spline.duration for b in self.basins for s in b.solutions), default=inf
+            ),
+        )
+
+    def grid_summary(self) -> GridSearchSummary:
+        """Return the extent of the search on grids."""
+        times = sorted(basin.solutions[0].spline.duration for basin in self.basins) or [inf]
+        slower = [t for t in times if t > times[0] * (1.0 + 1e-6)]
+        return GridSearchSummary(
+            self.guesses, self.motions, len(self.basins), min(slower, default=inf), times[0]
+        )
+
+
+def _order(basin: Basin) -> tuple[float, ...]:
+    """Return the rounded positions of a motion halfway, to order motions of equal duration."""
+    spline = basin.solutions[0].spline
+    middle = spline.joints(np.array([0.5 * spline.duration]))[0][0]
+    return tuple(np.round(middle, 3).tolist())
+
+
+def _are_same(first: Basin, second: Basin) -> bool:
+    """Return whether two finished basins contain the same motion."""
+    if first.extremal is not None and second.extremal is not None:
+        return are_same_extremals(first.extremal, second.extremal)
+    splines = [
+        basin.solutions[-1].spline if basin.refined is None else basin.refined.spline
+        for basin in (first, second)
+    ]
+    return splines[0].cells != splines[1].cells or are_same(*splines)

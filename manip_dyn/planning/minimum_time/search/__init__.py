@@ -1,1 +1,0 @@
-"""Search for extremals near approximate motions."""

@@ -1,0 +1,225 @@
+"""Motions as cubic splines with equal cells, and solutions on grids."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from manip_dyn.codegen import customize
+from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.results import PickledByArguments
+from manip_dyn.planning.certificate import Convergence
+from manip_dyn.planning.minimum_time.nodes import efforts_at, inverse_kernels_of
+from manip_dyn.planning.plan import Plan, Samples, held_samples
+from manip_dyn.robot import Robot
+
+
+class Ends(NamedTuple):
+    """Positions and velocities (n,) at start and goal, rad or m, per s."""
+
+    q0: Vector
+    v0: Vector
+    qf: Vector
+    vf: Vector
+
+    @property
+    def moving(self) -> bool:
+        """Whether the arm moves at the start or the goal."""
+        return bool(np.any(self.v0) or np.any(self.vf))
+
+
+class Spline(NamedTuple):
+    """A motion with accelerations that are linear in every cell.
+
+    Attributes:
+        control: Control points (cells + 3, n), including one before and one after the motion.
+        duration: Duration, s.
+    """
+
+    control: Matrix
+    duration: float
+
+    @classmethod
+    def between(cls, ends: Ends, inner: Matrix, duration: float) -> Spline:
+        """Create the motion with inner control points (cells - 1, n)."""
+        h = duration / (len(inner) + 1)
+        first = 1.5 * ends.q0 - 0.5 * inner[0] + 0.5 * h * ends.v0
+        last = 1.5 * ends.qf - 0.5 * inner[-1] - 0.5 * h * ends.vf
+        before, after = inner[0] - 2.0 * h * ends.v0, inner[-1] + 2.0 * h * ends.vf
+        return cls(np.vstack([before, first, inner, last, after]), duration)
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return len(self.control) - 3
+
+    @property
+    def inner(self) -> Matrix:
+        """Control points without those near the ends (cells - 1, n)."""
+        return self.control[2:-2]
+
+    def halved(self) -> Spline:
+        """Return the same motion with cells of half the length (Boehm 1980)."""
+        c = self.control
+        fine = np.empty((2 * self.cells + 3, c.shape[1]))
+        fine[1::2] = (c[:-2] + 6.0 * c[1:-1] + c[2:]) / 8.0
+        fine[::2] = 0.5 * (c[:-1] + c[1:])
+        return Spline(fine, self.duration)
+
+    def joints(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
+        """Return positions, velocities and accelerations (k, n) at times (k,), s."""
+        h = self.duration / self.cells
+        cell = np.clip((times / h).astype(int), 0, self.cells - 1)
+        z = (times / h - cell)[:, None]
+        a, b, c, d = (self.control[cell + i] for i in range(4))
+        y = 1.0 - z
+        place = (y**3 * a + (3 * z**3 - 6 * z**2 + 4) * b + (3 * y**3 - 6 * y**2 + 4) * c) / 6.0
+        place += z**3 * d / 6.0
+        speed = (y**2 * (b - a) + (1 + 2 * y * z) * (c - b) + z**2 * (d - c)) / (2.0 * h)
+        bend = (y * (a - 2 * b + c) + z * (b - 2 * c + d)) / h**2
+        return place, speed, bend
+
+
+SETTLED = 1e-3
+"""Predicted decrease, relative to the barrier weight, at which an exact solution has converged."""
+
+
+class GridSolution(NamedTuple):
+    """The fastest motion on a grid.
+
+    Attributes:
+        spline: The motion.
+        weight: Final weight of the barrier.
+        promised: Predicted decrease by one more step as a fraction of the duration.
+        limits: Number of limits at all nodes.
+        effort: Multipliers of the effort limits (nodes, n), positive at upper limits.
+        speed: Multipliers of the speed limits up to the next node (nodes, n).
+        place: Multipliers of the position limits (nodes, n), for distances divided by `scale`.
+        scale: Largest distance of a joint between start and goal, rad or m.
+        curved: Whether steps included the curvature of the limits.
+    """
+
+    spline: Spline
+    weight: float
+    promised: float
+    limits: int
+    effort: Matrix
+    speed: Matrix
+    place: Matrix
+    scale: float
+    curved: bool
+
+    @property
+    def settled(self) -> bool:
+        """Whether the predicted decrease of the last step is negligible."""
+        return abs(self.promised) <= SETTLED * self.weight
+
+
+class RefinedSolution(NamedTuple):
+    """A motion within its limits, refined on grids.
+
+    Attributes:
+        spline: The motion.
+        solved: Solution on the finest grid, before it was slowed down.
+        durations: Shortest durations on each grid with limits at its nodes, s.
+        load: Largest effort over its limit, including times between the nodes.
+    """
+
+    spline: Spline
+    solved: GridSolution
+    durations: list[float]
+    load: float
+
+
+def efforts_of(robot: Robot, spline: Spline, count: int) -> Matrix:
+    """Return the efforts (count + 1, n) at equal time steps."""
+    q, v, a = spline.joints(np.linspace(0.0, spline.duration, count + 1))
+    tau = np.empty_like(q)
+    efforts_at(inverse_kernels_of(robot), q, v, a, tau)
+    return tau
+
+
+def spline_of_plan(ends: Ends, plan: Plan, cells: int) -> Spline:
+    """Return the cubic spline through positions of a plan at equal time steps."""
+    from scipy.interpolate import CubicSpline
+
+    times = np.linspace(0.0, plan.t_final, cells + 1)
+    places = np.array([plan.state(t)[0] for t in times.tolist()])
+    through = CubicSpline(times, places, bc_type=((1, ends.v0), (1, ends.vf)))
+    h = plan.t_final / cells
+    control = places - h * h / 6.0 * through(times, 2)
+    return Spline.between(ends, control[1:-1], plan.t_final)
+
+
+FULL_EFFORT = 0.99
+"""Normalized effort above which efforts are full."""
+SWITCH_CELLS = 6
+"""Maximum number of cells of a transition between limits that is a switch."""
+
+
+class SplineMotion(PickledByArguments):
+    """Motion with accelerations that are linear in each cell; see `planning.plan.Motion`.
+
+    Attributes:
+        spline: Positions of the motion.
+        solved: Solution on the finest grid, with the multipliers of its limits.
+        knots: Node times (k,), s, between which the efforts are smooth.
+    """
+
+    def __init__(self, robot: Robot, solution: RefinedSolution, proof: Convergence):
+        """Initialize from the refined solution and its certificate with costates."""
+        self.spline, self.solved, self._proof = solution.spline, solution.solved, proof
+        spline = solution.spline
+        self.knots = np.linspace(0.0, spline.duration, spline.cells + 1)
+        self._robot, self._efforts = robot, customize(robot).unchecked.inverse_dynamics
+
+    @property
+    def switching(self) -> None:
+        """Switching structure: None, because the motion has no exact structure."""
+        return None
+
+    @property
+    def switches(self) -> list[list[float]]:
+        """Times at which each joint's effort switches between its limits, s."""
+        shares = efforts_of(self._robot, self.spline, self.spline.cells) / self._robot.tau_max
+        return [self._switches(share) for share in shares.T]
+
+    def state(self, t: float) -> tuple[Vector, Vector]:
+        """Return positions and velocities (n,) at time `t`, s."""
+        q, v, _ = self.spline.joints(np.array([t]))
+        return q[0], v[0]
+
+    def joints(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
+        """Return positions, velocities and accelerations (k, n) at times (k,), s."""
+        return self.spline.joints(times)
+
+    def effort(self, t: float) -> Vector:
+        """Return the efforts (n,) from time `t`, s, on, N m or N."""
+        q, v, a = self.spline.joints(np.array([t]))
+        return self._efforts(q[0], v[0], a[0])
+
+    def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
+        """Return positions, velocities and efforts (k, n) at times (k,), s."""
+        q, v, a = self.spline.joints(times)
+        return q, v, np.array([self._efforts(*state) for state in zip(q, v, a, strict=True)])
+
+    def costate(self, t: float) -> Vector:
+        """Return the costates (2 n,) at time `t`, s, interpolated linearly between nodes."""
+        times, costates = self._proof.times, self._proof.costates
+        return np.array([np.interp(t, times, values) for values in costates.T])
+
+    def samples(self, period: float) -> Samples:
+        """Return samples of the efforts every `period` s."""
+        times = np.arange(0.0, self.spline.duration, period)
+        efforts = dict(zip(times.tolist(), self.at(times)[2], strict=True))
+        return held_samples(efforts, efforts.__getitem__)
+
+    def _switches(self, share: Vector) -> list[float]:
+        full = np.flatnonzero(np.abs(share) > FULL_EFFORT)
+        return [
+            float(0.5 * (self.knots[before] + self.knots[after]))
+            for before, after in pairwise(full)
+            if share[before] * share[after] < 0.0 and after - before <= SWITCH_CELLS
+        ]

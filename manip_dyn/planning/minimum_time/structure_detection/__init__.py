@@ -1,1 +1,0 @@
-"""Detection of switching structures in approximate motions on grids."""

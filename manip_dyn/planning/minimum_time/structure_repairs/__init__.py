@@ -1,1 +1,0 @@
-"""Repairs of switching structures: variants for extremals that violate a condition."""
