@@ -103,8 +103,7 @@ def test_killed_sweeps_resume_on_the_same_scheduler(cluster, tmp_path):
     assert list(result.column("twice")) == [2 * x for x in range(40)]
 
 
-def test_unreachable_schedulers_are_reported_in_one_line(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("manip_dyn.ensembles.sweeps.workers.CONNECT_TIMEOUT", 1.0)
+def test_unreachable_schedulers_are_reported_in_one_line(tmp_path, capsys):
     file = tmp_path / "file.yaml"
     file.write_text("{task: simulate, robot: rr, cases: {grid: {duration: [0.1]}}}")
     out = str(tmp_path / "out")

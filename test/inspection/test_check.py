@@ -1,6 +1,7 @@
 """Findings of `check_urdf` for arms with one defect each, and for robots of other sources."""
 
 import json
+import sys
 
 import pytest
 from arms import ARM, changed, example, examples, write
@@ -15,7 +16,8 @@ MODULE = "manip_dyn.inspection.urdf_check"
 @pytest.fixture
 def pinocchio_only(monkeypatch):
     """Compare with pinocchio only."""
-    monkeypatch.setattr("manip_dyn.inspection.comparison.find_spec", lambda _name: None)
+    for module in ("mujoco", "pydrake"):
+        monkeypatch.setitem(sys.modules, module, None)
 
 
 def findings_of(inspection, levels=("error", "warning", "note")):

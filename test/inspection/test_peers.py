@@ -1,5 +1,6 @@
 """Comparison with programs that interpret a URDF differently: link and term are named."""
 
+import sys
 from dataclasses import replace
 from importlib.util import find_spec
 
@@ -114,7 +115,8 @@ def test_disagreement_with_pinocchio_is_an_error():
 
 
 def test_missing_programs_are_notes(monkeypatch):
-    monkeypatch.setattr("manip_dyn.inspection.comparison.find_spec", lambda _name: None)
+    for module in ("mujoco", "pydrake"):
+        monkeypatch.setitem(sys.modules, module, None)
     inspection = md.check_urdf(ARM, compiled=False)
     notes = " ".join(map(str, inspection.of_level("note")))
     assert "MuJoCo is not installed; pip install mujoco" in notes

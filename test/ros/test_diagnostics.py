@@ -31,7 +31,7 @@ def test_a_throttled_warning_is_logged_once_per_period(monkeypatch):
     """Regression: each suppressed warning of rclpy's logger took 0.2 ms."""
     lines, now = [], [0.0]
     node = SimpleNamespace(get_logger=lambda: SimpleNamespace(warning=lines.append))
-    monkeypatch.setattr("manip_dyn.ros.runtime.execution.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
     warn, period = ThrottledWarning(node, "dropped: ", period=2.0), 0.25
     for k in range(17):
         now[0] = k * period

@@ -424,12 +424,3 @@ def test_a_method_is_a_name_or_an_object():
     )
     np.testing.assert_array_equal(by_name.q, by_object.q)
     assert np.abs(new.q - by_name.q).max() < 1e-12
-
-
-def test_taylor_order_is_a_deprecated_name_of_order():
-    robot = md.load_robot("rr")
-    start = robot, [0.1, 0.2], [0.0, 0.0], [1.0, 0.0], 0.1
-    new = md.simulate(*start, method="taylor", order=6)
-    with pytest.warns(DeprecationWarning, match="use order instead"):
-        old = md.simulate(*start, method="taylor", taylor_order=6)
-    np.testing.assert_array_equal(new.q, old.q)
