@@ -17,6 +17,11 @@ LONG_CHAINS = {"manip_dyn.core": 7, "manip_dyn.planning.minimum_time": 8}
 """The compiler is a stack: arrays, decorators, dispatchers, numba, machine code, cache, files.
 Minimum time is a pipeline from the planner over extremals and grids to nodes."""
 ROS = re.compile(r"^(rclpy|builtin_interfaces|rcl_interfaces|rosgraph_msgs|\w+_msgs|std_srvs)$")
+NUMBA = re.compile(
+    r"(numba(\.(?!core|np)\w+)?|numba\.extending\.\w+|llvmlite(\.ir|\.binding)?"
+    r"|numba\.core\.(types|cgutils|imputils|errors)(\.\w+)?)"
+)
+"""Documented names of numba and llvmlite."""
 SCRIPT_IMPORT = re.compile(r"\b(?:from|import) (manip_dyn\.\w+\.\w[\w.]*)")
 """Import of a module below a package in a script."""
 PLANTING = ("test_layers.py", "test_layout.py")
@@ -132,6 +137,21 @@ def violations(files):
     return result
 
 
+def undocumented_imports(files):
+    """Return (module, import) for each undocumented name of numba outside the guarded module."""
+    return [
+        (name, item.qualified)
+        for name, file in files.items()
+        if not name.endswith("core.private_numba")
+        for item in layout.imports(file)
+        if re.match(r"(numba|llvmlite)\b", item.module) and not NUMBA.fullmatch(item.qualified)
+    ]
+
+
+def test_undocumented_names_of_numba_stand_in_one_module():
+    assert undocumented_imports(MODULES) == []
+
+
 def test_modules_import_from_their_layer_or_below():
     assert violations(MODULES) == []
 
@@ -226,6 +246,8 @@ PLANTED = [
     ("integration/methods/explicit_step.py", "from manip_dyn.robot import Robot", violations),
     ("codegen/kernels.py", "import pinocchio", violations),
     ("planning/plan.py", "import rclpy", violations),
+    ("core/arrays.py", "from numba.core.typing.templates import Any", undocumented_imports),
+    ("core/cache.py", "import numba.np.arrayobj", undocumented_imports),
     ("ros/run.py", "from manip_dyn.demo.scenarios import Run", violations),
     ("clik/tracking.py", "from manip_dyn.clik.postures import _search", layout.private_imports),
     ("clik/law/settings.py", "from manip_dyn.clik.samples import x", layout.cycles),

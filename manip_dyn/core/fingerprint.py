@@ -58,7 +58,7 @@ def type_name(kind: Any) -> str:
         return str(kind)
     instance_class = getattr(kind, "instance_class", None)
     names = (qualified_name(instance_class), instance_class._fields) if instance_class else ()
-    return f"{names}{[type_name(item) for item in kind.types]}"  # type: ignore[attr-defined]
+    return f"{type(kind).__name__}{names}{[type_name(item) for item in kind.types]}"  # type: ignore[attr-defined]
 
 
 _closures: dict[Any, Closure] = {}

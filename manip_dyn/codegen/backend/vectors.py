@@ -254,19 +254,18 @@ def on_stack(*shape: int) -> Any:
     if PLAIN:
         return lambda: np.empty(shape)
     number, index = ir.DoubleType(), ir.IntType(64)
-    size, width = math.prod(shape), 8
-    strides = [width * math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
     @intrinsic
     def make(_context):
         kind = types.Array(types.float64, len(shape), "C")
 
         def generate(context, builder, _signature, _values):
-            memory = cgutils.alloca_once(builder, number, size=ir.Constant(index, size))
+            memory = cgutils.alloca_once(
+                builder, number, size=ir.Constant(index, math.prod(shape))
+            )
             memory.align = 64
             extents = [ir.Constant(index, extent) for extent in shape]
-            steps = [ir.Constant(index, stride) for stride in strides]
-            return array_at(context, builder, kind, memory, extents, steps, width)
+            return array_at(context, builder, kind, memory, extents)
 
         return kind(), generate
 

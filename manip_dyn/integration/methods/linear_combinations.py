@@ -16,7 +16,7 @@ from numba import typeof
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from manip_dyn.core.arrays import VECTOR, array_pointer, borrowed
+from manip_dyn.core.arrays import VECTOR, array_at, array_pointer
 from manip_dyn.core.compiled import PLAIN
 from manip_dyn.integration.methods.tableaus import Tableau
 
@@ -64,7 +64,9 @@ def explicit_stages(table: Tableau, live: Sequence[int], rhs: Any) -> Any:
             for i, terms, c in rows:
                 combine(terms)
                 time = _emit_time(builder, t, h, first, last, c)
-                u, rate = (borrowed(context, builder, place(row), [length]) for row in (U, K + i))
+                u, rate = (
+                    array_at(context, builder, VECTOR, place(row), [length]) for row in (U, K + i)
+                )
                 evaluate(builder, [time, u, p, rate])
             if end:
                 combine(end)
