@@ -19,6 +19,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -257,10 +258,11 @@ def summary(rows: Sequence[Row]) -> dict[str, str]:
         "goals": f"{len(rows)}: {_counts(rows)}",
         "certified": _fraction(rows, lambda row: row.status in ("solved", "at_goal")),
         "solved or converged": _fraction(rows, _succeeds),
-        "CPU, s": _times(rows),
+        "elapsed, s": _times([row.wall for row in rows]),
+        "CPU, s": _times([row.cpu for row in rows]),
     }
     lines |= {
-        f"CPU of {status}, s": _times([row for row in rows if row.status == status])
+        f"CPU of {status}, s": _times([row.cpu for row in rows if row.status == status])
         for status in sorted({row.status for row in rows})
     }
     slower = [row for row in plans if row.straight is not None and row.straight < row.t_final]
@@ -324,12 +326,11 @@ def _counts(rows: Sequence[Row]) -> str:
     return ", ".join(f"{count} {status}" for status, count in counts.most_common())
 
 
-def _times(rows: Sequence[Row]) -> str:
-    cpu = [row.cpu for row in rows]
-    if not cpu:
+def _times(times: Sequence[float]) -> str:
+    if not times:
         return "-"
-    median, most, longest = np.quantile(cpu, [0.5, 0.9, 1.0])
-    return f"median {median:.3f}, 90 % {most:.3f}, longest {longest:.2f}, total {sum(cpu):.1f}"
+    median, most, longest = np.quantile(times, [0.5, 0.9, 1.0])
+    return f"median {median:.3f}, 90 % {most:.3f}, longest {longest:.2f}, total {sum(times):.1f}"
 
 
 def table(lines: dict[str, str]) -> str:
@@ -369,6 +370,7 @@ def main(arguments: list[str] | None = None) -> int:
         default=[],
         help="names or URDFs of robots; ROBOT/3: its first three joints, the others locked at 0",
     )
+    parser.add_argument("--budget", type=float, help="budget of minimum time, s; 0: unlimited")
     parser.add_argument(
         "--reference",
         nargs="?",
@@ -382,11 +384,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="file for the results")
     options = parser.parse_args(arguments)
     rows: list[Row] = []
+    plan = PLANNERS[options.planner]
+    if options.budget is not None:
+        plan = partial(plan, budget=options.budget or None)
     try:
         stored = read_rows(options.baseline) if options.baseline else {}
         for robot in robots(options):
-            plan, every = PLANNERS[options.planner], options.reference
-            new = list(measure(robot, plan, options.goals, options.seed, every, stored))
+            new = list(
+                measure(robot, plan, options.goals, options.seed, options.reference, stored)
+            )
             rows += new
             print(f"{robot.name}\n{table(summary(new))}", flush=True)
             if options.json:
