@@ -1,7 +1,7 @@
 """Evidence that a plan takes minimum time.
 
-`Certificate` contains Pontryagin's necessary conditions for an exact extremal, `Convergence` the
-tolerances of a motion that was refined on grids.
+A `Certificate` contains the residuals of Pontryagin's necessary conditions for an exact extremal.
+A `Convergence` contains the error bounds of a motion that was refined on grids.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BOUNDARY_TOLERANCE, HAMILTONIAN_TOLERANCE, LEAST_MARGIN, LEAST_CURVATURE, LEAST_
 )
 SINGULAR_SWITCHING_TOLERANCE = 1e-7
 FULL_EFFORT = 1.0 + 1e-9
-"""Normalized effort up to which efforts between limits count as within them."""
+"""Largest normalized effort that counts as within the limits."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class SearchSummary:
         extremals: Number of distinct extremals that satisfy all limits.
         second: Final time of the second-best extremal, s; inf if there is none.
         on_grid: Shortest duration of a motion on the grid, s. It exceeds the duration of the best
-            extremal by the discretization error, or is shorter if that extremal was not found.
+            extremal by the discretization error. It is shorter if that extremal was not found.
     """
 
     guesses: int
@@ -51,34 +51,36 @@ class Certificate:
     Attributes:
         costates: Initial costates (2 n,), s per unit of the state: the decrease of the final time
             per unit displacement of the start.
-        jumps: Jumps of the costates where a joint leaves a position limit, has a contact point
-            with a position or speed limit, reaches a speed limit or leaves it smoothly, or at a
-            handover.
+        jumps: Jumps of the costates. They occur where a joint leaves a position limit, where it
+            has a contact point with a position or speed limit, where it reaches a speed limit or
+            leaves it smoothly, and at handovers.
         boundary: Largest distance of the final state from rest at the goal, in the units of the
             state.
-        distance: Largest distance of a joint between start and goal, rad or m. The tolerance of
-            `boundary` scales with short distances.
+        distance: Largest distance of a joint between start and goal, rad or m. If it is below 1,
+            the tolerance of `boundary` is proportional to it.
         hamiltonian: Largest absolute value of H = 1 + p . x' along the motion; 0 in theory.
-        margin: Smallest switching function with the sign of the effort. It is normalized by the
-            joint's largest value and by the time to the joint's nearest switch, relative to the
-            duration. (At a switch the slope is used, near a singular arc the squared time.) If it
-            is negative, an effort has the wrong sign; if it is zero, a switch is not strict.
+        margin: Smallest switching function, multiplied by the sign of the effort. A negative value
+            means that an effort has the wrong sign, and zero that a switch is not strict. The
+            switching function is divided by the joint's largest value, and by the time to the
+            joint's nearest switch relative to the duration. At a switch, its slope is used. Near a
+            singular arc, it is divided by the square of the relative time.
         curvature: Smallest second derivative of the final time along changes of the switches that
             still reach the goal, s/s^2; inf if there are none, as with 2 n - 1 switches.
         singular: Joints with a zero switching function during the whole motion. The conditions do
             not determine their efforts.
-        singular_arcs: Joint, start and end (s) of the arcs on which its effort is between the
-            limits and its switching function is zero.
-        singular_effort: Largest effort over its limit on singular and boundary arcs; 0 without
-            any.
-        singular_switching: Largest switching function on these arcs, over the joint's largest one.
-        limit_arcs: Joint, ``speed`` or ``position``, start and end (s) of the boundary arcs. Start
+        singular_arcs: Joint, start and end (s) of each singular arc. On it, the effort is between
+            the limits and the switching function is zero.
+        singular_effort: Largest ratio of an effort to its limit on singular and boundary arcs; 0
+            without such arcs.
+        singular_switching: Largest switching function on singular arcs, divided by the joint's
+            largest value.
+        limit_arcs: Joint, ``speed`` or ``position``, start and end (s) of each boundary arc. Start
             and end are equal at a contact point.
-        limit_force: Smallest multiplier of these limits over the largest one; inf without any. It
-            must not be negative (Hartl, Sethi, Vickson 1995, theorem 4.1).
-        legendre_clebsch: Smallest decrease of the second rate of the switching function with the
-            effort on singular arcs, times t_final^2 over the largest switching function; inf
-            without any. It must be positive (Kelley, Kopp, Moyer 1967).
+        limit_force: Ratio of the smallest to the largest multiplier of these limits; inf without
+            boundary arcs. It must not be negative (Hartl, Sethi, Vickson 1995, theorem 4.1).
+        legendre_clebsch: Smallest decrease of the second time derivative of the switching function
+            with the effort on singular arcs, times t_final^2 and divided by the largest switching
+            function; inf without singular arcs. It must be positive (Kelley, Kopp, Moyer 1967).
         searched: Extent of the search, with the second-best extremal.
         times: Sample times (k,), s.
         switching: Switching functions (k, n) at the sample times.
@@ -106,7 +108,7 @@ class Certificate:
 
     @property
     def failures(self) -> list[str]:
-        """Violated conditions, one phrase each; empty for a certified motion."""
+        """Phrases that describe the violated conditions; empty for a certified motion."""
         phrases = []
         if not self.boundary <= BOUNDARY_TOLERANCE * min(1.0, self.distance):
             phrases.append(f"the motion ends {self.boundary:.1e} from the goal at rest")
@@ -134,7 +136,7 @@ class Certificate:
 
     @property
     def numbers(self) -> dict[str, float]:
-        """Residuals that apply to every motion, by name."""
+        """Residuals by name, without those that apply only to some motions."""
         return {
             "boundary": self.boundary,
             "hamiltonian": self.hamiltonian,
@@ -143,13 +145,13 @@ class Certificate:
 
     @property
     def lack(self) -> float:
-        """Sum of the violations of margin, efforts and multipliers; 0 if there are none."""
+        """Sum of the violations by the margin, efforts and multipliers; 0 if there are none."""
         signs = (self.margin, FULL_EFFORT - self.singular_effort, self.limit_force)
         return -sum(min(sign, 0.0) for sign in signs)
 
     @property
     def holds(self) -> bool:
-        """Whether all conditions are satisfied, strictly."""
+        """Whether all conditions are satisfied."""
         return not self.failures
 
 
@@ -163,8 +165,8 @@ class GridSearchSummary:
     Attributes:
         guesses: Number of initial guesses: the straight path and detours.
         motions: Number of distinct motions on the coarse grid.
-        refined: Number of these motions that were compared on the next grid.
-        second: Duration of the second-best of these motions, s; inf if there is none.
+        refined: Number of motions that were compared on the next grid.
+        second: Duration of the second-best motion on that grid, s; inf if there is none.
         best: Duration of the best motion, s.
     """
 
@@ -181,15 +183,16 @@ class Convergence:
 
     Attributes:
         gap: First-order bound on how much faster a nearby motion can be, s. It is the sum of
-            contributions of the barrier, the finest grid (extrapolated from the last two), one
-            more step, and the limits between the nodes.
+            contributions of the barrier, of the finest grid (extrapolated from the last two
+            grids), of one more step, and of the limits between the nodes.
         t_final: Duration of the motion, s.
-        kkt: Predicted decrease by one more Newton step as a fraction of the duration: the residual
-            of the Karush-Kuhn-Tucker conditions in the metric of the step.
+        kkt: Decrease of the duration that one more Newton step predicts, as a fraction of the
+            duration. It is the residual of the Karush-Kuhn-Tucker conditions in the metric of the
+            step.
         hamiltonian: Root mean square of H = 1 + p . x' along the motion; 0 in theory. It is
-            computed from differences on the grid, and is inaccurate for one or two cells at jumps
-            of p_q.
-        load: Largest effort over its limit, including times between the nodes.
+            computed from differences on the grid, which are inaccurate in one or two cells at
+            jumps of the position costates.
+        load: Largest ratio of an effort to its limit, at and between the nodes.
         durations: Durations of the fastest motions on the last grids, s.
         cells: Number of cells of the finest grid.
         times: Node times (k,), s.
@@ -216,7 +219,7 @@ class Convergence:
 
     @property
     def failures(self) -> list[str]:
-        """Exceeded tolerances, one phrase each; empty for a converged motion."""
+        """Phrases that describe the exceeded tolerances; empty for a converged motion."""
         phrases = [self.passed] if self.passed else []
         if not self.load <= LOAD_BOUND:
             phrases.append(f"an effort is {self.load:.9g} times its limit")

@@ -14,7 +14,7 @@ from manip_dyn.robot import Robot
 
 
 def checked_postures(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> tuple[Vector, Vector]:
-    """Return start and goal (n,) after checking that they are within the position limits."""
+    """Check that start and goal are within the position limits, and return them (n,)."""
     start, goal = finite_vector("start", q0, robot.n), finite_vector("goal", qf, robot.n)
     robot.check_within_limits("start", start)
     robot.check_within_limits("goal", goal)
@@ -22,7 +22,7 @@ def checked_postures(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> tuple[Vector
 
 
 def check_effort_limits(robot: Robot, joints: Iterable[int]) -> None:
-    """Raise `ManipDynError` unless the joints have finite, positive effort limits."""
+    """Check that the effort limits of `joints` are finite and positive."""
     for i in joints:
         limit = robot.tau_max[i]
         if not 0.0 < limit < np.inf:
@@ -33,7 +33,7 @@ def check_effort_limits(robot: Robot, joints: Iterable[int]) -> None:
 
 
 def check_speed_limits(robot: Robot, joints: Iterable[int]) -> None:
-    """Raise `ManipDynError` if a joint that must move has a speed limit of 0."""
+    """Check that the speed limits of `joints`, which must move, are not 0."""
     for i in joints:
         if robot.v_max[i] == 0.0:
             raise ManipDynError(
@@ -43,7 +43,7 @@ def check_speed_limits(robot: Robot, joints: Iterable[int]) -> None:
 
 
 def check_without_friction(robot: Robot, method: str) -> None:
-    """Raise `ManipDynError` if joints have dry friction, which `method` does not support."""
+    """Check that no joint has dry friction, which `method` does not support."""
     for i in np.flatnonzero(robot.static_friction):
         raise ManipDynError(
             f"friction of joint '{robot.joint_names[i]}' must be 0 for {method}, got "

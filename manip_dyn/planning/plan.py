@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from manip_dyn.planning.work import WorkCurves
 
 Samples = list[tuple[float, Vector]]
-"""Times, s, and efforts (n,), each constant until the next time."""
+"""Times (s) and efforts (n,). Efforts are constant between the times."""
 SAME_EFFORT = 1e-9
 """Difference below which efforts are equal, N m or N."""
 
 
 class Motion(Protocol):
-    """Motion from rest to rest, defined from time 0 to the arrival, exclusive."""
+    """Interface of a motion, which is defined from time 0 until the arrival."""
 
     @property
     def knots(self) -> Vector:
@@ -35,25 +35,25 @@ class Motion(Protocol):
         """Return positions and velocities (n,) at time `t`, s."""
 
     def effort(self, t: float) -> Vector:
-        """Return the efforts (n,) from time `t`, s, on."""
+        """Return the efforts (n,) at time `t`, s. At a jump, return those after the jump."""
 
     def samples(self, period: float) -> Samples:
-        """Return times and efforts before the arrival, each held until the next time.
+        """Return samples of the efforts before the arrival.
 
-        Every jump is a sample. Samples of smooth efforts are `period` s apart.
+        There is a sample at every jump. Samples of smooth efforts are `period` seconds apart.
         """
 
 
 @runtime_checkable
 class VectorizedMotion(Protocol):
-    """Motion that can be evaluated at many times in one call."""
+    """Interface of a motion that can be evaluated at many times in one call."""
 
     def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
-        """Return positions, velocities and efforts (k, n) at times (k,), s, within the motion."""
+        """Return positions, velocities and efforts (k, n) at times (k,), s, of the motion."""
 
 
 class MotionWithCostates(Motion, Protocol):
-    """A motion that satisfies Pontryagin's conditions."""
+    """Interface of a motion with costates, which satisfies Pontryagin's conditions."""
 
     @property
     def switching(self) -> Any:
@@ -64,7 +64,7 @@ class MotionWithCostates(Motion, Protocol):
 
 
 def held_samples(begins: Iterable[float], effort: Callable[[float], Vector]) -> Samples:
-    """Return samples of efforts at increasing times, without repetitions of equal efforts."""
+    """Return samples of the efforts at increasing times, without repeated equal efforts."""
     rows: Samples = []
     for t in begins:
         append_if_changed(rows, t, effort(t))
@@ -72,7 +72,7 @@ def held_samples(begins: Iterable[float], effort: Callable[[float], Vector]) -> 
 
 
 def append_if_changed(rows: Samples, t: float, effort: Vector) -> None:
-    """Append the efforts from time `t`, s, on, unless they equal the last ones."""
+    """Append a sample at time `t`, s, unless its efforts equal those of the last sample."""
     if not rows or np.abs(effort - rows[-1][1]).max() > SAME_EFFORT:
         rows.append((t, effort))
 
@@ -83,8 +83,8 @@ class FiniteRamps:
 
     Attributes:
         slew_rate: Largest rates of the efforts (n,), N m/s or N/s.
-        corners: Times (k,) at which ramps start and end, from 0 to the arrival, s.
-        t_final_without: Duration of the plan without slew rates, s.
+        corners: Times (k,) from 0 to the arrival at which ramps start and end, s.
+        t_final_without: Duration of the plan without limits of the slew rates, s.
     """
 
     slew_rate: Vector
@@ -101,22 +101,22 @@ class Plan(Result):
         q0: Start positions (n,), rad or m.
         qf: Goal positions (n,), rad or m.
         t_final: Time at which the last joint comes to rest, s.
-        switch_times: Switch times of each joint's effort, s; with ramps, the midpoints of ramps
-            between levels.
+        switch_times: Switch times of each joint's effort, s. With ramps, they are the midpoints of
+            the ramps between levels.
         arrival_times: Arrival time of each joint, s; 0 for joints that do not move.
         motion: The motion, or None if start and goal are equal.
         hold: Efforts (n,) that hold the arm at the goal, N m or N.
         method: Planning method, such as ``zero_net_work``.
-        status: ``solved``; ``converged`` if the certificate is a `Convergence` on fine grids;
-            ``at_goal`` if no joint must move; ``near_minimum`` if the method found no solution of
-            its kind and returns another motion; ``uncertified`` if the motion arrives but its
-            certificate does not hold.
+        status: ``solved``: full solution of the method. ``converged``: the certificate is a
+            `Convergence` on fine grids. ``at_goal``: no joint must move. ``near_minimum``: the
+            method found no solution of its kind and returns another motion. ``uncertified``: the
+            motion arrives, but its certificate does not hold.
         reason: Explanation of the status in one sentence.
         certificate: Evidence of minimum time, or None for other methods.
         extremal: The same motion if it has costates, else None.
         ramps: Slew rates and ramps, or None if efforts may jump.
-        single_switch: Index of the only joint that moves, if it moves by full efforts with one
-            switch that an executor can determine from its measured state, else None.
+        single_switch: Index of the only joint that moves, if it moves under full efforts with one
+            switch, else None. An executor can determine this switch from the measured state.
         v0: Start velocities (n,), rad/s or m/s, or None for a start at rest.
         vf: Goal velocities (n,), or None for a goal at rest.
         is_unique: False if another motion is known to be equally fast, True if the search found
@@ -146,7 +146,16 @@ class Plan(Result):
     def standing(
         cls, robot: Robot, start: Vector, goal: Vector, hold: Vector, method: str, status: str
     ) -> Plan:
-        """Return the plan of an arm that is at its goal (n,), held by the efforts `hold` (n,)."""
+        """Return the plan of an arm that is already at its goal.
+
+        Args:
+            robot: The arm.
+            start: Start positions (n,), rad or m.
+            goal: Goal positions (n,), rad or m.
+            hold: Efforts (n,) that hold the arm at the goal, N m or N.
+            method: Planning method.
+            status: Status of the plan.
+        """
         no_times: list[list[float]] = [[] for _ in goal]
         reason = "start and goal are the same"
         return cls(
@@ -155,7 +164,7 @@ class Plan(Result):
 
     @property
     def success(self) -> bool:
-        """Whether the plan is a full solution of its method, or no joint must move."""
+        """Whether the plan is a full solution of its method or no joint must move."""
         return self.status in ("solved", "converged", "at_goal")
 
     @property
@@ -172,7 +181,10 @@ class Plan(Result):
         return self.motion.state(max(t, 0.0))
 
     def effort(self, t: float) -> Vector:
-        """Return the planned efforts (n,) from time `t`, s, on, N m or N."""
+        """Return the planned efforts (n,), N m or N, at time `t`, s.
+
+        At a jump, these are the efforts after the jump. After the arrival, they hold the arm.
+        """
         t = finite("time", t, "s")
         if self.motion is None or t >= self.t_final:
             return self.hold.copy()
@@ -191,16 +203,20 @@ class Plan(Result):
         return q, v, self._within_limits(effort)
 
     def costate(self, t: float) -> Vector:
-        """Return the costates (2 n,) at time `t`, s, within the motion, in s per unit of state."""
+        """Return the costates (2 n,) at time `t`, s, in s per unit of the state.
+
+        Raises:
+            ManipDynError: If the plan has no costates.
+        """
         t = finite("time", t, "s")
         if self.extremal is None:
             raise ManipDynError(f"the plan has no costates: {self.reason}.")
         return self.extremal.costate(min(t, self.t_final))
 
     def samples(self, period: float) -> Samples:
-        """Return times, including jumps and the arrival, and efforts held until the next time.
+        """Return samples of the efforts, with a last sample at the arrival.
 
-        Samples of smooth efforts are `period` s apart.
+        There is a sample at every jump. Samples of smooth efforts are `period` seconds apart.
 
         Raises:
             ManipDynError: If `period` is not positive or would give more than ten million rows.
@@ -254,14 +270,14 @@ class Plan(Result):
     # ------------------------------------------------------------------------ work
     @cached_property
     def work_curves(self) -> WorkCurves:
-        """Work on each link by its weight and the forces and moments at its joints."""
+        """Work on each link done by its weight and by the forces and moments at its joints."""
         from manip_dyn.planning.work import work_curves
 
         return work_curves(self.robot, self)
 
     @property
     def net_work(self) -> Vector:
-        """Work (n,) of all forces and moments on each link over the whole motion, J."""
+        """Work (n,) on each link over the whole motion, J."""
         return self.work_curves.work[-1]
 
     @property

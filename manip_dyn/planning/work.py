@@ -1,9 +1,9 @@
-"""Work on each link by its weight and by the forces and moments at its joints.
+"""Work done on each link by its weight and by the forces and moments at its joints.
 
 The Newton-Euler recursion computes the force f and the moment n that the preceding link exerts on
-each link (Fan 2003, eqs. 3.58-3.64). The power on a link is the power of these and of the weight,
-minus the power that the link transmits to its children (eqs. 5.65-5.66, 6.50-6.51), for any tree
-of revolute and prismatic joints::
+each link (Fan 2003, eqs. 3.58-3.64). The power on a link is the power of f, n and the weight,
+minus the power that the link transmits to its children (eqs. 5.65-5.66, 6.50-6.51). For any tree
+of revolute and prismatic joints, it is::
 
     P_i = f_i . v_i + n_i . w_i + m_i g . v_ci - sum_c (f_c . (v_i + w_i x r_c) + n_c . w_i)
 
@@ -25,13 +25,13 @@ from manip_dyn.robot import Robot
 POINTS = 16
 """Number of points of the Gauss-Legendre rule between two knots."""
 FEW, DENSE = 4, 100
-"""Number of points per interval if there are more than `DENSE` knots."""
+"""Number of points per interval that is used with more than `DENSE` knots."""
 LONGEST = 0.2
-"""Longest distance between two knots as a fraction of the motion; longer intervals are divided."""
+"""Longest interval between knots, as a fraction of the duration. Longer intervals are divided."""
 
 
 class Moving(Protocol):
-    """Motion with knots that can be evaluated at many times in one call."""
+    """Interface of a motion with knots that can be evaluated at many times in one call."""
 
     @property
     def knots(self) -> Vector:
@@ -42,14 +42,14 @@ class Moving(Protocol):
 
 
 class WorkCurves(NamedTuple):
-    """Times (k,), s, and the work on each link up to these times (k, n), J."""
+    """Times (k,), s, and the work (k, n), J, on each link up to these times."""
 
     time: Vector
     work: Vector
 
 
 class _LinkMotion(NamedTuple):
-    """Motion of a link at k times in base axes: pose, velocities, accelerations of its origin."""
+    """Motion of a link at k times, in base axes: pose, velocities and accelerations."""
 
     rotation: Vector
     origin: Vector
@@ -87,7 +87,14 @@ def _refined_knots(knots: Vector) -> Vector:
 
 
 def link_powers(robot: Robot, q: Vector, v: Vector, a: Vector) -> Matrix:
-    """Return the power on each link (k, n), W, for positions, velocities, accelerations (k, n)."""
+    """Return the power (k, n), W, on each link for k states.
+
+    Args:
+        robot: The arm.
+        q: Positions (k, n), rad or m.
+        v: Velocities (k, n), rad/s or m/s.
+        a: Accelerations (k, n), rad/s^2 or m/s^2.
+    """
     links = _link_motions(robot, q, v, a)
     count, n = q.shape
     forces, moments = np.zeros((n, count, 3)), np.zeros((n, count, 3))
@@ -123,7 +130,7 @@ def link_powers(robot: Robot, q: Vector, v: Vector, a: Vector) -> Matrix:
 
 
 def _link_motions(robot: Robot, q: Vector, v: Vector, a: Vector) -> list[_LinkMotion]:
-    """Return the motions of the links, base to tips (Fan 2003, eqs. 3.60-3.64)."""
+    """Return the motions of the links from the base to the tips (Fan 2003, eqs. 3.60-3.64)."""
     count = len(q)
     still = np.zeros((count, 3))
     base = _LinkMotion(np.tile(np.eye(3), (count, 1, 1)), *[still] * 5)

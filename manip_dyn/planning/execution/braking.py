@@ -1,4 +1,4 @@
-"""Bang-bang motion of one joint with feedback: drive to the braking curve, then brake."""
+"""Bang-bang motion of one joint, which is driven to its braking curve and then braked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOLERANCES: dict[str, Any] = {
 
 
 class Crossing(NamedTuple):
-    """Time (s), position and velocity at which a driven motion meets the braking curve."""
+    """Time (s), position and velocity at which a driven joint meets its braking curve."""
 
     time: float
     position: float
@@ -40,7 +40,11 @@ class BrakingCurve:
     """
 
     def __init__(self, motion: JointMotion, start: float, goal: float):
-        """Trace the curve backwards in time from rest at `goal` until it passes `start`."""
+        """Integrate the curve backwards in time from rest at `goal` until it passes `start`.
+
+        Raises:
+            ManipDynError: If the effort limit is too low.
+        """
         self.motion = motion
         self.goal = goal
         self.sign = 1.0 if goal > start else -1.0
@@ -51,7 +55,7 @@ class BrakingCurve:
         self._trace = BrakingTrace(solution.sol, self.sign)
         self._beginning = float(solution.y[0, -1])
         if self.sign * (self._beginning - start) > 1e-9:
-            # A joint that begins before the start of the curve is too fast to stop.
+            # A joint that starts before the beginning of the curve cannot be stopped at the goal.
             raise ManipDynError(
                 f"{self._name()} cannot be stopped at {goal:.6g} from positions before "
                 f"{self._beginning:.6g}: the effort limit {abs(self.drive):.6g} is below its "
@@ -59,11 +63,11 @@ class BrakingCurve:
             )
 
     def gap(self, q: float, v: float) -> float:
-        """Return the speed towards the goal minus the speed of the curve at `q`."""
+        """Return the speed towards the goal minus the speed of the curve at position `q`."""
         return self.sign * v - self.speed(q)
 
     def speed(self, q: float) -> float:
-        """Return the speed of the curve at `q`; 0 beyond the goal, infinite before its start."""
+        """Return the speed of the curve at `q`: 0 beyond the goal, infinite before its start."""
         if self.sign * (self.goal - q) <= 0.0:
             return 0.0
         if self.sign * (q - self._beginning) < 0.0:
@@ -80,7 +84,14 @@ class BrakingCurve:
         return self._trace.duration
 
     def meet(self, q: float, v: float) -> tuple[Crossing, Callable[[float], Vector]]:
-        """Accelerate from (q, v) to the curve; return the crossing and the dense output."""
+        """Drive the joint from (q, v) to the curve.
+
+        Returns:
+            The crossing, and the driven motion as a function of time.
+
+        Raises:
+            ManipDynError: If the joint does not reach the curve.
+        """
         rhs = self.motion.derivative(self.drive)
 
         crossing = _event(lambda _t, y: max(self.gap(y[0], y[1]), -1e9), direction=1.0)
@@ -104,7 +115,7 @@ class BrakingCurve:
         raise ManipDynError(f"{self._name()} never reaches its braking curve from {q:.6g}.")
 
     def time_to_rest(self, q: float) -> float:
-        """Return the duration of braking from `q` on the curve, s."""
+        """Return the duration of braking along the curve from position `q`, s."""
         return self._trace.time_at(q)
 
     def _backwards(self, start: float):
@@ -145,12 +156,13 @@ class BrakingCurve:
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """Motion of one joint: driven to the switch, then braked along the curve to rest.
+    """Motion of a joint that is driven to its switch, then braked along the curve to rest.
 
     Attributes:
         curve: The braking curve to the goal.
         switch: The crossing of the driven motion with the curve.
-        accelerated: Position and velocity (2,) of the driven joint by time, s.
+        accelerated: Function of time (s) that returns position and velocity (2,) before the
+            switch.
     """
 
     curve: BrakingCurve
@@ -159,7 +171,14 @@ class Move:
 
     @classmethod
     def of(cls, robot: Robot, joint: int, start: float, goal: Vector) -> Move:
-        """Return the move of `joint` from `start` to `goal` (n,), with the others at rest."""
+        """Return the move of `joint` from `start` to its goal, with the other joints at rest.
+
+        Args:
+            robot: The arm.
+            joint: Index of the joint.
+            start: Start position of the joint, rad or m.
+            goal: Goal positions of all joints (n,).
+        """
         return _move(robot, joint, start, tuple(goal.tolist()))
 
     @property
@@ -175,14 +194,14 @@ class Move:
 
 @lru_cache(maxsize=8)
 def _move(robot: Robot, joint: int, start: float, goal: tuple[float, ...]) -> Move:
-    """Return a move from the cache, because a plan may be executed many times."""
+    """Return a cached move, because a plan may be executed many times."""
     motion = JointMotion(robot, joint, np.array(goal))
     curve = BrakingCurve(motion, start, goal[joint])
     return Move(curve, *curve.meet(start, 0.0))
 
 
 def _event(function: Callable, direction: float = 0.0) -> Any:
-    """Return `function` as a terminal event of `solve_ivp`."""
+    """Convert `function` to a terminal event of `solve_ivp`."""
     event: Any = function
     event.terminal, event.direction = True, direction
     return event

@@ -1,4 +1,4 @@
-"""Sampled braking curve with scalar evaluation, faster than SciPy's array-based dense output."""
+"""Braking curve for scalar evaluation, which is faster than SciPy's array-based dense output."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ DEGREE = 7
 
 
 class BrakingTrace:
-    """Position and velocity as functions of the remaining time, and its inverse.
+    """Position and velocity as functions of the remaining time, and the inverse function.
 
-    In each integration step both are polynomials, stored as Chebyshev series.
+    In each integration step, both are polynomials, which are stored as Chebyshev series.
     """
 
     def __init__(self, solution: OdeSolution, sign: float):
-        """Convert states (q, v) over time, s, traced backwards from the goal.
+        """Convert a solution that was integrated backwards in time from the goal.
 
         Args:
-            solution: Dense output of DOP853.
-            sign: Direction of the braking motion, 1 for up and -1 for down.
+            solution: Dense output (q, v) of DOP853.
+            sign: Direction of the braking motion: 1 for increasing positions, -1 for decreasing.
         """
         self._times = solution.ts.tolist()
         self._sign = sign
@@ -34,7 +34,7 @@ class BrakingTrace:
 
     @property
     def duration(self) -> float:
-        """Longest remaining time of the curve, s."""
+        """Remaining time at the beginning of the curve, s."""
         return self._times[-1]
 
     def position(self, time: float) -> float:
@@ -46,7 +46,7 @@ class BrakingTrace:
         return self._value(self._step_at(time), 1, time)
 
     def time_at(self, q: float) -> float:
-        """Return the remaining time, s, at position `q`, which is clipped to the curve."""
+        """Return the remaining time (s) at position `q`, which is clipped to the curve."""
         k = max(bisect_right(self._passed, -self._sign * q) - 1, 0)
         begin, end = self._times[k], self._times[k + 1]
         if self._sign * (self._value(k, 0, begin) - q) <= 0.0:

@@ -1,11 +1,11 @@
-"""Components of the efforts of a motion, which scale with masses and rate.
+"""Components of the efforts of a motion, which scale with the masses and the time rate.
 
-At r times its rate and with s times the masses, a motion requires the efforts::
+A motion at r times its rate, and with s times the masses, requires the efforts::
 
     r^2 (s inertial + rotors) + r damping + s weight + springs
 
 (after Hollerbach, "Dynamic scaling of manipulator trajectories", 1984). The rotor inertias are
-those of the model.
+assumed to be those of the model.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class EffortComponents(NamedTuple):
-    """Components (k, n) of a motion's efforts at the midpoints of cells; their sum is the effort.
+    """Components (k, n) of the efforts of a motion at the midpoints of its cells.
 
     Attributes:
         inertial: Efforts that accelerate the bodies.
@@ -45,7 +45,7 @@ class EffortComponents(NamedTuple):
         return moving + mass_ratio * self.weight + self.springs
 
     def rest(self, cell: int) -> EffortComponents:
-        """Return the components from cell `cell` on."""
+        """Return the components of the cells from index `cell`."""
         return EffortComponents(*(component[cell:] for component in self))
 
 
@@ -65,6 +65,6 @@ def effort_components(robot: Robot, motion: SampledMotion) -> EffortComponents:
 
 
 def cumulative_work(motion: SampledMotion, efforts: Matrix) -> Vector:
-    """Return the work (k + 1,) of efforts (k, n) up to the ends of the cells, J."""
+    """Return the cumulative work (k + 1,), J, of efforts (k, n) at the cell boundaries."""
     work = np.sum(efforts * np.diff(motion.q, axis=0), axis=1)
     return np.concatenate([[0.0], np.cumsum(work)])

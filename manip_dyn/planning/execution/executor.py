@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from manip_dyn.planning.execution.online_switching import OnlineSwitching
 
 CELLS_AHEAD = 4
-"""Number of cells of varying efforts that are sent in advance if commands have a transport
-delay."""
+"""Maximum number of cells in a horizon that a transport delay extends beyond a period."""
 
 
 def spacing(horizon: float, period: float) -> float:
@@ -32,14 +31,14 @@ def spacing(horizon: float, period: float) -> float:
 
 
 class Tracking(NamedTuple):
-    """State of an executor for a compiled control loop.
+    """State of an executor, to continue the execution in a compiled control loop.
 
     Attributes:
         reference: The reference motion.
         begin: Start time of the motion, s.
         goal: Final positions (n,).
         off_plan: Position error of a joint above which another motion may be required, rad or m.
-        stopping: Whether another motion is required at the end of this one.
+        stopping: Whether the motion is a stop, after which another motion is required.
         updated_at: Time of the last update, s; None before the first update.
         sum: Integral of the position error (n,).
         saturated: Whether the last efforts were clipped to their limits.
@@ -60,15 +59,16 @@ class Tracking(NamedTuple):
 class PlanExecutor:
     """Executes a plan and then holds the arm at the goal.
 
-    If a single joint moves with one switch, it switches by its measured state (`OnlineSwitching`).
-    Any other plan is tracked: its efforts, with exact jump times, plus feedback to its motion,
-    within the limits. After the end, feedback with an integral holds the goal.
+    If a single joint moves with one switch, the measured state determines the switch
+    (`OnlineSwitching`). Any other plan is tracked: the efforts are those of the plan, with exact
+    jump times, plus feedback, within the limits. After the end, feedback with an integral term
+    holds the goal.
 
     If the arm lags behind, the rest of the plan is executed more slowly (`TimeScaling`). If a
-    joint deviates from the plan or the goal by more than `Tuning.off_plan`, a return motion leads
-    from the measured state to the goal, with an effort reserve for the feedback. If there is no
-    such motion, the arm stops first. After too many return motions the arm stops and holds its
-    position (`missed`). A plan with nonzero final velocities is followed by a stop.
+    joint deviates from the plan or the goal by more than `Tuning.off_plan`, the arm follows a
+    return motion from the measured state to the goal, with an effort reserve for the feedback. If
+    no return motion is found, the arm stops first. After too many return motions the arm stops and
+    holds its position (`missed`). After a plan with nonzero final velocities, the arm stops.
 
     Attributes:
         plan: The plan.
@@ -88,18 +88,18 @@ class PlanExecutor:
         backup: PdBackup | None = None,
         reference: SampledMotion | None = None,
     ):
-        """Execute `plan` from time 0 on.
+        """Prepare the execution of a plan that starts at time 0.
 
         Args:
             robot: The arm.
             plan: The plan.
             horizon: Time ahead for which efforts are required, s: the control period plus the
                 transport delay.
-            tuning: Gains and thresholds.
+            tuning: Gains and thresholds. Default: `Tuning()`.
             period: Control period, s. Default: the horizon.
             backup: PD control that replaces return motions and holding of the goal, as in Fan
                 (2003), section 6.3.2. Default: none.
-            reference: The plan, sampled every `spacing` s, if available.
+            reference: The plan, sampled with the cell length `spacing`. Default: it is sampled.
         """
         self.plan, self.goal = plan, plan.qf
         self.arrived, self.returns = False, 0
@@ -113,7 +113,7 @@ class PlanExecutor:
         self._spacing = spacing(horizon, positive("period", period or horizon, "s"))
         self._tuning = tuning or Tuning()
         self._off_plan = self._tuning.off_plan
-        # Largest error of an arm that is too heavy to be held, before the hold position changes.
+        # Largest position error of an arm that is too heavy to be held at the same position.
         self._yields = self._off_plan if np.isfinite(self._off_plan) else Tuning.off_plan
         self._feedback, self._monitor = Feedback(robot, self._tuning), ProgressMonitor(robot)
         self._reference = reference or SampledMotion.of(plan, self._spacing)
@@ -126,12 +126,12 @@ class PlanExecutor:
 
     @property
     def timed(self) -> bool:
-        """Whether the efforts are functions of time, so that the delay must be compensated."""
+        """Whether the efforts depend on time, so that the transport delay must be compensated."""
         return self._switching is None
 
     @property
     def missed(self) -> str:
-        """Reason for a stop before the goal, or ""."""
+        """Why the arm was stopped before the goal, or ""."""
         return self._monitor.reason
 
     @property
@@ -142,7 +142,7 @@ class PlanExecutor:
     def expected(self, t: float) -> tuple[Vector, Vector] | None:
         """Return the planned positions and velocities (n,) at time `t`, s, at the current pace.
 
-        None after the end of the plan, or if another motion leads to the goal.
+        The result is None after the end of the plan, or if the arm follows another motion.
         """
         if not self.goes_by_plan or self._over(t):
             return None
@@ -157,7 +157,7 @@ class PlanExecutor:
 
     @property
     def pace(self) -> Pace:
-        """Rate and mass ratio with which the plan is executed."""
+        """Time rate and mass ratio at which the plan is executed."""
         return Pace() if self._scaling is None else self._scaling.pace
 
     def begin_at(self, pace: Pace) -> None:
@@ -166,22 +166,24 @@ class PlanExecutor:
         self._reference = motion or self._reference
 
     def plan_time(self, t: float) -> float:
-        """Return the plan time, s, at `t` s after the start."""
+        """Return the plan time (s) at `t` seconds after the start."""
         return t if self._scaling is None else self._scaling.plan_time(t - self._begin)
 
     def time_of(self, plan_time: float) -> float:
-        """Return the time after the start, s, for a plan time, s."""
+        """Return the time after the start (s) for a plan time (s)."""
         if self._scaling is None:
             return plan_time
         return self._begin + self._scaling.since(plan_time)
 
     def segments(self, t: float, q: Vector, v: Vector) -> list[Segment]:
-        """Return the efforts for the state (q, v), measured `t` s after the start.
+        """Return the efforts for a measured state.
 
-        The arm is held before the start, at negative times.
+        The first segment has offset 0. More segments follow if efforts change within the horizon.
 
-        The first segment has offset 0. Further segments are returned if efforts change within the
-        horizon.
+        Args:
+            t: Time of the state after the start, s. At negative times, the arm is held.
+            q: Measured positions (n,), rad or m.
+            v: Measured velocities (n,), rad/s or m/s.
         """
         if self._switching is not None:
             segments = self._switched(self._switching, t, q, v)
@@ -190,7 +192,7 @@ class PlanExecutor:
         return self._tracked(t, q, v)
 
     def stop(self, t: float, q: Vector, v: Vector) -> None:
-        """Stop as soon as possible, and hold the rest position."""
+        """Stop the arm as soon as possible, and hold it where it comes to rest."""
         self._moves_on = False
         self._stop(t, q, v)
         self.goal = self._reference.goal
@@ -199,7 +201,7 @@ class PlanExecutor:
     # ---------------------------------------------------------------------- in compiled loops
     @property
     def tracking(self) -> Tracking | None:
-        """Current state for a compiled loop; None if only `segments` is valid."""
+        """Current state for a compiled loop; None if a compiled loop cannot continue from it."""
         if self._committed is not None or self._moves_on or self._monitor.stopped:
             return None
         return Tracking(
@@ -218,7 +220,14 @@ class PlanExecutor:
     def tracked(
         self, updated_at: float | None, arrival_time: float | None, total: Vector, saturated: bool
     ) -> None:
-        """Resume after a compiled loop that was started with `tracking`."""
+        """Store the state after a compiled loop that started from `tracking`.
+
+        Args:
+            updated_at: Time of the last update, s.
+            arrival_time: Time of the arrival, s, or None.
+            total: Integral of the position error (n,).
+            saturated: Whether the last efforts were clipped to their limits.
+        """
         self._updated_at, self.arrival_time = updated_at, arrival_time
         self.arrived = arrival_time is not None
         if self.arrived:
@@ -244,7 +253,7 @@ class PlanExecutor:
     def _switched(
         self, switching: OnlineSwitching, t: float, q: Vector, v: Vector
     ) -> list[Segment]:
-        """Return the segments until the joint rests, or none after it has."""
+        """Return the segments until the joint is at rest, and then an empty list."""
         if self._committed is None:
             others = np.delete(np.abs(q - self.goal), switching.joint)
             if others.max(initial=0.0) > self._off_plan:
@@ -298,7 +307,7 @@ class PlanExecutor:
         return TimeScaling(self._robot, self._reference, self._tuning)
 
     def _rescale(self, t: float, q: Vector, v: Vector, q_ref: Vector) -> bool:
-        """If the arm lags behind, continue the plan from the arm's position on its path."""
+        """Rescale the plan if the arm lags behind or leads; return whether it was rescaled."""
         if self._scaling is None:
             return False
         error = float(np.abs(q - q_ref).max())
@@ -343,7 +352,7 @@ class PlanExecutor:
 
     # -------------------------------------------------------------------------- off the plan
     def _return(self, t: float, q: Vector, v: Vector) -> None:
-        """Move from the measured state to the goal; stop first if there is no return motion."""
+        """Start a return motion from the measured state to the goal, or stop if none is found."""
         if self._backup is not None:
             self._backup_active = True
             return

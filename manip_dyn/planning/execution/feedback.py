@@ -22,12 +22,12 @@ class Tuning:
     Attributes:
         stiffness: Feedback of the position error, 1/s^2.
         damping: Feedback of the velocity error, 1/s.
-        integral: Feedback of the integral of the position error, 1/s^3; active after the end of
-            the planned motion.
-        off_plan: Position error of a joint, rad or m, above which a return motion replaces the
-            plan; inf for never.
-        tolerance: Largest position error (rad or m) at which an arm has arrived. The largest speed
-            is ten times this value, per s.
+        integral: Feedback of the integral of the position error, 1/s^3. It is used after the end
+            of the planned motion.
+        off_plan: Position error of a joint above which a return motion replaces the plan, rad or
+            m; inf for never.
+        tolerance: Largest position error (rad or m) with which an arm has arrived. Its largest
+            speed is ten times this value, in rad/s or m/s.
     """
 
     stiffness: float = 400.0
@@ -53,10 +53,10 @@ class Tuning:
 
 
 class Feedback:
-    """Computes efforts from errors.
+    """Computes efforts from tracking errors.
 
-    The desired acceleration is K e + D e' + I int e. The efforts are those that produce it at the
-    measured state, minus those that hold the reference.
+    The desired acceleration is K e + D e' + I int e. The correction is the efforts that produce it
+    at the measured state, minus those for zero acceleration at the reference.
 
     Attributes:
         sum: Integral of the position error (n,), rad s or m s.
@@ -72,7 +72,7 @@ class Feedback:
         self.saturated = False
 
     def acceleration(self, q: Vector, v: Vector, q_ref: Vector, v_ref: Vector) -> Vector:
-        """Return the desired accelerations (n,) towards the reference at (q, v)."""
+        """Return the desired accelerations (n,) of the feedback at the state (q, v)."""
         tuning = self._tuning
         return (
             tuning.stiffness * (q_ref - q)
@@ -98,9 +98,8 @@ class Feedback:
     def limited(self, q: Vector, effort: Vector) -> Vector:
         """Return efforts (n,) within their limits at the positions `q` (n,).
 
-        The missing acceleration of saturated joints would disturb other joints through the
-        inertia. The other joints receive the efforts that preserve their accelerations, within
-        their limits.
+        The missing acceleration of saturated joints would disturb the other joints. Therefore the
+        efforts of the other joints are changed to preserve their accelerations, within the limits.
         """
         clipped = self._clipped(effort)
         over = clipped != effort

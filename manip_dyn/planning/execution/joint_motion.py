@@ -10,11 +10,11 @@ from manip_dyn.robot import Robot
 
 
 class JointMotion:
-    """Dynamics I q'' = tau - load(q) - d q' of joint `joint` with the others at rest.
+    """Dynamics I q'' = tau - load(q) - d q' of one joint with the others at rest.
 
-    The inertia I = M_ii does not depend on q_i, so there is no velocity term, which would be 1/2
-    dM_ii/dq_i q'^2 (Christoffel symbol of the first kind). `full_efforts` keep the other joints at
-    rest (Fan 2003, eqs. 6.53 and 6.55, for any arm).
+    The inertia I = M_ii does not depend on q_i. Therefore the velocity term 1/2 dM_ii/dq_i q'^2
+    (Christoffel symbol of the first kind) is zero. `full_efforts` hold the other joints at rest
+    (Fan 2003, eqs. 6.53 and 6.55, generalized to any arm).
     """
 
     def __init__(self, robot: Robot, joint: int, posture: Vector):
@@ -29,7 +29,7 @@ class JointMotion:
         self.damping = float(robot.damping[joint])
 
     def load(self, q: float) -> float:
-        """Return the effort that holds the joint at rest at `q` against gravity and springs."""
+        """Return the effort that holds the joint at rest at position `q`."""
         return float(
             self._kernels.inverse_dynamics(self._at(q), self._zero, self._zero)[self.joint]
         )
@@ -47,9 +47,9 @@ class JointMotion:
         return rhs
 
     def propagate(self, q: float, v: float, effort: float, duration: float) -> tuple[float, float]:
-        """Return position and velocity after one Runge-Kutta step of `duration` s.
+        """Return position and velocity after one Runge-Kutta step of `duration` seconds.
 
-        This is the step of `integrate.rk4_step`, on scalars.
+        This is the step of `rk4_step`, written for scalars.
         """
         half = 0.5 * duration
         a = self.acceleration(q, v, effort)
@@ -72,7 +72,7 @@ class JointMotion:
             q: Positions (n,) of all joints.
             v: Velocities (n,) of all joints.
             effort: Effort of the driven joint.
-            held_acceleration: Desired accelerations (n,) of the held joints; the entry of the
+            held_acceleration: Desired accelerations (n,) of the held joints. The entry of the
                 driven joint is ignored.
         """
         i, others = self.joint, self._others

@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from manip_dyn.planning.execution.sampled_motion import SampledMotion
 
 LEAST_GROWTH = 0.1
-"""Smallest growth of the kinetic energy, after a moving start, for an estimate of the masses."""
+"""Smallest relative growth of the kinetic energy after a moving start for a mass estimate."""
 
 
 class MassEstimator:
     """Estimates the ratio of actual to modelled masses from the energy balance.
 
-    Rotors, springs and damping are those of the model. The remaining work of the efforts
-    accelerates and lifts the bodies.
+    Rotors, springs and damping are assumed to be those of the model. The remaining work of the
+    efforts accelerates and lifts the bodies.
     """
 
     def __init__(self, robot: Robot, motion: SampledMotion, tuning: Tuning):
-        """Store the motion from its start on, and the tuning of its feedback."""
+        """Store the planned motion and the tuning of the feedback."""
         self._robot, self._motion, self._tuning = robot, motion, tuning
         self._start = motion.v[0]
 
     def begun_at(self, v: Vector) -> None:
-        """Set the actual initial velocities (n,) of the arm, per s."""
+        """Set the actual initial velocities (n,) of the arm, rad/s or m/s."""
         self._start = v
 
     @cached_property
@@ -46,23 +46,31 @@ class MassEstimator:
         return effort_components(self._robot, self._motion)
 
     def of_lagging(self, time: float, off: Vector, q: Vector, v: Vector) -> float:
-        """Return the mass ratio of an arm that lags behind the motion, at least 1.
+        """Return the mass ratio (at least 1) of an arm that lags behind the motion.
 
-        The feedback was saturated, so the efforts of the arm were those of the motion.
+        The feedback was saturated, so the arm received the efforts of the motion.
 
         Args:
-            time: Time of the motion at the arm's position on the path, s.
-            off: Displacement of the arm from this position (n,), rad or m.
-            q: Positions of the arm (n,).
-            v: Velocities of the arm (n,), per s.
+            time: Time at which the motion is nearest to the arm, s.
+            off: Displacement of the arm from the motion at this time (n,), rad or m.
+            q: Positions of the arm (n,), rad or m.
+            v: Velocities of the arm (n,), rad/s or m/s.
         """
         return max(self._balance(time, off, q, v, 0.0) or 1.0, 1.0)
 
     def of_leading(self, time: float, off: Vector, faster: Vector, q: Vector, v: Vector) -> float:
-        """Return the mass ratio of a faster arm that is ahead of `time` by `off`, at most 1.
+        """Return the mass ratio (at most 1) of an arm that is ahead of the motion and faster.
 
-        The feedback held the arm back. Under constant efforts from rest, positions lead with the
-        square of time and velocities linearly, which determines the work withheld by the feedback.
+        The feedback has reduced the efforts. Under constant efforts from rest, the lead in
+        position grows with the square of time and the lead in velocity linearly. This determines
+        by how much the feedback has reduced the work.
+
+        Args:
+            time: Time of the motion, s.
+            off: Lead in position (n,), rad or m.
+            faster: Lead in velocity (n,), rad/s or m/s.
+            q: Positions of the arm (n,), rad or m.
+            v: Velocities of the arm (n,), rad/s or m/s.
         """
         tuning = self._tuning
         mass = customize(self._robot).unchecked.mass_matrix(q)

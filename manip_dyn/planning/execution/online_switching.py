@@ -1,4 +1,4 @@
-"""Online switching of one joint where its measured state meets its braking curve."""
+"""Online switching of one joint when its measured state meets its braking curve."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from manip_dyn.robot import Robot
 
 
 class OnlineSwitching:
-    """Switches by the measured state within a control period (Fan 2003, section 6.3.2).
+    """Determines the switch from the measured state within a period (Fan 2003, section 6.3.2).
 
-    The joint is driven while it is slower than its braking curve, and braked on the curve. At rest
-    all joints are held at the goal by computed torque with feedback. A switch or an arrival within
-    the next `horizon` becomes a separate segment with its exact time, so the final error does not
-    depend on the sample times.
+    The joint is driven while it is slower than its braking curve, and braked on the curve. At
+    rest, all joints are held at the goal by computed torque with feedback. A switch or an arrival
+    within the next `horizon` starts a separate segment at its exact time, so the final error does
+    not depend on the sample times.
     """
 
     ON_CURVE = 1e-7
@@ -32,9 +32,15 @@ class OnlineSwitching:
         horizon: float,
         feedback: Feedback,
     ):
-        """Move one joint from `start` (n,); the other joints are held at `goal` (n,).
+        """Prepare the motion of a joint.
 
-        `horizon` is the time ahead for which efforts are required, s.
+        Args:
+            robot: The arm.
+            joint: Index of the joint.
+            start: Start positions (n,), rad or m.
+            goal: Goal positions (n,), rad or m. The other joints are held there.
+            horizon: Time ahead for which efforts are required, s.
+            feedback: Feedback that holds the joints.
         """
         self.arrived = False
         self._move = Move.of(robot, joint, float(start[joint]), goal)
@@ -52,10 +58,9 @@ class OnlineSwitching:
         return self._move.joint
 
     def segments(self, q: Vector, v: Vector) -> list[Segment]:
-        """Return the efforts from the measured state (q, v), each (n,), on.
+        """Return the efforts for a measured state with positions `q` (n,) and velocities `v` (n,).
 
-        The first segment has offset 0. Further segments are returned if efforts jump within the
-        horizon.
+        The first segment has offset 0. More segments follow if efforts jump within the horizon.
         """
         if self.arrived or self._comes_back(q, v):
             self.arrived = True
@@ -70,7 +75,12 @@ class OnlineSwitching:
         return passed and curve.sign * v[joint] <= 0.0
 
     def _drive(self, q: Vector, v: Vector):
-        """Return the driving segment and the state where it meets the curve, if in the horizon."""
+        """Drive the joint until it meets the curve.
+
+        Returns:
+            The driving segment, if any; the time (s) at which the joint meets the curve, or None
+            if that is after the horizon; and positions and velocities (n,) at that time.
+        """
         curve, joint = self._move.curve, self._move.joint
         if curve.gap(q[joint], v[joint]) >= -self.ON_CURVE:
             return [], 0.0, q, v
@@ -86,7 +96,7 @@ class OnlineSwitching:
         return driving, offset, *self._moved(q, v, curve.drive, offset)
 
     def _brake(self, offset: float, q: Vector, v: Vector) -> list[Segment]:
-        """Return the braking segment and, if the joint stops within the horizon, the hold."""
+        """Return the braking segment, and a hold segment if the joint stops within the horizon."""
         curve, joint = self._move.curve, self._move.joint
 
         def speed(duration: float) -> float:
@@ -107,9 +117,8 @@ class OnlineSwitching:
     ) -> Segment:
         """Return a segment that drives the joint with `effort` and holds the other joints.
 
-        The efforts are constant in the segment although they depend on the state. They are
-        evaluated at its midpoint, so they disturb the held joints only to second order in the
-        period.
+        The efforts depend on the state but are constant in the segment. They are evaluated at its
+        midpoint, so the disturbance of the held joints is of second order in the period.
         """
         q, v = self._moved(q, v, effort, 0.5 * max(duration, 0.0))
         desired = self._feedback.acceleration(q, v, self._goal, 0.0 * v)
@@ -117,7 +126,10 @@ class OnlineSwitching:
         return Segment(offset, self._feedback.limited(q, efforts))
 
     def _moved(self, q: Vector, v: Vector, effort: float, duration: float):
-        """Return the state after `duration` s: the joint under `effort`, the others uniform."""
+        """Return the state after `duration` seconds.
+
+        The joint moves under `effort`. The velocities of the other joints are constant.
+        """
         joint = self._move.joint
         q, v = q + duration * v, v.copy()
         q[joint] -= duration * v[joint]

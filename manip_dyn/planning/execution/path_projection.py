@@ -35,10 +35,10 @@ class PathProjection(NamedTuple):
 def project_on_path(
     robot: Robot, motion: SampledMotion, t: float, q: Vector, v: Vector
 ) -> PathProjection | None:
-    """Project a state (q, v) onto the path of a motion before time `t`, s.
+    """Project a state (q, v) onto the part of a motion's path before time `t`, s.
 
-    The metric is the kinetic energy. The result is None if the arm is not behind, or if the motion
-    rests at that point.
+    The metric is the kinetic energy. The result is None if the arm does not lag behind, or if the
+    motion is at rest at the nearest point.
     """
     mass = customize(robot).unchecked.mass_matrix(q)
     last = min(int(np.searchsorted(motion.times, t, side="right")), len(motion.times) - 1)

@@ -1,7 +1,7 @@
 """PD backup control after a plan that does not reach its goal (Fan 2003).
 
-In Fan (2003), figures 6.3 and 6.5, a switch function keeps the zero-net-work controller if it
-moves the arm to its goal, and otherwise activates PD control (eq. 6.57, appendix A.11)::
+In Fan (2003), figures 6.3 and 6.5, a switch function activates PD control (eq. 6.57, appendix
+A.11) if the zero-net-work controller does not move the arm to its goal::
 
     u = -Kp (q - goal) - Kd v     within the effort limits
 
@@ -43,6 +43,6 @@ class PdBackup:
                 raise ManipDynError(f"{name} must be above 0, got {gains.tolist()}.")
 
     def efforts(self, robot: Robot, q: Vector, v: Vector, goal: Vector) -> Vector:
-        """Return the efforts (n,) for a state, within the limits of the robot."""
+        """Return the efforts (n,) for the state (q, v) within the limits of the robot."""
         kp, kd = (finite_vector(name, getattr(self, name), robot.n) for name in ("kp", "kd"))
         return np.clip(-kp * (q - goal) - kd * v, -robot.tau_max, robot.tau_max)

@@ -1,4 +1,4 @@
-"""Progress monitor that stops an arm that does not reach its goal."""
+"""Progress monitor, which stops an arm that does not reach its goal."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from manip_dyn.robot import Robot
 MAX_RETURNS = 30
 """Maximum number of consecutive return motions that miss the goal."""
 LONG, NEARER = 5.0, 0.95
-"""Time, s, after which an arm with saturated efforts stops, and the ratio by which its distance
-from the goal must decrease during this time."""
+"""An arm with saturated efforts is stopped if its distance from the goal does not decrease to the
+fraction `NEARER` within the time `LONG`, s."""
 END = "; stopping and holding (check the load)"
 
 
 class ProgressMonitor:
-    """Monitors the progress of an arm to its goal.
+    """Monitors the progress of an arm towards its goal.
 
     Attributes:
-        reason: Reason for the stop, or "".
+        reason: Why the arm must stop, or "".
     """
 
     def __init__(self, robot: Robot):
@@ -28,7 +28,7 @@ class ProgressMonitor:
         self.reset()
 
     def reset(self) -> None:
-        """Restart the monitor after an arrival at the goal."""
+        """Restart the monitor. Call this after an arrival at the goal."""
         self._returns, self._nearest, self._since = 0, np.inf, 0.0
 
     @property
@@ -44,7 +44,14 @@ class ProgressMonitor:
             self.reason = f"{MAX_RETURNS} return motions did not reach the goal{END}"
 
     def note(self, t: float, saturated: bool, q: Vector, goal: Vector) -> None:
-        """Record the position (n,) at time `t`, s, after the end of the motion to `goal` (n,)."""
+        """Record a position after the end of a motion.
+
+        Args:
+            t: Time, s.
+            saturated: Whether the efforts are at their limits.
+            q: Measured positions (n,), rad or m.
+            goal: Goal positions (n,), rad or m.
+        """
         off = np.abs(q - goal)
         i = int(off.argmax())
         if not saturated or off[i] < NEARER * self._nearest:

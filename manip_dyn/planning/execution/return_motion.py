@@ -1,7 +1,7 @@
 """Polynomial motions from a moving state to a goal, or to rest as soon as possible.
 
-They use only a fraction of the effort limits. The reserve is for the feedback after a disturbance
-or with a wrong model.
+They use only a fraction of the effort limits. The rest is reserved for the feedback, because of
+disturbances and model errors.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from manip_dyn.planning.execution.sampled_motion import SampledMotion, cells
 from manip_dyn.robot import Robot
 
 EFFORT_FRACTIONS = (0.8, 0.9, 0.98)
-"""Fractions of the effort limits that may be used, in order of trial."""
+"""Fractions of the effort limits that motions may use, in order of trial."""
 SHORTEST, LONGEST, RATIO = 0.01, 60.0, 1.5
-"""Range of durations, s, and their ratio."""
+"""Range of tried durations (s), and ratio of consecutive durations."""
 HALVINGS = 4
 """Number of bisections for the shortest feasible duration."""
 
@@ -78,7 +78,7 @@ def _shortened(robot: Robot, coefficients, longest: float, fraction: float) -> f
 def _allowed(robot: Robot, rows: Vector, duration: float, fraction: float) -> bool:
     """Return whether positions, speeds and efforts satisfy their limits.
 
-    A state that is initially beyond a limit may return inside.
+    An arm that is initially beyond a limit may return from there.
     """
     low, high = np.minimum(robot.q_min, rows[0]), np.maximum(robot.q_max, rows[0])
     fastest = np.maximum(robot.v_max, np.abs(rows[1] / duration))
@@ -100,13 +100,13 @@ def _sampled(robot: Robot, rows: Vector, duration: float, spacing: float) -> Sam
 
 
 def _motion(rows: Vector, times: Vector, duration: float) -> tuple[Vector, Vector, Vector]:
-    """Return positions, velocities and accelerations (k, n) at times (k,)."""
+    """Return positions, velocities and accelerations (k, n) at times (k,), s."""
     zeroth, first, second = _powers(times / duration)
     return zeroth @ rows, first @ rows / duration, second @ rows / duration**2
 
 
 def _powers(s: Vector) -> tuple[Vector, Vector, Vector]:
-    """Return the powers 0 to 5 of `s` (k,) and their first two derivatives, (k, 6) each."""
+    """Return the powers 0 to 5 of `s` (k,) and their first two derivatives, each (k, 6)."""
     k = np.arange(6)
     zeroth = s[:, None] ** k
     first, second = np.zeros_like(zeroth), np.zeros_like(zeroth)
@@ -116,4 +116,4 @@ def _powers(s: Vector) -> tuple[Vector, Vector, Vector]:
 
 
 CHECKED = _powers(np.linspace(0.0, 1.0, 24))
-"""Powers at the points at which limits are checked."""
+"""Powers of the points at which limits are checked, and their derivatives."""

@@ -13,20 +13,22 @@ from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.planning.execution.segments import Segment
 
 MOST_CELLS = 2000
-"""Maximum number of cells, without those for effort jumps; long motions get longer cells."""
+"""Maximum number of cells without those for effort jumps. Long motions have longer cells."""
 SAME = 1e-9
-"""Times that differ by less are equal, s; commands have a resolution of one nanosecond."""
+"""Difference below which times are equal, s. Commands have a resolution of one nanosecond."""
 ROUNDING = 1e-12
-"""Fraction of the largest effort below which differences are rounding errors."""
+"""Fraction of the largest effort below which differences of efforts are rounding errors."""
 
 
 class SampledMotion(NamedTuple):
-    """A motion that starts at time 0, in cells of constant effort, and ends at rest.
+    """A motion that starts at time 0 and consists of cells with constant efforts.
+
+    The arm is held at rest after the end.
 
     Attributes:
         times: Boundaries of the cells (k + 1,), s.
         q: Positions at the boundaries (k + 1, n), rad or m.
-        v: Velocities at the boundaries (k + 1, n), per s.
+        v: Velocities at the boundaries (k + 1, n), rad/s or m/s.
         efforts: Efforts at the midpoint of each cell (k, n), N m or N.
         hold: Efforts (n,) that hold the arm at the end.
         wait: Efforts (n,) that hold the arm at the start, before time 0.
@@ -46,7 +48,7 @@ class SampledMotion(NamedTuple):
 
     @classmethod
     def of(cls, plan, spacing: float) -> SampledMotion:
-        """Sample a plan every `spacing` s and at every effort jump; results are cached."""
+        """Sample a plan every `spacing` seconds and at every effort jump. Results are cached."""
         return _of(plan, spacing)
 
     @classmethod
@@ -88,7 +90,7 @@ class SampledMotion(NamedTuple):
         return q, (here + s * (2.0 * bent + 3.0 * s * turned)) / h
 
     def segments(self, t: float, horizon: float) -> list[Segment]:
-        """Return the effort segments that start within `horizon` s after time `t`, s."""
+        """Return the effort segments that start within `horizon` seconds after time `t`, s."""
         rows: list[Segment] = [Segment(0.0, self.wait)] if t < 0.0 else []
         for k in range(self.cell(t), len(self.times)):
             offset = max(float(self.times[k] - t), 0.0)
@@ -113,16 +115,19 @@ def _of(plan, spacing: float) -> SampledMotion:
 
 
 def in_two_steps(plan, times: Vector, efforts: Matrix) -> tuple[Vector, Matrix]:
-    """Return cell boundaries and efforts, with each cell that contains a ramp halved.
+    """Divide each cell that contains a ramp into two halves with different constant efforts.
 
-    One effort per cell has the impulse of its ramp, but displaces the arm by r h^3 / 12 (over the
-    inertia) less, for rate r and duration h. Two efforts, r h / 3 below and above the mean, have
-    the same impulse and the same displacement.
+    A single constant effort has the impulse of the ramp, but its displacement differs by r h^3 /
+    12 (divided by the inertia) for a rate r and a duration h. Two efforts, r h / 3 below and above
+    the mean, result in the same impulse and the same displacement.
 
     Args:
         plan: A plan with ramps.
         times: Boundaries of the cells (k + 1,), s.
         efforts: Efforts at the midpoints of the cells (k, n).
+
+    Returns:
+        The new boundaries and efforts.
     """
     slopes = [
         plan.effort(float(np.nextafter(end, 0.0))) - plan.effort(float(np.nextafter(begin, end)))
@@ -137,7 +142,7 @@ def in_two_steps(plan, times: Vector, efforts: Matrix) -> tuple[Vector, Matrix]:
 
 
 def cells(knots: Vector, t_final: float, spacing: float) -> Vector:
-    """Return times from 0 to `t_final`, s: every `spacing` s, and exactly at the knots."""
+    """Return times from 0 to `t_final` (s): every `spacing` seconds, and exactly at the knots."""
     spacing = max(spacing, t_final / MOST_CELLS)
     fixed = np.unique(np.concatenate([[0.0], np.clip(knots, 0.0, t_final), [t_final]]))
     fixed = fixed[np.append(True, np.diff(fixed) > SAME)]

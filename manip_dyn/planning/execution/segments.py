@@ -1,4 +1,4 @@
-"""Segments: commanded efforts over a control period, with exact jump times."""
+"""Segments: commanded efforts in a control period, with exact jump times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Segment(NamedTuple):
 
 
 def mean_effort(segments: list[Segment], period: float) -> Vector:
-    """Return the constant effort (n,) with the same impulse over `period` s."""
+    """Return the constant efforts (n,) with the same impulse over `period` seconds."""
     inside = [segment for segment in segments if segment.offset < period]
     ends = [segment.offset for segment in inside[1:]] + [period]
     weights = [(end - segment.offset) / period for segment, end in zip(inside, ends, strict=True)]
@@ -31,7 +31,7 @@ def distinct(segments: list[Segment]) -> list[Segment]:
 
 
 def later(segments: list[Segment], elapsed: float) -> list[Segment]:
-    """Return the remaining segments after `elapsed` s."""
+    """Return the segments that remain after `elapsed` seconds, with offsets from then."""
     first = max(k for k, row in enumerate(segments) if k == 0 or row.offset <= elapsed)
     shifted = [Segment(max(row.offset - elapsed, 0.0), row.effort) for row in segments[first:]]
     return distinct(shifted)

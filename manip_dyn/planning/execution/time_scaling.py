@@ -1,11 +1,11 @@
-"""Time scaling: the rest of a motion at a lower rate, for an arm that lags behind it.
+"""Time scaling: a motion is executed at a lower rate if the arm lags behind it.
 
-A bang-bang motion has no effort reserve. An arm that is heavier than its model cannot catch up: if
-it tries to while braking, it brakes less and overshoots the goal. Therefore a motion that the arm
-cannot follow is rescaled. It continues from the arm's position on the path, at a rate that is
-feasible for the arm with a reserve for the feedback, as in Dahl and Nielsen, "Torque-limited path
-following by on-line trajectory time scaling" (1990). A lighter arm follows the motion with lower
-efforts.
+A bang-bang motion has no effort reserve, so an arm that is heavier than its model cannot catch up.
+If feedback accelerated it during braking, it would brake too little and overshoot the goal.
+Therefore a motion that the arm cannot follow is rescaled. It continues from the arm's position on
+the path, at a rate that is feasible for the arm with a reserve for the feedback (Dahl, Nielsen,
+"Torque-limited path following by on-line trajectory time scaling", 1990). A lighter arm follows
+the motion with lower efforts.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from manip_dyn.robot import Robot
 RESERVE = 0.02
 """Fraction of the efforts that is reserved for the feedback."""
 LAG = 0.1
-"""Fraction of `Tuning.off_plan` by which an arm must lag behind before a motion is rescaled."""
+"""Fraction of `Tuning.off_plan` by which an arm must lag behind before its motion is rescaled."""
 LATER = 1.25
-"""Factor by which the error threshold grows if the arm did not lag behind."""
+"""Factor by which the error threshold grows after an error that is not due to a lag."""
 LEAST_RATE = 0.5
-"""Smallest ratio of consecutive rates that different masses can explain."""
+"""Smallest ratio of consecutive rates that is attributed to different masses."""
 LIGHTER = 0.03
 """Relative change of the masses in one correction of the estimate."""
 LIGHTEST = 0.5
@@ -37,10 +37,10 @@ LIGHTEST = 0.5
 
 
 class Pace(NamedTuple):
-    """Rate and mass ratio with which an arm follows a motion.
+    """Time rate and mass ratio at which an arm follows a motion.
 
     Attributes:
-        rate: Rate relative to the motion.
+        rate: Time of the motion per actual time.
         mass_ratio: Ratio of the estimated masses to those of the model.
     """
 
@@ -49,7 +49,7 @@ class Pace(NamedTuple):
 
 
 class TimeScaling:
-    """A motion that is rescaled for an arm whose masses differ from the model.
+    """Rescales a motion for an arm whose masses differ from the model.
 
     Attributes:
         from_error: Joint error above which the motion may be rescaled, rad or m.
@@ -62,7 +62,7 @@ class TimeScaling:
         Args:
             robot: The arm.
             motion: The planned motion.
-            tuning: Tuning of the feedback; it contains the largest distance from the path.
+            tuning: Tuning of the feedback, with the largest distance from the path.
         """
         self._off_plan, self._lag = tuning.off_plan, LAG * tuning.off_plan
         self.from_error = self._lag
@@ -80,11 +80,11 @@ class TimeScaling:
         return self._scaled()
 
     def plan_time(self, t: float) -> float:
-        """Return the time of the planned motion, s, at `t` s after the start of the scaled one."""
+        """Return the time of the planned motion (s) at `t` seconds after the scaled one starts."""
         return self._begin + self.pace.rate * t
 
     def since(self, time: float) -> float:
-        """Return the time after the start of the scaled motion, s, for a planned time, s."""
+        """Return the time after the start of the scaled motion (s) for a planned time (s)."""
         return (time - self._begin) / self.pace.rate
 
     def for_error(self, error: float, t: float, q: Vector, v: Vector) -> SampledMotion | None:
@@ -94,7 +94,7 @@ class TimeScaling:
             error: Largest joint error relative to the scaled motion, rad or m.
             t: Time since the start of the scaled motion, s.
             q: Positions of the arm (n,), rad or m.
-            v: Velocities of the arm (n,), per s.
+            v: Velocities of the arm (n,), rad/s or m/s.
         """
         now = self.plan_time(t)
         if error <= self.from_error:
@@ -107,7 +107,7 @@ class TimeScaling:
         return self._scaled() if lags or leads else None
 
     def _adapt_to_lag(self, now: float, t: float, q: Vector, v: Vector) -> bool:
-        """Adapt the pace to an arm that lags behind; return whether it does."""
+        """Adapt the pace if the arm lags behind; return whether the pace was adapted."""
         previous = self.pace.mass_ratio
         projection = project_on_path(self._robot, self._motion, now, q, v)
         if (
@@ -133,7 +133,7 @@ class TimeScaling:
         return True
 
     def _adapt_to_lead(self, now: float, t: float, q: Vector, v: Vector) -> bool:
-        """Adapt the mass ratio to an accelerating arm that leads or lags behind the motion."""
+        """Adapt the mass ratio to the lead of an accelerating arm; return whether it changed."""
         motion, (rate, previous) = self._motion, self.pace
         there, speed = motion.state(now)
         speed = rate * speed
@@ -159,7 +159,7 @@ class TimeScaling:
         self._elapsed, self._begin, self.pace = self._elapsed + t, time, pace
 
     def _fastest(self, time: float, mass_ratio: float) -> float:
-        """Return the highest feasible rate from time `time`, s, on."""
+        """Return the highest feasible rate for the motion after `time`, s."""
         components, limit = (
             self._masses.components.rest(self._motion.cell(time)),
             self._robot.tau_max,
@@ -172,7 +172,7 @@ class TimeScaling:
         return float(np.sqrt(max(ratio.min(initial=1.0), 0.0)))
 
     def _scaled(self) -> SampledMotion:
-        """Return the rest of the motion for the mass ratio and the rate."""
+        """Return the rest of the motion at the current rate and mass ratio."""
         motion, time, robot = self._motion, self._begin, self._robot
         rate, mass_ratio = self.pace
         cell = motion.cell(time)

@@ -1,4 +1,4 @@
-"""The fastest timing of a joint path within limits of speed, acceleration, jerk and effort.
+"""Fastest timing of a joint path within limits of speed, acceleration, jerk and effort.
 
 The public names are listed in ``__init__.pyi`` and imported on first use.
 """

@@ -1,15 +1,15 @@
-"""Limits along a path, as constraint rows with values between -1 and 1.
+"""Limits along a path as constraint rows, whose values must be between -1 and 1.
 
-On a path q(s) the arm has one degree of freedom. Let x be the square of the path speed ds/dt and u
-the path acceleration. A row is a limited quantity divided by its limit::
+On a path q(s) the arm has one degree of freedom. Let x be the square of the path speed ds/dt, and
+u the path acceleration. A row is a limited quantity divided by its limit::
 
     a(s) u + c(s) x + d(s) sqrt(x) + f exp(-m(s)^2 x) + b(s)
 
-For an effort, a = M q' and c = M q'' + (Coriolis and centrifugal terms at dq/dt = q'). d is
-viscous damping, f the difference of static and Coulomb friction, and b the sum of weight, springs
-and Coulomb friction, which acts in the direction of q' (Bobrow, Dubowsky, Gibson 1985; Shin, McKay
-1985). For an acceleration, a = q' and c = q''. For the squared speed, c = q'^2 of the joint that
-is nearest to its limit.
+For an effort, a = M q' and c = M q'' + (Coriolis and centrifugal terms at dq/dt = q'). The term d
+is viscous damping, f the difference between static and Coulomb friction, and m is q' divided by
+the Stribeck velocity. The term b is the sum of weight, springs and Coulomb friction, which acts in
+the direction of q' (Bobrow, Dubowsky, Gibson 1985; Shin, McKay 1985). For an acceleration, a = q'
+and c = q''. For the squared speed, c = q'^2 of the joint that is nearest to its limit.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from manip_dyn.planning.path_timing.joint_path import ENDPOINT_OFFSET, JointPath
 from manip_dyn.robot import Robot
 
 SAMPLE_FRACTIONS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
-"""Sample points of an interval. The rows constrain the ends, and all points are checked."""
+"""Sample points of an interval. The ends are constrained, and all points are checked."""
 NO_WRENCH = np.zeros(6)
 STANDSTILL = 1e-13
-"""Joints with dq/ds below this fraction of the largest one stand still."""
+"""Fraction of the largest dq/ds below which a joint is at rest."""
 
 
 class Limits(NamedTuple):
-    """Limits of speed, effort and acceleration (n,) (inf for no limit), and the payload (10,)."""
+    """Limits (n,) of speed, effort and acceleration (inf for no limit), and the payload (10,)."""
 
     speed: Vector
     effort: Vector
@@ -42,10 +42,10 @@ class Limits(NamedTuple):
 
 
 class ConstraintRows(NamedTuple):
-    """Rows of all intervals (k, p, r) at p points each; see the module docstring.
+    """Coefficients (k, p, r) of r rows at p points of k intervals; see the module docstring.
 
-    The first n rows are efforts. The next n are accelerations, if any is limited. The last row is
-    the speed.
+    The first n rows are efforts. If accelerations are limited, they are the next n rows. The last
+    row is the speed.
     """
 
     a: Tensor
@@ -62,7 +62,7 @@ class ConstraintRows(NamedTuple):
 
 
 class Geometry(NamedTuple):
-    """Path at the sample points of all intervals: q, q', q'', (k, p, n) each."""
+    """Path at p sample points of k intervals: q, q' and q'', each (k, p, n)."""
 
     q: Tensor
     first: Tensor
@@ -78,7 +78,7 @@ def geometry(path: JointPath, begins: Vector, widths: Vector, fractions: Vector)
 
 
 def constraint_rows(robot: Robot, limits: Limits, along: Geometry) -> ConstraintRows:
-    """Compute the rows of all intervals."""
+    """Compute the rows of an arm at all sample points of a path."""
     k, p, n = along.q.shape
     flat = [np.ascontiguousarray(x.reshape(k * p, n)) for x in along]
     limited = bool(np.any(np.isfinite(limits.acceleration)))
@@ -125,7 +125,7 @@ def _fill_rows(
     speed,
     out,
 ):
-    """Write the rows at all points; an infinite limit gives a row of zeros."""
+    """Write the rows at all points. An infinite limit results in a row of zeros."""
     n, last = q.shape[1], out.shape[2] - 1
     x, v, a = np.zeros(n), np.zeros(n), np.zeros(n)
     weight, push, square = np.zeros(n), np.zeros(n), np.zeros(n)
@@ -165,7 +165,7 @@ def _fill_rows(
 
 @compiled
 def evaluate_rows(rows, rough, widths, squares, fractions, bulges, beyond, used):
-    """Write bounds and values of the rows inside the intervals.
+    """Write bounds of the rows in all intervals, and the largest rows at their ends.
 
     Args:
         rows: Rows at fractions (p,) of the intervals.
@@ -173,10 +173,10 @@ def evaluate_rows(rows, rough, widths, squares, fractions, bulges, beyond, used)
         widths: Widths of the intervals (k,).
         squares: Control points (2 k + 1,) of the squared speed, see `speed_profile`.
         fractions: The fractions (p,).
-        bulges: Whether to add a quarter of the largest second difference. Between equidistant
-            points a parabola exceeds its values by at most an eighth.
-        beyond: Largest absolute value of each row (k, r), minus 1.
-        used: Largest row at each end; the smaller one of both ends (k,).
+        bulges: Whether to add a quarter of the largest second difference to the values. Between
+            equidistant points, a parabola exceeds its values by at most an eighth of it.
+        beyond: Output (k, r): largest absolute value of each row, minus 1.
+        used: Output (k,): largest absolute value of a row at each end; the smaller one of both.
     """
     a, c, d, f, m, b = rows
     for k in range(widths.shape[0]):

@@ -1,11 +1,11 @@
 """Path motions with continuous acceleration: s(t) is cubic in t between grid points.
 
 The jerk of a joint is q' s''' + 3 q'' s' s'' + q''' s'^3. The other limits are those of
-`constraints`. The module contains the motion, its constraint rows and their derivatives, the
+`constraints`. This module contains the motion, its constraint rows and their derivatives, the
 linearized equations of a step, and initial guesses.
 
-A step changes the durations of the phases, then positions, speeds and accelerations along the path
-at the grid points.
+The variables of a step are, in this order, changes of the durations of the phases, and changes of
+position, speed and acceleration along the path at the grid points.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class CubicProfile(NamedTuple):
         grid: Parameters s (k + 1,).
         times: Durations of the intervals (k,), s.
         speed: ds/dt at the grid points (k + 1,).
-        acceleration: d2s/dt2 at the grid points (k + 1,), linear in t between them.
+        acceleration: d2s/dt2 at the grid points (k + 1,). It is linear in t between them.
     """
 
     grid: Vector
@@ -69,12 +69,12 @@ class CubicProfile(NamedTuple):
 def projected(
     y: CubicProfile, phases: Counts, positions: Vector, at_rest: tuple[bool, bool]
 ) -> CubicProfile:
-    """Project a motion, with minimum change of d3s/dt3, onto continuity and given positions.
+    """Return the continuous motion through prescribed positions with the least change of jerk.
 
     Args:
-        y: The motion; its times, accelerations and end values are used.
-        phases: Index (p,) of the interval that follows each position.
-        positions: Values of s (p,); the last one is the end of the path.
+        y: The motion. Only its times, accelerations and end values are used.
+        phases: Index (p,) of the interval that follows each prescribed position.
+        positions: Prescribed values of s (p,). The last one is the end of the path.
         at_rest: Whether the acceleration is 0 at the start and at the end.
     """
     h, knots = y.times, np.concatenate([[0.0], np.cumsum(y.times)])
@@ -103,14 +103,14 @@ def projected(
 
 
 class JerkRows(NamedTuple):
-    """Six factors of `ConstraintRows`, and q', q'', q''' (k, p, n) divided by the jerk limit."""
+    """Coefficients of `ConstraintRows`, and q', q'', q''' (k, p, n) divided by the jerk limit."""
 
     rows: tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]
     jerk: tuple[Tensor, Tensor, Tensor]
 
 
 class RowDerivatives(NamedTuple):
-    """Values of the rows (k, p, r), and their derivatives by ds/dt, d2s/dt2 and d3s/dt3."""
+    """Values of the rows and derivatives by ds/dt, d2s/dt2 and d3s/dt3, each (k, p, r)."""
 
     value: Tensor
     speed: Tensor
@@ -119,7 +119,7 @@ class RowDerivatives(NamedTuple):
 
 
 def row_derivatives(rows: JerkRows, v: Matrix, u: Matrix, j: Matrix) -> RowDerivatives:
-    """Return rows and derivatives for speeds, accelerations and jerks (k, p) along the path."""
+    """Evaluate rows and derivatives for speeds, accelerations and jerks (k, p) along the path."""
     a, c, d, f, m, b = rows.rows
     v, u, j = v[..., None], u[..., None], j[..., None]
     stribeck = f * np.exp(-((m * v) ** 2))
@@ -145,7 +145,7 @@ READ_FRACTIONS = np.linspace(0.0, 1.0, 9)
 
 
 class JerkProblem(NamedTuple):
-    """Arm on a path with its limits, including jerk limits (n,)."""
+    """An arm on a path, with its limits and jerk limits (n,)."""
 
     robot: Robot
     path: JointPath
@@ -153,7 +153,10 @@ class JerkProblem(NamedTuple):
     jerk: Vector
 
     def at_ends(self, grid: Vector, inside: float = ENDPOINT_OFFSET) -> JerkRows:
-        """Return the rows at both ends of the intervals of a grid (k + 1,), `inside` the ends."""
+        """Return the rows at both ends of the intervals of a grid (k + 1,).
+
+        `inside` is the distance of the evaluated points from the ends, relative to the interval.
+        """
         fractions = np.array([inside, 1.0 - inside])
         along = geometry(self.path, grid[:-1], np.diff(grid), fractions)
         width = np.diff(grid)[:, None]
@@ -176,11 +179,11 @@ class JerkProblem(NamedTuple):
 
 
 DIFFERENCE_STEP = 1e-3
-"""Step of the differences of rows, as a fraction of an interval."""
+"""Step of finite differences of the rows, as a fraction of an interval."""
 
 
 def continuity_equations(y: CubicProfile, phase: Counts, scale: Vector) -> Any:
-    """Return the sparse derivatives of the continuity residuals of the intervals (2 k, ..)."""
+    """Return the sparse matrix (2 k, ..) of the derivatives of `continuity_residual`."""
     n, p = len(y.times), int(phase[-1]) + 1
     k, fast, h = np.arange(n), y.speed.max(), y.times
     s, v, u = p + k, p + n + 1 + k, p + 2 * n + 2 + k
@@ -220,19 +223,19 @@ def linearized_limits(
     trust: float,
     sizes: tuple[float, ...],
 ) -> tuple[Any, Vector, Any]:
-    """Return the rows that a step in the trust region may violate, and their slacks.
+    """Return the linearized rows that a step in the trust region may violate, and their slacks.
 
     Args:
         y: The motion.
         phase: Phase of each interval (k,).
         limits: Limits of the rows (k, r).
         here: Rows and derivatives at the ends of the intervals.
-        aside: Rows and derivatives at `DIFFERENCE_STEP` inside the ends.
+        aside: Rows and derivatives at the distance `DIFFERENCE_STEP` from the ends.
         trust: Largest step as a fraction of `sizes`.
         sizes: Scales of position, speed and acceleration.
 
     Returns:
-        The rows; their slacks; and interval, end, limit and side of each row.
+        The sparse matrix of the rows; their slacks; and interval, end, limit and sign of each row.
     """
     n, p = len(y.times), int(phase[-1]) + 1
     h = y.times[:, None, None]
@@ -265,7 +268,7 @@ def linearized_limits(
 
 
 def _sparse_matrix(entries: list[tuple[Any, Any, Any]], rows: int, columns: int) -> Any:
-    """Return a sparse matrix from lists of row indices, column indices and values."""
+    """Return a sparse matrix from tuples of row indices, column indices and values."""
     from scipy.sparse import coo_array
 
     row, column, value = (np.concatenate(x) for x in zip(*entries, strict=True))
@@ -283,7 +286,7 @@ GUESS_SAMPLES = 2000
 
 
 class MeritFunction(Protocol):
-    """Merit of motions from duration and violations; see `jerk_timing.JerkProgram`."""
+    """Interface of a merit function of motions; see `jerk_timing.JerkProgram`."""
 
     def joined(self, y: CubicProfile) -> CubicProfile:
         """Project the motion onto continuity."""
@@ -292,11 +295,11 @@ class MeritFunction(Protocol):
         """Return the normalized duration plus the penalty of violations."""
 
     def at(self, y: CubicProfile) -> RowDerivatives:
-        """Return row values and their derivatives."""
+        """Return the rows and their derivatives at the ends of all intervals."""
 
 
 class UnlimitedMotion(NamedTuple):
-    """Motion without jerk limits, from which initial guesses are derived.
+    """Motion without jerk limits, on which initial guesses are based.
 
     Attributes:
         ends: Speeds ds/dt at both ends.
@@ -318,7 +321,7 @@ class UnlimitedMotion(NamedTuple):
         return self.ends[0] == 0.0, self.ends[1] == 0.0
 
     def slowed(self, factor: float) -> tuple[CubicProfile, Counts]:
-        """Return the motion slowed down by `factor`, and the phases (k,) of its intervals.
+        """Return the motion slowed down by `factor`, and the phase of each interval (k,).
 
         Nonzero end speeds are preserved.
         """
@@ -338,10 +341,11 @@ class UnlimitedMotion(NamedTuple):
 def initial_guess(
     merit_of: Callable[[Counts], MeritFunction], free: UnlimitedMotion
 ) -> tuple[CubicProfile, Counts]:
-    """Return an initial guess and the phases (k,) of its intervals.
+    """Return an initial guess and the phase of each of its intervals (k,).
 
-    If both ends are at rest, the guess is slow enough for all limits where possible. Otherwise the
-    guess has the best `MeritFunction.merit`, or is the fastest one if all guesses reverse.
+    If both ends are at rest, the guess is slow enough to satisfy all limits, if possible.
+    Otherwise it is the guess with the best `MeritFunction.merit`. If all guesses reverse, it is
+    the fastest one.
     """
     best, least = None, np.inf
     for count in range(MOST_GUESSES):
@@ -361,9 +365,9 @@ def initial_guess(
 
 
 def _warp(held: tuple[bool, bool], factor: float) -> tuple[Vector, Vector]:
-    """Return fractions of the slower duration, and the matching fractions of the original one.
+    """Return fractions of the slower duration and the corresponding fractions of the original one.
 
-    At an end with a nonzero speed both motions have this speed; at other ends they rest.
+    Both motions have the same speed at the ends.
     """
     tau = np.linspace(0.0, 1.0, GUESS_SAMPLES + 1)
     slopes = [0.0 if at_rest else factor for at_rest in held]

@@ -1,21 +1,21 @@
-"""The fastest timing of a path with limited jerk, by sequential linear programming.
+"""Fastest timing of a path with limited jerk, by sequential linear programming.
 
 The initial guess is the timing without jerk limits, smoothed at both ends and slowed down until
 its jerk is within the limits. Linear programs in a trust region then improve the motion until no
 small change is faster. Jerk limits make the problem nonconvex, so another timing may be faster.
-Nonzero end speeds are preserved, however slow the rest is. If slowing down leads to no motion
-within the limits, or to one that reverses, the jerk limits are reduced step by step from the
-values that the timing without jerk limits requires.
+Nonzero end speeds are preserved while the rest of the motion is slowed down. This may result in no
+motion within the limits, or in a motion that reverses. In this case the jerk limits are raised to
+the jerk of the timing without jerk limits, and then reduced step by step.
 
 The path is traversed in phases between its breaks. Each phase is divided into intervals of fixed
 fractions of its duration. The unknowns are the durations of the phases, and s, ds/dt and d2s/dt2
-at the grid points. For given durations these satisfy linear equations, onto which every step is
-projected (`jerk_motion.projected`). Limits are linearized, and violations are penalized (exact
-penalties; Fletcher 1987, chapter 14).
+at the grid points. For constant durations, the unknowns satisfy linear equations, onto which every
+step is projected (`jerk_motion.projected`). Limits are linearized, and violations are penalized
+(exact penalties; Fletcher 1987, chapter 14).
 
-Intervals without an active limit are divided. Between grid points the rows are sampled and bounded
-by second differences, and limits are lowered if necessary, as in `speed_profile`. Intervals for
-which this is not sufficient are halved.
+Intervals without an active limit are divided. Between grid points, the rows are sampled and
+bounded by second differences, and limits are lowered if necessary, as in `speed_profile`.
+Intervals for which this is not sufficient are halved.
 """
 
 from __future__ import annotations
@@ -47,26 +47,26 @@ PENALTY = 2.0
 """Penalty of violations, in durations of the whole motion per interval."""
 TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 LEAST_SPEED = 0.2
-"""Smallest fraction of a speed that remains after a step."""
+"""Smallest fraction of a speed that must remain after a step."""
 END_FRACTION = 0.3
-"""Fraction of the duration near an end with nonzero speed within which a motion is slowed down
+"""Fraction of the duration near an end with nonzero speed in which a motion is slowed down
 less."""
 SUFFICIENT_DECREASE = 0.5
-"""Smallest fraction of the predicted decrease; steps below it get a second-order correction."""
+"""Fraction of the predicted decrease below which a step receives a second-order correction."""
 NEGLIGIBLE_DECREASE = 1e-7
 """Predicted decrease, as a fraction of the duration, below which no correction is computed."""
 
 
 class JerkIterations:
-    """Largest numbers of iterations.
+    """Maximum numbers of iterations.
 
     Attributes:
         steps: Linear programs on one grid.
         refinements: Refinements of the grid.
-        idle_refinements: Refinements that also divide intervals that use no limit.
-        tightenings: Reductions of the limits between grid points.
-        halvings: Halvings of the intervals for which these are not enough.
-        slowings: Slowdowns of the motion, from a relative one of 1e-6 on, doubled each time.
+        idle_refinements: Refinements that also divide intervals without an active limit.
+        tightenings: Reductions of the limits to satisfy them between grid points.
+        halvings: Halvings of the intervals for which tightening is not sufficient.
+        slowings: Slowdowns of the motion. The first one is 1e-6, and each is twice the last one.
     """
 
     steps = 60
@@ -83,9 +83,9 @@ class JerkProgram(NamedTuple):
     Attributes:
         rows: Function that returns the rows at the ends of the intervals of a grid.
         most: Limits of the rows (k, r).
-        whole: Time that normalizes durations, s.
-        phase: Phase (k,) of each interval.
-        places: Parameters at the ends of the phases (p,).
+        whole: Time by which durations are divided, s.
+        phase: Phase of each interval (k,).
+        places: Values of s at the ends of the phases (p,).
         held: Whether the acceleration is 0 at the start and at the end.
     """
 
@@ -109,18 +109,18 @@ class JerkProgram(NamedTuple):
         return float(y.times.sum() / self.whole + PENALTY * np.maximum(beyond, 0.0).sum())
 
     def joined(self, y: CubicProfile) -> CubicProfile:
-        """Project y onto continuous motions."""
+        """Project a motion onto continuous motions."""
         return projected(y, self.ends, self.places, self.held)
 
     def at(self, y: CubicProfile, *inside: float) -> RowDerivatives:
-        """Return rows and derivatives at both ends of the intervals (k, 2, r)."""
+        """Return the rows and their derivatives (k, 2, r) at both ends of the intervals."""
         v, u = (np.stack([x[:-1], x[1:]], axis=1) for x in (y.speed, y.acceleration))
         return row_derivatives(
             self.rows(y.grid, *inside), v, u, np.stack([y.jerk, y.jerk], axis=1)
         )
 
     def slowed(self, y: CubicProfile, factor: float) -> CubicProfile:
-        """Return the motion slowed down by `factor`, smoothly near ends with nonzero speed."""
+        """Return the motion slowed down by `factor`. Nonzero end speeds do not change."""
         if all(self.held):
             return y.slowed(factor)
         elapsed = np.concatenate([[0.0], np.cumsum(y.times)]) / y.times.sum()
@@ -138,14 +138,22 @@ class JerkProgram(NamedTuple):
         )
 
     def _slowed(self, y: CubicProfile) -> CubicProfile:
-        """Slow down the motion by its violations; exact for rows with inertia only."""
+        """Slow down the motion to satisfy all limits, exactly if rows depend only on inertia."""
         rows = self.at(y)
         load = np.abs(rows.value) / self.most[:, None, :]
         factor = np.where(rows.jerk != 0.0, np.cbrt(load), np.sqrt(load)).max()
         return self.slowed(y, max(float(factor), 1.0) + 1e-15)
 
     def step(self, y: CubicProfile, trust: float) -> tuple[CubicProfile, float] | None:
-        """Solve the linear program; return the motion and its predicted merit, or None."""
+        """Solve the linear program for a step.
+
+        Args:
+            y: The motion.
+            trust: Radius of the trust region.
+
+        Returns:
+            The motion after the step and its predicted merit, or None if the program fails.
+        """
         from scipy.optimize import linprog  # slow to load, and few timings limit the jerk
 
         n, p = len(y.times), len(self.places)
@@ -201,7 +209,7 @@ class JerkProgram(NamedTuple):
         return there, expected
 
     def _moved(self, y: CubicProfile, step: Vector) -> CubicProfile:
-        """Return the motion after a step; it need not be continuous."""
+        """Return the motion after a step. It need not be continuous."""
         n, p = len(y.times), len(self.places)
         s, v, u = p, p + n + 1, p + 2 * n + 2
         return CubicProfile(
@@ -212,7 +220,7 @@ class JerkProgram(NamedTuple):
         )
 
     def _projected(self, raw: CubicProfile) -> tuple[CubicProfile, float]:
-        """Return the projected motion, slowed down if that is better, and its merit."""
+        """Project a motion, slow it down if that improves the merit, and return the merit, too."""
         there = self.joined(raw)
         slower = self._slowed(there)
         merits = self.merit(there), self.merit(slower)
@@ -221,13 +229,13 @@ class JerkProgram(NamedTuple):
 
 TRUST, WIDEST, NARROWEST = 0.3, 0.5, 1e-9
 CONVERGED = 1e-7
-"""Predicted decrease, as a fraction of the duration, at which steps have converged."""
+"""Predicted decrease, as a fraction of the duration, below which steps have converged."""
 CONTINUATION_FACTOR = 0.5
-"""Reduction of jerk limits per continuation step."""
+"""Factor by which a continuation step reduces the jerk limits."""
 
 
 def solve_programs(program: JerkProgram, y: CubicProfile) -> tuple[CubicProfile, bool]:
-    """Improve a motion by linear programs; return it, and whether the steps converged."""
+    """Improve a motion by linear programs; return the motion and whether the steps converged."""
     trust, merit = TRUST, program.merit(y)
     for _ in range(JerkIterations.steps):
         solution = program.step(y, trust)
@@ -253,10 +261,13 @@ def solve_programs(program: JerkProgram, y: CubicProfile) -> tuple[CubicProfile,
 def solve_by_continuation(
     program: JerkProgram, y: CubicProfile, n: int
 ) -> tuple[CubicProfile, bool]:
-    """Return the solution from a motion of n joints that violates only jerk limits.
+    """Improve a motion of n joints that violates only jerk limits.
 
     The jerk limits are raised to the jerk of the motion and then reduced step by step. Each
-    solution is the next initial guess (numerical continuation; Allgower, Georg 1990).
+    solution is the initial guess of the next one (numerical continuation; Allgower, Georg 1990).
+
+    Returns:
+        The motion, and whether the last steps converged.
     """
     jerk = program.at(y).value[..., -n:] / program.most[:, None, -n:]
     raised = float(np.abs(jerk).max())
@@ -274,23 +285,27 @@ def violations(program: JerkProgram, y: CubicProfile) -> Vector:
 
 
 IDLE, BRIEF, SUBDIVISIONS = 0.99, 3e-4, 4
-"""Intervals without a limit that is used to the fraction `IDLE` are divided into
-`SUBDIVISIONS`, in the first `JerkIterations.idle_refinements` rounds, unless they take less
-than `BRIEF` of the duration."""
+"""An interval is idle if no row reaches the fraction `IDLE` of its limit. In the first
+`JerkIterations.idle_refinements` rounds, idle intervals are divided into `SUBDIVISIONS`, unless
+they take less than the fraction `BRIEF` of the duration."""
 COARSE_LOAD = 1.01
-"""Intervals in which rows may exceed this fraction of a limit between grid points are halved."""
+"""Fraction of a limit that rows may reach between grid points. Other intervals are halved."""
 MARGIN = 1e-7
-"""Initial reduction of limits between grid points, as a fraction of them."""
+"""Initial relative reduction of the limits."""
 GROWTH = 1.2
-"""Growth factor of the margins after halving, per round."""
+"""Factor per round by which the growth of the margins increases after halving."""
 MOST_VIOLATION = 0.1
 """Motions with a larger relative violation are rejected."""
 
 
 class JerkProfile(NamedTuple):
-    """Timing with jerk limits, with the fields of `speed_profile.Profile`.
+    """Timing with jerk limits; compare `speed_profile.Profile`.
 
     Attributes:
+        pieces: The motion.
+        relaxed: Duration with limits only at grid points, s.
+        load: Largest fraction of a limit over all evaluated points.
+        reads: Number of evaluated points.
         converged: Whether the steps converged.
     """
 
@@ -308,7 +323,7 @@ class _GridSolution(NamedTuple):
         course: The arm on its path with all limits.
         free: The motion without jerk limits.
         y: The motion.
-        phase: Phase of its intervals (k,).
+        phase: Phase of each interval (k,).
         margins: Reductions of the limits (k, r).
         converged: Whether the steps converged.
     """
@@ -322,7 +337,7 @@ class _GridSolution(NamedTuple):
 
     @property
     def program(self) -> JerkProgram:
-        """Merit function and linear programs of the motion."""
+        """Merit function and linear programs for the motion."""
         limits, whole = 1.0 - np.minimum(self.margins, 0.5), float(self.y.times.sum())
         breaks, held = self.free.breaks, self.free.held
         return JerkProgram(self.course.at_ends, limits, whole, self.phase, breaks[1:], held)
@@ -352,9 +367,9 @@ class _GridSolution(NamedTuple):
         return bool(speed.min() < 0.0)
 
     def check_violations(self) -> None:
-        """Raise `NoTimingError` for violations above `MOST_VIOLATION`.
+        """Raise `NoTimingError` if a violation exceeds `MOST_VIOLATION`.
 
-        They occur if the jerk limits do not allow a nonzero end speed.
+        This occurs if the jerk limits do not allow a nonzero end speed.
         """
         beyond = violations(self.program, self.y)
         if beyond.max() > MOST_VIOLATION:
@@ -362,7 +377,7 @@ class _GridSolution(NamedTuple):
 
 
 def jerk_limited_profile(problem: JerkProblem, free: UnlimitedMotion) -> JerkProfile:
-    """Return the fastest timing, with zero acceleration at ends at rest.
+    """Return the fastest timing within all limits. The acceleration is zero at ends at rest.
 
     Args:
         problem: The arm on its path, with all limits.
@@ -379,7 +394,7 @@ def jerk_limited_profile(problem: JerkProblem, free: UnlimitedMotion) -> JerkPro
 
 
 def _initial_solution(problem: JerkProblem, free: UnlimitedMotion) -> _GridSolution:
-    """Return the motion on the first grid."""
+    """Return the solution on the first grid."""
 
     def unmargined(phase: Counts) -> JerkProgram:
         whole = float(free.times[-1])
@@ -418,7 +433,7 @@ def _refine(motion: _GridSolution) -> _GridSolution:
 
 
 def _tighten(motion: _GridSolution) -> JerkProfile:
-    """Return the motion with margins that satisfy the limits between grid points as well."""
+    """Return the motion that satisfies the limits between grid points, too."""
     relaxed = float(motion.y.times.sum())
     again = np.zeros(len(motion.phase), dtype=bool)
     for halvings in range(JerkIterations.halvings + 1):
@@ -432,7 +447,7 @@ def _tighten(motion: _GridSolution) -> JerkProfile:
             if not np.any(beyond > 0.0):
                 return _profile(motion, relaxed, rows)
             again |= np.any((beyond > 0.0) & (motion.margins > MARGIN), axis=1)
-            # If a margin acts only at one end of an interval, the excess alone is too small.
+            # If a margin is active only at one end of an interval, the excess is too small a step.
             grown = GROWTH ** (halvings * count)
             step = np.where(beyond > 0.0, 1.02 * grown * beyond + MARGIN, 0.0)
             motion = motion._replace(margins=motion.margins + step).solved()
@@ -453,9 +468,9 @@ def _profile(motion: _GridSolution, relaxed: float, rows: Tensor) -> JerkProfile
 
 
 def _row_bounds(rows: Tensor) -> Matrix:
-    """Return bounds (k, r) of rows sampled at equal distances (k, p, r).
+    """Return bounds (k, r) of rows that are sampled at equal distances (k, p, r).
 
-    Between samples a parabola exceeds its values by at most an eighth of its second difference.
-    The bound adds a quarter.
+    Between samples, a parabola exceeds its values by at most an eighth of its second difference.
+    The bound adds a quarter of it.
     """
     return np.abs(rows).max(axis=1) + np.abs(np.diff(rows, 2, axis=1)).max(axis=1) / 4.0

@@ -1,12 +1,12 @@
 """Joint paths: waypoints, splines and user-defined paths, their checks, and grids.
 
-A path returns positions as a function of a parameter s. It is smooth between its breaks, where q''
-may jump.
+A path returns positions as a function of a parameter s. It is smooth between its breaks. At breaks
+q'' may jump.
 
-The derivatives of a user-defined path are compared with finite differences: the mean of a
-derivative over an interval, by Simpson's rule, with the difference of the next lower order. If
-they differ, the interval is bisected, because it may only be too long: towards the better half to
-detect a derivative that is wrong everywhere, towards the worse half to detect jumps.
+The derivatives of a user-defined path are checked by finite differences. The mean of a derivative
+over an interval (Simpson's rule) is compared with the difference of the next lower derivative. If
+they differ, the interval may be too long and is bisected. Bisection towards the better half
+detects a derivative that is wrong everywhere. Bisection towards the worse half detects jumps.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ REVERSAL_TOLERANCE = 1e-3
 
 
 class JointPath(Protocol):
-    """Interface of a path for `time_path`: positions and derivatives, smooth between breaks.
+    """Interface of a path for `time_path`: positions and derivatives as functions of s.
 
     Attributes:
-        breaks: Parameters s (k,) from start to end of the path. Between two breaks the path has
-            three continuous derivatives.
+        breaks: Increasing parameters s (k,) from the start to the end of the path. Between two
+            breaks the path has three continuous derivatives.
     """
 
     @property
     def breaks(self) -> Vector:
-        """Increasing parameters (k,)."""
+        """Increasing parameters (k,) from the start to the end of the path."""
 
     def __call__(self, s: Vector, order: int) -> Matrix:
-        """Return positions (m, n) at s (m,), rad or m, or their derivative of order 1 or 2.
+        """Return positions (m, n), rad or m, at s (m,), or their derivative of order 1 or 2.
 
-        With jerk limits, order 3 is also required.
+        With jerk limits, order 3 is required, too.
         """
 
 
@@ -53,9 +53,9 @@ class PiecewisePath:
     """Piecewise polynomial path in s.
 
     Attributes:
-        blends: Distance from each inner waypoint (m - 2,) at which its parabola starts and ends,
-            rad or m. It is shorter than requested if an adjacent waypoint is closer than twice the
-            blend. None for paths without parabolas.
+        blends: Distances (m - 2,) from the inner waypoints at which their parabolas start and end,
+            rad or m. A distance is shorter than requested if an adjacent waypoint is closer than
+            twice the blend. None for paths without parabolas.
     """
 
     def __init__(self, pieces: PPoly, blends: Vector | None = None):
@@ -65,7 +65,7 @@ class PiecewisePath:
         self.breaks = np.asarray(pieces.x, dtype=np.float64)
 
     def __call__(self, s: Vector, order: int) -> Matrix:
-        """Return positions (m, n) at s (m,), rad or m, or their derivative of order 1 to 3."""
+        """Return positions (m, n), rad or m, at s (m,), or their derivative of order 1 to 3."""
         return self._derivatives[order](s)
 
 
@@ -81,10 +81,10 @@ def spline_path(points: Matrix) -> PiecewisePath:
 
 
 def blended_path(points: Matrix, blend: float) -> PiecewisePath:
-    """Return the polygon through points (m, n), rounded by parabolas.
+    """Return the polygon through points (m, n) with corners rounded by parabolas.
 
-    A parabola starts and ends at the distance `blend`, rad or m, from its waypoint, but at most
-    halfway to the next one. With 0, all waypoints must be on one line.
+    A parabola starts and ends at the distance `blend` (rad or m) from its waypoint, but at most
+    halfway to the next waypoint. With 0, all waypoints must be on one line.
     """
     blend = not_negative("blend", blend)
     lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
@@ -114,7 +114,7 @@ def blended_path(points: Matrix, blend: float) -> PiecewisePath:
 
 
 def check_smooth(path: JointPath) -> None:
-    """Raise `ManipDynError` if the path has a corner or stands still at a break."""
+    """Check that the breaks are increasing and that the path has no corner at a break."""
     breaks = path.breaks
     widths = np.diff(breaks)
     if len(breaks) < 2 or not np.all(widths > 0.0):
@@ -134,7 +134,7 @@ def check_smooth(path: JointPath) -> None:
 
 
 def check_third_derivative(path: JointPath, n: int) -> None:
-    """Raise `ManipDynError` if the third derivative is missing, or the second one jumps."""
+    """Check that the third derivative of the path exists and that the second one is continuous."""
     breaks = path.breaks
     midpoints = 0.5 * (breaks[1:] + breaks[:-1])
     try:
@@ -184,8 +184,8 @@ def _straight_path(points: Matrix, s: Vector) -> PiecewisePath:
 REVERSAL_SAMPLES = 8
 """Number of samples per interval in the search for joint reversals."""
 ENDPOINT_OFFSET = 1e-9
-"""Relative distance from the ends of an interval at which they are evaluated, because q'' may
-jump at breaks."""
+"""Distance from the ends of an interval, relative to its width, at which the ends are evaluated,
+because q'' may jump at breaks."""
 
 
 def first_grid(breaks: Vector, intervals: int) -> Vector:
@@ -198,7 +198,7 @@ def first_grid(breaks: Vector, intervals: int) -> Vector:
 def with_reversals(
     path: Callable[[Vector, int], Matrix], breaks: Vector, intervals: int
 ) -> Vector:
-    """Return the breaks and the parameters at which a joint reverses, sorted."""
+    """Return the breaks together with the parameters at which a joint reverses, sorted."""
     grid = first_grid(breaks, REVERSAL_SAMPLES * intervals)
     inside = (1.0 - ENDPOINT_OFFSET) * grid[1:] + ENDPOINT_OFFSET * grid[:-1]
     low, high = np.concatenate([grid[:1], inside[:-1]]), inside
@@ -226,11 +226,11 @@ def split_intervals(grid: Vector, counts: Counts) -> Vector:
 def interval_durations(widths: Vector, squares: Vector) -> Vector:
     """Return the durations (k,) of intervals, s.
 
+    With s'' = u + w^2 (s - s_k), the end speeds satisfy (v0 + v1) tanh(w t / 2) = w h.
+
     Args:
         widths: Widths of the intervals (k,).
-        squares: Control points (2 k + 1,) of the squared speed, see `speed_profile`.
-
-    With s'' = u + w^2 (s - s_k), the end speeds satisfy (v0 + v1) tanh(w t / 2) = w h.
+        squares: Control points (2 k + 1,) of the squared speed; see `speed_profile`.
     """
     speed = np.sqrt(squares[::2])
     mean = widths / (speed[:-1] + speed[1:])
@@ -271,7 +271,7 @@ def path_from(robot: Robot, source: Any, blend: float | None) -> JointPath:
 
 
 def blend_note(path: JointPath, blend: float | None) -> str:
-    """Return a note on blends that adjacent waypoints shorten, or ""."""
+    """Return a note on blends that are shorter than requested, or ""."""
     blends = getattr(path, "blends", None)
     if blend is None or blends is None or not np.any(blends < blend):
         return ""
@@ -284,7 +284,7 @@ def blend_note(path: JointPath, blend: float | None) -> str:
 
 
 def _check_user_path(robot: Robot, path: Any) -> None:
-    """Check breaks and the shapes of positions and derivatives of a user-defined path."""
+    """Check the breaks of a user-defined path and the shapes of its positions and derivatives."""
     breaks = path.breaks
     valid = isinstance(breaks, np.ndarray) and breaks.ndim == 1 and breaks.dtype.kind == "f"
     if not valid or not np.isfinite(breaks).all():
@@ -307,7 +307,7 @@ def _check_user_path(robot: Robot, path: Any) -> None:
 
 
 def checked_waypoints(robot: Robot, waypoints: ArrayLike) -> Matrix:
-    """Return waypoints (m, n) after checking them: at least two, no consecutive duplicates."""
+    """Check that there are two or more waypoints without duplicates, and return them (m, n)."""
     try:
         shape = np.shape(waypoints)
     except ValueError:  # rows of different lengths
@@ -338,22 +338,22 @@ def _accepted_paths(robot: Robot) -> str:
 
 
 def _representation(value: object) -> str:
-    """Return the representation of a short value, or the type of a long one."""
+    """Return the representation of a value, or the name of its type if that is too long."""
     text = repr(value)
     return text if len(text) <= 40 else type(value).__name__
 
 
 CHECK_INTERVALS = 60
 DERIVATIVE_TOLERANCE = 1e-2
-"""Tolerance of derivatives, as a fraction of the largest derivative."""
+"""Tolerance of derivatives as a fraction of the largest derivative."""
 JUMP_TOLERANCE = 1e-3
-"""Tolerance of jumps of dq/ds and positions, as a fraction of the largest dq/ds."""
+"""Tolerance of jumps of dq/ds and positions as a fraction of the largest dq/ds."""
 BISECTIONS = {"better": 8, "worse": 24}
 DERIVATIVES = {1: "dq/ds", 2: "d2q/ds2", 3: "d3q/ds3"}
 
 
 def check_derivatives(path: JointPath, *orders: int) -> None:
-    """Raise `ManipDynError` if path(s, k) is not the derivative of path(s, k - 1) for an order."""
+    """Check that path(s, k) is the derivative of path(s, k - 1) for all `orders` k."""
     grid = first_grid(path.breaks, CHECK_INTERVALS)
     width = np.diff(grid)
     begins, ends = grid[:-1] + ENDPOINT_OFFSET * width, grid[1:] - ENDPOINT_OFFSET * width
@@ -378,7 +378,7 @@ def check_derivatives(path: JointPath, *orders: int) -> None:
 
 
 def _check_jumps(path: JointPath, order: int, begins: Vector, ends: Vector) -> None:
-    """Raise `ManipDynError` for a jump (order 1) or a corner (order 2) between breaks."""
+    """Check that the path has no jump (order 1) or corner (order 2) between breaks."""
     if order > 2:
         return
     most = (
@@ -399,7 +399,7 @@ def _check_jumps(path: JointPath, order: int, begins: Vector, ends: Vector) -> N
 def _derivative_scale(
     path: JointPath, order: int, grid: Vector, begins: Vector, ends: Vector
 ) -> float:
-    """Return the largest derivative, by values or differences; 0 below rounding errors."""
+    """Return the largest derivative by values or differences, or 0 below rounding errors."""
     value = np.abs(path(np.concatenate([begins, ends]), order)).max()
     difference = np.abs(_mean_difference(path, order, begins, ends)).max()
     below = np.abs(path(begins, order - 1)).max()
@@ -408,12 +408,12 @@ def _derivative_scale(
 
 
 def _mean_difference(path: JointPath, order: int, low: Vector, high: Vector) -> Matrix:
-    """Return the mean derivative (k, n) in intervals (k,), by differences of the lower order."""
+    """Return the mean derivatives (k, n) in intervals (k,) by differences of the lower order."""
     return (path(high, order - 1) - path(low, order - 1)) / (high - low)[:, None]
 
 
 def _derivative_error(path: JointPath, order: int, low: Vector, high: Vector) -> Vector:
-    """Return the largest difference (k,) between both mean derivatives in each interval."""
+    """Return the largest difference (k,) between the two mean derivatives of each interval."""
     middle = 0.5 * (low + high)
     mean = (path(low, order) + 4.0 * path(middle, order) + path(high, order)) / 6.0
     return np.asarray(np.abs(mean - _mean_difference(path, order, low, high)).max(axis=1))
@@ -422,10 +422,10 @@ def _derivative_error(path: JointPath, order: int, low: Vector, high: Vector) ->
 def _bisected(
     path: JointPath, order: int, low: Vector, high: Vector, most: float, half: str
 ) -> tuple[Vector, Vector]:
-    """Bisect intervals (k,) with a derivative error above `most`; return the remaining parts.
+    """Bisect intervals (k,) with errors above `most`; return the remaining intervals.
 
-    Towards the better halves, `most` bounds the error of the derivative. Towards the worse halves,
-    it bounds the error of the integral over the interval.
+    For `half` "better", `most` limits the error of the derivative. For "worse", it limits the
+    error of the integral over the interval.
     """
     worse = half == "worse"
     for _ in range(BISECTIONS[half]):

@@ -1,8 +1,8 @@
 """Motion along a path as a function of time, and the result of `time_path`.
 
-Between grid points the motion has a closed form. The path acceleration is linear in s, s'' = u +
-w^2 (s - s_k), so s(t) consists of hyperbolic functions of w t, or trigonometric ones if w^2 is
-negative.
+Between grid points the motion has a closed form. The path acceleration is linear in s: s'' = u +
+w^2 (s - s_k). Therefore s(t) consists of hyperbolic functions of w t, or of trigonometric
+functions if w^2 is negative.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 SMALL = 1e-6
 METHOD = "path_timing"
 ROUNDING = 1e-9
-"""Tolerance of times outside the motion, s."""
+"""Tolerance for times before the start or after the end of a motion, s."""
 
 
 class PathState(NamedTuple):
@@ -45,7 +45,7 @@ class PathState(NamedTuple):
 
 
 class JointState(NamedTuple):
-    """Positions, velocities and accelerations (n,), rad or m, per s, per s^2."""
+    """Positions (n,), velocities (n,) and accelerations (n,) in rad or m and seconds."""
 
     q: Vector
     v: Vector
@@ -112,12 +112,12 @@ class PathMotion:
         return self.joints(t)[:2]
 
     def effort(self, t: float) -> Vector:
-        """Return the efforts (n,) from time `t`, s, on, including friction and payload."""
+        """Return the efforts (n,) at time `t`, s, including friction and payload."""
         first = self._path(np.array([self.on_path(t).s]), 1)[0]
         return joint_efforts(self._robot, self._payload, self.joints(t), first)
 
     def samples(self, period: float) -> Samples:
-        """Return efforts every `period` s and at every switch."""
+        """Return samples of the efforts every `period` seconds and at every switch."""
         times = {0.0, *np.arange(0.0, self.t_final, period).tolist(), *self.switches}
         return held_samples(sorted(times), self.effort)
 
@@ -136,7 +136,7 @@ class JerkLimitedMotion(PathMotion):
 
     @property
     def switches(self) -> list[float]:
-        """Times of effort jumps: none, except with dry friction."""
+        """Times of effort jumps: an empty list, because the acceleration is continuous."""
         return []
 
     def on_path(self, t: float) -> PathState:
@@ -159,9 +159,13 @@ class JerkLimitedMotion(PathMotion):
 def joint_efforts(
     robot: Robot, payload: Vector | None, joints: JointState, first: Vector
 ) -> Vector:
-    """Return the efforts (n,) of a motion: inverse dynamics, payload and dry friction.
+    """Return the efforts (n,) of a motion by inverse dynamics with payload and dry friction.
 
-    At rest, friction opposes the direction dq/ds, `first` (n,), in which the joints start to move.
+    Args:
+        robot: The arm.
+        payload: Payload at the tool (10,), or None.
+        joints: Positions, velocities and accelerations.
+        first: Derivatives dq/ds (n,). At rest, friction opposes this direction.
     """
     kernels, (q, v, a) = customize(robot).unchecked, joints
     if payload is None:
@@ -175,7 +179,7 @@ def joint_efforts(
 
 
 def stack_states(states: list[JointState]) -> tuple[Matrix, Matrix, Matrix]:
-    """Return positions, velocities and accelerations (m, n) of m states."""
+    """Return arrays of the positions, velocities and accelerations (m, n) of m states."""
     q, v, a = (np.array(x) for x in zip(*states, strict=True))
     return q, v, a
 
@@ -191,7 +195,15 @@ def _hyperbolic_terms(z: float) -> tuple[float, float, float]:
 
 
 class PathSamples(NamedTuple):
-    """Samples of a motion at m times."""
+    """Samples of a motion at times (m,), s.
+
+    Attributes:
+        time: Times (m,), s.
+        q: Positions (m, n), rad or m.
+        v: Velocities (m, n), rad/s or m/s.
+        a: Accelerations (m, n), rad/s^2 or m/s^2.
+        effort: Efforts (m, n), N m or N.
+    """
 
     time: Vector
     q: Matrix
@@ -210,9 +222,9 @@ class PathTiming(Result):
         payload: Payload at the tool (10,), see `Kernels`, or None.
         end_speeds: Speeds ds/dt at start and end.
         t_final: Duration, s.
-        t_relaxed: Duration with limits only at the grid points, s. The difference to `t_final` is
-            the cost of satisfying them between grid points.
-        motion: The motion as a function of time; its `knots` are the times at the grid points.
+        t_relaxed: Duration if limits are satisfied only at the grid points, s. The difference from
+            `t_final` is the cost of satisfying them between grid points.
+        motion: The motion as a function of time. Its `knots` are the times at the grid points.
         load: Largest fraction of a limit over all evaluated points, at most 1.
         reads: Number of path points at which efforts, accelerations and speeds were evaluated.
         status: ``solved``, or ``uncertified`` if jerk limits are satisfied but a small change of
@@ -240,19 +252,23 @@ class PathTiming(Result):
         return self.status in ("solved", "uncertified")
 
     def joints(self, t: float) -> JointState:
-        """Return positions, velocities and accelerations (n,) at time `t`, s, along the path.
+        """Return positions, velocities and accelerations (n,) at time `t`, s.
 
         Raises:
-            ManipDynError: If `t` is before 0 or after `t_final`; `plan` holds the arm there.
+            ManipDynError: If `t` is before 0 or after `t_final`.
         """
         return self.motion.joints(self._on_path(t))
 
     def effort(self, t: float) -> Vector:
-        """Return the efforts (n,) at time `t`, s, along the path, N m or N; see `joints`."""
+        """Return the efforts (n,), N m or N, at time `t`, s.
+
+        Raises:
+            ManipDynError: If `t` is before 0 or after `t_final`.
+        """
         return self.motion.effort(self._on_path(t))
 
     def samples(self, period: float) -> PathSamples:
-        """Return the motion every `period` s and at its end.
+        """Return samples of the motion every `period` seconds and at its end.
 
         Raises:
             ManipDynError: If `period` is not positive or would give more than ten million rows.
@@ -264,7 +280,7 @@ class PathTiming(Result):
         return PathSamples(times, q, v, a, effort)
 
     def _on_path(self, t: float) -> float:
-        """Return a time, s, clipped to the motion within rounding errors."""
+        """Check that a time (s) is within the motion, and return it without rounding errors."""
         time = finite("time", t, "s")
         if not -ROUNDING <= time <= self.t_final + ROUNDING:
             requested, end = distinct_digits(time, self.t_final)
@@ -276,9 +292,9 @@ class PathTiming(Result):
 
     @cached_property
     def plan(self) -> Plan:
-        """The motion as a plan for `PlanExecutor`; it must start and end at rest.
+        """The motion as a plan for `PlanExecutor`. It must start and end at rest.
 
-        Its efforts include the payload, but its `work_curves` do not.
+        The efforts of the plan include the payload, but its `work_curves` do not.
 
         Raises:
             ManipDynError: If an end speed is not 0.

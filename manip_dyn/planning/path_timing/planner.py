@@ -1,9 +1,9 @@
-"""`time_path`: the fastest timing of a joint path, and the errors of paths without a timing.
+"""`time_path`, which computes the fastest timing of a joint path, and its error messages.
 
-An error contains the reason, its location and a remedy. For an end speed that is too high, it
-contains the greatest possible one: read from its end, a path's rows have the acceleration with the
-opposite sign, and the backward pass of `speed_profile` over these rows, from the speed at the
-start, finds the reachable speeds at the end.
+An error message contains the reason, its location and a remedy. If the end speed is too high, the
+message contains the highest feasible one. It is computed by the backward pass of `speed_profile`
+on the reversed path: reversal changes the sign of the acceleration in the rows, and the pass
+starts with the speed at the start of the path.
 """
 
 from __future__ import annotations
@@ -72,33 +72,35 @@ def time_path(
     """Return the fastest motion along a joint path within all limits.
 
     The limits are the position, speed and effort limits of the robot, `acceleration_limits` and
-    `jerk_limits`. Efforts are computed by inverse dynamics with gravity, damping, springs, rotors,
-    payload, and dry friction, which changes sign where a joint reverses. Limits are satisfied at
-    and between the grid points. The method is that of Pham, Pham 2018, "A new approach to
-    time-optimal path parameterization based on reachability analysis", with damping and friction,
-    a trapezoidal rule, and margins; see `path_timing.speed_profile`. The duration differs from the
-    minimum by a discretization error of second order in the grid width. With jerk limits the
-    result is a local optimum of a nonconvex problem: no small change is faster, but another timing
-    may be (see `path_timing.jerk_timing`).
+    `jerk_limits`. They are satisfied at and between the grid points. Efforts are computed by
+    inverse dynamics with gravity, damping, springs, rotors and payload. They include dry friction,
+    which changes sign where a joint reverses.
+
+    The method is that of Pham, Pham 2018, "A new approach to time-optimal path parameterization
+    based on reachability analysis", extended by damping, friction, a trapezoidal rule and margins
+    (see `path_timing.speed_profile`). The duration exceeds the minimum by a discretization error
+    of second order in the grid width. With jerk limits, the problem is nonconvex and the result is
+    a local optimum: no small change is faster, but another timing may be (see
+    `path_timing.jerk_timing`).
 
     Args:
         robot: The arm.
         path: Waypoints (m, n), rad or m, joined by a cubic spline with continuous q''; a SciPy
-            spline with values (n,); or a path function, see `md.JointPath`. For tool paths, pass
+            spline with values (n,); or a path function, see `md.JointPath`. For a tool path, use
             the waypoints ``md.track(robot, path).q``.
-        blend: Distance from each waypoint, rad or m, at which rounding parabolas start. The
-            waypoints are then joined by straight lines instead of a spline. With 0, all waypoints
-            must be on one line. If the next waypoint is closer than twice the blend, the parabola
-            starts halfway. `path.blends` of the result contains the distances, and `reason`
-            reports reductions.
-        acceleration_limits: Limits of the joints, one or (n,), rad/s^2 or m/s^2 (inf for no
+        blend: Distance from each waypoint at which a rounding parabola starts, rad or m. With a
+            blend, the waypoints are joined by straight lines instead of a spline. With 0, all
+            waypoints must be on one line. If the next waypoint is closer than twice the blend, the
+            parabola starts halfway. `path.blends` of the result contains the distances, and
+            `reason` reports reductions.
+        acceleration_limits: One limit for all joints or limits (n,), rad/s^2 or m/s^2 (inf for no
             limit). Default: no limits.
-        jerk_limits: Limits of the joints, one or (n,), rad/s^3 or m/s^3 (inf for no limit). The
-            acceleration is then zero at rest, and d2q/ds2 of the path must be continuous. Default:
-            no limits.
+        jerk_limits: One limit for all joints or limits (n,), rad/s^3 or m/s^3 (inf for no limit).
+            The acceleration is then zero at rest, and d2q/ds2 of the path must be continuous.
+            Default: no limits.
         payload: Payload at the tool (10,), see `Kernels`. Default: none.
-        end_speeds: Speeds ds/dt at start and end of the path. For waypoints, s is the length of
-            the path (for a spline, of the polygon), rad or m.
+        end_speeds: Speeds ds/dt at the start and the end of the path. For waypoints, s is the
+            length of the path (of the polygon for a spline), rad or m.
         intervals: Smallest number of intervals of the grid, which is refined where necessary.
 
     Raises:
@@ -244,17 +246,17 @@ def _check_size(robot: Robot, q: Vector) -> None:
 
 
 STANDSTILL = 1e-9
-"""Fraction of the largest dq/ds below which a path stands still."""
+"""Fraction of the largest dq/ds below which dq/ds counts as 0."""
 
 
 def check_limits(robot: Robot, limits: Limits) -> None:
-    """Raise `ManipDynError` unless all limits are positive."""
+    """Check that all limits are positive."""
     for kind, values in zip(("speed", "effort", "acceleration"), limits[:3], strict=True):
         check_positive_limits(robot, kind, values)
 
 
 def check_positive_limits(robot: Robot, kind: str, limits: Vector) -> None:
-    """Raise `ManipDynError` unless all limits (n,) of a kind are positive."""
+    """Check that all limits (n,) of one kind are positive."""
     for i in np.flatnonzero(~(limits > 0.0)):
         raise ManipDynError(
             f"{kind} limit of joint '{robot.joint_names[i]}' must be above 0, got {limits[i]:g}."
@@ -262,9 +264,9 @@ def check_positive_limits(robot: Robot, kind: str, limits: Vector) -> None:
 
 
 def check_friction(robot: Robot) -> None:
-    """Raise `ManipDynError` if friction drops from static to Coulomb friction in a jump.
+    """Check that friction does not drop from static to Coulomb friction in a jump.
 
-    In this case the effort at rest would not be unique.
+    In that case the effort at rest would not be unique.
     """
     drops = robot.static_friction > robot.coulomb_friction
     for i in np.flatnonzero(drops & (robot.stribeck_velocity == 0.0)):
@@ -276,7 +278,7 @@ def check_friction(robot: Robot) -> None:
 
 
 def check_geometry(robot: Robot, path: JointPath, grid: Vector, along: Geometry) -> None:
-    """Raise `ManipDynError` if a path is not finite, stands still or exceeds position limits."""
+    """Check that a path is finite, does not stand still and is within the position limits."""
     if not all(np.isfinite(values).all() for values in along):
         raise ManipDynError("positions and derivatives of the path must be finite.")
     sizes = np.linalg.norm(along.first, axis=2)
@@ -305,7 +307,7 @@ def infeasibility_error(
     ends: tuple[float, float],
     failure: NoTimingError,
 ) -> ManipDynError:
-    """Return the error for a failed search."""
+    """Return the error with reason, location and remedy for a failed search."""
     where = location(path, failure.s)
     if failure.code == "unlimited":
         return ManipDynError(
@@ -363,13 +365,13 @@ def overload_error(
 
 
 def location(path: JointPath, s: float) -> str:
-    """Describe the location of s on a path in words."""
+    """Describe the location of the parameter s on a path in words."""
     begin, end = float(path.breaks[0]), float(path.breaks[-1])
     return f"at s = {s:.4g}, {100.0 * (s - begin) / (end - begin):.0f} % of the path"
 
 
 SPEED_REDUCTIONS = (1e-6, 1e-4, 1e-3, 1e-2, 0.03, 0.1)
-"""Relative speed reductions that are tried as margins for violations between grid points."""
+"""Relative speed reductions that are tried to avoid violations between grid points."""
 
 
 def end_speed_error(
@@ -378,7 +380,7 @@ def end_speed_error(
     """Return an error if the speed at the end is too high, else None.
 
     Args:
-        problem: The arm on its path; it has no feasible timing.
+        problem: The arm on its path, for which no timing is feasible.
         grid: A grid (k + 1,).
         rows: Rows of the grid.
     """

@@ -1,29 +1,29 @@
-"""The fastest speed profile along a path, by a backward and a forward pass on a grid.
+"""Fastest speed profile along a path, by a backward and a forward pass on a grid.
 
-Let x be the square of the path speed and u the path acceleration, x' = 2 u. In an interval of
-width h with squares x and y at its ends, u is linear in s from (z - x) / h to (y - z) / h. x(s) is
-then the parabola with the control points x, z, y, which is positive if they are. The rows (see
-`constraints`) are satisfied at both ends. This is the trapezoidal rule, with errors of order h^2
-in time and in the rows inside. It splits into two halves: from x to z with the rows of the near
-end, and from z to y with those of the far end. Where a row hardly depends on u (zero-inertia
-points; Shiller, Lu 1992), the rule oscillates. Such intervals are stiff: u is constant, z is the
-mean of x and y, and one step leads from x to y with the rows of both ends.
+Let x be the square of the path speed and u the path acceleration, so that x' = 2 u. In an interval
+of width h, with the squares x and y at its ends, u is linear in s from (z - x) / h to (y - z) / h.
+Then x(s) is the parabola with the control points x, z, y. It is positive if they are positive. The
+rows (see `constraints`) are satisfied at both ends. This is the trapezoidal rule, with errors of
+order h^2 in the time and in the rows inside the interval. A step has two halves: from x to z with
+the rows of the near end, and from z to y with those of the far end. If a row hardly depends on u
+(zero-inertia points; Shiller, Lu 1992), the rule oscillates. Such intervals are treated as stiff:
+u is constant, z is the mean of x and y, and one step from x to y uses the rows of both ends.
 
 As in Pham, Pham (2018), the backward pass computes the controllable sets, and the forward pass the
 largest reachable squares within them. Both passes require linear rows. With damping and Stribeck
-friction the rows are curved. Rows at the near end of a step are used without change, and those at
-its far end are replaced by their tangents, which are updated until they converge.
+friction the rows are nonlinear. Rows at the near end of a step are used without change. Rows at
+the far end are replaced by their tangents, which are updated until they converge.
 
-For a given x the rows allow an interval of y. Its length is concave in x where rows are linear.
-Newton's method finds the largest root from above, with at most one step per active row, so a pass
-takes O(k r) for k intervals with r rows. Where friction bends the rows and Newton's method stops
-before the boundary, bisection continues.
+For each x, the rows allow an interval of y. If the rows are linear, its length is concave in x.
+Newton's method then finds the largest root from above, with at most one step per active row. A
+pass therefore takes O(k r) operations for k intervals with r rows. If friction makes the rows
+nonlinear and Newton's method stops before the boundary, bisection continues.
 
 The passes constrain the ends of each interval. Inside, the rows are sampled and bounded by their
 second differences. If a row exceeds its limit, the limit at the ends of this interval is lowered
-by the excess, and the passes are repeated until no row exceeds its limit. Before that, intervals
-are divided that would otherwise lose more than `COARSE_LOSS`, or that have no active limit at one
-end, such as those in which the efforts switch.
+by the excess, and the passes are repeated until no row exceeds its limit. Before that, some
+intervals are divided: those that would lose more than `COARSE_LOSS`, and those without an active
+limit at one end, for example because the efforts switch there.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from manip_dyn.robot import Robot
 
 
 class NoTimingError(Exception):
-    """Failure of a search for a timing; `infeasibility` converts it to a message.
+    """Failure of the search for a timing; `infeasibility_error` converts it to a message.
 
     Attributes:
         code: ``lost``: no acceleration is feasible; ``still``: the motion comes to rest;
@@ -70,15 +70,15 @@ class NoTimingError(Exception):
 
 STEPS = 60
 SCAN_POINTS = 40
-"""-"""
+"""Maximum numbers of Newton steps and of scanned points."""
 SMALL = 1e-12
 NEAR, FAR, BOTH = (0, 1), (1, 2), (0, 2)
-"""Ends of a step with active rows, as a range."""
+"""Ends whose rows a step uses, as a range of indices."""
 
 
 @inlined
 def _friction_terms(d, f, m, x):
-    """Return damping and Stribeck friction for a square x, and their derivative."""
+    """Return damping plus Stribeck friction for a squared speed x, and the derivative by x."""
     root = np.sqrt(x)
     left = f * np.exp(-m * m * x)
     return d * root + left, d / (2.0 * max(root, 1e-9)) - m * m * left
@@ -86,14 +86,26 @@ def _friction_terms(d, f, m, x):
 
 @compiled
 def _reachable_interval(rows, most, rough, ends, h, k, x, near, low, high, direction):
-    """Return the part of [`low`, `high`] reachable from a square x, and where to search next.
+    """Return the subset of [`low`, `high`] that is reachable from a square x in interval k.
 
-    `ends` are the ends of interval k with active rows; h is the width of the step; `near` is the
-    point of tangency at the far end; `direction` is the sign of the steps of x.
+    If it is empty, return a step of x in Newton's method for the controllable set.
+
+    Args:
+        rows: Rows of the intervals, see `ConstraintRows`.
+        most: Limits of the rows (k, r).
+        rough: Whether there is viscous damping or Stribeck friction.
+        ends: Ends whose rows are used.
+        h: Width of the step.
+        k: Index of the interval.
+        x: Square at the near end.
+        near: Square at the far end at which the rows are linearized.
+        low: Smallest square at the far end.
+        high: Largest square at the far end.
+        direction: Sign of the steps of x.
 
     Returns:
-        Ends of the interval of y; the step of x towards a nonempty interval, 0 if it is nonempty;
-        and whether no such step exists.
+        Smallest and largest reachable y; the step of x towards a nonempty interval, 0 if it is
+        nonempty; and whether no such step exists.
     """
     a, c, d, f, m, b = rows
     last = a.shape[1] - 1
@@ -148,7 +160,7 @@ def _reachable_interval(rows, most, rough, ends, h, k, x, near, low, high, direc
 
 @compiled
 def _controllable_bound(rows, most, rough, ends, h, k, start, stop, low, high):
-    """Return the first square x from `start` to `stop` with a nonempty interval of y, or -1."""
+    """Return the first square x from `start` to `stop` that leads into [`low`, `high`], or -1."""
     direction = 1.0 if stop > start else -1.0
     x, outside, far = start, start, start
     feasible, dead = False, False
@@ -162,7 +174,7 @@ def _controllable_bound(rows, most, rough, ends, h, k, start, stop, low, high):
             if direction > 0.0 or x > 1e-3 * far:
                 feasible = True
                 break
-            # Cancellation from a much larger number requires a restart close to the result.
+            # x is much smaller than at the start: restart near the result to avoid cancellation.
             x *= 2.0
             far = outside = x
             continue
@@ -209,10 +221,10 @@ def _controllable_bound(rows, most, rough, ends, h, k, start, stop, low, high):
 
 @inlined
 def _controllable_interval(rows, most, rough, ends, h, k, fastest, low, high):
-    """Return the smallest and largest square that lead into [`low`, `high`], or -1.
+    """Return the smallest and largest squares that lead into [`low`, `high`], or -1 for both.
 
-    Squares beyond the speed limit are not searched. For steps from the middle, this is the limit
-    in the middle.
+    The search is restricted to squares within the speed limit. For steps from the middle of the
+    interval, the limit in the middle is used.
     """
     speed = most.shape[1] - 1
     index = rows.c.shape[1] // 2 if ends == FAR else 0
@@ -226,17 +238,18 @@ def _controllable_interval(rows, most, rough, ends, h, k, fastest, low, high):
 
 @compiled
 def backward_pass(rows, most, rough, stiff, widths, end, fastest, out):
-    """Write the controllable sets (2 k + 1, 2): smallest and largest square at each point.
+    """Compute the controllable sets: the smallest and largest squares at each point.
 
     Args:
-        rows: Rows of the intervals, see `ConstraintRows`; the last row is the speed.
+        rows: Rows of the intervals, see `ConstraintRows`. The last row is the speed.
         most: Limits of the rows (k, r): 1 minus margins.
         rough: Whether there is viscous damping or Stribeck friction.
         stiff: Whether u is constant in an interval (k,).
         widths: Widths of the intervals (k,).
         end: Squared end speed.
         fastest: Upper bound of all squares.
-        out: Sets of x, z, x, .., x; sets of z in stiff intervals are not written.
+        out: Output (2 k + 1, 2): sets of x, z, x, .., x. Sets of z in stiff intervals are not
+            written.
 
     Returns:
         -1, or the index of the first interval with an empty set.
@@ -278,7 +291,17 @@ def _greatest_reachable(rows, most, rough, ends, h, k, x, low, high):
 
 @compiled
 def forward_pass(rows, most, rough, stiff, widths, begin, reach, out):
-    """Write the largest squares (2 k + 1,) within `reach` that start with `begin`.
+    """Compute the largest squares within the controllable sets.
+
+    Args:
+        rows: Rows of the intervals, see `ConstraintRows`.
+        most: Limits of the rows (k, r).
+        rough: Whether there is viscous damping or Stribeck friction.
+        stiff: Whether u is constant in an interval (k,).
+        widths: Widths of the intervals (k,).
+        begin: Squared start speed.
+        reach: Controllable sets (2 k + 1, 2) from `backward_pass`.
+        out: Output (2 k + 1,): the squares.
 
     Returns:
         -1, or the index of the interval in which the motion would come to rest.
@@ -302,30 +325,30 @@ def forward_pass(rows, most, rough, stiff, widths, begin, reach, out):
 
 
 COARSE_LOSS = 1e-3
-"""Intervals that lose a larger fraction of a limit to rows inside are halved."""
+"""Excess of a row inside an interval, as a fraction of its limit, above which it is halved."""
 IDLE = 0.99
-"""Intervals without a limit that is used to this fraction are divided,"""
+"""Fraction of a limit. An interval is idle, and divided, if no row reaches it at one end."""
 BRIEF = 3e-4
-"""unless they take less than this fraction of the motion."""
+"""Fraction of the duration below which an idle interval is not divided."""
 SUBDIVISIONS = 8
-"""Number of intervals that replace an idle one."""
+"""Number of intervals that replace an idle interval."""
 REFINEMENTS = 2
 END_REFINEMENTS = 3
-"""Number of refinements of the first and last interval, because damping rises steeply from
-rest."""
+"""Number of refinements of the first and last intervals, where damping rises steeply from rest."""
 STEEP = 1.0
-"""Intervals with a larger change of speed, in Stribeck velocities, are divided below"""
+"""Change of speed, in Stribeck velocities, above which an interval is divided at low speed."""
 STEEP_RANGE = 3.0
-"""this speed, in Stribeck velocities. Above it friction is nearly constant."""
+"""Largest low speed, in Stribeck velocities. At higher speeds friction is nearly constant."""
 MARGIN = 1e-7
 """Fraction of every limit that is reserved for rounding."""
 TIGHTENINGS = 40
 GROWTH = 1.2
-"""Growth factor of the margins per pass."""
+"""Factor per pass by which the growth of the margins increases."""
 CHECK_FRACTIONS = np.array([0.07, 0.37, 0.63, 0.93])
 """Additional points at which the result is checked."""
 END_FRACTIONS = np.linspace(0.0, 1.0, 33) ** 2
-"""Square roots of fractions of the first interval from rest, dense where damping rises steeply."""
+"""Square roots of the points at which the first interval is checked after a start from rest. They
+are dense near rest, where damping rises steeply."""
 SPEED_BOUND = 1e12
 """Upper bound of squared speeds, in path lengths, 1/s^2."""
 
@@ -349,7 +372,7 @@ class Profile(NamedTuple):
 
 
 class PathProblem(NamedTuple):
-    """Arm on a path with its limits and the path speeds at both ends."""
+    """An arm on a path, with its limits and the path speeds at both ends."""
 
     robot: Robot
     path: JointPath
@@ -366,7 +389,12 @@ class PathProblem(NamedTuple):
 
 
 def fastest_profile(problem: PathProblem, grid: Vector, rows: ConstraintRows) -> Profile:
-    """Return the fastest profile on a grid with its rows, or on a refined grid.
+    """Return the fastest profile on a grid, which is refined where necessary.
+
+    Args:
+        problem: The arm on its path.
+        grid: Initial grid (k + 1,).
+        rows: Rows of this grid.
 
     Raises:
         NoTimingError: If no profile is feasible.
@@ -389,17 +417,17 @@ def fastest_profile(problem: PathProblem, grid: Vector, rows: ConstraintRows) ->
 
 
 def stiff_intervals(rows: ConstraintRows, widths: Vector) -> Vector:
-    """Return whether rows depend too little on u for the trapezoidal rule, per interval (k,)."""
+    """Return a mask (k,) of the intervals in which rows depend too little on u."""
     a, c = rows.a[:, [0, -1], :-1], rows.c[:, [0, -1], :-1]
     weak = np.any(2.0 * widths[:, None, None] * np.abs(c) > np.abs(a), axis=(1, 2))
     stiff = weak | np.any(a[:, 0] * a[:, 1] < 0.0, axis=1)
-    if rows.rough:  # after a start from rest, damping rises faster than any parabola
+    if rows.rough:  # damping rises faster from rest than any parabola
         stiff[[0, -1]] = True
     return stiff
 
 
 class _Passes:
-    """Backward and forward pass on one grid, with margins of the limits."""
+    """The backward and the forward pass on one grid, with margins of the limits."""
 
     squares: Vector
 
@@ -413,7 +441,7 @@ class _Passes:
         self._reach = np.zeros((2 * len(grid) - 1, 2))
 
     def refined(self, counts: Counts) -> _Passes:
-        """Return passes on a grid with each interval divided into `counts` (k,) parts."""
+        """Return the passes on a grid with each interval divided into `counts` (k,) parts."""
         grid, fresh = split_intervals(self.grid, counts), np.repeat(counts > 1, counts)
         rows = ConstraintRows(*(np.repeat(x, counts, axis=0) for x in self._rows))
         new_rows = self._problem.rows(grid[:-1][fresh], np.diff(grid)[fresh])
@@ -422,7 +450,11 @@ class _Passes:
         return _Passes(self._problem, grid, rows)
 
     def run(self) -> None:
-        """Run both passes."""
+        """Run both passes and store the squares.
+
+        Raises:
+            NoTimingError: If no profile is feasible.
+        """
         begin, end = (speed * speed for speed in self._problem.ends)
         fastest = SPEED_BOUND * (self.grid[-1] - self.grid[0]) ** 2
         most = 1.0 - self._margins
@@ -441,7 +473,7 @@ class _Passes:
             raise NoTimingError("still", self.grid[still])
 
     def parts(self) -> Counts:
-        """Return the number of parts (k,) into which each interval should be divided."""
+        """Return into how many parts (k,) each interval should be divided."""
         beyond, used = self._loads(self._rows, SAMPLE_FRACTIONS, True)
         times = interval_durations(self.widths, self.squares)
         idle = (used < IDLE) & (times > BRIEF * times.sum())
@@ -450,7 +482,7 @@ class _Passes:
         return np.where(idle, SUBDIVISIONS, np.where(np.any(beyond > COARSE_LOSS, axis=1), 2, 1))
 
     def _friction_falls(self) -> Vector:
-        """Return whether friction changes too fast for the grid, per interval (k,)."""
+        """Return a mask (k,) of the intervals in which friction changes too fast for the grid."""
         speed = np.sqrt(self.squares[::2])
         velocities = (
             self._rows.m[:, [0, -1]] * np.stack([speed[:-1], speed[1:]], axis=1)[..., None]
@@ -462,7 +494,7 @@ class _Passes:
         return np.any(steep & (self._rows.f[:, 0] != 0.0), axis=1)
 
     def tighten(self) -> tuple[int, float]:
-        """Repeat the passes with growing margins until all rows satisfy their limits inside.
+        """Repeat the passes with growing margins until all rows satisfy their limits everywhere.
 
         Returns:
             Number of evaluated points, and the largest fraction of a limit.
@@ -478,14 +510,14 @@ class _Passes:
                 reads = len(self.widths) * (len(SAMPLE_FRACTIONS) + len(CHECK_FRACTIONS))
                 at_places, _ = self._loads(self._rows, SAMPLE_FRACTIONS, False)
                 return reads, 1.0 + float(max(at_places.max(), values.max()))
-            # If a margin acts only at one end of an interval, the excess alone is too small.
+            # If a margin is active only at one end of an interval, the excess is too small a step.
             step = 1.02 * GROWTH**count * beyond + MARGIN
             self._margins += np.where(beyond > 0.0, step, 0.0)
             self.run()
         raise NoTimingError("rough", self.grid[np.argmax(beyond.max(axis=1))])
 
     def _at_rest(self, beyond: Matrix) -> None:
-        """Raise the row values (k, r) of end intervals, where damping grows with the root of s."""
+        """Increase `beyond` (k, r) in end intervals at rest, where damping grows with sqrt(s)."""
         for k, fractions in ((0, END_FRACTIONS**2), (-1, (1.0 - (1.0 - END_FRACTIONS) ** 2))):
             if self.squares[k] > 0.0:
                 continue

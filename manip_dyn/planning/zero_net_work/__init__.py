@@ -1,1 +1,1 @@
-"""Zero-net-work plans: one switch per joint, straight paths, slew rates, grid search."""
+"""Zero-net-work plans: one switch per joint, straight paths, slew rates and grid search."""

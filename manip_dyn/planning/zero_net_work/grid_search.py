@@ -1,13 +1,14 @@
-"""Compiled grid search of Fan (2003) for zero-net-work motions, for comparison.
+"""The grid search of Fan (2003) for zero-net-work motions, compiled, for comparison.
 
-Fan (2003), figure 6.4 and appendices A.4 and A.7, for an arm with two joints and any goal. The
-switching positions are varied from the goal to the start, and that of the first joint varies
-fastest. After the last one the step is halved and the search restarts. Each trial is integrated in
-steps of 1e-4 s (the largest step in the programs of the thesis), and the efforts are updated at
-every step. A joint is driven until its switching position, then braked, and locked at the first
-step within `near` of its goal; a remaining speed is ignored. A trial ends when both joints are
-locked. It is the solution if the work on the links, which is the remaining kinetic energy, is
-small enough.
+The search follows Fan (2003), figure 6.4 and appendices A.4 and A.7, for an arm with two joints
+and any goal. The switching positions are varied from the goal to the start. That of the first
+joint varies fastest. At the end of the grid, the step is halved and the search restarts.
+
+Each trial is integrated in steps of 1e-4 s, the largest step in the programs of the thesis. The
+efforts are updated at every step. A joint is driven until its switching position and then braked.
+It is locked at the first step within `near` of its goal; its remaining speed is ignored. A trial
+ends when both joints are locked. It is the solution if the work on the links, which equals the
+remaining kinetic energy, is small enough.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Grid(NamedTuple):
         limit: Effort limits (2,).
         least: Smallest distances of the switching positions from the goal (2,).
         length: Largest distances of the switching positions from the goal (2,).
-        near: Distance from the goal at which a joint has arrived, rad or m.
+        near: Distance from the goal within which a joint has arrived, rad or m.
         enough: Work on the links below which a trial succeeds, J.
         dt: Integration step, s.
         longest: Maximum duration of a trial, s.
@@ -67,10 +68,10 @@ class GridWork(NamedTuple):
         k1, k2, k3, k4: Rates (4,).
         q: Positions (2,).
         v: Velocities (2,).
-        modes: Efforts, and 1 for driven joints and 0 for locked ones (4,).
+        modes: Efforts (2,), then 1 for each driven joint and 0 for each locked joint (2,).
         energies: Kinetic and potential energy (2,).
         switch: Switching positions (2,).
-        times: Switch and arrival times, s (4,).
+        times: Switch times (2,), then arrival times (2,), s.
     """
 
     y: Vector
@@ -89,7 +90,11 @@ class GridWork(NamedTuple):
 
 @compiled(short=True, python=False)
 def trial(kernels, grid, work):
-    """Integrate until both joints are locked or time is up; return the remaining energy."""
+    """Integrate a trial until both joints are locked.
+
+    Returns:
+        The remaining kinetic energy, J, or inf after `grid.longest`.
+    """
     y, k1, k2, k3, k4, z = work.y, work.k1, work.k2, work.k3, work.k4, work.z
     p, times, dt = work.modes, work.times, grid.dt
     for i in range(2):
@@ -135,9 +140,10 @@ def trial(kernels, grid, work):
 
 @compiled(short=True)
 def try_grids(kernels, grid, work, step):
-    """Search grids of decreasing step; return the number of trials and the last step.
+    """Search grids of decreasing step.
 
-    The number is negative if the search fails.
+    Returns:
+        The number of trials, which is negative if the search fails, and the last step.
     """
     trials = 0
     while True:
@@ -170,7 +176,7 @@ class GridSearch(NamedTuple):
         success: Whether a motion was found within the allowed trials.
         q_switch: Switching positions (2,), rad or m.
         t_switch: Switching times (2,), s; 0 for a joint that is locked from the start.
-        t_arrival: Times at which the joints were first locked, s (2,).
+        t_arrival: Times at which the joints are locked (2,), s.
         step: Last step of the grid, rad or m.
         trials: Number of integrated motions.
     """
@@ -194,20 +200,23 @@ def grid_search(
     most: int = 1_000_000,
     window: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> GridSearch:
-    """Search the switching positions as in the thesis.
+    """Search the switching positions of a zero-net-work motion as in the thesis.
 
     Args:
         robot: An arm with two joints.
-        q0: Start positions (2,), rad or m, at rest.
+        q0: Start positions (2,) at rest, rad or m.
         qf: Goal positions (2,), rad or m.
         step: First step of the grid, rad or m: 0.01 in A.7, 0.001 in A.4.
-        near: `Xerror`: distance from the goal at which a joint has arrived, rad or m.
+        near: `Xerror`: distance from the goal within which a joint has arrived, rad or m.
         enough: `Werror`: work on both links below which a trial succeeds, J: 1e-4 in A.7, 3e-4 in
             A.4.
         longest: `Tstop`: maximum duration of a trial, s.
         most: Maximum number of trials.
         window: Smallest and largest distances (2,) of the switching positions from the goal, rad
             or m. Default: the whole distance, as in the thesis.
+
+    Raises:
+        ManipDynError: If the robot does not have two joints, or an argument is invalid.
     """
     if robot.n != 2:
         raise ManipDynError(

@@ -40,26 +40,26 @@ def plan_zero_net_work(
 ) -> Plan:
     """Plan a rest-to-rest motion with full efforts that switch once per joint.
 
-    Every joint is driven by plus or minus its effort limit until its switch, and by the opposite
-    limit until it rests at its goal. A joint that arrives before the others is locked at its goal
-    by a holding effort (Fan 2003, eqs. 5.70, 6.53, 6.55). At the goal the net work on every link
-    is zero (eq. 4.47). Every plan is verified by a second integration: it ends at rest at the
-    goal, with efforts, speeds and positions within their limits.
+    Every joint is driven with plus or minus its effort limit until its switch, and with the
+    opposite limit until it rests at its goal. A joint that arrives before the others is locked at
+    its goal by a holding effort (Fan 2003, eqs. 5.70, 6.53, 6.55). At the goal the net work on
+    every link is zero (eq. 4.47). Every plan is verified by a second integration: it ends at rest
+    at the goal, with efforts, speeds and positions within their limits.
 
     If no such motion is found, the status is ``near_minimum``, and `reason` states the cause. The
-    plan is then the fastest motion along the straight joint path. This also applies to arms with
-    dry friction, see `md.time_path`.
+    plan is then the fastest motion along the straight joint path. For arms with dry friction, the
+    plan is always this motion (see `md.time_path`).
 
-    With a slew rate the plan has `Plan.ramps`. Its efforts start and end at the holding efforts of
+    With a slew rate the plan has `Plan.ramps`. Its efforts start and end at the efforts that hold
     the arm, change at most at the slew rate, and all joints arrive together. The status
     ``near_minimum`` then means that the search was incomplete.
 
     Args:
         robot: The arm.
-        q0: Start positions (n,), rad or m, at rest.
+        q0: Start positions (n,) at rest, rad or m.
         qf: Goal positions (n,), rad or m.
-        slew_rate: Maximum rate of the efforts, one for all joints or (n,), N m/s or N/s. Default:
-            efforts may jump.
+        slew_rate: Maximum rate of the efforts: one rate for all joints or rates (n,), N m/s or
+            N/s. Default: efforts may jump.
 
     Raises:
         ManipDynError: If an argument is invalid, the arm cannot hold itself at start or goal, or

@@ -1,13 +1,13 @@
 """Zero-net-work plans for actuators with finite slew rates, by linear programs.
 
 Fan (2003) mentions such actuators as future work. Every joint has one switch between two levels,
-and all joints arrive together (see `ramps`).
+or two switches between three levels, and all joints arrive together (see `ramps`).
 
-Near a motion the final state is linear in the parameters of `ramps`. The fastest change within the
-effort, speed and position limits solves a linear program in a trust region (Fletcher, de la Maza
-1989, as for minimum time). Infeasible rows are elastic. At the solution the number of active
-limits equals the number of remaining parameters. The last programs are therefore Newton steps, and
-the motion arrives up to rounding.
+Near a motion, the final state is a linear function of the parameters of `ramps`. The change of the
+parameters that reduces the duration most within the effort, speed and position limits solves a
+linear program in a trust region (Fletcher, de la Maza 1989, as for minimum time). Violations are
+penalized. At the solution, the number of active limits equals the number of remaining parameters.
+The last programs are therefore Newton steps, and the motion arrives up to rounding.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ from manip_dyn.planning.zero_net_work.ramps import Corners, RampedFlow, RampedMo
 from manip_dyn.robot import Robot
 
 NODES = 24
-"""Number of parts of a motion at whose ends position and speed limits are rows of the programs."""
+"""Number of equal intervals of a motion. The programs limit positions and speeds at their ends."""
 NUDGE = 1e-6
-"""Step of finite differences."""
+"""Step of finite differences of the parameters."""
 ITERATIONS = 120
 """Maximum number of programs."""
 PENALTY = 8.0
-"""Cost of missing the goal by the whole distance, in time scales."""
+"""Penalty of missing the goal by the whole distance, in time scales."""
 WIDEST, FIRST, SHRINKS = 0.5, 0.1, 16
-"""Largest and first trust radius for normalized efforts, and maximum number of reductions at a
-time."""
+"""Largest and initial trust radius, and maximum number of its reductions per iteration."""
 GAIN = 2e-6
-"""Gain below which the iteration ends, in time scales."""
+"""Predicted gain below which the iteration ends, in time scales."""
 CLOSE, TIGHT = 0.5, 1e-6
-"""Scaled distances from a limit at which it becomes a row of the program, and at which it is
+"""Scaled distances from a limit below which it is a row of the program, and below which it is
 active."""
 CORRECTIONS = 3
 """Maximum number of chord steps to satisfy the conditions."""
 TOWARDS_FIRST = Damping(most=15, converged=1e-6, shrink=0.4, least=1e-3)
-"""Damping of Newton's method towards a first motion, with its scaled tolerance."""
+"""Damping of Newton's method for the first motion, and its scaled tolerance."""
 ARRIVAL_TOLERANCE, SETTLED_TOLERANCE = 1e-9, 1e-11
-"""Largest final distance from rest at the goal, and the distance aimed for, rad, m and per s."""
+"""Largest final distance from rest at the goal, and the distance at which corrections stop, in
+rad, m and per s."""
 STRICT = 100.0
-"""Factor of overlaps of ramps, s, compared with other residuals, because efforts would jump."""
+"""Factor of overlaps of ramps (s) in `RampedResult.miss`. With an overlap, efforts would jump."""
 
 
 class Evaluation(NamedTuple):
@@ -56,7 +56,8 @@ class Evaluation(NamedTuple):
 
     Attributes:
         ends: Distance of the final state from the goal at rest (2 n,).
-        left: Slacks of the limits (k,): of ramps, then of speeds and positions.
+        left: Slacks (k,): durations of the levels between ramps, then distances of positions and
+            velocities from their limits.
     """
 
     ends: Vector
@@ -67,9 +68,10 @@ class RampedResult(NamedTuple):
     """Result of the linear programs.
 
     Attributes:
-        x: The motion.
-        miss: Distance from rest at the goal, rad, m and per s, or `STRICT` times the overlap, s.
-        best: Whether no program finds a faster motion nearby.
+        x: Parameters of the motion, see `ramps`.
+        miss: Largest distance from rest at the goal (rad, m and per s), or `STRICT` times the
+            overlap of ramps (s) if that is larger.
+        best: Whether the last program finds no faster motion nearby.
     """
 
     x: Vector
@@ -78,7 +80,7 @@ class RampedResult(NamedTuple):
 
 
 class RampedSearch:
-    """Search for ramped motions between one start and one goal."""
+    """Search for ramped motions from a start to a goal."""
 
     def __init__(self, robot: Robot, start: Vector, goal: Vector, ramps: Ramps):
         """Prepare motions from rest at `start` (n,) to rest at `goal` (n,)."""
@@ -89,7 +91,12 @@ class RampedSearch:
         self._low, self._high = np.full((2, 2 * robot.n), [[-np.inf], [np.inf]])
 
     def nodes(self, x: Vector, parts: int) -> tuple[Vector, Vector]:
-        """Return times (k,), s, and states (k, 2 n) at corners and `parts` equal intervals."""
+        """Return times (k,), s, and states (k, 2 n) at corners and ends of equal intervals.
+
+        Args:
+            x: Parameters of the motion.
+            parts: Number of equal intervals.
+        """
         equal = np.linspace(0.0, self.ramps.duration(x), parts + 1)
         return self._nodes(self.ramps.corners(x), equal)
 
@@ -98,7 +105,7 @@ class RampedSearch:
         return times, self._flow.states(self._start, times, corners.efforts(times))
 
     def arriving(self, x: Vector) -> Vector | None:
-        """Return the motion near `x` that arrives with other levels at the same times, or None.
+        """Return a motion that arrives, with the same times as `x` and other levels, or None.
 
         Limits are ignored.
         """
@@ -121,7 +128,7 @@ class RampedSearch:
         """Improve the motion `x` by linear programs until no nearby motion is faster.
 
         Args:
-            x: Initial motion.
+            x: Parameters of the initial motion.
             low: Lower limits of positions and velocities (2 n,).
             high: Upper limits of positions and velocities (2 n,).
         """
@@ -154,7 +161,7 @@ class RampedSearch:
         return RampedResult(x, self._miss(here), best)
 
     def _settled(self, x: Vector, here: Evaluation) -> tuple[Vector, Evaluation]:
-        """Return the motion near `x` that arrives up to rounding, and its evaluation."""
+        """Correct the motion `x` until it arrives up to rounding; return x and its evaluation."""
         for _ in range(CORRECTIONS):
             if self._miss(here) < SETTLED_TOLERANCE or not np.isfinite(_merit(x, here)):
                 break
@@ -165,10 +172,19 @@ class RampedSearch:
     def _corrected(
         self, x: Vector, step: Vector, there: Evaluation, slopes: Evaluation
     ) -> tuple[Vector, Evaluation]:
-        """Return the step, corrected to satisfy the conditions, and its evaluation.
+        """Correct a step so that the motion arrives and satisfies the active limits.
 
         The correction uses chord steps with the derivatives at `x` (second-order correction;
         Nocedal, Wright 2006, section 18.3).
+
+        Args:
+            x: Parameters before the step.
+            step: The step.
+            there: Evaluation after the step.
+            slopes: Derivatives at `x`.
+
+        Returns:
+            The corrected step and its evaluation.
         """
         low, high = self.ramps.bounds()
         for _ in range(CORRECTIONS):
@@ -201,7 +217,7 @@ class RampedSearch:
         return float(max(np.abs(at.ends * self._scale).max(), STRICT * lack))
 
     def _slopes(self, x: Vector, here: Evaluation, size: int | None = None) -> Evaluation:
-        """Return the derivatives by `x`, or by its first `size` components, one per column."""
+        """Return the derivatives with respect to `x`, or to its first `size` components."""
         ends, left = [], []
         for k in range(size or len(x)):
             moved = x.copy()
@@ -223,14 +239,14 @@ def _violation(at: Evaluation) -> float:
 
 
 def _merit(x: Vector, at: Evaluation) -> float:
-    """Return the merit: the duration plus the penalty of violations, over the time scale."""
+    """Return the merit: the duration plus the penalty of violations, in time scales."""
     return float(x[-1] + PENALTY * _violation(at))
 
 
 def _program(
     x: Vector, here: Evaluation, slopes: Evaluation, bounds: tuple[Vector, Vector], trust: float
 ) -> tuple[Vector, float]:
-    """Return the best step within `trust`, and the merit that the program predicts for it."""
+    """Return the best step within the trust radius, and its predicted merit."""
     size, ends, (low, high) = len(x), len(here.ends), bounds
     near = here.left < CLOSE
     k = int(near.sum())
@@ -256,23 +272,24 @@ TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance
 
 
 SHORTEST, RATIO, LONGEST = 1.2, 1.4, 3.0
-"""Durations of initial guesses: first one relative to that without ramps, ratio of consecutive
-ones, and last one relative to the expected one."""
+"""Durations of initial guesses: ratio of the first one to the duration without ramps, ratio of
+consecutive durations, and largest ratio to the expected duration."""
 GROWTH = (0.1, 0.2, 0.4, 0.7, 1.0)
-"""Fractions of the displacement by which an initial guess grows."""
+"""Fractions of the displacement to which an initial guess is extended step by step."""
 MOST_GUESSES = 3
-"""Maximum number of joints for which all initial guesses are tried; with more joints the first
-success is used."""
+"""Maximum number of joints for which all initial guesses are tried. With more joints, the first
+solution is used."""
 MARGIN, TIGHTENINGS = 1.5, 6
 """Factor of the excess by which an exceeded limit is tightened, and number of tightenings."""
 CHECKED, WITHIN = 200, 1e-9
-"""Number of intervals of a motion at which limits are checked, and the tolerance."""
+"""Number of intervals at whose ends limits are checked, and the tolerance of the check."""
 FULL, FAST = 0.999, 0.9
-"""Fractions of a limit above which an effort is full, and above which a joint should cruise."""
+"""Fraction of an effort limit above which an effort is full, and fraction of a speed limit above
+which a third level is tried."""
 
 
 class _RampedTask(NamedTuple):
-    """A task for the search, and the efforts (n,) that hold the arm at both ends."""
+    """Start, goal and slew rates of a search, and the efforts that hold the arm at both ends."""
 
     robot: Robot
     start: Vector
@@ -285,7 +302,7 @@ _Candidate = tuple[RampedSearch, RampedResult]
 
 
 def checked_slew_rates(robot: Robot, slew_rate: ArrayLike) -> Vector:
-    """Return slew rates (n,) from one number or one number per joint."""
+    """Check one slew rate for all joints or one for each joint, and return slew rates (n,)."""
     values = np.full(robot.n, slew_rate) if np.ndim(slew_rate) == 0 else slew_rate
     rates = finite_vector("slew_rate", values, robot.n)
     for joint, rate in zip(robot.joint_names, rates, strict=True):
@@ -331,10 +348,10 @@ def plan_with_ramps(plan: Plan, hold: Vector, slew_rate: Vector) -> Plan:
 
 
 def _expected(task: _RampedTask, t_final: float) -> float:
-    """Return the approximate duration, s, with ramps; `t_final` if ramps have no effect.
+    """Return the approximate duration (s) with ramps; `t_final` if ramps have no effect.
 
-    If ramps dominate, the duration is the cube root of 8 F / r t_final^2 for a full effort F and a
-    slew rate r: the time that a double integrator under ramps alone takes for the same distance.
+    If ramps dominate, the duration is the cube root of 8 F / r t_final^2 for an effort limit F and
+    a slew rate r. A double integrator takes this time for the same distance under ramps alone.
     """
     rise = float(np.max(task.robot.tau_max / task.slew_rate))
     return max(t_final, float(np.cbrt(8.0 * rise * t_final**2)))
@@ -370,7 +387,7 @@ def _fastest_motion(task: _RampedTask, t_final: float) -> _Candidate:
 def _try_guesses(
     task: _RampedTask, guesses: Iterable[tuple[RampedSearch, Vector]]
 ) -> tuple[list[_Candidate], str]:
-    """Return the motions within all limits from initial guesses, or the reason for none."""
+    """Improve initial guesses; return the motions within all limits and a reason for failures."""
     candidates: list[_Candidate] = []
     reason = "no search converged"
     for search, x in guesses:
@@ -389,7 +406,7 @@ def _fastest_candidate(candidates: list[_Candidate]) -> _Candidate:
 
 
 def _would_cruise(robot: Robot, search: RampedSearch, result: RampedResult) -> bool:
-    """Return whether a joint reaches its speed limit and would cruise with three levels."""
+    """Return whether a joint almost reaches its speed limit, so that it may need three levels."""
     speeds = np.abs(search.nodes(result.x, CHECKED)[1][:, robot.n :]).max(axis=0)
     return bool(np.any(speeds > FAST * robot.v_max))
 
@@ -397,7 +414,7 @@ def _would_cruise(robot: Robot, search: RampedSearch, result: RampedResult) -> b
 def _guesses(
     task: _RampedTask, levels: int, t_final: float
 ) -> Iterator[tuple[RampedSearch, Vector]]:
-    """Yield searches with their initial guesses."""
+    """Yield searches with initial guesses of different durations."""
     expected, duration = _expected(task, t_final), SHORTEST * t_final
     while duration < LONGEST * expected:
         grown = _grow_motion(task, levels, duration, expected)
@@ -409,7 +426,7 @@ def _guesses(
 def _with_middles(
     task: _RampedTask, search: RampedSearch, result: RampedResult
 ) -> Iterator[tuple[RampedSearch, Vector]]:
-    """Yield the search with three levels that starts from the solution with two levels."""
+    """Yield a search with three levels and its initial guess, the solution with two levels."""
     ramps, x = search.ramps.with_middle(result.x)
     yield RampedSearch(task.robot, task.start, task.goal, ramps), x
 
@@ -417,10 +434,10 @@ def _with_middles(
 def _grow_motion(
     task: _RampedTask, levels: int, duration: float, scale: float
 ) -> tuple[RampedSearch, Vector] | None:
-    """Return the motion grown from a small fraction of the displacement, or None.
+    """Return an initial guess by continuation in the displacement, or None.
 
-    The switches divide the motion into equal parts. Short, slow motions are nearly linear. Each
-    longer motion starts from the efforts of the previous one.
+    The switches divide the motion into equal intervals. Short, slow motions are nearly linear. The
+    initial guess of each longer motion has the efforts of the previous motion.
     """
     robot, (begin, end) = task.robot, task.holds
     efforts, grown = np.tile(begin, (levels, 1)), None
@@ -439,7 +456,7 @@ def _grow_motion(
 
 
 def _within_limits(robot: Robot, search: RampedSearch, x: Vector) -> tuple[RampedResult, str]:
-    """Return the fastest motion near `x` within all limits, and the reason if there is none."""
+    """Return the fastest motion near `x` within all limits, and the reason for a failure."""
     low = np.concatenate([robot.q_min, -robot.v_max])
     high = np.concatenate([robot.q_max, robot.v_max])
     least, most = low.copy(), high.copy()

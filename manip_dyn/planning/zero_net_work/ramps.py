@@ -1,13 +1,15 @@
 """Efforts with finite ramps, and the motion of an arm under these efforts.
 
-Each joint starts at its holding effort at the start, passes through a few levels, and ends at its
-holding effort at the goal. Between levels its effort changes at the slew rate::
+The effort of each joint starts at the value that holds the arm at the start, passes through a few
+levels, and ends at the value that holds the arm at the goal. Between levels it changes at the slew
+rate::
 
     hold -> first level -> (the switch is the middle of this ramp) -> second level -> ... -> hold
 
 Two levels and one switch are bang-bang control with ramps. With three levels a joint can cruise
-between acceleration and braking. A motion is the vector x = (levels (levels, n) over the effort
-limits, switches (levels - 1, n) over the duration, duration over a time scale).
+between acceleration and braking. A motion is defined by the vector x. It contains the levels
+(levels, n) divided by the effort limits, the switches (levels - 1, n) divided by the duration, and
+the duration divided by a time scale.
 """
 
 from __future__ import annotations
@@ -31,13 +33,13 @@ from manip_dyn.robot import Robot
 
 @dataclass(frozen=True, eq=False)
 class Ramps:
-    """Parameters that all motions with ramps between two postures share.
+    """Common parameters of all motions with ramps between two postures.
 
     Attributes:
         begin: Efforts (n,) that hold the arm at the start, N m or N.
-        end: Efforts (n,) that hold the arm at the goal.
-        limit: Effort limits (n,).
-        slew_rate: Maximum rate of each effort (n,), per s.
+        end: Efforts (n,) that hold the arm at the goal, N m or N.
+        limit: Effort limits (n,), N m or N.
+        slew_rate: Maximum rate of each effort (n,), N m/s or N/s.
         scale: Time scale of the duration, s.
         levels: Number of levels of each joint.
     """
@@ -65,17 +67,17 @@ class Ramps:
         return low, np.concatenate([np.ones(efforts + switches), [np.inf]])
 
     def joined(self, levels: Vector, switches: Vector, t_final: float) -> Matrix:
-        """Create a motion from levels (levels, n), switches (levels - 1, n), s, and a duration."""
+        """Return x for levels (levels, n), switches (levels - 1, n), s, and a duration, s."""
         shares = np.concatenate([(levels / self.limit).ravel(), (switches / t_final).ravel()])
         return np.append(shares, t_final / self.scale)
 
     def parted(self, x: Vector) -> tuple[Vector, Vector]:
-        """Return the levels (levels, n) and the switches (levels - 1, n), s, of a motion."""
+        """Return the levels (levels, n) and the switches (levels - 1, n), s, of a motion x."""
         shares = x[:-1].reshape(-1, self.n)
         return shares[: self.levels] * self.limit, shares[self.levels :] * self.duration(x)
 
     def with_middle(self, x: Vector) -> tuple[Ramps, Vector]:
-        """Convert a motion with two levels to three levels; the middle level is on the ramp."""
+        """Convert a motion with two levels to three levels. The middle level is on the ramp."""
         (first, second), (switch,) = self.parted(x)
         quarter = 0.25 * np.abs(second - first) / self.slew_rate
         ramps = replace(self, levels=3)
@@ -100,7 +102,7 @@ class Corners:
     """Start and end times of the ramps of a motion.
 
     Attributes:
-        times: Times of each joint (n, 2 levels + 2), s; decreasing if ramps do not fit.
+        times: Times of each joint (n, 2 levels + 2), s. They decrease where ramps overlap.
         levels: Efforts at these times (n, 2 levels + 2), N m or N.
     """
 
@@ -112,7 +114,7 @@ class Corners:
 
     @property
     def room(self) -> Vector:
-        """Duration of each level of each joint (levels n,), s; negative if ramps do not fit."""
+        """Duration of each level of each joint (levels n,), s; negative where ramps overlap."""
         return (self.times[:, 2::2] - self.times[:, 1:-1:2]).ravel()
 
     @property
@@ -121,7 +123,7 @@ class Corners:
         return np.unique(np.minimum(np.maximum(self.times.ravel(), 0.0), self._t_final))
 
     def efforts(self, at: Vector) -> Matrix:
-        """Return the efforts (k, n) at times `at` (k,)."""
+        """Return the efforts (k, n) at times `at` (k,), s."""
         pairs = zip(self._rising, self.levels, strict=True)
         return np.array([np.interp(at, *pair) for pair in pairs]).T
 
@@ -144,7 +146,7 @@ class LinearEfforts(NamedTuple):
 
 @compiled(merge=True)
 def ramp_rates(t, y, p, out):
-    """Write the rates (2 n,) of y = (q, v) along a `Ramp`."""
+    """Write the rates (2 n,) of y = (q, v) under the efforts `p`, a `LinearEfforts`."""
     for i in range(p.tau.shape[0]):
         p.tau[i] = p.first[i] + t * p.slope[i]
     call_kernel(p.motion, (y, p.tau, out))
@@ -152,9 +154,18 @@ def ramp_rates(t, y, p, out):
 
 @compiled(short=True)
 def integrate_ramps(run, times, efforts, space, ramp, states):
-    """Write the states (k, 2 n) at `times` (k,) after the first; return whether this succeeded.
+    """Integrate a motion from node to node.
 
-    The efforts (k, n) are linear between the times. `run` is the address of the time loop.
+    Args:
+        run: Address of the time loop.
+        times: Times of the nodes (k,), s.
+        efforts: Efforts at the nodes (k, n), linear between them.
+        space: Arrays of the time loop.
+        ramp: Work data, a `LinearEfforts`.
+        states: States (k, 2 n). The first one is the input, the others are the output.
+
+    Returns:
+        Whether the integration succeeded.
     """
     for k in range(times.shape[0] - 1):
         for i in range(states.shape[1]):
@@ -182,12 +193,12 @@ class RampedFlow(PickledByArguments):
         self._run = address_of(engine.run, 0.0, 0.0, self._ramp, y, self._space)
 
     def states(self, start: Vector, times: Vector, efforts: Matrix) -> Matrix:
-        """Return the states (k, 2 n) at `times` (k,); NaN after a failure of the integration.
+        """Return the states (k, 2 n) at `times`. The last one is NaN if the integration fails.
 
         Args:
             start: State (2 n,) at the first time.
-            times: Increasing times, s.
-            efforts: Efforts at the times (k, n), linear between them.
+            times: Increasing times (k,), s.
+            efforts: Efforts (k, n) at the times, linear between them.
         """
         states = np.full((len(times), 2 * self._n), np.nan)
         states[0] = start
@@ -202,10 +213,18 @@ def _ramp_engine(n: int) -> Engine:
 
 
 class RampedMotion:
-    """Motion with efforts that ramp between levels."""
+    """Motion with efforts that change between levels in ramps."""
 
     def __init__(self, robot: Robot, ramps: Ramps, x: Vector, times: Vector, states: Vector):
-        """Store the states (k, 2 n) at `times` (k,), s, which include all ends of ramps."""
+        """Store the motion.
+
+        Args:
+            robot: The arm.
+            ramps: Common parameters of the motions.
+            x: Parameters of this motion.
+            times: Times (k,), s, which include the ends of all ramps.
+            states: States (k, 2 n) at these times.
+        """
         self._flow, self._corners = RampedFlow(robot), ramps.corners(x)
         self._n, self._states = robot.n, states
         self.knots, self.corners = times, self._corners.edges
@@ -227,9 +246,9 @@ class RampedMotion:
         return q, v, self._corners.efforts(times)
 
     def samples(self, period: float) -> Samples:
-        """Return samples with the mean effort until the next sample, which preserves the impulse.
+        """Return samples every `period` seconds and at the ends of ramps.
 
-        Samples are every `period` s and at the ends of ramps.
+        A sample contains the mean effort until the next sample, which preserves the impulse.
         """
         t_final = float(self.knots[-1])
         times = np.unique(np.concatenate([np.arange(0.0, t_final, period), self.corners]))

@@ -1,18 +1,19 @@
 """Single-switch motions with locked joints: dynamics, Newton's method, and replay.
 
 A locked joint has neither velocity nor acceleration. The effort that locks it follows from the
-dynamics of the other joints (Fan 2003, eqs. 5.70, 6.53 and 6.55, for any arm)::
+dynamics of the other joints (Fan 2003, eqs. 5.70, 6.53 and 6.55, generalized to any arm)::
 
-    M_dd a_d = tau_d - h_d,    a_h = 0,    tau_h = M_hd a_d + h_h
+    M_dd a_d = tau_d - b_d,    a_h = 0,    tau_h = M_hd a_d + b_h
 
-with d the driven and h the locked joints, and the bias h = ID(q, v, 0).
+Here d denotes the driven joints, h the locked joints, and b = ID(q, v, 0) the bias.
 
-Every moving joint has two unknowns, the times of its switch and of its arrival, and two
-conditions: position and rest at the goal on arrival. After that it is locked. A motion is a
-sequence of phases between these times, each integrated exactly. At an arrival, the distance from
-the goal is the residual, and the joint is set to rest at its goal. As with the nodes of multiple
-shooting, this decouples the conditions of the joints. A change of one time changes the following
-state by the jump of the rates. Integration from this state gives one column of the Jacobian.
+Every moving joint has two unknowns, its switch time and its arrival time, and two conditions: on
+arrival it must be at its goal and at rest. From then on it is locked. A motion is a sequence of
+phases between these times, each integrated with a tight tolerance. On arrival, the position error
+and the velocity are the residual, and the joint is set to rest at its goal. As with the nodes of
+multiple shooting, this decouples the conditions of the joints. A change of one time changes the
+following state by the jump of the rates. Integration from the changed state gives one column of
+the Jacobian.
 
 A solution is verified by replay: it is integrated again without setting joints to their goals, and
 limits are checked at nodes.
@@ -39,7 +40,7 @@ TOLERANCES: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-12, "max_steps": 2000}
 
 
 class LockedJointKernels(NamedTuple):
-    """Addresses of the kernels of one robot, and of `run` of the time loop."""
+    """Addresses of the kernels of a robot, and of the function `run` of the time loop."""
 
     locked_joint_motion: int = 0
     locked_joint_efforts: int = 0
@@ -50,9 +51,9 @@ class LockedJointKernels(NamedTuple):
 
 @compiled(merge=True)
 def locked_joint_rates(t, y, p, out):
-    """Write the rates (2 n,) of y = (q, v); p contains the kernels and the modes.
+    """Write the rates (2 n,) of y = (q, v). The parameters p are the kernels and the modes.
 
-    The modes (2 n,) are the efforts, and 1 for driven joints and 0 for locked ones.
+    The modes (2 n,) are n efforts, followed by 1 for each driven and 0 for each locked joint.
     """
     call_kernel(p[0].locked_joint_motion, (y, p[1], out))
 
@@ -81,25 +82,25 @@ def locked_joint_engine(n: int) -> Engine:
 
 
 NUDGE = 1e-6
-"""Displacement of a state for finite differences, rad, m and per s."""
+"""Change of a state for finite differences, rad, m and per s."""
 COARSE, FINE = 1e-9, 1e-12
 """Tolerances of the integration far from the solution, and near it."""
 NEAR = 1e-6
 """Residual below which the integration uses the finer tolerance."""
 SINGULAR, NO_MOTION, NO_DESCENT, TOO_MANY_STEPS = -3, -2, -4, -1
-"""Failures of Newton's method."""
+"""Return values of `newton` after a failure."""
 
 
 class Problem(NamedTuple):
     """A motion between two postures of n joints, m of which move.
 
     Attributes:
-        start: Start state (2 n,), at rest.
+        start: Start state (2 n,) at rest.
         goal: Goal positions (n,).
-        moving: Joints that move (m,).
+        moving: Indices of the joints that move (m,).
         drive: Efforts before the switch (n,).
-        order: Indices of the times in chronological order (2 m,); work array. Each moving joint
-            has a switch and an arrival time.
+        order: Work array (2 m,) for the indices of the times in chronological order. Each moving
+            joint has a switch time and an arrival time.
     """
 
     start: Vector
@@ -114,15 +115,15 @@ class Work(NamedTuple):
 
     Attributes:
         y: State (2 n,).
-        modes: Efforts, and 1 for driven joints and 0 for locked ones (2 n,).
-        residual: Position and velocity of each joint at its arrival (2 m,).
+        modes: Efforts (n,), then 1 for each driven and 0 for each locked joint (n,).
+        residual: Position error and velocity of each joint at its arrival (2 m,).
         nudged: Residual of another motion (2 m,).
         trial: Trial times (2 m,).
         step: Newton step (2 m,).
-        jacobian: Derivatives of the residual by the times (2 m, 2 m).
+        jacobian: Derivatives of the residual with respect to the times (2 m, 2 m).
         pivots: Row exchanges of the factorized Jacobian (2 m,).
-        behind: States after each change (2 m, 2 n).
-        shifts: Derivatives of these states by the time of the change (2 m, 2 n).
+        behind: States after each change of modes (2 m, 2 n).
+        shifts: Derivatives of these states with respect to the time of the change (2 m, 2 n).
         before: Rates before each change (2 m, 2 n).
         effort: Efforts (n,).
         rates: Rates (2 n,).
@@ -146,7 +147,7 @@ class Work(NamedTuple):
 
 
 def work_of(n: int, m: int, space: Space) -> Work:
-    """Allocate the arrays for n joints, m of which move."""
+    """Allocate the work arrays for n joints, m of which move."""
     y, modes, rates = np.zeros((3, 2 * n))
     residual, nudged, trial, step, pivots = np.zeros((5, 2 * m))
     jacobian, effort = np.zeros((2 * m, 2 * m)), np.zeros(n)
@@ -171,14 +172,14 @@ def work_of(n: int, m: int, space: Space) -> Work:
 
 @inlined
 def copy_array(source, out):
-    """Copy an array (k,) into another; NumPy's assignment takes seconds to compile."""
+    """Copy an array (k,) into another one. NumPy's assignment would take seconds to compile."""
     for i in range(out.shape[0]):
         out[i] = source[i]
 
 
 @inlined
 def set_tolerances(tolerances, tolerance):
-    """Set relative and absolute tolerances (2, 2 n)."""
+    """Set all relative and absolute tolerances (2, 2 n) to the same value."""
     for row in range(2):
         for i in range(tolerances.shape[1]):
             tolerances[row, i] = tolerance
@@ -186,13 +187,13 @@ def set_tolerances(tolerances, tolerance):
 
 @compiled(short=True, python=False)
 def integrate_phase(kernels, t, t_end, modes, y, space):
-    """Integrate the locked-joint dynamics; return the status."""
+    """Integrate the locked-joint dynamics from `t` to `t_end`; return the status."""
     return call_returning(kernels.run, (t, t_end, (kernels, modes), y, value_of(space)))
 
 
 @inlined
 def sort_changes(x, order):
-    """Write the indices of the times `x` (2 m,) in increasing order."""
+    """Write the indices of the times `x` (2 m,) in chronological order."""
     for k in range(x.shape[0]):
         place = k
         while place > 0 and x[order[place - 1]] > x[k]:
@@ -203,7 +204,7 @@ def sort_changes(x, order):
 
 @inlined
 def apply_change(joint, is_arrival, drive, modes):
-    """Switch a joint or lock it."""
+    """Lock a joint at its arrival, or reverse its effort at its switch."""
     if is_arrival:
         modes[drive.shape[0] + joint] = 0.0
     else:
@@ -212,7 +213,7 @@ def apply_change(joint, is_arrival, drive, modes):
 
 @inlined
 def set_modes(problem, first, modes):
-    """Set the modes to those after the first `first` sorted changes."""
+    """Set the modes that are valid after the first `first` changes."""
     n = problem.drive.shape[0]
     for i in range(2 * n):
         modes[i] = 0.0
@@ -227,10 +228,20 @@ def set_modes(problem, first, modes):
 
 @compiled(short=True, python=False)
 def shoot(kernels, x, problem, first, t, work, residual):
-    """Integrate from the sorted change `first` on, from the state `y` at time `t`, s.
+    """Integrate the motion from the change `first`, starting with the state `work.y`.
 
-    Writes the residual (2 m,). From the first change on, `behind`, `shifts` and `before` are also
-    written. Returns whether the motion exists.
+    Args:
+        kernels: Kernels of the robot.
+        x: Switch and arrival times (2 m,), s.
+        problem: The motion.
+        first: Number of changes before the start of the integration. With 0, `behind`, `shifts`
+            and `before` of `work` are written.
+        t: Start time of the integration, s.
+        work: Work arrays.
+        residual: Output (2 m,).
+
+    Returns:
+        Whether the integration succeeded.
     """
     y, modes, behind, shifts, before = work.y, work.modes, work.behind, work.shifts, work.before
     n = problem.drive.shape[0]
@@ -264,7 +275,7 @@ def shoot(kernels, x, problem, first, t, work, residual):
 
 @inlined
 def differentiate(kernels, x, problem, work):
-    """Write the Jacobian of the residual by the times `x` (2 m,); return whether it exists."""
+    """Compute the Jacobian of the residual by the times `x` (2 m,); return False on failure."""
     size, n = problem.order.shape[0], problem.drive.shape[0]
     y, residual, nudged, jacobian = work.y, work.residual, work.nudged, work.jacobian
     for row in range(size):
@@ -293,7 +304,7 @@ def differentiate(kernels, x, problem, work):
 
 @inlined
 def residual_norm(residual, duration):
-    """Return the norm of the residual; speeds are multiplied by a quarter of the duration."""
+    """Return the norm of the residual, with speeds multiplied by a quarter of the duration."""
     total = 0.0
     for k in range(0, residual.shape[0], 2):
         position, speed = residual[k], 0.25 * duration * residual[k + 1]
@@ -303,7 +314,7 @@ def residual_norm(residual, duration):
 
 @inlined
 def shoot_all(kernels, x, problem, work, residual):
-    """Integrate the whole motion with switch and arrival times `x` (2 m,); see `shoot`."""
+    """Integrate the whole motion for switch and arrival times `x` (2 m,); see `shoot`."""
     sort_changes(x, problem.order)
     copy_array(problem.start, work.y)
     return shoot(kernels, x, problem, 0, 0.0, work, residual)
@@ -311,10 +322,12 @@ def shoot_all(kernels, x, problem, work, residual):
 
 @compiled(short=True, python=False)
 def newton(kernels, x, problem, tolerance, most, work):
-    """Adjust the times `x` (2 m,) until all joints rest at their goals; return the step count.
+    """Adjust the times `x` (2 m,) until all joints rest at their goals.
 
-    The count is negative if the method does not converge. The first steps use less accurate
-    integration.
+    Far from the solution, the integration is less accurate.
+
+    Returns:
+        The number of steps, or a negative code if the method does not converge.
     """
     size = x.shape[0]
     residual, step, trial = work.residual, work.step, work.trial
@@ -383,12 +396,12 @@ class Bounds(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """A motion at both ends of each phase between two changes, and at times in between.
+    """Samples of a motion at both ends of each phase and at times in between.
 
     Attributes:
         times: Times (k,), s.
         states: Positions and velocities (k, 2 n).
-        modes: Efforts from each node on, and 1 for a driven joint, 0 for a locked one (k, 2 n).
+        modes: Modes (k, 2 n) after each node, as in `Work`.
         efforts: Efforts of all joints (k, n).
     """
 
@@ -399,16 +412,26 @@ class Nodes(NamedTuple):
 
 
 def nodes_of(n: int, m: int) -> Nodes:
-    """Allocate nodes for a motion of n joints, m of which move."""
+    """Allocate the nodes of a motion of n joints, m of which move."""
     k = 2 * m * NODES_PER_PHASE
     return Nodes(np.zeros(k), np.zeros((k, 2 * n)), np.zeros((k, 2 * n)), np.zeros((k, n)))
 
 
 @inlined
 def check_node(work, bounds, spacing, end, verdict, joint, need):
-    """Return the verdict for a node, the joint, and its required value.
+    """Check the limits at a node, and that the efforts reproduce locked joints.
 
-    The next node follows after `spacing` s, and the phase ends at `end` s.
+    Args:
+        work: Work arrays with the state, modes, efforts and rates at the node.
+        bounds: Limits of the robot.
+        spacing: Time until the next node, s.
+        end: End of the phase, s.
+        verdict: Verdict for the previous nodes.
+        joint: Joint of this verdict.
+        need: Value that this joint requires.
+
+    Returns:
+        The most severe verdict so far, the joint, and the value that it requires.
     """
     n = bounds.effort.shape[0]
     y, modes, effort, rates = work.y, work.modes, work.effort, work.rates
@@ -440,12 +463,12 @@ def check_node(work, bounds, spacing, end, verdict, joint, need):
 
 @compiled(short=True, python=False)
 def replay(kernels, x, problem, bounds, work, nodes):
-    """Integrate the motion again, without setting joints to their goals, and check it.
+    """Integrate the motion again without setting joints to their goals, and check it.
 
-    Every phase between two changes has the same number of nodes.
+    Every phase has the same number of nodes.
 
     Returns:
-        The verdict, the joint, and its required value.
+        The verdict, the joint, and the value that it requires.
     """
     y, modes, effort = work.y, work.modes, work.effort
     n, order = effort.shape[0], problem.order

@@ -54,7 +54,7 @@ def natural_signs(start: Vector, goal: Vector) -> Vector:
 
 
 def other_signs(natural: Vector, moving: JointIndices) -> Matrix:
-    """Return all other signs of the efforts of the moving joints (l, n)."""
+    """Return all other combinations (l, n) of the signs of the moving joints' efforts."""
     rows = []
     for flips in itertools.product((1.0, -1.0), repeat=len(moving)):
         row = natural.copy()
@@ -78,7 +78,7 @@ def initial_times(robot: Robot, start: Vector, goal: Vector, moving: JointIndice
     distance, sign, load = np.abs(goal - start)[moving], sign[moving], load[moving]
     limit = robot.tau_max[moving]
     least, own = 0.05 * limit, 1.0 / inverse.diagonal()
-    # first mixed, then alone, then free
+    # rows: mixed, other joints locked, other joints free
     inertia, coupled = np.array([own, mass.diagonal()[moving], own]), np.zeros((3, len(moving)))
     coupled[0] = own * (inverse @ (sign * limit)) - sign * limit
     pull = sign * (load - coupled)
@@ -93,7 +93,7 @@ def initial_times(robot: Robot, start: Vector, goal: Vector, moving: JointIndice
 
 @cache
 def _time_factors(m: int) -> Matrix:
-    """Return factors (k, 2 m) for the times of m joints."""
+    """Return factors (k, 2 m) by which the initial times of m joints are scaled."""
     rows: list[tuple[float, ...]] = [(1.0,) * m]
     if m <= MOST_SIGNED_JOINTS:
         rows += itertools.product((0.6, 1.6), repeat=m)
@@ -108,9 +108,10 @@ NEWTON_STEPS, TOLERANCE = 15, 1e-11
 def try_guesses(kernels, guesses, signs, x, problem, bounds, work, nodes):
     """Try the times `guesses` (k, 2 m) for each row of `signs` (l, n) of full efforts.
 
+    The times of the solution are written to `x` (2 m,).
+
     Returns:
-        The verdict of `replay`, or `NO_SOLUTION`; the joint; and its required value. The times are
-        written to `x` (2 m,).
+        The verdict of `replay`, or `NO_SOLUTION`; the joint; and the value that it requires.
     """
     drive = problem.drive
     verdict, joint, need = NO_SOLUTION, 0, 0.0
@@ -133,7 +134,7 @@ def try_guesses(kernels, guesses, signs, x, problem, bounds, work, nodes):
 
 
 class MotionTask(NamedTuple):
-    """Start and goal (n,), equal for joints that rest, and the joints that move (m,)."""
+    """Start (n,) and goal (n,), which are equal for joints at rest, and moving joints (m,)."""
 
     start: Vector
     goal: Vector
@@ -144,10 +145,10 @@ class SearchResult(NamedTuple):
     """Result of a search for a single-switch motion.
 
     Attributes:
-        verdict: `PROVED`, or the reason why the best candidate is rejected.
-        joint: The joint that violates a limit.
-        need: Required effort or speed relative to the limit, or the position.
-        x: Switch and arrival times of the moving joints, s (2 m,).
+        verdict: `PROVED`, or the reason why the best candidate was rejected.
+        joint: Index of the joint that violates a limit.
+        need: Required effort or speed relative to the limit, or the required position.
+        x: Switch and arrival times of the moving joints (2 m,), s.
         nodes: The motion.
     """
 
@@ -162,19 +163,19 @@ class SingleSwitchSearch:
     """Search for single-switch motions of one robot."""
 
     def __init__(self, robot: Robot):
-        """Store the robot; the search is compiled for all robots, or loaded from the cache."""
+        """Prepare the search. Its code is the same for all robots with n joints."""
         self._robot, self._kernels = robot, locked_joint_kernels(robot)
         self._space = locked_joint_engine(robot.n).space(**TOLERANCES)
         bounds = Bounds(robot.q_min, robot.q_max, robot.v_max, robot.tau_max)
         self._bounds, self._works = by_reference(bounds), dict[int, Work]()
 
     def run(self, task: MotionTask, signs: Matrix, guesses: Matrix) -> SearchResult:
-        """Search from initial guesses, for each row of signs, until a motion is proved.
+        """Search from all initial guesses with all signs until a motion is verified.
 
         Args:
             task: Start, goal and moving joints.
-            signs: Rows of signs of the full efforts before the switch (l, n).
-            guesses: Rows of switch and arrival times, s (k, 2 m).
+            signs: Signs (l, n) of the efforts before the switch, one combination per row.
+            guesses: Switch and arrival times (k, 2 m), s, one guess per row.
         """
         n, m = self._robot.n, len(task.moving)
         start, drive = np.concatenate([task.start, np.zeros(n)]), np.zeros(n)
@@ -197,12 +198,12 @@ class SingleSwitchSearch:
 
 @lru_cache(maxsize=64)
 def _search_of(robot: Robot) -> SingleSwitchSearch:
-    """Return the search of `robot` from the cache."""
+    """Return the cached search of `robot`."""
     return SingleSwitchSearch(robot)
 
 
 def find_motion(robot: Robot, task: MotionTask) -> SearchResult:
-    """Return the motion with full efforts, or the best candidate with its reason."""
+    """Return a verified single-switch motion, or the best rejected candidate with its reason."""
     searching, natural = _search_of(robot), natural_signs(task.start, task.goal)
     guesses = initial_times(robot, *task)
     result = searching.run(task, natural[None], guesses)
@@ -214,7 +215,7 @@ def find_motion(robot: Robot, task: MotionTask) -> SearchResult:
 
 
 def failure_reason(robot: Robot, result: SearchResult) -> str:
-    """Return a clause that explains why a search has no motion."""
+    """Return a clause that explains why a search found no motion."""
     name, unit = robot.joint_names[result.joint], robot.unit(result.joint)
     if result.verdict == EFFORT:
         limit = robot.tau_max[result.joint]
@@ -232,7 +233,7 @@ def failure_reason(robot: Robot, result: SearchResult) -> str:
 
 
 class LockedJointMotion(PickledByArguments):
-    """Motion with full efforts and one switch per joint; each joint is locked on arrival."""
+    """Motion with full efforts and one switch per joint. Each joint is locked on arrival."""
 
     def __init__(self, robot: Robot, nodes: Nodes, changes: Vector):
         """Store the nodes of a verified motion, and its switch and arrival times, s."""
@@ -262,7 +263,7 @@ class LockedJointMotion(PickledByArguments):
         return states[:, 0], states[:, 1], np.array([self._effort(*point) for point in points])
 
     def samples(self, period: float) -> Samples:
-        """Return samples of the efforts every `period` s and at every switch and arrival."""
+        """Return samples of the efforts every `period` seconds and at every switch and arrival."""
         t_final = float(self._changes.max())
         times = {0.0, *np.arange(0.0, t_final, period).tolist(), *self._changes.tolist()}
         return held_samples(sorted(times - {t_final}), self.effort)
@@ -277,7 +278,7 @@ class LockedJointMotion(PickledByArguments):
         return self._engine.space(**TOLERANCES)
 
     def _at(self, t: float) -> tuple[Vector, Vector]:
-        """Return the state (2 n,) and the modes from then on (2 n,)."""
+        """Return the state (2 n,) at time `t`, s, and the modes (2 n,) that follow."""
         nodes = self._nodes
         node = int(nodes.times.searchsorted(t, side="right")) - 1
         y, drive, begin = nodes.states[node].copy(), nodes.modes[node].copy(), nodes.times[node]

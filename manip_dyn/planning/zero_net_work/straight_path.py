@@ -1,14 +1,15 @@
-"""The fastest motion along the straight joint path, for any arm that can hold itself on it.
+"""Fastest motion along the straight joint path, for any arm that can hold itself on this path.
 
-On q(s) = q0 + s d the arm has one degree of freedom. Its efforts are linear in the path
-acceleration u and, without damping, in the squared path speed x::
+On q(s) = q0 + s d the arm has one degree of freedom. Without damping, its efforts are linear in
+the path acceleration u and in the squared path speed x. With damping, they are::
 
     tau = A(s) u + C(s) x + D sqrt(x) + B(s)
 
-with A = M d, C the Coriolis terms at unit speed, D the damping and B weight and springs (Shin,
-McKay 1985). As in Pham, Pham (2018), a backward pass over a grid computes the controllable sets of
-x, and a forward pass the largest feasible u. u is constant between two grid points and satisfies
-the limits at both. As for any motion from rest to rest, the net work on every link is zero.
+Here A = M d, C contains the Coriolis terms at unit speed, D the damping, and B weight and springs
+(Shin, McKay 1985). As in Pham, Pham (2018), a backward pass over a grid computes the controllable
+sets of x, and a forward pass the largest feasible u. Between two grid points u is constant. The
+limits are satisfied at both points. As for any motion from rest to rest, the net work on every
+link is zero.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ MARGINS = (1e-4, 1e-3, 1e-2, 0.1)
 CHECK_POINTS = 9
 """Number of points at which each interval is checked."""
 REPLAY_STEPS = (400, 1600, 6400)
-"""Number of Runge-Kutta steps for the whole motion, at least one per interval; more if few are
-not sufficient."""
+"""Numbers of Runge-Kutta steps for the whole motion, in order of trial. An interval has at least
+one step."""
 REPLAY_TOLERANCE = 1e-7
-"""Largest sum of deviations over all intervals, rad, m and per s."""
+"""Largest sum of the deviations over all intervals, rad, m and per s."""
 
 
 class PathEfforts(NamedTuple):
-    """Coefficients A, C, D, B of the efforts at the grid points, (k, n) each."""
+    """Coefficients A, C, D and B of the efforts at the grid points, each (k, n)."""
 
     acceleration: Vector
     square: Vector
@@ -51,7 +52,7 @@ class PathMotion(PickledByArguments):
     """Motion along the straight path with piecewise constant path acceleration."""
 
     def __init__(self, robot: Robot, start: Vector, goal: Vector, x: Vector):
-        """Store the squared speeds (k,) at equidistant parameters from 0 to 1, 1/s^2."""
+        """Store the squared path speeds `x` (k,), 1/s^2, at equidistant parameters from 0 to 1."""
         self._kernels = customize(robot).unchecked
         self._start, self._direction = start, goal - start
         self.speed = np.sqrt(x)
@@ -94,12 +95,12 @@ class PathMotion(PickledByArguments):
         return q, v, np.array(list(efforts))
 
     def samples(self, period: float) -> Samples:
-        """Return samples of the efforts every `period` s and at every switch."""
+        """Return samples of the efforts every `period` seconds and at every switch."""
         times = {0.0, *np.arange(0.0, self.t_final, period).tolist(), *self.switches}
         return held_samples(sorted(times), self.effort)
 
     def _at(self, t: Any) -> tuple[Any, Any, Any]:
-        """Return path parameter, speed and acceleration at one or many times, s."""
+        """Return path parameter, speed and acceleration at one time or many times, s."""
         k = self.knots[1:-1].searchsorted(t, side="right")
         since, push = t - self.knots[k], self.acceleration[k]
         speed = self.speed[k] + push * since
@@ -147,8 +148,16 @@ def path_efforts(robot: Robot, start: Vector, goal: Vector) -> PathEfforts:
 def fastest_squares(a, c, d, b, limit, fastest):
     """Return the squares (k,) of the largest path speeds at the grid points.
 
-    `a`, `c`, `d`, `b` are the coefficients of the efforts (k, n), `limit` the effort limits (n,),
-    and `fastest` the square of the path speed limit.
+    Args:
+        a: Coefficients A of the efforts (k, n).
+        c: Coefficients C (k, n).
+        d: Coefficients D (k, n).
+        b: Coefficients B (k, n).
+        limit: Effort limits (n,).
+        fastest: Square of the path speed limit, 1/s^2.
+
+    Returns:
+        The squares, or zeros if no motion is feasible.
     """
     last = a.shape[0] - 1
     width = 1.0 / last
@@ -183,9 +192,10 @@ def fastest_squares(a, c, d, b, limit, fastest):
 
 @inlined
 def _acceleration_interval(a, c, d, b, limit, k, width, x, most, behind):
-    """Return the interval of accelerations from the square `x` at `k` to at most `most`.
+    """Return the interval of path accelerations that are feasible at grid points k and k + 1.
 
-    The damping at the next grid point is evaluated for the square `behind`.
+    The squared speed is `x` at point k and must be at most `most` at point k + 1. The damping at
+    point k + 1 is evaluated for the squared speed `behind`.
     """
     least, greatest = -x / (2.0 * width), (most - x) / (2.0 * width)
     for end in range(2):
@@ -204,7 +214,7 @@ def _acceleration_interval(a, c, d, b, limit, k, width, x, most, behind):
 
 
 def _check_held(robot: Robot, start: Vector, goal: Vector) -> None:
-    """Raise `ManipDynError` if the arm cannot hold itself at a point of the path."""
+    """Check that the arm can hold itself at all points of the path."""
     efforts, zero = customize(robot).unchecked.inverse_dynamics, np.zeros(robot.n)
     for s in np.linspace(0.0, 1.0, 2 * GRID_INTERVALS + 1):
         effort = efforts(start + s * (goal - start), zero, zero)
@@ -217,7 +227,7 @@ def _check_held(robot: Robot, start: Vector, goal: Vector) -> None:
 
 
 def _within_limits(robot: Robot, motion: PathMotion) -> bool:
-    """Return whether efforts and speeds satisfy their limits, also between grid points."""
+    """Return whether efforts and speeds satisfy their limits at and between grid points."""
     last = np.nextafter(motion.knots[1:], 0.0)
     _, v, effort = motion.at(np.linspace(motion.knots[:-1], last, CHECK_POINTS).ravel())
     slow = np.abs(v) <= robot.v_max * (1.0 + 1e-9)
@@ -225,10 +235,15 @@ def _within_limits(robot: Robot, motion: PathMotion) -> bool:
 
 
 def _replay_error(robot: Robot, motion: PathMotion, most: int) -> float:
-    """Return the largest deviation of the arm from the motion under the limited efforts.
+    """Return the sum of the deviations from the motion when its limited efforts are simulated.
 
-    Each interval starts on the motion, because an arm under gravity amplifies integration errors.
-    The check is only whether the efforts produce the motion.
+    The simulation of each interval starts on the motion, because an arm under gravity amplifies
+    integration errors. The check is only whether the efforts produce the motion.
+
+    Args:
+        robot: The arm.
+        motion: The motion.
+        most: Number of Runge-Kutta steps for the whole motion.
     """
     forward, n = customize(robot).unchecked.forward_dynamics, robot.n
 
