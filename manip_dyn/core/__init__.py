@@ -1,4 +1,4 @@
-"""Shared by all packages: compiled functions and their cache, checks, files, errors.
+"""Code shared by all packages: compiled functions and their cache, checks, files and errors.
 
 The public names are listed in ``__init__.pyi`` and imported on first use.
 """

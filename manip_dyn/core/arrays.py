@@ -1,4 +1,4 @@
-"""Arrays in compiled code."""
+"""Arrays, named tuples and function addresses in compiled code."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from manip_dyn.core.compiled import PLAIN, compiled
 
 
 def address_for(function: Any, signature: tuple) -> Any:
-    """Return the address of a compiled function for argument types."""
+    """Return the address of a compiled function for a tuple of argument types."""
     if PLAIN:
         return function
     if not private_numba.STOCK:
@@ -45,17 +45,17 @@ def address_for(function: Any, signature: tuple) -> Any:
 
 @functools.cache
 def _compiled_again(function: Any) -> Any:
-    """Return a function compiled by numba with the calling convention of this package."""
+    """Compile a function of `numba.njit` again with the calling convention of this package."""
     return compiled(keep=False)(function.py_func)
 
 
 def address_of(function: Any, *arguments: Any) -> Any:
-    """Return the address of a compiled function for arguments like these."""
+    """Return the address of a compiled function for the types of `arguments`."""
     return address_for(function, tuple(map(typeof, arguments)))
 
 
 _callbacks: list[Any] = []
-"""Functions whose addresses are in use."""
+"""Callbacks whose addresses are in use and which must not be garbage-collected."""
 
 
 def emit_call(
@@ -72,10 +72,10 @@ def emit_call(
     Args:
         context: The target context.
         builder: The IR builder.
-        address: An integer in LLVM.
+        address: The address, an LLVM integer.
         returns: The numba type of the result.
         kinds: The numba types of the arguments.
-        values: The arguments in LLVM.
+        values: The arguments as LLVM values.
         raises: Whether the function may raise an exception.
     """
     if private_numba.STOCK:
@@ -87,7 +87,7 @@ def emit_call(
 
 
 def _caller(returns: Any) -> Any:
-    """Return a function for compiled code that calls the function at an address with a tuple."""
+    """Return an intrinsic that calls the function at an address with a tuple of arguments."""
 
     def call(_context, address, arguments):
         if not isinstance(address, types.Integer) or not isinstance(arguments, types.BaseTuple):
@@ -107,7 +107,7 @@ def _caller(returns: Any) -> Any:
 
 
 def _call_in_python(function: Any, arguments: Any) -> Any:
-    """Call a function that is used as its address."""
+    """Call a function in plain Python, where functions are used as their own addresses."""
     return function(*arguments)
 
 
@@ -123,12 +123,12 @@ WORDS = types.int64[::1]
 Vector = Annotated[np.ndarray, VECTOR]
 Matrix = Annotated[np.ndarray, MATRIX]
 Addresses = Annotated[np.ndarray, WORDS]
-"""Addresses of compiled functions for `call_writing`, see `table_of`."""
+"""Array of addresses of compiled functions for `call_writing`; see `table_of`."""
 _WORD = ir.IntType(64)
 
 
 def array_pointer(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """Emit the pointer to the numbers of an array."""
+    """Emit the pointer to the data of an array."""
     return cgutils.create_struct_proxy(kind)(context, builder, value).data
 
 
@@ -140,9 +140,9 @@ def array_at(
     Args:
         context: The target context.
         builder: The IR builder.
-        kind: The numba type.
-        data: The pointer to its numbers.
-        shape: Extents, i64.
+        kind: The numba type of the array.
+        data: The pointer to the data.
+        shape: The extents, i64.
     """
     size = ir.Constant(_WORD, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
     strides = [size]
@@ -206,7 +206,7 @@ def _unowned(_context, value):
 
 
 def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """Emit an array, or a tuple of arrays, without an owner."""
+    """Emit an array, or a tuple of arrays, without references to their owners."""
     if isinstance(kind, types.Array):
         array = cgutils.create_struct_proxy(kind)(context, builder, value)
         array.meminfo = ir.Constant(array.meminfo.type, None)
@@ -232,15 +232,15 @@ def _plain_part(array, first, count):
 
 
 row: Any = _plain_row if PLAIN else _row
-"""``row(matrix, index)``: a row (m,) of a C-contiguous matrix (n, m) of float64."""
+"""``row(matrix, index)``: return a row (m,) of a C-contiguous matrix (n, m) of float64."""
 part: Any = _plain_part if PLAIN else _part
-"""``part(array, first, count)``: numbers of a vector, or rows of a matrix, from `first` on."""
+"""``part(array, first, count)``: return `count` entries of a vector, or rows of a matrix."""
 rows: Any = part
-"""``rows(matrix, first, count)``: the same for rows of a matrix."""
+"""``rows(matrix, first, count)``: return `count` rows of a matrix."""
 unowned: Any = _same if PLAIN else _unowned
-"""``unowned(value)``: the same array, or tuple of arrays, without counted references."""
+"""``unowned(value)``: return an array, or a tuple of arrays, without reference counting."""
 data_pointer: Any = _same if PLAIN else _data_pointer
-"""``data_pointer(array)``: the pointer to the numbers of a C-contiguous array."""
+"""``data_pointer(array)``: return the pointer to the data of a C-contiguous array."""
 
 
 # ------------------------------------------------------------------ named tuples
@@ -248,18 +248,18 @@ Fields = TypeVar("Fields", bound=tuple)
 
 
 def by_reference(fields: Fields) -> Fields:
-    """Return a reference to a named tuple for compiled code; Python reads its fields.
+    """Return a reference to a named tuple for compiled code. Python can read its fields, too.
 
-    The fields are C-contiguous arrays, numbers, and tuples of these.
+    The fields must be C-contiguous arrays, numbers, or tuples of these.
     """
     return fields if PLAIN else TupleReference(fields)  # type: ignore[return-value]
 
 
 class TupleReference:
-    """A named tuple and its machine words: addresses and extents of arrays, and numbers."""
+    """A named tuple with its machine words: addresses and extents of arrays, and numbers."""
 
     def __init__(self, fields: Any):
-        """Write the words."""
+        """Compute the machine words of a named tuple."""
         words: list[int] = []
         marks: list[Any] = []
         _add_words(fields, words, marks)
@@ -272,16 +272,16 @@ class TupleReference:
         self._numba_type_ = _reference_types[kind]
 
     def __reduce__(self):
-        """Raise an error: the addresses are invalid in another process."""
+        """Raise an error, because the addresses are invalid in another process."""
         raise TypeError(f"machine words of {type(self.fields).__name__} cannot be pickled.")
 
 
 _reference_types: dict[tuple, TupleReferenceType] = {}
-"""Types by the Python types of their fields."""
+"""Reference types by the properties of their fields, see `_add_words`."""
 
 
 def _add_words(value: Any, words: list[int], marks: list[Any]) -> None:
-    """Add the words of a value, and the properties that its type depends on."""
+    """Append the words of a value, and the properties that determine its numba type."""
     if isinstance(value, np.ndarray):
         if not value.flags.c_contiguous:
             raise TypeError("arrays in a reference must be C-contiguous.")
@@ -300,7 +300,7 @@ def _add_words(value: Any, words: list[int], marks: list[Any]) -> None:
 
 
 def _address_of(array: np.ndarray) -> int:
-    """Return the address of the numbers of an array."""
+    """Return the address of the data of an array."""
     flags = array.flags
     if array.size and flags.c_contiguous and flags.writeable:  # ten times faster
         return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
@@ -308,27 +308,27 @@ def _address_of(array: np.ndarray) -> int:
 
 
 class TupleReferenceType(types.NamedTuple):
-    """A reference in compiled code; numba looks up the types of its fields as in a named tuple.
+    """Numba type of a reference to a named tuple. It has the same fields as the named tuple.
 
     Attributes:
-        value: The type of the named tuple.
+        value: The numba type of the named tuple.
     """
 
     def __init__(self, value: types.NamedTuple):
-        """Take the type of the named tuple."""
+        """Initialize from the numba type of the named tuple."""
         kinds = [
             TupleReferenceType(kind) if isinstance(kind, types.NamedTuple) else kind
             for kind in value.types
         ]
         super().__init__(kinds, value.instance_class)
         self.value = value
-        # Numba adds the names of types to those of functions; names of all fields are long.
+        # Names of functions contain the names of types, so a name with all fields is too long.
         digest = hashlib.sha256(str(value).encode()).hexdigest()[:16]
         self.name = f"{value.instance_class.__name__}_{digest}"
 
 
 def _words_of(kind: Any) -> int:
-    """Return the number of words of a type."""
+    """Return the number of machine words of a numba type."""
     if isinstance(kind, types.Array):
         return 1 + kind.ndim
     return sum(map(_words_of, kind.types)) if hasattr(kind, "types") else 1
@@ -336,7 +336,7 @@ def _words_of(kind: Any) -> int:
 
 @register_model(TupleReferenceType)
 class _ReferenceModel(models.PrimitiveModel):
-    """A pointer to words."""
+    """Data model of a reference: a pointer to the machine words."""
 
     def __init__(self, manager, kind):
         super().__init__(manager, kind, _WORD.as_pointer())
@@ -352,7 +352,7 @@ def _unboxed(_kind, value, c):
 
 @lower_getattr_generic(TupleReferenceType)
 def _field(context, builder, kind, value, name):
-    """Emit the value of a field."""
+    """Emit the value of a field of a reference."""
     index = kind.fields.index(name)
     first = sum(map(_words_of, kind.types[:index]))
     address = builder.gep(value, [ir.Constant(_WORD, first)])
@@ -360,7 +360,7 @@ def _field(context, builder, kind, value, name):
 
 
 def _loaded(context: Any, builder: Any, kind: Any, address: Any) -> Any:
-    """Emit the value of a type at the address of its words."""
+    """Emit the value of a numba type from the address of its words."""
     if isinstance(kind, TupleReferenceType):
         return address
     if isinstance(kind, types.Array):
@@ -378,7 +378,7 @@ def _loaded(context: Any, builder: Any, kind: Any, address: Any) -> Any:
 
 
 def _word(builder: Any, address: Any, index: int, word_type: Any = _WORD) -> Any:
-    """Emit a word that never changes, from an address of words."""
+    """Emit the load of a word, which is marked as constant."""
     pointer = builder.gep(address, [ir.Constant(_WORD, index)])
     word = builder.load(builder.bitcast(pointer, word_type.as_pointer()), align=8)
     word.set_metadata("invariant.load", builder.module.add_metadata([]))
@@ -394,21 +394,21 @@ def _value_of(_context, reference):
 
 
 value_of: Any = _same if PLAIN else _value_of
-"""``value_of(reference)``: the named tuple itself, in compiled code."""
+"""``value_of(reference)``: return the named tuple itself in compiled code."""
 
 
 @functools.cache
 def array_types(fields: Any) -> tuple[types.Array, ...]:
-    """Return the numba types of the arrays of a named tuple from its annotations."""
+    """Return the numba types of the arrays in a NamedTuple class from its annotations."""
     hints = get_type_hints(fields, include_extras=True)
     return tuple(hint.__metadata__[0] for hint in hints.values())
 
 
 def packed(arrays: Any) -> Any:
-    """Return one array (int64) with copies of the arrays of a named tuple and their words.
+    """Return a single array (int64) with copies of the arrays of a named tuple and their words.
 
-    The arrays contain numbers of 64 bits. The result can be passed to compiled code at the cost of
-    one array; `unpacking` reads it.
+    The arrays must contain numbers of 64 bits. Compiled code receives the result at the cost of a
+    single array and reads it with `unpacking`.
     """
     if PLAIN:
         return arrays
@@ -425,7 +425,7 @@ def packed(arrays: Any) -> Any:
 
 
 def overwrite(memory: Any, values: Any) -> None:
-    """Copy `packed` arrays over others of the same shapes."""
+    """Overwrite `packed` arrays with those of `values`, which must have the same shapes."""
     if PLAIN:
         for target, source in zip(memory, values, strict=True):
             target[:] = source
@@ -435,7 +435,11 @@ def overwrite(memory: Any, values: Any) -> None:
 
 
 def unpacking(fields: type[tuple]) -> Any:
-    """Return a compiled function that reads a `packed` named tuple of a class by its fields."""
+    """Return a compiled function that converts a `packed` array to a reference.
+
+    Args:
+        fields: The NamedTuple class of the reference.
+    """
     if PLAIN:
         return _same
 
@@ -452,5 +456,5 @@ def unpacking(fields: type[tuple]) -> Any:
 
 
 def table_of(addresses: Sequence[Any]) -> Any:
-    """Return addresses of functions as an array; 0 stands for none."""
+    """Return addresses of functions as an array. An address of 0 means that there is none."""
     return np.array(addresses, dtype=object if PLAIN else np.int64)

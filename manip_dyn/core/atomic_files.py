@@ -1,4 +1,4 @@
-"""Files that other processes see as a whole or not at all."""
+"""Files that are written atomically, and files with a checksum."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from pathlib import Path
 
 
 def write_atomically(path: Path, content: bytes, private: bool = False) -> None:
-    """Write a file in one step, with its folder; other processes see all of it or nothing.
+    """Write a file atomically: other processes see either all of it or nothing.
 
     Args:
-        path: The file.
-        content: Its content.
-        private: Whether only this user may write the file and a new folder, whatever the umask.
+        path: The file. Its folder is created if necessary.
+        content: Content of the file.
+        private: Whether only this user may write the file and a new folder, independent of the
+            umask.
 
     Raises:
-        OSError: If it cannot be written.
+        OSError: If the file cannot be written.
     """
     path.parent.mkdir(0o755 if private else 0o777, parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
@@ -40,11 +41,11 @@ def _umask() -> int:
 
 
 def write_checked(path: Path, content: bytes) -> None:
-    """Write a private file with a checksum, see `unpacked`."""
+    """Write a private file with a checksum; `unpacked` returns its content."""
     write_atomically(path, hashlib.sha256(content).digest() + content, private=True)
 
 
 def unpacked(packed: bytes) -> bytes | None:
-    """Return the content of a file of `write_checked`, or None if it is damaged."""
+    """Return the content of a file that `write_checked` wrote, or None if it is damaged."""
     checksum, content = packed[:32], packed[32:]
     return content if hashlib.sha256(content).digest() == checksum else None

@@ -1,7 +1,7 @@
-"""The cache folder of generated modules and machine code: location, trust, locks, messages.
+"""The cache folder of generated modules and machine code: location, trust, locks and messages.
 
-Its files are code that this process runs. They are loaded only if they and their folder belong to
-this user or to root and no other user may write them.
+The files in this folder are code that the process runs. They are loaded only if they and their
+folder belong to this user or to root, and no other user may write them.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ except ImportError:  # not a Unix
     fcntl = None  # type: ignore[assignment]
 
 PROBE_SIZE = 2**20
-"""Bytes of a large file of machine code."""
+"""Size of the file with which the cache folder is tested, bytes; a large machine code file."""
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 LOCK_TIMEOUT = 60.0
-"""Seconds after which a process no longer waits for another one."""
+"""Longest time for which a process waits for another process to write a file, s."""
 LOCK_PAUSE = 0.01
-"""Seconds between two attempts to lock a file."""
+"""Time between attempts to lock a file, s."""
 COMPLETE = "# complete\n"
 """Last line of every generated file."""
 ANNOUNCE_AFTER = 2.0
-"""Seconds of compiling for one public function, in total, before a message."""
+"""Total time of compilation for a public function after which a message is printed, s."""
 PACKAGE = __name__.partition(".")[0]
 INTERNAL = f"{PACKAGE}.core.", f"{PACKAGE}.cli."
-"""Packages whose functions users do not call."""
+"""Packages whose functions are not called by users."""
 
 
 def cache_directory() -> Path:
@@ -65,7 +65,7 @@ def cache_directory() -> Path:
 
 @cache
 def platform_name() -> str:
-    """Return the versions and the processor that machine code depends on."""
+    """Return a string with the versions and the processor on which machine code depends."""
     versions = llvmlite.__version__, platform.python_version(), llvm.get_process_triple()
     processor = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
     chosen = [getattr(numba.config, f"CPU_{key}", None) for key in ("NAME", "FEATURES")]
@@ -76,7 +76,7 @@ _warned: list[str] = []
 
 
 def warn_once(problem: str) -> None:
-    """Warn about the cache folder, once per process."""
+    """Warn about a problem of the cache folder, at most once per process."""
     if not _warned:
         _warned.append(problem)
         warnings.warn(
@@ -87,7 +87,7 @@ def warn_once(problem: str) -> None:
 
 
 def reason_not_writable() -> str:
-    """Write a file into the cache folder and remove it; return the error, or ""."""
+    """Test whether the cache folder is writable; return the error, or ""."""
     probe = cache_directory() / f"probe_{os.getpid()}"
     try:
         write_atomically(probe, bytes(PROBE_SIZE), private=True)
@@ -101,7 +101,7 @@ def check_cache() -> None:
     """Check that the cache folder can be written.
 
     Raises:
-        ManipDynError: If it cannot.
+        ManipDynError: If it cannot be written.
     """
     if reason := reason_not_writable():
         raise ManipDynError(
@@ -111,12 +111,15 @@ def check_cache() -> None:
 
 
 def is_trusted(path: Path) -> bool:
-    """Return whether no other user can write a file; otherwise warn once."""
+    """Return whether no other user can write a file. Otherwise warn once."""
     return _only_ours(path.parent, _status(path.parent)) and _only_ours(path, _status(path))
 
 
 def read_trusted(path: Path) -> bytes | None:
-    """Return the content that `files.write_checked` wrote, or None if it is not to be used."""
+    """Return the content of a file that `write_checked` wrote.
+
+    The result is None if the file is missing or damaged, or if other users may write it.
+    """
     if not _only_ours(path.parent, _status(path.parent)):
         return None
     try:
@@ -149,18 +152,18 @@ _listeners: list[Callable[[str], None]] = []
 
 
 def on_first_use(listener: Callable[[str], None]) -> None:
-    """Call a listener with what is about to be compiled; it replaces an earlier one."""
+    """Set the listener that is called with the name of every function about to be compiled."""
     _listeners[:] = [listener]
 
 
 def report_first_use(name: str) -> None:
-    """Report that something is not cached and about to be compiled."""
+    """Report to the listener that a function is not cached and is about to be compiled."""
     for listener in _listeners:
         listener(name)
 
 
 class _Locks(threading.local):
-    """The locks that this thread holds, for each `file_locks` block that it is in."""
+    """The locks that a thread holds, for each nested `file_locks` block."""
 
     def __init__(self) -> None:
         self.held: list[list[tuple[int, int]]] = []
@@ -171,10 +174,10 @@ _locks = _Locks()
 
 @contextmanager
 def file_locks() -> Iterator[None]:
-    """Release at the end all locks that `wait_for_lock` took in the block.
+    """Return a context manager that releases the locks of `wait_for_lock` at its end.
 
-    Processes that start together would otherwise compile the same functions. Each file of the
-    cache has a lock: one byte of the file ``.locks``, at an offset that is a hash of its name.
+    The locks prevent processes that start together from compiling the same functions. The lock of
+    a cache file is a byte of the file ``.locks``. Its offset is a hash of the file's name.
     """
     _locks.held.append([])
     try:
@@ -185,9 +188,9 @@ def file_locks() -> Iterator[None]:
 
 
 def wait_for_lock(path: Path) -> bool:
-    """Wait until no other process writes a file of the cache; return whether one did.
+    """Wait until no other process writes a cache file; return whether the call had to wait.
 
-    Outside of `file_locks`, and where files cannot be locked, it does not wait.
+    Outside `file_locks`, or if files cannot be locked, this function does not wait.
     """
     file = _lock_file(path.parent) if _locks.held and fcntl else None
     if file is None:
@@ -211,7 +214,7 @@ def wait_for_lock(path: Path) -> bool:
 
 @cache
 def _lock_file(folder: Path) -> int | None:
-    """Return the open lock file; closing it would release all locks of the process."""
+    """Return the open lock file. It stays open, because closing it would release all locks."""
     try:
         folder.mkdir(0o755, parents=True, exist_ok=True)
         return os.open(folder / ".locks", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -223,9 +226,9 @@ def generated_module(name: str, content: bytes, text: Callable[[], str]) -> Modu
     """Return a module from the cache, or generate it.
 
     Args:
-        name: The readable part of its name.
-        content: Everything that its text depends on, including the source of its generator.
-        text: Returns the module's source; called only if there is no such file yet.
+        name: Readable part of the module's name.
+        content: Data on which the source depends, including the source of the generator.
+        text: Returns the source of the module. It is called only if the file does not exist yet.
     """
     digest = hashlib.sha256(content)
     digest.update(f"{numba.__version__} {platform.python_version()}".encode())
@@ -235,7 +238,7 @@ def generated_module(name: str, content: bytes, text: Callable[[], str]) -> Modu
 
 @cache
 def source_of(package: Path) -> bytes:
-    """Return the source of all modules in a folder, for the `content` of generated modules."""
+    """Return the sources of all modules in a folder, for the `content` of generated modules."""
     return b"".join(path.read_bytes() for path in sorted(package.rglob("*.py")))
 
 
@@ -267,7 +270,7 @@ def _is_complete(path: Path) -> bool:
 
 
 def _write(path: Path, text: str) -> Path:
-    """Write the file, or one of the same name in a folder of this process."""
+    """Write a generated file to the cache folder, or to a private folder if that fails."""
     try:
         write_atomically(path, text.encode(), private=True)
     except OSError as error:
@@ -290,13 +293,21 @@ def _load(name: str, path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError(f"cannot load the generated module {path}.")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # numba looks up the functions' module by name
+    sys.modules[spec.name] = module  # numba looks up the module of a function by name
     spec.loader.exec_module(module)
     return module
 
 
 class Clock:
-    """Seconds that this process has compiled for public functions, and what it announced."""
+    """Compilation times of this process, and its announcements.
+
+    Attributes:
+        spent: Time spent compiling for each public function, s.
+        announced: Public functions whose compilation has been announced.
+        total: Total time spent compiling, s.
+        running: Whether a compilation is in progress.
+        disabled: Whether announcements are disabled.
+    """
 
     spent: ClassVar[dict[str, float]] = {}
     announced: ClassVar[set[str]] = set()
@@ -307,9 +318,10 @@ class Clock:
 
 @contextmanager
 def announced(function: Callable[..., Any]) -> Iterator[None]:
-    """Announce on stderr, once per public function, that compiling it takes a while.
+    """Announce on stderr, once per public function, that its compilation takes a while.
 
-    Users know the public function that they called, not the functions that it compiles.
+    The message names the public function that the user called instead of the functions that are
+    compiled for it.
     """
     if Clock.running:
         yield
@@ -319,7 +331,7 @@ def announced(function: Callable[..., Any]) -> Iterator[None]:
     timer = threading.Timer(max(ANNOUNCE_AFTER - spent, 0.0), _announce, [name])
     timer.daemon = True
     begin = time.monotonic()
-    Clock.running = True  # functions that are compiled meanwhile are not announced
+    Clock.running = True  # nested compilations are not announced
     if not Clock.disabled:
         timer.start()
     try:
@@ -338,12 +350,12 @@ def compile_seconds() -> float:
 
 
 def disable_announcements() -> None:
-    """Announce nothing in this process."""
+    """Disable the announcements of compilations in this process."""
     Clock.disabled = True
 
 
 def _called(frame: FrameType | None) -> str:
-    """Return the outermost public function of this package on a call stack, or ""."""
+    """Return the name of the outermost public function of this package on the stack, or ""."""
     called = ""
     while frame is not None:
         module = frame.f_globals.get("__name__", "")

@@ -1,6 +1,6 @@
-"""Numba types of functions that compiled code calls: by symbol, or linked into the caller.
+"""Numba types of functions that compiled code calls by symbol or links.
 
-Only `numba.extending` and `numba.core.imputils` are used: typing requests the signature of a call
+Only `numba.extending` and `numba.core.imputils` are used. Typing requests the signature of a call
 from a `CallableType`, and lowering looks up the implementation that `define` has registered.
 """
 
@@ -17,16 +17,16 @@ from numba.extending import NativeValue, lower_builtin, models, register_model, 
 
 
 class CallableType(types.Callable):
-    """The type of one function; `declare(context, arguments)` defines it for argument types."""
+    """The numba type of a single function, with its signatures and implementations."""
 
     def __init__(self, name: str, function: Callable[..., Any], declare: Callable[..., Any]):
-        """Take a name for messages, the Python function, and a callback.
+        """Create the type of a function.
 
         Args:
-            name: The qualified name.
+            name: The qualified name, for messages.
             function: The Python function, for its parameters and defaults.
             declare: Called with the typing context and argument types before the first call with
-                these types; it calls `define`.
+                these types. It must call `define`.
         """
         self.function, self.declare = function, declare
         self.parameters = inspect.signature(function)
@@ -36,7 +36,7 @@ class CallableType(types.Callable):
 
     @property
     def key(self) -> Any:
-        """Return the properties that identify this type."""
+        """Return the identity of this type."""
         return id(self)
 
     def get_call_type(self, context, args, kws):
@@ -47,7 +47,7 @@ class CallableType(types.Callable):
         return self._signatures[arguments]
 
     def get_call_signatures(self):
-        """Return the signatures so far."""
+        """Return the signatures that are defined so far."""
         return [*self._signatures.values()], True
 
     def get_impl_key(self, sig):
@@ -55,7 +55,7 @@ class CallableType(types.Callable):
         return self._keys[tuple(sig.args)]
 
     def arguments(self, args: Sequence[Any], kws: dict[str, Any]) -> tuple:
-        """Return the argument types in the order of the parameters; literals become numbers."""
+        """Return the argument types in the order of the parameters, without literal types."""
         if kws or len(args) != len(self.parameters.parameters):
             try:
                 bound = self.parameters.bind(*args, **kws)
@@ -68,24 +68,30 @@ class CallableType(types.Callable):
         return tuple(types.unliteral(kind) for kind in args)
 
     def define(self, arguments: tuple, returns: Any, emit: Callable[..., Any]) -> None:
-        """Set result type and implementation ``emit(context, builder, signature, values)``."""
+        """Define the function for argument types.
+
+        Args:
+            arguments: The numba types of the arguments.
+            returns: The numba type of the result.
+            emit: Implementation ``emit(context, builder, signature, values)``.
+        """
         self._keys[arguments] = key = _Key()
         self._signatures[arguments] = returns(*arguments).replace(pysig=self.parameters)
         lower_builtin(key, *arguments)(emit)
 
 
 class _Key:
-    """Identity of an implementation."""
+    """Object that identifies an implementation."""
 
 
 def call_of(symbol: str, returns: Any, arguments: tuple, libraries: Sequence[Any] = ()) -> Any:
-    """Return the emitter of a call of the function `symbol` in numba's calling convention.
+    """Return an emitter of calls of a function by its symbol, in numba's calling convention.
 
     Args:
-        symbol: Its name in LLVM.
-        returns: The numba type of its result.
-        arguments: The numba types of its arguments.
-        libraries: Code to link with the caller.
+        symbol: Name of the function in LLVM.
+        returns: The numba type of the result.
+        arguments: The numba types of the arguments.
+        libraries: Code libraries to link with the caller.
     """
     description = SimpleNamespace(
         mangled_name=symbol,
@@ -100,7 +106,7 @@ def call_of(symbol: str, returns: Any, arguments: tuple, libraries: Sequence[Any
 
 @register_model(CallableType)
 class _Model(models.OpaqueModel):
-    """Functions have no value in compiled code."""
+    """Data model of functions, which have no value in compiled code."""
 
 
 @lower_constant(CallableType)
@@ -114,6 +120,6 @@ def _unboxed(_kind, _value, c):
 
 
 def has_callable_type(owner: type) -> type:
-    """Register that the objects of a class have the numba type in their `callable_type`."""
+    """Register a class whose objects have their numba type in the attribute `callable_type`."""
     typeof_impl.register(owner)(lambda value, _context: value.callable_type)
     return owner

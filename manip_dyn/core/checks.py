@@ -1,4 +1,4 @@
-"""Checks of arguments: each returns the clean value or raises `ManipDynError`."""
+"""Checks of arguments. Each check returns the converted value or raises `ManipDynError`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from manip_dyn.core.errors import ManipDynError, shortened
 
 MOST_DIGITS = 17
-"""Digits that distinguish any two numbers."""
+"""Number of digits that is sufficient to distinguish any two floats."""
 
 
 def distinct_digits(value: float, *others: float, digits: int = 6) -> list[str]:
-    """Return numbers as strings with `digits` digits, or more if `value` must be distinguished.
+    """Format numbers with `digits` digits, or with as few more as distinguish `value` from others.
 
-    Magnitudes are distinguished as well: with too few digits, -3.1416 seems to be at a limit of
-    3.1416 that it exceeds.
+    Magnitudes are compared: a value slightly below -3.1416 must not look equal to a limit of
+    3.1416.
     """
     strings: list[str] = []
     for count in range(digits, MOST_DIGITS + 1):
@@ -30,30 +30,30 @@ def distinct_digits(value: float, *others: float, digits: int = 6) -> list[str]:
 
 
 def rounded_down(value: float, digits: int = 6) -> float:
-    """Return a number above 0 rounded down to `digits` digits."""
+    """Return a positive number rounded down to `digits` significant digits."""
     scale = 10.0 ** (digits - 1 - math.floor(math.log10(value)))
     return float(f"{math.floor(value * scale) / scale:.{digits}g}")
 
 
 def rounded_up(value: float, digits: int = 6) -> float:
-    """Return a number above 0 rounded up to `digits` digits."""
+    """Return a positive number rounded up to `digits` significant digits."""
     scale = 10.0 ** (digits - 1 - math.floor(math.log10(value)))
     return float(f"{math.ceil(value * scale) / scale:.{digits}g}")
 
 
 Array = NDArray[np.float64]
 Vector = Array
-"""One axis, such as (n,)."""
+"""Array with one axis, such as (n,)."""
 Matrix = Array
-"""Two axes, such as (4, 4) or (m, n)."""
+"""Array with two axes, such as (4, 4) or (m, n)."""
 MOST_NANOSECONDS = 2**62
-"""Longest duration, ns; the sum of two fits into a signed integer of 64 bits."""
+"""Longest duration, ns. The sum of two such durations fits into a signed 64-bit integer."""
 MOST_ROWS = 10_000_000
-"""Largest number of rows of samples, some GB."""
+"""Largest number of rows of samples, which require some gigabytes."""
 Tensor = Array
-"""Three axes or more, such as (k, 4, 4)."""
+"""Array with three or more axes, such as (k, 4, 4)."""
 Counts = NDArray[np.int64]
-"""Whole numbers, such as the numbers of subintervals (k,)."""
+"""Array of integers, such as numbers of subintervals (k,)."""
 
 
 def finite_vector(name: str, value: Any, size: int) -> Vector:
@@ -124,7 +124,7 @@ def not_negative(name: str, value: Any, unit: str = "") -> float:
 
 
 def whole_number(name: str, value: Any, least: int, most: int | None = None) -> int:
-    """Return `value` as an int from `least` to `most`; truth values and 3.0 are rejected."""
+    """Return `value` as an int from `least` to `most`. Booleans and floats are rejected."""
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
         interval = f", {least} or more" if most is None else f" from {least} to {most}"
@@ -133,14 +133,14 @@ def whole_number(name: str, value: Any, least: int, most: int | None = None) -> 
 
 
 def truth(name: str, value: Any) -> bool:
-    """Return `value` as a bool; numbers and strings are rejected."""
+    """Return `value` as a bool. Numbers and strings are rejected."""
     if not isinstance(value, (bool, np.bool_)):
         raise ManipDynError(_wrong(name, "true or false", shortened(value)))
     return bool(value)
 
 
 def nanoseconds(name: str, seconds: Any) -> int:
-    """Return a positive duration in seconds as a whole number of nanoseconds, at least 1."""
+    """Convert a positive duration in seconds to an integer number of nanoseconds, at least 1."""
     duration = round(positive(name, seconds, "s") * 1e9)
     if duration < 1:
         raise ManipDynError(_wrong(name, "at least 1 nanosecond", f"{seconds:g} s"))
@@ -151,7 +151,7 @@ def nanoseconds(name: str, seconds: Any) -> int:
 
 
 def sampled(period: Any, duration: float) -> float:
-    """Return a positive period, s, that gives at most `MOST_ROWS` rows in `duration` s."""
+    """Check that a sample period (s) is positive and gives at most `MOST_ROWS` rows."""
     step = positive("period", period, "s")
     if duration > MOST_ROWS * step:
         least = rounded_up(duration / MOST_ROWS, 2)
@@ -172,7 +172,7 @@ def _not_finite(array: Vector) -> str:
 
 
 def _first(condition: NDArray[np.bool_]) -> int | tuple[int, ...]:
-    """Return the first index at which a condition holds, or one index per axis."""
+    """Return the first index at which a condition holds: a number, or a tuple for many axes."""
     index = tuple(np.argwhere(condition)[0].tolist())
     return index[0] if len(index) == 1 else index
 

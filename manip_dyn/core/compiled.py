@@ -1,15 +1,15 @@
-"""Decorators for compiled functions: one set of options, machine code on disk.
+"""Decorators for compiled functions with common options and machine code on disk.
 
-`compiled` functions are ordinary functions of ordinary modules. Each is compiled once for the
-types of its arguments, and its machine code is stored on disk. Compiled code calls machine code
-by its symbol, like a function of a C library, instead of compiling it again. A call takes a
-nanosecond or two, plus some for each array.
+`compiled` functions are ordinary functions in ordinary modules. Each is compiled once for the
+types of its arguments, and its machine code is stored on disk. Compiled code calls this machine
+code by its symbol, like a function of a C library, instead of compiling it again. A call takes one
+or two nanoseconds, and more for each array argument.
 
 Small functions are `inlined`: they have no separate machine code, and LLVM optimizes them
-together with their callers. Functions that Python calls and that belong into compiled loops, such
-as a right-hand side, are both: ``compiled(merge=True)``.
+together with their callers. Some functions are called by Python and also belong into compiled
+loops, such as a right-hand side. They use ``compiled(merge=True)``.
 
-With ``NUMBA_DISABLE_JIT=1`` everything runs as plain Python, for a debugger.
+With ``NUMBA_DISABLE_JIT=1`` everything runs as plain Python, for use with a debugger.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 PLAIN = bool(getattr(numba.config, "DISABLE_JIT", 0))
-"""Whether everything runs as plain Python: with ``NUMBA_DISABLE_JIT=1``."""
+"""Whether everything runs as plain Python, because ``NUMBA_DISABLE_JIT=1`` is set."""
 Function = TypeVar("Function", bound=Callable[..., Any])
 OPTIONS: dict[str, Any] = {
     "boundscheck": None,
@@ -42,8 +42,8 @@ OPTIONS: dict[str, Any] = {
     "fastmath": {"contract"},
     "nogil": True,
 }
-"""Division by zero gives infinity or NaN; a product and a sum may be fused; numbers that are not
-finite stay so."""
+"""Numba options. Division by zero results in infinity or NaN. A multiplication and an addition may
+be fused. Infinity and NaN are propagated."""
 
 
 @overload
@@ -66,19 +66,19 @@ def compiled(
     counted: bool = True,
     keep: bool = True,
 ) -> Any:
-    """Compile a function at its first call; its machine code is stored on disk.
+    """Compile a function when it is first called, and store its machine code on disk.
 
     Args:
         function: A function in the subset of Python that numba compiles.
-        merge: Whether compiled callers link its code instead of calling it.
-        short: Whether loops are neither unrolled nor vectorized. That halves the time of
-            compiling, and short loops of unknown length run no slower.
-        python: Whether Python can call it. A function of many arrays compiles several times as
-            fast without.
-        counted: Whether references to the memory of arrays are counted. A function that creates
-            and returns no arrays can do without.
-        keep: Whether machine code is stored on disk. A user's function may refer to objects that
-            cannot be stored.
+        merge: Whether compiled callers link the code of the function instead of calling it.
+        short: Whether loops are neither unrolled nor vectorized. This halves the compilation time,
+            and short loops of unknown length do not run slower.
+        python: Whether Python can call the function. If not, functions with many array arguments
+            compile several times faster.
+        counted: Whether references to the memory of arrays are counted. Functions that neither
+            create nor return arrays do not require it.
+        keep: Whether the machine code is stored on disk. A user's function may refer to objects
+            that cannot be stored.
     """
 
     def decorated(function: Any) -> Any:
@@ -107,11 +107,11 @@ def inlined(
 def inlined(
     function: Any = None, *, always: bool = False, short: bool = False, counted: bool = True
 ) -> Any:
-    """Compile a function into its compiled callers; Python cannot call it.
+    """Compile a function into its compiled callers. Python cannot call it.
 
     Args:
         function: A function in the subset of Python that numba compiles.
-        always: Whether LLVM must inline it even if it is long.
+        always: Whether LLVM must inline the function even if it is long.
         short: Whether loops are neither unrolled nor vectorized, see `compiled`.
         counted: See `compiled`.
     """
@@ -126,7 +126,7 @@ def inlined(
 
 
 def _njit(function: Any) -> Any:
-    """Compile by numba alone; with the compiler off it returns the function."""
+    """Compile a function with `numba.njit`, which returns it unchanged if the JIT is disabled."""
     return numba.njit(**OPTIONS)(function)
 
 

@@ -1,4 +1,4 @@
-"""Old names that work until version 0.4, each with a DeprecationWarning."""
+"""Deprecated names, which work until version 0.4 and raise a DeprecationWarning."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def warn_deprecated(old: str, new: str, stacklevel: int = 3) -> None:
-    """Warn the caller of the calling function that an old name has been replaced.
+    """Warn the caller of the calling function that a name has been replaced.
 
     Args:
         old: The old name.
         new: The name that replaces it.
-        stacklevel: As that of `warnings.warn`, counted from this function.
+        stacklevel: The `stacklevel` of `warnings.warn`, counted from this function.
     """
     warnings.warn(
         f"{old} is deprecated and will be removed in 0.4: use {new} instead.",
@@ -26,7 +26,7 @@ def warn_deprecated(old: str, new: str, stacklevel: int = 3) -> None:
 
 
 def renamed_attribute(old: str, new: str) -> Any:
-    """Return a property for the old name of an attribute or a method.
+    """Return a property for the old name of an attribute or method.
 
     Args:
         old: The old name with its class, such as ``Robot.rubs``.

@@ -1,6 +1,6 @@
-"""Compiled functions: functions linked into their callers, and functions with machine code.
+"""Compiled functions: those that are linked into their callers, and those with machine code.
 
-Both have a `callable_type`, by which compiled code calls them, instead of numba's type.
+Compiled code calls both by their `callable_type`, which replaces numba's type of a function.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def _renamed(function: FunctionType) -> FunctionType:
-    """Return a function under a unique name, of which numba makes the names of machine code.
+    """Return a copy of a function with a unique name, on which numba bases names in machine code.
 
-    Processes that fork give the same names to functions of one name, and a process that loads the
-    machine code of both from disk would call the first in place of the second.
+    Forked processes would give the same machine code name to different functions with the same
+    Python name. A process that loads both from disk would then call the wrong function.
     """
     copied = FunctionType(
         function.__code__,
@@ -57,7 +57,7 @@ class _Compiled(Dispatcher):
     """A compiled function whose compiled callers use its `callable_type`."""
 
     def __init__(self, py_func, locals=None, targetoptions=None, pipeline_class=None):  # noqa: A002
-        """Take a function and options, as numba's class does."""
+        """Initialize from a function and options, with the parameters of numba's class."""
         super().__init__(_renamed(py_func), locals, targetoptions, pipeline_class)
         functools.update_wrapper(self, py_func)
         self.py_func = py_func
@@ -73,10 +73,10 @@ class _Compiled(Dispatcher):
 
         Args:
             function: The Python function.
-            options: Numba's options.
+            options: Numba options.
             library: `WholeLibrary`, `MergedLibrary` or `PartLibrary`.
             short: Whether loops are neither unrolled nor vectorized.
-            always: Whether it must be inlined.
+            always: Whether callers must inline the function.
         """
         options = {"nopython": True, **options}
         passes = pipeline(library, short, always)
@@ -85,14 +85,14 @@ class _Compiled(Dispatcher):
         return dispatcher
 
     def __repr__(self) -> str:
-        """Return name, parameters and file."""
+        """Return a string with name, parameters and file."""
         code = self.py_func.__code__
         parameters = ", ".join(code.co_varnames[: code.co_argcount])
         call = f"{self.py_func.__name__}({parameters})"
         return f"<compiled {call} of '{code.co_filename}' at {id(self):#x}>"
 
     def declare(self, arguments: tuple) -> None:
-        """Define calls by compiled code for argument types."""
+        """Define the calls of this function in compiled code for argument types."""
         self.compile(arguments)
 
     def compile(self, sig):
@@ -113,7 +113,7 @@ class _Compiled(Dispatcher):
         return str(cache_directory())
 
     def save_overload(self, sig, result):
-        """Take a result that has been compiled."""
+        """Store a compilation result."""
         self.results[tuple(sig)] = result
 
 
@@ -130,17 +130,17 @@ class Part(_Compiled):
         return module_of(self.results[arguments])
 
     def bitcode(self, arguments: tuple) -> tuple[bytes, str, Any]:
-        """Return the code for argument types, not optimized, its symbol and its result type."""
+        """Return the unoptimized code for argument types, its symbol and its result type."""
         self.compile(arguments)
         result = self.results[arguments]
         return module_of(result).as_bitcode(), symbol_in(result), result.signature.return_type
 
     def __call__(self, *arguments, **keywords):
-        """Raise: Python cannot call a function without an entry point."""
+        """Raise an error, because Python cannot call a function without an entry point."""
         raise TypeError(f"{self.py_func.__qualname__} can only be called by compiled code.")
 
     def save_overload(self, sig, result):
-        """Let compiled functions call it."""
+        """Store a compilation result and define calls in compiled code."""
         super().save_overload(sig, result)
         result.library.finalize()
         name, arguments = symbol_in(result), tuple(sig)
@@ -161,17 +161,17 @@ class Whole(_Compiled):
     part: Part | None = None
 
     def like(self, function: Any) -> Whole:
-        """Return another function compiled with the same options."""
+        """Compile another function with the same options."""
         whole = type(self).new(function, self.targetoptions, WholeLibrary, self.short)
         return whole if self.part is None else whole.merged()
 
     def as_part(self) -> Part:
-        """Return the same function for linking, not optimized."""
+        """Return the same function as a `Part`, which is not optimized before linking."""
         options = self.targetoptions | WRAPPERS
         return Part.new(self.py_func, options, PartLibrary, self.short)
 
     def merged(self) -> Whole:
-        """Let compiled callers link the function instead of calling its machine code."""
+        """Make compiled callers link the function instead of calling its machine code."""
         self.part = Part.new(self.py_func, self.targetoptions | WRAPPERS, MergedLibrary)
         self.callable_type = self.part.callable_type
         return self
@@ -197,9 +197,9 @@ class Whole(_Compiled):
         return result
 
     def save_overload(self, sig, result):
-        """Store a result and let compiled functions call it."""
+        """Store a compilation result in memory and on disk, and define calls in compiled code."""
         arguments = tuple(sig)
-        result = result._replace(type_annotation="")  # printing it takes as long as compiling
+        result = result._replace(type_annotation="")  # formatting it is as slow as compiling
         content = stored(result)
         self._take(arguments, result)
         if self.cached:
@@ -228,7 +228,7 @@ for _kind in (Part, Whole, WithoutEntry):
 
 
 def library_of(bitcode: bytes, name: str) -> Any:
-    """Return code that is not optimized yet as a library that compiled functions link."""
+    """Return unoptimized code as a library that can be linked with compiled functions."""
     library = PartLibrary(target_context().codegen(), name)
     library.add_llvm_module(llvm.parse_bitcode(bitcode))
     library.finalize()

@@ -1,4 +1,4 @@
-"""The root of all exceptions that a user can cause, and hints for messages."""
+"""The base class of all exceptions due to invalid input, and helpers for messages."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import Any
 
 
 class ManipDynError(Exception):
-    """Invalid input. The message has the form: argument, condition and value."""
+    """Invalid input. The message contains the argument, the condition and the value."""
 
 
 def closest(name: object, names: Iterable[str]) -> str:
-    """Return the end of a message: ``; did you mean 'step'?``, or the list of all names."""
+    """Return the end of a message about an unknown name.
+
+    It suggests a similar name, as in ``; did you mean 'step'?``, or lists all names.
+    """
     names = list(names)
     by_lower_case = {str(candidate).lower(): candidate for candidate in reversed(names)}
     near = difflib.get_close_matches(str(name).lower(), by_lower_case, n=1)
@@ -22,6 +25,6 @@ def closest(name: object, names: Iterable[str]) -> str:
 
 
 def shortened(value: Any) -> str:
-    """Return the `repr` of a value in one line of at most 80 characters."""
+    """Return the `repr` of a value on one line, shortened to at most 80 characters."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 80 else f"{text[:77]}..."

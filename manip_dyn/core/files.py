@@ -1,4 +1,4 @@
-"""The data files of the package, strict YAML, and generated sections of pages."""
+"""Data files of the package, strict YAML, and generated sections of pages."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def read_yaml(path: Path, build: Callable[[Any], T]) -> T:
 
     Args:
         path: The file.
-        build: Function of the content as plain values, None for an empty file. It raises
+        build: Function of the content as plain values (None for an empty file). It raises
             `ManipDynError` for invalid content.
 
     Raises:
-        ManipDynError: If the file cannot be read, is not YAML, has a duplicate key, or its
-            content is invalid. The message begins with the file.
+        ManipDynError: If the file cannot be read, is not YAML, has a duplicate key or has invalid
+            content. The message begins with the file name.
     """
     try:
         return build(_content(path))
@@ -61,7 +61,7 @@ def with_section(page: str, name: str, content: str) -> str:
     Args:
         page: The page in Markdown.
         name: Name of the section.
-        content: Lines of the section, with a line break at the end.
+        content: New lines of the section, with a line break at the end.
 
     Raises:
         ManipDynError: If the page does not have exactly one such section.
@@ -79,7 +79,7 @@ def with_section(page: str, name: str, content: str) -> str:
 def mapping(
     name: str, value: Any, allowed: Iterable[str], required: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Return `value` after a check that it is a mapping with all required, no unknown keys."""
+    """Check that `value` is a mapping with all required keys and no unknown keys; return it."""
     allowed = list(allowed)
     if not isinstance(value, dict):
         raise ManipDynError(f"{name} must have keys {', '.join(allowed)}, got {shortened(value)}.")
@@ -101,12 +101,12 @@ def _content(path: Path) -> Any:
 
 
 class _Loader(yaml.SafeLoader):
-    """Rejects duplicate keys; reads numbers with an exponent as YAML 1.2 does."""
+    """YAML loader that rejects duplicate keys, and reads numbers with exponents as in YAML 1.2."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
         names: list[Any] = []
         for key, _ in node.value:
-            if key.tag == "tag:yaml.org,2002:merge":  # other keys override those that `<<` merges
+            if key.tag == "tag:yaml.org,2002:merge":  # other keys override the keys of `<<`
                 continue
             name = self.construct_object(key, deep=True)
             if name in names:

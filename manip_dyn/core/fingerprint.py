@@ -1,8 +1,8 @@
-"""Digests of what the machine code of a function depends on.
+"""Digests of everything that the machine code of a function depends on.
 
-That are the files of the function itself and of every function and class that it refers to by
-name, in turn (its dependency closure), and the values of constants. The sources of Python, numpy
-and numba do not count; `machine_code` adds their versions.
+A digest covers the source file of the function, the source files of all functions and classes that
+it refers to directly or indirectly (its dependency closure), and the values of constants. Sources
+of Python, NumPy and numba are not included; `machine_code` adds their versions.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from numba.core import types
 from numba.extending import is_jitted
 
 FOREIGN = ("numba", "llvmlite", "numpy", "scipy", "typing")
-"""Packages whose versions count instead of their sources."""
+"""Packages that are identified by their versions instead of their sources."""
 PLAIN = (bool, int, float, complex, str, bytes, range, enum.Enum, Fraction, PurePath)
-"""Types of values that `repr` identifies."""
+"""Types of values that are identified by their `repr`."""
 TYPES = (types.Number, types.Boolean, types.NoneType, types.Buffer, types.BaseTuple)
-"""Numba types that `type_name` identifies; the names of others may contain an address."""
+"""Numba types that `type_name` identifies. The names of others may contain an address."""
 
 
 class Closure(NamedTuple):
     """The dependency closure of a function.
 
     Attributes:
-        digest: Of everything, as hexadecimal digits; empty if something has no digest.
-        functions: The compiled functions in it by their qualified names.
+        digest: Hexadecimal digest of the closure; empty if a value in it has no digest.
+        functions: The compiled functions in the closure by their qualified names.
     """
 
     digest: str
@@ -44,16 +44,16 @@ class Closure(NamedTuple):
 
 
 class UnknownError(Exception):
-    """A value that no digest identifies."""
+    """Raised for a value that cannot be identified by a digest."""
 
 
 def qualified_name(function: Callable[..., Any]) -> str:
-    """Return a function's module and name."""
+    """Return the name of a function with its module."""
     return f"{function.__module__}.{function.__qualname__}"
 
 
 def type_name(kind: Any) -> str:
-    """Return a name that identifies a numba type; equal names of named tuples may differ."""
+    """Return a name that identifies a numba type, including the class of a named tuple."""
     if not isinstance(kind, types.BaseTuple):
         return str(kind)
     instance_class = getattr(kind, "instance_class", None)
@@ -65,7 +65,7 @@ _closures: dict[Any, Closure] = {}
 
 
 def closure_of(function: Any) -> Closure:
-    """Return the dependency closure of a compiled function, computed once."""
+    """Return the dependency closure of a compiled function. Results are cached."""
     if function not in _closures:
         walk = _Walk()
         try:
@@ -78,7 +78,7 @@ def closure_of(function: Any) -> Closure:
 
 
 def digest_of(value: Any) -> str:
-    """Return a digest of a value and everything that it refers to, or "" if there is none."""
+    """Return a digest of a value and everything that it refers to, or "" if that is impossible."""
     walk = _Walk()
     try:
         walk.add(value)
@@ -88,17 +88,17 @@ def digest_of(value: Any) -> str:
 
 
 class _Walk:
-    """One pass over everything that a value refers to, each object once."""
+    """Traversal of everything that a value refers to, which visits each object once."""
 
     def __init__(self) -> None:
         self.digest = hashlib.sha256()
         self.functions: dict[str, Any] = {}
         self._numbers = itertools.count()
-        # The number of each function, and the object, so that its address is not used again.
+        # Number of each function, and the object itself, so that its id is not reused.
         self._seen: dict[int, tuple[str, Any]] = {}
 
     def add(self, value: Any) -> None:
-        """Add a value and what it refers to."""
+        """Add a value and everything that it refers to."""
         if value is None or isinstance(value, PLAIN):
             self.digest.update(repr(value).encode())
             return
@@ -162,7 +162,7 @@ class _Walk:
                 self.add(function.__globals__[name])
 
     def _add_source(self, value: type | ModuleType) -> None:
-        """Add the file of a class or module, and what the methods of a class refer to."""
+        """Add the file of a class or module, and all objects to which methods refer."""
         if _is_foreign(value):
             return
         name = value.__name__ if isinstance(value, ModuleType) else value.__module__
@@ -175,7 +175,7 @@ class _Walk:
 
 
 def _is_foreign(value: Any) -> bool:
-    """Return whether something belongs to Python or to a package of `FOREIGN`."""
+    """Return whether an object belongs to Python or to a package in `FOREIGN`."""
     if isinstance(value, BuiltinFunctionType):
         return True
     if isinstance(value, ModuleType):
@@ -197,14 +197,14 @@ def _file(name: str | None) -> bytes:
 
 
 def _code(code: CodeType) -> bytes:
-    """Return the bytecode and constants of a function and the functions inside it."""
+    """Return the bytecode and constants of a function and of the functions inside it."""
     constants = [_constant(item) for item in code.co_consts if not isinstance(item, CodeType)]
     own = code.co_code + repr((constants, code.co_names, code.co_varnames)).encode()
     return own + b"".join(_code(item) for item in code.co_consts if isinstance(item, CodeType))
 
 
 def _constant(constant: Any) -> str:
-    """Return the text of a constant; the order of sets differs between processes."""
+    """Return a constant as a string. Sets are sorted, because their order varies by process."""
     if isinstance(constant, (tuple, frozenset)):
         items = [_constant(item) for item in constant]
         return repr(sorted(items) if isinstance(constant, frozenset) else items)

@@ -1,4 +1,4 @@
-"""Lazy imports of public names, and imports of optional libraries."""
+"""Imports of optional libraries, with helpful errors if they are missing."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from manip_dyn.core.errors import ManipDynError
 
 
 def required_module(module: str, purpose: str, extra: str) -> Any:
-    """Return a module.
+    """Import and return a module of an optional library.
 
     Args:
-        module: Its name.
-        purpose: The beginning of the sentence if it is missing, such as "recordings need".
-        extra: What installs it.
+        module: Name of the module.
+        purpose: Beginning of the error message, such as "recordings need".
+        extra: Extra of this package that installs the library.
 
     Raises:
-        ManipDynError: If it is not installed.
+        ManipDynError: If the library is not installed.
     """
     try:
         return import_module(module)
@@ -27,10 +27,15 @@ def required_module(module: str, purpose: str, extra: str) -> Any:
 
 
 def check_installed(modules: tuple[str, ...], purpose: str, extra: str) -> None:
-    """Raise an error if a module that is loaded only later is not installed, see `needed`.
+    """Check that modules are installed without importing them.
+
+    Args:
+        modules: Names of the modules.
+        purpose: Beginning of the error message, such as "recordings need".
+        extra: Extra of this package that installs the modules.
 
     Raises:
-        ManipDynError: For the first one that is not installed.
+        ManipDynError: If a module is not installed.
     """
     for module in modules:
         if not find_spec(module):

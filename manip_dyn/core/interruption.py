@@ -1,9 +1,10 @@
-"""Ctrl-C and other signals during long work.
+"""Handling of Ctrl-C and other signals during compilation, imports and long computations.
 
-An exception that a signal raises between two calls of llvmlite ends the process with a
-segmentation fault, and an interrupted import of numba cannot be repeated. `run_uninterrupted` runs
-such work in a separate thread: Python runs signal handlers in the main thread only, which waits
-for the end of the current function and lets the exception pass. Signal handlers stay untouched.
+If a signal raises an exception between two calls of llvmlite, the process crashes with a
+segmentation fault. An interrupted import of numba cannot be repeated. `run_uninterrupted` runs
+such work in a separate thread, because Python runs signal handlers only in the main thread. The
+main thread waits for the end of the current function, and then propagates the exception. Signal
+handlers are not changed.
 """
 
 from __future__ import annotations
@@ -18,24 +19,24 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 GRACE = 0.5
-"""Seconds that work has to end after Ctrl-C before the process ends."""
+"""Time from Ctrl-C until the process is ended if the work does not end, s."""
 POLL = 0.05
-"""Seconds between two points at which the waiting main thread handles signals."""
+"""Time between the points at which the waiting main thread handles signals, s."""
 KILLED_BY = 128
-"""Exit code of a process that a signal ended, less the number of the signal."""
+"""Exit code of a process that was ended by a signal, minus the number of the signal."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 END = b"\0"
-"""Byte in the pipe of signal numbers that ends `interruptible`; no signal has this number."""
+"""Byte in the pipe of signal numbers that ends `interruptible`. No signal has this number."""
 NESTED = ("numba.core.compiler", "importlib._bootstrap")
-"""Modules that hold a lock while their functions run: another thread would wait for it forever."""
+"""Modules that hold a lock while their functions run. Another thread would wait forever for it."""
 Value = TypeVar("Value")
 
 
 class _Flag:
-    """A flag to wait for. A signal handler that raises may interrupt both methods.
+    """A flag that a thread can wait for. Signal handlers may interrupt its methods by exceptions.
 
-    `threading.Event` releases its lock twice if a handler interrupts `wait`, or never if it
-    interrupts `set`.
+    `threading.Event` does not permit this: it releases its lock twice if a handler interrupts
+    `wait`, or never if it interrupts `set`.
 
     Attributes:
         is_set: Whether `set` has been called.
@@ -47,18 +48,18 @@ class _Flag:
         self._lock.acquire()
 
     def set(self) -> None:
-        """Set the flag, once."""
+        """Set the flag. Call this only once."""
         self.is_set = True
         self._lock.release()
 
     def wait(self) -> None:
-        """Return when the flag is set."""
+        """Wait until the flag is set."""
         while not self.is_set:
             self._lock.acquire(timeout=POLL)
 
 
 class _Current(threading.local):
-    """The work that the current thread does for the main thread; None: no such work."""
+    """The work that the current thread does for the main thread, or None."""
 
     work: _Work | None = None
 
@@ -67,10 +68,10 @@ _current = _Current()
 
 
 class _Work:
-    """A function to run in a thread, and its result.
+    """A function that runs in a thread, and its result.
 
     Attributes:
-        cancelled: Whether the main thread has been interrupted and ignores the result.
+        cancelled: Whether the main thread was interrupted and ignores the result.
     """
 
     def __init__(self, function: Callable[[], Any]):
@@ -80,7 +81,7 @@ class _Work:
         self.error: BaseException | None = None
 
     def run(self) -> None:
-        """Run the function and store what it returns or raises."""
+        """Run the function and store its result or its exception."""
         _current.work = self
         self.released.wait()
         try:
@@ -95,15 +96,15 @@ class _Work:
 def run_uninterrupted(
     function: Callable[..., Value], *arguments: Any, inherited: bool = False
 ) -> Value:
-    """Return the result of a function that no signal handler interrupts.
+    """Call a function that no signal handler can interrupt, and return its result.
 
-    Work within such work is a point at which it can stop: after a signal whose handler raises, the
-    next call raises `KeyboardInterrupt` in the thread.
+    A nested call is a point at which the work can stop: after a signal handler has raised an
+    exception in the main thread, the next nested call raises `KeyboardInterrupt`.
 
     Args:
         function: The function.
-        arguments: Its arguments.
-        inherited: Whether processes that it starts ignore Ctrl-C.
+        arguments: Arguments of the function.
+        inherited: Whether processes that the function starts ignore Ctrl-C.
     """
     stop_if_interrupted()
     if threading.current_thread() is not threading.main_thread() or _holds_lock():
@@ -135,7 +136,7 @@ def run_uninterrupted(
 
 
 def stop_if_interrupted() -> None:
-    """Raise `KeyboardInterrupt` in work whose result the main thread does not wait for."""
+    """Raise `KeyboardInterrupt` in a thread if the main thread no longer waits for its result."""
     if _current.work is not None and _current.work.cancelled:
         raise KeyboardInterrupt
 
@@ -151,7 +152,7 @@ def _holds_lock() -> bool:
 
 
 class Terminated(KeyboardInterrupt):
-    """`KeyboardInterrupt` by another signal than SIGINT.
+    """`KeyboardInterrupt` due to a signal other than SIGINT.
 
     Attributes:
         number: The signal.
@@ -161,7 +162,7 @@ class Terminated(KeyboardInterrupt):
 
 
 def raise_terminated(number: int, _frame: object) -> None:
-    """Raise `Terminated`: a signal handler that lets `finally` clauses run."""
+    """Raise `Terminated`. This signal handler makes `finally` clauses run."""
     error = Terminated()
     error.number = signal.Signals(number)
     raise error
@@ -169,7 +170,10 @@ def raise_terminated(number: int, _frame: object) -> None:
 
 @contextmanager
 def sigterm_as_interrupt() -> Iterator[None]:
-    """Raise `Terminated` on SIGTERM in the block, for work that starts processes."""
+    """Return a context manager in which SIGTERM raises `Terminated`.
+
+    It is required for work that starts processes, which must be ended.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -181,7 +185,7 @@ def sigterm_as_interrupt() -> Iterator[None]:
 
 
 def exit_code(error: KeyboardInterrupt) -> int:
-    """Return the exit code after Ctrl-C, 130, or another signal, 143 for SIGTERM."""
+    """Return the exit code after a signal: 130 for Ctrl-C, 143 for SIGTERM."""
     return KILLED_BY + (error.number if isinstance(error, Terminated) else signal.SIGINT)
 
 
@@ -192,14 +196,15 @@ def report_stopped(line: str) -> None:
 
 @contextmanager
 def interruptible(line: str, leave: Callable[[], object] = lambda: None) -> Iterator[None]:
-    """End the process on Ctrl-C in the block, even within compiled code that does not return.
+    """Return a context manager in which Ctrl-C ends the process, even during compiled code.
 
-    A thread reads signal numbers from the pipe that Python's C handler writes; compiled code runs
-    without the interpreter lock. Only for work that writes no files.
+    Python's C signal handler writes signal numbers to a pipe, and a thread reads them. The thread
+    can run because compiled code releases the interpreter lock. Use this only for work that does
+    not write files.
 
     Args:
         line: The message on standard error.
-        leave: Called before.
+        leave: Called before the process ends.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,7 +1,7 @@
 """Lazy packages: public names are listed in a stub file and imported on first use (PEP 562).
 
-A command that lists robots then loads no planner, and a plan loads no inverse kinematics. Type
-checkers read the same stub (SPEC 1 of Scientific Python).
+For example, a command that lists robots does not load the planners. Type checkers read the same
+stub file (Scientific Python, SPEC 1).
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ def lazy_package(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__` and `__all__` of a package with a stub `__init__.pyi`.
 
-    `__all__` contains the names of the stub's `__all__`, or else all names of the stub. The other
-    names and the modules below the package are available as attributes, too, but not listed.
+    `__all__` contains the names in `__all__` of the stub, or all names of the stub if it has no
+    `__all__`. The other names and the modules of the package are available as attributes, too.
 
     Args:
         package: Dotted name of the package.
-        deprecated: Old names with the dotted names that replace them; their use raises a
+        deprecated: Old names with the dotted names that replace them. Their use raises a
             DeprecationWarning.
     """
     module = sys.modules[package]
@@ -42,7 +42,7 @@ def lazy_package(
             return _deprecated(f"{package}.{name}", deprecated[name])
         if name not in sources and not find_spec(f"{package}.{name}"):
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
-        # numba cannot be imported again after half an import
+        # numba cannot be imported again after an interrupted import
         return run_uninterrupted(load, name)
 
     def load(name: str) -> Any:
@@ -57,7 +57,7 @@ def lazy_package(
 
 
 def _listed(stub: ast.Module) -> list[str]:
-    """Return the `__all__` of a stub file, empty if it has none."""
+    """Return the `__all__` of a stub file, or an empty list if it has none."""
     for statement in stub.body:
         if isinstance(statement, ast.Assign):
             return list(ast.literal_eval(statement.value))
@@ -65,7 +65,7 @@ def _listed(stub: ast.Module) -> list[str]:
 
 
 def _sources(stub: ast.Module) -> dict[str, str]:
-    """Return {name: module that defines it} from the imports of a stub file."""
+    """Return a mapping from names to the modules that define them, from a stub file's imports."""
     return {
         alias.name: statement.module
         for statement in stub.body
@@ -75,7 +75,7 @@ def _sources(stub: ast.Module) -> dict[str, str]:
 
 
 def _deprecated(old: str, new: str) -> Any:
-    """Return the object that replaces an old name, with a warning for the caller's caller."""
+    """Warn the user of an old name, and return the object that replaces it."""
     warn_deprecated(old, new, stacklevel=4)
     module, _, name = new.rpartition(".")
     return getattr(import_module(module), name)

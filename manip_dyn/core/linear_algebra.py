@@ -1,4 +1,4 @@
-"""Compiled linear algebra of small systems."""
+"""Compiled linear algebra for small systems."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from manip_dyn.core.compiled import compiled
 def factorize(matrix, pivots):
     """Factorize the first b columns of `matrix` (b, ..) in place, with row exchanges.
 
-    The row exchanges are written into `pivots` (b,), the inverses of the pivots on the diagonal.
-    A singular matrix leads to infinite numbers. Golub, Van Loan, Matrix Computations, algorithm
-    3.4.1.
+    The row exchanges are written to `pivots` (b,), and the inverses of the pivots to the diagonal
+    of `matrix`. A singular matrix results in infinite numbers. Source: Golub, Van Loan, Matrix
+    Computations, algorithm 3.4.1.
     """
     size = matrix.shape[0]
     for k in range(size):
@@ -35,7 +35,7 @@ def factorize(matrix, pivots):
 
 @compiled(merge=True)
 def solve(matrix, pivots, x):
-    """Replace x (b,) by the solution of the factorized system."""
+    """Solve a system that was factorized by `factorize`; replace x (b,) with the solution."""
     size = matrix.shape[0]
     for k in range(size):
         best = int(pivots[k])
@@ -51,22 +51,22 @@ def solve(matrix, pivots, x):
 
 MOST_SWEEPS = 1000
 CONVERGED = 1e-12
-"""Sweeps end if the largest change is below this fraction of the largest coordinate."""
+"""Sweeps stop if the largest change is below this fraction of the largest coordinate."""
 
 
 @compiled
 def box_minimum(hessian, slope, low, high, x):
-    """Minimize x' H x / 2 + slope' x over a box, from the initial x (n,).
+    """Minimize x' H x / 2 + slope' x within a box (Hildreth, 1957).
 
-    Every step decreases the function. If the sweeps end early, x is still an improvement.
+    Every step decreases the function, so x is an improvement even after `MOST_SWEEPS`. Source:
     Hildreth, "A quadratic programming procedure", 1957.
 
     Args:
-        hessian: H (n, n), symmetric and positive definite.
-        slope: (n,).
+        hessian: Symmetric, positive definite matrix H (n, n).
+        slope: Linear coefficients (n,).
         low: Smallest values (n,).
         high: Largest values (n,), not below `low`.
-        x: Initial point within the box, and the minimum.
+        x: Initial point (n,) within the box. It is replaced with the minimum.
     """
     n = x.size
     for _ in range(MOST_SWEEPS):

@@ -1,12 +1,12 @@
-"""Templates: compiled programs with parameters, which LLVM links with their arguments.
+"""Templates: compiled functions with parameters, which LLVM links with their arguments.
 
-A time loop and a right-hand side would be compiled again for each right-hand side, although most
-of that work is the same: Python infers types and emits instructions. So such a program calls
-*template parameters*. Compiling it for the first time gives its template, LLVM's code before
-optimization, which is stored on disk. `instantiate` gives LLVM the template and the arguments as
-one module, and the machine code is the same as if all had been compiled together.
+Without templates, a time loop would be compiled again for each right-hand side, although most of
+the work, type inference and code generation, is the same. Therefore such a function calls
+*template parameters*. Its first compilation creates a template, the unoptimized LLVM code, which
+is stored on disk. `instantiate` links the template and its arguments to one LLVM module. The
+machine code is the same as if everything had been compiled together.
 
-Some parameters of a template may stay open: the result is a template again.
+If some parameters have no arguments, the result is another template.
 """
 
 from __future__ import annotations
@@ -35,17 +35,18 @@ from manip_dyn.core.private_numba import STOCK, function_type
 
 _INDEX = ir.IntType(64)
 _ROW = ir.ArrayType(ir.DoubleType(), 16)
-"""A row of a `table_parameter`; code that reads it does not know the number of columns."""
+"""LLVM type of a row of a `table_parameter`. It has a fixed length, so that code which reads a
+table does not depend on the number of columns."""
 _unknown = itertools.count()
 
 
 class Call(NamedTuple):
-    """A call of a template parameter.
+    """A use of a template parameter in compiled code.
 
     Attributes:
-        parameter: The qualified name of the parameter.
-        arguments: The numba types of the arguments; None for a number or a table.
-        returns: The numba type of the result.
+        parameter: Qualified name of the parameter.
+        arguments: Numba types of the arguments; None for a number or a table.
+        returns: Numba type of the result.
     """
 
     parameter: str
@@ -54,20 +55,20 @@ class Call(NamedTuple):
 
 
 calls: dict[str, Call] = {}
-"""The calls of template parameters by their symbols."""
+"""Calls of template parameters by symbol."""
 
 
 @has_callable_type
 class Parameter:
-    """A function that is an argument of a template.
+    """A template parameter that is a function.
 
     Attributes:
-        py_func: Its function in Python, and in an instance without an argument for it.
-        default: The same, compiled.
+        py_func: The default, a Python function.
+        default: The compiled default.
     """
 
     def __init__(self, function: Callable[..., Any], returns: Any):
-        """Take the function and the numba type of its result."""
+        """Initialize from the default function and the numba type of its result."""
         self.py_func, self.default = function, inlined(function)
         self.dependencies = function, str(returns)
         self._name, self._returns = qualified_name(function), returns
@@ -82,10 +83,10 @@ class Parameter:
 
 
 def function_parameter(returns: Any = types.none) -> Callable[[Function], Function]:
-    """Declare a function as a template parameter.
+    """Return a decorator that declares a function as a template parameter.
 
     Args:
-        returns: The numba type of its result.
+        returns: Numba type of the result.
     """
 
     def decorated(function: Any) -> Any:
@@ -95,10 +96,12 @@ def function_parameter(returns: Any = types.none) -> Callable[[Function], Functi
 
 
 def number_parameter(kind: Any = types.int64) -> Callable[[Function], Function]:
-    """Declare a number, returned by a function without arguments, as a template parameter.
+    """Return a decorator that declares a number as a template parameter.
+
+    The decorated function has no arguments and returns the number.
 
     Args:
-        kind: Its numba type.
+        kind: Numba type of the number.
     """
 
     def decorated(function: Any) -> Any:
@@ -121,7 +124,11 @@ def number_parameter(kind: Any = types.int64) -> Callable[[Function], Function]:
 
 
 def table_parameter(function: Any) -> Any:
-    """Declare a table, read by a function of row and column, as a template parameter."""
+    """Declare a table as a template parameter.
+
+    Args:
+        function: Function of row and column that returns an entry of the table.
+    """
     if STOCK:
         return inlined(function)
     name = f"{PARAMETER_PREFIX}{qualified_name(function)}"
@@ -144,7 +151,7 @@ def table_parameter(function: Any) -> Any:
 
 
 def _constant(module: Any, name: str, kind: Any) -> Any:
-    """Return a constant of a module, declared if necessary."""
+    """Return a global constant of an LLVM module, which is declared if necessary."""
     if name not in module.globals:
         module.globals[name] = constant = ir.GlobalVariable(module, kind, name)
         constant.global_constant = True
@@ -155,12 +162,12 @@ _instances: dict[tuple[Any, str], Any] = {}
 
 
 def instantiate(program: Any, arguments: Mapping[Any, Any]) -> Any:
-    """Return a compiled program with arguments for template parameters.
+    """Return a compiled function with arguments in place of its template parameters.
 
     Args:
-        program: A `compiled` function that calls template parameters, or functions that do.
-        arguments: For parameters a compiled function, a number or a table (r, c) each; a parameter
-            stands for its default.
+        program: A `compiled` function that uses template parameters directly or indirectly.
+        arguments: Compiled function, number or table (r, c) for each template parameter. A
+            `Parameter` as an argument selects its default.
     """
     values = tuple(
         (qualified_name(getattr(key, "py_func", key)), getattr(value, "default", value))
@@ -181,12 +188,19 @@ def instantiate(program: Any, arguments: Mapping[Any, Any]) -> Any:
 
 @lru_cache(maxsize=1024)
 def _mark(values: tuple) -> str:
-    """Return a suffix of the name of an instance that identifies its arguments."""
+    """Return a suffix for the name of an instance that identifies its arguments."""
     return digest_of(values)[:24] or f"in_memory_{next(_unknown)}"
 
 
 def _forwarding(function: Any, callee: Any, mark: str, result: str = "return {}") -> Any:
-    """Return a function with the parameters of another one that calls `callee`."""
+    """Return a function with the parameters of `function` that calls `callee`.
+
+    Args:
+        function: The function whose name and parameters are used.
+        callee: The function to call, or a value to return.
+        mark: Suffix of the name.
+        result: Template of the statement with the call.
+    """
     names = ", ".join(inspect.signature(function).parameters)
     body = result.format(f"callee({names})" if callable(callee) else "callee")
     source = f"def {function.__name__}({names}):\n    {body}\n"
@@ -201,7 +215,7 @@ _templates: dict[Any, Part] = {}
 
 
 def _template(program: Any, arguments: tuple) -> tuple[bytes, str, Any, dict[str, Call]]:
-    """Return the code of a program for argument types, its symbol, its result and its calls."""
+    """Return code, symbol, result type and open calls of a template for argument types."""
     if program not in _templates:
         _templates[program] = program.as_part()
     part = _templates[program]
@@ -230,18 +244,18 @@ class Instance:
     """A template with arguments, which a compiled function calls.
 
     Attributes:
-        dependencies: The program, and pairs of qualified names of parameters and arguments.
+        dependencies: The compiled function, and pairs of parameter names and arguments.
     """
 
     def __init__(self, program: Any, values: tuple[tuple[str, Any], ...]):
-        """Take a program, and arguments by the qualified names of parameters."""
+        """Initialize from a compiled function, and pairs of qualified names and arguments."""
         self.dependencies = program, values
         self._program, self._values = program, dict(values)
         name = qualified_name(program.py_func)
         self.callable_type = CallableType(name, program.py_func, self._declare)
 
     def __call__(self, *arguments: Any) -> Any:
-        """Raise: only compiled code calls it."""
+        """Raise an error, because only compiled code can call an instance."""
         raise TypeError("a template can only be called by compiled code.")
 
     def _declare(self, typing: Any, arguments: tuple) -> None:
@@ -278,7 +292,7 @@ class Instance:
 
 
 def _resolved(value: Any, call: Call, typing: Any) -> tuple[str, list[Any]]:
-    """Return the symbol of a function that a call can use, and the libraries to link."""
+    """Return the symbol of a function with the signature of a call, and the libraries to link."""
     if hasattr(value, "symbol_for"):
         kind = value.callable_type
         signature = kind.get_call_type(typing, call.arguments, {})
@@ -296,7 +310,7 @@ def _resolved(value: Any, call: Call, typing: Any) -> tuple[str, list[Any]]:
 
 
 def _define_number(context: Any, module: Any, symbol: str, value: Any) -> None:
-    """Define a number or a table in a module."""
+    """Define a number or a table as a constant in an LLVM module."""
     if isinstance(value, np.ndarray):
         rows = np.zeros((len(value), _ROW.count))
         rows[:, : value.shape[1]] = value
@@ -309,7 +323,7 @@ def _define_number(context: Any, module: Any, symbol: str, value: Any) -> None:
 
 
 def _define_function(context: Any, module: Any, symbol: str, target: str) -> None:
-    """Define a function in a module that calls another one with the same arguments."""
+    """Define a function in an LLVM module that calls `target` with the same arguments."""
     call = calls[symbol]
     kind = function_type(context, call.returns, call.arguments)
     function = ir.Function(module, kind, symbol)
@@ -320,7 +334,10 @@ def _define_function(context: Any, module: Any, symbol: str, target: str) -> Non
 
 
 def constant_function(value: Any) -> Any:
-    """Return a compiled function that returns a number or the entries of a table."""
+    """Return a compiled function that returns a number or the entries of a table.
+
+    A function is returned unchanged.
+    """
     if callable(value):
         return value
     if isinstance(value, np.ndarray):
@@ -329,16 +346,16 @@ def constant_function(value: Any) -> Any:
 
 
 class _Rebinding:
-    """Copies of functions in which arguments replace template parameters: without linking."""
+    """Copies functions and replaces template parameters with arguments, without linking."""
 
     def __init__(self, arguments: Mapping[Any, Any]):
-        """Take arguments by parameter."""
+        """Initialize from the arguments by template parameter."""
         self._arguments = {id(key): constant_function(x) for key, x in arguments.items()}
         self._copies: dict[int, Any] = {}
         self._kept = arguments
 
     def of(self, value: Any) -> Any:
-        """Return a function, or a copy whose global names refer to other objects."""
+        """Return a function, or a copy of it if it uses template parameters."""
         if id(value) not in self._copies and id(value) in self._arguments:
             argument = self._copies[id(value)] = self._arguments[id(value)]
             self._copies[id(value)] = self.of(argument)

@@ -1,9 +1,9 @@
-"""Machine code on disk: one file per compiled function and argument types.
+"""Machine code on disk, with one file per compiled function and argument types.
 
-The name of a file ends in a hash of everything that the machine code depends on: all of our code
-that is compiled in or called (`fingerprint`), the types, numba, Python and the processor. Files
-are written atomically. Where they cannot be written, or one is damaged, the function is compiled
-again.
+The name of a file ends in a hash of everything that the machine code depends on: the source code
+of this package that is compiled in or called (`fingerprint`), the types, numba, Python and the
+processor. Files are written atomically. If a file is damaged or cannot be written, the function is
+compiled again.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from manip_dyn.core.fingerprint import closure_of, qualified_name, type_name
 PREFIX = "manip_dyn/"
 """Prefix of the symbols of machine code that other machine code calls."""
 PARAMETER_PREFIX = "parameter/"
-"""Prefix of the symbols of template parameters, see `linking`."""
+"""Prefix of the symbols of template parameters; see `linking`."""
 MARK = "numba.dynamic.globals.manip_dyn"
-"""A global of code that calls by symbol: numba does not cache code with such a global."""
+"""Global variable of code that calls functions by symbol. Numba does not cache such code."""
 SOURCES = "callables", "dispatchers", "linking", "machine_code", "operators", "private_numba"
 FORM = b"".join(Path(__file__).with_name(f"{name}.py").read_bytes() for name in SOURCES)
-"""The source of what defines the format of files and the calling convention."""
+"""Sources of the modules that define the file format and the calling convention."""
 FORMAT = hashlib.sha256(FORM).hexdigest()
 UNREADABLE = (
     *(EOFError, AttributeError, ImportError, KeyError, TypeError, ValueError),
     pickle.UnpicklingError,
 )
-"""What loading a file of another format raises."""
+"""Exceptions that may be raised when a file with another format is loaded."""
 symbols: dict[str, tuple[Any, tuple]] = {}
-"""The function and the argument types of each symbol that this process has defined."""
+"""Function and argument types of each symbol that this process has defined."""
 
 
 def load(function: Any, arguments: tuple, ending: str = ".machine_code") -> Any:
@@ -75,16 +75,16 @@ def save(
 
     Args:
         function: The compiled function.
-        arguments: The numba types.
-        stored: What `load` returns.
+        arguments: Numba types of the arguments.
+        stored: The object to store, which `load` returns.
         module: The LLVM module, for the symbols that it calls.
-        ending: Of the file's name.
+        ending: Ending of the file name.
     """
     if not closure_of(function).digest:
         return
     globals_ = [variable.name for variable in module.global_variables]
     if any(name.startswith("numba.dynamic.globals") and name != MARK for name in globals_):
-        return  # addresses of this process
+        return  # the code contains addresses of this process
     called = sorted(
         declared.name
         for declared in module.functions
@@ -97,7 +97,7 @@ def save(
     try:
         content = pickle.dumps((calls, stored), protocol=-1)
     except (pickle.PicklingError, AttributeError):
-        return  # the type of a class inside a function
+        return  # a type refers to a class that is defined inside a function
     try:
         write_checked(path, content)
     except OSError as error:
@@ -105,7 +105,7 @@ def save(
 
 
 def check_parameters(module: Any) -> None:
-    """Raise a `ValueError` for a template parameter without an argument."""
+    """Raise a `ValueError` if a template parameter has no argument."""
     for value in (*module.functions, *module.global_variables):
         if value.is_declaration and value.name.startswith(PARAMETER_PREFIX):
             name = value.name.split("/")[1]
@@ -113,7 +113,7 @@ def check_parameters(module: Any) -> None:
 
 
 def marked(emit: Any) -> Any:
-    """Return an emitter that marks the module: numba cannot cache code that calls a symbol."""
+    """Return an emitter that marks the module, so that numba does not cache calls by symbol."""
 
     def emit_marked(context, builder, signature, values):
         if MARK not in builder.module.globals:

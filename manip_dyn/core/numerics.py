@@ -1,4 +1,4 @@
-"""Numerical methods in plain Python: damped Newton, friction, and the step of differences."""
+"""Numerical methods in plain Python: Newton's method, friction, and a step for differences."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from manip_dyn.core.checks import Vector
 
 Evaluated = TypeVar("Evaluated")
 RELATIVE_CHANGE = 6e-6
-"""Third root of the spacing of floats, optimal for central differences."""
+"""Optimal relative step of central differences, the third root of the machine epsilon."""
 
 
 class Damping(NamedTuple):
-    """Limits of the damped Newton method.
+    """Parameters of the damped Newton method.
 
     Attributes:
         most: Largest number of steps.
@@ -38,16 +38,19 @@ def damped_newton(
     step: Callable[[Vector, Evaluated], tuple[Vector, float] | None],
     damping: Damping,
 ) -> tuple[Vector, Evaluated, bool]:
-    """Return the final unknowns (k,), their evaluation, and whether Newton's method converged.
+    """Solve equations by Newton's method with damping.
 
     Args:
         x: Initial unknowns (k,).
-        at_x: Their evaluation.
-        evaluate: Function of the unknowns; it returns their evaluation, or None if it fails.
-        size: Function of an evaluation; it returns the size of the residual.
-        step: Function of unknowns and evaluation; it returns Newton's step (k,) and the fraction
-            of it to try first, or None.
-        damping: Steps and tolerances.
+        at_x: Evaluation of the initial unknowns.
+        evaluate: Function of the unknowns. It returns their evaluation, or None if it fails.
+        size: Function of an evaluation. It returns the size of the residual.
+        step: Function of the unknowns and their evaluation. It returns the Newton step (k,) and
+            the fraction of it to try first, or None if there is no step.
+        damping: Parameters of the method.
+
+    Returns:
+        The final unknowns (k,), their evaluation, and whether the method converged.
     """
     for _ in range(damping.most):
         before = size(at_x)
@@ -70,17 +73,17 @@ def damped_newton(
 
 
 CREEP = 0.05
-"""Speed v0, rad/s or m/s. Controllers compensate F tanh(v / v0) at a measured speed v, which does
-not chatter."""
+"""Speed v0 (rad/s or m/s) of the friction compensation. To avoid chattering, controllers
+compensate the friction F tanh(v / v0) at a measured speed v."""
 
 
 class Friction(NamedTuple):
-    """Friction of n joints.
+    """Dry friction of n joints.
 
     Attributes:
-        coulomb: Fc (n,), N m or N.
-        static: Fs (n,), not below Fc.
-        stribeck: vs (n,), rad/s or m/s.
+        coulomb: Coulomb friction (n,), N m or N.
+        static: Static friction (n,), N m or N, not below the Coulomb friction.
+        stribeck: Stribeck velocities (n,), rad/s or m/s.
     """
 
     coulomb: Vector
@@ -91,8 +94,9 @@ class Friction(NamedTuple):
         """Return the friction (..., n) of sliding joints.
 
         Args:
-            direction: Signs of the velocities; 0: no friction.
-            speed: Absolute values of the velocities.
+            direction: Numbers (..., n) with the signs of the velocities. With 0, the joint has no
+                friction.
+            speed: Absolute values of the velocities (..., n).
         """
         ratio = speed / np.where(self.stribeck > 0.0, self.stribeck, 1.0)
         fall = np.where(self.stribeck > 0.0, np.exp(-ratio * ratio), 0.0)

@@ -1,8 +1,9 @@
-"""Built-in functions in compiled code: signatures looked up once, and fewer instructions.
+"""Built-in functions in compiled code, with cached signatures and fewer instructions.
 
 Numba tries all registered signatures for each use of an operator, in typing and again in lowering.
-It compiles `max` and `min` for each combination of types, and it emits some forty instructions for
-each element of an array. `KnownFunction` stands for such a function in our typing contexts only.
+It compiles `max` and `min` for each combination of types, and emits about forty instructions for
+each access to an array element. `KnownFunction` replaces such functions, only in the typing
+contexts of this package.
 """
 
 from __future__ import annotations
@@ -16,22 +17,22 @@ from numba.core import types
 from numba.extending import lower_builtin, models, register_model
 
 EXTREMES = {max: operator.gt, min: operator.lt}
-"""The comparison by which a later argument replaces an earlier one."""
+"""Comparisons that are true if a later argument replaces an earlier one."""
 DATA, SHAPE = 4, 5
-"""Indices of fields of an array in LLVM."""
+"""Indices of the fields of an array in LLVM."""
 _NUMBERS = (types.Integer, types.Float)
 
 
 class KnownFunction(types.Function):
-    """A built-in function that remembers which signature fits argument types."""
+    """Numba type of a built-in function that caches its signatures by argument types."""
 
     def __init__(self, function: types.Function, short: bool = False):
-        """Take a function.
+        """Initialize from numba's type of the function.
 
         Args:
-            function: The function as registered with numba.
-            short: Whether elements of arrays are read and written with few instructions. LLVM
-                vectorizes loops better with numba's.
+            function: Numba's type of the function.
+            short: Whether array elements are accessed with few instructions. LLVM vectorizes loops
+                better with the instructions of numba.
         """
         super().__init__(function.templates)
         self.name, self._short = function.name, short
@@ -51,7 +52,7 @@ class KnownFunction(types.Function):
             self._signatures[args] = context.unify_types(*kinds)(*kinds)
             return self._signatures[args]
         signature = super().get_call_type(context, args, kws)
-        # Implementations that numba compiles depend on more than the types.
+        # The implementation of such functions depends on more than the types.
         if not kws and signature and super().get_impl_key(signature) is self.typing_key:
             self._signatures[args] = signature
         return signature
@@ -69,12 +70,12 @@ register_model(KnownFunction)(models.OpaqueModel)
 
 
 def _are_numbers(arguments: tuple) -> bool:
-    """Return whether argument types are two or more numbers."""
+    """Return whether the argument types are two or more numbers."""
     return len(arguments) > 1 and all(isinstance(kind, _NUMBERS) for kind in arguments)
 
 
 def _extreme(compares: Any) -> Any:
-    """Return the emitter of the largest or smallest number."""
+    """Return an emitter that selects the largest or smallest argument."""
 
     def emit(context, builder, signature, values):
         kind = signature.return_type
@@ -94,7 +95,7 @@ for _emit in _emit_extreme.values():
 
 
 def _is_element(arguments: tuple) -> bool:
-    """Return whether argument types are a contiguous array, its indices and perhaps a number."""
+    """Return whether the types are those of an access to an element of a contiguous array."""
     array, index, *value = arguments
     return (
         isinstance(array, types.Array)
@@ -106,12 +107,12 @@ def _is_element(arguments: tuple) -> bool:
 
 
 def _indices(index: Any) -> tuple:
-    """Return the types of one index or of several."""
+    """Return the types of one or more indices as a tuple."""
     return tuple(getattr(index, "types", (index,)))
 
 
 def _address(context: Any, builder: Any, arguments: tuple, values: tuple) -> Any:
-    """Emit the pointer to an element; negative indices count from the end."""
+    """Emit the pointer to an array element. Negative indices count from the end."""
     kinds, indices = _indices(arguments[1]), [values[1]]
     if isinstance(arguments[1], types.BaseTuple):
         indices = [builder.extract_value(values[1], i) for i in range(len(kinds))]

@@ -1,12 +1,13 @@
-"""All use of numba that its documentation does not describe, guarded by a check at import.
+"""All uses of undocumented names of numba, which are checked at import.
 
-Plain `numba.njit` optimizes every helper function twice, once alone and once inside its caller,
-and resolves the same operators again for every use. With the names below, helpers are optimized
-only inside their callers, machine code is stored on disk and called by symbol. Where one of these
-names is missing or different, or with ``MANIP_DYN_STOCK_NUMBA=1``, `STOCK` is true and the package
-uses `numba.njit` as it is: correct, but slower to compile, and without a disk cache.
+`numba.njit` optimizes every helper function twice, once separately and once inside its caller, and
+resolves the same operators again for every use. This module uses undocumented names so that
+helpers are optimized only inside their callers, and machine code is stored on disk and called by
+symbol. If one of these names is missing or different, or with ``MANIP_DYN_STOCK_NUMBA=1``, `STOCK`
+is true. The package then uses plain `numba.njit`: results are correct, but compilation is slower
+and not cached.
 
-Nothing here changes objects that other numba code uses.
+This module does not change objects that other numba code uses.
 """
 
 from __future__ import annotations
@@ -50,13 +51,13 @@ PRIVATE = {
     "numba.core.cpu:CPUContext.call_conv": "",
     "numba.core.runtime:rtsys.initialize": "ctx",
 }
-"""Private names in use, with the parameters that they must have where it matters."""
+"""Private names that are used, with the parameters that they must have ("": any)."""
 UNDOCUMENTED_OPTIONS = ("no_cpython_wrapper", "no_cfunc_wrapper")
-"""Options of `numba.jit` in use that its documentation does not list."""
+"""Undocumented options of `numba.jit` that are used."""
 
 
 def missing_name() -> str:
-    """Return the first private name that this numba lacks or defines differently, or ""."""
+    """Return the first private name that is missing or different in this numba, or ""."""
     for name, parameters in PRIVATE.items():
         module, _, path = name.partition(":")
         try:
@@ -72,11 +73,11 @@ def missing_name() -> str:
 
 
 def _probe() -> None:
-    """Do nothing: a function whose dispatcher is examined."""
+    """Do nothing. `missing_name` inspects the dispatcher of this function."""
 
 
 def _is_stock() -> bool:
-    """Return whether numba is used as it is."""
+    """Return whether plain `numba.njit` must be used."""
     if os.environ.get("MANIP_DYN_STOCK_NUMBA", "") not in ("", "0"):
         return True
     missing = missing_name()
@@ -103,11 +104,11 @@ if not STOCK:
 
 
 LINKED = llvm.Linkage.linkonce_odr, llvm.Linkage.weak_odr
-"""Linkage of functions and constants that are linked with a function."""
+"""Linkage types of functions and constants that are linked with a function."""
 
 
 class _Library(JITCodeLibrary):
-    """Code that LLVM optimizes once, as a whole."""
+    """Code library that LLVM optimizes only once, as a whole."""
 
     short = always = False
 
@@ -121,7 +122,7 @@ class _Library(JITCodeLibrary):
 
 
 class WholeLibrary(_Library):
-    """Machine code of one function. Names of linked functions stay internal to it."""
+    """Machine code of a function. The names of functions that are linked with it are internal."""
 
     def _optimize_final_module(self):
         _edit(self, self.short, internal=True, always=False)
@@ -130,14 +131,14 @@ class WholeLibrary(_Library):
 
 
 class MergedLibrary(_Library):
-    """Optimized code without machine code, for its callers."""
+    """Optimized code that is linked into callers, without machine code."""
 
     def _finalize_final_module(self):
         self._finalized = True
 
 
 class PartLibrary(MergedLibrary):
-    """Code that only its callers optimize."""
+    """Unoptimized code that is linked into callers and optimized there."""
 
     def _optimize_final_module(self):
         _edit(self, self.short, internal=False, always=self.always)
@@ -145,20 +146,20 @@ class PartLibrary(MergedLibrary):
 
 @cache
 def _has_function_attributes() -> bool:
-    """Return whether llvmlite sets attributes of functions; before 0.48, of results."""
+    """Return whether llvmlite can set attributes of functions (0.48 or later)."""
     function = llvm.parse_assembly("declare double @f()").get_function("f")
     function.add_function_attribute("optsize")
     return b"optsize" in function.attributes
 
 
 def _edit(library: Any, short: bool, internal: bool, always: bool) -> None:
-    """Set attributes of the functions of a library, where llvmlite can.
+    """Set attributes of the functions in a library, if llvmlite supports this.
 
     Args:
         library: The library.
-        short: Whether their loops are neither unrolled nor vectorized.
+        short: Whether loops are neither unrolled nor vectorized.
         internal: Whether the names of linked functions become internal.
-        always: Whether the function itself must be inlined.
+        always: Whether callers must inline the function.
     """
     functions = [*library.get_defined_functions()]
     if not _has_function_attributes():
@@ -169,7 +170,7 @@ def _edit(library: Any, short: bool, internal: bool, always: bool) -> None:
         if function.linkage not in LINKED:
             if always and b"noinline" not in function.attributes:
                 function.add_function_attribute("alwaysinline")
-        elif internal and not function.name.startswith("NRT_"):  # numba's passes look for these
+        elif internal and not function.name.startswith("NRT_"):  # numba's passes require these
             function.linkage = "internal"
     for variable in functions[0].module.global_variables if internal else ():
         if variable.linkage in LINKED and variable.name != MARK:
@@ -177,7 +178,7 @@ def _edit(library: Any, short: bool, internal: bool, always: bool) -> None:
 
 
 class _Remembering:
-    """Typing with `KnownFunction`."""
+    """Mix-in for typing contexts that replaces built-in functions with `KnownFunction`."""
 
     _known_functions: dict[Any, tuple[Any, KnownFunction]]
     _short: bool
@@ -196,7 +197,7 @@ _contexts: dict[tuple[int, bool], Any] = {}
 
 
 def _remembering(context: Any, short: bool) -> Any:
-    """Return a copy of a typing context, sharing its declarations, that uses `KnownFunction`."""
+    """Return a copy of a typing context that uses `KnownFunction` and shares its declarations."""
     context = getattr(context, "_original", context)
     if (id(context), short) not in _contexts:
         own = copy.copy(context)
@@ -207,16 +208,16 @@ def _remembering(context: Any, short: bool) -> Any:
 
 
 class _Pipeline(CompilerBase):
-    """Numba's pipeline with a library, a typing context and a name of our own."""
+    """Numba's compiler pipeline with a custom library, typing context and name."""
 
     library: type = WholeLibrary
     short = always = False
     context: Any = None
 
     def define_pipelines(self):
-        """Return the passes."""
+        """Return the compiler passes."""
         state = self.state
-        # The target context of a pipeline is its own copy, too.
+        # The target context of a pipeline is also a copy.
         typing = _remembering(state.typingctx, self.short)
         state.typingctx = state.targetctx.typing_context = typing
         _Pipeline.context = state.targetctx
@@ -237,26 +238,29 @@ class _Pipeline(CompilerBase):
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _WithoutEntry(AnalysisPass):
-    """Fill in the entry point, which a dispatcher requires; `Part.__call__` guards it."""
+    """Pass that sets a dummy entry point, which a dispatcher requires.
+
+    `Part.__call__` prevents its use.
+    """
 
     _name = "manip_dyn_without_entry"
 
     def __init__(self):
-        """Do nothing; numba requires it."""
+        """Initialize the base class. Numba requires this method."""
         AnalysisPass.__init__(self)
 
     def run_pass(self, state):
-        """Replace None."""
+        """Set the entry point of the result to a dummy function."""
         state.cr = state.cr._replace(entry_point=[].append)  # any C function
         return False
 
 
 @cache
 def pipeline(library: type, short: bool, always: bool) -> type:
-    """Return a pipeline.
+    """Return a compiler pipeline.
 
     Args:
-        library: One of the libraries above.
+        library: `WholeLibrary`, `MergedLibrary` or `PartLibrary`.
         short: Whether loops are neither unrolled nor vectorized.
         always: Whether callers must inline the function.
     """
@@ -266,7 +270,10 @@ def pipeline(library: type, short: bool, always: bool) -> type:
 
 @contextmanager
 def _collection_paused() -> Iterator[None]:
-    """Pause garbage collection: compilers create many objects, and keep most of them."""
+    """Return a context manager that pauses garbage collection.
+
+    Compilation creates many objects and retains most of them, so collection would waste time.
+    """
     paused = gc.isenabled()
     gc.disable()
     try:
@@ -277,20 +284,20 @@ def _collection_paused() -> Iterator[None]:
 
 
 class Dispatcher(CPUDispatcher):
-    """A function that numba compiles, with a cache of ours: `load_overload`, `save_overload`."""
+    """A function that numba compiles, with custom caching by `load_overload`, `save_overload`."""
 
     def __init__(self, py_func, locals=None, targetoptions=None, pipeline_class=None):  # noqa: A002
-        """Take a function and options, as numba's class does."""
+        """Initialize from a function and options, with the parameters of numba's class."""
         pipeline_class = pipeline_class or pipeline(WholeLibrary, False, False)
         super().__init__(py_func, locals or {}, targetoptions or {}, pipeline_class=pipeline_class)
         self._cache = self
 
     def load_overload(self, sig, context):
-        """Return a stored result for argument types, or None."""
+        """Return None, because this class has no stored results."""
         _Pipeline.context = context
 
     def compile_by_numba(self, arguments: tuple) -> None:
-        """Compile for argument types, or load what is cached."""
+        """Compile for argument types, or load a stored result."""
         with _collection_paused():
             super().compile(arguments)
 
@@ -317,10 +324,10 @@ def address(function: Any, arguments: tuple) -> int:
 
 
 def stored(result: Any) -> tuple:
-    """Return a result in the form that is stored; the result itself becomes ready to run."""
+    """Convert a compilation result to plain data, and prepare the result for execution."""
     content = result._reduce()
     for environment in content[-1]:
-        # Compiled code refers to Python objects by the address of its environment.
+        # Compiled code accesses Python objects by the address of its environment.
         pointer = result.library.get_pointer_to_function(environment.env_name)
         if pointer:
             ctypes.c_void_p.from_address(pointer).value = id(environment)
@@ -328,8 +335,8 @@ def stored(result: Any) -> tuple:
 
 
 def restored(context: Any, content: tuple) -> Any:
-    """Return the result that `stored` returned."""
-    rtsys.initialize(context)  # which compiling does anyway
+    """Return the compilation result that `stored` converted."""
+    rtsys.initialize(context)  # otherwise done by the first compilation
     return CompileResult._rebuild(context, *content)
 
 
@@ -347,7 +354,7 @@ def call_at(
     values: Any,
     raises: bool,
 ) -> Any:
-    """Emit a call of the function at an address, see `arrays.emit_call`."""
+    """Emit a call of the function at an address; see `arrays.emit_call`."""
     function = builder.inttoptr(place, function_type(context, returns, kinds).as_pointer())
     convention = context.call_conv
     status, result = convention.call_function(builder, function, returns, kinds, values)

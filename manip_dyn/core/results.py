@@ -1,4 +1,4 @@
-"""Base classes of results: a status, a reason, and counts of the work."""
+"""Base classes of results with a status, a reason and counts of steps and evaluations."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from manip_dyn.core.deprecation import warn_deprecated
 
 
 class Result:
-    """A result with `status` and `reason`, which are also its `repr`.
+    """A result with a status and a reason, which its `repr` shows.
 
     Attributes:
-        status: How the computation ended.
-        reason: The same in one sentence.
+        status: Status of the computation.
+        reason: Explanation of the status in one sentence.
     """
 
     status: Any
     reason: str
 
     def __repr__(self) -> str:
-        """Return class, status and reason: the arrays are too long to print."""
+        """Return a string with class, status and reason, without the long arrays."""
         status = getattr(self.status, "name", self.status)
         return f"{type(self).__name__}({status}: {self.reason})"
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """The work of an integration, or of N integrations: then each count is an array (N,).
+    """Counts of an integration. For N integrations, each count is an array (N,).
 
     Attributes:
-        steps: Accepted steps.
-        failures: Rejected steps, which were repeated with a shorter step.
-        evaluations: Evaluations of the right-hand side, or of its Taylor series.
+        steps: Number of accepted steps.
+        failures: Number of rejected steps, which were repeated with a shorter step.
+        evaluations: Number of evaluations of the right-hand side or of its Taylor series.
     """
 
     steps: Any = 0
@@ -41,7 +41,7 @@ class Statistics:
     evaluations: Any = 0
 
     def __add__(self, other: Statistics) -> Statistics:
-        """Return the sum of two counts."""
+        """Return the sums of the counts."""
         return Statistics(
             self.steps + other.steps,
             self.failures + other.failures,
@@ -49,11 +49,11 @@ class Statistics:
         )
 
     def keys(self) -> Iterable[str]:
-        """Return the names of the counts; deprecated, as is access by item."""
+        """Return the names of the counts. Deprecated, like `__getitem__`."""
         return [field.name for field in fields(self)]
 
     def __getitem__(self, name: str) -> Any:
-        """Return a count by its name; deprecated."""
+        """Return a count by its name. Deprecated: use the attributes."""
         if name not in self.keys():
             raise KeyError(name)
         warn_deprecated(f"statistics[{name!r}]", f"statistics.{name}")
