@@ -255,7 +255,7 @@ def test_a_slider_crank_of_equal_lengths_crosses_its_change_points(rtol):
 
 
 @pytest.mark.parametrize("method", ["rosenbrock_nystrom", "rkdp54"])
-@pytest.mark.parametrize(("rtol", "within"), [(1e-1, 2.0), (1e-2, 1.0), (1e-3, 0.1)])
+@pytest.mark.parametrize(("rtol", "within"), [(1e-1, 2.0), (1e-2, 1.0), (1e-3, 1.0), (1e-4, 0.1)])
 def test_wide_tolerances_follow_the_same_motion(method, rtol, within):
     """One step may cross a change point; narrow tolerances then resolve the motion."""
     mechanism = slider_crank(0.5, 4.0)

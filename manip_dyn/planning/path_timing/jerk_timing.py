@@ -4,8 +4,8 @@ The initial guess is the timing without jerk limits, smoothed at both ends and s
 its jerk is within the limits. Linear programs in a trust region then improve the motion until no
 small change is faster. Jerk limits make the problem nonconvex, so another timing may be faster.
 Nonzero end speeds are preserved while the rest of the motion is slowed down. This may result in no
-motion within the limits, or in a motion that reverses. In this case the jerk limits are raised to
-the jerk of the timing without jerk limits, and then reduced step by step.
+motion within the limits, or in a motion that reverses or is much slower. In this case the jerk
+limits are raised to the jerk of the timing without jerk limits, and then reduced step by step.
 
 The path is traversed in phases between its breaks. Each phase is divided into intervals of fixed
 fractions of its duration. The unknowns are the durations of the phases, and s, ds/dt and d2s/dt2
@@ -296,6 +296,8 @@ GROWTH = 1.2
 """Factor per round by which the growth of the margins increases after halving."""
 MOST_VIOLATION = 0.1
 """Motions with a larger relative violation are rejected."""
+MUCH_SLOWER = 2.0
+"""Duration relative to the timing without jerk limits above which continuation is tried, too."""
 
 
 class JerkProfile(NamedTuple):
@@ -338,7 +340,7 @@ class _GridSolution(NamedTuple):
     @property
     def program(self) -> JerkProgram:
         """Merit function and linear programs for the motion."""
-        limits, whole = 1.0 - np.minimum(self.margins, 0.5), float(self.y.times.sum())
+        limits, whole = 1.0 - np.minimum(self.margins, 0.5), self.duration
         breaks, held = self.free.breaks, self.free.held
         return JerkProgram(self.course.at_ends, limits, whole, self.phase, breaks[1:], held)
 
@@ -360,6 +362,15 @@ class _GridSolution(NamedTuple):
     def violation(self) -> float:
         """Return the largest relative violation; negative if all limits are satisfied."""
         return float(violations(self.program, self.y).max())
+
+    @property
+    def duration(self) -> float:
+        """Duration, s."""
+        return float(self.y.times.sum())
+
+    def rank(self) -> tuple[float, bool, float]:
+        """Return a key by which better motions are smaller."""
+        return max(self.violation(), MOST_VIOLATION), self.reverses(), self.duration
 
     def reverses(self) -> bool:
         """Return whether the motion reverses between grid points."""
@@ -407,10 +418,11 @@ def _initial_solution(problem: JerkProblem, free: UnlimitedMotion) -> _GridSolut
         return _GridSolution(problem, free, y, phase, margins)
 
     motion = gridded(*initial_guess(unmargined, free)).solved()
-    if motion.violation() > MOST_VIOLATION or motion.reverses():
+    slow = not all(free.held) and motion.duration > MUCH_SLOWER * free.times[-1]
+    if motion.violation() > MOST_VIOLATION or motion.reverses() or slow:
         y, phase = free.slowed(1.0)
         continued = gridded(unmargined(phase).joined(y), phase).solved_by_continuation()
-        motion = min(continued, motion, key=lambda x: max(x.violation(), MOST_VIOLATION))
+        motion = min(continued, motion, key=_GridSolution.rank)
         motion.check_violations()
     return motion
 

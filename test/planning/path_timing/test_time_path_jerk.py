@@ -148,7 +148,8 @@ def test_sections_take_the_time_of_the_whole_motion(
 
     Regression: the first two raised. The first was slowed almost to rest, which its limits do not
     permit; the second exceeded its limits by some millionths. The third took twice the time,
-    because it reversed between two points of the first grid.
+    because it reversed between two points of the first grid, or with SciPy before 1.17 because
+    the linear programs converged to another local minimum.
     """
     result = md.time_path(
         rr,
@@ -162,9 +163,8 @@ def test_sections_take_the_time_of_the_whole_motion(
     assert result.t_final < 1.005 * duration
     assert result.motion.speed[[0, -1]] == pytest.approx(ends)
     jerks, others = normalized_loads(result, acceleration)
-    assert np.all(
-        jerks < [1.0 + 1e-4, 1.0 + 2e-3]
-    )  # positions are evaluated with an offset of 1e-9
+    # Third differences magnify the offset of 1e-9 with which positions are evaluated at the ends.
+    assert np.all(jerks < [1.0 + 1e-4, 1.0 + 5e-3])
     assert others <= 1.0 + 1e-9
 
 
