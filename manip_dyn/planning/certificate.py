@@ -145,7 +145,7 @@ class Certificate:
 
     @property
     def lack(self) -> float:
-        """Sum of the violations by the margin, efforts and multipliers; 0 if there are none."""
+        """Sum of the violations of the bounds on margin, efforts and multipliers; 0 if none."""
         signs = (self.margin, FULL_EFFORT - self.singular_effort, self.limit_force)
         return -sum(min(sign, 0.0) for sign in signs)
 

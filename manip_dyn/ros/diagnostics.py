@@ -52,7 +52,7 @@ def status_message(node: Node, report: Report, hardware: str) -> DiagnosticStatu
 
 
 def pacing_values(pacing: PacingStatistics) -> dict[str, object]:
-    """Return the rate and period errors of a node as named values."""
+    """Convert the rate and period errors of a node to named values for a report."""
     return {
         "mean rate [Hz]": pacing.rate,
         "p99 period error [s]": pacing.p99_period_error,
@@ -174,7 +174,7 @@ LIMIT_TOLERANCE = 1e-3
 
 
 def joints_outside_limits(robot: Robot, q: Vector) -> str:
-    """List the joints of q (n,) outside their limits, with positions and limits, or return ""."""
+    """Describe the joints of q (n,) that are outside their limits; return "" if there are none."""
     return ", ".join(
         f"{name} at {q[i]:.4g} {robot.unit(i)} ({robot.q_min[i]:.4g} to {robot.q_max[i]:.4g})"
         for i, name in enumerate(robot.joint_names)
@@ -183,9 +183,10 @@ def joints_outside_limits(robot: Robot, q: Vector) -> str:
 
 
 def clipped_to_limits(robot: Robot, q: Vector) -> Vector:
-    """Return q (n,) with joints clipped that are less than `LIMIT_TOLERANCE` beyond a limit.
+    """Return q (n,) with joints slightly beyond a limit moved onto the limit.
 
-    An arm that rests at a compliant stop is slightly beyond its limit.
+    Joints that rest at a compliant stop are slightly beyond their limits. Joints farther beyond a
+    limit than `LIMIT_TOLERANCE` are not moved.
     """
     near = np.clip(q, robot.q_min, robot.q_max)
     return np.where(np.abs(near - q) <= LIMIT_TOLERANCE, near, q)

@@ -122,7 +122,7 @@ def _run(name: str, item: str) -> tuple[Findings, Record]:
 
 
 def _write(findings: Findings, record: Record, folder: Path, item: str, subfolder: bool) -> None:
-    """Write the HTML page and the files of a paper, optionally the files to a subfolder."""
+    """Write the HTML page and the files of a paper; `subfolder` separates the files."""
     prefix = f"{findings.paper}/" if subfolder else ""
     items = read_items(Path(__file__).parent / findings.paper) if item == ALL else []
     tables = [claims_page_table(record.claims)] if record.claims else []

@@ -31,7 +31,7 @@ def spacing(horizon: float, period: float) -> float:
 
 
 class Tracking(NamedTuple):
-    """State of an executor, to continue the execution in a compiled control loop.
+    """State of an executor from which a compiled control loop can continue.
 
     Attributes:
         reference: The reference motion.

@@ -39,7 +39,12 @@ class JointMotion:
         return (effort - self.load(q) - self.damping * v) / self.inertia
 
     def derivative(self, effort: float, direction: float = 1.0):
-        """Return the right-hand side for the state (q, v); `direction` -1 reverses time."""
+        """Return the right-hand side of the equations of motion for the state (q, v).
+
+        Args:
+            effort: Constant effort of the joint.
+            direction: 1, or -1 for integration backwards in time.
+        """
 
         def rhs(_t: float, y: Vector) -> Vector:
             return direction * np.array([y[1], self.acceleration(y[0], y[1], effort)])

@@ -165,7 +165,7 @@ def _fill_rows(
 
 @compiled
 def evaluate_rows(rows, rough, widths, squares, fractions, bulges, beyond, used):
-    """Write bounds of the rows in all intervals, and the largest rows at their ends.
+    """Compute bounds of the rows in all intervals, and the largest rows at their ends.
 
     Args:
         rows: Rows at fractions (p,) of the intervals.

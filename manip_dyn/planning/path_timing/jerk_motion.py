@@ -54,7 +54,7 @@ class CubicProfile(NamedTuple):
         return CubicProfile(self.grid, self.times * factor, speed, acceleration)
 
     def split(self, counts: Counts) -> CubicProfile:
-        """Return the motion with each interval divided into `counts` (k,) equal durations."""
+        """Return the motion with each interval divided into `counts` (k,) intervals of time."""
         columns: list[list[float]] = [[], [], [], []]
         for k, count in enumerate(counts):
             states = self.at(np.arange(count) / count)
@@ -110,7 +110,7 @@ class JerkRows(NamedTuple):
 
 
 class RowDerivatives(NamedTuple):
-    """Values of the rows and derivatives by ds/dt, d2s/dt2 and d3s/dt3, each (k, p, r)."""
+    """Rows and their derivatives with respect to ds/dt, d2s/dt2 and d3s/dt3, each (k, p, r)."""
 
     value: Tensor
     speed: Tensor
@@ -289,7 +289,7 @@ class MeritFunction(Protocol):
     """Interface of a merit function of motions; see `jerk_timing.JerkProgram`."""
 
     def joined(self, y: CubicProfile) -> CubicProfile:
-        """Project the motion onto continuity."""
+        """Project a motion onto continuous motions."""
 
     def merit(self, y: CubicProfile) -> float:
         """Return the normalized duration plus the penalty of violations."""

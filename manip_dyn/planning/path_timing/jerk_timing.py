@@ -220,7 +220,11 @@ class JerkProgram(NamedTuple):
         )
 
     def _projected(self, raw: CubicProfile) -> tuple[CubicProfile, float]:
-        """Project a motion, slow it down if that improves the merit, and return the merit, too."""
+        """Project a motion, and slow it down if that improves the merit.
+
+        Returns:
+            The motion and its merit.
+        """
         there = self.joined(raw)
         slower = self._slowed(there)
         merits = self.merit(there), self.merit(slower)

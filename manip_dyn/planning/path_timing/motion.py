@@ -248,7 +248,7 @@ class PathTiming(Result):
 
     @property
     def success(self) -> bool:
-        """Whether a timing was found: True, because a path without a timing raises an error."""
+        """True, because `time_path` raises an error if it finds no timing."""
         return self.status in ("solved", "uncertified")
 
     def joints(self, t: float) -> JointState:

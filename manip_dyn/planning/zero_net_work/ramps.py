@@ -119,7 +119,7 @@ class Corners:
 
     @property
     def edges(self) -> Vector:
-        """Times at which a ramp of any joint starts or ends (k,), s."""
+        """Times (k,) at which a ramp of any joint starts or ends, s."""
         return np.unique(np.minimum(np.maximum(self.times.ravel(), 0.0), self._t_final))
 
     def efforts(self, at: Vector) -> Matrix:

@@ -213,7 +213,7 @@ def apply_change(joint, is_arrival, drive, modes):
 
 @inlined
 def set_modes(problem, first, modes):
-    """Set the modes that are valid after the first `first` changes."""
+    """Set the modes to those after `first` changes."""
     n = problem.drive.shape[0]
     for i in range(2 * n):
         modes[i] = 0.0
@@ -275,7 +275,11 @@ def shoot(kernels, x, problem, first, t, work, residual):
 
 @inlined
 def differentiate(kernels, x, problem, work):
-    """Compute the Jacobian of the residual by the times `x` (2 m,); return False on failure."""
+    """Compute the Jacobian of the residual with respect to the times `x` (2 m,).
+
+    Returns:
+        Whether the integration succeeded.
+    """
     size, n = problem.order.shape[0], problem.drive.shape[0]
     y, residual, nudged, jacobian = work.y, work.residual, work.nudged, work.jacobian
     for row in range(size):

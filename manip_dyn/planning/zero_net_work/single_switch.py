@@ -106,7 +106,7 @@ NEWTON_STEPS, TOLERANCE = 15, 1e-11
 
 @compiled(short=True)
 def try_guesses(kernels, guesses, signs, x, problem, bounds, work, nodes):
-    """Try the times `guesses` (k, 2 m) for each row of `signs` (l, n) of full efforts.
+    """Start Newton's method from all `guesses` (k, 2 m) for each row of `signs` (l, n).
 
     The times of the solution are written to `x` (2 m,).
 
@@ -134,7 +134,13 @@ def try_guesses(kernels, guesses, signs, x, problem, bounds, work, nodes):
 
 
 class MotionTask(NamedTuple):
-    """Start (n,) and goal (n,), which are equal for joints at rest, and moving joints (m,)."""
+    """Start and goal of a motion, and its moving joints.
+
+    Attributes:
+        start: Start positions (n,), equal to the goal for joints that do not move.
+        goal: Goal positions (n,).
+        moving: Indices of the moving joints (m,).
+    """
 
     start: Vector
     goal: Vector
@@ -253,7 +259,7 @@ class LockedJointMotion(PickledByArguments):
         return y[: self._n].copy(), y[self._n :].copy()
 
     def effort(self, t: float) -> Vector:
-        """Return the efforts (n,) from time `t`, s, on."""
+        """Return the efforts (n,) at time `t`, s. At a jump, return those after the jump."""
         return self._effort(*self._at(t))
 
     def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:

@@ -80,7 +80,7 @@ class PathMotion(PickledByArguments):
         return self._start + s * self._direction, speed * self._direction
 
     def effort(self, t: float) -> Vector:
-        """Return the efforts (n,) from time `t`, s, on."""
+        """Return the efforts (n,) at time `t`, s. At a jump, return those after the jump."""
         s, speed, push = self._at(t)
         direction = self._direction
         return self._kernels.inverse_dynamics(

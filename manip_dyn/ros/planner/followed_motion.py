@@ -78,7 +78,7 @@ class FollowedMotion:
         return t, self._follower.splines.motion(t)
 
     def stop(self, _measured: MeasuredState) -> None:
-        """Brake and hold."""
+        """Brake and hold the arm."""
         self.end(ABORTED)
         self._after = BrakingMotion(self._robot, self._parameters)
 

@@ -77,7 +77,7 @@ class PlannedGoal:
             self._ended = outcome
 
     def stop(self, _outcome: Outcome) -> None:
-        """Stop and hold."""
+        """Stop and hold the arm."""
         self._planner.halt()
 
     def progress(self) -> Progress | None:

@@ -166,7 +166,7 @@ class PlannedMotion:
 
     @property
     def goes_by_plan(self) -> bool:
-        """Whether the arm follows the plan, not a return or braking motion."""
+        """Whether the arm follows the plan instead of a return or braking motion."""
         return self._executor.goes_by_plan
 
     @property

@@ -49,7 +49,7 @@ class FollowedTrajectory:
         return self._motion.outcome
 
     def stop(self, _outcome: Outcome) -> None:
-        """Brake and hold."""
+        """Brake and hold the arm."""
         self._planner.halt()
 
     def progress(self) -> Progress | None:

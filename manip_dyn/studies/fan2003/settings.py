@@ -64,7 +64,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Gains:
-    """PD gains (n,)."""
+    """Gains of PD control: proportional gains `kp` (n,) and derivative gains `kd` (n,)."""
 
     kp: tuple[float, ...] = checked(_numbers)
     kd: tuple[float, ...] = checked(_numbers)

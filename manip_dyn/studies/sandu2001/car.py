@@ -53,7 +53,7 @@ def controls(settings: Settings) -> dict[str, StepControl]:
 def explicit_rows(
     tolerances: tuple[float, ...], settings: Settings, progress: Callable[[str], None]
 ) -> Iterator[TimeRow]:
-    """Yield the rows of table 3: measured on the bump, and scaled to longer motions."""
+    """Yield the rows of table 3: costs measured on the bump and costs scaled to longer motions."""
     car, short = hmmwv(hit=0.0), settings.explicit_duration
     simulate_by_adams(car, 1e-5, rtol=1e-3)
     for tolerance in tolerances:
@@ -234,7 +234,7 @@ VARIANT_TOLERANCES = tuple(PUBLISHED["tolerances"])
 
 # ------------------------------------------------------------------------- growth of table 4
 def without_time(t, y, p, out, by_time):
-    """Write the derivatives without those with respect to time, which are due to the bump.
+    """Write a Jacobian without the derivatives with respect to time, which are due to the bump.
 
     `integrate` compiles this function.
     """

@@ -27,7 +27,7 @@ FREQUENCIES = np.logspace(-2, 6, 81)
 
 
 class Printed(NamedTuple):
-    """Coefficients of the first-order form: alpha and gamma (4, 4), weights (4,)."""
+    """Coefficients of the first-order form: alpha (4, 4), gamma (4, 4), b (4,) and b_hat (4,)."""
 
     alpha: list[list[Fraction]]
     gamma: list[list[Fraction]]

@@ -211,7 +211,7 @@ class Sandu2001(Findings):
         return values | {"charts": [chart.content() for chart in self.charts], "claims": claims}
 
     def csv_tables(self) -> Iterable[Table]:
-        """Return tables of errors, times, the points of each chart, and claims."""
+        """Return all tables, the points of each chart, and the claims."""
         yield from self._tables()
         yield from (chart.table() for chart in self.charts)
         if self.claims:

@@ -11,7 +11,7 @@ from manip_dyn.studies.report.settings import checked, read_settings
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the study, which the paper does not print.
+    """Parameters of the study that the paper does not print.
 
     Attributes:
         fac: Safety factor of eq. 16.

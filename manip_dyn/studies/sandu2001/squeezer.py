@@ -56,7 +56,7 @@ ABSOLUTE[(0, 1, 1, 2, 3, 3, 4, 5, 5, 6), (0, 0, 1, 2, 3, 4, 4, 5, 6, 6)] = 1.0
 
 
 class Positions(NamedTuple):
-    """Points (2,) and centres of mass (7, 2) of the mechanism, m; `loops` (3, 2) are its gaps."""
+    """Points (2,), centres of mass (7, 2), and gaps `loops` (3, 2) of the closed loops, m."""
 
     loops: Matrix
     crank_end: Vector

@@ -49,7 +49,7 @@ def path_chart(name: str, runs: Runs) -> Chart:
 
 
 def _path_panel(runs: Runs, circle: str, done: TrackResult) -> Panel:
-    """Return a panel with the path in the plane of the two axes with its largest extents."""
+    """Return a panel with the path, projected onto the two axes of its largest extents."""
     points = done.desired[:, :3, 3]
     i, j = sorted(np.argsort(np.ptp(points, axis=0))[1:])
     lines = (
@@ -276,7 +276,7 @@ def efficiency_table(runs: Runs, methods: Sequence[str]) -> Table:
 
 
 def cheaper(runs: Runs, error: float) -> list[tuple[str, float]]:
-    """Return the ratios of evaluations of the best Runge-Kutta to the best Adams method.
+    """Return the ratios of the evaluations of the best Runge-Kutta and the best Adams method.
 
     Args:
         runs: Runs of the study.

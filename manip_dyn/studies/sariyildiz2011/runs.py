@@ -112,7 +112,7 @@ class Choice(NamedTuple):
     orientation_error: str
 
     def __str__(self) -> str:
-        """Format the choice as text."""
+        """Return the choice as text for tables and claims."""
         text = f"{self.circle}, K {self.gain:g}"
         if self.offset:
             text += f", start {self.offset:g} m off"
@@ -141,7 +141,7 @@ GROWTH, SMALL = 2.0, 1e-6
 
 # -------------------------------------------------------------------------------------- runs
 class Runs:
-    """Runs of the study, each computed once."""
+    """Performs the runs of the study and caches their results."""
 
     def __init__(self, settings: Settings, linear_speed: float, angular_speed: float):
         """Store the settings and the printed speeds of the tool (m/s and rad/s)."""
@@ -170,7 +170,7 @@ class Runs:
         return self._paths[circle]
 
     def start(self, circle: str, offset: float = 0.0) -> Vector:
-        """Return the initial posture (n,), offset from the path along the circle's normal (m)."""
+        """Return the initial posture (n,) of a start at distance `offset` (m) from the path."""
         if (circle, offset) not in self._starts:
             placement, pose = self.settings.all_circles[circle], self.path(circle).pose(0.0)
             moved = pose.position + offset * placement.normal / np.linalg.norm(placement.normal)
