@@ -126,6 +126,27 @@ def test_exit_codes_of_signals_are_those_of_shells(capsys, monkeypatch):
     assert capsys.readouterr().err == 2 * "\nmanip_dyn: stopped\n"
 
 
+IN_AN_EXEC = """
+import io, sys
+from manip_dyn.cli import main
+
+class Output(io.StringIO):
+    def write(self, text):
+        exec("raise KeyboardInterrupt")
+
+sys.stdout = Output()
+sys.exit(main(["methods"]))
+"""
+
+
+def test_ctrl_c_during_exec_of_a_string_ends_with_exit_code_130(tmp_path):
+    """Regression: CPython ended ``python -m`` by SIGINT, although the exception was caught."""
+    (tmp_path / "program.py").write_text(IN_AN_EXEC)
+    command = [sys.executable, "-m", "program"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 130, done.stderr
+
+
 def test_sigterm_ends_a_sweep_like_ctrl_c(monkeypatch, tmp_path):
     """Regression: "resource_tracker: There appear to be 5 leaked semaphore objects"."""
 

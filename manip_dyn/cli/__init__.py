@@ -12,7 +12,7 @@ from manip_dyn import __version__
 from manip_dyn.cli.parser import Parser, examples, join_negative_numbers
 from manip_dyn.cli.terminal import error_line
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.interruption import exit_code, report_stopped
+from manip_dyn.core.interruption import exit_code, report_stopped, reset_interrupt_flag
 
 BAD_INPUT = 2
 
@@ -80,6 +80,7 @@ def main(arguments: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt as signal:
+        reset_interrupt_flag()
         report_stopped(error_line("stopped"))
         return exit_code(signal)
 

@@ -189,6 +189,15 @@ def exit_code(error: KeyboardInterrupt) -> int:
     return KILLED_BY + (error.number if isinstance(error, Terminated) else signal.SIGINT)
 
 
+def reset_interrupt_flag() -> None:
+    """Let ``python -m`` end with its exit code after a `KeyboardInterrupt` that was caught.
+
+    CPython sets a flag when the exception leaves `exec` or `eval` of a string, as in dataclasses
+    and named tuples. With the flag set, it ends by SIGINT. Another `exec` resets the flag.
+    """
+    exec("")
+
+
 def report_stopped(line: str) -> None:
     """Write a line about the interrupted command to standard error."""
     print(f"\n{line}", file=sys.stderr, flush=True)

@@ -19,6 +19,7 @@ from rclpy.node import Node
 
 from manip_dyn.core.cache import cache_directory, disable_announcements, on_first_use
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.interruption import reset_interrupt_flag
 from manip_dyn.robot import Robot
 from manip_dyn.ros.runtime.environment import check_parameter_files, local_discovery
 
@@ -111,9 +112,7 @@ def run(kind: type[Component], args: list[str] | None = None) -> int:
         _report_error(kind, str(error))
         return BAD_INPUT
     finally:
-        # After a KeyboardInterrupt in `exec` of a string, as in dataclasses, ``python -m`` ends
-        # by SIGINT, even if the exception was caught. Another `exec` prevents that.
-        exec("")
+        reset_interrupt_flag()
 
 
 def _report_error(kind: type[Component], message: str) -> None:
