@@ -170,22 +170,23 @@ def test_verdicts_follow_from_the_cases():
         }
 
     judged_claims = judged(cheap)
-    assert judged_claims["CPU time of a step / that of Euler; above 1"].verdict == "confirmed"
+    assert judged_claims["CPU time of a step, the method / Euler; above 1"].verdict == "confirmed"
     assert (
-        judged_claims["evaluations of a step / that of Euler; above 1"].status
+        judged_claims["evaluations of a step, the method / Euler; above 1"].status
         == "partly confirmed"
     )
     assert judged_claims["CPU time of a step, rk4 / Euler; below 1.5"].status == "refuted"
-    assert judged_claims["its error at 1 s, m; path not lost, errors do not grow"].cases == 0
-    dearer = judged_claims[
-        "evaluations to 1e-06 m, least of rk2 and rk4 / of ab4 and abm4; above 1"
-    ]
-    assert dearer.fraction == judged_claims["the same to 1e-06 m; at most 1"].fraction == 0.5
-    assert judged_claims["the same at 100 ms, both started by lower orders"].status == "refuted"
+    stable = "error of Euler trapezoidal at 1 s, m; the path is not lost and errors do not grow"
+    assert judged_claims[stable].cases == 0
+    costs = "evaluations for an error of 1e-06 m, better of rk2 and rk4 / better of ab4 and abm4; "
+    dearer = judged_claims[f"{costs}above 1"]
+    assert dearer.fraction == judged_claims[f"{costs}at most 1"].fraction == 0.5
+    low = "error ratio, ab4 / abm4, both started by lower orders, 100 ms; above 1"
+    assert judged_claims[low].status == "refuted"
     judged_claims = judged(cheap | {"rk2": 9e-6, "ab4": 9e-6})
     assert judged_claims["CPU time of a step, rk4 / the method; above 1"].status == "refuted"
     judged_claims = judged(cheap | {"rk2": 1.05e-6})
-    verdict = judged_claims["CPU time of a step / that of Euler; above 1"].verdict
+    verdict = judged_claims["CPU time of a step, the method / Euler; above 1"].verdict
     assert verdict == "confirmed (partly confirmed with times 10% off)"
 
 

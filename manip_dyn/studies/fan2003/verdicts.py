@@ -32,34 +32,36 @@ def claims(cases: Cases) -> tuple[Claim, ...]:
     readings: list[tuple[str, str, Iterable[Evidence]]] = [
         (
             "one switch is exact",
-            "final time, zero net work / certified minimum, where that has one switch; 1",
+            "ratio of final times, zero net work / certified minimum with one switch per joint; "
+            "equal to 1",
             _ratios(cases, one_switch=True),
         ),
         (
             "near minimum",
-            "excess over the certified minimum, %, where that has more switches; at most the "
-            f"largest printed one, {MOST:g} %",
+            "excess of the final time over a certified minimum with more switches, %; at most the "
+            f"largest printed excess, {MOST:g} %",
             [Evidence(case.name, e, e <= MOST) for case, e in _excesses(tables)],
         ),
         (
             "excess",
-            f"the same less the printed one, percentage points; within {AS_PRINTED:g}",
+            f"computed minus printed excess, percentage points; within {AS_PRINTED:g}",
             _printed_excesses(tables),
         ),
         (
             "minimum times",
-            "printed minimum time / certified; within a unit of the last "
-            "digit of 1, with switches of an extremal",
+            "ratio of minimum times, printed / certified; equal within a unit of the last digit, "
+            "with the switches of an extremal",
             _minimum_times(tables),
         ),
         (
             "positions arrive",
-            "arrival with early joints held exactly, s (0: none); each joint arrives",
+            "arrival time with early joints held exactly, s (0: no arrival); all joints arrive",
             [_held_arrival(case) for case in tables if case.controlled is not None],
         ),
         (
             "positions arrive",
-            "arrival under the literal laws of A.4 and A.7, s (0: none); each joint arrives",
+            "arrival time under the literal laws of A.4 and A.7, s (0: no arrival); all joints "
+            "arrive",
             [_literal_arrival(case) for case in tables if case.literal is not None],
         ),
         (
@@ -70,12 +72,13 @@ def claims(cases: Cases) -> tuple[Claim, ...]:
         ),
         (
             "search ends",
-            "motions tried over the whole grid, one joint moving; found within 20,000",
+            "number of motions tried on the whole grid, one moving joint; solution found within "
+            "20,000",
             [_grid_search_trials(case) for case in tables if case.full_grid is not None],
         ),
         (
             "faster than pd",
-            f"final time, PD control / zero net work; above {FASTER:g}",
+            f"ratio of final times, PD control / zero net work; above {FASTER:g}",
             [_against_pd(case) for case in pd],
         ),
         (
@@ -85,17 +88,17 @@ def claims(cases: Cases) -> tuple[Claim, ...]:
         ),
         (
             "no net work",
-            "largest net work on a link, zero net work, J; at most 1e-6",
+            "largest net work on a link in the zero-net-work motion, J; at most 1e-6",
             [_worked(case) for case in cases],
         ),
         (
             "never two singular",
-            "singular arcs of a certified motion; never of all joints at once",
+            "number of singular arcs in a certified motion; never of all joints at once",
             [_singular(case) for case in cases if len(case.joints) > 1],
         ),
         (
             "upper bound",
-            "final time, zero net work / certified minimum; at least 1",
+            "ratio of final times, zero net work / certified minimum; at least 1",
             _ratios(cases, one_switch=None),
         ),
     ]
@@ -197,9 +200,13 @@ def _singular(case: CaseFindings) -> Evidence:
 def _efficient(cases: Cases) -> Iterable[Claim]:
     """Return claims about planning times, with the verdicts for scaled times."""
     for measure, slow in (
-        (f"planning time, exact minimum / zero net work; above {FASTER:g}", "zero net work"),
         (
-            f"planning time, exact minimum / the thesis's search if it ends; above {FASTER:g}",
+            f"ratio of planning times, exact minimum / zero net work; above {FASTER:g}",
+            "zero net work",
+        ),
+        (
+            "ratio of planning times, exact minimum / the thesis's search if it ends; above "
+            f"{FASTER:g}",
             "grid",
         ),
     ):

@@ -126,7 +126,7 @@ def _with_figures(
 ) -> Galhano1994:
     """Add the charts of a robot to the findings and, if all are present, its claims."""
     problem = _problem(robot, settings.motions[robot], settings)
-    reference = ReferenceRun(robot, problem.reference.steps, problem.cross_check)
+    reference = ReferenceRun(robot, problem.reference.statistics.steps, problem.cross_check)
     untimed = []
     for name in names:
         progress(f"{name}, {robot}: errors")

@@ -91,38 +91,41 @@ def claims(
         ),
         (
             "embedding gains",
-            "error ratio, fixed-step method of that order / embedded, equal steps; above 1",
+            "error ratio, fixed-step method of the same order / embedded, equal steps; above 1",
             at_equal_steps,
             with_fixed,
         ),
         (
             "embedding gains",
-            "error ratio, its formula at equal steps / with step control; above 1",
+            "error ratio, embedded formula with constant steps / with step control, equal number "
+            "of steps; above 1",
             at_equal_steps,
             with_even,
         ),
         (
             "gain is lost",
-            "fraction of that gain over the fixed-step method (decades) that is lost at equal "
+            "fraction of the gain over the fixed-step method (decades) that is lost at equal "
             "time; above 1/2",
             lost_gain,
             with_fixed,
         ),
         (
             "gain is lost",
-            "the same at an equal number of evaluations",
+            "fraction of the gain over the fixed-step method (decades) that is lost at equal "
+            "evaluations; above 1/2",
             lost_in_evaluations,
             with_fixed,
         ),
         (
             "as taylor",
-            "error ratio, RK / Taylor of that order, equal steps; between 1/10 and 10",
+            "error ratio, RK / Taylor of the same order, equal steps; between 1/10 and 10",
             alike,
             with_taylor,
         ),
         (
             "coefficients",
-            "error ratio, RK / other coefficients of that order, equal steps; between 1/10 and 10",
+            "error ratio, RK / other coefficients of the same order, equal steps; between 1/10 "
+            "and 10",
             alike,
             with_alternative,
         ),
@@ -134,13 +137,14 @@ def claims(
         ),
         (
             "order in pairs",
-            "the same, equal time; above 1",
+            "error ratio, lower order / next order of a family, equal time; above 1",
             at_equal_times,
             families,
         ),
         (
             "steps or order",
-            "steps of RK4 / of the method with fewest, to 1e-6, 1e-9 and 1e-11 rad; above 10",
+            "ratio of steps for 1e-6, 1e-9 and 1e-11 rad, RK4 / the method with the fewest; "
+            "above 10",
             fewer_steps,
             [tuple(curve for curves in usable.values() for curve in curves)],
         ),
@@ -152,14 +156,14 @@ def claims(
         ),
         (
             "heuristic, limited",
-            "gain of T_pp as a fraction of that of T_p+1,p, which has the same coefficients, "
-            "equal steps (decades); between 0 and 1",
+            "ratio of gains (decades), T_pp / T_p+1,p with the same coefficients, equal steps; "
+            "between 0 and 1",
             fraction_of_next,
             thirds,
         ),
         (
             "heuristic, complex",
-            "roughness of T_pp / of T_p,p-1: rms distance from a line, log-log; above 1",
+            "ratio of rms deviations from a straight line (log-log), T_pp / T_p,p-1; above 1",
             rougher,
             pairs,
         ),

@@ -71,7 +71,7 @@ def claims(times: Times, leads: Sequence[LeadRow], motions: Motions) -> list[Cla
         ),
         (
             "explicit cost",
-            f"evaluations / those at the loosest tolerance; within {ALIKE:.0%}",
+            f"ratio of evaluations, a tolerance / the loosest tolerance; within {ALIKE:.0%}",
             _same_cost(explicit),
         ),
         (
@@ -82,13 +82,13 @@ def claims(times: Times, leads: Sequence[LeadRow], motions: Motions) -> list[Cla
         ),
         (
             "accuracy costs",
-            "evaluations / those at a tolerance ten times as large; above 1",
+            "ratio of evaluations, a tolerance / ten times this tolerance; above 1",
             _dearer(implicit),
         ),
         (
             "accuracy costs",
-            "growth of evaluations from 1e-2 over 4 s / that of the printed times; within a "
-            f"factor of {TWICE:g}",
+            "growth from 1e-2 over 4 s, evaluations / printed times; within a factor of "
+            f"{TWICE:g}",
             _grows_as_printed(whole),
         ),
         (
@@ -156,7 +156,7 @@ def car_claims(explicit_duration: float) -> list[Claim]:
         ),
         (
             "explicit cost",
-            f"steps at stringent tolerances / at 1e-2; within {ALIKE:.0%}",
+            f"ratio of steps, a stringent tolerance / 1e-2; within {ALIKE:.0%}",
             _stringent_steps(explicit_duration),
         ),
     ]
@@ -295,7 +295,7 @@ def _lead_claims(leads: Sequence[LeadRow]) -> Iterable[Claim]:
     measure = f"CPU time, {words}; above {ALMOST_TWO_ORDERS:.2g}"
     yield _timed(measure, ratios, ALMOST_TWO_ORDERS, float("inf"))
     beside = [(_name(row), row.time / row.published_time) for row in leads]
-    measure = f"the same / that of the printed times; within a factor of {TWICE:g}"
+    measure = f"ratio of CPU times / ratio of printed times, {words}; within a factor of {TWICE:g}"
     yield _timed(measure, beside, 1.0 / TWICE, TWICE)
 
 

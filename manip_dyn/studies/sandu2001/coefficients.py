@@ -45,7 +45,12 @@ def claims() -> list[Claim]:
             f"the printed coefficients; at most {RESIDUAL:g}",
             _small(_both_orders(printed())),
         ),
-        ("order", "the same with the sign of gamma_21 corrected", _small(_both_orders(corrected))),
+        (
+            "order",
+            "residuals of the same conditions with the sign of gamma_21 corrected; at most "
+            f"{RESIDUAL:g}",
+            _small(_both_orders(corrected)),
+        ),
         (
             "order 5",
             "residuals of the conditions behind eqs. 40 and 41, gamma_21 corrected; at most "
@@ -65,7 +70,8 @@ def claims() -> list[Claim]:
         ),
         (
             "digits",
-            f"the same; at most {DOUBLE:g}, double precision",
+            f"relative difference from the exact coefficient; at most {DOUBLE:g}, double "
+            "precision",
             _differences(exact, DOUBLE),
         ),
         (

@@ -57,18 +57,18 @@ def claims(
         ),
         (
             "exact jacobian",
-            "the Rosenbrock-Nystrom method's error with an inexact Jacobian / with the exact one; "
-            f"above {ACCURATE:g}",
+            "error ratio of the Rosenbrock-Nystrom method, inexact / exact Jacobian; above "
+            f"{ACCURATE:g}",
             _inexact(matrices, "rosenbrock_nystrom", order_holds=False),
         ),
         (
             "exact jacobian",
-            f"its steps with an inexact Jacobian / with the exact one; above {ACCURATE:g}",
+            f"ratio of its steps, inexact / exact Jacobian; above {ACCURATE:g}",
             _more_steps(matrices, "rosenbrock_nystrom"),
         ),
         (
             "w-method",
-            f"error with an inexact Jacobian / with the exact one; at most {ACCURATE:g}",
+            f"error ratio, inexact / exact Jacobian; at most {ACCURATE:g}",
             _inexact(matrices, "rosenbrock_w", order_holds=True),
         ),
         (
@@ -154,17 +154,17 @@ def motion_claims(exact: Run) -> list[Claim]:
         ),
         (
             "pendulum's eigenvalue",
-            f"its real part / -10E5 taken literally, {order:g}; within a factor of {ORDER:.2g}",
+            f"real part / -10E5 taken literally, {order:g}; within a factor of {ORDER:.2g}",
             [_of_order(real / order)],
         ),
         (
             "pendulum's eigenvalue",
-            f"its real part / {order / TEN:g}; within a factor of {ORDER:.2g}",
+            f"real part / {order / TEN:g}; within a factor of {ORDER:.2g}",
             [_of_order(TEN * real / order)],
         ),
         (
             "pendulum's eigenvalue",
-            f"ratio of its imaginary to its real part; at most {SMALL:g}",
+            f"ratio of imaginary to real part; at most {SMALL:g}",
             [_at_most("at the start", float(abs(fastest.imag / real)), SMALL)],
         ),
         (
@@ -174,7 +174,7 @@ def motion_claims(exact: Run) -> list[Claim]:
         ),
         (
             "rests",
-            "distance from 3 pi / 2 at a reversal / at the reversal before; below 1",
+            "ratio of distances from 3 pi / 2, at a reversal / at the previous reversal; below 1",
             _swings(exact),
         ),
         (

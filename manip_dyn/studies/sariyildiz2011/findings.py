@@ -75,36 +75,52 @@ def claims(
         ),
         (
             "euler at 1 s",
-            "Euler's error / that of Euler trapezoidal, 1 s; only the first is unstable",
+            "error ratio, Euler / Euler trapezoidal, 1 s; only Euler is unstable",
             _apart(coarse),
         ),
         (
             "trapezoidal at 1 s",
-            "its error at 1 s, m; path not lost, errors do not grow",
+            "error of Euler trapezoidal at 1 s, m; the path is not lost and errors do not grow",
             _states(coarse, "euler_trapezoidal", True),
         ),
         (
             "best and worst",
-            "least error of the other methods / that of rk4, 1 s; above 1",
+            "error ratio, best other method / rk4, 1 s; above 1",
             _best(coarse),
         ),
-        ("best and worst", "the same at 100 ms", _best(fine)),
+        ("best and worst", "error ratio, best other method / rk4, 100 ms; above 1", _best(fine)),
         (
             "best and worst",
-            "Euler's error / largest error of the others, 1 s; above 1",
+            "error ratio, Euler / worst other method, 1 s; above 1",
             _worst(coarse),
         ),
-        ("best and worst", "the same at 100 ms", _worst(fine)),
+        (
+            "best and worst",
+            "error ratio, Euler / worst other method, 100 ms; above 1",
+            _worst(fine),
+        ),
         (
             "trapezoidal is poor",
-            f"Euler's error / that of Euler trapezoidal, 1 s; at most {AS_POOR:g}",
+            f"error ratio, Euler / Euler trapezoidal, 1 s; at most {AS_POOR:g}",
             _as_poor(coarse),
         ),
-        ("trapezoidal is poor", "the same at 100 ms", _as_poor(fine)),
-        ("moulton", "error of ab4 / abm4, 1 s; above 1", _ratio(coarse, "ab4", "abm4")),
-        ("moulton", "the same at 100 ms", _ratio(fine, "ab4", "abm4")),
-        ("moulton", "the same at 1 s, both started by lower orders", _above(low_starts[COARSE])),
-        ("moulton", "the same at 100 ms, both started by lower orders", _above(low_starts[FINE])),
+        (
+            "trapezoidal is poor",
+            f"error ratio, Euler / Euler trapezoidal, 100 ms; at most {AS_POOR:g}",
+            _as_poor(fine),
+        ),
+        ("moulton", "error ratio, ab4 / abm4, 1 s; above 1", _ratio(coarse, "ab4", "abm4")),
+        ("moulton", "error ratio, ab4 / abm4, 100 ms; above 1", _ratio(fine, "ab4", "abm4")),
+        (
+            "moulton",
+            "error ratio, ab4 / abm4, both started by lower orders, 1 s; above 1",
+            _above(low_starts[COARSE]),
+        ),
+        (
+            "moulton",
+            "error ratio, ab4 / abm4, both started by lower orders, 100 ms; above 1",
+            _above(low_starts[FINE]),
+        ),
         (
             "satisfactory",
             f"largest error of rk2, rk4, ab4 and abm4 at 100 ms, m; at most {GOOD:g}",
@@ -115,7 +131,8 @@ def claims(
         *(
             (
                 "adams is efficient",
-                f"evaluations to {error:g} m, least of rk2 and rk4 / of ab4 and abm4; above 1",
+                f"evaluations for an error of {error:g} m, better of rk2 and rk4 / better of ab4 "
+                "and abm4; above 1",
                 _above(ratios),
             )
             for error, ratios in cheaper.items()
@@ -123,25 +140,26 @@ def claims(
         *(
             (
                 "long steps",
-                f"the same to {error:g} m; at most 1",
+                f"evaluations for an error of {error:g} m, better of rk2 and rk4 / better of ab4 "
+                "and abm4; at most 1",
                 _at_most(ratios),
             )
             for error, ratios in cheaper.items()
         ),
         (
             "drift",
-            "error of Euler at 100 ms with K of 0.2 / s and more, last lap / the lap before, "
-            "above rounding; at most 1.01",
+            "error ratio, Euler at 100 ms with K of at least 0.2 / s, last lap / previous lap; at "
+            "most 1.01",
             _drift(fine),
         ),
         (
             "singularity",
-            "error near a singular posture / before, no damping, no limits; above 2",
+            "error ratio, near a singular posture / before it, no damping, no limits; above 2",
             _growth(plain),
         ),
         (
             "rk4 near singularity",
-            "least error of the others / that of rk4, no damping; above 1",
+            "error ratio, best other method / rk4, near a singular posture, no damping; above 1",
             _best_near(plain),
         ),
         *_damping_measures(singular),
@@ -265,7 +283,7 @@ def _costs(costs: Mapping[str, float], quantity: str) -> list[tuple[str, str, It
     below = [_compared(m, rk4 / cost, 1.0) for m, cost in costs.items() if m != "rk4"]
     spread = rk4 / euler
     return [
-        ("cost", f"{quantity} / that of Euler; above 1", above),
+        ("cost", f"{quantity}, the method / Euler; above 1", above),
         ("cost", f"{quantity}, rk4 / the method; above 1", below),
         (
             "cost is similar",
@@ -309,10 +327,10 @@ def _damping_measures(singular: Singular) -> list[tuple[str, str, Iterable[Evide
     )
     bounded = [Evidence(_name(c), r.near, r.near <= BOUNDED) for c, r in damped]
     slow = [Evidence(_name(c), r.speed, r.speed <= 1.0) for c, r in damped]
-    compared = "error near a singular posture without / with damping, if it is"
+    compared = "error ratio, near a singular posture, without / with damping, for errors"
     measures: list[tuple[str, str, Iterable[Evidence]]] = [
-        ("damping", f"{compared} above {LARGE:g} m without; above 1", much),
-        ("damping", f"{compared} at most {LARGE:g} m without; above 1", little),
+        ("damping", f"{compared} above {LARGE:g} m without damping; above 1", much),
+        ("damping", f"{compared} of at most {LARGE:g} m without damping; above 1", little),
         (
             "damping",
             f"error near a singular posture with damping, m; at most {BOUNDED:g}",
