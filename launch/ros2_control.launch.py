@@ -1,4 +1,4 @@
-"""The simulator as hardware of ros2_control, for its controllers and MoveIt."""
+"""Launch the simulator as hardware of ros2_control, with a controller."""
 
 import sys
 from pathlib import Path
@@ -15,9 +15,9 @@ from manip_dyn.robot import load_robot
 
 CONFIG = Path(get_package_share_directory("manip_dyn")) / "config" / "ros2_control"
 CONTROLLERS = {"position": "joint_trajectory_controller", "effort": "forward_effort_controller"}
-"""Controller for each kind of command."""
+"""Name of the controller by kind of command."""
 CLAIMED = {"position": "position velocity", "effort": "effort"}
-"""Command interfaces that the controller claims."""
+"""Command interfaces that the controller claims, by kind of command."""
 REQUIRED = (
     "robot_state_publisher",
     "controller_manager",
@@ -27,11 +27,12 @@ REQUIRED = (
     "joint_state_topic_hardware_interface",
 )
 PRIVATE_TOPICS = [(name, f"~/{name}") for name in ("joint_states", "robot_description")]
-"""The relative names belong to the broadcaster and to robot_state_publisher."""
+"""Remappings of the simulator's topics. The relative names belong to joint_state_broadcaster and
+robot_state_publisher."""
 
 
 def generate_launch_description():
-    """Return the launch arguments and the function that creates the nodes."""
+    """Declare the launch arguments and the function that creates the nodes."""
     return LaunchDescription(
         [
             DeclareLaunchArgument(
@@ -49,7 +50,7 @@ def generate_launch_description():
 
 
 def nodes(context):
-    """Return the nodes. Missing ROS packages are reported before any node starts."""
+    """Return the nodes, after checking that all required ROS packages are installed."""
     check_known(("robot", "command"), context.argv, sys.argv, [Path(__file__).name])
     check_installed("ros2_control.launch.py", *REQUIRED)
     robot, command = (LaunchConfiguration(name).perform(context) for name in ("robot", "command"))
@@ -74,5 +75,5 @@ def nodes(context):
 
 
 def node(package, executable, **options):
-    """Return a node."""
+    """Return a node with output to the screen."""
     return Node(package=package, executable=executable, output="screen", **options)

@@ -1,4 +1,4 @@
-"""A scenario of `manip_dyn demo`: its nodes with its parameter file, optionally with RViz."""
+"""Launch the nodes of a scenario of `manip_dyn demo`, optionally with RViz."""
 
 import os
 import sys
@@ -22,7 +22,7 @@ from manip_dyn.ros.runtime.environment import local_discovery
 
 SHARE = Path(get_package_share_directory("manip_dyn"))
 OWN_TF = [("/tf", "tf"), ("/tf_static", "tf_static"), ("/clock", "clock")]
-"""Remappings of transforms and time into the namespace, so that two instances are separate."""
+"""Remappings of transforms and clock into the namespace, so that instances do not interfere."""
 SWITCH = ["true", "false"]
 ARGUMENTS = {
     "scenario": ("pa10_circle", "Name of the scenario", [item.name for item in SCENARIOS]),
@@ -44,7 +44,7 @@ ARGUMENTS = {
     ),
     "urdf": (
         "",
-        "Another robot for the nodes and RViz: a shipped name, a URDF or xacro file, "
+        "Different robot for the nodes and RViz: name of a shipped robot, URDF or xacro file, "
         "package://PACKAGE/PATH, or topic for the topic robot_description; empty: robot of "
         "params_file",
         None,
@@ -52,24 +52,24 @@ ARGUMENTS = {
     "xacro_arguments": ("", "Arguments of a xacro file, as 'NAME:=VALUE NAME:=VALUE'", None),
     "tip": (
         "",
-        "Tool link; empty: tip of params_file, or with urdf tool0 or the last link",
+        "Tool link; empty: tip of params_file, or if urdf is set, tool0 or the last link",
         None,
     ),
     "mass_scale": (
         "",
-        "Scale of the masses of the simulated arm relative to the model; empty: params_file",
+        "Scale factor of the masses of the simulated arm; empty: that of params_file",
         None,
     ),
     "disturbance_duration": (
         "",
-        "Duration of the disturbance of the simulated arm, s; empty: params_file",
+        "Duration of the disturbance of the simulated arm, s; empty: that of params_file",
         None,
     ),
 }
 
 
 def generate_launch_description():
-    """Return the launch arguments and the function that creates the nodes."""
+    """Declare the launch arguments and the function that creates the nodes."""
     declared = [
         DeclareLaunchArgument(name, default_value=default, description=text, choices=choices)
         for name, (default, text, choices) in ARGUMENTS.items()
@@ -80,7 +80,7 @@ def generate_launch_description():
 
 
 def nodes(context):
-    """Return the nodes of the scenario and, with rviz:=true, those that display it."""
+    """Return the nodes of the scenario and, with rviz:=true, the nodes for its display."""
     values = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     chosen = scenario(values["scenario"])
     launch_files = [path.name for path in Path(__file__).parent.glob("*.launch.py")]
@@ -92,7 +92,7 @@ def nodes(context):
 
 def node(name, values):
     """Return a node of this package; if it exits, the launch shuts down."""
-    # The file comes first: parameters under /** before the file would override its values.
+    # The file comes first, because it would override parameters that precede it.
     parameters = [values["params_file"]]
     if name not in ("simulator", "mechanism"):
         parameters += [{"use_sim_time": LaunchConfiguration("use_sim_time")}]
@@ -120,13 +120,13 @@ def node(name, values):
 
 
 def viewers(chosen, values):
-    """Return the nodes of a ROS installation that display a scenario."""
+    """Return RViz and, if it requires transforms, robot_state_publisher."""
     config = ["-d", str(SHARE / "config" / f"{chosen.view}.rviz")]
     if "mechanism" in chosen.nodes:  # markers require no transforms
         check_installed("rviz:=true", "rviz2")
         return [viewer("rviz2", values, arguments=config)]
     check_installed("rviz:=true", "rviz2", "robot_state_publisher")
-    if values["urdf"] == "topic":  # its publisher also publishes the transforms
+    if values["urdf"] == "topic":  # the publisher of the topic also publishes transforms
         return [viewer("rviz2", values, arguments=config, remappings=OWN_TF)]
     text, frame = description_of(values)
     description = {"robot_description": ParameterValue(text, value_type=str)}
@@ -137,7 +137,7 @@ def viewers(chosen, values):
 
 
 def viewer(name, values, parameters=None, **options):
-    """Return a display node of a ROS installation."""
+    """Return a node of a ROS package that displays the scenario."""
     return Node(
         package=name,
         executable=name,

@@ -1,4 +1,4 @@
-"""URDF check: errors and implausible values of a robot, and comparison with other programs."""
+"""URDF check: find errors and implausible values, and compare the dynamics with other programs."""
 
 from manip_dyn.core.lazy import lazy_package
 

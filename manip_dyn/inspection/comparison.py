@@ -1,4 +1,4 @@
-"""Comparison with other programs: differences of the dynamics, and their causes.
+"""Comparison of the dynamics with other programs, and causes of differences.
 
 If results differ, the equations of this package are evaluated with the parameters of the other
 program. This shows whether different parameters explain the difference.
@@ -34,7 +34,10 @@ from manip_dyn.robot.urdf import child_of, joints_of, links_of, movable_joints_o
 
 
 class Dynamics(Protocol):
-    """Interface of dynamics with joint vectors (n,), without dry friction."""
+    """Interface of an implementation of the dynamics, without dry friction.
+
+    All joint vectors have the shape (n,).
+    """
 
     def mass_matrix(self, q: Vector) -> Matrix:
         """Return the joint-space inertia matrix (n, n)."""
@@ -50,10 +53,10 @@ class Dynamics(Protocol):
 
 
 class ByEquations:
-    """Dynamics by the equations over floats, without compilation."""
+    """Dynamics by evaluating the equations in Python, without compilation."""
 
     def __init__(self, robot: Robot):
-        """Initialize with a robot."""
+        """Create the equations of a robot."""
         self._equations = Equations(robot, robot.tip_frame)
 
     def mass_matrix(self, q: Vector) -> Matrix:
@@ -74,33 +77,38 @@ class ByEquations:
 
 
 def our_dynamics(robot: Robot, compiled: bool) -> Dynamics:
-    """Return the compiled kernels of a robot, or its equations over floats."""
+    """Return the compiled kernels of a robot, or its equations in Python."""
     kernels: Dynamics = customize(robot).unchecked if compiled else ByEquations(robot)
     return kernels
 
 
 STATES = 5
 DYNAMICS_TOLERANCE = 1e-9
-"""Relative difference that rounding can explain; for accelerations also a multiple of cond(M)."""
+"""Relative difference that rounding can explain. For accelerations, the tolerance may be larger,
+because it is proportional to the condition number of M."""
 UNLIMITED = 10.0
-"""Position limits beyond this value count as unlimited, rad or m."""
+"""Position limits (rad or m) beyond this value count as unlimited."""
 
 
 def postures(robot: Robot, count: int) -> Matrix:
-    """Return reproducible random postures (count, n) within the limits."""
+    """Return random postures (count, n) within the position limits, with a fixed seed."""
     low = np.where(robot.q_min < -UNLIMITED, -np.pi, robot.q_min)
     high = np.where(robot.q_max > UNLIMITED, np.pi, robot.q_max)
     return np.random.default_rng(0).uniform(low, high, (count, robot.n))
 
 
 def states_of(robot: Robot) -> Tensor:
-    """Return positions, velocities and accelerations, (3, states, n)."""
+    """Return the positions, velocities and accelerations (3, STATES, n) for comparisons."""
     rates = np.random.default_rng(1).uniform(-1.0, 1.0, (2, STATES, robot.n))
     return np.concatenate([postures(robot, STATES)[None], rates])
 
 
 def agreements_with(peer: Peer, ours: Dynamics, robot: Robot) -> list[Agreement]:
-    """Compare M, gravity, ID, FD and tip pose between another program and this package."""
+    """Compare the dynamics and the tool pose of another program with this package.
+
+    The result contains an entry for each of the mass matrix, gravity, inverse dynamics, forward
+    dynamics and forward kinematics.
+    """
     zero = np.zeros(robot.n)
     states = list(zip(*states_of(robot), strict=True))
     efforts = [ours.inverse_dynamics(*state) for state in states]
@@ -131,7 +139,7 @@ def agreements_with(peer: Peer, ours: Dynamics, robot: Robot) -> list[Agreement]
 
 
 def largest_condition(robot: Robot, count: int) -> tuple[float, Matrix]:
-    """Return the largest condition number of M over postures, and M (n, n) at that posture."""
+    """Return the largest condition number of M over random postures, and that M (n, n)."""
     oracle = Oracle(robot)
     masses = [oracle.mass_matrix(q) for q in postures(robot, count)]
     conditions = [float(np.linalg.cond(mass)) for mass in masses]
@@ -140,7 +148,7 @@ def largest_condition(robot: Robot, count: int) -> tuple[float, Matrix]:
 
 
 def _difference(pairs: list[tuple[Vector, Vector]], size: float = 0.0) -> float:
-    """Return the largest difference relative to the largest value or `size`."""
+    """Return the largest difference of pairs, relative to their largest value or to `size`."""
     first, second = (np.array(values) for values in zip(*pairs, strict=True))
     size = max(size, float(np.abs(first).max()), float(np.abs(second).max()))
     difference = float(np.abs(first - second).max())
@@ -150,7 +158,7 @@ def _difference(pairs: list[tuple[Vector, Vector]], size: float = 0.0) -> float:
 TERM_TOLERANCE = 1e-8
 """Relative difference that rounding of rotations can explain."""
 NEGLIGIBLE = 1e-12
-"""Squared radius of gyration, m^2, below which a body counts as a point mass."""
+"""Squared radius of gyration (m^2) below which differences of inertia are ignored."""
 REMEDIES = {
     "armature": "not part of a URDF: set it in that program",
     "stiffness": "not part of a URDF: set it in that program",
@@ -164,20 +172,20 @@ UNITS = {
     "armature": ("kg m^2", "kg"),
     "stiffness": ("N m/rad", "N/m"),
 }
-"""Units for revolute and prismatic joints."""
+"""Units of joint parameters for revolute and prismatic joints."""
 
 
 def differing_terms(
     peer: str, level: str, expected: Reading, actual: Reading, urdf: str, merged: bool
 ) -> Iterator[Finding]:
-    """Yield parameters of moving links, joints and gravity that differ in another program.
+    """Yield findings for parameters of moving links, joints and gravity that differ.
 
     Args:
         peer: Name of the other program.
         level: Level of the findings.
-        expected: Parameters in URDF and YAML file.
+        expected: Parameters in the URDF and the YAML file.
         actual: Parameters in the other program.
-        urdf: Root element of the URDF.
+        urdf: The URDF as a string.
         merged: Whether links of the other program include the links fixed to them.
     """
     links = merged_links(expected, urdf) if merged else _moving(expected.links, urdf)
@@ -202,7 +210,7 @@ def differing_terms(
 
 
 def with_parameters(robot: Robot, reading: Reading, merged: bool) -> Robot:
-    """Return the robot with masses, joint resistances and gravity of another reading."""
+    """Return a copy of a robot with the parameters that another program has read."""
     joints = joints_of(ElementTree.fromstring(robot.urdf))
     masses = reading.links if merged else merged_links(reading, robot.urdf)
     bodies: list[Body] = []
@@ -225,7 +233,7 @@ def _moving(links: Mapping[str, Mass], urdf: str) -> dict[str, Mass]:
 
 
 def _mass_terms(expected: Mass, actual: Mass) -> Iterator[tuple[str, str, str, str]]:
-    """Yield name, value, expected value and remedy of each differing mass parameter."""
+    """Yield name, value, expected value and remedy for each mass parameter that differs."""
     largest = max(expected.mass, actual.mass)
     if abs(expected.mass - actual.mass) > TERM_TOLERANCE * largest:
         yield "mass", f"{actual.mass:g} kg", f"{expected.mass:g} kg", "add the mass to the URDF"
@@ -240,7 +248,7 @@ def _mass_terms(expected: Mass, actual: Mass) -> Iterator[tuple[str, str, str, s
 
 
 def _inertia_difference(expected: Matrix, actual: Matrix, tolerance: float) -> str:
-    """Return the kind of difference between two inertias."""
+    """Return a phrase that describes how an inertia differs from the expected one."""
     moments = [np.linalg.eigvalsh(inertia) for inertia in (expected, actual)]
     if not actual.any():
         return "dropped"
@@ -252,7 +260,7 @@ def _inertia_difference(expected: Matrix, actual: Matrix, tolerance: float) -> s
 
 
 def _six(inertia: Matrix) -> str:
-    """Return ixx, iyy, izz, ixy, ixz, iyz as text."""
+    """Format the elements ixx, iyy, izz, ixy, ixz, iyz of an inertia."""
     return _listed(np.array([*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2]]))
 
 
@@ -264,7 +272,7 @@ OPTIONAL_PEERS: dict[str, tuple[str, type[MujocoPeer] | type[DrakePeer]]] = {
     "mujoco": ("mujoco", MujocoPeer),
     "drake": ("pydrake", DrakePeer),
 }
-"""Modules and peer classes by PyPI package."""
+"""Module and peer class by the name of the PyPI package."""
 
 
 def compare(
@@ -277,6 +285,9 @@ def compare(
         payload: Payload in the YAML file of the robot.
         ours: Dynamics of the robot in this package.
         peers: Programs to compare with. Default: pinocchio and other installed programs.
+
+    Returns:
+        The findings, and the compared quantities of each program.
     """
     findings: list[Finding] = []
     if peers is None:
@@ -297,7 +308,7 @@ def compare(
 
 
 def _installed(robot: Robot) -> tuple[list[Peer], list[Finding]]:
-    """Return the programs that loaded the robot, and notes about the others."""
+    """Load the robot with all installed programs; return them, and notes about the others."""
     peers, notes = list[Peer]([PinocchioPeer(robot)]), list[Finding]()
     for package, (module, kind) in OPTIONAL_PEERS.items():
         value, remedy = "", ""
@@ -316,7 +327,7 @@ def _installed(robot: Robot) -> tuple[list[Peer], list[Finding]]:
 def _reasons(
     robot: Robot, peer: Peer, level: str, terms: Sequence[Finding], results: Sequence[Agreement]
 ) -> Iterator[Finding]:
-    """Yield findings that state whether differing parameters explain differing results."""
+    """Yield a finding that states whether parameters explain the different results."""
     misplaced = _first_misplaced(robot, peer)
     if misplaced:
         value = f"displaced in {peer.name}"
@@ -336,7 +347,7 @@ def _reasons(
 
 
 def _first_misplaced(robot: Robot, peer: Peer) -> str:
-    """Return the first link, base to tips, that another program places differently, or ""."""
+    """Return the first link from the base with a different pose in another program, or ""."""
     reference = PinocchioPeer(robot)
     q = states_of(robot)[0][0]
     for link in links_of(ElementTree.fromstring(robot.urdf)):
@@ -348,11 +359,11 @@ def _first_misplaced(robot: Robot, peer: Peer) -> str:
 
 POSTURES = 200
 MAXIMUM_CONDITION = 1e6
-"""Condition number of M above which accelerations lose more than six of sixteen digits."""
+"""Limit of the condition number of M. Above it, accelerations lose more than 6 of 16 digits."""
 
 
 def conditioning(robot: Robot) -> tuple[float, list[Finding]]:
-    """Return the largest condition number of M over sampled postures, and findings about it."""
+    """Return the largest condition number of M over random postures, with a finding if large."""
     condition, mass = largest_condition(robot, POSTURES)
     if condition < MAXIMUM_CONDITION:
         return condition, []

@@ -1,4 +1,4 @@
-"""Findings of a URDF check, and the inspection that contains them."""
+"""Findings and results of a URDF check."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from manip_dyn.core.deprecation import renamed_attribute
 
 LEVELS = ("error", "warning", "note")
-"""``error``: `load_robot` rejects the robot, or results are wrong. ``warning``: probably not
-intended, or interpreted differently by another program. ``note``: information."""
+"""Levels of findings. ``error``: `load_robot` rejects the robot, or this package and pinocchio
+disagree. ``warning``: probably not intended, or interpreted differently by another program.
+``note``: information."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Finding:
     """A finding about a link, a joint or the robot.
 
     Attributes:
-        level: ``error``, ``warning`` or ``note``, see `LEVELS`.
+        level: ``error``, ``warning`` or ``note`` (see `LEVELS`).
         part: ``link``, ``joint`` or ``robot``.
         name: Name of the link, joint or robot.
         what: Name of the property, such as ``inertia``.
@@ -36,12 +37,12 @@ class Finding:
     remedy: str = ""
 
     def __str__(self) -> str:
-        """Return the finding as one line."""
+        """Return the finding as a single line."""
         return f"{self.level}: {self.part} '{self.name}': {self.message}"
 
     @property
     def message(self) -> str:
-        """Property, value, expected value and remedy as one line."""
+        """Property, value, expected value and remedy as a single line."""
         line = f"{self.what}: {self.value}"
         line += f"; expected {self.expected}" if self.expected else ""
         return f"{line}; {self.remedy}" if self.remedy else line
@@ -50,13 +51,13 @@ class Finding:
 
 
 class Agreement(NamedTuple):
-    """Difference between this package and another program over several states.
+    """Comparison of a quantity between this package and another program at several states.
 
     Attributes:
         peer: Name of the other program.
         quantity: Name of the compared quantity.
         difference: Largest difference relative to the largest value.
-        bound: Largest difference that rounding can explain.
+        bound: Largest relative difference that rounding can explain.
     """
 
     peer: str
@@ -66,7 +67,7 @@ class Agreement(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether rounding can explain the difference."""
+        """Whether the difference is within `bound`."""
         return self.difference <= self.bound
 
 
@@ -77,8 +78,8 @@ class Inspection:
     Attributes:
         robot: Name of the robot.
         findings: Errors, then warnings, then notes.
-        agreements: Comparisons with other programs.
-        condition: Largest condition number of the mass matrix over sampled postures, or None if
+        agreements: Quantities compared with other programs.
+        condition: Largest condition number of the mass matrix over random postures, or None if
             the robot cannot be loaded.
     """
 
@@ -94,7 +95,7 @@ class Inspection:
 
     @property
     def reason(self) -> str:
-        """Number of findings per level, as text."""
+        """Number of findings per level, such as ``1 error, 0 warnings, 2 notes``."""
         return counted(self.findings)
 
     def of_level(self, level: str) -> list[Finding]:
@@ -116,18 +117,18 @@ class Inspection:
 
 
 def counted(findings: Sequence[Finding]) -> str:
-    """Return the number of findings per level as text."""
+    """Return the number of findings per level, such as ``1 error, 0 warnings, 2 notes``."""
     counts = [(sum(finding.level == level for finding in findings), level) for level in LEVELS]
     return ", ".join(f"{k} {level}{'s' if k != 1 else ''}" for k, level in counts)
 
 
 def by_level(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return the findings sorted by level, errors first; the sort is stable."""
+    """Return the findings sorted by level, starting with errors (stable sort)."""
     return tuple(sorted(findings, key=lambda finding: LEVELS.index(finding.level)))
 
 
 def grouped(findings: Sequence[Finding]) -> list[tuple[Finding, list[str]]]:
-    """Return distinct findings, each with the names of the links or joints that share it."""
+    """Return the distinct findings, each with the names of its links or joints."""
     names: dict[Finding, list[str]] = {}
     for finding in findings:
         names.setdefault(replace(finding, name=""), []).append(finding.name)

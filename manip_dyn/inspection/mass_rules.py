@@ -1,7 +1,7 @@
-"""Rules for masses and inertias: impossible and implausible values.
+"""Rules that find impossible and implausible masses and inertias.
 
-The size of a link is derived from its shapes and joints, or from the reach of the arm if shapes
-are in mesh files.
+Plausible values depend on the size of a link. It is derived from shapes and joints, or from the
+reach of the arm if the shapes are mesh files.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ SMALLEST = 0.1
 
 
 class Extent(NamedTuple):
-    """Bounding box of a link's shapes and joints, in link axes.
+    """Bounding box of the shapes and child joints of a link, in the frame of the link.
 
     Attributes:
         low: Lower corner (3,), m.
         high: Upper corner (3,), m.
-        complete: Whether shapes or joints exist and no shape is in a mesh file.
+        complete: Whether the link has shapes or child joints, and no shape is a mesh file.
     """
 
     low: Vector
@@ -47,11 +47,11 @@ class Extent(NamedTuple):
 
     @property
     def size(self) -> float:
-        """Length of the diagonal, at least `SMALLEST`, m."""
+        """Length of the diagonal in m, at least `SMALLEST`."""
         return max(math.hypot(*(self.high - self.low)), SMALLEST)
 
     def distance(self, point: Vector) -> float:
-        """Return the distance of a point (3,) from the bounding box, m."""
+        """Return the distance (m) of a point (3,) from the bounding box, or 0 inside."""
         return math.hypot(*(point - np.clip(point, self.low, self.high)))
 
 
@@ -69,7 +69,7 @@ def extent_of(root: Element, link: str) -> Extent:
 
 
 def reach_of(root: Element) -> float:
-    """Return the length of the longest chain of joints, including joint strokes, m."""
+    """Return the length (m) of the longest chain of joints, including prismatic strokes."""
     lengths: dict[str, float] = {}
     children = defaultdict(list)
     for joint in joints_of(root).values():
@@ -77,7 +77,7 @@ def reach_of(root: Element) -> float:
 
     def longest(link: str) -> float:
         if link not in lengths:
-            lengths[link] = 0.0  # ends the recursion in a cycle, which another rule reports
+            lengths[link] = 0.0  # stops the recursion in a cycle, which another rule reports
             lengths[link] = max(
                 (_step(joint) + longest(child_of(joint)) for joint in children[link]), default=0
             )
@@ -95,7 +95,7 @@ def _step(joint: Element) -> float:
 
 
 def _corners(shape: Element) -> list[Vector] | None:
-    """Return the corners (3,) of a shape in link axes, or None for a mesh file."""
+    """Return the corners (3,) of a shape in the frame of its link, or None for a mesh file."""
     body = shape.find("geometry/*")
     if body is None:
         return []
@@ -117,7 +117,7 @@ DENSEST = 22590.0
 
 
 def inertia_findings(root: Element) -> Iterator[Finding]:
-    """Yield inertias that are impossible, or implausible for the size and mass."""
+    """Yield findings for impossible inertias, and for implausible inertias and mass centres."""
     moving, reach = _moving(root), cache(lambda: reach_of(root))
     for name, link in links_of(root).items():
         mass = mass_of(link)
@@ -131,7 +131,7 @@ def inertia_findings(root: Element) -> Iterator[Finding]:
 
 
 def missing_mass_findings(root: Element) -> Iterator[Finding]:
-    """Yield joints that move no mass, and links that have shapes but no mass."""
+    """Yield findings for joints that move no mass, and for links with shapes but no mass."""
     masses = {name: _mass_value(link) for name, link in links_of(root).items()}
     for joint in movable_joints_of(root).values():
         group = rigid_group(root, child_of(joint))
@@ -151,7 +151,7 @@ def missing_mass_findings(root: Element) -> Iterator[Finding]:
 
 
 def root_mass_findings(root: Element) -> Iterator[Finding]:
-    """Yield root links that have mass, although they do not move."""
+    """Yield notes for root links with mass, which has no effect at a fixed base."""
     for name in root_links_of(root):
         mass = mass_of(links_of(root)[name])
         if mass is not None and mass.mass > 0.0:
@@ -161,7 +161,7 @@ def root_mass_findings(root: Element) -> Iterator[Finding]:
 
 
 def rigid_group(root: Element, link: str) -> list[str]:
-    """Return a link and all links that are rigidly fixed to it."""
+    """Return a link and all links that fixed joints connect to it, directly or indirectly."""
     if link not in links_of(root):
         return []
     fixed = [j for j in joints_of(root).values() if j.get("type") == "fixed"]
@@ -170,7 +170,7 @@ def rigid_group(root: Element, link: str) -> list[str]:
 
 
 def _mass_value(link: Element) -> float:
-    """Return the mass of a link: zero without <inertial>, NaN if <inertial> has none."""
+    """Return the mass of a link: 0 without <inertial>, NaN if <inertial> has no mass."""
     default = 0.0 if link.find("inertial") is None else math.nan
     return number(link.find("inertial/mass"), "value", default)
 
@@ -181,7 +181,7 @@ def _moving(root: Element) -> list[str]:
 
 
 def _impossible(name: str, mass: Mass, level: str) -> Iterator[Finding]:
-    """Yield masses and inertias that are physically impossible."""
+    """Yield findings for a mass or an inertia that is physically impossible."""
     moments = np.linalg.eigvalsh(mass.inertia)
     slack = 1e-3 * float(np.abs(moments).max()) + 1e-12
     value = f"principal moments {_listed(moments)} kg m^2"
@@ -203,7 +203,7 @@ def _impossible(name: str, mass: Mass, level: str) -> Iterator[Finding]:
 def _implausible(
     root: Element, name: str, mass: Mass, reach: Callable[[], float]
 ) -> Iterator[Finding]:
-    """Yield inertias and centres of mass that are implausible for the mass and size."""
+    """Yield findings for an inertia or centre of mass that does not match the mass and size."""
     if mass.mass == 0.0:
         return
     moments = np.linalg.eigvalsh(mass.inertia)
@@ -231,9 +231,10 @@ def _implausible(
 
 
 def _smallest_ball(mass: float) -> float:
-    """Return the smallest possible integral of r^2 dm for a mass, kg m^2: that of a dense ball.
+    """Return the smallest possible integral of r^2 dm (kg m^2) for a mass (kg).
 
-    The integral is half the trace of the inertia, and 3/5 m R^2 for a ball of radius R.
+    It is that of a ball of the densest material, 3/5 m R^2. The integral is half the trace of the
+    inertia.
     """
     radius = (3.0 * mass / (4.0 * math.pi * DENSEST)) ** (1.0 / 3.0)
     return 0.6 * mass * radius**2

@@ -1,4 +1,4 @@
-"""Pinocchio, MuJoCo and Drake with the same URDF, as implementations of `readings.Peer`."""
+"""Pinocchio, MuJoCo and Drake as implementations of `readings.Peer`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from manip_dyn.robot.urdf import child_of, joints_of
 
 
 class PinocchioPeer:
-    """Pinocchio, with damping and springs added by `Oracle`."""
+    """Pinocchio. `Oracle` adds damping and springs, which pinocchio omits."""
 
     name = "pinocchio"
     merged = True
 
     def __init__(self, robot: Robot):
-        """Initialize with the pinocchio model of the robot."""
+        """Use the pinocchio model of a robot."""
         oracle = Oracle(robot)
         self.reading = Reading(_pinocchio_links(robot), joint_resistances(robot), robot.gravity)
         self.mass_matrix = oracle.mass_matrix
@@ -36,7 +36,7 @@ class PinocchioPeer:
 
 
 def _pinocchio_links(robot: Robot) -> dict[str, Mass]:
-    """Return the masses of the bodies in the frames of the links behind their joints."""
+    """Return the mass distribution of each body in the frame of its joint's child link."""
     joints = joints_of(ElementTree.fromstring(robot.urdf))
     links = {}
     for name, body in zip(robot.joint_names, robot.bodies, strict=True):
@@ -49,7 +49,7 @@ def _pinocchio_links(robot: Robot) -> dict[str, Mass]:
 
 
 class MujocoPeer:
-    """MuJoCo, with constraints (limits, dry friction) disabled."""
+    """MuJoCo with disabled constraints (limits, dry friction)."""
 
     name = "MuJoCo"
     merged = False
@@ -139,7 +139,7 @@ class MujocoPeer:
 
 
 def _mujoco_model(mujoco: Any, text: str) -> Any:
-    """Compile a URDF without writing warnings to the terminal or to a file."""
+    """Load a URDF without warnings on the terminal or in a log file."""
     handler = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda _message: None)
     try:

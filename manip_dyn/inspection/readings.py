@@ -1,6 +1,6 @@
-"""Parameters of an arm as read from a URDF by this package and other programs.
+"""Parameters of an arm that this package and other programs read from a URDF.
 
-The parser in this module does not depend on `robot` or pinocchio, and accepts invalid values.
+The parser in this module is independent of `load_robot` and pinocchio, and accepts invalid values.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Mass(NamedTuple):
     Attributes:
         mass: Mass, kg.
         com: Centre of mass (3,), m.
-        inertia: Inertia about the centre of mass in the axes of the frame, (3, 3), kg m^2.
+        inertia: Inertia (3, 3) about the centre of mass along the axes of the frame, kg m^2.
     """
 
     mass: float
@@ -35,12 +35,17 @@ class Mass(NamedTuple):
     inertia: Matrix
 
     def transformed(self, rotation: Matrix, origin: Vector) -> Mass:
-        """Return the distribution in a frame in which its current frame has a pose."""
+        """Return the distribution in a different frame.
+
+        Args:
+            rotation: Rotation matrix (3, 3) from the current axes to the new axes.
+            origin: Origin (3,) of the current frame in the new frame, m.
+        """
         rotated = rotation @ self.inertia @ rotation.T
         return Mass(self.mass, origin + rotation @ self.com, rotated)
 
     def plus(self, body: Mass) -> Mass:
-        """Return the distribution of both bodies as a single rigid body."""
+        """Return the distribution of the rigid body that consists of both bodies."""
         mass = self.mass + body.mass
         if mass == 0.0:
             return Mass(0.0, self.com, self.inertia + body.inertia)
@@ -57,7 +62,7 @@ MASSLESS = Mass(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
 def number(element: Element | None, key: str, default: float = 0.0) -> float:
-    """Return a number of an element, `default` if it is missing, or NaN if it is invalid."""
+    """Return a number in an attribute; `default` if it is missing, NaN if it is invalid."""
     if element is None or element.get(key) is None:
         return default
     try:
@@ -67,7 +72,7 @@ def number(element: Element | None, key: str, default: float = 0.0) -> float:
 
 
 def triple(element: Element | None, key: str, default: str = "0 0 0") -> Vector:
-    """Return three numbers (3,) of an element, or NaN if they are invalid."""
+    """Return the three numbers (3,) in an attribute, or NaN if they are invalid."""
     text = default if element is None else element.get(key, default)
     try:
         values = np.array([float(word) for word in text.split()])
@@ -77,7 +82,7 @@ def triple(element: Element | None, key: str, default: str = "0 0 0") -> Vector:
 
 
 def origin_of(element: Element) -> tuple[Matrix, Vector]:
-    """Return rotation (3, 3) and translation (3,) of the <origin> of an element."""
+    """Return the rotation (3, 3) and translation (3,) in the <origin> of an element."""
     origin = element.find("origin")
     rpy = triple(origin, "rpy")
     rotation = Rotation.from_euler("xyz", rpy if np.all(np.isfinite(rpy)) else np.zeros(3))
@@ -85,7 +90,7 @@ def origin_of(element: Element) -> tuple[Matrix, Vector]:
 
 
 def mass_of(link: Element) -> Mass | None:
-    """Return the mass of a link in the link frame, or None if it is missing or invalid."""
+    """Return the mass distribution of a link in its frame, or None if missing or invalid."""
     inertial = link.find("inertial")
     if inertial is None or inertial.find("mass") is None:
         return None
@@ -99,7 +104,11 @@ def mass_of(link: Element) -> Mass | None:
 
 
 class Joint(NamedTuple):
-    """Joint resistance: N m s/rad, N m, kg m^2, N m/rad; if prismatic N s/m, N, kg, N/m."""
+    """Resistance parameters of a joint.
+
+    The units are N m s/rad, N m, kg m^2, N m/rad for revolute joints, and N s/m, N, kg, N/m for
+    prismatic joints.
+    """
 
     damping: float
     friction: float
@@ -111,9 +120,9 @@ class Reading(NamedTuple):
     """Parameters of an arm in one program.
 
     Attributes:
-        links: Mass distribution of each link in the link frame.
+        links: Mass distribution of each link in its frame.
         joints: Resistance of each movable joint.
-        gravity: Gravity in the base frame (3,), m/s^2.
+        gravity: Gravity (3,) in the base frame, m/s^2.
     """
 
     links: dict[str, Mass]
@@ -122,12 +131,12 @@ class Reading(NamedTuple):
 
 
 class Peer(Protocol):
-    """Interface of another program with the same URDF; joints are in the robot's order.
+    """Interface of another program that has loaded the URDF. Joints are in the robot's order.
 
     Attributes:
         name: Name of the program.
-        reading: Parameters in the program.
-        merged: Whether links of the reading include all links that are fixed to them.
+        reading: Parameters that the program has read.
+        merged: Whether each link in `reading` includes the links that are fixed to it.
     """
 
     name: str
@@ -148,7 +157,7 @@ class Peer(Protocol):
 
 
 def urdf_reading(robot: Robot, payload: Payload | None) -> Reading:
-    """Return the parameters in URDF and YAML file."""
+    """Return the parameters in the URDF and the YAML file of a robot."""
     root = ElementTree.fromstring(robot.urdf)
     links = {name: mass_of(link) or MASSLESS for name, link in links_of(root).items()}
     if payload is not None and payload.link in links:
@@ -158,14 +167,14 @@ def urdf_reading(robot: Robot, payload: Payload | None) -> Reading:
 
 
 def joint_resistances(robot: Robot) -> dict[str, Joint]:
-    """Return the resistance of the joints of a robot."""
+    """Return the resistance parameters of all joints of a robot by name."""
     columns = (robot.damping, robot.coulomb_friction, robot.armature, robot.stiffness)
     rows = np.column_stack(columns).tolist()
     return {name: Joint(*row) for name, row in zip(robot.joint_names, rows, strict=True)}
 
 
 def merged_links(reading: Reading, urdf: str) -> dict[str, Mass]:
-    """Return the mass of each link behind a joint, including the links fixed to it."""
+    """Return the mass of each movable joint's child link, including the links fixed to it."""
     root = ElementTree.fromstring(urdf)
     behind = [child_of(joint) for joint in movable_joints_of(root).values()]
     return {link: _with_fixed(root, reading, link) for link in behind}

@@ -1,4 +1,4 @@
-"""Rules for URDF elements: structure, spelling, meshes, joint limits and friction."""
+"""Rules that find errors in URDFs: structure, spelling, meshes, joint limits and friction."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from manip_dyn.robot.urdf import (
 
 
 def name_findings(root: Element) -> Iterator[Finding]:
-    """Yield links and joints without a name or with a duplicate name."""
+    """Yield findings for links and joints without a name or with a duplicate name."""
     for kind in ("link", "joint"):
         counts = Counter(element.get("name", "") for element in root.findall(kind))
         for name, count in counts.items():
@@ -43,7 +43,7 @@ def name_findings(root: Element) -> Iterator[Finding]:
 
 
 def joint_end_findings(root: Element) -> Iterator[Finding]:
-    """Yield joints with missing links, and links with two parent joints."""
+    """Yield findings for joints with missing links, and for links with two parent joints."""
     links, parents = links_of(root), dict[str, str]()
     for name, joint in joints_of(root).items():
         for role, link in (("parent", parent_of(joint)), ("child", child_of(joint))):
@@ -58,7 +58,7 @@ def joint_end_findings(root: Element) -> Iterator[Finding]:
 
 
 def tree_findings(root: Element) -> Iterator[Finding]:
-    """Yield multiple roots, and links in cycles."""
+    """Yield findings for multiple roots, and for links in cycles."""
     roots = root_links_of(root)
     name = root.get("name", "")
     if len(roots) > 1:
@@ -79,7 +79,7 @@ def tree_findings(root: Element) -> Iterator[Finding]:
 
 
 def joint_type_findings(root: Element) -> Iterator[Finding]:
-    """Yield joints of unsupported types, and robots without movable joints."""
+    """Yield findings for joints of unsupported types, and robots without movable joints."""
     supported = (*MOVABLE, "fixed")
     for name, joint in joints_of(root).items():
         kind = joint.get("type", "none")
@@ -103,14 +103,14 @@ ELEMENTS = {
     ),
     "inertial": ("origin", "mass", "inertia"),
 }
-"""Child elements that URDF defines; others are extensions or misspelt."""
+"""Child elements that URDF defines. Other elements are extensions or misspelt."""
 
 REQUIRED = {"mass": ("value",), "inertia": INERTIA_KEYS}
-"""Attributes of the elements of <inertial>; parsers replace missing ones by zero."""
+"""Required attributes in <inertial>. Parsers replace missing attributes with zero."""
 
 
 def number_findings(root: Element) -> Iterator[Finding]:
-    """Yield attributes that do not have the required number of finite numbers."""
+    """Yield findings for attributes without the required number of finite numbers."""
     for kind, owner, element in _elements(root):
         for key, count in NUMBERS.get(element.tag, {}).items():
             text = element.get(key)
@@ -121,7 +121,7 @@ def number_findings(root: Element) -> Iterator[Finding]:
 
 
 def spelling_findings(root: Element) -> Iterator[Finding]:
-    """Yield misspelt and missing elements and attributes."""
+    """Yield findings for misspelt and missing elements and attributes."""
     for kind, owner, element in _elements(root):
         names = ELEMENTS.get(element.tag, ())
         for child in element if names else ():
@@ -139,7 +139,7 @@ def spelling_findings(root: Element) -> Iterator[Finding]:
 
 
 def _missing(kind: str, owner: str, element: Element) -> Iterator[Finding]:
-    """Yield missing elements and attributes of <inertial>."""
+    """Yield findings for missing elements and attributes of <inertial>."""
     if element.tag == "inertial":
         for tag in ("mass", "inertia"):
             if element.find(tag) is None:
@@ -153,7 +153,7 @@ def _missing(kind: str, owner: str, element: Element) -> Iterator[Finding]:
 
 
 def _elements(root: Element) -> Iterator[tuple[str, str, Element]]:
-    """Yield kind and name of each link and joint with each of its elements."""
+    """Yield each element of each link and joint, with the kind and name of its owner."""
     for kind in ("link", "joint"):
         for owner in root.findall(kind):
             for element in owner.iter():
@@ -169,18 +169,19 @@ def _is_valid(text: str, count: int) -> bool:
 
 
 def _close_match(word: object, names: tuple[str, ...]) -> str:
-    """Return the known name that is closest to a misspelt word, or ""."""
+    """Return the name that is closest to a misspelt word, or "" if none is close."""
     if not isinstance(word, str) or word in names:
         return ""
     return next(iter(difflib.get_close_matches(word, names, n=1, cutoff=0.75)), "")
 
 
 def mesh_findings(root: Element, folder: Path | None) -> Iterator[Finding]:
-    """Yield links with missing mesh files.
+    """Yield notes for links with missing mesh files.
 
     Args:
         root: Root element of the URDF.
-        folder: Folder of the URDF, which is searched with its parents, or None for a URDF string.
+        folder: Folder of the URDF, or None for a URDF string. Meshes are also searched in this
+            folder and its parents.
     """
     folders = [] if folder is None else [folder, *folder.parents]
     for link in root.findall("link"):
@@ -193,13 +194,13 @@ def mesh_findings(root: Element, folder: Path | None) -> Iterator[Finding]:
 
 
 DEGREES = (12.7, 1000.0)
-"""Range of revolute limits, rad, that are probably in degrees."""
+"""Revolute limits in this range (rad) are probably in degrees."""
 MAXIMUM_DISTANCE = 5.0
-"""Distance between joints, m, above which the unit is probably wrong."""
+"""Distance between joints (m) above which the unit is probably wrong."""
 
 
 def limit_findings(root: Element) -> Iterator[Finding]:
-    """Yield limits that are missing, zero, in the wrong order, or probably in degrees."""
+    """Yield findings for limits that are missing, zero, reversed, or probably in degrees."""
     for name, joint in movable_joints_of(root).items():
         limit = joint.find("limit")
         if limit is None:
@@ -214,7 +215,7 @@ def limit_findings(root: Element) -> Iterator[Finding]:
 
 
 def axis_findings(root: Element) -> Iterator[Finding]:
-    """Yield axes that are zero, not normalized, or missing."""
+    """Yield findings for axes that are zero, not normalized, or missing."""
     for name, joint in movable_joints_of(root).items():
         element = joint.find("axis")
         length = float(np.linalg.norm(triple(element, "xyz", "1 0 0")))
@@ -230,7 +231,7 @@ def axis_findings(root: Element) -> Iterator[Finding]:
 
 
 def origin_findings(root: Element) -> Iterator[Finding]:
-    """Yield joints that are far from their parent joints."""
+    """Yield findings for joints that are far from the origin of their parent link."""
     for name, joint in joints_of(root).items():
         length = math.hypot(*origin_of(joint)[1])
         if length > MAXIMUM_DISTANCE:
@@ -240,7 +241,7 @@ def origin_findings(root: Element) -> Iterator[Finding]:
 
 
 def _amount(name: str, joint: Element, limit: Element, key: str) -> Iterator[Finding]:
-    """Yield an effort or velocity limit that is missing, negative or zero."""
+    """Yield a finding if an effort or velocity limit is missing, negative or zero."""
     value, expected = number(limit, key, math.nan), f"the {key} of the drive"
     if limit.get(key) is None:
         if joint.get("type") != "continuous":
@@ -256,7 +257,7 @@ def _amount(name: str, joint: Element, limit: Element, key: str) -> Iterator[Fin
 
 
 def _range(name: str, joint: Element, limit: Element) -> Iterator[Finding]:
-    """Yield a position range that is empty, a single point, or in degrees."""
+    """Yield a finding if a position range is reversed, a single point, or in degrees."""
     lower, upper = number(limit, "lower"), number(limit, "upper")
     value = f"lower {lower:g}, upper {upper:g}"
     if not (math.isfinite(lower) and math.isfinite(upper)):
@@ -283,7 +284,7 @@ MEANINGS = {
 
 
 def friction_findings(root: Element) -> Iterator[Finding]:
-    """Yield damping and friction with their interpretation."""
+    """Yield notes about damping and friction with their interpretation, and errors if negative."""
     for name, joint in movable_joints_of(root).items():
         for key, meaning in MEANINGS.items():
             value = number(joint.find("dynamics"), key)
@@ -297,7 +298,7 @@ def friction_findings(root: Element) -> Iterator[Finding]:
 
 
 def mimic_findings(root: Element) -> Iterator[Finding]:
-    """Yield mimic joints."""
+    """Yield findings for mimic joints."""
     joints = joints_of(root)
     for name, joint in joints.items():
         mimic = joint.find("mimic")
@@ -339,7 +340,7 @@ CONTENT_RULES = (
 
 
 def rule_findings(root: Element, folder: Path | None) -> list[Finding]:
-    """Return the findings of all rules, or of the structural rules if the URDF is not a tree.
+    """Return the findings of all rules. If the URDF is not a tree, apply only structural rules.
 
     Args:
         root: Root element of the URDF.

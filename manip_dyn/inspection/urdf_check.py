@@ -1,4 +1,4 @@
-"""`check_urdf`: inspection of a URDF, its dynamics, and its interpretation by other programs."""
+"""The function `check_urdf`."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ def check_urdf(
     xacro_args: Mapping[str, object] | None = None,
     compiled: bool = True,
 ) -> Inspection:
-    """Return errors, warnings and notes about a URDF.
+    """Check a URDF and return errors, warnings and notes.
 
-    Rules check inertias, limits, axes, friction, mimic joints, spelling and mesh files, and the
-    conditioning of the mass matrix. Mass matrix, gravity, inverse and forward dynamics and forward
-    kinematics are then compared with pinocchio and, if installed, MuJoCo and Drake. If a result
-    differs, the findings contain the link and the parameter.
+    Rules check inertias, limits, axes, friction, mimic joints, spelling, mesh files and the
+    condition number of the mass matrix. The mass matrix, gravity, inverse dynamics, forward
+    dynamics and forward kinematics are then compared with pinocchio and, if installed, MuJoCo and
+    Drake. If a result differs, the findings name the link and the parameter.
 
     Args:
-        source: Name, path or URDF string, see `load_robot`.
-        lock: Positions in rad or m of joints to lock, see `load_robot`.
-        tip: Name of the tool link, see `load_robot`.
+        source: Name, path or URDF string (see `load_robot`).
+        lock: Positions (rad or m) of joints to lock (see `load_robot`).
+        tip: Name of the tool link (see `load_robot`).
         xacro_args: Arguments of a xacro file by name.
         compiled: Whether to compare compiled kernels. Otherwise the equations are evaluated in
-            plain Python, without compilation.
+            Python, without compilation.
 
     Returns:
-        The inspection. It contains an error, and `success` is False, if `load_robot` rejects the
-        robot with these arguments, or if this package and pinocchio disagree. Mimic joints are
-        errors, and are locked for the remaining checks.
+        The inspection. Its `success` is False if `load_robot` rejects the robot with these
+        arguments, or if this package and pinocchio disagree. Mimic joints are errors, and are
+        locked for the remaining checks.
 
     Raises:
         ManipDynError: If the file does not exist, is not XML or not a URDF, or `lock`, `tip` or
@@ -71,7 +71,10 @@ def check_urdf(
 def _processed(
     content: Source, lock: Mapping[str, float] | None, tip: str | None
 ) -> tuple[Element, str]:
-    """Return root and name of the URDF after `lock` and `tip`, unchanged if it is not a tree."""
+    """Return the root element and name of the URDF after applying `lock` and `tip`.
+
+    A URDF that is not a valid tree is returned unchanged.
+    """
     where = f"robot {content.label}"
     try:
         root = ElementTree.fromstring(content.text)
@@ -94,7 +97,7 @@ def _processed(
 
 
 def _mimic_positions(root: Element) -> dict[str, float]:
-    """Return a position for each mimic joint: the nearest to zero within its limits."""
+    """Return the position closest to zero within the limits for each mimic joint."""
     positions = {}
     for name, joint in joints_of(root).items():
         if joint.find("mimic") is not None and joint.get("type") in MOVABLE:
@@ -115,7 +118,10 @@ def _compared(
 
 
 def _load_finding(name: str, message: str, findings: list[Finding]) -> Finding:
-    """Return the finding that the robot cannot be loaded; a note if other errors explain it."""
+    """Return a finding that the robot cannot be loaded.
+
+    It is a note if there are other errors, because these explain it, and otherwise an error.
+    """
     explained = any(finding.level == "error" for finding in findings)
     level = "note" if explained else "error"
     remedy = "see the errors" if explained else ""

@@ -1,4 +1,4 @@
-"""Browser viewer of results and running nodes; requires the extra ``view``."""
+"""Viewer of results and running nodes in the browser. Requires the extra ``view``."""
 
 from manip_dyn.core.lazy import lazy_package
 

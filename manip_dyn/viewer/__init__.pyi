@@ -1,4 +1,4 @@
-"""Browser view of results and running nodes; requires the extra ``view``."""
+"""Viewer of results and running nodes in the browser. Requires the extra ``view``."""
 
 from manip_dyn.viewer.charts import (
     Chart as Chart,

@@ -1,4 +1,4 @@
-"""Charts of curves with limits and marks, and rolling charts of running nodes."""
+"""Charts: curves with limits and marks for results, and rolling charts for running nodes."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from manip_dyn.viewer.scene import Curves, Mark, Scope
 COLOURS = ("#3b82f6", "#f59e0b", "#10b981", "#ef4444", "#8b5cf6", "#ec4899", "#14b8a6", "#84848f")
 GREY = "#8a8f98"
 MANY = 3
-"""Number of curves above which they are normalized by their limits."""
+"""Charts with more curves than this are normalized by the limits."""
 FAR = 4.0
-"""Multiple of the values beyond which limits are not drawn."""
+"""Limits are not drawn if they exceed the largest value by more than this factor."""
 HEIGHT = 150
 
 
 class Chart:
-    """Chart of curves with limits, arcs (thick lines), switches (dots) and the current time."""
+    """Chart of curves with limits, arcs (thick lines), switches (dots) and a time cursor."""
 
     def __init__(self, server: Any, curves: Curves, marks: Sequence[Mark] = ()):
-        """Prepare the chart; `show` adds it to the page."""
+        """Create a chart. `show` adds it to the page."""
         self._curves = curves
         self._values, self._bounds, title = _shown(curves)
         self._range = _range(self._values, self._bounds)
@@ -35,11 +35,11 @@ class Chart:
         self._handle: Any = None
 
     def times(self, t: Vector) -> None:
-        """Set the times (k,) of the values, s."""
+        """Set the times (k,) of the values in seconds."""
         self._t = t
 
     def show(self, t: Vector) -> None:
-        """Add the chart to the page with times (k,), s."""
+        """Add the chart to the page. `t` (k,) contains the times of the values in seconds."""
         self.times(t)
         low, high = self._range
         colours = [COLOURS[k % len(COLOURS)] for k in range(len(self._curves.names))]
@@ -66,11 +66,11 @@ class Chart:
         )
 
     def move(self, now: float) -> None:
-        """Move the time cursor to a time, s."""
+        """Move the time cursor to the time `now` (s)."""
         self._handle.data = self.data(now)
 
     def data(self, now: float) -> tuple[Vector, ...]:
-        """Return times and all columns, with two additional rows for the time cursor."""
+        """Return the times and all series, with two additional rows at `now` for the cursor."""
         t = np.sort(np.concatenate([self._t, [now, now]]))
         here = int(np.searchsorted(t, now))
         columns = [np.interp(t, self._t, column) for column in self._values.T]
@@ -94,7 +94,7 @@ class Chart:
         return dots
 
     def _limits(self) -> list[tuple[float, str]]:
-        """Return the visible limits without duplicates, with their colours."""
+        """Return the visible limits with their colours, without duplicates."""
         levels = {}
         for k, pair in enumerate(self._bounds):
             for level in pair:
@@ -106,7 +106,7 @@ class Chart:
 
 
 def legend(names: Sequence[str]) -> str:
-    """Return an HTML legend with the names of curves in their colours."""
+    """Return an HTML legend with the names and colours of curves."""
     entry = '<span style="white-space:nowrap;margin-right:1em"><b style="color:{}">■</b> {}</span>'
     entries = (entry.format(colour_of(k), html.escape(name)) for k, name in enumerate(names))
     return f'<div style="font-size:0.8em;line-height:1.5;padding:0 0.8em">{"".join(entries)}</div>'
@@ -116,12 +116,15 @@ _NONE = {"show": False}
 
 
 def colour_of(curve: int) -> str:
-    """Return the colour of a curve by its index."""
+    """Return the colour of the curve with an index."""
     return COLOURS[curve % len(COLOURS)]
 
 
 def _shown(curves: Curves) -> tuple[Matrix, Matrix, str]:
-    """Return values, limits (n, 2) and title; many curves are normalized."""
+    """Return the values to draw (k, n), their limits (n, 2) and the title.
+
+    More than `MANY` curves are normalized to -1 and 1 at their limits.
+    """
     bounds = np.column_stack([curves.low, curves.high])
     if len(curves.names) <= MANY or not np.isfinite(bounds).all():
         return curves.values, bounds, curves.title
@@ -142,12 +145,12 @@ def _range(values: Matrix, bounds: Matrix) -> tuple[float, float]:
 
 
 LASTS = 10.0
-"""Time range of a rolling chart, s."""
+"""Length of the time axis of a rolling chart, s."""
 POINTS = 200
 
 
 class RollingChart:
-    """Chart of the values in the last seconds."""
+    """Chart of the values in the last `LASTS` seconds."""
 
     def __init__(self, server: Any, scope: Scope):
         """Add the chart to the page."""
@@ -180,7 +183,7 @@ class RollingChart:
         )
 
     def add(self, t: float, values: Vector) -> None:
-        """Add values (n,) at a time, s; an earlier time restarts the chart."""
+        """Add values (n,) at the time `t` (s). If time goes back, the chart restarts."""
         if self._rows and t < self._rows[-1][0]:
             self._rows.clear()
         if not self._rows or t - self._rows[-1][0] >= LASTS / POINTS:
@@ -190,7 +193,7 @@ class RollingChart:
             self._rows.popleft()
 
     def show(self) -> None:
-        """Draw the added values."""
+        """Update the chart on the page with the added values."""
         if len(self._rows) > 1:
             self._handle.data = self._data()
 

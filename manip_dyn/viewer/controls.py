@@ -1,4 +1,4 @@
-"""Controls of a page: joint sliders, time, goals, pushes and masses."""
+"""Controls of a page: joint sliders, and controls of time, goals, pushes and masses."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from manip_dyn.viewer.drawing import Drawing, line
 from manip_dyn.viewer.scene import Colour, Controls, Coordinate, Figure
 
 TURN = np.pi
-"""Range of the slider of an unlimited joint, rad."""
+"""Limit of the slider of an unlimited joint, rad."""
 
 
 class JointSliders:
-    """Sliders of the coordinates of a figure.
+    """Sliders for the coordinates of a figure.
 
     Attributes:
         value: Current coordinates (N,).
@@ -27,7 +27,14 @@ class JointSliders:
     def __init__(
         self, server: Any, figure: Figure, value: Vector, changed: Callable[[Vector], None]
     ):
-        """Add the sliders at `value` (N,); `changed` is called with the value after each move."""
+        """Add the sliders to the page.
+
+        Args:
+            server: Server of the page.
+            figure: Figure with independent coordinates.
+            value: Initial coordinates (N,).
+            changed: Function that is called with the coordinates after a user moves a slider.
+        """
         self.value, self._changed = np.array(value), changed
         self._sliders = [
             self._slider(server, index, joint) for index, joint in enumerate(figure.joints)
@@ -58,7 +65,7 @@ PREVIEWED: Colour = (16, 150, 105)
 
 
 class TimeControls:
-    """Buttons to pause, step and reset time."""
+    """Buttons that pause, continue, step and reset time."""
 
     def __init__(self, server: Any, controls: Controls):
         """Add the buttons."""
@@ -69,7 +76,7 @@ class TimeControls:
         self._buttons.on_click(lambda _: self._do(self._buttons.value))
 
     def show(self, able: frozenset[str]) -> None:
-        """Show the buttons if a node accepts the commands."""
+        """Show the buttons if a node accepts their commands; `able` lists available commands."""
         self._buttons.visible = bool(able & {"pause", "reset"})
 
     def _do(self, word: str) -> None:
@@ -83,10 +90,13 @@ class TimeControls:
 
 
 class GoalControls:
-    """Controls of the joint goal: sliders, a ghost of the arm, preview, start and stop."""
+    """Controls of the joint goal: sliders, method, preview, go and stop.
+
+    A transparent copy of the arm shows the goal.
+    """
 
     def __init__(self, server: Any, controls: Controls, figure: Figure, q: Vector):
-        """Add hidden controls at the joint positions q (n,)."""
+        """Add the controls, initially hidden, with the goal `q` (n,)."""
         self._server, self._controls = server, controls
         self._ghost: Drawing | None = None
         self._figure = figure
@@ -102,7 +112,7 @@ class GoalControls:
         self._buttons.on_click(lambda _: self._do(self._buttons.value))
 
     def show(self, able: frozenset[str]) -> None:
-        """Show the controls while a planner is running, initially with its method."""
+        """Show the controls while a planner is running. The initial method is the planner's."""
         self._folder.visible = "goal" in able
         method = self._controls.method()
         if method in self._controls.methods and not self._chosen:
@@ -139,10 +149,17 @@ class GoalControls:
 
 
 class PushControls:
-    """Controls for a short additional effort on a joint."""
+    """Controls that push a joint with an additional effort for a short time."""
 
     def __init__(self, server: Any, controls: Controls, figure: Figure, efforts: Vector):
-        """Add hidden controls; `efforts` are the effort limits (n,), N m or N."""
+        """Add the controls, initially hidden.
+
+        Args:
+            server: Server of the page.
+            controls: Commands to the nodes.
+            figure: Figure of the arm.
+            efforts: Effort limits (n,), N m or N.
+        """
         self._names = [joint.name for joint in figure.joints]
         self._efforts, self._controls = efforts, controls
         gui = server.gui
@@ -167,10 +184,10 @@ class PushControls:
 
 
 class MassControls:
-    """Slider for the scale factor of all masses."""
+    """Slider and button that scale all masses."""
 
     def __init__(self, server: Any, controls: Controls):
-        """Add the hidden slider."""
+        """Add the controls, initially hidden."""
         self._controls = controls
         gui = server.gui
         self._folder = gui.add_folder("mass", visible=False, expand_by_default=False)
@@ -181,7 +198,7 @@ class MassControls:
         button.on_click(lambda _: threading.Thread(target=self._change, daemon=True).start())
 
     def show(self, able: frozenset[str]) -> None:
-        """Show the slider while a simulator is running."""
+        """Show the controls if a simulator is running; `able` lists available commands."""
         self._folder.visible = "mass" in able
 
     def _change(self) -> None:

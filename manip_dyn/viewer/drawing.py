@@ -1,4 +1,4 @@
-"""Figures, lines, the ground grid and the initial camera of a page."""
+"""Drawing of figures, lines and the ground grid, and the initial camera of a page."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from manip_dyn.viewer.scene import GROUND, Colour, Figure, Part, Poses
 
 @cache
 def mesh_of(file: str) -> tuple[Matrix, Any, Colour | None]:
-    """Return vertices (m, 3), m, faces (f, 3) and colour, if any, of a mesh file."""
+    """Read a mesh file; return vertices (m, 3), faces (f, 3), and a colour or None."""
     import trimesh
 
     try:
         mesh: Any = trimesh.load(file, force="mesh")
         vertices, faces = np.asarray(mesh.vertices), np.asarray(mesh.faces)
-    except Exception as error:  # each format raises other exceptions
+    except Exception as error:  # the exceptions depend on the format
         raise ManipDynError(f"mesh '{file}' cannot be read: {error}.") from error
     return vertices, faces, _colour(mesh)
 
@@ -39,9 +39,9 @@ def _colour(mesh: Any) -> Colour | None:
 PLAIN: Colour = (48, 70, 104)
 """Default colour of shapes."""
 TINTED = 0.6
-"""Fraction of the tint in a mixed colour."""
+"""Fraction of the tint in a tinted colour."""
 NEAR = 1e-7
-"""Smallest change of a pose that is drawn, m or quaternion units."""
+"""Smallest change of a position (m) or quaternion component that is drawn."""
 
 
 class Drawing:
@@ -59,7 +59,7 @@ class Drawing:
         tint: Colour | None = None,
         opacity: float = 1.0,
     ):
-        """Draw a figure as children of the scene node `name`, with an optional tint."""
+        """Draw a figure below the scene node `name`, with an optional tint."""
         self._server, self._figure = server, figure
         self.node = server.scene.add_frame(name, show_axes=False)
         self._bodies: dict[int, Any] = {}
@@ -83,7 +83,7 @@ class Drawing:
         )
 
     def move(self, coordinates: Vector) -> None:
-        """Move the figure to coordinates (N,)."""
+        """Update the drawing for the coordinates (N,) of the figure."""
         now, before = self._figure.poses(coordinates), self._drawn
         self._drawn = now
         for body, node in self._bodies.items():
@@ -96,7 +96,7 @@ class Drawing:
             self._rods.points = self._ends(now).astype(np.float32)
 
     def _ends(self, poses: Poses) -> Matrix:
-        """Return the ends of the rods (r, 2, 3), m."""
+        """Return the end points (r, 2, 3) of the rods in m."""
         ends = np.zeros((len(self._figure.rods), 2, 3))
         for k, rod in enumerate(self._figure.rods):
             for side, (body, point) in enumerate(zip(rod.bodies, rod.points, strict=True)):
@@ -105,7 +105,7 @@ class Drawing:
 
 
 def line(server: Any, name: str, points: Matrix, colour: Colour, width: float = 3.0) -> Any:
-    """Draw a line through points (m, 3), m; return its node, or None for fewer than two points."""
+    """Draw a line through points (m, 3); return its node, or None for fewer than two points."""
     if len(points) < 2:
         return None
     segments = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
@@ -115,7 +115,7 @@ def line(server: Any, name: str, points: Matrix, colour: Colour, width: float = 
 
 
 def draw(server: Any, name: str, part: Part, tint: Colour | None, opacity: float) -> None:
-    """Draw one shape of a figure."""
+    """Draw a shape of a figure as the scene node `name`."""
     alpha = opacity * part.opacity
     common = {
         "position": part.position,
@@ -166,7 +166,7 @@ DARK = {"cell_color": (52, 56, 62), "section_color": (78, 84, 92)}
 
 
 def ground(server: Any, reach: float, dark: bool) -> Any:
-    """Draw the ground grid with cells sized for the figure; return its node."""
+    """Draw the ground grid, with a cell size that suits the reach (m); return its node."""
     cell = 10.0 ** math.floor(math.log10(reach))
     cell = cell / 2.0 if reach / cell >= 3.0 else cell / 10.0 if reach / cell < 2.0 else cell / 5.0
     colours = DARK if dark else LIGHT
@@ -186,19 +186,19 @@ def ground(server: Any, reach: float, dark: bool) -> Any:
 FIELD = 0.7
 """Vertical field of view, rad."""
 WIDE = 1.15
-"""Aspect ratio above which a picture requires no larger distance."""
+"""Aspect ratio (width / height) below which the camera moves back."""
 PHONE, HIDDEN = 576, 0.6
-"""Width of a page, pixels, below which controls cover the fraction `HIDDEN` of its height."""
+"""Page width (pixels) of phones, and fraction of their height that the controls cover."""
 
 
 def look_at(server: Any, reach: float, width: float = 0.0) -> None:
-    """Set the camera for figures with a given reach, m, that extend to `width`, m, sideways."""
+    """Set the camera for figures with a reach (m) that are up to `width` (m) beside the origin."""
     target, offset = _camera(reach, width)
     initial = server.initial_camera
     initial.position, initial.look_at, initial.fov = tuple(target + offset), tuple(target), FIELD
 
     def set_camera(client: Any) -> None:
-        """Move the camera back on narrow pages, and leave space for controls on phones."""
+        """Move the camera back on narrow pages, and leave space for the controls on phones."""
         camera = client.camera
         client_offset = max(WIDE * camera.image_height / max(camera.image_width, 1), 1.0) * offset
         middle = target
@@ -212,14 +212,14 @@ def look_at(server: Any, reach: float, width: float = 0.0) -> None:
 
 
 def _camera(reach: float, width: float) -> tuple[Vector, Vector]:
-    """Return the camera target and the camera's offset from it (3,), m."""
+    """Return the camera target (3,) and the offset (3,) of the camera from the target in m."""
     distance = (1.15 * reach + 0.75 * width) / np.tan(0.5 * FIELD) * 0.9
     target = np.array([0.0, 0.0, 0.36 * reach])
     return target, distance * np.array([0.88, 0.24, 0.41])
 
 
 def _up(offset: Vector) -> Vector:
-    """Return the upward direction of the picture (3,), with the length of the offset (3,)."""
+    """Return the upward direction (3,) of the picture, scaled to the length of `offset` (3,)."""
     length = float(np.linalg.norm(offset))
     up = np.array([0.0, 0.0, 1.0]) - offset * offset[2] / length**2
     return up * length / float(np.linalg.norm(up))

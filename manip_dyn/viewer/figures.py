@@ -1,4 +1,7 @@
-"""Figures of robots and mechanisms: shapes from the URDF, or rods and joint hubs."""
+"""Figures of robots and mechanisms.
+
+Robots are drawn with the shapes of the URDF, or with rods and joint hubs.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ HUB: Colour = (70, 76, 84)
 
 
 def sticks(robot: Robot, reach: float) -> list[Part]:
-    """Return rods between the joints, and a hub for each joint."""
+    """Return a hub for each joint, and rods between the joints of a robot without shapes."""
     radius = THICKNESS * reach
     parts = []
     for index, body in enumerate(robot.bodies):
@@ -38,7 +41,10 @@ def sticks(robot: Robot, reach: float) -> list[Part]:
 
 
 def rod(body: int, begin: Vector, end: Vector, radius: float) -> Iterator[Part]:
-    """Yield a rod with round ends between two distinct points (3,), m, of a body."""
+    """Yield a cylinder between two points (3,) of a body, and a ball at the second point.
+
+    Nothing is yielded if the points coincide, or if a fixed rod is shorter than its radius (m).
+    """
     length = float(np.linalg.norm(end - begin))
     if length < 1e-6 or (body == GROUND and length < radius):
         return
@@ -48,7 +54,7 @@ def rod(body: int, begin: Vector, end: Vector, radius: float) -> Iterator[Part]:
 
 
 def turned_to(direction: Vector) -> Matrix:
-    """Return a rotation (3, 3) whose third column has the direction `direction` (3,)."""
+    """Return a rotation matrix (3, 3) with its third column along `direction` (3,)."""
     axis = direction / np.linalg.norm(direction)
     first = np.eye(3)[int(np.argmin(np.abs(axis)))]
     first = first - (first @ axis) * axis
@@ -64,7 +70,7 @@ Colours = dict[str, tuple[Colour, float]]
 
 
 def urdf_parts(robot: Robot, meshes: Sequence[str | Path] = ()) -> list[Part]:
-    """Return the visual shapes of all links, or their collision shapes if there are none."""
+    """Return the visual shapes of each link, or its collision shapes if it has no visual ones."""
     root = ElementTree.fromstring(robot.urdf)
     named: Colours = {}
     for material in root.iter("material"):
@@ -124,7 +130,7 @@ def _shade(material: Element | None, named: Colours) -> tuple[Colour | None, flo
 
 
 def _colour(material: Element, named: Colours) -> Colours:
-    """Return the colour of a named material."""
+    """Return the colour and opacity of a material by its name; {} if it has no colour."""
     name, colour = material.get("name", ""), material.find("color")
     if colour is None:
         return {name: named[name]} if name in named else {}
@@ -138,7 +144,7 @@ def _numbers(element: Element | None, key: str, default: str) -> Vector:
 
 
 def robot_figure(robot: Robot, meshes: Sequence[str | Path] = ()) -> Figure:
-    """Return the figure of a robot from its URDF, or rods and hubs if it has no shapes.
+    """Return the figure of a robot: the shapes of its URDF, or rods and hubs without shapes.
 
     Args:
         robot: The robot.
@@ -169,7 +175,7 @@ class _ForwardKinematics:
         self._bodies, self._tip = robot.bodies, robot.tip_frame
 
     def frames(self, q: Vector) -> tuple[Matrix, Vector]:
-        """Return origins (n, 3) and rotations (n, 3, 3) of the bodies at joint positions (n,)."""
+        """Return origins (n, 3) and rotations (n, 3, 3) of the bodies at joint positions `q`."""
         origins, rotations = np.zeros((len(q), 3)), np.zeros((len(q), 3, 3))
         sines, cosines = np.sin(q), np.cos(q)
         for i, body in enumerate(self._bodies):
@@ -196,7 +202,7 @@ class _ForwardKinematics:
 
 
 def on_body(frame: Frame, origins: Matrix, rotations: Vector) -> tuple[Vector, Matrix]:
-    """Return position (3,) and rotation (3, 3) of a body-fixed frame."""
+    """Return the position (3,) and rotation (3, 3) of a frame that is fixed to a body."""
     if frame.body < 0:
         return frame.translation, frame.rotation
     rotation = rotations[frame.body]
@@ -204,12 +210,12 @@ def on_body(frame: Frame, origins: Matrix, rotations: Vector) -> tuple[Vector, M
 
 
 def quaternions(rotations: Vector) -> Matrix:
-    """Convert rotations (m, 3, 3) to quaternions (m, 4): w, x, y, z."""
+    """Convert rotation matrices (m, 3, 3) to quaternions (m, 4) in the order w, x, y, z."""
     return Rotation.from_matrix(rotations).as_quat()[:, [3, 0, 1, 2]]
 
 
 def _reach(robot: Robot, parts: Sequence[Part]) -> float:
-    """Return an upper bound of the distance of the arm and its shapes from its base, m."""
+    """Return an upper bound of the distance (m) of the arm and its shapes from the base."""
     ends: list[float] = []
     for body, low, high in zip(robot.bodies, robot.q_min, robot.q_max, strict=True):
         length = float(np.linalg.norm(body.translation))
@@ -236,7 +242,7 @@ OPACITY = {"box": 0.55}
 
 
 def mechanism_figure(mechanism: Mechanism, name: str = "mechanism") -> Figure:
-    """Return the figure of a mechanism for the coordinates of its motion."""
+    """Return the figure of a mechanism; its coordinates are those of `MechanismMotion.q`."""
 
     def poses(q: Vector) -> Poses:
         positions, rotations = body_poses(mechanism, q)

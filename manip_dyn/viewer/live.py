@@ -24,15 +24,15 @@ COLOURS: dict[str, Colour] = {
 }
 LEVELS = ("#10b981", "#f59e0b", "#ef4444")
 UNWATCHED = 20.0
-"""Frames per second without clients; these frames update the rolling charts."""
+"""Frames per second without clients, at which rolling charts collect values."""
 HANDLE = 0.25
-"""Length of the arrows of the handle relative to the reach of the arm."""
+"""Size of the handle relative to the reach of the arm."""
 PLOT_PERIOD, QUERY_PERIOD = 0.2, 1.0
-"""Wall time between updates of the charts, and between queries of the available commands, s."""
+"""Wall time (s) between updates of the charts, and between queries of available commands."""
 
 
 class LivePage:
-    """Live page of running nodes.
+    """Page that shows running nodes and sends commands to them.
 
     Attributes:
         server: Server of the page.
@@ -55,7 +55,7 @@ class LivePage:
             figure: The figure to draw.
             newest: Function that returns the newest snapshot, or None before the first one.
             controls: Commands to the nodes.
-            scopes: Rolling charts to show.
+            scopes: Descriptions of the rolling charts.
             dark: Whether the page starts in dark mode.
         """
         self.server, self._figure, self._newest = server, figure, newest
@@ -87,12 +87,12 @@ class LivePage:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop the thread."""
+        """Stop the thread that updates the page."""
         self._stop.set()
         self._thread.join()
 
     def _plot(self, t: float, title: str, values: Vector) -> None:
-        """Add values to a chart, which is created for the first values."""
+        """Add values to a chart. The first values create the chart."""
         if title not in self._charts:
             scope = self._scopes[title]
             if scope.names != self._named:
@@ -115,7 +115,7 @@ class LivePage:
                 self._drawing.move(now.coordinates)
                 self._draw_lines(now)
                 self._lead_handle(now)
-            self.server.flush()  # otherwise the frame would be sent with the next one
+            self.server.flush()  # otherwise the frame is sent only with the next one
             if last - plotted >= PLOT_PERIOD:
                 plotted = last
                 for chart in self._charts.values():
@@ -134,7 +134,7 @@ class LivePage:
                 line(self.server, f"/{name}", points, COLOURS[name])
 
     def _offer_handle(self, available: bool) -> None:
-        """Add the handle of the tool target when a tracker is available."""
+        """Add the handle of the tool target when a tracker becomes available."""
         if not available or self._figure.tool is None or self.handle is not None:
             return
         scale = HANDLE * self._figure.reach
@@ -142,7 +142,7 @@ class LivePage:
         self.handle.on_update(lambda _: self._send(self.handle.position, self.handle.wxyz))
 
     def _lead_handle(self, now: Snapshot) -> None:
-        """Move the handle with the target, or the tool, until a user drags it."""
+        """Move the handle to the target, or to the tool, until a user drags the handle."""
         if self.handle is not None and self._figure.tool is not None and not self._dragged:
             position, quaternion = now.tool or self._figure.tool(now.coordinates)
             self.handle.position, self.handle.wxyz = position, quaternion
@@ -157,7 +157,7 @@ class LivePage:
 
 
 def _levels_html(levels: Sequence[Level], t: float) -> str:
-    """Return time and diagnostic levels as HTML."""
+    """Format the time (s) and the diagnostic levels of the nodes as HTML."""
     rows = "".join(
         f'<div><b style="color:{LEVELS[min(entry.level, 2)]}">●</b> {html.escape(entry.name)}: '
         f'<span style="opacity:0.75">{html.escape(entry.sentence)}</span></div>'

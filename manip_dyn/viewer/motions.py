@@ -1,4 +1,4 @@
-"""Conversion of results to motions of a figure: plans, trajectories, tracking, recordings."""
+"""Conversion of results (plans, trajectories, tracking, recordings) to motions of a figure."""
 
 from __future__ import annotations
 
@@ -40,19 +40,22 @@ def view_motion(
     desired: Matrix | None = None,
     figure: Figure | None = None,
 ) -> Motion:
-    """Convert k samples of a robot's motion to a `Motion`.
+    """Create a `Motion` from k samples of an arm.
 
     Args:
         robot: The arm.
-        t: Non-decreasing times (k,), s.
+        t: Times (k,) in seconds, non-decreasing.
         q: Positions (k, n), rad or m.
-        v: Velocities (k, n), rad/s or m/s, or None for no curves.
-        effort: Efforts (k, n), N m or N, held until the next sample, or None for no curves.
-        title: Title of the motion. Default: the name of the robot.
-        more: Additional curves of k values.
+        v: Velocities (k, n), rad/s or m/s. None: not plotted.
+        effort: Efforts (k, n), N m or N, each held until the next sample. None: not plotted.
+        title: Title of the motion. Default: name of the robot.
+        more: Additional curves with k values each.
         marks: Events and intervals.
-        desired: Desired path of the tool (m, 3), m.
-        figure: Figure of the robot. Default: from its URDF.
+        desired: Desired path of the tool (m, 3) in m.
+        figure: Figure of the robot. Default: figure from its URDF.
+
+    Raises:
+        ManipDynError: If an array has the wrong shape or contains invalid values.
     """
     times = np.asarray(t, dtype=float)
     if times.ndim != 1 or times.size == 0 or np.any(np.diff(times) < 0.0):
@@ -92,7 +95,7 @@ def joint_scopes(robot: Robot) -> list[Scope]:
 
 
 def trail(figure: Figure, rows: Matrix) -> Matrix:
-    """Return the path of the tool (m, 3), m, at coordinates (k, N)."""
+    """Return the path of the tool (m, 3) in m for the coordinates (k, N) of a motion."""
     if figure.tool is None or len(rows) < 2:
         return np.zeros((0, 3))
     return np.array([figure.tool(row)[0] for row in _thinned(rows)])
@@ -132,11 +135,11 @@ def _title(robot: Robot, name: str, suffix: str) -> str:
 
 
 SAMPLES = 400
-"""Number of samples of a plan in addition to those at its switches."""
+"""Number of equidistant samples of a plan; samples at its switches are added."""
 
 
 def plan_motion(plan: Plan, title: str = "", figure: Figure | None = None) -> Motion:
-    """Convert a plan to a motion with marks at its switches and the work on each link."""
+    """Convert a plan to a motion with marks at its switches and curves of the work on links."""
     end = max(plan.t_final, 1e-3)
     switches = [t for times in plan.switch_times for t in times]
     jumps = np.unique([*switches, *plan.arrival_times, end])
@@ -176,7 +179,7 @@ def plan_marks(plan: Plan) -> list[Mark]:
 
 
 def _joined(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Merge adjacent time spans."""
+    """Merge time spans that touch or overlap."""
     if not spans:
         return []
     cuts = [k + 1 for k, (a, b) in enumerate(pairwise(spans)) if b[0] > a[1]]
@@ -196,10 +199,14 @@ def motion_of(
     """Convert a result to a motion for the viewer.
 
     Args:
-        result: One of `KINDS`; a robot is shown at rest, see `standing`.
+        result: One of `KINDS`. A robot is shown at rest (see `standing`).
         robot: Robot of a `Trajectory` or `TrackResult`.
         mechanism: Mechanism of a `MechanismMotion`.
-        title: Title of the motion.
+        title: Title of the motion. Default: depends on the result.
+
+    Raises:
+        ManipDynError: If the type of the result is not supported, or its robot or mechanism is
+            missing.
     """
     if isinstance(result, Motion):
         return result
@@ -227,11 +234,11 @@ def motion_of(
 
 
 def standing(robot: Robot, title: str = "", meshes: Sequence[str | Path] = ()) -> Motion:
-    """Return a robot at rest at its zero position, clipped to its joint ranges.
+    """Return a motion in which a robot is at rest, with joints as close to zero as possible.
 
     Args:
         robot: The robot.
-        title: Title of the motion. Default: the name of the robot.
+        title: Title of the motion. Default: name of the robot.
         meshes: Folders of the packages that contain the meshes of the URDF.
     """
     q = np.clip(np.zeros(robot.n), robot.q_min, robot.q_max)

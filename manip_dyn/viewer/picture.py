@@ -1,4 +1,4 @@
-"""Animated picture of the README: three motions of an arm to the same goal.
+"""Animation in the README: three motions of an arm to the same goal.
 
 ``python -m manip_dyn.viewer.picture docs/pictures/race.webp`` renders it with headless Chromium.
 """
@@ -42,7 +42,7 @@ FLAGS = (
 )
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 TIMEOUT = 120.0
-"""Wall time limit for a browser to open the page, s."""
+"""Largest wall time (s) for the browser to open the page."""
 WIDTH, HEIGHT = 760, 380
 """Size of a frame, pixels."""
 RATE = 14
@@ -52,13 +52,13 @@ SLOWDOWN = 1.6
 DURATION = 2.9
 """Duration of the motion, s."""
 LAST_FRAME = 0.8
-"""Duration of the last frame, s."""
+"""Display time of the last frame, s."""
 START, GOAL = (2.0, 1.5), (0.0, 0.0)
 """Joint positions, rad."""
 BANDWIDTH = 4.5
 """Bandwidth of the critically damped feedback, 1/s."""
 CAMERA = np.array([2.75, 0.25, 2.25]), np.array([0.05, 0.0, 0.32])
-"""Position and target of the camera (3,), m."""
+"""Position (3,) and target (3,) of the camera in m."""
 
 
 @contextmanager
@@ -85,7 +85,7 @@ def client_of(server: Any, url: str, width: int, height: int) -> Iterator[Any]:
 
 
 def frame(client: Any, camera: tuple[np.ndarray, np.ndarray], width: int, height: int) -> Any:
-    """Return a frame (height, width, 3), uint8, for camera position and target (3,), m."""
+    """Render a frame (uint8 array) with the camera at a position (3,), towards a target (3,)."""
     position, target = camera
     ahead = (target - position) / np.linalg.norm(target - position)
     right = np.cross(ahead, [0.0, 0.0, 1.0])
@@ -115,7 +115,7 @@ def _client(server: Any, process: subprocess.Popen[bytes]) -> Any:
 
 
 def race() -> list[Motion]:
-    """Return motions to the same goal: minimum time, zero net work and feedback."""
+    """Return three motions to the same goal: minimum time, zero net work and feedback."""
     robot = load_robot("ibm7535")
     plans = [plan_minimum_time(robot, START, GOAL), plan_zero_net_work(robot, START, GOAL)]
     trajectory = feedback(robot, 4.0)
@@ -132,7 +132,7 @@ def race() -> list[Motion]:
 
 
 def feedback(robot: Robot, duration: float) -> Trajectory:
-    """Simulate PD control that is critically damped at the goal, within the effort limits."""
+    """Simulate PD control within the effort limits, critically damped at the goal."""
     inertia = np.diag(customize(robot).mass_matrix(np.array(GOAL)))
     stiffness, damping = inertia * BANDWIDTH**2, inertia * 2.0 * BANDWIDTH
 
@@ -143,7 +143,11 @@ def feedback(robot: Robot, duration: float) -> Trajectory:
 
 
 def arrival_time(motion: Trajectory, tolerance: float = 0.01) -> float:
-    """Return the time, s, from which all joints remain within a tolerance, rad, of the goal."""
+    """Return the time (s) after which all joints remain within `tolerance` (rad) of the goal.
+
+    Raises:
+        ManipDynError: If the motion ends outside the tolerance.
+    """
     away = np.flatnonzero(np.abs(motion.q - np.array(GOAL)).max(axis=1) > tolerance)
     if away.size and away[-1] == len(motion.t) - 1:
         raise ManipDynError("the feedback does not reach the goal. Simulate a longer motion.")
@@ -151,7 +155,7 @@ def arrival_time(motion: Trajectory, tolerance: float = 0.01) -> float:
 
 
 def frames(motions: list[Motion], width: int = WIDTH, height: int = HEIGHT) -> list[Any]:
-    """Render the frames of the animation (height, width, 3), uint8."""
+    """Render the frames of the animation as uint8 arrays."""
     server = start(port=0)
     page = ResultsPage(server, motions, dark=False, playing=False)
     try:
@@ -168,7 +172,7 @@ def frames(motions: list[Motion], width: int = WIDTH, height: int = HEIGHT) -> l
 
 
 def save(images: list[Any], file: str | Path) -> None:
-    """Write frames to an animated WebP or GIF file."""
+    """Write frames to an animated WebP or GIF file, depending on its suffix."""
     from PIL import Image
 
     first, *rest = (Image.fromarray(flat(image)) for image in images)
@@ -179,7 +183,7 @@ def save(images: list[Any], file: str | Path) -> None:
 
 
 def flat(image: Any) -> Any:
-    """Blend the transparent pixels of an image with white."""
+    """Return an image without its alpha channel, blended with a white background."""
     if image.shape[2] == 3:
         return image
     alpha = image[:, :, 3:].astype(float) / 255.0

@@ -1,4 +1,4 @@
-"""Page of results: motions, their player, and the function `view`."""
+"""Playback of results on a page, and the function `view`."""
 
 from __future__ import annotations
 
@@ -19,23 +19,24 @@ from manip_dyn.viewer.scene import Colour, Motion
 from manip_dyn.viewer.server import LOCALHOST, PORT, Frames, address, show, start, stop, theme
 
 UPDATE_PERIOD = 0.1
-"""Wall time between updates of slider and charts, s."""
+"""Wall time (s) between updates of the slider and the charts."""
 REST = 0.6
-"""Wall time at the end of a motion before it restarts, s."""
+"""Wall time (s) for which motions remain at their end before they restart."""
 SPEEDS = {"1/10": 0.1, "1/4": 0.25, "1/2": 0.5, "1": 1.0, "2": 2.0, "5": 5.0}
 
 
 class Player:
-    """Time controls of motions, and the thread that advances time.
+    """Playback controls of motions, and the thread that advances their time.
 
     Attributes:
         now: Current time of all motions, s.
+        end: End time of the longest motion, s.
     """
 
     def __init__(
         self, server: Any, motions: list[Motion], drawings: list[Drawing], playing: bool = True
     ):
-        """Add the controls."""
+        """Add the playback controls to the page, and show the motions at time 0."""
         self._server, self._motions, self._drawings = server, motions, drawings
         self._charts: list[Chart] = []
         self.end = max(motion.end for motion in motions)
@@ -65,13 +66,13 @@ class Player:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop the thread."""
+        """Stop the thread that plays the motions."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
 
     def seek(self, now: float) -> None:
-        """Show all motions at a time, s."""
+        """Show all motions at the time `now` (s)."""
         with self._lock, self._server.atomic():
             self.now = now
             for motion, drawing in zip(self._motions, self._drawings, strict=True):
@@ -109,7 +110,7 @@ class Player:
             if now > self.end + REST * speed:
                 now = 0.0
             self.seek(now)
-            self._server.flush()  # otherwise the frame would be sent with the next one
+            self._server.flush()  # otherwise the frame is sent only with the next one
             if wall - updated >= UPDATE_PERIOD:
                 updated = wall
                 self._update()
@@ -125,16 +126,16 @@ TINTS: tuple[Colour, ...] = (
 )
 DESIRED: Colour = (130, 136, 146)
 APART = 1.0
-"""Distance between figures relative to their reach."""
+"""Distance between figures side by side, relative to their reach."""
 ABOVE = 0.16
 """Height of a title above its figure, relative to the reach."""
 
 
 class ResultsPage:
-    """Page of motions.
+    """Page that shows motions.
 
     Attributes:
-        player: Player of the motions, or None if nothing moves.
+        player: Player of the motions, or None if all motions are at rest.
     """
 
     def __init__(self, server: Any, motions: Sequence[Motion], dark: bool, playing: bool = True):
@@ -226,7 +227,7 @@ class ResultsPage:
 
 
 def _top(motion: Motion) -> float:
-    """Return the largest height of the bodies and the tool, m."""
+    """Return the largest height (m) of the bodies and the tool during a motion."""
     every = max(len(motion.t) // 20, 1)
     rows = motion.coordinates[::every]
     highest = max(float(motion.figure.poses(row).positions[:, 2].max()) for row in rows)
@@ -238,15 +239,15 @@ def _time(mark: Any) -> str:
 
 
 class View:
-    """Handle of a page in the browser.
+    """A page in the browser.
 
     Attributes:
         url: URL of the page.
-        server: The `viser.ViserServer` of the page, for additional objects.
+        server: The `viser.ViserServer` of the page, to which objects can be added.
     """
 
     def __init__(self, server: Any, page: ResultsPage):
-        """Wrap a server and its page."""
+        """Create a view from a server and its page."""
         self.server, self._page = server, page
         self.url = address(server)
 
@@ -279,25 +280,25 @@ def view(
     browser: bool = True,
     wait: bool | None = None,
 ) -> View:
-    """Show results in the browser; several results move side by side.
+    """Show results in the browser, side by side if there are several.
 
     Requires the extra ``view``. The page does not require a network connection.
 
     Args:
         results: `Plan`, `PathTiming`, `Trajectory`, `TrackResult`, `MechanismMotion`, `Recording`
             or `Robot`. A `Robot` is shown at rest, with a slider for each joint.
-        robot: Robot of all `Trajectory` and `TrackResult`.
-        mechanism: Mechanism of all `MechanismMotion`.
-        titles: Titles of the results, in order. Default: their kinds.
-        host: Address to listen on. Default: this machine only; 0.0.0.0 for the network.
-        port: Port, or the next free one; 0 for any port.
+        robot: Robot of all results of type `Trajectory` or `TrackResult`.
+        mechanism: Mechanism of all results of type `MechanismMotion`.
+        titles: Titles of the results, in order. Default: depends on the result.
+        host: Address to listen on. Default: this machine only. 0.0.0.0: all network interfaces.
+        port: Port of the page. If it is in use, the next free one. 0: any free port.
         dark: Whether the page starts in dark mode.
         browser: Whether to open a browser if there is a display.
-        wait: Whether to block until Ctrl-C. Default: True in scripts, False in notebooks and at
-            prompts.
+        wait: Whether to block until Ctrl-C. Default: True in scripts, False in notebooks and
+            interactive sessions.
 
     Returns:
-        The handle of the page.
+        The view, with the URL of the page.
 
     Raises:
         ManipDynError: If a result cannot be shown, or viser is not installed.

@@ -1,4 +1,4 @@
-"""Plain data of a view: figures, motions, curves, marks, and snapshots of running nodes."""
+"""Data to display: figures, motions, curves, marks, and snapshots of running nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from manip_dyn.core.deprecation import renamed_attribute
 GROUND = -1
 """Index of the fixed body."""
 Colour = tuple[int, int, int]
-"""Red, green, blue, 0 to 255."""
+"""Red, green and blue from 0 to 255."""
 
 
 class Part(NamedTuple):
@@ -23,11 +23,11 @@ class Part(NamedTuple):
     Attributes:
         body: Index of the body, or `GROUND` for a fixed shape.
         kind: ``box``, ``cylinder`` about its z axis, ``sphere`` or ``mesh``.
-        position: Position of the centre in body axes (3,), m.
-        rotation: Rotation from the axes of the shape to body axes (3, 3).
-        size: Sides of a box, two diameters and the length of a cylinder, three diameters of a
-            sphere, or the scale of a mesh (3,).
-        colour: Colour of the shape. None: the colour of the figure.
+        position: Position (3,) of the centre in the frame of the body, m.
+        rotation: Rotation matrix (3, 3) from the axes of the shape to body axes.
+        size: Three numbers (3,): side lengths of a box, two diameters and the length of a
+            cylinder, three diameters of a sphere (m), or the scale of a mesh.
+        colour: Colour of the shape. None: colour of the mesh, or a default colour.
         opacity: Opacity from 0 (transparent) to 1 (opaque).
         file: Path of the mesh file.
     """
@@ -47,7 +47,7 @@ class Rod(NamedTuple):
 
     Attributes:
         bodies: Indices of the bodies.
-        points: End points in body axes (2, 3), m.
+        points: End points (2, 3) in the frames of the bodies, m.
         colour: Colour of the line.
     """
 
@@ -60,8 +60,8 @@ class Poses(NamedTuple):
     """Poses of b bodies.
 
     Attributes:
-        positions: Positions of the origins (b, 3), m.
-        quaternions: Orientations (b, 4): w, x, y, z.
+        positions: Positions (b, 3) of the body origins, m.
+        quaternions: Orientations (b, 4) in the order w, x, y, z.
     """
 
     positions: Matrix
@@ -73,8 +73,8 @@ class Coordinate(NamedTuple):
 
     Attributes:
         name: Name of the coordinate.
-        low: Lower limit; -inf for no limit.
-        high: Upper limit; inf for no limit.
+        low: Lower limit, or -inf.
+        high: Upper limit, or inf.
         unit: Unit, rad or m.
     """
 
@@ -91,12 +91,12 @@ class Figure:
     Attributes:
         name: Name of the figure.
         parts: Shapes of the figure.
-        poses: Function that returns the poses of the bodies at coordinates (N,).
+        poses: Function that returns the poses of the bodies for coordinates (N,).
         reach: Largest distance from the origin, m.
         rods: Lines between the bodies.
-        tool: Function that returns the pose of the tool at coordinates (N,): position (3,), m, and
-            quaternion (4,): w, x, y, z; or None.
-        joints: Coordinates, if they are independent.
+        tool: Function that returns position (3,) in m and quaternion (4,) in the order w, x, y, z
+            of the tool for coordinates (N,). None: no tool.
+        joints: Names and limits of the coordinates, or () if they are not independent.
     """
 
     name: str
@@ -113,11 +113,11 @@ class Curves(NamedTuple):
 
     Attributes:
         title: Quantity and unit.
-        names: Names of the columns (n,).
+        names: Names of the n columns.
         values: Values (k, n).
-        low: Lower limits (n,); -inf for no limit.
-        high: Upper limits (n,); inf for no limit.
-        marked: Whether the columns of marks refer to these curves.
+        low: Lower limits (n,), or -inf.
+        high: Upper limits (n,), or inf.
+        marked: Whether to draw the marks of the motion at these curves.
     """
 
     title: str
@@ -133,7 +133,7 @@ class Mark(NamedTuple):
 
     Attributes:
         begin: Start time, s.
-        end: End time, s; equal to begin for an event.
+        end: End time, s. Equal to `begin` for an event.
         text: Description.
         curve: Column of the curves, or None for all columns.
     """
@@ -151,12 +151,12 @@ class Motion:
     Attributes:
         title: Title of the motion.
         figure: The figure that moves.
-        t: Increasing times (k,), s.
-        coordinates: Coordinates of the figure (k, N).
+        t: Times (k,) in seconds, non-decreasing.
+        coordinates: Coordinates (k, N) of the figure.
         curves: Plotted curves.
         marks: Events and intervals.
-        trail: Path of the tool (m, 3), m; empty for no line.
-        desired: Desired path of the tool (m, 3), m.
+        trail: Path of the tool (m, 3) in m. Empty: not drawn.
+        desired: Desired path of the tool (m, 3) in m. Empty: not drawn.
     """
 
     title: str
@@ -176,7 +176,7 @@ class Motion:
         return float(self.t[-1])
 
     def at(self, t: float) -> Vector:
-        """Return the coordinates (N,) at a time, s, interpolated linearly."""
+        """Return the coordinates (N,) at the time `t` (s) by linear interpolation."""
         if len(self.t) == 1:
             return self.coordinates[0]
         index = int(np.clip(np.searchsorted(self.t, t, "right"), 1, len(self.t) - 1))
@@ -206,11 +206,11 @@ class Snapshot:
 
     Attributes:
         t: Time, s.
-        coordinates: Coordinates of the figure (N,).
-        values: Plotted values by title.
-        lines: Points of lines by name, (m, 3), m.
+        coordinates: Coordinates (N,) of the figure.
+        values: Plotted values by title of the chart.
+        lines: Points (m, 3) in m of each line by name.
         levels: Diagnostic levels of the nodes.
-        tool: Target of the tool: position (3,), m, and quaternion (4,): w, x, y, z.
+        tool: Target of the tool: position (3,) in m, quaternion (4,) in the order w, x, y, z.
     """
 
     t: float
@@ -223,13 +223,13 @@ class Snapshot:
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """A rolling chart.
+    """Description of a rolling chart.
 
     Attributes:
         title: Quantity and unit.
-        names: Names of the values (n,).
-        low: Lower limits (n,); -inf for no limit.
-        high: Upper limits (n,); inf for no limit.
+        names: Names of the n values.
+        low: Lower limits (n,), or -inf.
+        high: Upper limits (n,), or inf.
     """
 
     title: str
@@ -243,16 +243,16 @@ class Controls:
     """Commands to running nodes.
 
     Attributes:
-        able: Returns the names of the following commands that have a subscriber or server.
+        able: Returns the names of the commands below that a running node accepts.
         pause: Pauses or continues time.
         step: Advances time by one period.
         reset: Resets the nodes.
-        target: Sends a target of the tool: position (3,), m, and quaternion (4,): w, x, y, z.
-        goal: Sends a goal of the joints (n,) and a planning method.
-        preview: Plans to a goal (n,) with a method; returns the path of the tool (m, 3), m, and a
-            message, without moving the arm. May take seconds.
+        target: Sends a target of the tool: position (3,) in m, quaternion (4,) as w, x, y, z.
+        goal: Sends a planning method and a goal (n,) of the joints.
+        preview: Plans a motion to a goal (n,) with a method, without moving the arm. Returns the
+            path of the tool (m, 3) in m and a message. May take seconds.
         abort: Stops the arm and holds it.
-        push: Applies additional efforts (n,) for a duration, s.
+        push: Applies additional efforts (n,) for a duration (s).
         mass: Scales all masses of the robot description by a factor and returns a message. May
             take seconds.
         methods: Names of the planning methods.

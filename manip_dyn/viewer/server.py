@@ -1,4 +1,4 @@
-"""Web server of a page, and the schedule of its frames."""
+"""Web server of a page, and the timing of its frames."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BLUE = (46, 108, 214)
 
 
 def viser() -> Any:
-    """Return the module viser, or raise `ManipDynError` if it is not installed."""
+    """Import viser; raise `ManipDynError` if it is not installed."""
     return required_module("viser", "viewing needs", "view")
 
 
@@ -31,9 +31,12 @@ def start(host: str = LOCALHOST, port: int = PORT, dark: bool = False) -> Any:
     """Start a `viser.ViserServer` with an empty page.
 
     Args:
-        host: Address to listen on: localhost for this machine only, or 0.0.0.0 for the network.
-        port: Port, or the next free one; 0 for any port.
+        host: Address to listen on. Default: this machine only. 0.0.0.0: all network interfaces.
+        port: Port of the page. If it is in use, the next free one. 0: any free port.
         dark: Whether the page starts in dark mode.
+
+    Raises:
+        ManipDynError: If an argument is invalid or viser is not installed.
     """
     library = viser()
     if not 0 <= port < 2**16:
@@ -44,7 +47,7 @@ def start(host: str = LOCALHOST, port: int = PORT, dark: bool = False) -> Any:
         raise ManipDynError(f"host must be an address or a host name, got '{host}'.") from error
     with contextlib.redirect_stdout(io.StringIO()):  # suppresses viser's greeting
         server = library.ViserServer(host=host, port=port or _free(host), verbose=False)
-    # Browsers open connections that they do not use; websockets logs them as errors.
+    # websockets logs errors for connections that browsers open but do not use.
     logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
     server.gui.set_panel_label("manip_dyn")
     server.gui.main_panel.dock_right()
@@ -68,7 +71,7 @@ def theme(server: Any, dark: bool) -> None:
 
 
 def address(server: Any) -> str:
-    """Return the URL of the page."""
+    """Return the URL of the server's page."""
     host = server.get_host()
     return f"http://{'localhost' if host in (LOCALHOST, '0.0.0.0') else host}:{server.get_port()}"
 
@@ -91,19 +94,23 @@ RATE = 60.0
 
 
 class Frames:
-    """Schedule of animation frames.
+    """Timer for animation frames.
 
     Frames are due at fixed times, so delays of single waits do not accumulate. A late frame is
-    drawn immediately, and the schedule restarts from that time: a busy machine skips frames
-    instead of drawing bursts.
+    drawn immediately, and the next frames are scheduled from that time. A busy machine therefore
+    skips frames instead of drawing them in bursts.
     """
 
     def __init__(self, stop: threading.Event, now: Callable[[], float] = time.monotonic):
-        """Start the schedule, which ends when `stop` is set."""
+        """Start the timer. It stops when `stop` is set."""
         self._stop, self._now, self._due = stop, now, now()
 
     def wait(self, rate: float = RATE) -> bool:
-        """Wait for the next frame at a rate per second; return False after the end."""
+        """Wait for the next frame; return False if the timer has stopped.
+
+        Args:
+            rate: Number of frames per second.
+        """
         self._due += 1.0 / rate
         early = self._due - self._now()
         if early < 0.0:
