@@ -3,7 +3,8 @@
 The checked interface calls one compiled check of sizes and numbers, then the kernel by its
 address. The check does not depend on the robot and is compiled once per machine for each number of
 arguments. Other arguments (lists, strided arrays, other number types) and invalid ones are checked
-in Python, which converts them or raises an error.
+in Python, which converts them or raises an error. The unchecked interface calls kernels by their
+addresses, too. Only `InPlace` compiles functions of arrays for each robot.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from numba import types
 
 from manip_dyn.codegen.backend.vectors import LANES
 from manip_dyn.codegen.generation.kernel_modules import kernel_of, purpose_of
+from manip_dyn.codegen.kernel_addresses import call_contiguous, call_kernel, kernel_address
 from manip_dyn.codegen.rigid_body.catalogue import (
     BATCH,
     BY_NAME,
@@ -27,7 +29,6 @@ from manip_dyn.codegen.rigid_body.catalogue import (
     Declaration,
     argument_size,
 )
-from manip_dyn.core.arrays import address_for, call_writing
 from manip_dyn.core.checks import Vector, finite_array, finite_vector
 from manip_dyn.core.compiled import PLAIN, compiled, inlined
 from manip_dyn.core.errors import ManipDynError, closest
@@ -146,6 +147,10 @@ class InPlace:
         """Number of joints."""
         return self._robot.n
 
+    def address(self, name: str) -> Any:
+        """Return the address of a kernel for `call_kernel`, compiled on first use."""
+        return kernel_address(self._robot, self._frame, name)
+
     def purpose(self, name: str) -> str:
         """Return the description of a kernel for its docstring."""
         return purpose_of(self._robot, self._frame, name)
@@ -165,9 +170,9 @@ class InPlace:
         for name in names or dynamics:
             declaration = BY_NAME[name]
             rank = len(declaration.shape(self._robot.n))
-            vectors = [types.Array(types.float64, 1, "C")] * len(declaration.arguments)
             kernel: Any = getattr(self, name)
-            kernel.compile((*vectors, types.Array(types.float64, rank, "C")))
+            kernel.compile((*_vectors(len(declaration.arguments)), _output(rank)))
+            unchecked_call(self, declaration)
 
 
 class Batch:
@@ -270,14 +275,35 @@ class Checked:
         declaration = BY_NAME.get(name)
         if declaration is None:
             raise AttributeError(f"There is no kernel '{name}'.")
-        call = checked_call(declaration, getattr(self._in_place, name), self._n)
+        call = checked_call(self._in_place, declaration)
         setattr(self, name, call)
         return call
 
 
-def checked_call(declaration: Declaration, kernel: Any, n: int) -> Callable[..., Vector]:
-    """Return a function that checks its arguments and calls a kernel for n joints."""
-    arguments, shape = declaration.arguments, declaration.shape(n)
+def unchecked_call(in_place: InPlace, declaration: Declaration) -> Callable[..., Vector]:
+    """Return a function that calls a kernel and returns its result."""
+    arguments, shape = declaration.arguments, declaration.shape(in_place.n)
+    run, address = CALLS[len(arguments)], in_place.address(declaration.name)
+    if not PLAIN:
+        run.compile((types.int64, *_vectors(len(arguments)), _output(len(shape))))
+
+    def call(*arguments: Vector) -> Vector:
+        out = np.empty(shape)
+        run(address, *arguments, out)
+        return out
+
+    return call
+
+
+def checked_call(in_place: InPlace, declaration: Declaration) -> Callable[..., Vector]:
+    """Return a function that checks its arguments and calls a kernel."""
+    arguments, n = declaration.arguments, in_place.n
+    shape, address = declaration.shape(n), in_place.address(declaration.name)
+    loads = tuple(name for name in arguments if name in ("payload", "wrench"))
+    run: Any = LOADED[loads] if loads else UNLOADED[len(arguments)]
+    if not PLAIN:
+        with _compiling:
+            run = _compiled(run, len(arguments), len(shape))
 
     def call_with_checks(values: tuple[Any, ...]) -> Vector:
         checked = [
@@ -285,17 +311,11 @@ def checked_call(declaration: Declaration, kernel: Any, n: int) -> Callable[...,
             for name, value in zip(arguments, values, strict=True)
         ]
         out = np.empty(shape)
-        kernel(*checked, out)
+        run(address, n, *checked, out)
         return out
 
     if PLAIN:
         return lambda *values: call_with_checks(values)
-    vectors = [types.Array(types.float64, 1, "C")] * len(arguments)
-    address = address_for(kernel, (*vectors, _output(len(shape))))
-    loads = tuple(name for name in arguments if name in ("payload", "wrench"))
-    entry = LOADED[loads] if loads else UNLOADED[len(arguments)]
-    with _compiling:
-        run = _compiled(entry, len(arguments), len(shape))
     # Local names are looked up faster than attributes of modules.
     empty, array, number = np.empty, np.ndarray, FLOAT
 
@@ -329,6 +349,10 @@ def _compiled(run: Callable[..., bool], count: int, axes: int) -> Callable[..., 
     return function
 
 
+def _vectors(count: int) -> list[types.Array]:
+    return [types.Array(types.float64, 1, "C")] * count
+
+
 def _output(axes: int) -> types.Array:
     return types.Array(types.float64, axes, "C")
 
@@ -347,35 +371,35 @@ def _is_valid(x, size):
 def _run_1(address, n, a, out):
     valid = _is_valid(a, n)
     if valid:
-        call_writing(address, (a, out))
+        call_contiguous(address, (a, out))
     return valid
 
 
 def _run_2(address, n, a, b, out):
     valid = _is_valid(a, n) and _is_valid(b, n)
     if valid:
-        call_writing(address, (a, b, out))
+        call_contiguous(address, (a, b, out))
     return valid
 
 
 def _run_3(address, n, a, b, c, out):
     valid = _is_valid(a, n) and _is_valid(b, n) and _is_valid(c, n)
     if valid:
-        call_writing(address, (a, b, c, out))
+        call_contiguous(address, (a, b, c, out))
     return valid
 
 
 def _run_4(address, n, a, b, c, d, out):
     valid = _is_valid(a, n) and _is_valid(b, n) and _is_valid(c, n) and _is_valid(d, n)
     if valid:
-        call_writing(address, (a, b, c, d, out))
+        call_contiguous(address, (a, b, c, d, out))
     return valid
 
 
 def _run_with_payload(address, n, q, payload, out):
     valid = _is_valid(q, n) and _is_valid(payload, PAYLOAD)
     if valid:
-        call_writing(address, (q, payload, out))
+        call_contiguous(address, (q, payload, out))
     return valid
 
 
@@ -383,10 +407,37 @@ def _run_loaded(address, n, a, b, c, payload, wrench, out):
     valid = _is_valid(a, n) and _is_valid(b, n) and _is_valid(c, n)
     valid = valid and _is_valid(payload, PAYLOAD) and _is_valid(wrench, WRENCH)
     if valid:
-        call_writing(address, (a, b, c, payload, wrench, out))
+        call_contiguous(address, (a, b, c, payload, wrench, out))
     return valid
 
 
+@compiled(counted=False)
+def _call_1(address, a, out):
+    call_kernel(address, (a, out))
+
+
+@compiled(counted=False)
+def _call_2(address, a, b, out):
+    call_kernel(address, (a, b, out))
+
+
+@compiled(counted=False)
+def _call_3(address, a, b, c, out):
+    call_kernel(address, (a, b, c, out))
+
+
+@compiled(counted=False)
+def _call_4(address, a, b, c, d, out):
+    call_kernel(address, (a, b, c, d, out))
+
+
+@compiled(counted=False)
+def _call_5(address, a, b, c, d, e, out):
+    call_kernel(address, (a, b, c, d, e, out))
+
+
+CALLS: dict[int, Any] = {1: _call_1, 2: _call_2, 3: _call_3, 4: _call_4, 5: _call_5}
+"""Compiled calls of kernels by the number of arguments."""
 UNLOADED: dict[int, Callable[..., bool]] = {1: _run_1, 2: _run_2, 3: _run_3, 4: _run_4}
 """Compiled checks by the number of arguments, each with n numbers."""
 LOADED: dict[tuple[str, ...], Callable[..., bool]] = {

@@ -15,11 +15,11 @@ from numba.core import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from manip_dyn.codegen.kernels import customize
+from manip_dyn.codegen.generation.kernel_modules import kernel_of
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
 from manip_dyn.core.arrays import address_for, array_pointer, emit_call
 from manip_dyn.core.compiled import PLAIN
-from manip_dyn.robot import Robot
+from manip_dyn.robot import Frame, Robot
 
 _POINTER = types.CPointer(types.float64)
 
@@ -27,32 +27,37 @@ _POINTER = types.CPointer(types.float64)
 @lru_cache(maxsize=512)
 def addresses(robot: Robot, *names: str) -> tuple[int, ...]:
     """Return the addresses of a robot's kernels for `call_kernel`, compiled on first use."""
-    return tuple(_kernel_address(robot, name) for name in names)
+    return tuple(kernel_address(robot, robot.frame(robot.tip), name) for name in names)
 
 
-def _kernel_address(robot: Robot, name: str) -> Any:
-    """Return the address of a kernel with pointer arguments."""
-    kernel = getattr(customize(robot).in_place, name)
+def kernel_address(robot: Robot, frame: Frame, name: str) -> Any:
+    """Return the address of a kernel for `call_kernel`, compiled on first use."""
+    kernel = kernel_of(robot, frame, name)
     if PLAIN:
         return kernel
     function = getattr(sys.modules[kernel.__module__], f"{name}_at")
     return address_for(function, (_POINTER,) * (len(BY_NAME[name].arguments) + 1))
 
 
-@intrinsic
-def _call_kernel(_context, address, arrays):
-    _check(address, arrays)
+def _caller(check: Any) -> Any:
+    """Return the intrinsic that calls a kernel; ``check(address, arrays)`` checks their types."""
 
-    def generate(context, builder, signature, values):
-        address, packed = values
-        kinds = (_POINTER,) * len(signature.args[1])
-        pointers = [
-            array_pointer(context, builder, array, builder.extract_value(packed, i))
-            for i, array in enumerate(signature.args[1])
-        ]
-        return emit_call(context, builder, address, types.none, kinds, pointers)
+    @intrinsic
+    def call(_context, address, arrays):
+        check(address, arrays)
 
-    return types.none(address, arrays), generate
+        def generate(context, builder, signature, values):
+            address, packed = values
+            kinds = (_POINTER,) * len(signature.args[1])
+            pointers = [
+                array_pointer(context, builder, array, builder.extract_value(packed, i))
+                for i, array in enumerate(signature.args[1])
+            ]
+            return emit_call(context, builder, address, types.none, kinds, pointers)
+
+        return types.none(address, arrays), generate
+
+    return call
 
 
 def _check(address: Any, arrays: Any) -> None:
@@ -76,6 +81,8 @@ def _plain(function: Any, arguments: Any) -> Any:
     return function(*arguments)
 
 
-call_kernel: Any = _plain if PLAIN else _call_kernel
+call_kernel: Any = _plain if PLAIN else _caller(_check)
 """``call_kernel(address, arrays)``: call a kernel with C-contiguous arrays, the last of which
 is ``out``."""
+call_contiguous: Any = _plain if PLAIN else _caller(lambda address, arrays: None)
+"""The same for arrays that are contiguous although their types allow other strides."""

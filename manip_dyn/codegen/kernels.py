@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.codegen.generation.kernel_modules import kernel_module
-from manip_dyn.codegen.interfaces import Batch, Checked, InPlace, describe
+from manip_dyn.codegen.interfaces import Batch, Checked, InPlace, describe, unchecked_call
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
 from manip_dyn.core.checks import Matrix, Tensor, Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
@@ -70,16 +70,9 @@ class Unchecked:
 
     def __getattr__(self, name: str) -> Callable[..., Vector]:
         """Return a kernel that allocates its result."""
-        kernel = getattr(self.in_place, name)
         if name not in BY_NAME:
             raise AttributeError(f"There is no kernel '{name}'.")
-        shape = BY_NAME[name].shape(self._n)
-
-        def call(*arguments: Vector) -> Vector:
-            out = np.empty(shape)
-            kernel(*arguments, out)
-            return out
-
+        call = unchecked_call(self.in_place, BY_NAME[name])
         describe(call, name, self.in_place, "Unchecked")
         setattr(self, name, call)
         return call

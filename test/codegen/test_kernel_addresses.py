@@ -66,3 +66,10 @@ def test_unsupported_arrays_raise_a_typing_error(arrays, message):
 
     with pytest.raises(TypingError, match=message):
         caller(1, arrays)
+
+
+def test_calls_from_python_compile_no_second_form_of_a_kernel():
+    kernels = md.customize(md.load_robot("ibm7535", mass_scale=1.03))
+    for mass_matrix in (kernels.mass_matrix, kernels.unchecked.mass_matrix):
+        np.testing.assert_array_equal(mass_matrix(np.zeros(2)), kernels.mass_matrix([0.0, 0.0]))
+    assert not kernels.in_place.mass_matrix.signatures

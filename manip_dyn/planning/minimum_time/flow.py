@@ -210,12 +210,13 @@ class Flow(PickledByArguments):
 
         Neither depends on the efforts.
         """
-        n, kernels = self._robot.n, customize(self._robot).in_place
+        n, kernels = self._robot.n, customize(self._robot).unchecked
         curves, slopes = np.empty((len(states), 3, n, 3, n)), np.empty((len(states), 3, n, n))
         q, v, _, p_v = (rows.copy() for rows in states.reshape(-1, 4, n).swapaxes(0, 1))
-        for curve, slope, q_k, v_k, p_k in zip(curves, slopes, q, v, p_v, strict=True):
-            kernels.forward_dynamics_second_derivatives(q_k, v_k, v_k, p_k, curve)
-            kernels.forward_dynamics_derivatives(q_k, v_k, v_k, slope)
+        for k in range(len(states)):
+            at = q[k], v[k], v[k]
+            curves[k] = kernels.forward_dynamics_second_derivatives(*at, p_v[k])
+            slopes[k] = kernels.forward_dynamics_derivatives(*at)
         inverse, moved = slopes[:, 2], curves[:, 2, :, 0] @ v[..., None]
         moved += inverse @ rates[:, 3 * n :, None]
         return (inverse @ p_v[..., None])[..., 0], moved[..., 0]
