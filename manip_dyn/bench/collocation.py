@@ -78,7 +78,7 @@ class Reference:
         The deviation is a fraction of the range of a joint, at most of a revolution. The other
         motion is an extreme one: weights of the efforts that fall quadratically with time shift
         the positions of a joint with time to spare. If the optimum is unique, the deviation is of
-        the order of the square root of `SLOWER`.
+        the order of the square root of `SLOWER`. It is 0 if IPOPT does not converge.
         """
         best = self.motion._replace(duration=(1.0 + SLOWER) * self.motion.duration)
         weights = np.tile(np.linspace(1.0, 0.0, len(best.u))[:, None] ** 2, best.u.shape[1])
