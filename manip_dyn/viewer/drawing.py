@@ -192,7 +192,7 @@ PHONE, HIDDEN = 576, 0.6
 
 
 def look_at(server: Any, reach: float, width: float = 0.0) -> None:
-    """Set the camera for figures with a reach (m) that are up to `width` (m) beside the origin."""
+    """Set the camera for figures with a reach (m) that extend sideways to `width` (m)."""
     target, offset = _camera(reach, width)
     initial = server.initial_camera
     initial.position, initial.look_at, initial.fov = tuple(target + offset), tuple(target), FIELD
