@@ -23,7 +23,7 @@ class ProgressMonitor:
     """
 
     def __init__(self, robot: Robot):
-        """Start without observations."""
+        """Initialize the monitor without observations."""
         self._robot, self.reason = robot, ""
         self.reset()
 

@@ -305,8 +305,8 @@ class UnlimitedMotion(NamedTuple):
         ends: Speeds ds/dt at both ends.
         times: Sample times (m,), s.
         positions: Values of s at the sample times (m,).
-        breaks: Parameters at which the path is not smooth or a joint reverses.
-        k: Smallest number of intervals of a guess.
+        breaks: Values of s at which the path is not smooth or a joint reverses.
+        k: Minimum number of intervals of a guess.
     """
 
     ends: tuple[float, float]

@@ -243,7 +243,7 @@ class FreeMonitor:
         self._reset = node.create_client(Trigger, "simulator/reset")
 
     def _on_joints(self, message: JointState) -> None:
-        """Log a state. The first state restarts the motion, because its start may be missed."""
+        """Log a state. The first state restarts the motion: the start may have been missed."""
         self.progress.message_received()
         if not self._requested:
             if self._reset.service_is_ready():

@@ -133,7 +133,7 @@ def squeezer() -> Mechanism:
 
 
 def error_of(angles: Vector) -> float:
-    """Return the largest final error (rad) of absolute angles (7,), modulo 2 pi."""
+    """Return the largest error (rad) of the final absolute angles (7,), modulo 2 pi."""
     off = angles - ABSOLUTE @ END
     return float(np.abs(np.arctan2(np.sin(off), np.cos(off))).max())
 
