@@ -13,9 +13,8 @@ PACKAGE = Path(manip_dyn.__file__).parent
 MODULES = layout.modules(PACKAGE, "manip_dyn")
 MAX_CHAIN = 5
 """Largest number of modules of one package that import one another in a row."""
-LONG_CHAINS = {"manip_dyn.core": 7, "manip_dyn.planning.minimum_time": 8}
-"""The compiler is a stack: arrays, decorators, dispatchers, numba, machine code, cache, files.
-Minimum time is a pipeline from the planner over extremals and grids to nodes."""
+LONG_CHAINS = {"manip_dyn.planning.minimum_time": 8}
+"""Minimum time is a pipeline from the planner over extremals and grids to nodes."""
 ROS = re.compile(r"^(rclpy|builtin_interfaces|rcl_interfaces|rosgraph_msgs|\w+_msgs|std_srvs)$")
 NUMBA = re.compile(
     r"(numba(\.(?!core|np)\w+)?|numba\.extending\.\w+|llvmlite(\.ir|\.binding)?"

@@ -212,8 +212,8 @@ def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
         array.meminfo = ir.Constant(array.meminfo.type, None)
         array.parent = ir.Constant(array.parent.type, None)
         return array._getvalue()
-    if isinstance(kind, types.BaseTuple) and not isinstance(kind, TupleReferenceType):
-        for i, item in enumerate(kind):
+    if hasattr(kind, "types") and not isinstance(kind, TupleReferenceType):
+        for i, item in enumerate(kind.types):
             inner = _without_owner(context, builder, item, builder.extract_value(value, i))
             value = builder.insert_value(value, inner, i)
     return value

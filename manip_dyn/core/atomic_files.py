@@ -41,11 +41,15 @@ def _umask() -> int:
 
 
 def write_checked(path: Path, content: bytes) -> None:
-    """Write a private file with a checksum; `unpacked` returns its content."""
+    """Write a private file: the SHA-256 checksum of the content (32 bytes), then the content."""
     write_atomically(path, hashlib.sha256(content).digest() + content, private=True)
 
 
-def unpacked(packed: bytes) -> bytes | None:
-    """Return the content of a file that `write_checked` wrote, or None if it is damaged."""
-    checksum, content = packed[:32], packed[32:]
+def checked_content(file: bytes) -> bytes | None:
+    """Return the content of a file that `write_checked` wrote, or None if it is damaged.
+
+    Args:
+        file: All bytes of the file.
+    """
+    checksum, content = file[:32], file[32:]
     return content if hashlib.sha256(content).digest() == checksum else None

@@ -29,7 +29,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numba
 
-from manip_dyn.core.atomic_files import unpacked, write_atomically
+from manip_dyn.core.atomic_files import checked_content, write_atomically
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.interruption import stop_if_interrupted
 
@@ -126,7 +126,7 @@ def read_trusted(path: Path) -> bytes | None:
         with path.open("rb") as file:
             if not _only_ours(path, os.fstat(file.fileno())):
                 return None
-            return unpacked(file.read())
+            return checked_content(file.read())
     except OSError:
         return None
 
@@ -222,30 +222,20 @@ def _lock_file(folder: Path) -> int | None:
         return None
 
 
-def generated_module(name: str, content: bytes, text: Callable[[], str]) -> ModuleType:
-    """Return a module from the cache, or generate it.
+def generated_module(label: str, inputs: bytes, generate: Callable[[], str]) -> ModuleType:
+    """Import a generated module; its file is written to the cache folder if it is missing.
 
     Args:
-        name: Readable part of the module's name.
-        content: Data on which the source depends, including the source of the generator.
-        text: Returns the source of the module. It is called only if the file does not exist yet.
+        label: Start of the file name; a hash of the inputs follows.
+        inputs: Everything that determines the source code: the input data and the source code of
+            the generator, see `source_of`. Equal inputs give the same file.
+        generate: Function that returns the source code of the module. It is called only if the
+            file is missing or incomplete.
     """
-    digest = hashlib.sha256(content)
+    digest = hashlib.sha256(inputs)
     digest.update(f"{numba.__version__} {platform.python_version()}".encode())
-    name = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
-    return _module(f"{name}_{digest.hexdigest()[:24]}", text)
-
-
-@cache
-def source_of(package: Path) -> bytes:
-    """Return the sources of all modules in a folder, for the `content` of generated modules."""
-    return b"".join(path.read_bytes() for path in sorted(package.rglob("*.py")))
-
-
-_modules: dict[str, ModuleType] = {}
-
-
-def _module(name: str, text: Callable[[], str]) -> ModuleType:
+    name = "".join(c if c.isascii() and c.isalnum() else "_" for c in label)
+    name = f"{name}_{digest.hexdigest()[:24]}"
     if name not in _modules:
         path = cache_directory() / f"{name}.py"
         if not is_trusted(path):
@@ -254,9 +244,18 @@ def _module(name: str, text: Callable[[], str]) -> ModuleType:
             with file_locks():
                 if not wait_for_lock(path) or not _is_complete(path):
                     report_first_use(name.rpartition("_")[0])
-                    path = _write(path, text() + COMPLETE)
+                    path = _write(path, generate() + COMPLETE)
         _modules[name] = _load(name, path)
     return _modules[name]
+
+
+_modules: dict[str, ModuleType] = {}
+
+
+@cache
+def source_of(package: Path) -> bytes:
+    """Return the source of all modules in a folder, for the inputs of `generated_module`."""
+    return b"".join(path.read_bytes() for path in sorted(package.rglob("*.py")))
 
 
 def _is_complete(path: Path) -> bool:

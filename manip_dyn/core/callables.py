@@ -11,9 +11,15 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+from llvmlite import ir
 from numba.core import errors, types
 from numba.core.imputils import lower_constant, user_function
 from numba.extending import NativeValue, lower_builtin, models, register_model, typeof_impl, unbox
+
+PARAMETER_PREFIX = "parameter/"
+"""Prefix of the symbols of template parameters; see `linking`."""
+MARK = "numba.dynamic.globals.manip_dyn"
+"""Global variable of code that calls functions by symbol. Numba does not cache such code."""
 
 
 class CallableType(types.Callable):
@@ -102,6 +108,27 @@ def call_of(symbol: str, returns: Any, arguments: tuple, libraries: Sequence[Any
         inline=False,
     )
     return user_function(description, libraries)
+
+
+def check_parameters(module: Any) -> None:
+    """Raise a `ValueError` if a template parameter has no argument."""
+    for value in (*module.functions, *module.global_variables):
+        if value.is_declaration and value.name.startswith(PARAMETER_PREFIX):
+            name = value.name.split("/")[1]
+            raise ValueError(f"the template parameter {name} must have an argument.")
+
+
+def marked(emit: Any) -> Any:
+    """Return an emitter that marks the module, so that numba does not cache calls by symbol."""
+
+    def emit_marked(context, builder, signature, values):
+        if MARK not in builder.module.globals:
+            mark = ir.GlobalVariable(builder.module, ir.IntType(8), MARK)
+            mark.initializer = ir.Constant(mark.value_type, 0)
+            mark.linkage = "weak_odr"
+        return emit(context, builder, signature, values)
+
+    return emit_marked
 
 
 @register_model(CallableType)

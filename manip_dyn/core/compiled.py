@@ -1,4 +1,4 @@
-"""Decorators for compiled functions with common options and machine code on disk.
+"""Compiled functions: decorators with common options, and machine code on disk.
 
 `compiled` functions are ordinary functions in ordinary modules. Each is compiled once for the
 types of its arguments, and its machine code is stored on disk. Compiled code calls this machine
@@ -9,28 +9,55 @@ Small functions are `inlined`: they have no separate machine code, and LLVM opti
 together with their callers. Some functions are called by Python and also belong into compiled
 loops, such as a right-hand side. They use ``compiled(merge=True)``.
 
-With ``NUMBA_DISABLE_JIT=1`` everything runs as plain Python, for use with a debugger.
+Both kinds have a `callable_type`, by which compiled code calls them, instead of numba's type. With
+``NUMBA_DISABLE_JIT=1`` everything runs as plain Python, for use with a debugger.
 """
 
 from __future__ import annotations
 
+import functools
+import os
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, TypeVar, overload
 
+import llvmlite.binding as llvm
 import numba
 from numba.extending import is_jitted
 
-from manip_dyn.core import dispatchers
+from manip_dyn.core import machine_code
+from manip_dyn.core.cache import announced, cache_directory, file_locks
+from manip_dyn.core.callables import CallableType, call_of, has_callable_type, marked
+from manip_dyn.core.fingerprint import qualified_name
+from manip_dyn.core.interruption import run_uninterrupted
 from manip_dyn.core.machine_code import is_cacheable
-from manip_dyn.core.private_numba import STOCK, PartLibrary, WholeLibrary
+from manip_dyn.core.private_numba import (
+    STOCK,
+    UNDOCUMENTED_OPTIONS,
+    Dispatcher,
+    MergedLibrary,
+    PartLibrary,
+    WholeLibrary,
+    address,
+    module_of,
+    pipeline,
+    restored,
+    stored,
+    symbol_in,
+    target_context,
+)
 
 __all__ = [
+    "OPTIONS",
     "PLAIN",
     "STOCK",
+    "Function",
+    "Part",
     "compiled",
     "inlined",
     "is_cacheable",
     "is_compiled",
+    "library_of",
 ]
 
 PLAIN = bool(getattr(numba.config, "DISABLE_JIT", 0))
@@ -44,6 +71,9 @@ OPTIONS: dict[str, Any] = {
 }
 """Numba options. Division by zero results in infinity or NaN. A multiplication and an addition may
 be fused. Infinity and NaN are propagated."""
+
+WRAPPERS = dict.fromkeys(UNDOCUMENTED_OPTIONS, True)
+"""Options of functions that only compiled code calls."""
 
 
 @overload
@@ -90,7 +120,7 @@ def compiled(
             "no_cpython_wrapper": not python,
             "_nrt": counted,
         }
-        kind = dispatchers.Whole if python else dispatchers.WithoutEntry
+        kind = Whole if python else WithoutEntry
         whole = kind.new(function, options, WholeLibrary, short)
         whole.cached = keep
         return whole.merged() if merge else whole
@@ -119,8 +149,8 @@ def inlined(
     def decorated(function: Any) -> Any:
         if STOCK:
             return _njit(function)
-        options = {**OPTIONS, **dispatchers.WRAPPERS, "_nrt": counted}
-        return dispatchers.Part.new(function, options, PartLibrary, short, always)
+        options = {**OPTIONS, **WRAPPERS, "_nrt": counted}
+        return Part.new(function, options, PartLibrary, short, always)
 
     return decorated if function is None else decorated(function)
 
@@ -135,3 +165,203 @@ def is_compiled(function: Any) -> bool:
     return (
         hasattr(function, "callable_type") or is_jitted(function) or (PLAIN and callable(function))
     )
+
+
+def _renamed(function: FunctionType) -> FunctionType:
+    """Return a copy of a function with a unique name, on which numba bases names in machine code.
+
+    Forked processes would give the same machine code name to different functions with the same
+    Python name. A process that loads both from disk would then call the wrong function.
+    """
+    copied = FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    copied.__module__ = function.__module__
+    copied.__qualname__ = f"{function.__qualname__}_{os.urandom(7).hex()}"
+    return copied
+
+
+class _Compiled(Dispatcher):
+    """A compiled function whose compiled callers use its `callable_type`."""
+
+    def __init__(self, py_func, locals=None, targetoptions=None, pipeline_class=None):  # noqa: A002
+        """Initialize from a function and options, with the parameters of numba's class."""
+        super().__init__(_renamed(py_func), locals, targetoptions, pipeline_class)
+        functools.update_wrapper(self, py_func)
+        self.py_func = py_func
+        self.results: dict[tuple, Any] = {}
+        name = qualified_name(py_func)
+        self.callable_type = CallableType(name, py_func, lambda _, types: self.declare(types))
+
+    @classmethod
+    def new(
+        cls, function: Any, options: dict, library: type, short: bool = False, always: bool = False
+    ) -> Any:
+        """Return the compiled form of a function.
+
+        Args:
+            function: The Python function.
+            options: Numba options.
+            library: `WholeLibrary`, `MergedLibrary` or `PartLibrary`.
+            short: Whether loops are neither unrolled nor vectorized.
+            always: Whether callers must inline the function.
+        """
+        options = {"nopython": True, **options}
+        passes = pipeline(library, short, always)
+        dispatcher = cls(function, targetoptions=options, pipeline_class=passes)
+        dispatcher.kind, dispatcher.short = f"{library.__name__} {short} {always}", short
+        return dispatcher
+
+    def __repr__(self) -> str:
+        """Return a string with name, parameters and file."""
+        code = self.py_func.__code__
+        parameters = ", ".join(code.co_varnames[: code.co_argcount])
+        call = f"{self.py_func.__name__}({parameters})"
+        return f"<compiled {call} of '{code.co_filename}' at {id(self):#x}>"
+
+    def declare(self, arguments: tuple) -> None:
+        """Define the calls of this function in compiled code for argument types."""
+        self.compile(arguments)
+
+    def compile(self, sig):
+        """Compile for argument types, or load the machine code from disk."""
+        arguments = tuple(getattr(sig, "args", sig))
+        if arguments not in self.results:
+            with announced(self.py_func):
+                run_uninterrupted(self._compile, arguments)
+        return self.results[arguments].entry_point
+
+    def _compile(self, arguments: tuple) -> None:
+        with file_locks():
+            self.compile_by_numba(arguments)
+
+    @property
+    def cache_path(self) -> str:
+        """The cache folder, for numba's `stats`."""
+        return str(cache_directory())
+
+    def save_overload(self, sig, result):
+        """Store a compilation result."""
+        self.results[tuple(sig)] = result
+
+
+class Part(_Compiled):
+    """A function that is linked into its callers."""
+
+    def symbol_for(self, arguments: tuple) -> tuple[str, list[Any]]:
+        """Return the symbol for argument types and the libraries to link with a caller."""
+        result = self.results[arguments]
+        return symbol_in(result), [result.library]
+
+    def module_of(self, arguments: tuple) -> Any:
+        """Return the LLVM module for argument types."""
+        return module_of(self.results[arguments])
+
+    def bitcode(self, arguments: tuple) -> tuple[bytes, str, Any]:
+        """Return the unoptimized code for argument types, its symbol and its result type."""
+        self.compile(arguments)
+        result = self.results[arguments]
+        return module_of(result).as_bitcode(), symbol_in(result), result.signature.return_type
+
+    def __call__(self, *arguments, **keywords):
+        """Raise an error, because Python cannot call a function without an entry point."""
+        raise TypeError(f"{self.py_func.__qualname__} can only be called by compiled code.")
+
+    def save_overload(self, sig, result):
+        """Store a compilation result and define calls in compiled code."""
+        super().save_overload(sig, result)
+        result.library.finalize()
+        name, arguments = symbol_in(result), tuple(sig)
+        returns = result.signature.return_type
+        emit = call_of(name, returns, arguments, [result.library])
+        self.callable_type.define(arguments, returns, emit)
+
+
+class Whole(_Compiled):
+    """A compiled function with its own machine code.
+
+    Attributes:
+        cached: Whether the machine code is stored on disk.
+        part: Version that is linked into compiled callers. If None, callers call the machine code.
+    """
+
+    cached = True
+    part: Part | None = None
+
+    def like(self, function: Any) -> Whole:
+        """Compile another function with the same options."""
+        whole = type(self).new(function, self.targetoptions, WholeLibrary, self.short)
+        return whole if self.part is None else whole.merged()
+
+    def as_part(self) -> Part:
+        """Return the same function as a `Part`, which is not optimized before linking."""
+        options = self.targetoptions | WRAPPERS
+        return Part.new(self.py_func, options, PartLibrary, self.short)
+
+    def merged(self) -> Whole:
+        """Make compiled callers link the function instead of calling its machine code."""
+        self.part = Part.new(self.py_func, self.targetoptions | WRAPPERS, MergedLibrary)
+        self.callable_type = self.part.callable_type
+        return self
+
+    def symbol_for(self, arguments: tuple) -> tuple[str, list[Any]]:
+        """Return the symbol for argument types and the libraries to link with a caller."""
+        if self.part is not None:
+            return self.part.symbol_for(arguments)
+        return machine_code.symbol_of(self, arguments), []
+
+    def load_overload(self, sig, context):
+        """Return the stored result for argument types, or None."""
+        super().load_overload(sig, context)
+        arguments = tuple(sig)
+        content = machine_code.load(self, arguments) if self.cached else None
+        if content is None:
+            return None
+        try:
+            result = restored(context, content)
+        except machine_code.UNREADABLE:
+            return None
+        self._take(arguments, result)
+        return result
+
+    def save_overload(self, sig, result):
+        """Store a compilation result in memory and on disk, and define calls in compiled code."""
+        arguments = tuple(sig)
+        result = result._replace(type_annotation="")  # formatting it is as slow as compiling
+        content = stored(result)
+        self._take(arguments, result)
+        if self.cached:
+            machine_code.save(self, arguments, content, module_of(result))
+
+    def _take(self, arguments: tuple, result: Any) -> None:
+        self.results[arguments] = result
+        if self.part is not None:
+            return
+        returns = result.signature.return_type
+        symbol = machine_code.symbol_of(self, arguments)
+        llvm.add_symbol(symbol, address(self, arguments))
+        machine_code.symbols[symbol] = (self, arguments)
+        emit = marked(call_of(symbol, returns, arguments))
+        self.callable_type.define(arguments, returns, emit)
+
+
+class WithoutEntry(Whole):
+    """A function with machine code that Python cannot call."""
+
+    __call__ = Part.__call__
+
+
+for _kind in (Part, Whole, WithoutEntry):
+    has_callable_type(_kind)
+
+
+def library_of(bitcode: bytes, name: str) -> Any:
+    """Return unoptimized code as a library that can be linked with compiled functions."""
+    library = PartLibrary(target_context().codegen(), name)
+    library.add_llvm_module(llvm.parse_bitcode(bitcode))
+    library.finalize()
+    return library

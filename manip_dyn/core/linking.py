@@ -26,11 +26,14 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic, is_jitted
 
 from manip_dyn.core import machine_code
-from manip_dyn.core.callables import CallableType, call_of, has_callable_type
-from manip_dyn.core.compiled import OPTIONS, PLAIN, Function, inlined
-from manip_dyn.core.dispatchers import Part, library_of
+from manip_dyn.core.callables import (
+    PARAMETER_PREFIX,
+    CallableType,
+    call_of,
+    has_callable_type,
+)
+from manip_dyn.core.compiled import OPTIONS, PLAIN, Function, Part, inlined, library_of
 from manip_dyn.core.fingerprint import digest_of, names_of, qualified_name
-from manip_dyn.core.machine_code import PARAMETER_PREFIX
 from manip_dyn.core.private_numba import STOCK, function_type
 
 _INDEX = ir.IntType(64)

@@ -13,8 +13,6 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-from llvmlite import ir
-
 from manip_dyn.core.atomic_files import write_checked
 from manip_dyn.core.cache import (
     cache_directory,
@@ -25,15 +23,12 @@ from manip_dyn.core.cache import (
     wait_for_lock,
     warn_once,
 )
+from manip_dyn.core.callables import MARK
 from manip_dyn.core.fingerprint import closure_of, qualified_name, type_name
 
 PREFIX = "manip_dyn/"
 """Prefix of the symbols of machine code that other machine code calls."""
-PARAMETER_PREFIX = "parameter/"
-"""Prefix of the symbols of template parameters; see `linking`."""
-MARK = "numba.dynamic.globals.manip_dyn"
-"""Global variable of code that calls functions by symbol. Numba does not cache such code."""
-SOURCES = "callables", "dispatchers", "linking", "machine_code", "operators", "private_numba"
+SOURCES = "callables", "compiled", "linking", "machine_code", "operators", "private_numba"
 FORM = b"".join(Path(__file__).with_name(f"{name}.py").read_bytes() for name in SOURCES)
 """Sources of the modules that define the file format and the calling convention."""
 FORMAT = hashlib.sha256(FORM).hexdigest()
@@ -47,37 +42,51 @@ symbols: dict[str, tuple[Any, tuple]] = {}
 
 
 def load(function: Any, arguments: tuple, ending: str = ".machine_code") -> Any:
-    """Return the machine code that `save` stored for argument types, or None."""
+    """Return the content of the file of a function for argument types, or None.
+
+    The functions that the machine code calls are loaded or compiled first. If another process is
+    writing the file, `load` waits for it.
+
+    Args:
+        function: The compiled function.
+        arguments: The numba types of its arguments.
+        ending: Ending of the file name.
+
+    Returns:
+        The `content` that `save` stored; None if there is no valid file.
+    """
     closure = closure_of(function)
     if not closure.digest:
         return None
     path = _path(function, arguments, ending)
-    content = read_trusted(path)
-    if content is None and wait_for_lock(path):
-        content = read_trusted(path)
-    if content is None:
+    file = read_trusted(path)
+    if file is None and wait_for_lock(path):
+        file = read_trusted(path)
+    if file is None:
         report_first_use(function.py_func.__qualname__)
         return None
     try:
-        calls, stored = pickle.loads(content)
+        calls, content = pickle.loads(file)
         for symbol, name, kinds in calls:
             closure.functions[name].declare(kinds)
             symbols[symbol]
     except UNREADABLE:
         return None
-    return stored
+    return content
 
 
 def save(
-    function: Any, arguments: tuple, stored: Any, module: Any, ending: str = ".machine_code"
+    function: Any, arguments: tuple, content: Any, module: Any, ending: str = ".machine_code"
 ) -> None:
-    """Store the machine code of a function for argument types.
+    """Write the file of a function for argument types.
+
+    Functions without a digest, and code with addresses of this process, are not stored.
 
     Args:
         function: The compiled function.
         arguments: Numba types of the arguments.
-        stored: The object to store, which `load` returns.
-        module: The LLVM module, for the symbols that it calls.
+        content: Machine code from `private_numba.stored`, or the code of a template.
+        module: The LLVM module of the function, from which the called symbols are read.
         ending: Ending of the file name.
     """
     if not closure_of(function).digest:
@@ -95,34 +104,13 @@ def save(
     if not is_trusted(path):
         return
     try:
-        content = pickle.dumps((calls, stored), protocol=-1)
+        file = pickle.dumps((calls, content), protocol=-1)
     except (pickle.PicklingError, AttributeError):
         return  # a type refers to a class that is defined inside a function
     try:
-        write_checked(path, content)
+        write_checked(path, file)
     except OSError as error:
         warn_once(f"machine code cannot be stored in '{path.parent}' ({error.strerror or error})")
-
-
-def check_parameters(module: Any) -> None:
-    """Raise a `ValueError` if a template parameter has no argument."""
-    for value in (*module.functions, *module.global_variables):
-        if value.is_declaration and value.name.startswith(PARAMETER_PREFIX):
-            name = value.name.split("/")[1]
-            raise ValueError(f"the template parameter {name} must have an argument.")
-
-
-def marked(emit: Any) -> Any:
-    """Return an emitter that marks the module, so that numba does not cache calls by symbol."""
-
-    def emit_marked(context, builder, signature, values):
-        if MARK not in builder.module.globals:
-            mark = ir.GlobalVariable(builder.module, ir.IntType(8), MARK)
-            mark.initializer = ir.Constant(mark.value_type, 0)
-            mark.linkage = "weak_odr"
-        return emit(context, builder, signature, values)
-
-    return emit_marked
 
 
 def symbol_of(function: Any, arguments: tuple) -> str:

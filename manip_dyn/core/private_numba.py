@@ -31,7 +31,7 @@ from numba.core import cgutils
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 
-from manip_dyn.core.machine_code import MARK, check_parameters
+from manip_dyn.core.callables import MARK, check_parameters
 from manip_dyn.core.operators import KnownFunction
 
 PRIVATE = {
@@ -62,9 +62,8 @@ def missing_name() -> str:
         module, _, path = name.partition(":")
         try:
             value: Any = import_module(module)
-            for attribute in path.split("."):
-                instance = attribute.endswith("()")
-                value = numba.njit(_probe) if instance else getattr(value, attribute)
+            for part in path.split("."):
+                value = numba.njit(_probe) if part.endswith("()") else getattr(value, part)
             if parameters and ", ".join(inspect.signature(value).parameters) != parameters:
                 return name
         except (ImportError, AttributeError, TypeError, ValueError):
@@ -80,8 +79,7 @@ def _is_stock() -> bool:
     """Return whether plain `numba.njit` must be used."""
     if os.environ.get("MANIP_DYN_STOCK_NUMBA", "") not in ("", "0"):
         return True
-    missing = missing_name()
-    if missing:
+    if missing := missing_name():
         logging.getLogger(__name__).warning(
             "numba %s has no %s: functions compile more slowly and are not cached",
             numba.__version__,
@@ -264,16 +262,12 @@ def pipeline(library: type, short: bool, always: bool) -> type:
         short: Whether loops are neither unrolled nor vectorized.
         always: Whether callers must inline the function.
     """
-    settings = {"library": library, "short": short, "always": always}
-    return type("Pipeline", (_Pipeline,), settings)
+    return type("Pipeline", (_Pipeline,), {"library": library, "short": short, "always": always})
 
 
 @contextmanager
 def _collection_paused() -> Iterator[None]:
-    """Return a context manager that pauses garbage collection.
-
-    Compilation creates many objects and retains most of them, so collection would waste time.
-    """
+    """Pause garbage collection: compilation creates many objects and retains most of them."""
     paused = gc.isenabled()
     gc.disable()
     try:
@@ -345,15 +339,7 @@ def function_type(context: Any, returns: Any, arguments: Any) -> Any:
     return context.call_conv.get_function_type(returns, arguments)
 
 
-def call_at(
-    context: Any,
-    builder: Any,
-    place: Any,
-    returns: Any,
-    kinds: tuple,
-    values: Any,
-    raises: bool,
-) -> Any:
+def call_at(context, builder, place, returns, kinds, values, raises):
     """Emit a call of the function at an address; see `arrays.emit_call`."""
     function = builder.inttoptr(place, function_type(context, returns, kinds).as_pointer())
     convention = context.call_conv

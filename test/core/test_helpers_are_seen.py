@@ -126,7 +126,7 @@ def test_an_edited_helper_changes_the_key(copy, unchanged, layer, file, old, new
         path.write_text(whole)
 
 
-@pytest.mark.parametrize("file", ["linking.py", "dispatchers.py", "private_numba.py"])
+@pytest.mark.parametrize("file", ["linking.py", "callables.py", "private_numba.py"])
 def test_cache_names_contain_the_file_format_and_the_python_interface(copy, file):
     script = f"""
 from manip_dyn.core import symbol_of
