@@ -1,6 +1,6 @@
-"""The site: ``make docs`` builds it into build/site, without network.
+"""The site: ``make docs`` builds it in build/site, without network access.
 
-plot_gallery=0    examples are shown, not run: what the tests build
+With ``plot_gallery=0``, as in the tests, examples are shown but not run.
 """
 
 import os
@@ -17,7 +17,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 import manip_dyn  # noqa: E402
 from manip_dyn.core.cache import disable_announcements  # noqa: E402
 
-disable_announcements()  # about compiling, on the pages of examples
+disable_announcements()  # example pages must not contain messages about compilation
 
 project, author, copyright = "manip_dyn", "manip_dyn maintainers", "2026, manip_dyn maintainers"  # noqa: A001
 version = release = manip_dyn.__version__
@@ -34,7 +34,7 @@ extensions = [
 ]
 exclude_patterns = ["site", "pictures", "gallery/*.ipynb", "gallery/*.py", "gallery/README.*"]
 nitpicky = True
-suppress_warnings = ["config.cache"]  # functions in the gallery's configuration are no keys
+suppress_warnings = ["config.cache"]  # Sphinx cannot hash the gallery options
 
 myst_enable_extensions = ["colon_fence", "attrs_inline"]
 default_role = "code"  # `name` in docstrings, as in Markdown
@@ -43,7 +43,7 @@ myst_heading_anchors = 4
 autodoc_member_order = "bysource"
 autodoc_type_aliases = {name: name for name in ("ArrayLike", "Vector", "Matrix", "NDArray")}
 autoclass_content = "both"
-autodoc_default_options = {"members": True, "undoc-members": False}
+autodoc_default_options = {"members": True}  # any value would enable undoc-members
 python_use_unqualified_type_names = True
 add_module_names = False
 napoleon_google_docstring, napoleon_numpy_docstring = True, False
@@ -81,7 +81,7 @@ UNIT_ALONE = re.compile(r"^(\s+[\w*]+: )(\w\.)$")
 
 
 def setup(app):
-    """Keep a unit alone, as in ``duration: s.``, from being read as the begin of a list."""
+    """Escape a unit such as in ``duration: s.``, which docutils would parse as a list item."""
 
     def escape(_app, _what, _name, _object, _options, lines):
         lines[:] = [UNIT_ALONE.sub(r"\1\\\2", line) for line in lines]

@@ -10,8 +10,8 @@ import numpy as np
 import manip_dyn as md
 
 # %%
-# ``rr`` is a robot of the package: two point masses on links of 1 m and 0.8 m in a vertical plane,
-# without friction. The efforts are zero.
+# The shipped robot ``rr`` consists of two point masses on links of 1 m and 0.8 m in a vertical
+# plane, without friction. The efforts are zero.
 robot = md.load_robot("rr")
 fall = md.simulate(robot, q0=[0.0, 1.5], v0=[0.0, 0.0], effort=[0.0, 0.0], duration=1.5)
 print(fall.success, fall.reason)

@@ -1,7 +1,7 @@
 """Comparison of integrators
 =========================
 
-Compare the number of evaluations of the dynamics that methods need for an accuracy.
+Compare how many evaluations of the dynamics each method needs for a given accuracy.
 """
 
 import matplotlib.pyplot as plt

@@ -20,15 +20,15 @@ def hold_and_damp(t, q, v):
 
 
 # %%
-# Inverse dynamics without motion yields the gravity efforts of a posture. The arm starts with a
-# velocity and comes to rest in another posture.
+# For an arm at rest, inverse dynamics yields the gravity efforts. The arm starts with a velocity
+# and comes to rest in a different posture.
 damped = md.simulate(robot, start, velocity, hold_and_damp, 5.0, step=5e-3)
 displacement = np.round(damped.q[-1] - start, 3)
 print("at rest:", bool(np.abs(damped.v[-1]).max() < 1e-3), "displacement", displacement, "rad")
 # -> at rest: True displacement [0.623 0.461] rad
 
 # %%
-# ``md.gravity_compensation`` is a compiled law without damping. The kinetic energy is constant.
+# ``md.gravity_compensation`` is a compiled law without damping, so the kinetic energy is constant.
 undamped = md.simulate(robot, start, velocity, md.gravity_compensation(kernels), 5.0, step=5e-3)
 kinetic = undamped.energy[:, 0]
 print(f"kinetic energy: {kinetic[0]:.4f} J, at the end {kinetic[-1]:.4f} J")

@@ -16,8 +16,8 @@ position, rotation = pose[:3, 3], pose[:3, :3]
 goals = position + np.array([[-0.2, 0.0, 0.1], [0.0, 0.2, 0.0], [0.0, -0.2, 0.0], [0.0, 0.0, 0.0]])
 
 # %%
-# The target moves to its goal within limits of speed and acceleration. The follower performs one
-# step per period, as the tracker node does. The goal may change at any time.
+# The target moves to its goal within speed and acceleration limits. The follower performs one step
+# per period, like the tracker node. The goal may change at any time.
 step = 0.01  # s
 target = md.SmoothTarget((position, rotation))
 follower = md.PathFollower(robot, target, q0, step)

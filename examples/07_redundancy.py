@@ -1,7 +1,7 @@
 """Redundancy
 ==========
 
-Seven joints follow a path of six dimensions; a null-space task prevents drift from lap to lap.
+Follow a path with seven joints. A null-space task prevents drift from lap to lap.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ posture = md.ClikSettings(posture=start, posture_gain=1.0)
 fixed = md.track(robot, circle, step=0.05, q0=start, duration=laps, settings=posture)
 
 # %%
-# The tool follows the circle in both runs. The change of the joints over each lap differs.
+# The tool follows the circle in both runs, but the change of the joint positions per lap differs.
 for name, run in ("free", free), ("posture", fixed):
     print(f"{name:8}", *(f"{np.abs(lap).max():.4f} rad" for lap in run.drift))
 # -> free     0.0692 rad 0.0772 rad 0.0892 rad

@@ -24,8 +24,8 @@ print("holds:", certificate.holds, "| Hamiltonian below 1e-9:", certificate.hami
 # -> holds: True | Hamiltonian below 1e-9: True
 
 # %%
-# The conditions do not exclude a faster motion of another structure. The certificate documents the
-# search for such motions.
+# The conditions do not exclude a faster motion with a different structure. The certificate
+# documents the search for such motions.
 print(
     f"{certificate.searched.guesses} guesses, distinct extremals: {certificate.searched.extremals}"
 )

@@ -20,7 +20,7 @@ print(motion.success, "| constraints within 1e-9:", motion.violation < 1e-9)
 # -> True | constraints within 1e-9: True
 
 # %%
-# The centres of mass of crank, coupler and rocker.
+# Plot the centres of mass of crank, coupler and rocker.
 paths = motion.q.reshape(len(motion.t), 3, 7)[:, :, :2]
 figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
 for i, name in enumerate(body.name for body in four_bar.bodies):

@@ -24,8 +24,8 @@ def swing(*forces):
 
 
 # %%
-# The function is called once with symbolic expressions of time and motion. It returns force and
-# moment on the second body; the opposite acts on the first body.
+# The function is called once with symbolic expressions of time and motion. It returns the force
+# and moment on the second body. The opposite force and moment act on the first body.
 free, oiled = swing(), swing(md.UserForce(("ground", "bob"), drag))
 for name, motion in ("in air", free), ("in oil", oiled):
     height = motion.q[motion.t > 3.0, 1].max()

@@ -1,7 +1,7 @@
 """User-defined paths
 ==================
 
-Define a path as a compiled function of pose and twist of the tool.
+Define a path by a compiled function that computes pose and twist of the tool.
 """
 
 import matplotlib.pyplot as plt

@@ -27,7 +27,7 @@ for stiffness in (25.0, 400.0):
 # -> 400 / s^2: 100% end within 0.02 rad
 
 # %%
-# A diverging motion would have a status and a reason, without effect on the others.
+# If a motion diverges, it has a status and a reason. The other motions are not affected.
 print(ensembles[25.0])
 # -> Ensemble(2000 motions of 'rr': 2000 SUCCESS)
 

@@ -1,7 +1,7 @@
 """A sweep over delays
 ===================
 
-Execute a plan in closed loop over delays and mass errors; each case is a row.
+Execute a plan in closed loop with different delays and mass errors.
 """
 
 import matplotlib.pyplot as plt

@@ -1,4 +1,4 @@
-"""Any scenario with planner and simulator: a simulated arm executes a plan."""
+"""Simulate an arm that executes a plan, in any scenario with planner and simulator."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ SCENARIO = PythonLaunchDescriptionSource(str(Path(__file__).with_name("scenario.
 
 
 def generate_launch_description():
-    """Return the scenario; the other arguments are those of scenario.launch.py."""
+    """Include scenario.launch.py, which declares all other arguments."""
     return LaunchDescription(
         [
             DeclareLaunchArgument(

@@ -1,4 +1,4 @@
-"""The cylindrical arm turns and retracts by zero-net-work control, simulated."""
+"""Simulate the cylindrical arm, which turns and retracts with zero net work."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ SCENARIO = PythonLaunchDescriptionSource(str(Path(__file__).with_name("scenario.
 
 
 def generate_launch_description():
-    """Return the scenario; the other arguments are those of scenario.launch.py."""
+    """Include scenario.launch.py, which declares all other arguments."""
     return LaunchDescription(
         [
             IncludeLaunchDescription(

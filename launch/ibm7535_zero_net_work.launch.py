@@ -1,4 +1,4 @@
-"""The IBM 7535 moves its shoulder by zero-net-work bang-bang control, simulated."""
+"""Simulate a zero-net-work motion of the shoulder of the IBM 7535."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ SCENARIO = PythonLaunchDescriptionSource(str(Path(__file__).with_name("scenario.
 
 
 def generate_launch_description():
-    """Return the scenario; the other arguments are those of scenario.launch.py."""
+    """Include scenario.launch.py, which declares all other arguments."""
     return LaunchDescription(
         [
             IncludeLaunchDescription(

@@ -1,4 +1,4 @@
-"""The PA-10's tool follows a circle by closed-loop inverse kinematics."""
+"""Move the tool of the PA-10 along a circle by closed-loop inverse kinematics."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ SCENARIO = PythonLaunchDescriptionSource(str(Path(__file__).with_name("scenario.
 
 
 def generate_launch_description():
-    """Return the scenario; the other arguments are those of scenario.launch.py."""
+    """Include scenario.launch.py, which declares all other arguments."""
     return LaunchDescription(
         [IncludeLaunchDescription(SCENARIO, launch_arguments=[("scenario", "pa10_circle")])]
     )

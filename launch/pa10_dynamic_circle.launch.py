@@ -1,4 +1,4 @@
-"""Computed torque drives the simulated PA-10 along a circle."""
+"""Simulate the PA-10, driven along a circle by computed torque."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ SCENARIO = PythonLaunchDescriptionSource(str(Path(__file__).with_name("scenario.
 
 
 def generate_launch_description():
-    """Return the scenario; the other arguments are those of scenario.launch.py."""
+    """Include scenario.launch.py, which declares all other arguments."""
     return LaunchDescription(
         [
             IncludeLaunchDescription(

@@ -1,4 +1,4 @@
-"""The tool of the Panda, or of any URDF, follows a Lissajous figure."""
+"""Move the tool of the Panda, or of any URDF, along a Lissajous figure."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ SCENARIO = PythonLaunchDescriptionSource(str(Path(__file__).with_name("scenario.
 
 
 def generate_launch_description():
-    """Return the scenario; the other arguments are those of scenario.launch.py."""
+    """Include scenario.launch.py, which declares all other arguments."""
     return LaunchDescription(
         [IncludeLaunchDescription(SCENARIO, launch_arguments=[("scenario", "panda_lissajous")])]
     )

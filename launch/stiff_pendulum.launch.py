@@ -1,4 +1,4 @@
-"""The stiff double pendulum swings, simulated by the Rosenbrock-Nystrom method."""
+"""Simulate the swing of a stiff double pendulum with the Rosenbrock-Nystrom method."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ SCENARIO = PythonLaunchDescriptionSource(str(Path(__file__).with_name("scenario.
 
 
 def generate_launch_description():
-    """Return the scenario; the other arguments are those of scenario.launch.py."""
+    """Include scenario.launch.py, which declares all other arguments."""
     return LaunchDescription(
         [
             DeclareLaunchArgument(

@@ -1,4 +1,4 @@
-"""Efforts without gravity drive a simulated UR5 that holds its own weight."""
+"""Simulate a UR5 with internal gravity compensation, driven by efforts without gravity."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ SCENARIO = PythonLaunchDescriptionSource(str(Path(__file__).with_name("scenario.
 
 
 def generate_launch_description():
-    """Return the scenario; the other arguments are those of scenario.launch.py."""
+    """Include scenario.launch.py, which declares all other arguments."""
     return LaunchDescription(
         [IncludeLaunchDescription(SCENARIO, launch_arguments=[("scenario", "ur5_torque")])]
     )
