@@ -59,7 +59,7 @@ def test_plan_prints_the_certificate_of_minimum_time(capsys):
     arguments = ["plan", "ibm7535", "--start", "0.975,0", "--goal", "0,0", "--json"]
     assert main([*arguments, "--method", "minimum_time"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    plan = md.plan_minimum_time(md.load_robot("ibm7535"), [0.975, 0.0], [0.0, 0.0])
+    plan = md.plan_minimum_time(md.load_robot("ibm7535"), [0.975, 0.0], [0.0, 0.0], budget=None)
     assert answer["t_final"] == plan.t_final
     assert answer["certificate"]["holds"]
     assert answer["certificate"]["boundary"] == plan.certificate.boundary

@@ -88,7 +88,7 @@ def test_goals_are_planned_compared_and_stored(tmp_path, capsys):
 
 def test_defects_and_violated_limits_of_a_plan_are_measured():
     robot = md.load_robot("ibm7535")
-    plan = md.plan_minimum_time(robot, [0.76, 0.2618], [0.0, 0.0])
+    plan = md.plan_minimum_time(robot, [0.76, 0.2618], [0.0, 0.0], budget=None)
     assert random_goals.largest_defect(plan) < 1e-9
     assert random_goals.largest_excess(plan) == 0.0
 

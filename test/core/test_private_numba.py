@@ -118,7 +118,7 @@ def plan_zero_net_work():
 
 
 def plan_minimum_time():
-    return md.plan_minimum_time(ROBOT, [0.975, 0.0], [0.0, 0.0]).t_final
+    return md.plan_minimum_time(ROBOT, [0.975, 0.0], [0.0, 0.0], budget=None).t_final
 
 
 LAYERS = (

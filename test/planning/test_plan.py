@@ -48,8 +48,8 @@ PLANS = {
     "one joint": lambda: md.plan_zero_net_work(ibm(), [0.975, 0.0], GOAL),
     "straight path": lambda: md.plan_zero_net_work(ibm(), [-1.18, -0.48], [2.06, -0.57]),
     "ramps": lambda: md.plan_zero_net_work(ibm(), START, GOAL, slew_rate=500.0),
-    "minimum time": lambda: md.plan_minimum_time(ibm(), START, GOAL),
-    "at the goal": lambda: md.plan_minimum_time(ibm(), GOAL, GOAL),
+    "minimum time": lambda: md.plan_minimum_time(ibm(), START, GOAL, budget=None),
+    "at the goal": lambda: md.plan_minimum_time(ibm(), GOAL, GOAL, budget=None),
 }
 
 

@@ -529,13 +529,13 @@ def test_with_a_delay_the_previous_motion_continues_until_the_next_begins():
     parameters = BangBangPlannerParameters(
         method="minimum_time", control_period=0.01, transport_delay=0.02
     )
-    first = md.plan_minimum_time(robot, [0.975, 0.0], [0.0, 0.0])
+    first = md.plan_minimum_time(robot, [0.975, 0.0], [0.0, 0.0], budget=None)
     before = PlannedMotion(robot, PreparedPlan.of(first, parameters), parameters)
     before.begin(MeasuredState(0, *first.state(0.0)))
     departure = before.departing(MeasuredState(100_000_000, *first.state(0.08)), 0.3)
     assert departure.stamp_ns == 400_000_000
     np.testing.assert_allclose(departure.q, first.state(0.4)[0], atol=1e-12)
-    second = md.plan_minimum_time(robot, departure.q, [-0.6, 0.5], v0=departure.v)
+    second = md.plan_minimum_time(robot, departure.q, [-0.6, 0.5], v0=departure.v, budget=None)
     prepared = PreparedPlan.of(second, parameters)
     motion = PlannedMotion(robot, prepared, parameters, departure=departure)
     measured = MeasuredState(departure.stamp_ns, *first.state(0.38))

@@ -29,7 +29,7 @@ def arm(mass_scale=1.0):
 
 @cache
 def first_plan():
-    return md.plan_minimum_time(arm(), START, FIRST)
+    return md.plan_minimum_time(arm(), START, FIRST, budget=None)
 
 
 def motion(plan, **options):
@@ -55,7 +55,7 @@ def motions_with_departure(simulation, request, lead):
     while simulation.time_ns < 1e9 * request:
         advance(simulation, before)
     departure = before.departing(stamped(simulation), lead)
-    plan = md.plan_minimum_time(arm(), departure.q, SECOND, v0=departure.v)
+    plan = md.plan_minimum_time(arm(), departure.q, SECOND, v0=departure.v, budget=None)
     after = motion(plan, departure=departure)
     while not after.is_due(stamped(simulation)):
         advance(simulation, before)

@@ -51,7 +51,7 @@ def test_boundary_arcs_are_marked_with_their_duration():
     """A link with an arc at its speed limit."""
     fast = md.load_robot("one_link_horizontal")
     robot = md.load_robot(fast.urdf.replace(f'velocity="{fast.v_max[0]:g}"', 'velocity="1"'))
-    plan = md.plan_minimum_time(robot, [0.0], [2.0])
+    plan = md.plan_minimum_time(robot, [0.0], [2.0], budget=None)
     spans = [(a, b) for a, b, does in plan.switching.arcs() if does[0].is_boundary_arc_of_speed]
     marks = [mark for mark in plan_marks(plan) if mark.end > mark.begin]
     assert [(mark.begin, mark.end) for mark in marks] == spans

@@ -144,7 +144,7 @@ def test_time_is_between_minimum_time_and_a_coarse_motion_on_the_same_path(rr):
     assert coarse.status == "near_minimum"  # the straight joint path, on 100 intervals
     timing = md.time_path(rr, [start, goal])
     assert 0.99 * coarse.t_final < timing.t_final < coarse.t_final
-    assert md.plan_minimum_time(rr, start, goal).t_final < timing.t_final
+    assert md.plan_minimum_time(rr, start, goal, budget=None).t_final < timing.t_final
 
 
 # -------------------------------------------------------------------------- limits
