@@ -253,7 +253,8 @@ def newton_euler(robot: Robot, q: Any, v: Any, a: Any, gravity: Vector) -> Any:
     z, count = casadi.DM([0.0, 0.0, 1.0]), len(robot.bodies)
     zero = casadi.SX.zeros(3)
     base = (zero, zero, casadi.SX(casadi.DM(-gravity)))
-    rates, turns, offsets, wrenches = [], [], [], []
+    rates: list[Any] = []
+    turns, offsets, wrenches = [], [], []
     for i, body in enumerate(robot.bodies):
         omega, alpha, acceleration = base if body.parent < 0 else rates[body.parent]
         rotation, offset = casadi.SX(casadi.DM(body.rotation)), casadi.DM(body.translation)

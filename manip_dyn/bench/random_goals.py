@@ -265,7 +265,7 @@ def summary(rows: Sequence[Row]) -> dict[str, str]:
         f"CPU of {status}, s": _times([row.cpu for row in rows if row.status == status])
         for status in sorted({row.status for row in rows})
     }
-    slower = [row for row in plans if row.straight is not None and row.straight < row.t_final]
+    slower = [row for row in plans if (row.straight or np.inf) < (row.t_final or 0.0)]
     lines |= {
         "largest defect": f"{max((row.defect for row in plans), default=0.0):.1e}, "
         f"{sum(row.defect > MAX_DEFECT for row in plans)} above {MAX_DEFECT:.0e}",
@@ -396,7 +396,10 @@ def main(arguments: list[str] | None = None) -> int:
             rows += new
             print(f"{robot.name}\n{table(summary(new))}", flush=True)
             if options.json:
-                content = {"setting": dict(setting(PACKAGES)), "arguments": sys.argv[1:]}
+                content: dict[str, Any] = {
+                    "setting": dict(setting(PACKAGES)),
+                    "arguments": sys.argv[1:],
+                }
                 content["rows"] = [row._asdict() for row in rows]
                 options.json.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     except (ManipDynError, OSError) as error:
