@@ -212,8 +212,9 @@ def _planned():
         for phase in PHASES:
             yield Case(
                 f"{name}_killed_while_{phase}_and_restarted", "planner_processes",
-                f"the same; then the {name} is restarted and the goal is resent", again(node,
-                phase), "bang_bang_planner", "reached", OK, "reached the goal", (), "following",
+                f"the same; then the {name} is restarted and the goal is resent",
+                again(node, phase),
+                "bang_bang_planner", "reached", OK, "reached the goal", (), "following",
             )  # fmt: skip
     yield Case(
         "planner_stopped_0.6_s", "planner_processes",
