@@ -264,7 +264,10 @@ def frax_motions(motions: Any, duration: float, step: float) -> list[Candidate]:
 def heyoka_batches(
     motions: Any, duration: float, tolerances: Sequence[float]
 ) -> list[tuple[str, Callable[[], Matrix]]]:
-    """Return heyoka's batch integrator with the recommended SIMD width for each tolerance."""
+    """Return labels and runs of heyoka's batch integrator, one per tolerance.
+
+    Batches have heyoka's recommended SIMD width. The list is empty if heyoka is not installed.
+    """
     if not installed("heyoka"):
         return []
     import heyoka

@@ -290,8 +290,8 @@ class MechanismSimulation:
     def _cross(self, parts: list[Samples], end: float, index: int | None = None) -> bool:
         """Cross a change point that follows a sample; return whether this succeeded.
 
-        `index` is the index of the sample. Default: the sample before the sharpest kink, if a
-        change point is near.
+        `index` is the index of the sample. By default, it is the sample before the sharpest kink,
+        and the method returns False if the mechanism is far from a change point.
         """
         last, kinked = parts[-1], index is None
         if index is None:

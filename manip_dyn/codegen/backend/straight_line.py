@@ -50,7 +50,10 @@ def plain_one_state(program: Program) -> Callable[..., None]:
 
 
 def plain_many_states(program: Program, lanes: int) -> Callable[..., None]:
-    """Return a Python function ``(inputs, out, column)`` for the next `lanes` states."""
+    """Return a Python function ``(inputs, out, column)`` that runs a program for `lanes` states.
+
+    The states are in the columns from `column` on, see `many_states`.
+    """
     run = plain_one_state(program)
 
     def for_many(inputs, out, column):
@@ -167,9 +170,10 @@ def checked_out(program: Program) -> Any:
 
 
 def many_states(program: Program, lanes: int) -> Any:
-    """Return an intrinsic ``(inputs, out, column)`` for the next `lanes` states.
+    """Return an intrinsic ``(inputs, out, column)`` that runs a program for `lanes` states.
 
-    The arrays have an additional last axis with one column per state.
+    The arrays have an additional last axis with one column per state. The first of the states is
+    in column `column`.
     """
     if PLAIN:
         return plain_many_states(program, lanes)

@@ -1,4 +1,4 @@
-"""The equations of a robot over any scalar: rigid-body algorithms with its parameters.
+"""Equations of motion of one robot: rigid-body algorithms for any scalar type.
 
 Joint vectors are lists of n scalars. With floats, the equations are a slow reference
 implementation. With expressions, they define the generated kernels.

@@ -73,7 +73,7 @@ class ClikTrackerNode:
         self._mode.start()
 
     def close(self) -> None:
-        """Stop the clock."""
+        """Stop the clock of the kinematic mode or the subscription of the dynamic mode."""
         self._mode.stop()
 
     def _live_target(self, frame: str) -> LiveTarget | None:

@@ -351,7 +351,11 @@ def _net_work_words(case: CaseFindings) -> tuple[list[str], bool]:
                 f"The zero-net-work motion of {case.joints[i]} comes to rest at "
                 f"{motion.arrival_times[i]:.5f} s, {abs(short):.5f} s "
                 f"{'after' if short > 0 else 'before'} the printed time"
-                + (f", when it is {_distance(case, i, t):.1e} from it." if short > 0 else ".")
+                + (
+                    f", when it is {_distance(case, i, t):.1e} {case.units[i]} from its goal."
+                    if short > 0
+                    else "."
+                )
             )
             wrong = True
     if replay is not None and not replay.arrived and not case.arrives_rounded:
@@ -470,13 +474,13 @@ def _refined_words(case: CaseFindings) -> str:
     assert replay is not None
     assert replay.refined is not None
     if not _other_switches(case):
-        return "Newton's method leads from the printed switches to the certified motion."
+        return "Newton's method converges from the printed switches to the certified motion."
     what = "; ".join(replay.failures) or "certified, a local minimum"
     if abs(replay.refined - case.minimum_time.t_final) < 1e-6:
         what = "other switches, and the same time as above"
     return (
-        f"Newton's method leads from the printed switches to a motion of {replay.refined:.6f} s: "
-        f"{what}."
+        "Newton's method converges from the printed switches to a motion of "
+        f"{replay.refined:.6f} s: {what}."
     )
 
 

@@ -250,7 +250,7 @@ def items_table(items: list[Item], record: Record) -> Table:
 
 
 def evidence_text(reference: str) -> str:
-    """Format a reference as text."""
+    """Format a reference to evidence for a table: ``chart: NAME`` becomes ``chart NAME``."""
     kind, _, key = reference.partition(": ")
     if kind == "test":
         return key

@@ -34,7 +34,7 @@ class Arm(NamedTuple):
     Attributes:
         mass_scale: Factor for all masses and inertias of the bodies, excluding rotors.
         payload: Payload (10,) in addition to the planned one, divided by `mass_scale`.
-        wrench: Zeros (6,).
+        wrench: External wrench (6,), N and N m: an argument of the kernels, always zero.
         damping: Joint damping, N m s or N s/m.
         stiffness: Stiffness of the springs, N m or N/m.
         rest: Rest positions of the springs, rad or m.
