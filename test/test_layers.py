@@ -18,7 +18,7 @@ LONG_CHAINS = {"manip_dyn.planning.minimum_time": 8}
 ROS = re.compile(r"^(rclpy|builtin_interfaces|rcl_interfaces|rosgraph_msgs|\w+_msgs|std_srvs)$")
 NUMBA = re.compile(
     r"(numba(\.(?!core|np)\w+)?|numba\.extending\.\w+|llvmlite(\.ir|\.binding)?"
-    r"|numba\.core\.(types|cgutils|imputils|errors|event)(\.\w+)?)"
+    r"|numba\.core\.(types|cgutils|imputils|errors)(\.\w+)?)"
 )
 """Documented names of numba and llvmlite."""
 SCRIPT_IMPORT = re.compile(r"\b(?:from|import) (manip_dyn\.\w+\.\w[\w.]*)")

@@ -28,7 +28,6 @@ from typing import Any, ClassVar
 import llvmlite
 import llvmlite.binding as llvm
 import numba
-from numba.core import event
 
 from manip_dyn.core.atomic_files import checked_content, write_atomically
 from manip_dyn.core.errors import ManipDynError
@@ -304,18 +303,23 @@ class Clock:
     Attributes:
         spent: Time spent compiling for each public function, s.
         announced: Public functions whose compilation has been announced.
-        total: Total time spent compiling, s.
         running: Whether a compilation is in progress.
         disabled: Whether announcements are disabled.
-        stock: Time spent by stock numba, see `time_stock_numba`.
     """
 
     spent: ClassVar[dict[str, float]] = {}
     announced: ClassVar[set[str]] = set()
-    total = 0.0
     running = False
     disabled = False
-    stock = event.TimingListener()
+
+
+class _ThreadClock(threading.local):
+    """CPU time that the current thread has spent compiling, s."""
+
+    total = 0.0
+
+
+_thread_clock = _ThreadClock()
 
 
 @contextmanager
@@ -332,7 +336,7 @@ def announced(function: Callable[..., Any]) -> Iterator[None]:
     spent = Clock.spent.get(name, 0.0)
     timer = threading.Timer(max(ANNOUNCE_AFTER - spent, 0.0), _announce, [name])
     timer.daemon = True
-    begin = time.monotonic()
+    begin, cpu_begin = time.monotonic(), time.thread_time()
     Clock.running = True  # nested compilations are not announced
     if not Clock.disabled:
         timer.start()
@@ -341,19 +345,13 @@ def announced(function: Callable[..., Any]) -> Iterator[None]:
     finally:
         timer.cancel()
         Clock.running = False
-        seconds = time.monotonic() - begin
-        Clock.spent[name] = spent + seconds
-        Clock.total += seconds
+        Clock.spent[name] = spent + time.monotonic() - begin
+        _thread_clock.total += time.thread_time() - cpu_begin
 
 
 def compile_seconds() -> float:
-    """Return the time that this process has spent compiling and loading compiled code, s."""
-    return Clock.total + (Clock.stock.duration if Clock.stock.done else 0.0)
-
-
-def time_stock_numba() -> None:
-    """Let `compile_seconds` include the time of `numba.njit`, which announces nothing."""
-    event.register("numba:compiler_lock", Clock.stock)
+    """Return the CPU time that the current thread has spent compiling and loading code, s."""
+    return _thread_clock.total
 
 
 def disable_announcements() -> None:

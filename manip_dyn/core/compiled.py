@@ -26,7 +26,7 @@ import numba
 from numba.extending import is_jitted
 
 from manip_dyn.core import machine_code
-from manip_dyn.core.cache import announced, cache_directory, file_locks, time_stock_numba
+from manip_dyn.core.cache import announced, cache_directory, file_locks
 from manip_dyn.core.callables import CallableType, call_of, has_callable_type, marked
 from manip_dyn.core.fingerprint import qualified_name
 from manip_dyn.core.interruption import run_uninterrupted
@@ -62,8 +62,6 @@ __all__ = [
 
 PLAIN = bool(getattr(numba.config, "DISABLE_JIT", 0))
 """Whether everything runs as plain Python, because ``NUMBA_DISABLE_JIT=1`` is set."""
-if STOCK and not PLAIN:
-    time_stock_numba()
 Function = TypeVar("Function", bound=Callable[..., Any])
 OPTIONS: dict[str, Any] = {
     "boundscheck": None,

@@ -80,7 +80,7 @@ def plan_minimum_time(
         exhaustive: Deprecated: additional budget, s.
         v0: Start velocities (n,), rad/s or m/s. Default: at rest.
         vf: Goal velocities (n,). Default: at rest.
-        budget: Planning time (s) without the time for compiling, or None to complete the search.
+        budget: CPU time (s) for planning, without compiling, or None to complete the search.
             Default: 1 s for up to three joints, 3 s for more.
         progress: Function that is called with a `Progress` after each improvement.
 

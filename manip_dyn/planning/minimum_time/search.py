@@ -100,7 +100,7 @@ class MotionSearch:
         distance = float(np.abs(self._ends.qf - self._ends.q0).max())
         distance = max(distance, float(np.abs([self._ends.v0, self._ends.vf]).max()))
         guesses = swings(self._robot, distance)
-        if self._extremals is None:
+        if self._robot.n > 2 or self._extremals is None:  # a motion first, because grids take long
             self._examine(self._coarse.search(islice(guesses, 1)), straight)
             straight = None
         self._examine(self._coarse.search(guesses), straight)
