@@ -2,9 +2,9 @@
 
 The checked interface calls one compiled check of sizes and numbers, then the kernel by its
 address. The check does not depend on the robot and is compiled once per machine for each number of
-arguments. Other arguments (lists, strided arrays, other number types) and invalid ones are checked
-in Python, which converts them or raises an error. The unchecked interface calls kernels by their
-addresses, too. Only `InPlace` compiles functions of arrays for each robot.
+arguments. Python code converts other arguments (lists, strided arrays, other number types) and
+raises an error for invalid ones. The unchecked interface calls kernels by their
+addresses, too. Only `InPlace` compiles array functions for each robot.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ ARGUMENTS = {
 
 
 def describe(function: Any, name: str, in_place: InPlace, owner: str) -> None:
-    """Set name, signature and docstring of an unchecked kernel that returns its result.
+    """Set the name, signature and docstring of an unchecked kernel that returns its result.
 
     Args:
         function: A function with the array arguments of the kernel's declaration.
@@ -68,7 +68,7 @@ def describe(function: Any, name: str, in_place: InPlace, owner: str) -> None:
 
 
 def describe_batch(function: Any, name: str, in_place: InPlace, owner: str) -> None:
-    """Set name, signature and docstring of a kernel for a batch of states."""
+    """Set the name, signature and docstring of a kernel for a batch of states."""
     _set_signature(
         function, name, owner, [Parameter("threads", Parameter.KEYWORD_ONLY, default=1)]
     )
@@ -158,7 +158,7 @@ class InPlace:
     def compile(self, *names: str) -> None:
         """Compile kernels now, or load them from the cache. Default: all dynamics kernels.
 
-        Loops with deadlines need this, because otherwise the first call of a kernel compiles it.
+        Call this before loops with deadlines. Otherwise the first call of a kernel compiles it.
 
         Raises:
             ManipDynError: If a kernel does not exist.
@@ -176,7 +176,7 @@ class InPlace:
 
 
 class Batch:
-    """Every kernel of `Kernels` as an attribute, for arrays with one column per state.
+    """All kernels as attributes, for arrays with one column per state.
 
     ``batch.forward_dynamics(q, v, tau)`` accepts arrays (n, m) of m states and returns (n, m);
     matrices are returned as (rows, columns, m). ``threads=2`` uses two cores.
@@ -260,7 +260,7 @@ PAYLOAD, WRENCH = argument_size("payload", 0), argument_size("wrench", 0)
 
 
 class Checked:
-    """Every kernel as an attribute, with checked arguments and results in new arrays.
+    """All kernels as attributes that check their arguments and return new arrays.
 
     Arguments are positional: ``checked.forward_dynamics(q, v, tau)``.
     """
@@ -338,7 +338,7 @@ def checked_call(in_place: InPlace, declaration: Declaration) -> Callable[..., V
 def _compiled(run: Callable[..., bool], count: int, axes: int) -> Callable[..., bool]:
     """Return `run` compiled only for `count` vectors and an output with `axes` axes.
 
-    It is compiled here, so that all threads may call it.
+    It is compiled immediately, so that all threads may call it.
     """
     # All vectors of numbers, including strided and read-only ones, convert to this type.
     vector = types.Array(types.float64, 1, "A", readonly=True)

@@ -2,7 +2,7 @@
 
 Long functions, such as searches, would otherwise inline the kernels that they call and be compiled
 for every robot. A call by address costs two nanoseconds. With ``NUMBA_DISABLE_JIT=1``, Python
-functions take the place of addresses.
+functions replace the addresses.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def kernel_address(robot: Robot, frame: Frame, name: str) -> Any:
 
 
 def _caller(check: Any) -> Any:
-    """Return the intrinsic that calls a kernel; ``check(address, arrays)`` checks their types."""
+    """Return the intrinsic that calls a kernel. ``check(address, arrays)`` checks the types."""
 
     @intrinsic
     def call(_context, address, arrays):
@@ -77,7 +77,7 @@ def _check(address: Any, arrays: Any) -> None:
 
 
 def _plain(function: Any, arguments: Any) -> Any:
-    """Call the Python function that takes the place of an address."""
+    """Call the Python function that replaces an address."""
     return function(*arguments)
 
 

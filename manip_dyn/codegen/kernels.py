@@ -54,7 +54,7 @@ NO_PAYLOAD, NO_WRENCH = np.zeros(10), np.zeros(6)
 
 
 class Unchecked:
-    """Every kernel as an attribute, without checks and with results in new arrays.
+    """All kernels as attributes that return new arrays and do not check their arguments.
 
     Call it as ``unchecked.forward_dynamics(q, v, tau)``.
     """
@@ -115,7 +115,7 @@ class Kernels:
         self.batch = Batch(self.in_place, robot.n)
 
     def __repr__(self) -> str:
-        """Return robot, number of joints and frame."""
+        """Return the names of robot and frame, and the number of joints."""
         return f"Kernels(robot '{self.robot.name}', {self.robot.n} joints, frame '{self.frame}')"
 
     def __reduce__(self):
@@ -128,7 +128,7 @@ class Kernels:
         return self._checked.forward_kinematics(q)
 
     def jacobian(self, q: ArrayLike) -> Matrix:
-        """Return the geometric Jacobian (6, n) of the frame: linear, then angular, base axes."""
+        """Return the geometric Jacobian (6, n) of the frame in base axes: linear, then angular."""
         return self._checked.jacobian(q)
 
     def jacobian_rate(self, q: ArrayLike, v: ArrayLike) -> Matrix:
@@ -136,7 +136,7 @@ class Kernels:
         return self._checked.jacobian_rate(q, v)
 
     def jacobian_derivatives(self, q: ArrayLike) -> Tensor:
-        """Return the derivatives (6, n, n) of the Jacobian by the positions (last axis)."""
+        """Return the derivatives (6, n, n) of the Jacobian with respect to q (last axis)."""
         return self._checked.jacobian_derivatives(q)
 
     # -------------------------------------------------------------------- dynamics
@@ -218,21 +218,21 @@ class Kernels:
     def forward_dynamics_derivatives(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike
     ) -> tuple[Vector, Vector, Vector]:
-        """Return the derivatives (n, n) of the accelerations by q, by v and by tau."""
+        """Return the derivatives (n, n) of the accelerations with respect to q, v and tau."""
         by_q, by_v, by_tau = self._checked.forward_dynamics_derivatives(q, v, tau)
         return by_q, by_v, by_tau
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike
     ) -> tuple[Vector, Vector, Vector]:
-        """Return the derivatives (n, n) of the efforts by q, by v and by a (mass matrix)."""
+        """Return the derivatives (n, n) of the efforts with respect to q, v, a (mass matrix)."""
         by_q, by_v, by_a = self._checked.inverse_dynamics_derivatives(q, v, a)
         return by_q, by_v, by_a
 
     def forward_dynamics_adjoint(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, adjoint: ArrayLike
     ) -> tuple[Vector, Vector, Vector]:
-        """Return the gradients (n,) of adjoint . acceleration by q, by v and by tau."""
+        """Return the gradients (n,) of adjoint . acceleration with respect to q, v and tau."""
         by_q, by_v, by_tau = self._checked.forward_dynamics_adjoint(q, v, tau, adjoint)
         return by_q, by_v, by_tau
 
@@ -248,10 +248,10 @@ class Kernels:
     def switching_rates(
         self, q: ArrayLike, v: ArrayLike, p_q: ArrayLike, p_v: ArrayLike
     ) -> Vector:
-        """Return the rates of the switching functions M^-1 p_v and their gradients, (n, 1 + 4 n).
+        """Return the rates of the switching functions M^-1 p_v and the gradients of these rates.
 
-        `p_q` and `p_v` are the costates of the minimum-time problem. Each row contains the rate
-        and its derivatives by q, v, p_q and p_v.
+        `p_q` and `p_v` are the costates of the minimum-time problem. Each row of the
+        result (n, 1 + 4 n) contains a rate and its derivatives with respect to q, v, p_q and p_v.
         """
         return self._checked.switching_rates(q, v, p_q, p_v)
 
@@ -260,13 +260,13 @@ class Kernels:
     def right_hand_side(self) -> Callable[..., None]:
         """The right-hand side of the motion for integrators: jitted ``rhs(t, y, p, out)``.
 
-        y is (q, v), (2 n,), and p the efforts (n,). It writes the rates (2 n,) of y.
+        The state y (2 n,) is (q, v), and p are the efforts (n,). It writes the rates (2 n,) of y.
         """
         return self._motion_module.right_hand_side
 
     @cached_property
     def right_hand_side_with_work(self) -> Callable[..., None]:
-        """The right-hand side with the work of efforts and damping, J, as last entry of y."""
+        """The right-hand side with the work (J) of efforts and damping as the last entry of y."""
         return self._motion_module.right_hand_side_with_work
 
     @cached_property
@@ -309,7 +309,7 @@ class Kernels:
 
     @cached_property
     def series_with_work(self) -> Taylor:
-        """The recurrences with the work of efforts and damping, J, as last entry of the state."""
+        """The recurrences with the work (J) of efforts and damping as the last state."""
         from manip_dyn.codegen.generation.taylor_series import Taylor
 
         return Taylor(self.robot, "motion_and_work")
@@ -330,7 +330,7 @@ def _load(payload: ArrayLike | None, wrench: ArrayLike | None) -> tuple[ArrayLik
 
 
 def checked_payload(payload: ArrayLike) -> Vector:
-    """Return a payload (10,) as an array; raise an error unless it is a valid rigid body."""
+    """Return a payload (10,) as an array, or raise an error if it is not a valid rigid body."""
     checked = finite_vector("payload", payload, len(NO_PAYLOAD))
     mass, xx, yy, zz, xy, xz, yz = checked[0], *checked[4:]
     if mass < 0.0:

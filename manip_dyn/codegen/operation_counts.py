@@ -1,7 +1,7 @@
-"""Operation counts of kernels before and after customization, with the literature's rules.
+"""Operation counts of kernels before and after customization, by the rules of the literature.
 
-Before: all additions and multiplications of the algorithms in loops, including those with
-zero and one. After: the operations of the generated code.
+Counts before customization include all additions and multiplications of the looped algorithms,
+even those with zero and one. Counts after customization are those of the generated code.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Convolution sums of Taylor recurrences in SIMD lanes.
 
-Coefficient k of a product a b is the sum of a_j b_(k-j) over j = 0..k. Quotients and sines contain
-such sums, too. The terms j = 1..k-1 depend only on coefficients below k. All sums of an order are
-therefore computed together, before any other operation of that order. Each lane computes one
-product for a single motion, or one motion for many. Moore (1966), Interval Analysis, chapter 11;
+Coefficient k of a product a b is the sum of a_j b_(k-j) over j = 0..k. The recurrences of
+quotients and sines contain such sums. The terms j = 1..k-1 depend only on coefficients below k.
+All sums of an order are therefore computed together, before any other operation of that order. For
+a single motion, each lane computes one product. For many motions, each lane computes one motion.
+Moore (1966), Interval Analysis, chapter 11;
 Jorba, Zou (2005), proposition 2.1.
 """
 
@@ -26,14 +27,14 @@ _VECTORS_IN_LOOP = 4
 
 
 class Factors(NamedTuple):
-    """Columns of the factors of all products in the row of a coefficient.
+    """Layout of the factors and sums of all products in the row of a coefficient.
 
     All fields except `products` are multiples of `LANES`; padding is zero.
 
     Attributes:
         width: Numbers per row; each coefficient has one row.
         products: Number of products.
-        first: Column of the first factor of the first product; those of other products follow.
+        first: Column of the first factor of the first product; the other products follow.
         last: Column of the second factor of the first product.
         sums: Column, in row 0, of the sum of the first product.
     """
@@ -51,7 +52,7 @@ def padded(count: int) -> int:
 
 
 def vectors_of(size: int, factors: Factors) -> tuple[range, ...]:
-    """Return the columns of each vector in a row: vectors of the state (size,), then factors."""
+    """Return the columns of each vector in a row: first of the state (size,), then of factors."""
     vectors, first, lanes = [], 0, LANES
     while first < size:
         while lanes > size - first:
@@ -63,10 +64,10 @@ def vectors_of(size: int, factors: Factors) -> tuple[range, ...]:
 
 
 def inner_sums(factors: Factors, order: int | None = None) -> Any:
-    """Return an intrinsic ``(work, k)`` for the sums of order k >= 1.
+    """Return an intrinsic ``(work, k)`` that computes the sums of order k >= 1.
 
-    Each is the sum of first[j] last[k - j] over j = 1..k-1. With `order`, k is ignored, and the
-    loops over the coefficients are unrolled.
+    The sums of first[j] last[k - j] over j = 1..k-1 are written to row 0 of ``work``. With a
+    constant `order`, k is ignored, and the loops over the coefficients are unrolled.
     """
     if PLAIN:
         return _plain_sums(factors, order)
@@ -99,7 +100,7 @@ def _plain_sums(factors: Factors, order: int | None) -> Any:
 
 
 def emit_sums(builder, data, factors: Factors, order) -> None:
-    """Emit all sums, as a loop over groups of products that is unrolled for a constant order."""
+    """Emit the code of all sums: a loop over groups of products, unrolled for a constant order."""
     size = _VECTORS_IN_LOOP * LANES
     groups, rest = divmod(padded(factors.products), size)
     if isinstance(order, ir.Constant):
@@ -116,7 +117,7 @@ def emit_sums(builder, data, factors: Factors, order) -> None:
 
 
 def _newest_last(order: int) -> list[int]:
-    """Return 1..order-1, with the terms that depend on coefficient order - 1 last."""
+    """Return the indices 1..order-1; terms that depend on coefficient order - 1 are last."""
     return sorted(range(1, order), key=lambda j: max(j, order - j))
 
 
@@ -158,10 +159,10 @@ Products = tuple[tuple[int, int], ...]
 def unrolled_sums(
     builder: ir.IRBuilder, load: Callable[[int, int], Any], k: int, products: Products
 ) -> list[Any]:
-    """Return the sums of order k of products; each product has the columns of two factors.
+    """Emit the code of the sums of order k, one per product, and return the sums.
 
     A factor is loaded once for its two terms, a_j b_(k-j) and a_(k-j) b_j. Terms that depend on
-    the newest coefficient, k - 1, are last. Products with equal factors need half the terms.
+    the newest coefficient, k - 1, are added last. Products with equal factors need half the terms.
 
     Args:
         builder: Builder of the function.
@@ -206,12 +207,12 @@ def _reader(load: Callable[[int, int], Any]) -> Callable[[int, int], Any]:
 
 
 def lane_sums(products: Products, width: int, sums: int, lanes: int) -> Any:
-    """Return an intrinsic ``(rows, fixed, k)`` for the sums of order k >= 1.
+    """Return an intrinsic ``(rows, fixed, k)`` that computes the sums of order k >= 1.
 
     Args:
         products: Columns of the factors of each product.
         width: Columns of ``rows`` (k + 1, width * lanes).
-        sums: Row of ``fixed`` (.., lanes) for the first sum.
+        sums: Row of ``fixed`` (.., lanes) that receives the first sum.
         lanes: Motions per vector.
     """
     if PLAIN:

@@ -1,4 +1,4 @@
-"""Straight-line programs: parsing, order of statements, and division into functions."""
+"""Straight-line programs: parsing, ordering of statements and division into functions."""
 
 from __future__ import annotations
 
@@ -114,8 +114,8 @@ def depth_first(statements: Sequence[Statement]) -> list[Statement]:
     The program must not read entries of ``out``. Compilers largely preserve the order of a long
     function. In depth-first order a result is computed just before its use, deepest operand first,
     so fewer values occupy registers or memory (Sethi, Ullman 1970). The forward dynamics of a
-    seven-joint arm are 10 % faster than in the order of the graph, in C and in SIMD lanes. For a
-    single state, where LLVM pairs operations, they would be 20 % slower.
+    seven-joint arm are 10 % faster than in the order of the graph, in C and in SIMD lanes. Code
+    for a single state, where LLVM pairs operations, would be 20 % slower.
     """
     by_name = {ast.unparse(statement.target): statement for statement in statements}
     operands = {

@@ -64,7 +64,7 @@ def plain_many_states(program: Program, lanes: int) -> Callable[..., None]:
 
 
 def plain_one_coefficient(program: Program, order: int | None = None) -> Callable[..., None]:
-    """Return a Python function ``(inputs, out, k)`` for coefficients of order k, or of `order`."""
+    """Return a Python function ``(inputs, out, k)`` for Taylor coefficients of one order."""
     run = _plain_function(program)
 
     def for_order(_inputs, out, k):
@@ -77,7 +77,7 @@ def plain_one_coefficient(program: Program, order: int | None = None) -> Callabl
 def plain_lane_coefficient(
     program: Program, products: tuple[tuple[int, int], ...], lanes: int, order: int | None = None
 ) -> Callable[..., None]:
-    """Return a Python function ``(inputs, out, k)``, see `lane_coefficient`."""
+    """Return the Python equivalent ``(inputs, out, k)`` of `lane_coefficient`."""
     run = _plain_function(program)
 
     def for_order(inputs, out, k):
@@ -123,7 +123,7 @@ def one_state(program: Program) -> Any:
 
 
 def one_state_at(program: Program, shape: tuple[int, ...]) -> Any:
-    """Return an intrinsic ``(inputs, out)`` for pointers to the data of the arrays.
+    """Return an intrinsic ``(inputs, out)`` that runs a program on pointers to array data.
 
     Args:
         program: The program.
@@ -188,8 +188,8 @@ def one_coefficient(
 
     ``out`` has an additional first axis, with `width` numbers per coefficient. In the program
     ``start[i]`` denotes out[0, i], ``previous[i]`` out[k - 1, i], and ``order`` k, for k >= 1.
-    With `order`, k is ignored. The columns of a vector are written together. Columns that the
-    program does not assign are set to zero.
+    With a constant `order`, k is ignored. The columns of each vector are written together. Columns
+    that the program does not assign are set to zero.
     """
     if PLAIN:
         return plain_one_coefficient(program, order)
@@ -301,8 +301,8 @@ def _emit_functions(
 ) -> None:
     """Emit a function for each group of statements, and the calls of all functions.
 
-    Values that a later group reads are passed in memory on the stack. No other pointer aliases
-    that memory or the rows of a series, which is declared to LLVM.
+    Values that a later group reads are passed in memory on the stack. The functions
+    declare to LLVM that no other pointer aliases that memory or the rows of a series.
     """
     groups = divided(statements)
     slots = memory_slots(groups)

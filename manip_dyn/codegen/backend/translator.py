@@ -51,7 +51,7 @@ class Layout(NamedTuple):
 
 
 class ArrayPointer(NamedTuple):
-    """An array in LLVM: the pointer to its data, and its extent along each axis."""
+    """An array in LLVM: a pointer to its data and its extents along the axes."""
 
     data: Any
     extents: list[Any]
@@ -93,7 +93,7 @@ class Translator:
         self._angles: dict[str, None] = {}
         self._sines: dict[str, tuple[Any, Any]] = {}
         self._sums: dict[int, list[Any]] = {}
-        # A function of a divided program may compute only some of the numbers of a vector.
+        # A function of a divided program may compute only some entries of a vector.
         vectors = layout.vectors if self._shared.memory is None else ()
         self._vectors = {column: vector for vector in vectors for column in vector}
         self._missing: Counter[range] = Counter()
@@ -109,7 +109,7 @@ class Translator:
         }
 
     def run(self, statements: list[Statement]) -> None:
-        """Emit assignments."""
+        """Emit the instructions of assignments."""
         self._angles = dict.fromkeys(
             value.args[0].id
             for _, value, _, _ in statements
@@ -133,7 +133,7 @@ class Translator:
                 self._store_vector(vector)
 
     def _store(self, value: Any, target: ast.expr) -> None:
-        """Store a result; numbers of a vector are stored once the whole vector is computed.
+        """Store a result. Entries of a vector are stored together, once all are computed.
 
         For a constant order, vectors are stored at the end of the pass. Until then, results remain
         in registers.
@@ -150,8 +150,8 @@ class Translator:
     def _store_vector(self, vector: range) -> None:
         """Store the results of a vector with one instruction.
 
-        A vector load of numbers that were stored individually stalls until they have reached the
-        cache.
+        If the entries were stored individually, a vector load would stall until they have reached
+        the cache.
         """
         builder, kind = self._builder, ir.VectorType(_NUMBER, len(vector))
         values: Any = ir.Constant(kind, None)
@@ -195,7 +195,7 @@ class Translator:
         return both[0] if node.func.id == "sin" else both[1]
 
     def _sine_and_cosine(self, angle: ast.expr) -> tuple[Any, Any]:
-        """Return sine and cosine of an angle, computed together with other available angles."""
+        """Return the sine and cosine of an angle, computed together with those of other angles."""
         value = self._value(angle)
         if not isinstance(angle, ast.Name):
             return sine_and_cosine(self._builder, value)
@@ -213,7 +213,7 @@ class Translator:
         return self._sines[angle.id]
 
     def _angle(self, node: ast.expr) -> Any:
-        """Return the value of an angle by a load that LLVM does not merge into a vector load.
+        """Return the value of an angle; LLVM cannot merge its load into a vector load.
 
         A vector load of numbers that were stored individually stalls until they have reached the
         cache. LLVM does not vectorize atomic loads.
@@ -239,7 +239,7 @@ class Translator:
         return self._builder.bitcast(pointer, self._type.as_pointer())
 
     def _flat(self, name: str, index: tuple[int, ...]) -> tuple[Any, Any]:
-        """Return the memory of an array, or of a row, and the flat index of an entry."""
+        """Return a pointer to an array or to a row of it, and the flat index of an entry."""
         if self._layout.row is not None:
             data = self._rows[name] if name in self._rows else self._arrays[name].data
             return data, ir.Constant(_INDEX, index[0] * self._layout.lanes)
@@ -257,7 +257,7 @@ class Translator:
         return broadcast(self._builder, value, self._layout.lanes)
 
     def _sum(self, number: int) -> Any:
-        """Return the sum of a product; for a constant order it is computed here."""
+        """Return the sum of a product: computed here for a constant order, otherwise loaded."""
         layout, builder = self._layout, self._builder
 
         def load(array: str, column: int) -> Any:

@@ -16,7 +16,7 @@ LIMIT = 1e5
 
 TWO_OVER_PI = 6.36619772367581382433e-01
 PARTS = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
-# Adding this number rounds to an integer, stored in the last bits of the sum.
+# Adding this number rounds to an integer, which the last bits of the sum contain.
 _ROUNDER = 6755399441055744.0
 SINE = (
     -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
@@ -149,7 +149,7 @@ def _any(builder: ir.IRBuilder, which: ir.Value) -> ir.Value:
 
 
 def _polynomial(builder: ir.IRBuilder, z: ir.Value, coefficients: tuple[float, ...]) -> ir.Value:
-    """Return a polynomial of six coefficients, evaluated in pairs to shorten the chain."""
+    """Return a polynomial in z with six coefficients, paired for a short dependency chain."""
 
     def fused(factor, by, term):
         return builder.fadd(builder.fmul(factor, by, flags=_FLAGS), term, flags=_FLAGS)

@@ -46,13 +46,13 @@ def broadcast(builder: ir.IRBuilder, value: Any, lanes: int) -> Any:
 
 
 def vector_at(builder: ir.IRBuilder, data: Any, start: Any, lanes: int) -> Any:
-    """Return a pointer to the vector that starts at an index."""
+    """Return a pointer to the vector of `lanes` numbers at index `start`."""
     kind = ir.VectorType(_NUMBER, lanes)
     return builder.bitcast(builder.gep(data, [start]), kind.as_pointer())
 
 
 def constant(value: float) -> ir.Constant:
-    """Return a constant vector of equal numbers."""
+    """Return a constant vector of `LANES` equal numbers."""
     return ir.Constant(NUMBERS, [ir.Constant(NUMBERS.element, value)] * LANES)
 
 
@@ -68,7 +68,7 @@ def magnitude(builder: ir.IRBuilder, value: Any) -> Any:
 
 
 def vectors_at(builder: ir.IRBuilder, data: Any, start: Any, count: int = 1) -> list[Any]:
-    """Return pointers to consecutive vectors, the first of which starts at an index."""
+    """Return pointers to `count` consecutive vectors, starting at index `start`."""
     pointer = builder.gep(data, [start])
     return [
         builder.bitcast(builder.gep(pointer, [_INDEX(i * LANES)]), NUMBERS.as_pointer())
@@ -82,7 +82,7 @@ def accumulated(
     terms: Any,
     term: Callable[[Any], tuple[Any, Sequence[Any]]],
 ) -> list[Any]:
-    """Return vectors plus multiples of other vectors, accumulated in registers.
+    """Return sums of scaled vectors, added to initial vectors in registers.
 
     Args:
         builder: Builder of the function.
@@ -108,7 +108,7 @@ def for_blocks(
         builder: Builder of the function.
         count: Number of items.
         block: Items per block; independent chains of additions hide each other's latency.
-        emit: Emits the operations on a block from the index of its first item and its size.
+        emit: Emits the operations on a block; arguments are its first index and its size.
     """
     blocks = builder.sdiv(count, _INDEX(block))
     with cgutils.for_range(builder, blocks) as loop:
@@ -125,7 +125,7 @@ def function_of(
     kinds: Sequence[Any],
     emit: Callable[[ir.IRBuilder, Sequence[Any]], None],
 ) -> ir.Function:
-    """Return a function of a module that callers share, so that it is not inlined."""
+    """Return the function `name` of a module, which callers share and LLVM does not inline."""
     if name in module.globals:
         return module.globals[name]
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), name)
@@ -144,8 +144,8 @@ _ROWS_IN_LOOP = 4
 def add_rows(total, scale, factors, rows, first, last):
     """Set total = scale total + sum(factors[k] rows[k]) for `first` <= k < `last`.
 
-    Numba cannot declare to LLVM that the sum and its terms are different rows. Its loops would
-    access memory in every step, or would not be vectorized.
+    In a loop compiled by Numba, LLVM must assume that `total` may overlap `rows`. Such a loop
+    would access memory in every step, or would not be vectorized.
 
     Args:
         total: A contiguous row (m,) that is not one of `rows`; m is a multiple of `LANES`.
@@ -248,7 +248,7 @@ def _emit_row_block(builder, arguments, column, count: int) -> None:
 def on_stack(*shape: int) -> Any:
     """Return an intrinsic ``()`` for a float64 array on the stack of the calling function.
 
-    Every call of the function, and every call site in it, has a separate array. The initial
+    Each call of the function, and each call site in it, has its own array. The initial
     content is undefined.
     """
     if PLAIN:

@@ -52,7 +52,7 @@ def _source(
     straight: Sequence[Declaration],
     looped: Sequence[Declaration],
 ) -> Callable[[], str]:
-    """Return a function that generates the source of a module, see `kernel_source`."""
+    """Return a function that generates the source of a module with `kernel_source`."""
 
     def source() -> str:
         # Imported only if the module is not in the cache.

@@ -19,7 +19,7 @@ from manip_dyn.codegen.rigid_body.graph import Graph, Operation, Scalar
 from manip_dyn.robot import Frame, Robot
 
 Entry = tuple[tuple[int, ...], Scalar]
-"""Index in the output array, and its value."""
+"""Index of an entry in the output array, and its value."""
 
 
 class Function(NamedTuple):
@@ -111,7 +111,7 @@ def {name}({arguments}, out):
 """
 LONGEST_MERGED = 400
 """Maximum number of lines of a program that is inlined into its callers. A call costs two
-nanoseconds, as much as about ten lines. An inlined program is compiled again in every caller."""
+nanoseconds, about as much as ten lines. An inlined program is compiled again in every caller."""
 RIGHT_HAND_SIDES = '''
 
 @compiled(merge=True, counted=False)
@@ -149,7 +149,7 @@ SYMBOLS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 
 
 def module_text(robot_name: str, functions: list[Function]) -> str:
-    """Return the source of a module with an in-place and a batched kernel per function.
+    """Return the source of a module with kernels, each in place and batched.
 
     Kernels write all entries of ``out`` and allocate no memory.
     """
@@ -251,7 +251,7 @@ def {name}{batch}({arguments}, out, first, last):
 
 
 def looped_text(robot: Robot, declarations: Sequence[Declaration]) -> str:
-    """Return the source of a module with an in-place and a batched kernel in loops."""
+    """Return the source of a module with looped kernels, each in place and batched."""
     numbers = ",\n".join(
         f"    {name}=array({np.asarray(value).tolist()})"
         for name, value in tree_of(robot)._asdict().items()
@@ -298,7 +298,7 @@ def kernel_source(
         frame: Frame of the kinematics.
         module: Name of the module.
         straight: Kernels of the module that are straight-line code.
-        looped: Kernels that are in loops, used if there are no others.
+        looped: Kernels that use loops, generated only if `straight` is empty.
     """
     if straight:
         equations = Equations(robot, frame)

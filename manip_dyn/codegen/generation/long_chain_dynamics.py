@@ -37,7 +37,7 @@ from manip_dyn.core.compiled import compiled, inlined
 # --------------------------------------------------------------------------- bodies, base to tips
 @inlined(counted=False)
 def place_bodies(tree, space, q):
-    """Set axes and origins of the bodies, and the axes of the joints."""
+    """Set the axes and origins of the bodies, and the joint axes."""
     for i in range(q.shape[0]):
         k = tree.parent[i]
         local, placed, origin = tree.rotation[i], space.rotation[i], space.origin[i]
@@ -69,7 +69,7 @@ def place_bodies(tree, space, q):
 
 @inlined(counted=False)
 def weigh(tree, space, n):
-    """Set the moments of mass of the bodies; initialize the composite bodies with them."""
+    """Set the mass moments of single bodies, and initialize the composite bodies with them."""
     for i in range(n):
         mass, rotation, origin = tree.mass[i], space.rotation[i], three(space.origin[i], 0)
         h = times(rotation, three(tree.moment[i], 0))
@@ -93,7 +93,7 @@ def weigh(tree, space, n):
 
 @inlined(counted=False)
 def compose(tree, space, n):
-    """Add every composite body to its parent; set the forces for unit accelerations."""
+    """Add each composite body to its parent, and set the forces for unit accelerations."""
     for i in range(n - 1, -1, -1):
         mass = space.composite_mass[i]
         moment, spread = space.composite_moment[i], space.composite_spread[i]
@@ -110,7 +110,7 @@ def compose(tree, space, n):
 
 @inlined(counted=False)
 def move(tree, space, v):
-    """Set velocities of the bodies, rates of the axes, and the flow of single bodies."""
+    """Set body velocities, rates of the joint axes, and momentum and flow of single bodies."""
     for i in range(v.shape[0]):
         k = tree.parent[i]
         axis = column(space.axis, i)
@@ -135,7 +135,7 @@ def move(tree, space, v):
 
 @inlined(counted=False)
 def accelerate(tree, space, v, a):
-    """Set accelerations, second rates of the axes, and the forces on single bodies."""
+    """Set body accelerations, second rates of the joint axes, and forces on single bodies."""
     for i in range(v.shape[0]):
         k = tree.parent[i]
         axis, rate = column(space.axis, i), column(space.rate, i)
@@ -164,7 +164,7 @@ def accelerate(tree, space, v, a):
 # --------------------------------------------------------------------------- bodies, tips to base
 @inlined(counted=False)
 def gather_flows(tree, space, n):
-    """Add momentum and flow of every composite body to those of its parent."""
+    """Add the momentum and flow of each composite body to those of its parent."""
     for i in range(n - 1, 0, -1):
         k = tree.parent[i]
         if k >= 0:
@@ -176,7 +176,7 @@ def gather_flows(tree, space, n):
 
 @inlined(counted=False)
 def gather_forces(tree, space, q, v, a):
-    """Add the force on every composite body to its parent; set the efforts of the joints."""
+    """Add the force on each composite body to that on its parent, and set the joint efforts."""
     for i in range(q.shape[0] - 1, -1, -1):
         force, axis = space.force[i], column(space.axis, i)
         passive = tree.damping[i] * v[i] + tree.stiffness[i] * (q[i] - tree.rest[i])
@@ -190,7 +190,7 @@ def gather_forces(tree, space, q, v, a):
 
 @inlined(counted=False)
 def push(space, n):
-    """Set the derivatives of the forces by joint position and velocity."""
+    """Set `by_position`, `by_velocity` and `turned` of all joints."""
     for i in range(n):
         axis, rate = column(space.axis, i), column(space.rate, i)
         mass = space.composite_mass[i]
@@ -233,7 +233,7 @@ def _fill_mass(tree, space, n):
 
 @inlined(counted=False)
 def _fill_slopes(tree, space, n):
-    """Write the derivatives of the efforts by positions and velocities to `sides`."""
+    """Write the derivatives of the efforts with respect to q and v to `sides`."""
     inner, outer = space.inner, space.outer
     for j in range(n):
         related, row = tree.related[j], space.sides[j]
@@ -258,7 +258,7 @@ def _fill_slopes(tree, space, n):
 
 @inlined(counted=False)
 def _factorize(space, n):
-    """Set `lower` from the mass matrix in `factor`; the upper triangle is not used."""
+    """Set `lower` from the lower triangle of M in `factor`, which becomes D L."""
     factor, lower = space.factor, space.lower
     for k in range(n - 1, -1, -1):
         add_rows(factor[k], 1.0, lower[:, k], factor, k + 1, n)
@@ -285,7 +285,7 @@ def _solve_for_accelerations(space, n):
 
 @inlined(counted=False)
 def _solve_for_sides(lower, sides, n):
-    """Replace `sides` by M^-1 sides."""
+    """Replace `sides` with M^-1 `sides`."""
     for k in range(n - 1, -1, -1):
         add_rows(sides[k], 1.0, lower[:, k], sides, k + 1, n)
     for k in range(n):
@@ -294,7 +294,7 @@ def _solve_for_sides(lower, sides, n):
 
 @inlined(counted=False)
 def _accelerations(tree, space, q, v, tau):
-    """Set the joint accelerations for the efforts tau, and L and D in `factor`."""
+    """Set the joint accelerations for the efforts tau, and factorize the mass matrix."""
     accelerate(tree, space, v, space.joint_acceleration)
     gather_forces(tree, space, q, v, space.joint_acceleration)
     for i in range(q.shape[0]):
@@ -318,7 +318,7 @@ def _prepare(tree, memory, q):
 
 @compiled(python=False, counted=False)
 def _differentiate(tree, memory, q, v, drive, forward):
-    """Write the derivatives of the efforts to `sides`; requires `_prepare`.
+    """Write the derivatives of the efforts to `sides`, after a call of `_prepare`.
 
     Args:
         tree: Parameters of the robot.
@@ -326,7 +326,7 @@ def _differentiate(tree, memory, q, v, drive, forward):
         q: Positions (n,).
         v: Velocities (n,).
         drive: The accelerations (n,), or the efforts (n,) if `forward`.
-        forward: Whether to replace the mass matrix in `factor` by L and D.
+        forward: Whether `drive` contains efforts; if so, the mass matrix is factorized.
     """
     n = q.shape[0]
     space = workspace(n, memory)
@@ -370,7 +370,7 @@ def forward_dynamics(tree, memory, q, v, tau, out):
 
 @compiled(python=False, counted=False)
 def inverse_dynamics_derivatives(tree, memory, q, v, a, out):
-    """Write the derivatives of the efforts by q, v and a, (3, n, n)."""
+    """Write the derivatives (3, n, n) of the efforts with respect to q, v and a."""
     n = q.shape[0]
     _prepare(tree, memory, q)
     _differentiate(tree, memory, q, v, a, False)
@@ -385,7 +385,7 @@ def inverse_dynamics_derivatives(tree, memory, q, v, a, out):
 
 @compiled(python=False, counted=False)
 def forward_dynamics_derivatives(tree, memory, q, v, tau, out):
-    """Write the derivatives of the accelerations by q, v and tau, (3, n, n)."""
+    """Write the derivatives (3, n, n) of the accelerations with respect to q, v and tau."""
     n = q.shape[0]
     _prepare(tree, memory, q)
     _differentiate(tree, memory, q, v, tau, True)
@@ -405,7 +405,7 @@ def forward_dynamics_derivatives(tree, memory, q, v, tau, out):
 
 @compiled(python=False, counted=False)
 def linear_motion(tree, memory, y, tau, out):
-    """Write M da/dq, M da/dv and M in one matrix, (n, 3 n), for y = (q, v).
+    """Write the matrix (n, 3 n) of M da/dq, M da/dv and M for the state y = (q, v).
 
     With work, (n + 1, 3 n + 1), a column of zeros precedes M, and the last row contains the
     derivatives of the power of efforts and damping.

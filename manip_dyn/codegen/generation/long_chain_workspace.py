@@ -90,13 +90,13 @@ def keep(columns, i, angular, linear):
 
 @inlined(counted=False)
 def crossed(a, b):
-    """Return the rate of a motion b, fixed in a frame that moves with a (two triples each)."""
+    """Return the rate of a motion b that is fixed in a frame with motion a (pairs of triples)."""
     return cross(a[0], b[0]), added(cross(a[0], b[1]), cross(a[1], b[0]))
 
 
 @inlined(counted=False)
 def accelerated(mass, moment, spread, motion):
-    """Return moment and force that give a resting body an acceleration (two triples)."""
+    """Return the moment and force that accelerate a resting body by `motion` (two triples)."""
     angular, linear = motion
     h = three(moment, 0)
     inertial = less_trace(spread, times(spread, angular), angular)
@@ -107,19 +107,19 @@ class Tree(NamedTuple):
     """The parameters of a robot with n joints; the descendants of a joint follow it directly.
 
     Attributes:
-        parent: Index of each joint's parent, (n,); -1 at the base.
-        related: 1 for a joint with itself, an ancestor or a descendant, else 0, (n, n).
-        prismatic: 1 for prismatic joints, 0 for revolute ones, (n,).
-        rotation: Rotation of the body in the axes of its parent at q = 0, (n, 3, 3).
-        translation: Origin of the body in the axes of its parent at q = 0, (n, 3), m.
-        mass: Masses, (n,), kg.
-        moment: First moments of mass about the origin of the body, in its axes, (n, 3), kg m.
-        spread: Second moments sum(m r r^T), (n, 3, 3), kg m^2.
-        gravity: Gravity in the base axes, (3,), m/s^2.
-        armature: Rotor inertias, (n,), kg m^2 or kg.
-        damping: Viscous damping, (n,), N m s or N s/m.
-        stiffness: Stiffness of the springs, (n,), N m or N/m.
-        rest: Rest positions of the springs, (n,), rad or m.
+        parent: Index (n,) of each joint's parent; -1 for joints at the base.
+        related: Matrix (n, n): 1 for a joint and itself, an ancestor or a descendant, else 0.
+        prismatic: Mask (n,): 1 for prismatic joints, 0 for revolute ones.
+        rotation: Rotation matrices (n, 3, 3) of the bodies in their parents' axes at q = 0.
+        translation: Origins (n, 3) of the bodies in their parents' axes at q = 0, m.
+        mass: Masses (n,), kg.
+        moment: First moments of mass (n, 3) about the body origins, in body axes, kg m.
+        spread: Second moments of mass (n, 3, 3), sum(m r r^T), in body axes, kg m^2.
+        gravity: Gravity (3,) in base axes, m/s^2.
+        armature: Rotor inertias (n,), kg m^2 or kg.
+        damping: Viscous damping (n,), N m s or N s/m.
+        stiffness: Stiffness (n,) of the springs, N m/rad or N/m.
+        rest: Rest positions (n,) of the springs, rad or m.
     """
 
     parent: Any
@@ -138,7 +138,7 @@ class Tree(NamedTuple):
 
 
 def tree_of(robot: Robot) -> Tree:
-    """Convert a robot to its parameters."""
+    """Return the parameters of a robot as arrays."""
     bodies, rigid = robot.bodies, rigid_bodies(robot.bodies)
     inertias: Vector = np.array([body.inertia for body in rigid])
     traces = np.trace(inertias, axis1=1, axis2=2)
@@ -178,32 +178,32 @@ class Workspace(NamedTuple):
     descendants. u is the velocity of a particle of mass m at r.
 
     Attributes:
-        rotation: Axes of the bodies, (n, 3, 3).
-        origin: Origins of the bodies, (n, 3), m.
-        velocity: Spatial velocities, (n, 6).
-        acceleration: Spatial accelerations, minus gravity, (n, 6).
-        moment: First moments of single bodies, (n, 3).
-        spread: Second moments sum(m r r^T) of single bodies, (n, 3, 3).
-        force: Spatial forces on the composite bodies, moments first, (n, 6).
-        composite_mass: Masses of the composite bodies, (n,).
-        composite_moment: First moments of the composite bodies, (n, 3).
-        composite_spread: Second moments of the composite bodies, (n, 3, 3).
-        momentum: 2 sum(m u) of the composite bodies, (n, 3).
-        flow: 2 sum(m u r^T) of the composite bodies, (n, 3, 3).
-        axis: Motions of the joints at unit velocity, (6, width).
-        rate: First rates of the axes, which move with the parents, (6, width).
-        second_rate: Second rates of the axes, (6, width).
-        weight: Forces for unit accelerations of the joints, (6, width).
-        by_position: Derivatives of the forces on the ancestors by position, (6, width).
-        by_velocity: Derivatives of the forces on the ancestors by velocity, (6, width).
-        turned: Efforts of the joint per angular motion of its ancestors, (n, 3).
-        factor: M, then D L, lower triangles, (n, width).
-        lower: -L below the diagonal, 1 / D on it, (n, width).
-        sides: Derivatives by q and by v, and the identity, (n, 3 n padded).
-        inner: Row of the derivatives for the ancestors of the joint, (width,).
-        outer: Row of the derivatives for the joint and its descendants, (width,).
-        effort: Efforts of the joints, (n,).
-        joint_acceleration: Accelerations of the joints, initially zero, (n,).
+        rotation: Axes of the bodies (n, 3, 3).
+        origin: Origins of the bodies (n, 3), m.
+        velocity: Spatial velocities (n, 6).
+        acceleration: Spatial accelerations, minus gravity (n, 6).
+        moment: First moments of single bodies (n, 3).
+        spread: Second moments sum(m r r^T) of single bodies (n, 3, 3).
+        force: Spatial forces on the composite bodies, moments first (n, 6).
+        composite_mass: Masses of the composite bodies (n,).
+        composite_moment: First moments of the composite bodies (n, 3).
+        composite_spread: Second moments of the composite bodies (n, 3, 3).
+        momentum: 2 sum(m u) of the composite bodies (n, 3).
+        flow: 2 sum(m u r^T) of the composite bodies (n, 3, 3).
+        axis: Motions of the joints at unit velocity (6, width).
+        rate: First rates of the axes, which move with the parents (6, width).
+        second_rate: Second rates of the axes (6, width).
+        weight: Forces for unit accelerations of the joints (6, width).
+        by_position: Derivatives of the forces on the ancestors by position (6, width).
+        by_velocity: Derivatives of the forces on the ancestors by velocity (6, width).
+        turned: Efforts of the joint per angular motion of its ancestors (n, 3).
+        factor: M, then D L, lower triangles (n, width).
+        lower: -L below the diagonal, 1 / D on it (n, width).
+        sides: Derivatives by q and by v, and the identity (n, 3 n padded).
+        inner: Row of the derivatives for the ancestors of the joint (width,).
+        outer: Row of the derivatives for the joint and its descendants (width,).
+        effort: Efforts of the joints (n,).
+        joint_acceleration: Accelerations of the joints, initially zero (n,).
     """
 
     rotation: Any
@@ -236,13 +236,13 @@ class Workspace(NamedTuple):
 
 @compiled(merge=True)
 def row_width(n):
-    """Return the length of a row of n numbers with padding to whole vectors."""
+    """Return the length of a row of n numbers, padded to whole vectors."""
     return (n + LANES - 1) // LANES * LANES
 
 
 @compiled(merge=True)
 def workspace_size(n):
-    """Return the size of the memory of `workspace` for n joints."""
+    """Return the number of entries of `memory` that `workspace` requires for n joints."""
     return 72 * n + (38 + 2 * n) * row_width(n) + n * row_width(3 * n)
 
 

@@ -1,4 +1,4 @@
-"""Template for the Taylor series of a robot, computed by one pass per order.
+"""Template for the Taylor series of a robot, computed with one pass per order.
 
 A row of the workspace contains all coefficients of one order: the state (SIZE), the efforts (N),
 the rates of the state (SIZE), and the intermediate results of the passes.
@@ -33,7 +33,7 @@ def width():
 
 @function_parameter()
 def fill(order, work):
-    """Fill rows 0 to `order` - 1 of a workspace with the state in row 0, efforts in all rows."""
+    """Fill rows 0 to `order` - 1 of `work` from the state in row 0 and the efforts in all rows."""
 
 
 @compiled
@@ -56,7 +56,7 @@ def taylor(q, v, tau, work, out):
 
 @compiled
 def series(t, y, p, order, work, out):
-    """Write the coefficients of the state into `out` (order + 1, m), see `md.Series`."""
+    """Write the coefficients of the state into `out` (order + 1, m); see `md.Series`."""
     n, m = joints(), size()
     y, p, work, out = unowned(y), unowned(p), unowned(work), unowned(out)
     if work.shape[0] < order or work.shape[1] != width():

@@ -27,12 +27,13 @@ class Term(NamedTuple):
 
 
 class SeriesWriter:
-    """Writes two passes over the graph of y' = f(y, tau): for values and for coefficients.
+    """Writes the passes over the graph of y' = f(y, tau): one for order 0, one for order k.
 
     Row k of the workspace contains the coefficients of order k: the state y (m), tau (n), and the
-    rates f (m). In row 0 reciprocals of divisors and sums of products follow, then in all rows the
-    first and the second factors of products. A sum that is used only in another sum is merged into
-    it. The newest term of a sum is added last, which shortens the dependency chain.
+    rates f (m). In row 0 the reciprocals of divisors and the sums of products follow. All rows
+    end with the first, then the second factors of the products. A sum that is used only in
+    another sum is merged into it. The newest term of a sum is added last, which shortens the
+    dependency chain.
 
     Attributes:
         factors: Columns of the factors.
@@ -135,7 +136,7 @@ class SeriesWriter:
         return constants
 
     def _sine_and_cosine(self, argument: int) -> list[int]:
-        """Return the nodes of sine and cosine, because their recurrences are coupled."""
+        """Return the nodes of an angle's sine and cosine, whose recurrences are coupled."""
         return [self._node(Operation(kind, (argument,))) for kind in SINES]
 
     def _used_in_one_sum(self, needed: list[int]) -> set[int]:
@@ -157,7 +158,7 @@ class SeriesWriter:
 
     # ------------------------------------------------------------------------- source
     def _stores(self, name: str, count: int | None = None) -> list[str]:
-        """Return the assignments of a quantity to its columns as a factor."""
+        """Return lines that store a quantity in its columns, or in the first `count` of them."""
         return [f"out[{column}] = {name}" for column in self._columns.get(name, [])[:count]]
 
     def _rates(self, first: bool = False) -> list[str]:
@@ -181,7 +182,7 @@ class SeriesWriter:
         return f"start[{self.factors.sums + self._products.index((first, last))}]"
 
     def _coefficient(self, node: int) -> str:
-        """Return coefficient k of a node as source, and record its depth."""
+        """Return the source of coefficient k of a node, and record its depth."""
         kind, operands, _ = self._operations[node]
         if kind == "input":
             self._depth[node] = int(self._is_rate_of_a_sum(node))
@@ -199,7 +200,7 @@ class SeriesWriter:
         return f"{row}[{self._blocks['divisor'] + self._divisors.index(divisor)}]"
 
     def _factor(self, node: int) -> str:
-        """Return a constant factor as source."""
+        """Return the source of a constant factor."""
         return operand_text(self._operations, node)
 
     def _terms(self, node: int) -> list[Term]:
@@ -226,7 +227,7 @@ class SeriesWriter:
         return [inner, self._product(self._start(a), b), self._product(self._start(b), a)]
 
     def _operand(self, node: int, negative: bool = False) -> list[Term]:
-        """Return the terms of a summand; constants have no coefficients of order k >= 1."""
+        """Return the terms of a summand for order k >= 1; a constant has none."""
         if self._constant(node):
             return []
         if node in self._merged:
@@ -251,12 +252,12 @@ class SeriesWriter:
 
 
 class LaneColumns(NamedTuple):
-    """Columns of the quantities of a series.
+    """Layout of the quantities of a series in columns.
 
     Attributes:
         width: Columns per row; each coefficient has one row, which starts with the state.
         fixed: Rows of the array ``fixed``, which contains numbers that do not depend on the order.
-        sums: Row of the sum of the first product in ``fixed``; those of other products follow.
+        sums: Row of the sum of the first product in ``fixed``; the other sums follow.
         products: Columns of the factors of each product.
     """
 
@@ -267,14 +268,14 @@ class LaneColumns(NamedTuple):
 
 
 class LaneSeriesWriter(SeriesWriter):
-    """Writes the passes of a series of vectors with one number per motion.
+    """Writes the passes of a series for many motions, one motion per lane.
 
     ``out``, ``previous`` and ``start`` denote the current, the previous and the first row.
     ``fixed`` contains numbers that do not depend on the order, and ``sums[i]`` is the sum of
     product i.
 
     Attributes:
-        columns: Columns of the quantities.
+        columns: Layout of the quantities in columns.
     """
 
     def __init__(self, function: Function, n: int):
@@ -305,7 +306,7 @@ class LaneSeriesWriter(SeriesWriter):
         self.columns = LaneColumns(width, max(count + len(products), 1), count, products)
 
     def _constant_factors(self) -> list[int]:
-        """Return the nodes of computed constant factors."""
+        """Return the nodes of constant factors that are computed, not inputs."""
         factors: dict[int, None] = {}
         for node in self._order:
             kind, operands, _ = self._operations[node]
@@ -330,7 +331,7 @@ class LaneSeriesWriter(SeriesWriter):
         return lines
 
     def _stores(self, name: str, count: int | None = None) -> list[str]:
-        """Return no assignments for the state, because `state_lines` assigns it."""
+        """Return lines that store a quantity; `state_lines` stores the state for order k >= 1."""
         assigned = count is None and name in {f"x{node}" for node in self._states}
         return [] if assigned else super()._stores(name, count)
 
@@ -344,7 +345,7 @@ class LaneSeriesWriter(SeriesWriter):
         return lines
 
     def _input(self, node: int) -> str:
-        """Return the input as source."""
+        """Return the source of an input."""
         return str(self._operations[node].value)
 
     def _coefficient(self, node: int) -> str:

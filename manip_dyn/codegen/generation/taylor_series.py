@@ -220,9 +220,9 @@ class LaneSeries(NamedTuple):
     """Taylor series of many motions of a robot.
 
     Attributes:
-        fill: Jitted ``fill(order, y, tau, rows, fixed)``, or with inertial parameters after tau,
-            all (.., LANES). Writes the coefficients of the state up to `order` >= 1 into the first
-            columns of ``rows`` (order + 1, width * LANES).
+        fill: Jitted ``fill(order, y, tau, rows, fixed)``; inertial parameters, if any, follow tau.
+            All inputs are (.., LANES). Writes the coefficients of the state up to `order` >= 1
+            into the first columns of ``rows`` (order + 1, width * LANES).
         width: Vectors per row.
         fixed: Number of rows of the scratch array ``fixed`` (.., LANES).
     """

@@ -4,7 +4,7 @@ Base parameters describe the same dynamics with the largest number of zeros. The
 inertia whose effect does not depend on the joint position is added to the parent. For a revolute
 joint about z these are the mass, the first moment along z, and equal moments of inertia about x
 and y; for a prismatic joint all moments of inertia. The remainder does not describe a real body,
-but efforts, mass matrix and accelerations are those of the arm.
+but it yields the efforts, mass matrix and accelerations of the arm.
 
 Gautier, Khalil (1990), Direct calculation of minimum set of inertial parameters of serial
 robots; Khalil, Kleinfinger (1987).
@@ -116,8 +116,8 @@ class Rigid(NamedTuple):
 
     Attributes:
         mass: Mass, kg.
-        moment: First moment of mass, mass times position of the centre, (3,), kg m.
-        inertia: Inertia about the origin, symmetric (3, 3), kg m^2.
+        moment: First moment of mass (3,): mass times the position of the centre of mass, kg m.
+        inertia: Symmetric inertia matrix (3, 3) about the origin, kg m^2.
     """
 
     mass: Any
@@ -151,7 +151,7 @@ class Rigid(NamedTuple):
         return Rigid(self.mass, moment, inertia).moved(pose.origin)
 
     def moved(self, origin: Sequence[Any]) -> Rigid:
-        """Return the parameters about a point; `origin` is the body's origin relative to it."""
+        """Return the parameters about a point; the body's origin is at `origin` relative to it."""
         mass, moment, inertia = self
         twice = [2.0 * h + mass * p for h, p in zip(moment, origin, strict=True)]
         across = vec.dot(origin, twice)
@@ -219,7 +219,7 @@ class Articulated:
         )
 
     def without(self, moment, force, inverse, prismatic: bool, armature: float) -> Articulated:
-        """Return the inertia with a free joint, self - (m, f)(m, f)^T * inverse."""
+        """Return the inertia across a free joint, self - (m, f)(m, f)^T * inverse."""
         moment_scaled, force_scaled = vec.scale(inverse, moment), vec.scale(inverse, force)
         if armature == 0.0:
             (force_scaled if prismatic else moment_scaled)[2] = 1.0
@@ -264,7 +264,7 @@ class Articulated:
 
 
 def _symmetric(a, b, i: int, j: int) -> Any:
-    """Return a_i b_j for parallel a and b, by the same operation for (i, j) and (j, i)."""
+    """Return a_i b_j for parallel a and b, computed identically for (i, j) and (j, i)."""
     low, high = min(i, j), max(i, j)
     return a[low] * b[high]
 
@@ -279,7 +279,7 @@ def with_base_parameters(bodies: Sequence[Body], rigid: Sequence[Rigid]) -> list
 
 
 def base_parameters(bodies: Sequence[Body], rigid: Sequence[Rigid]) -> list[Rigid]:
-    """Return the base parameters of the bodies as numbers or arrays, with rounding errors."""
+    """Return the base parameters as numbers or arrays, without removing rounding errors."""
     parameters = list(rigid)
     for i in reversed(range(len(bodies))):
         body = bodies[i]
@@ -291,7 +291,7 @@ def base_parameters(bodies: Sequence[Body], rigid: Sequence[Rigid]) -> list[Rigi
 
 
 def base_parameter_mask(prismatic: bool) -> list[bool]:
-    """Return which of the parameters `Rigid.numbers` of a body are base parameters."""
+    """Return a mask of the entries of `Rigid.numbers` that are base parameters of a body."""
     moments = [not prismatic, False, *[not prismatic] * 4]
     return [prismatic, True, True, prismatic, *moments]
 

@@ -14,7 +14,7 @@ class Declaration(NamedTuple):
 
     Attributes:
         name: Name of the method of `Equations` and of the generated function.
-        module: Name of the generated module, which is generated as a whole.
+        module: Name of the generated module, whose kernels are generated together.
         arguments: Names of the array arguments.
         shape: Function that returns the shape of the result for n joints.
         longest: Largest number of joints for straight-line code; longer chains use loops.

@@ -17,7 +17,7 @@ from manip_dyn.robot import Body
 
 
 class BodyMotion(NamedTuple):
-    """Motion of a body in its axes.
+    """Motion of a body, in body axes.
 
     Attributes:
         omega: Angular velocity (3,), rad/s.
@@ -115,7 +115,7 @@ def kinetic_energy(
     poses: Sequence[JointPose],
     v: Sequence[Any],
 ) -> Any:
-    """Return the kinetic energy of the bodies, J, body by body in O(n)."""
+    """Return the kinetic energy (J) of the bodies, summed body by body in O(n)."""
     total = 0.0 * v[0]
     states: list[tuple[vec.Vector3, vec.Vector3]] = []
     for i, (body, parameters, pose) in enumerate(zip(bodies, rigid, poses, strict=True)):
@@ -198,7 +198,7 @@ def force_on(rigid: Rigid, motion: BodyMotion) -> tuple[vec.Vector3, vec.Vector3
 
 
 def to_parent(pose: JointPose, moment, force) -> tuple[vec.Vector3, vec.Vector3]:
-    """Return moment and force on a body about the parent's origin, in the parent's axes."""
+    """Return the moment and force on a body about the parent's origin, in the parent's axes."""
     force = pose.to_parent(force)
     return vec.add(pose.to_parent(moment), vec.cross(pose.origin, force)), force
 
@@ -288,7 +288,7 @@ def solved(factors: Factors, right: Sequence[Any]) -> list[Any]:
 
 
 def inverted(factors: Factors) -> Matrix:
-    """Return M^-1 = L^-1 D^-1 L^-T, (n, n)."""
+    """Return the inverse (n, n), M^-1 = L^-1 D^-1 L^-T."""
     lower, inverse, ancestors = factors
     n = len(inverse)
     lower_inverse: Matrix = [[0.0] * n for _ in range(n)]
@@ -317,7 +317,7 @@ def _ancestors(parents: Sequence[int], k: int) -> list[int]:
 
 
 class Sensitivities(NamedTuple):
-    """Derivatives (n, n) of the efforts by positions, velocities and accelerations."""
+    """Derivatives (n, n) of the efforts with respect to q, v and a."""
 
     by_position: Matrix
     by_velocity: Matrix
@@ -325,7 +325,7 @@ class Sensitivities(NamedTuple):
 
 
 class _Axis(NamedTuple):
-    """First and second rate of a joint axis as motions: angular and linear part (3,) each."""
+    """First and second rates of a joint axis: motions with angular and linear parts (3,)."""
 
     rate: tuple[vec.Vector3, vec.Vector3]
     second_rate: tuple[vec.Vector3, vec.Vector3]
@@ -348,7 +348,7 @@ class _Flow(NamedTuple):
         return _Flow(momentum, vec.add_matrices(pose.turn(self.spread), carried))
 
     def moment(self, alpha: Sequence[Any]) -> vec.Vector3:
-        """Return (tr(W) 1 - W) alpha, doubled."""
+        """Return 2 (tr(W) 1 - W) alpha."""
         w = self.spread
         xx, yy, zz = w[1][1] + w[2][2], w[0][0] + w[2][2], w[0][0] + w[1][1]
         rows = [[xx, -w[0][1], -w[0][2]], [-w[1][0], yy, -w[1][2]], [-w[2][0], -w[2][1], zz]]
@@ -370,7 +370,7 @@ def inverse_dynamics_sensitivities(
     a: Sequence[Any],
     gravity: Sequence[float],
 ) -> Sensitivities:
-    """Return the derivatives of `inverse_dynamics` by q, v and a, each (n, n).
+    """Return the derivatives (n, n) of `inverse_dynamics` with respect to q, v and a.
 
     Singh, Russell, Wensing (2022), Efficient analytical derivatives of rigid-body dynamics using
     spatial vector algebra, eqs. 46-49. The matrix 2 B of the Coriolis force acts only on the
@@ -456,7 +456,7 @@ def _flow(rigid: Rigid, omega: vec.Vector3, velocity: vec.Vector3) -> _Flow:
 
 
 def _fill(result, i, bodies, poses, axes, composite, flow, load) -> None:
-    """Write row and column i: the entries of joint i and its ancestors."""
+    """Write the entries of joint i and its ancestors in row i and column i."""
     prismatic, zero = bodies[i].prismatic, 0.0 * load[0][0]
     axis = [zero, zero, zero + 1.0]
     unit = composite.column(prismatic)
@@ -496,7 +496,7 @@ def _fill(result, i, bodies, poses, axes, composite, flow, load) -> None:
 
 
 def _accelerated(composite: Rigid, motion) -> tuple[vec.Vector3, vec.Vector3]:
-    """Return moment and force that give a resting body an acceleration (angular, linear)."""
+    """Return the moment and force that accelerate a resting body by `motion`."""
     angular, linear = motion
     moment = vec.add(vec.times(composite.inertia, angular), vec.cross(composite.moment, linear))
     force = vec.add(vec.scale(composite.mass, linear), vec.cross(angular, composite.moment))

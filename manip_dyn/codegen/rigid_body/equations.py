@@ -49,7 +49,7 @@ class Equations:
 
     # ------------------------------------------------------------------ kinematics
     def forward_kinematics(self, q: Sequence[Any]) -> Matrix:
-        """Return the pose of the frame in the base frame, homogeneous (4, 4), m."""
+        """Return the homogeneous matrix (4, 4) of the frame's pose in the base frame, m."""
         rotation, origin = bodies.frame_pose(self.frame, self._world(q))
         rows = [[*row, coordinate] for row, coordinate in zip(rotation, origin, strict=True)]
         return [*rows, [0.0, 0.0, 0.0, 1.0]]
@@ -73,7 +73,7 @@ class Equations:
         return _folded(rates(self._lifted(q, self.jacobian(q)), q, v), self.n)
 
     def jacobian_derivatives(self, q: Sequence[Scalar]) -> list[Matrix]:
-        """Return the derivatives (6, n, n) of the Jacobian by the positions."""
+        """Return the derivatives (6, n, n) of the Jacobian with respect to q."""
         return _folded(derivatives(self._lifted(q, self.jacobian(q)), q), self.n)
 
     # -------------------------------------------------------------------- dynamics
@@ -110,13 +110,13 @@ class Equations:
         return [*self.motion(y, tau), vectors.dot(v, power)]
 
     def linear_motion(self, y, tau) -> Matrix:
-        """Return M da/dy and M, (n, 3 n), with y = (q, v) and M da/dx = -dID/dx at fixed a."""
+        """Return M da/dy and M (n, 3 n) with y = (q, v) and M da/dx = -dID/dx at fixed a."""
         q, v = y[: self.n], y[self.n : 2 * self.n]
         by_q, by_v, mass = self._sensitivities(q, v, self.forward_dynamics(q, v, tau))
         return [[*(-slope for slope in (*by_q[i], *by_v[i])), *mass[i]] for i in range(self.n)]
 
     def linear_motion_and_work(self, y, tau) -> Matrix:
-        """Return M da/dy and M with a column and a row for the work, (n + 1, 3 n + 1)."""
+        """Return the matrix (n + 1, 3 n + 1) of M da/dy and M, with a row and column for work."""
         n, zero = self.n, 0.0 * y[0]
         rows = [[*row[: 2 * n], zero, *row[2 * n :]] for row in self.linear_motion(y, tau)]
         by_v = [tau[i] - 2.0 * self.damping[i] * y[n + i] for i in range(n)]
@@ -184,11 +184,11 @@ class Equations:
 
     # ----------------------------------------------------------------- derivatives
     def inverse_dynamics_derivatives(self, q, v, a) -> list[Matrix]:
-        """Return the derivatives (3, n, n) of the efforts by q, v and a."""
+        """Return the derivatives (3, n, n) of the efforts with respect to q, v and a."""
         return list(self._sensitivities(q, v, a))
 
     def forward_dynamics_derivatives(self, q, v, tau) -> list[Matrix]:
-        """Return the derivatives (3, n, n) of the accelerations by q, v and tau.
+        """Return the derivatives (3, n, n) of the accelerations with respect to q, v and tau.
 
         From M a + h(q, v) = tau: da/dx = -M^-1 dID/dx at fixed a. Carpentier, Mansard (2018).
         """
@@ -204,7 +204,7 @@ class Equations:
         return [by_q, by_v, inverse]
 
     def forward_dynamics_adjoint(self, q, v, tau, adjoint) -> Matrix:
-        """Return the gradients (3, n) of adjoint . a by q, v and tau.
+        """Return the gradients (3, n) of adjoint . a with respect to q, v and tau.
 
         With mu = M^-1 adjoint, these are the gradients of -mu . ID(q, v, a) by q and v at fixed a
         and mu, and mu itself.
@@ -225,11 +225,11 @@ class Equations:
         return _folded([_folded(row, self.n) for row in rows], self.n)
 
     def switching_rates(self, q, v, p_q, p_v) -> Matrix:
-        """Return the rates of the switching functions and their gradients, (n, 1 + 4 n).
+        """Return the rates of the switching functions and the gradients of these rates.
 
         The switching functions are S = M^-1 p_v for the costates (p_q, p_v) of the minimum-time
-        problem. Their first time derivatives S' do not depend on the efforts. Each row contains S'
-        and its derivatives by q, v, p_q and p_v.
+        problem. Their first time derivatives S' do not depend on the efforts. Each row of
+        the result (n, 1 + 4 n) contains S' and its derivatives with respect to q, v, p_q and p_v.
         """
         still = [0.0 * velocity for velocity in v]
         _, by_v, switching = self.forward_dynamics_adjoint(q, v, still, p_v)
@@ -256,13 +256,13 @@ class Equations:
         ]
 
     def _with_springs(self, energy, q) -> Any:
-        """Return an energy plus that of the springs."""
+        """Return an energy plus the energy of the springs."""
         for position, rest, stiffness in zip(q, self.rest, self.stiffness, strict=True):
             energy += 0.5 * stiffness * ((position - rest) * (position - rest))
         return energy
 
     def _accelerations(self, q, v, tau, rigid: Sequence[Rigid]) -> list[Any]:
-        """Return M^-1 (tau - bias), by factors of M or by articulated bodies.
+        """Return M^-1 (tau - bias), from factors of M or by the articulated-body method.
 
         The variant with fewer operations is used: factors for arms, articulated bodies for long
         chains.

@@ -112,7 +112,7 @@ class Scalar:
         return self._sum(term)
 
     def _sum(self, term: Scalar) -> Scalar:
-        """Return the sum as one operation, independent of the order of the terms."""
+        """Return the sum as one operation that does not depend on the order of the terms."""
         graph = self.graph
         if self.node == term.node:
             if self.negative != term.negative:
@@ -174,7 +174,7 @@ class Scalar:
         return self.graph.result("cos", self.node)
 
     def _shifted(self, constant: float) -> Scalar:
-        """Return the sum with a constant; consecutive constant terms are combined."""
+        """Return this scalar plus a constant; consecutive constant terms are combined."""
         graph = self.graph
         operation = graph.operations[self.node]
         if operation.kind in ("add", "subtract"):
@@ -188,7 +188,7 @@ class Scalar:
         return self if constant == 0.0 else self._sum(graph.constant(constant))
 
     def _scaled(self, factor: float) -> Scalar:
-        """Return the product with a constant; consecutive constant factors are combined."""
+        """Return this scalar times a constant; consecutive constant factors are combined."""
         if factor == 0.0:
             return self.graph.constant(0.0)
         if factor == 1.0:
@@ -222,7 +222,7 @@ Tangents = dict[int, Scalar]
 
 
 def derivatives(outputs: Sequence[Scalar], inputs: Sequence[Scalar]) -> list[list[Scalar]]:
-    """Return the derivatives (m, k) of `outputs` (m,) by `inputs` (k,), in forward mode."""
+    """Return the Jacobian (m, k) of `outputs` (m,) with respect to `inputs` (k,); forward mode."""
     graph = inputs[0].graph
     one = graph.constant(1.0)
     tangents = _forward(graph, outputs, {scalar.node: {scalar.node: one} for scalar in inputs})
@@ -237,7 +237,7 @@ def derivatives(outputs: Sequence[Scalar], inputs: Sequence[Scalar]) -> list[lis
 def rates(
     outputs: Sequence[Scalar], inputs: Sequence[Scalar], speeds: Sequence[Scalar]
 ) -> list[Scalar]:
-    """Return the rates (m,) of `outputs` for rates `speeds` (k,) of the inputs."""
+    """Return the rates (m,) of `outputs` for the rates `speeds` (k,) of `inputs`."""
     graph = inputs[0].graph
     seeds = {scalar.node: {0: speed} for scalar, speed in zip(inputs, speeds, strict=True)}
     tangents = _forward(graph, outputs, seeds)
@@ -249,7 +249,7 @@ def rates(
 
 
 def gradient(output: Scalar, inputs: Sequence[Scalar]) -> list[Scalar]:
-    """Return the derivatives (k,) of one output by `inputs` (k,), in reverse mode."""
+    """Return the gradient (k,) of one output with respect to `inputs` (k,), in reverse mode."""
     graph = inputs[0].graph
     zero = graph.constant(0.0)
     adjoints = {output.node: graph.constant(-1.0 if output.negative else 1.0)}
@@ -307,7 +307,7 @@ def _forward(
 
 
 def _partial_derivatives(graph: Graph, node: int) -> list[Scalar]:
-    """Return the derivatives of one operation by its operands."""
+    """Return the derivatives of one operation with respect to its operands."""
     operation = graph.operations[node]
     a, *rest = (Scalar(graph, operand) for operand in operation.operands)
     one = graph.constant(1.0)
