@@ -41,7 +41,7 @@ METHOD = "minimum_time"
 STILL = 1e-6
 """Joint distance between start and goal (rad or m) below which both are equal."""
 DEFAULT_BUDGETS = 1.0, 3.0
-"""Default budgets, s: for up to three joints, and for more."""
+"""Default budgets, s: for up to two joints, and for more."""
 
 
 def plan_minimum_time(
@@ -81,7 +81,7 @@ def plan_minimum_time(
         v0: Start velocities (n,), rad/s or m/s. Default: at rest.
         vf: Goal velocities (n,). Default: at rest.
         budget: CPU time (s) for planning, without compiling, or None to complete the search.
-            Default: 1 s for up to three joints, 3 s for more.
+            Default: 1 s for up to two joints, 3 s for more.
         progress: Function that is called with a `Progress` after each improvement.
 
     Returns:
@@ -120,7 +120,7 @@ def _seconds(
     if isinstance(budget, str):
         if budget != "default":
             raise ManipDynError(f"budget must be a time in s, None or 'default', got {budget!r}.")
-        seconds = DEFAULT_BUDGETS[robot.n > EXACT]
+        seconds = DEFAULT_BUDGETS[robot.n > 2]
     elif budget is None:
         return None
     else:
