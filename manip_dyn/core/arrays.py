@@ -414,11 +414,11 @@ def packed(arrays: Any) -> Any:
         return arrays
     offset = sum(1 + array.ndim for array in arrays)
     memory = np.zeros(offset + sum(array.size for array in arrays), dtype=np.int64)
-    words: list[int] = []
+    words, begin = list[int](), memory.ctypes.data
     for array in arrays:
         copy = memory[offset : offset + array.size].view(array.dtype)
         copy[:] = array.ravel()
-        words += (memory.ctypes.data + 8 * offset, *array.shape)
+        words += (begin + 8 * offset, *array.shape)
         offset += array.size
     memory[: len(words)] = words
     return memory
