@@ -181,7 +181,11 @@ def _controlled(motions: Motions, method: str, tolerance: float) -> Matrix:
 
 # ------------------------------------------------------------------------------------- peers
 def mujoco_rollout(motions: Any, duration: float, step: float, threads: int) -> list[Candidate]:
-    """Return `mujoco.rollout` with MuJoCo's RK4: one call simulates all motions on all threads."""
+    """Return a list with the benchmark candidate `mujoco.rollout`, or [] if it is unavailable.
+
+    One call simulates all motions on all threads with MuJoCo's RK4. The list is also empty if
+    MuJoCo rejects the arm.
+    """
     if not installed("mujoco"):
         return []
     try:

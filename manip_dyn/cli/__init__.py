@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     Returns:
         0 for success, 1 for a failure, 2 for invalid input, 130 after Ctrl-C, and 143 after
-        SIGTERM in a command that cleans up.
+        SIGTERM in a command that starts processes.
     """
     words = sys.argv[1:] if arguments is None else arguments
     if "_ARGCOMPLETE" in os.environ and arguments is None:

@@ -92,18 +92,18 @@ NONE = np.zeros(0)
 
 
 def time(nanoseconds: int) -> Any:
-    """Create a Time from nanoseconds."""
+    """Create a builtin_interfaces/Time message from nanoseconds."""
     seconds, rest = divmod(nanoseconds, 1_000_000_000)
     return message("builtin_interfaces/msg/Time", sec=seconds, nanosec=rest)
 
 
 def header(frame: str, stamp_ns: int) -> Any:
-    """Create a Header."""
+    """Create a std_msgs/Header message."""
     return message("std_msgs/msg/Header", frame_id=frame, stamp=time(stamp_ns))
 
 
 def text(content: str) -> Any:
-    """Create a String."""
+    """Create a std_msgs/String message from its content."""
     return message("std_msgs/msg/String", data=content)
 
 

@@ -196,7 +196,7 @@ def progress(t, cruise, ramp, end, duration):
 
 @inlined
 def _unit_ramp(u):
-    """Return length and speed of the unit ramp for u from 0 to 1."""
+    """Return distance and speed at u (0 to 1) of a smooth quintic start from speed 0 to 1."""
     cube = u * u * u
     return cube * u * (2.5 + u * (u - 3.0)), cube * (10.0 + u * (6.0 * u - 15.0))
 

@@ -141,7 +141,7 @@ def task_identity(function: Function) -> str:
 def _complete_chunks(
     chunks: list[Chunk], done: Iterator[tuple[Chunk, list[Row]]]
 ) -> Iterator[tuple[int, list[Row]]]:
-    """Yield the rows of each complete chunk in order."""
+    """Yield the number and the sorted rows of each chunk as soon as all its cases are done."""
     sizes = {item.number: len(item.cases) for item in chunks}
     partly: dict[int, list[Row]] = {}
     for chunk, rows in done:

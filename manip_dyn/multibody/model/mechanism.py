@@ -483,8 +483,8 @@ class Equilibrium(NamedTuple):
     """An equilibrium of a mechanism.
 
     Attributes:
-        mechanism: The mechanism at rest in the equilibrium. The angles of rotational springs still
-            refer to the assembly, up to full turns.
+        mechanism: The mechanism at rest in the equilibrium. Rotational springs still measure their
+            angles from the assembly, but without full turns.
         q: Coordinates (N,).
         acceleration: Largest acceleration of an independent coordinate, m/s^2 or 1/s^2.
         iterations: Number of iterations.

@@ -253,7 +253,11 @@ class PlanExecutor:
     def _switched(
         self, switching: OnlineSwitching, t: float, q: Vector, v: Vector
     ) -> list[Segment]:
-        """Return the segments until the joint is at rest, and then an empty list."""
+        """Return the segments of the switching joint, or [] if the executor must track instead.
+
+        Tracking starts when the joint comes to rest at the goal, when another joint is farther
+        than `off_plan` from its goal, or when the arm makes no progress.
+        """
         if self._committed is None:
             others = np.delete(np.abs(q - self.goal), switching.joint)
             if others.max(initial=0.0) > self._off_plan:

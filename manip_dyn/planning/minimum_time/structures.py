@@ -170,8 +170,10 @@ def boundary_control(
 def is_smooth(before: Control, after: Control) -> bool:
     """Return whether a joint enters or leaves a speed limit without a jump in acceleration.
 
-    This is the case if the effort cannot hold the joint at the limit before the entry or after the
-    exit, and at a handover whose previous effort opposes the limit until the next effort is full.
+    An entry is smooth if the full effort before it opposes the limit. An exit is smooth if the
+    full effort after it pushes the joint against the limit. In both cases the effort is too weak
+    to hold the joint on the other side of the switch. At a handover, the new control must also
+    have `brakes` False.
     """
     toward = before.direction * after.direction
     if after.is_boundary_arc_of_speed:

@@ -90,8 +90,8 @@ class BangBangPlannerParameters(RecordedParameters, RobotParameters):
     )
     arrival_tolerance: float = parameter(
         Tuning.tolerance,
-        "Largest position error of an arm at its goal; ten times this value per s is its largest "
-        "speed there",
+        "Largest position error with which the arm has arrived at its goal; its largest speed "
+        "there is ten times this value, in rad/s or m/s",
         "rad or m",
         1e-12,
         1.0,

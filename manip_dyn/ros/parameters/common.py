@@ -131,7 +131,7 @@ class SteppingParameters:
         10.0,
     )
     publish_clock: bool = parameter(
-        False, "Whether to publish simulated time on /clock and use it for all stamps"
+        False, "Whether to publish simulated time on the topic clock and use it for all stamps"
     )
 
 

@@ -147,7 +147,7 @@ class Settings:
         pd: PD gains by table.
         near: Distance from the goal within which a joint has arrived in the thesis, rad or m.
         grid: Grid searches of the thesis.
-        late: Delays of decisions to which the thesis's programs are subjected, s.
+        late: Delays from a comparison to the change of the effort in the thesis's programs, s.
         decoupled: The arm of section 3.1.3.
         off_switch: Error of the switching positions of figures 3.9 and 3.11, rad.
         backup: Disturbances of the PD backup.
