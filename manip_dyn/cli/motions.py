@@ -103,7 +103,7 @@ def configure_plan(command: argparse.ArgumentParser) -> None:
         "--budget",
         type=float,
         metavar="SECONDS",
-        help="planning time of minimum_time (default: 1 for up to two joints, else 3)",
+        help="CPU time of minimum_time (default: 1 for up to two joints, else 3)",
     )
     command.add_argument("--exhaustive", type=float, help=argparse.SUPPRESS)
     add_json(command)
