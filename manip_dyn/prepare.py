@@ -1,7 +1,7 @@
 """`manip_dyn prepare`: fill the cache of compiled code for commands, nodes and examples.
 
 Every job solves a small problem with the public functions, which store their compiled code in the
-cache. Jobs run on all cores.
+cache. Jobs run in parallel processes, by default one per core.
 """
 
 from __future__ import annotations
@@ -45,24 +45,25 @@ from manip_dyn.simulation import (
 )
 
 FIRST = ("pa10", "ibm7535")
-"""Robots of the first wave: the arm for simulation and tracking, and the arm for plans."""
+"""Default robots of the first wave: an arm for simulation and tracking, and one for plans."""
 PERIOD = 1e-3
 MOST_JOINTS = 3
 """Maximum number of joints for minimum-time plans."""
 TAYLOR, ORDER, RTOL, STEP = "taylor", 8, 1e-6, 1e-6
-"""Settings of the simulations. The step, s, is short because of stiff arms; the machine code does
-not depend on these values."""
+"""Settings of the simulations. The step, s, is short because some arms are stiff. The machine code
+does not depend on the step and the tolerance."""
 USED = {
     "rr": ("rkdp54", "rkdp87", TAYLOR),
     "stiff_pendulum": ("rosenbrock_nystrom", "rkdp54", "rodas5p"),
 }
-"""Methods other than RK4 with which scenarios and examples simulate a robot."""
+"""Methods other than RK4 with which scenarios and examples simulate a robot, by robot."""
 
 
 class Job(NamedTuple):
     """A problem to solve: its kind, and its robot or mechanism.
 
-    The kind is a key of `JOBS`, or of `BY_METHOD` if the job has an integration method.
+    The kind is `MECHANISM` or a key of `JOBS`, or of `BY_METHOD` if the job has an integration
+    method.
     """
 
     kind: str
@@ -71,7 +72,7 @@ class Job(NamedTuple):
 
 
 class Done(NamedTuple):
-    """A completed job: CPU time, s, and the error if the robot does not support it, or ""."""
+    """A completed job: CPU time, s, and the message of its `ManipDynError`, or ""."""
 
     job: Job
     seconds: float
@@ -86,7 +87,7 @@ class Done(NamedTuple):
 
 # ------------------------------------------------------------------------------------ problems
 def _simulate(robot: Robot) -> None:
-    """Simulate with the default settings of `md.simulate` and the simulator node."""
+    """Evaluate the dynamics, and simulate by RK4 with fixed steps, the default method."""
     kernels, zero = customize(robot), np.zeros(robot.n)
     kernels.forward_dynamics(middle_posture(robot), zero, zero)
     kernels.inverse_dynamics(middle_posture(robot), zero, zero)
@@ -101,7 +102,11 @@ def _simulate_by(robot: Robot, method: str) -> None:
 
 
 def _move(robot: Robot, integrator: Integrator) -> None:
-    """Simulate an arm with and without stops, under efforts, gravity compensation and a brake."""
+    """Simulate an arm without stops, then with stops.
+
+    The effort law is first a schedule, then gravity compensation without stops and a brake with
+    stops.
+    """
     q, zero, period = middle_posture(robot), np.zeros(robot.n), round(1e10 * STEP)
     for kind, law in (Simulation, gravity_compensation), (SimulationWithStops, Brake):
         simulation = kind(robot, q, zero, integrator)
@@ -120,7 +125,7 @@ def _simulate_many(robot: Robot) -> None:
 
 
 def _track(robot: Robot) -> None:
-    """Track with the default settings of `md.track` and the tracker node."""
+    """Track a small circle by RK4, and compute one sample of the tracker node's efforts."""
     kernels, q, circle = customize(robot), *_small_circle(robot)
     kernels.jacobian(q)
     settings = ClikSettings(gain=4.0, posture=q, posture_gain=1.0)
@@ -132,13 +137,13 @@ def _track(robot: Robot) -> None:
 
 
 def _track_by(robot: Robot, method: str) -> None:
-    """Track the path by another method."""
+    """Track a small circle by another method."""
     q, circle = _small_circle(robot)
     track(robot, circle, method, q0=q, duration=0.2)
 
 
 def _small_circle(robot: Robot) -> tuple[Vector, Circle]:
-    """Return a posture (n,) near the middle of the joint ranges, and a small circle from it."""
+    """Return a posture (n,) near the middle of the joint ranges and a circle that starts there."""
     q = middle_posture(robot)
     tool = customize(robot).forward_kinematics(q)
     circle = Circle(
@@ -160,7 +165,7 @@ def _zero_net_work(robot: Robot) -> None:
 
 
 def _minimum_time(robot: Robot) -> None:
-    """Plan the motions of the scenarios, or two short motions, in minimum time."""
+    """Plan the minimum-time motions of the scenarios, or two short ones; execute first steps."""
     if robot.n > MOST_JOINTS:
         raise ManipDynError(f"minimum time of {robot.n} joints takes minutes to plan.")
     for start, goal in _motions(robot, "minimum_time") or _short_motions(robot):
@@ -169,24 +174,30 @@ def _minimum_time(robot: Robot) -> None:
 
 
 def _mechanism(name: str) -> None:
-    """Simulate a shipped mechanism with controlled and with fixed steps."""
+    """Simulate a shipped mechanism with adaptive and with fixed steps."""
     mechanism = load_mechanism(name)
     simulate_mechanism(mechanism, 0.01, rtol=1e-3)
     simulate_mechanism(mechanism, 0.01, step=0.005)
 
 
 def _motions(robot: Robot, method: str) -> list[tuple[Vector, Vector]]:
-    """Return start and goal of every scenario that plans for this robot by this method."""
+    """Return start and goal of every shipped scenario that plans for this robot by this method."""
     files = sorted((share_directory() / "config").glob("*.yaml"))
     motions = (read_yaml(file, partial(scenario_motion, robot, method)) for file in files)
     return [motion for motion in motions if motion is not None]
 
 
 def scenario_motion(robot: Robot, method: str, content: Any) -> tuple[Vector, Vector] | None:
-    """Return start and goal (n,) of a scenario, or None if its robot or method is another.
+    """Return start and goal (n,) of a scenario, or None if it has no plan of this kind.
+
+    Args:
+        robot: The robot.
+        method: The planning method.
+        content: Content of the scenario's parameter file.
 
     Raises:
-        ManipDynError: If the parameters are not those of a scenario.
+        ManipDynError: If a required parameter of the planner or the simulator is missing, or the
+            start or the goal is invalid.
     """
     if not isinstance(content, dict) or "/**/bang_bang_planner" not in content:
         return None
@@ -231,16 +242,17 @@ MECHANISM, MECHANISMS = "mechanism", ("four_bar", "hmmwv")
 def prepare(
     robots: Sequence[str] = (), processes: int = 0, methods: Sequence[str] = ()
 ) -> Iterator[Done]:
-    """Fill the cache for robots, by default for all shipped robots; yield completed jobs.
+    """Fill the cache for robots, and yield each completed job.
 
     Args:
-        robots: Names of shipped robots, or paths of URDFs.
+        robots: Names of shipped robots, or paths of URDFs. Default: all shipped robots and
+            mechanisms.
         processes: Number of processes; 0 for one per core.
         methods: Names in `md.METHODS` by which to simulate and track in addition to RK4.
 
     Raises:
-        ManipDynError: If there is no such robot or method, the cache folder is not writable, or
-            the compiler is disabled.
+        ManipDynError: If there is no such robot or method, `processes` is negative, the cache
+            folder is not writable, or the compiler is disabled.
     """
     for method in methods:
         if method not in METHODS:
@@ -270,18 +282,18 @@ def prepare(
 
 
 def _submitted(pool: ProcessPoolExecutor, chains: Any) -> list[Any]:
-    """Submit chains of jobs, which starts processes; return their futures."""
+    """Submit chains of jobs to the pool, and return their futures."""
     return [pool.submit(_solved, jobs) for jobs in chains]
 
 
 def _begin() -> None:
-    """Disable announcements and Ctrl-C in a process of the pool; the parent handles both."""
+    """Disable announcements and Ctrl-C in a process of the pool; the parent handles Ctrl-C."""
     disable_announcements()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def count_jobs(robots: Sequence[str] = (), methods: Sequence[str] = ()) -> int:
-    """Return the number of jobs of `prepare` for robots and methods."""
+    """Return the number of jobs that `prepare` performs for these robots and methods."""
     return sum(len(jobs) for chains in waves(robots, methods) for jobs in chains)
 
 
@@ -293,10 +305,11 @@ def cores() -> int:
 
 
 def waves(robots: Sequence[str], methods: Sequence[str]) -> Iterator[list[list[Job]]]:
-    """Yield sets of chains of jobs; the chains of a set may run in parallel.
+    """Yield two sets of chains of jobs; the chains of a set may run in parallel.
 
     The first set has jobs of different kinds, which compile the code that all robots share. The
-    second set has the other robots, which compile little more than their kernels.
+    second set has the remaining jobs. Most of them compile little more than the kernels of a
+    robot.
     """
     arm, planned = (robots[0], robots[0]) if robots else FIRST
     first = [
@@ -320,7 +333,7 @@ def waves(robots: Sequence[str], methods: Sequence[str]) -> Iterator[list[list[J
 
 
 def _solved(jobs: list[Job]) -> list[Done]:
-    """Solve the jobs of a chain in a process of the pool."""
+    """Perform the jobs of a chain in order. A process of the pool calls this."""
     return [_done(job) for job in jobs]
 
 

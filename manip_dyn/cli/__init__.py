@@ -1,4 +1,4 @@
-"""The command-line tool `manip_dyn`. The module of a command is imported on selection."""
+"""The command-line tool `manip_dyn`. It imports only the module of the selected command."""
 
 from __future__ import annotations
 
@@ -54,9 +54,12 @@ COMMANDS = {
 def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit code.
 
+    Args:
+        arguments: Words of the command line after ``manip_dyn``. Default: those of the process.
+
     Returns:
-        0 for success, 1 for a failure, 2 for invalid input, 130 after Ctrl-C, and 143 after
-        SIGTERM in a command that starts processes.
+        0 for success or if the reader of the output closes the pipe, 1 for a failure, 2 for
+        invalid input, 130 after Ctrl-C, and 143 after SIGTERM in a command that starts processes.
     """
     words = sys.argv[1:] if arguments is None else arguments
     if "_ARGCOMPLETE" in os.environ and arguments is None:
@@ -92,7 +95,7 @@ def configure(name: str, parser: argparse.ArgumentParser) -> None:
 
 
 def _check_command(word: str) -> str:
-    """Return the first word of the command line.
+    """Return `word`, the first word of the command line, if it is valid.
 
     Raises:
         ManipDynError: If the word is neither a command nor an option.

@@ -96,7 +96,8 @@ def configure_doctor(command: argparse.ArgumentParser) -> None:
     command.description = (
         "Report the installed libraries with their versions, missing libraries, the cache of "
         "compiled code, the vector instructions of the CPU, and the ROS 2 installation. Exit "
-        "code 0: all required libraries are installed and the cache is writable; 1: otherwise."
+        "code 0: the required libraries and the data files are installed, and the cache is "
+        "writable; 1: otherwise."
     )
     command.epilog = examples("manip_dyn doctor", "manip_dyn doctor --json")
     add_json(command)
@@ -123,7 +124,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def examine() -> Installation:
-    """Examine the installation without importing the libraries."""
+    """Examine the installation without importing optional libraries."""
     problems: list[str] = []
     content = {
         "package": _package(problems),
@@ -203,7 +204,7 @@ def _machine() -> dict[str, str]:
 
 
 def _cpu(key: str) -> str:
-    """Return the first entry in /proc/cpuinfo that starts with `key`, or an empty string."""
+    """Return the value of the first line in /proc/cpuinfo that starts with `key`, or ""."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -307,7 +308,7 @@ def _prepare_all(options: argparse.Namespace) -> int:
 
 
 def _method_names(names: list[str]) -> list[str]:
-    """Return the canonical names of the selected methods, without duplicates."""
+    """Return the canonical names of methods without duplicates; unknown names are unchanged."""
     from manip_dyn.integration import METHODS
 
     if ALL in names:

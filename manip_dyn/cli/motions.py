@@ -158,7 +158,7 @@ def _planner_settings(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _write_plan(file: str, robot: Robot, plan: Plan) -> None:
-    """Write a plan to a CSV file, with a row every `PERIOD` and at every switch."""
+    """Write a plan to a CSV file, with rows every `PERIOD`, at every switch and at the end."""
     switches = [t for t, _ in plan.samples(PERIOD)]
     t = np.unique([*np.arange(0.0, plan.t_final, PERIOD), *switches, plan.t_final])
     q, v, effort = plan.at(t)
@@ -365,7 +365,7 @@ def _track(options: argparse.Namespace) -> int:
 
 
 def _start_posture(options: argparse.Namespace, robot: Robot, path: Path) -> Vector | str:
-    """Return the posture at the first point of the path, or `BEST`."""
+    """Return a posture at the first point of the path, near the guess of --start, or `BEST`."""
     if options.start == BEST:
         return BEST
     near = middle_posture(robot) if options.start is None else numbers("--start", options.start)

@@ -21,7 +21,7 @@ from manip_dyn.robot import Robot
 
 PICTURES = (".png", ".svg", ".pdf")
 PERIOD = 0.01
-"""Time between rows of a plan (s). Other results have one row per sample."""
+"""Maximum time between the CSV rows of a plan, s. Other results have one row per sample."""
 
 
 def add_output_options(command: argparse.ArgumentParser) -> None:
@@ -37,7 +37,8 @@ def check_outputs(options: argparse.Namespace) -> None:
     """Check that all requested outputs are possible, before the computation starts.
 
     Raises:
-        ManipDynError: If a library is missing or a file cannot be written.
+        ManipDynError: If a library is missing, a file name has the wrong suffix, the file of a
+            recording exists, or a file cannot be written.
     """
     if options.plot:
         check_installed(("matplotlib",), "--plot needs", "plot")
@@ -57,7 +58,8 @@ def check_writable(option: str, file: str) -> None:
     """Check that a file can be written, without creating it.
 
     Raises:
-        ManipDynError: If the path is a folder, or its parent folder is missing or not writable.
+        ManipDynError: If the path is a folder, its parent folder is missing, or the file (or the
+            parent folder of a new file) is not writable.
     """
     path = Path(file)
     reason = ""
@@ -72,7 +74,11 @@ def check_writable(option: str, file: str) -> None:
 
 
 def write_csv(file: str, columns: Iterable[str], rows: Matrix) -> None:
-    """Write a CSV file with column names and rows (m, k) at full precision."""
+    """Write the names of k columns and their values `rows` (m, k) to a CSV file.
+
+    Raises:
+        ManipDynError: If the file cannot be written.
+    """
     try:
         with open(file, "w", encoding="utf-8", newline="") as stream:
             table = csv.writer(stream, lineterminator="\n")
@@ -83,19 +89,20 @@ def write_csv(file: str, columns: Iterable[str], rows: Matrix) -> None:
 
 
 def motion_table(robot: Robot, t: Vector, **quantities: Matrix) -> tuple[list[str], Matrix]:
-    """Return the column names and rows of a CSV file.
+    """Return the column names and the rows of a CSV file of a motion, with time first.
 
     Args:
         robot: The arm.
         t: Times (m,), s.
-        **quantities: Joint quantities (m, n) by column prefix.
+        **quantities: Joint quantities (m, n) by name, such as ``position``, which prefixes the
+            names of the columns.
     """
     names = [f"{quantity}_{joint}" for quantity in quantities for joint in robot.joint_names]
     return ["t", *names], np.column_stack([t, *quantities.values()])
 
 
 def save_and_view(options: argparse.Namespace, result: Any, robot: Robot) -> None:
-    """Record or show a result, as requested by the options."""
+    """Record a result and show it in the browser, if the options request it."""
     if options.record:
         from manip_dyn.recording import record
 
@@ -105,10 +112,14 @@ def save_and_view(options: argparse.Namespace, result: Any, robot: Robot) -> Non
 
 
 def view(result: Any, **settings: Any) -> int:
-    """Show a result or a recording in the browser until Ctrl-C.
+    """Show a result or a recording in the browser until Ctrl-C; return the exit code `DONE`.
+
+    Args:
+        result: A result, as for `manip_dyn.viewer.view`.
+        **settings: Keyword arguments of that function.
 
     Raises:
-        ManipDynError: If viser is not installed.
+        ManipDynError: If viser is not installed, or the result cannot be shown.
     """
     _viewer().view(result, **settings)
     return DONE

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from manip_dyn.robot import Robot
 
 DONE, FAILED = 0, 1
-"""Exit codes of commands. `manip_dyn.cli.main` adds those for invalid input and signals."""
+"""Exit codes of commands. `manip_dyn.cli.main` has further ones for invalid input and signals."""
 DIGITS = 9
 """Significant digits of printed numbers; ``--json`` prints all digits."""
 EXAMPLES = "examples:"
@@ -36,7 +36,8 @@ class Parser(argparse.ArgumentParser):
     """Argument parser with examples in the help and single-line errors.
 
     Attributes:
-        topics: Functions that return description and examples, by arguments with separate help.
+        topics: Arguments with separate help, each with a function that returns the description
+            and the examples.
     """
 
     topics: Mapping[str, Callable[[], tuple[str, str]]] = {}
@@ -80,7 +81,7 @@ class _Formatter(argparse.HelpFormatter):
 
 
 def join_negative_numbers(words: Sequence[str]) -> list[str]:
-    """Join each argument that is a negative number to the preceding option with ``=``.
+    """Join words that start with a negative number to the preceding option with ``=``.
 
     Otherwise argparse would interpret ``-0.8,0`` in ``--start -0.8,0`` as a separate option.
     """
@@ -105,7 +106,7 @@ def add_topics(command: Any, topics: Mapping[str, Callable[[], tuple[str, str]]]
 
 
 def complete_with(action: Any, names: Callable[[], Iterable[str]]) -> None:
-    """Complete an argument in the shell with names and files."""
+    """Let the shell complete an argument with the result of `names`, and with files."""
 
     def complete(prefix: str, **_: Any) -> list[str]:
         return [*(name for name in names() if name.startswith(prefix)), *glob(f"{prefix}*")]
@@ -194,7 +195,7 @@ def numbers(name: str, text: str | None, robot: Robot | None = None) -> np.ndarr
 
 
 def format_value(value: object) -> str:
-    """Format a value: floats with `DIGITS` digits, lists and dictionaries without quotes."""
+    """Format a value: floats with `DIGITS` digits, strings in lists and dicts without quotes."""
     if isinstance(value, float):
         return f"{value:.{DIGITS}g}"
     if isinstance(value, dict):
@@ -205,7 +206,7 @@ def format_value(value: object) -> str:
 
 
 def print_content(content: dict, as_json: bool) -> None:
-    """Print one line per entry, or a JSON object at full precision."""
+    """Print one line per entry with rounded numbers, or a JSON object with all digits."""
     if as_json:
         print(json.dumps(content, indent=2))
         return

@@ -33,7 +33,7 @@ METHOD_COLUMNS = {
     "dense": "dense",
     "stable to": "stable",
 }
-"""Titles of numeric columns, shortened for terminals with 80 columns."""
+"""Short titles of numeric columns by full title, for terminals with 80 columns."""
 PARAMETER_COLUMNS = ("base parameter", "estimate", "deviation", "described")
 MAX_NAMES = 4
 """Maximum number of printed names for a finding that applies to several links or joints."""
@@ -81,7 +81,7 @@ def configure_methods(command: argparse.ArgumentParser) -> None:
     """Add the description and options of `manip_dyn methods`."""
     command.description = (
         "List the integration methods: order, order of the embedded solution, evaluations per "
-        "step, end of the real stability interval, source."
+        "step, FSAL, dense output, end of the real stability interval, source."
     )
     command.epilog = examples(
         "manip_dyn methods", "manip_dyn simulate rr --method rkdp87 --rtol 1e-9"

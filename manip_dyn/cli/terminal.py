@@ -1,7 +1,7 @@
 """Terminal output: colours, tables, progress bars and status lines.
 
-Output to a terminal uses the library rich. Output to pipes and files, and without rich, is plain
-text.
+On a terminal, tables, progress bars and status lines use the library rich. In pipes and files, and
+without rich, tables and progress are plain text, and status lines are omitted.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def is_terminal(stream: IO[str]) -> bool:
 
 
 def is_coloured(stream: IO[str]) -> bool:
-    """Return whether a stream is a terminal with colours (see no-color.org)."""
+    """Return whether a stream is a terminal on which colours are not disabled (no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def error_line(message: str) -> str:
-    """Format an error message for standard error, with colours if these are supported."""
+    """Return an error message with the prefix `manip_dyn:`, coloured if standard error is."""
     name = "\x1b[1;31mmanip_dyn:\x1b[0m" if is_coloured(sys.stderr) else "manip_dyn:"
     return f"{name} {message}"
 
@@ -42,7 +42,7 @@ def print_table(
     plain: Callable[[], str],
     numeric: Collection[str] = (),
 ) -> None:
-    """Print a table that fits the terminal, or plain text elsewhere.
+    """Print a table with the library rich on a terminal, or plain text elsewhere.
 
     Args:
         columns: Column titles. If all are empty, the table has no header.
@@ -68,7 +68,7 @@ def print_table(
 
 
 class Bar:
-    """Progress bar with the remaining time. Without a terminal, it prints a line per quarter."""
+    """Progress bar with the remaining time. Without a terminal or rich: one line per quarter."""
 
     def __init__(self, title: str):
         """Print the title and start the bar."""
@@ -103,12 +103,15 @@ class Bar:
 
 @contextmanager
 def status_line(message: str, writes: bool = False) -> Iterator[None]:
-    """Show a message with the elapsed time if the block takes longer than `STATUS_DELAY`.
+    """Show a message with the elapsed time if a block of code takes longer than `STATUS_DELAY`.
+
+    The message is shown only if standard error is a terminal.
 
     Args:
         message: Description of the task, such as ``planning``.
-        writes: Whether the block writes files or starts processes. If so, Python handles Ctrl-C.
-            Otherwise Ctrl-C ends the process immediately, even in compiled code.
+        writes: Whether the block writes files or starts processes. If so, Ctrl-C raises
+            `KeyboardInterrupt` as usual. Otherwise Ctrl-C ends the process immediately, even in
+            compiled code.
     """
     ending: Any = _default_ending if writes else interruptible
     if not is_terminal(sys.stderr):
@@ -144,5 +147,5 @@ def status_line(message: str, writes: bool = False) -> Iterator[None]:
 
 
 def _default_ending(*_: Any) -> AbstractContextManager[None]:
-    """Return a context manager in which Python handles Ctrl-C."""
+    """Return a context manager that does not change the handling of Ctrl-C."""
     return nullcontext()

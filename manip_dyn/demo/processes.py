@@ -27,7 +27,7 @@ STOP_TIMEOUT = 5.0
 
 
 class NodeProcess:
-    """A node that runs in a separate process and writes a log file."""
+    """A node in a separate process, with its standard error in a log file."""
 
     def __init__(self, name: str, arguments: list[str], folder: Path):
         """Start the node in the namespace of the demo; its log is written to `folder`."""
@@ -83,7 +83,7 @@ class NodeProcess:
             self.process.send_signal(signal.SIGINT)
 
     def log_tail(self) -> str:
-        """Return the last lines of the node's log."""
+        """Return the last five lines of the node's log in one line, joined by ``|``."""
         lines = self._log.read_text(errors="replace").strip().splitlines()
         return " | ".join(lines[-5:]) or "(its log is empty)"
 
@@ -112,7 +112,8 @@ def await_watcher(output: IO[bytes]) -> None:
     """Print the address of the page, then wait until it is opened, or for `WATCHER_TIMEOUT`.
 
     Args:
-        output: Standard output of the viewer. It is read, and later lines are discarded.
+        output: Standard output of the viewer, JSON lines. A thread reads it until the viewer
+            exits.
     """
     messages: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
 
@@ -160,7 +161,8 @@ class RunRecorder:
         """Start the recorder and wait until it is ready.
 
         Raises:
-            ManipDynError: If the file exists or cannot be written.
+            ManipDynError: If the recorder exits at its start, for example because the file exists
+                or cannot be written.
         """
         self.file = file
         self._process = NodeProcess(RECORDER, ["-p", f"file:={Path(file).resolve()}"], folder)
@@ -170,7 +172,7 @@ class RunRecorder:
             raise ManipDynError(_sentence(self._process.log_tail()))
 
     def end(self) -> dict[str, Any]:
-        """Stop the recorder and return its message counts.
+        """Stop the recorder and return the numbers of recorded and lost messages.
 
         If it failed, return the reason as ``recording_failed``. Later calls return {}.
         """
@@ -189,7 +191,7 @@ class RunRecorder:
 
 
 def awaiting_recorder(run: Run, nodes: Sequence[str]) -> Run:
-    """Return the run with an override: the nodes wait for the recorder before they start."""
+    """Return the run with overrides that make `nodes` wait for the recorder before they start."""
     waits = tuple((node, "await_recorder", str(RECORDER_TIMEOUT)) for node in nodes)
     return run._replace(overrides=run.overrides + waits)
 
@@ -234,6 +236,7 @@ def perform_run(
 
     Raises:
         RunFailedError: If a node exits early or the run takes longer than its timeout.
+        ManipDynError: If the recorder does not start.
     """
     with tempfile.TemporaryDirectory(prefix="manip_dyn_") as folder:
         nodes: dict[str, NodeProcess] = {}
@@ -289,7 +292,11 @@ class ScenarioNode(NodeProcess):
 
 
 def isolate() -> None:
-    """Restrict discovery to this machine, and handle SIGTERM and SIGHUP like Ctrl-C."""
+    """Restrict discovery to this machine, and handle SIGTERM and SIGHUP like Ctrl-C.
+
+    Raises:
+        ManipDynError: If rclpy is not installed.
+    """
     if importlib.util.find_spec("rclpy") is None:
         raise ManipDynError(
             "the demo requires rclpy: source ROS 2, or pip install 'manip_dyn[ros]'."

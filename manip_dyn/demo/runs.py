@@ -46,16 +46,18 @@ def demo(
     record: str | None = None,
     progress: Callable[[str], ProgressDisplay] | None = None,
 ) -> int:
-    """Run scenarios; return 0 if all results are within their bounds, else 1.
+    """Run scenarios; return 0 if all runs finish within their bounds, else 1.
 
     Args:
-        name: Name of the scenario, or None for the headline runs (all runs with `everything`).
-        mode: Label of the run to perform, or None for all runs.
+        name: Name of the scenario, or None for all scenarios.
+        mode: Label of the runs to perform. Default: all runs of a named scenario, else the
+            headline runs.
         as_json: Whether to print one JSON object instead of progress and a table.
         urdf: Path of a URDF, for the scenario that accepts any robot.
         tip: Name of the tool link of the URDF.
-        everything: Whether to perform all runs of all scenarios if no scenario is named.
-        view: Whether to show one run in the browser until Ctrl-C.
+        everything: Whether to perform all runs of all scenarios if `name` and `mode` are None.
+        view: Whether to show the nodes in the browser until Ctrl-C. The default scenario is then
+            `VIEWED_SCENARIO`, and the default run that of `watched_run`.
         record: Path of an MCAP file for all messages. With several runs, each run writes a file,
             with scenario and run appended to the name.
         progress: Function that returns the progress display for a title. Default: `ProgressLines`.
@@ -116,13 +118,13 @@ def _summaries(summaries: dict[str, dict[str, Any]]) -> Iterator[dict[str, Any]]
 
 
 def _file_of(record: str, selected: Scenario, run: Run) -> str:
-    """Return the file name of the recording if there are several runs."""
+    """Return the file of one of several recordings: `record` with scenario and run appended."""
     file = Path(record)
     return str(file.with_name(f"{file.stem}-{selected.name}-{run.label}{file.suffix}"))
 
 
 def _hint(scenarios: Collection[str]) -> str:
-    """Return a hint that lists all other scenarios."""
+    """Return a hint that lists all scenarios except those in `scenarios`."""
     names = ", ".join(item.name for item in SCENARIOS if item.name not in scenarios)
     return (
         f"\nOther scenarios: {names}.\nTo run one: manip_dyn demo NAME (make demo ARGS=NAME); "
@@ -161,7 +163,7 @@ def _perform(
 
 
 class ProgressLines:
-    """Progress display that prints one line per quarter of a run."""
+    """Progress display that prints at most one line per quarter of a run."""
 
     def __init__(self, title: str):
         """Print the title of the run."""
@@ -169,7 +171,7 @@ class ProgressLines:
         self._next = REPORT_EVERY
 
     def __call__(self, fraction: float) -> None:
-        """Print the progress after each completed quarter."""
+        """Print the progress if a further quarter is completed."""
         if fraction >= self._next:
             print(f"  {100 * fraction:3.0f} %", flush=True)
             self._next = (fraction // REPORT_EVERY + 1) * REPORT_EVERY
@@ -215,10 +217,11 @@ def soak(
         name: A scenario with simulator, tracker and a real-time run. Default: the PA-10 circle.
         duration: Duration in wall time, s.
         begin: Function that returns the progress display for a title.
-        log: Path of a JSON file for the summary and one sample per second.
+        log: Path of a JSON file for the summary and the samples of the monitor.
 
     Raises:
-        ManipDynError: If the scenario is not suitable, a node dies, or the file cannot be written.
+        ManipDynError: If the duration or the scenario is not suitable, a node exits, the time
+            limit elapses, or the file cannot be written.
     """
     positive("soak", duration)
     chosen = scenario(name or SOAK_SCENARIO)
@@ -293,7 +296,7 @@ def stolen_time() -> float:
 def memory_growth(samples: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the memory of each node after the warm-up and at the end, and its growth rate.
 
-    The entry ``memory_growth`` is the largest relative growth of a node.
+    The entry ``memory_growth`` is the largest relative growth of a node, or 0 if none has grown.
     """
     end = samples[-1]["time_s"]
     late = [sample for sample in samples if sample["time_s"] >= WARM_UP * end]
@@ -322,7 +325,7 @@ def soak_command(
     log: str | None,
     progress: Callable[[str], ProgressDisplay] = ProgressLines,
 ) -> int:
-    """Run a soak test and print the result; return 0 if it is within its bounds, else 1."""
+    """Run `soak` and print the result; return 0 if the test finishes within its bounds, else 1."""
     try:
         result = soak(name, duration, (lambda _: NoProgress()) if as_json else progress, log)
     except RunFailedError as error:

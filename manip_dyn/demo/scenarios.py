@@ -319,7 +319,7 @@ SCENARIOS = (
 
 
 def scenario(name: str) -> Scenario:
-    """Return a scenario by name."""
+    """Return a scenario by name, or raise `ManipDynError`."""
     names = [item.name for item in SCENARIOS]
     if name not in names:
         raise ManipDynError(
@@ -339,18 +339,19 @@ def check_arguments(
     command: Sequence[str],
     files: Collection[str],
 ) -> None:
-    """Check that all launch arguments exist and have an effect in the scenario.
+    """Check that launch arguments exist, have an effect in the scenario, and do not conflict.
 
     Args:
         scenario: The scenario.
         values: Values of all declared launch arguments.
         argv: Words after the launch file on the command line, as ``NAME:=VALUE``.
-        command: The whole command line. Undeclared arguments are not checked if it starts a
-            launch file of another package, which includes one of this package.
+        command: The whole command line. If it contains none of `files`, a launch file of another
+            package includes one of this package, and `argv` is not checked.
         files: Names of the launch files of this package.
 
     Raises:
-        ManipDynError: If an argument is invalid.
+        ManipDynError: If an argument is not declared, conflicts with the launch file or has no
+            effect, or if there is no parameter file.
     """
     for name, value in check_known(values, argv, command, files).items():
         if values[name] != value:
@@ -375,9 +376,13 @@ def check_arguments(
 def check_known(
     names: Collection[str], argv: Sequence[str], command: Sequence[str], files: Collection[str]
 ) -> dict[str, str]:
-    """Return the launch arguments on the command line as ``{name: value}``.
+    """Return the launch arguments in `argv` by name, or {} if `command` has none of `files`.
 
-    The arguments are those of `check_arguments`, and `names` are the declared launch arguments.
+    Args:
+        names: Declared launch arguments.
+        argv: As for `check_arguments`.
+        command: As for `check_arguments`.
+        files: As for `check_arguments`.
 
     Raises:
         ManipDynError: If an argument is not declared.
@@ -394,10 +399,11 @@ def check_known(
 
 
 def description_of(values: Mapping[str, str]) -> tuple[str, str]:
-    """Return the URDF and the root link of the robot in a launch.
+    """Return the URDF (as a string) and the base link of the robot in a launch.
 
     Args:
-        values: Launch arguments. Empty values are read from the parameter file.
+        values: Launch arguments. Empty values are read from the parameter file, except ``tip`` if
+            ``urdf`` is not empty.
     """
     # Imported here because listing the scenarios must not load pinocchio.
     from manip_dyn.robot import load_robot, lock_from, xacro_arguments_from
@@ -431,6 +437,6 @@ def check_installed(argument: str, *packages: str) -> None:
 
 
 def _first_robot(content: Any) -> dict[str, Any]:
-    """Return the parameters of the first node that has a parameter `robot`."""
+    """Return the parameters of the first node that has a parameter `robot`, or {}."""
     nodes = [node.get("ros__parameters", {}) for node in content.values()]
     return next((node for node in nodes if "robot" in node), {})

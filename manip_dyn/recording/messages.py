@@ -22,7 +22,10 @@ def required_library(module: str) -> Any:
 
 
 def message(kind: str, **values: Any) -> Any:
-    """Create a message of type `kind`, such as ``std_msgs/msg/String``; arrays are ndarrays."""
+    """Create a message of type `kind`, such as ``std_msgs/msg/String``, from its field values.
+
+    Fields with numeric arrays require NumPy arrays.
+    """
     return _type_store().types[kind](**values)
 
 
@@ -56,7 +59,7 @@ def definition(kind: str) -> str:
 
 
 def _register(kind: str) -> None:
-    """Register a message type and its field types from the files of installed packages."""
+    """Register a message type and its field types, if they are new, from installed packages."""
     store = _type_store()
     if kind in store.fielddefs:
         return
@@ -110,7 +113,7 @@ def text(content: str) -> Any:
 def joint_state(
     names: Sequence[str], stamp_ns: int, q: Vector, v: Vector, effort: Vector = NONE
 ) -> Any:
-    """Create a JointState from positions, velocities and efforts (n,) in SI units."""
+    """Create a JointState from positions, velocities and (optional) efforts (n,) in SI units."""
     return message(
         "sensor_msgs/msg/JointState",
         header=header("", stamp_ns),
@@ -196,7 +199,7 @@ def pose_array(frame: str, stamp_ns: int, rows: Matrix) -> Any:
 def efforts(names: Sequence[str], rows: Iterable[tuple[float, Vector]]) -> Any:
     """Create a JointTrajectory from pairs of a time (s) and efforts (n,).
 
-    Efforts are applied until the time of the next pair.
+    Each row of efforts applies from its time to the time of the next row.
     """
     points = []
     for t, effort in rows:
@@ -222,7 +225,7 @@ def efforts(names: Sequence[str], rows: Iterable[tuple[float, Vector]]) -> Any:
 
 
 def diagnostics(stamp_ns: int, name: str, good: bool, reason: str, values: dict[str, str]) -> Any:
-    """Create a DiagnosticArray with one status."""
+    """Create a DiagnosticArray with one status, of level OK if `good`, else ERROR."""
     status = message(
         "diagnostic_msgs/msg/DiagnosticStatus",
         level=0 if good else 2,

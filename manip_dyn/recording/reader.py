@@ -55,7 +55,7 @@ class MessageReader:
     """
 
     def __init__(self, file: str | Path):
-        """Open a file for reading.
+        """Check that a file is readable and starts as an MCAP file.
 
         Raises:
             ManipDynError: If the file cannot be read or is not an MCAP file.
@@ -115,7 +115,7 @@ class MessageReader:
 
 
 def _checked_records(reader: Any, opened: Any, size: int) -> Iterator[Any]:
-    """Return an iterator over the records that raises an error at a wrong checksum."""
+    """Return an iterator over the records. It raises an error at a wrong size or checksum."""
     return reader.StreamReader(opened, validate_crcs=True, record_size_limit=size).records
 
 
@@ -130,7 +130,8 @@ class Command(NamedTuple):
     """A recorded command to an arm.
 
     Attributes:
-        t: Time of the last state published before the command, s.
+        t: Time of the last state that was sent no later than the command, s; 0 without such a
+            state.
         topic: Topic of the command.
         content: The message, such as a Float64MultiArray; arrays are NumPy arrays.
     """
@@ -146,18 +147,18 @@ class Recording:
 
     Attributes:
         file: Path of the MCAP file.
-        robot: The recorded robot, or None for mechanisms.
-        joint_names: Names of the joints (n,).
+        robot: The recorded robot, or None without a robot description, as for mechanisms.
+        joint_names: Names of the n joints in the messages.
         stamps_ns: Stamps (m,) of the states, ns. They decrease at a reset of the arm.
         t: Times (m,) since the first state, s. They do not decrease: a reset takes no time.
-        q: Positions (m, n), rad or m. NaN if missing in the message.
-        v: Velocities (m, n), rad/s or m/s. NaN if missing in the message.
-        effort: Efforts (m, n) applied after each state, N m or N. NaN if missing in the message.
+        q: Positions (m, n), rad or m. A row is NaN if its message does not have n positions.
+        v: Velocities (m, n), rad/s or m/s. Rows of NaN as in `q`.
+        effort: Efforts (m, n) applied after each state, N m or N. Rows of NaN as in `q`.
         commands: Commands to the arm in the order in which they were sent.
         resets: Indices of the first states after a reset.
         metadata: Strings by name and key, such as node parameters or the status of a result.
         topics: Number of messages by topic.
-        complete: Whether the recorder closed the file; False if it was killed.
+        complete: Whether the file is undamaged and the recorder closed it. False if it was killed.
     """
 
     file: Path
@@ -189,7 +190,7 @@ def read(file: str | Path, namespace: str = "") -> Recording:
 
     Args:
         file: Path of the MCAP file.
-        namespace: Namespace of the joint states, such as ``/left``, if there are several.
+        namespace: Namespace of the joint states and commands, such as ``/left``. Default: root.
 
     Raises:
         ManipDynError: If the file cannot be read, or has no joint states in the namespace.

@@ -1,6 +1,6 @@
 """Write messages to an MCAP file in the format of ``ros2 bag record -s mcap``.
 
-Messages are written to disk at least once per second in self-contained chunks, so that the file
+Messages are written to disk about once per second in self-contained chunks, so that the file
 remains readable if the process is killed.
 """
 
@@ -15,7 +15,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.recording.messages import definition, required_library, serialize
 
 CHUNK_PERIOD = 1.0
-"""Largest wall time (s) for which a message is only in memory."""
+"""Wall time (s) after which `Recorder.flush_when_due` writes buffered messages to disk."""
 FOREVER = "{sec: 9223372036, nsec: 854775807}"
 LATCHED = f"""- history: keep_last
   depth: 1
@@ -64,8 +64,8 @@ class Recorder:
             file: Path of a new file that ends with ``.mcap``.
 
         Raises:
-            ManipDynError: If the path has a different suffix, or the file exists or cannot be
-                written.
+            ManipDynError: If the path has a different suffix, the file exists or cannot be
+                written, or mcap is not installed.
         """
         self.file, self.counts = Path(file), dict[str, int]()
         library = required_library("mcap.writer")
@@ -104,7 +104,7 @@ class Recorder:
         self.counts.setdefault(topic, 0)
 
     def add(self, topic: str, content: Any, time_ns: int, latched: bool = False) -> None:
-        """Write a message from `messages.message` with its time (ns)."""
+        """Write a message from `messages.message` with its time (ns), and declare its topic."""
         self.add_topic(topic, content.__msgtype__, latched)
         self.add_raw(topic, content.__msgtype__, serialize(content), time_ns)
 

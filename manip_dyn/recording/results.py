@@ -22,9 +22,9 @@ from manip_dyn.robot.geometry import LinkTree
 from manip_dyn.simulation.trajectory import Trajectory
 
 PERIOD = 0.01
-"""Time between the states of a plan (s). Other results use their samples."""
+"""Maximum time between the states of a plan, s. Other results use their samples."""
 TF_PERIOD_NS = 20_000_000
-"""Minimum time (ns) between messages on /tf."""
+"""Minimum time (ns) between messages on /tf, except before the last message."""
 Result = Plan | Trajectory | TrackResult | MechanismMotion
 
 
@@ -45,12 +45,12 @@ def record(
         file: Path of a new file that ends with ``.mcap``.
         robot: The arm of a `Trajectory` or `TrackResult`. A `Plan` contains its robot.
         mechanism: The mechanism of a `MechanismMotion`.
-        period: Time between the states of a plan, s.
+        period: Maximum time between the states of a plan, s.
 
     Raises:
         ManipDynError: If the type of the result is not supported, if its robot or mechanism is
-            missing or does not match, if mcap or rosbags is not installed, or if the file exists
-            or cannot be written.
+            missing or does not match, if `period` is not positive, if mcap or rosbags is not
+            installed, or if the file exists or cannot be written.
     """
     write: Any = next(
         (writer for kind, writer in WRITERS.items() if isinstance(result, kind)), None

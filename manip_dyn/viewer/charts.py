@@ -15,9 +15,9 @@ from manip_dyn.viewer.scene import Curves, Mark, Scope
 COLOURS = ("#3b82f6", "#f59e0b", "#10b981", "#ef4444", "#8b5cf6", "#ec4899", "#14b8a6", "#84848f")
 GREY = "#8a8f98"
 MANY = 3
-"""Charts with more curves than this are normalized by the limits."""
+"""Charts with more curves than this are normalized by the limits, if all limits are finite."""
 FAR = 4.0
-"""Limits are not drawn if they exceed the largest value by more than this factor."""
+"""Limits are not drawn if they exceed the largest absolute value by more than this factor."""
 HEIGHT = 150
 
 
@@ -123,7 +123,7 @@ def colour_of(curve: int) -> str:
 def _shown(curves: Curves) -> tuple[Matrix, Matrix, str]:
     """Return the values to draw (k, n), their limits (n, 2) and the title.
 
-    More than `MANY` curves are normalized to -1 and 1 at their limits.
+    More than `MANY` curves with finite limits are normalized to -1 and 1 at their limits.
     """
     bounds = np.column_stack([curves.low, curves.high])
     if len(curves.names) <= MANY or not np.isfinite(bounds).all():
@@ -183,7 +183,10 @@ class RollingChart:
         )
 
     def add(self, t: float, values: Vector) -> None:
-        """Add values (n,) at the time `t` (s). If time goes back, the chart restarts."""
+        """Add values (n,) at the time `t` (s), unless the last point is too recent.
+
+        If time goes back, the chart restarts.
+        """
         if self._rows and t < self._rows[-1][0]:
             self._rows.clear()
         if not self._rows or t - self._rows[-1][0] >= LASTS / POINTS:

@@ -14,7 +14,7 @@ from manip_dyn.viewer.drawing import Drawing, line
 from manip_dyn.viewer.scene import Colour, Controls, Coordinate, Figure
 
 TURN = np.pi
-"""Limit of the slider of an unlimited joint, rad."""
+"""Limit of the slider of an unlimited joint, rad or m."""
 
 
 class JointSliders:
@@ -112,7 +112,7 @@ class GoalControls:
         self._buttons.on_click(lambda _: self._do(self._buttons.value))
 
     def show(self, able: frozenset[str]) -> None:
-        """Show the controls while a planner is running. The initial method is the planner's."""
+        """Show the controls if "goal" is in `able`. The initial method is the planner's."""
         self._folder.visible = "goal" in able
         method = self._controls.method()
         if method in self._controls.methods and not self._chosen:
@@ -158,7 +158,8 @@ class PushControls:
             server: Server of the page.
             controls: Commands to the nodes.
             figure: Figure of the arm.
-            efforts: Effort limits (n,), N m or N.
+            efforts: Effort limits (n,), N m or N. The push of a joint without a limit is at most
+                10 N m or N.
         """
         self._names = [joint.name for joint in figure.joints]
         self._efforts, self._controls = efforts, controls
@@ -172,7 +173,7 @@ class PushControls:
         button.on_click(lambda _: self._push())
 
     def show(self, able: frozenset[str]) -> None:
-        """Show the controls while a simulator is running."""
+        """Show the controls if a simulator is running; `able` lists available commands."""
         self._folder.visible = "push" in able
 
     def _push(self) -> None:

@@ -41,7 +41,7 @@ PLAIN: Colour = (48, 70, 104)
 TINTED = 0.6
 """Fraction of the tint in a tinted colour."""
 NEAR = 1e-7
-"""Smallest change of a position (m) or quaternion component that is drawn."""
+"""Largest change of a position (m) or quaternion component that is not drawn."""
 
 
 class Drawing:
@@ -192,7 +192,7 @@ PHONE, HIDDEN = 576, 0.6
 
 
 def look_at(server: Any, reach: float, width: float = 0.0) -> None:
-    """Set the camera for figures with a reach (m) that extend sideways to `width` (m)."""
+    """Set the camera of all clients for figures with a reach (m) at up to ± `width` (m) in y."""
     target, offset = _camera(reach, width)
     initial = server.initial_camera
     initial.position, initial.look_at, initial.fov = tuple(target + offset), tuple(target), FIELD

@@ -26,7 +26,10 @@ HUB: Colour = (70, 76, 84)
 
 
 def sticks(robot: Robot, reach: float) -> list[Part]:
-    """Return a hub for each joint, and rods between the joints of a robot without shapes."""
+    """Return a hub for each joint, and rods between the joints and to the tool.
+
+    The widths are proportional to `reach` (m).
+    """
     radius = THICKNESS * reach
     parts = []
     for index, body in enumerate(robot.bodies):
@@ -70,7 +73,14 @@ Colours = dict[str, tuple[Colour, float]]
 
 
 def urdf_parts(robot: Robot, meshes: Sequence[str | Path] = ()) -> list[Part]:
-    """Return the visual shapes of each link, or its collision shapes if it has no visual ones."""
+    """Return the visual shapes of each link, or its collision shapes if it has no visual ones.
+
+    Shapes that the viewer does not support and meshes that are not found are omitted.
+
+    Args:
+        robot: The robot.
+        meshes: Folders of the packages that contain the meshes of the URDF.
+    """
     root = ElementTree.fromstring(robot.urdf)
     named: Colours = {}
     for material in root.iter("material"):
@@ -215,7 +225,7 @@ def quaternions(rotations: Vector) -> Matrix:
 
 
 def _reach(robot: Robot, parts: Sequence[Part]) -> float:
-    """Return an upper bound of the distance (m) of the arm and its shapes from the base."""
+    """Return an estimate of the largest distance (m) of the arm from its base, without meshes."""
     ends: list[float] = []
     for body, low, high in zip(robot.bodies, robot.q_min, robot.q_max, strict=True):
         length = float(np.linalg.norm(body.translation))

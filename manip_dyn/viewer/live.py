@@ -36,7 +36,7 @@ class LivePage:
 
     Attributes:
         server: Server of the page.
-        handle: Draggable handle of the tool target, or None without a tracker.
+        handle: Draggable handle of the tool target, or None until a tracker is available.
     """
 
     def __init__(

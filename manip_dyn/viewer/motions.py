@@ -24,7 +24,7 @@ from manip_dyn.viewer.figures import mechanism_figure, robot_figure
 from manip_dyn.viewer.scene import Curves, Figure, Mark, Motion, Scope
 
 TRAIL = 400
-"""Maximum number of points of a tool path."""
+"""Minimum number of points to which a longer tool path is thinned."""
 
 
 @renamed_arguments(wanted="desired")
@@ -55,7 +55,8 @@ def view_motion(
         figure: Figure of the robot. Default: figure from its URDF.
 
     Raises:
-        ManipDynError: If an array has the wrong shape or contains invalid values.
+        ManipDynError: If the times decrease, or if `t`, `q`, `v` or `effort` has the wrong shape
+            or values that are not finite.
     """
     times = np.asarray(t, dtype=float)
     if times.ndim != 1 or times.size == 0 or np.any(np.diff(times) < 0.0):
@@ -95,14 +96,17 @@ def joint_scopes(robot: Robot) -> list[Scope]:
 
 
 def trail(figure: Figure, rows: Matrix) -> Matrix:
-    """Return the path of the tool (m, 3) in m for the coordinates (k, N) of a motion."""
+    """Return the path of the tool (m, 3) in m for the coordinates (k, N) of a motion.
+
+    It is empty if the figure has no tool, or for fewer than two rows.
+    """
     if figure.tool is None or len(rows) < 2:
         return np.zeros((0, 3))
     return np.array([figure.tool(row)[0] for row in _thinned(rows)])
 
 
 def unlimited(title: str, names: Sequence[str], values: ArrayLike) -> Curves:
-    """Return curves of values (k, n) without limits."""
+    """Return curves of values (k, n) without limits and without marks."""
     none = np.full(len(names), np.inf)
     return Curves(title, tuple(names), np.asarray(values, dtype=float), -none, none, False)
 
@@ -179,7 +183,7 @@ def plan_marks(plan: Plan) -> list[Mark]:
 
 
 def _joined(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Merge time spans that touch or overlap."""
+    """Merge neighbouring time spans that touch or overlap; `spans` are in order."""
     if not spans:
         return []
     cuts = [k + 1 for k, (a, b) in enumerate(pairwise(spans)) if b[0] > a[1]]

@@ -42,7 +42,7 @@ FLAGS = (
 )
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 TIMEOUT = 120.0
-"""Largest wall time (s) for the browser to open the page."""
+"""Largest wall time (s) for the browser to open the page or to render a frame."""
 WIDTH, HEIGHT = 760, 380
 """Size of a frame, pixels."""
 RATE = 14
@@ -85,7 +85,14 @@ def client_of(server: Any, url: str, width: int, height: int) -> Iterator[Any]:
 
 
 def frame(client: Any, camera: tuple[np.ndarray, np.ndarray], width: int, height: int) -> Any:
-    """Render a frame (uint8 array) with the camera at a position (3,), towards a target (3,)."""
+    """Return a rendered frame (height, width, channels), uint8.
+
+    Args:
+        client: The viser client that renders the frame.
+        camera: Position (3,) and target (3,) of the camera, m.
+        width: Width of the frame, pixels.
+        height: Height of the frame, pixels.
+    """
     position, target = camera
     ahead = (target - position) / np.linalg.norm(target - position)
     right = np.cross(ahead, [0.0, 0.0, 1.0])

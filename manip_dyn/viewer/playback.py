@@ -135,7 +135,7 @@ class ResultsPage:
     """Page that shows motions.
 
     Attributes:
-        player: Player of the motions, or None if all motions are at rest.
+        player: Player of the motions, or None if all motions end at time 0.
     """
 
     def __init__(self, server: Any, motions: Sequence[Motion], dark: bool, playing: bool = True):
@@ -227,7 +227,7 @@ class ResultsPage:
 
 
 def _top(motion: Motion) -> float:
-    """Return the largest height (m) of the bodies and the tool during a motion."""
+    """Return the largest height (m) of body origins and the tool in samples of a motion."""
     every = max(len(motion.t) // 20, 1)
     rows = motion.coordinates[::every]
     highest = max(float(motion.figure.poses(row).positions[:, 2].max()) for row in rows)
@@ -285,8 +285,9 @@ def view(
     Requires the extra ``view``. The page does not require a network connection.
 
     Args:
-        results: `Plan`, `PathTiming`, `Trajectory`, `TrackResult`, `MechanismMotion`, `Recording`
-            or `Robot`. A `Robot` is shown at rest, with a slider for each joint.
+        results: `Plan`, `PathTiming`, `Trajectory`, `TrackResult`, `MechanismMotion`,
+            `Recording`, `Robot` or `Motion`. A `Robot` is shown at rest; a single `Robot` has a
+            slider for each joint.
         robot: Robot of all results of type `Trajectory` or `TrackResult`.
         mechanism: Mechanism of all results of type `MechanismMotion`.
         titles: Titles of the results, in order. Default: depends on the result.
@@ -301,7 +302,8 @@ def view(
         The view, with the URL of the page.
 
     Raises:
-        ManipDynError: If a result cannot be shown, or viser is not installed.
+        ManipDynError: If there are no results, a result cannot be shown, another argument is
+            invalid, or viser is not installed.
     """
     if not results:
         raise ManipDynError(f"view requires at least one result: {KINDS}.")

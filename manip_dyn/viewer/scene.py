@@ -23,7 +23,7 @@ class Part(NamedTuple):
     Attributes:
         body: Index of the body, or `GROUND` for a fixed shape.
         kind: ``box``, ``cylinder`` about its z axis, ``sphere`` or ``mesh``.
-        position: Position (3,) of the centre in the frame of the body, m.
+        position: Position (3,) of the centre, or of the mesh origin, in the frame of the body, m.
         rotation: Rotation matrix (3, 3) from the axes of the shape to body axes.
         size: Three numbers (3,): side lengths of a box, two diameters and the length of a
             cylinder, three diameters of a sphere (m), or the scale of a mesh.
@@ -92,7 +92,7 @@ class Figure:
         name: Name of the figure.
         parts: Shapes of the figure.
         poses: Function that returns the poses of the bodies for coordinates (N,).
-        reach: Largest distance from the origin, m.
+        reach: Approximate size of the figure, m, to which the camera and the grid are adapted.
         rods: Lines between the bodies.
         tool: Function that returns position (3,) in m and quaternion (4,) in the order w, x, y, z
             of the tool for coordinates (N,). None: no tool.
@@ -176,7 +176,10 @@ class Motion:
         return float(self.t[-1])
 
     def at(self, t: float) -> Vector:
-        """Return the coordinates (N,) at the time `t` (s) by linear interpolation."""
+        """Return the coordinates (N,) at the time `t` (s) by linear interpolation.
+
+        Before the start and after the end, the first and the last coordinates are returned.
+        """
         if len(self.t) == 1:
             return self.coordinates[0]
         index = int(np.clip(np.searchsorted(self.t, t, "right"), 1, len(self.t) - 1))
@@ -211,6 +214,7 @@ class Snapshot:
         lines: Points (m, 3) in m of each line by name.
         levels: Diagnostic levels of the nodes.
         tool: Target of the tool: position (3,) in m, quaternion (4,) in the order w, x, y, z.
+            None: no target.
     """
 
     t: float

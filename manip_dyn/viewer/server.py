@@ -77,7 +77,7 @@ def address(server: Any) -> str:
 
 
 def show(url: str) -> None:
-    """Open a browser if there is a display."""
+    """Open `url` in a browser if there is a display."""
     screen = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
     if screen or sys.platform in ("darwin", "win32"):
         webbrowser.open(url)
@@ -102,7 +102,7 @@ class Frames:
     """
 
     def __init__(self, stop: threading.Event, now: Callable[[], float] = time.monotonic):
-        """Start the timer. It stops when `stop` is set."""
+        """Start the timer with the clock `now` (s). It stops when `stop` is set."""
         self._stop, self._now, self._due = stop, now, now()
 
     def wait(self, rate: float = RATE) -> bool:
