@@ -27,7 +27,7 @@ class ArmDriver:
         controller: Controller that computes the efforts.
         desired: Reference motion of the joints in the current period.
         paused: Whether the arm is held at the current reference.
-        steps: Steps of the reference since the last start.
+        steps: Control periods since the path was last started or resumed.
         pick_ups: Number of times the path was resumed from the position of the arm.
         resets: Number of resets of the arm.
         reason: Reason for the last resumption or reset.
@@ -53,14 +53,15 @@ class ArmDriver:
         Args:
             reference: Reference motion of the joints.
             controller: Computes the efforts; its period is the reference's step.
-            begun: Called with the stamp (ns) of path time 0 whenever the path starts.
+            begun: Called with the stamp (ns) of path time 0 whenever the arm starts or resumes
+                the path.
             before_step: Called before every step of the reference.
             straight: Whether an arm off the path first approaches it along a straight line.
             timeout: Time without states after which the path is resumed from the arm's position,
-                s.
+                s; at least ten periods.
             max_error: Joint error above which the path is resumed, rad or m.
-            max_speed: Joint speed above which the arm is first braked to half this speed, rad/s or
-                m/s.
+            max_speed: Joint speed above which the arm is braked to half this speed before the path
+                starts or is resumed, rad/s or m/s.
         """
         self.controller, self._reference, self._robot = controller, reference, controller.robot
         self._begun, self._before_step = begun, before_step
@@ -92,7 +93,13 @@ class ArmDriver:
         self._newest, self._error = None, np.zeros(self._robot.n)
 
     def answer(self, stamp_ns: int, q: Vector, v: Vector) -> Efforts:
-        """Return the efforts (n,) for the period that follows a state with a new stamp."""
+        """Return the efforts for the period that follows a state with a new stamp.
+
+        Args:
+            stamp_ns: Stamp of the state, ns.
+            q: Measured positions (n,), rad or m.
+            v: Measured velocities (n,), rad/s or m/s.
+        """
         self._look(MeasuredState(stamp_ns, q, v))
         self._newest = MeasuredState(stamp_ns, q, v)
         if self._take_up is not None and not self._too_fast(v):
@@ -122,7 +129,6 @@ class ArmDriver:
 
     # ------------------------------------------------------------------ efforts
     def _reference_efforts(self, q: Vector, v: Vector) -> Efforts:
-        """Return the efforts that follow the reference."""
         self.desired = self._reference.motion
         if self.paused:
             self.desired = JointMotion(self.desired.q, np.zeros_like(q), np.zeros_like(q))
@@ -132,7 +138,6 @@ class ArmDriver:
         return efforts
 
     def _brake_efforts(self, stamp_ns: int, q: Vector, v: Vector) -> Efforts:
-        """Return the efforts that brake the arm."""
         self.desired = JointMotion(q, np.zeros_like(q), np.zeros_like(q))
         effort = self._brake.effort(stamp_ns, q, v)
         return Efforts(effort, np.abs(effort) >= self._robot.tau_max)
@@ -142,7 +147,7 @@ class ArmDriver:
 
     # ------------------------------------------------------------------ checks of states
     def _look(self, state: MeasuredState) -> None:
-        """Check that the motion of the arm is continuous, and advance the reference if it is."""
+        """Advance the reference to a state, or schedule a restart if the arm was reset."""
         if self._newest is None:
             self._take_up = self._begin
             return
@@ -181,7 +186,10 @@ class ArmDriver:
 
     # ------------------------------------------------------------------ following
     def _follow(self, stamp: int, q: Vector) -> None:
-        """Advance the reference to a stamp."""
+        """Advance the reference to `stamp` (ns), or schedule a resumption.
+
+        The path is resumed after missing states and after large joint errors.
+        """
         steps = round((stamp - self._from_ns) * 1e-9 / self._period) - self.steps
         if steps * self._period > self._timeout:
             self._lose(f"no joint state for {steps * self._period:.3f} s")

@@ -16,7 +16,7 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
 
 FADE_TIME_CONSTANTS = 14.0
-"""Number of time constants 1 / gain after which the initial error has decayed to 1e-6."""
+"""Number of time constants 1 / gain after which the initial error has decayed by 1e-6."""
 STUCK_TIME, PROGRESS = 1.0, 2e-3
 """A tool is stuck if, within `STUCK_TIME` (s), it approaches its target by less than its maximum
 speed times `PROGRESS` (s)."""
@@ -45,8 +45,8 @@ class TrackingDiagnostics:
         news: Log messages; the caller removes them.
         limits_met: Time (s) at which each joint first reached its limit, by joint name.
         slowest: Smallest speed scale.
-        worst: Largest path error, if any.
-        unreached: Current error of a target that is out of reach, if any.
+        worst: Largest error after the tool left the path, by position; None if it did not.
+        unreached: Current error of a target that is out of reach; otherwise None.
     """
 
     def __init__(
@@ -56,13 +56,13 @@ class TrackingDiagnostics:
         tolerance: float,
         controlled: Sequence[bool] = (True,) * 6,
     ):
-        """Prepare diagnostics of a path; `tolerance` is the largest error, in m and rad."""
+        """Prepare diagnostics of a path; larger errors than `tolerance` (m, rad) are reported."""
         self._robot, self._path, self._tolerance = robot, path, tolerance
         self.controlled = controlled
         self.begin()
 
     def begin(self) -> None:
-        """Discard all samples for a restart of the path."""
+        """Reset all diagnostics, for a restart of the path."""
         self.news: list[str] = []
         self.limits_met: dict[str, float] = {}
         self.slowest = 1.0
@@ -73,7 +73,7 @@ class TrackingDiagnostics:
         self._nearest_at = 0.0
 
     def look(self, sample: TrackingSample, gain: float) -> None:
-        """Process the next sample."""
+        """Process the next sample; `gain` is the feedback gain of the law, 1/s."""
         for joint in sample.at_limit:
             if joint not in self.limits_met:
                 self.limits_met[joint] = sample.t
@@ -89,7 +89,7 @@ class TrackingDiagnostics:
             self._look_at_path(sample, gain)
 
     def _value(self, sample: TrackingSample) -> str:
-        """Describe the smallest singular value of the Jacobian of the joints not at limits."""
+        """Return a phrase with the smallest singular value, also without joints at limits."""
         if not sample.at_limit:
             return f"smallest singular value {sample.smallest_singular_value:.3g}"
         free = [name not in sample.at_limit for name in self._robot.joint_names]
@@ -134,7 +134,10 @@ class TrackingDiagnostics:
         self._size = size
 
     def sentence(self, sample: TrackingSample) -> str:
-        """Return a sentence that describes the current problem, or an empty string."""
+        """Return a phrase about the most important problem, or an empty string.
+
+        Joint limits on a path are reported until `begin`, other problems only while they last.
+        """
         if self.unreached is not None:
             return f"target out of reach{_limit_note(sample)}: off by {self.unreached}"
         if self._off:
@@ -165,7 +168,7 @@ class TrackingDiagnostics:
 
 
 def _limit_note(sample: TrackingSample) -> str:
-    """Return a clause with the joint limits that may have caused the error."""
+    """Return a clause with the joints at their limits, or an empty string."""
     return f" with {', '.join(sample.at_limit)} at a limit" if sample.at_limit else ""
 
 

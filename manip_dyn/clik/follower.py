@@ -25,7 +25,10 @@ from manip_dyn.robot import Robot
 
 @compiled(short=True)
 def velocity(q, desired, memory, v):
-    """Write the joint velocities (n,) into `v` and return the scale, see `VelocitySolver`."""
+    """Write the joint velocities (n,) into `v` and return the speed scale.
+
+    The arguments are those of `VelocitySolver.in_place`.
+    """
     task = task_of(memory)
     for i in range(task.desired.size):
         task.desired[i] = desired[i]
@@ -33,7 +36,7 @@ def velocity(q, desired, memory, v):
 
 
 class TrackingArguments(NamedTuple):
-    """Arguments of `rate`.
+    """Parameters `p` of the compiled functions `rate` and `look`.
 
     Attributes:
         function: Address of the function of the path.
@@ -47,7 +50,7 @@ class TrackingArguments(NamedTuple):
 
 
 def tracking_arguments(path: Path, memory: Vector) -> TrackingArguments:
-    """Return the arguments of `rate` and `look` for a path and the memory of the law."""
+    """Return the parameters of `rate` and `look` for a path and the memory of the law."""
     address = path_address(path.function, path.parameters)
     return TrackingArguments(address, path.parameters, memory)
 
@@ -87,12 +90,13 @@ class PathFollower:
     """Integrates q' = J^+(q) (twist_d + K e) along a path in fixed steps.
 
     The state is (q, path time). Every stage of the method evaluates the desired pose and the
-    kinematics of the robot. Path time equals time unless speed limits slow the arm down.
+    kinematics of the robot. Path time advances like time unless speed limits slow the arm down.
 
     Attributes:
         robot: The arm.
         path: The path.
         step_size: Step, s.
+        method: Name of the integration method, or a `Method`.
         status: Status of the last step. NON_FINITE stops the follower at its last state.
     """
 
@@ -127,7 +131,7 @@ class PathFollower:
 
     @property
     def settings(self) -> ClikSettings:
-        """Constants of the law; they can be changed at any time."""
+        """Settings of the law; they can be replaced at any time."""
         return self._settings
 
     @settings.setter
@@ -147,7 +151,7 @@ class PathFollower:
         return unstable_gain(self.method, self.settings.gain, self.step_size)
 
     def follow(self, path: Path, q: ArrayLike | None = None, path_time: float = 0.0) -> None:
-        """Follow another path; see `reset`."""
+        """Follow another path from `q` at `path_time`, see `reset`."""
         self.path = check_path(path)
         self._p = tracking_arguments(path, self._p.memory)
         self.reset(q, path_time)
@@ -171,7 +175,7 @@ class PathFollower:
         return sample_of(self.look(), self.robot)
 
     def step(self) -> TrackingSample:
-        """Advance by one step and return the new sample."""
+        """Advance by one step and return the new sample, or the current one if the step fails."""
         rows = self.run(1)
         return sample_of(rows[0], self.robot) if len(rows) else self.sample()
 
@@ -218,7 +222,7 @@ class PathFollower:
 
 
 def check_path(path: Any) -> Path:
-    """Return `path` after checking its type."""
+    """Return `path` after checking its type and its compiled function."""
     if not isinstance(path, Path):
         raise ManipDynError(f"path must be a path such as md.Circle, got {path!r}.")
     if not is_compiled(path.function):
@@ -232,7 +236,10 @@ def check_path(path: Any) -> Path:
 
 
 def unstable_gain(method: str | Method, gain: float, step: float) -> str:
-    """Return why a gain (1/s) and a step (s) are unstable, or "" if they are stable."""
+    """Return why a gain (1/s) and a step (s) are unstable.
+
+    Return "" if they are stable, or if the method has no known stability interval.
+    """
     chosen = method_of(method)
     interval = chosen.stability_interval
     if interval is None or gain * step <= interval:
@@ -286,7 +293,10 @@ class VelocitySolver:
     def __call__(
         self, q: ArrayLike, pose: tuple[ArrayLike, ArrayLike], twist: ArrayLike = (0.0,) * 6
     ) -> JointVelocity:
-        """Return joint velocities at `q` (n,) for a pose and a twist (6,) in the base frame."""
+        """Return joint velocities and their scale at `q` (n,) for a desired pose and twist (6,).
+
+        Pose and twist are in the base frame, see `clik.law.poses`.
+        """
         joints = finite_vector("q", q, self.robot.n)
         goal = checked_pose("pose", pose)
         desired, v = np.empty(DESIRED), np.empty(self.robot.n)

@@ -1,7 +1,7 @@
 """`JointReference`: reference motion of the joints along a path, with an approach to it.
 
-An arm off the path first approaches it smoothly along a straight line. Accelerations are
-differences of the velocities of consecutive steps, divided by the step.
+An arm off the path approaches it smoothly along a straight line, or by the feedback of the law.
+Accelerations are differences of the velocities of consecutive steps, divided by the step.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from manip_dyn.core.checks import finite_vector
 ARRIVED = 1e-3
 """Error below which the tool is on its path, m and rad."""
 PATIENCE = 5.0
-"""Maximum time after the end of the approach until the tool must be on its path, s."""
+"""Time after the end of the approach line, s, after which the path starts even for a larger error.
+"""
 
 
 class JointReference:
@@ -29,7 +30,7 @@ class JointReference:
         follower: The follower, one step ahead of `sample`.
         path: The path that follows the approach.
         sample: Current sample.
-        on_path: Whether the approach to the path has ended.
+        on_path: Whether the arm follows the path: no straight approach is in progress.
     """
 
     sample: TrackingSample
@@ -44,13 +45,14 @@ class JointReference:
     def begin(
         self, q: ArrayLike | None = None, path_time: float = 0.0, straight: bool = False
     ) -> None:
-        """Restart from joint positions, by default those of the follower's start.
+        """Restart from joint positions, by default those of the follower's last start.
 
         Args:
             q: Joint positions (n,) of the arm at rest; clipped to the limits.
             path_time: Path time at which to continue, s.
-            straight: Whether to approach the path along a straight line. Otherwise the feedback of
-                the law approaches it.
+            straight: Whether to approach the path along a straight line if the error is above
+                `ARRIVED`. Otherwise the feedback of the law approaches it. Ignored for a
+                `SmoothTarget`, which starts at the tool.
         """
         follower = self.follower
         if q is not None:

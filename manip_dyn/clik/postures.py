@@ -1,4 +1,4 @@
-"""Inverse kinematics of single poses: joint positions by damped Newton steps."""
+"""Inverse kinematics of single poses by damped Newton steps, and non-singular postures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ RANDOM_STARTS = 20
 MORE_RANDOM_STARTS = 150
 """Number of random initial guesses of `postures_at`."""
 REACHED, DIFFERENT = 1e-10, 0.1
-"""Largest error of a solution, m and rad; smallest difference between two solutions, rad or m."""
+"""Bound for the norm of a solution's error (6,); bound for a joint's difference between solutions.
+"""
 ITERATIONS = 200
 CANDIDATES, MIDDLE = 500, 0.6
 """Number of candidates of `dexterous_posture`, and the central fraction of the joint ranges."""
@@ -39,16 +40,16 @@ def posture_at(
     tolerance: float = 1e-10,
     controlled: Sequence[bool] | None = None,
 ) -> Vector:
-    """Return joint positions (n,) at which the tool has `pose`.
+    """Return joint positions (n,) within the limits at which the tool has `pose`.
 
-    The search uses Newton steps with the logarithmic error within the joint limits, with damping
-    in proportion to the error (Levenberg 1944; Sugihara 2011). It starts from `guess`, then from
-    `middle_posture`, then from random postures with a fixed seed. Only the task rows with the
-    flags `controlled` (6,) count. Default: all rows.
+    The search uses Newton steps with the logarithmic error, with damping in proportion to the
+    error (Levenberg 1944; Sugihara 2011). It starts from `guess`, then from `middle_posture`, then
+    from random postures with a fixed seed. It ends if the norm of the error (6,) is below
+    `tolerance`. Only the task rows with the flags `controlled` (6,) count. Default: all rows.
 
     Raises:
         ManipDynError: If no solution is found. The message contains the nearest position and its
-            error.
+            error. Also if an argument is invalid.
     """
     goal, rows = checked_pose("pose", pose), controlled_rows(controlled)
     first = middle_posture(robot) if guess is None else finite_vector("guess", guess, robot.n)
@@ -77,9 +78,10 @@ def posture_at(
 def postures_at(
     robot: Robot, pose: Pose, controlled: Sequence[bool] | None = None
 ) -> Iterator[Vector]:
-    """Yield different postures (n,) at which the tool has `pose`.
+    """Yield postures (n,) at which the tool has `pose`.
 
-    The searches start from `middle_posture` and from random postures with a fixed seed.
+    Two postures differ by more than `DIFFERENT` in at least one joint. The searches start from
+    `middle_posture` and from random postures with a fixed seed.
     """
     goal, rows = checked_pose("pose", pose), controlled_rows(controlled)
     rng = np.random.default_rng(0)
@@ -97,7 +99,7 @@ def postures_at(
 
 
 def unwound(robot: Robot, q: Vector) -> Vector:
-    """Return a posture (n,) with revolute joints shifted by full turns towards mid-range."""
+    """Return `q` (n,) with limited revolute joints shifted by full turns towards mid-range."""
     turns = np.zeros(robot.n)
     for i in np.flatnonzero(np.isfinite(robot.q_max - robot.q_min)):
         if not robot.bodies[i].prismatic:
@@ -112,16 +114,19 @@ def controlled_rows(controlled: Sequence[bool] | None) -> Vector:
 
 
 def middle_posture(robot: Robot) -> Vector:
-    """Return a posture (n,) near the middle of the joint ranges, but not stretched."""
+    """Return mid-range positions plus 0.3 rad or m (n,), so that arms are not stretched.
+
+    Ranges are restricted to [-pi, pi], and the result to the joint limits.
+    """
     low, high = _range(robot)
     return np.clip(0.5 * (low + high) + 0.3, robot.q_min, robot.q_max)
 
 
 def dexterous_posture(robot: Robot) -> Vector:
-    """Return a posture (n,) in the middle of the joint ranges, far from singularities.
+    """Return a posture (n,) in the central part of the joint ranges, far from singularities.
 
     It maximizes the smallest singular value of the Jacobian (Klein, Blaho 1987) over random
-    postures with a fixed seed. Postures with the tool above the base are preferred.
+    postures with a fixed seed. Postures with the tool well above the base are preferred.
     """
     low, high = _range(robot)
     rng = np.random.default_rng(0)
@@ -145,7 +150,7 @@ def _range(robot: Robot) -> tuple[Vector, Vector]:
 
 
 def _descent(robot: Robot, goal: Pose, rows: Vector, start: Vector, tolerance: float) -> _Attempt:
-    """Return the best posture of a descent from one initial guess."""
+    """Return the posture with the smallest error of a descent from `start`, and that error."""
     kernels = customize(robot).unchecked
     q = np.clip(start, robot.q_min, robot.q_max)
     best = _Attempt(q, rows * _error(kernels, goal, q))

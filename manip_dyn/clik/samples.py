@@ -13,8 +13,9 @@ from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.robot import Robot
 
 ROW_ERROR, ROW_DESIRED, ROW_ACTUAL, ROW_JOINTS = 6, 12, 24, 36
-"""Offsets in a row: t, path time, scale, damping, smallest singular value and escape speed;
-then error (6), desired pose (12), actual pose (12), q (n), v (n), flags of held joints (n)."""
+"""Offsets in a row of the error (6), the desired pose (12), the actual pose (12), and q (n), v (n)
+and flags of held joints (n). The first six entries are t, path time, scale, damping, smallest
+singular value and escape speed."""
 
 
 class TrackingSample(NamedTuple):
@@ -26,13 +27,13 @@ class TrackingSample(NamedTuple):
         v: Joint velocities (n,).
         desired: Desired pose.
         actual: Pose of the tool.
-        error: Pose error (6,), m and rad.
+        error: Pose error (6,), m and rad, see `task_error`.
         smallest_singular_value: Smallest singular value of the controlled rows of the Jacobian.
         damping: Largest damping d in the inverse.
         speed_scale: Factor by which the speed limits scale the velocity, at most 1.
         at_limit: Names of the joints that are held at their limits.
         path_time: Path time of the desired pose, s; behind `t` after speeds were scaled.
-        escape_speed: Joint speed of the escape from a singular posture, rad/s or m/s.
+        escape_speed: Joint speed of the escape from a singular posture, rad/s or m/s; 0 without.
     """
 
     t: float

@@ -45,13 +45,13 @@ class TrackResult(Result):
         scale: Factors (m,) by which the speed limits scaled the velocities, at most 1.
         path_time: Path times (m,) of the desired poses, s; behind `t` after speeds were scaled.
         held: Flags (m, n) of joints that were held at their limits.
-        drift: Change of the joint positions (k, n) over each lap at full speed. None if there are
-            no such laps or if path time decreased.
+        drift: Change of the joint positions (k, n) over each of k laps at full speed. None if
+            there are no such laps or if path time did not always increase.
         status: OFF_PATH if the error exceeded the tolerance, TOO_MANY_STEPS if speed limits slowed
-            the motion down too much.
+            the motion down too much, NON_FINITE if the integration failed.
         reason: Description of the motion in one sentence.
         method: Name of the integrator.
-        settings: Constants of the law.
+        settings: Settings of the law.
         followed: Path time at which the tool first left the path, or the final path time, s.
     """
 
@@ -77,7 +77,7 @@ class TrackResult(Result):
 
     @property
     def success(self) -> bool:
-        """Whether the whole path was followed within the tolerance."""
+        """Whether the path was followed to the requested end within the tolerance."""
         return self.status is Status.SUCCESS
 
 
@@ -231,7 +231,8 @@ def best_track(
     """Return the best motion over start postures (n,) and candidate settings.
 
     Complete motions are ranked by their clearance from the joint limits. If none is complete, the
-    motion that follows the largest fraction of the path is returned.
+    motion that follows the largest fraction of the path is returned. Without starts the result is
+    None.
     """
     best, rank, complete = None, (-1.0, -1.0), 0
     for start in starts:
@@ -250,7 +251,10 @@ def best_track(
 
 
 def candidate_settings(robot: Robot, settings: ClikSettings | None) -> list[ClikSettings]:
-    """Return the user's settings, or the defaults with and without limit avoidance."""
+    """Return the user's settings, or else the defaults.
+
+    For more than six joints, the defaults are followed by the defaults with limit avoidance.
+    """
     if settings is not None:
         return [settings]
     default = ClikSettings()
@@ -258,7 +262,7 @@ def candidate_settings(robot: Robot, settings: ClikSettings | None) -> list[Clik
 
 
 def followed_fraction(run: TrackResult) -> float:
-    """Return the fraction of the path that is followed before the tool leaves it."""
+    """Return the fraction of the path time before the tool leaves the path; below 1 on failure."""
     if run.success:
         return 1.0
     end = float(run.path_time[-1])
@@ -266,7 +270,10 @@ def followed_fraction(run: TrackResult) -> float:
 
 
 def limit_clearance(robot: Robot, run: TrackResult) -> float:
-    """Return the smallest distance of a joint from its limits, relative to half its range."""
+    """Return the smallest distance of a joint from its limits, relative to half its range.
+
+    The result is 1 if no joint has limits.
+    """
     limited = np.isfinite(robot.q_max - robot.q_min)
     if not limited.any():
         return 1.0
@@ -299,8 +306,9 @@ def track(
         q0: Joint positions (n,) at the start, on or off the path. Default: a posture at the first
             pose of the path, searched from the middle of the joint ranges. ``"best"`` tries many
             postures at the first pose and selects the one that follows the complete path with the
-            largest distance from the joint limits. Without `settings` it also tries limit
-            avoidance in the null space (see ``settings`` and ``q[0]`` of the result).
+            largest distance from the joint limits. Without `settings`, arms with more than six
+            joints are also tried with limit avoidance in the null space (see ``settings`` and
+            ``q[0]`` of the result).
         duration: Path time to track, s, rounded up to full steps. Default: the duration of the
             path, or one lap of an endless path.
         settings: Gain, inverse, null space and limits.
@@ -308,7 +316,8 @@ def track(
             gain, is added.
 
     Raises:
-        ManipDynError: If an argument is invalid. Failures of the motion are in the result.
+        ManipDynError: If an argument is invalid, or if `q0` must be found and the first pose is
+            out of reach. Failures of the motion are in the result.
     """
     span = check_path(path).duration if duration is None else duration
     if duration is None and isinf(span):
@@ -382,12 +391,12 @@ def posture_for(
         pose: Pose of the tool, or a path. For a path the result is the start of
             ``md.track(robot, path, q0="best")``, at the path's first pose.
         guess: For a pose: initial guess of the joint positions (n,).
-        tolerance: For a pose: largest error, m and rad.
+        tolerance: For a pose: bound for the norm of the error (6,) in m and rad.
         controlled: Flags (6,) of the controlled task rows. Default: all.
 
     Raises:
         ManipDynError: If no posture reaches the pose, or no start posture follows the path. The
-            message describes the best attempt.
+            message describes the best attempt. Also if an argument is invalid.
     """
     if not isinstance(pose, Path):
         return posture_at(robot, pose, guess, tolerance, controlled)

@@ -49,6 +49,9 @@ class ComputedTorque:
 
     Attributes:
         robot: The arm; its inertial parameters are assumed to be exact.
+        stiffness: Feedback K, 1/s^2.
+        damping: Feedback D, 1/s.
+        period: Time for which each effort is held, s.
     """
 
     def __init__(
@@ -69,7 +72,7 @@ class ComputedTorque:
             effort_rate: Maximum rate of an effort, N m/s or N/s; 0 for no limit.
 
         Raises:
-            ManipDynError: If the feedback is unstable at this period.
+            ManipDynError: If an argument is invalid or the feedback is unstable at this period.
         """
         self.robot = robot
         self._max_change = not_negative("effort_rate", effort_rate) * period or np.inf
@@ -79,7 +82,10 @@ class ComputedTorque:
         self.set_feedback(stiffness, damping)
 
     def set_feedback(self, stiffness: float, damping: float) -> None:
-        """Set stiffness and damping; unstable values raise an error and change nothing."""
+        """Set stiffness (1/s^2) and damping (1/s).
+
+        Unstable values raise `ManipDynError` and change nothing.
+        """
         problem = unstable_feedback(stiffness, damping, self.period)
         if problem:
             raise ManipDynError(problem)
@@ -87,7 +93,7 @@ class ComputedTorque:
 
     @renamed_arguments(wanted="reference")
     def efforts(self, q: Vector, v: Vector, reference: JointMotion) -> Efforts:
-        """Return the efforts for the period that starts with positions and velocities (n,).
+        """Return the efforts for the period that starts in the state (q, v), each (n,).
 
         The rate of the first efforts is not limited, because the previous efforts are unknown.
         """
@@ -105,7 +111,7 @@ class ComputedTorque:
 
 
 def mean_sign(v: Vector, a: Vector, half: float) -> Vector:
-    """Return the mean sign (n,) of the velocities v + a t over the times |t| <= `half` (s)."""
+    """Return the mean sign (n,) of the velocities v + a t over 0 <= t <= 2 `half` (s)."""
     return np.clip((v + half * a) / np.maximum(np.abs(half * a), SMALLEST), -1.0, 1.0)
 
 

@@ -43,7 +43,7 @@ class References(NamedTuple):
         return self.unset
 
     def held_at(self, q: Vector) -> References:
-        """Return the references, with the positions q (n,) for joints that have none."""
+        """Return the references, with the positions q (n,) for joints without a reference."""
         return self._replace(position=np.where(self.unset, q, self.position))
 
     def within_limits(self, robot: Robot) -> References:
@@ -58,7 +58,7 @@ class References(NamedTuple):
 BANDWIDTH = 100.0
 """Default rate at which errors decrease, 1/s."""
 PERIOD = 1e-3
-"""Time for which efforts are held, s."""
+"""Default time for which efforts are held, s."""
 BRAKING_FRACTION = 0.8
 """Fraction of the admissible deceleration that an approach uses."""
 NEAR = 0.01
@@ -87,7 +87,8 @@ class JointDrive:
     sqrt(2 a_b |q_r - q|). The deceleration a_b is admissible for all joints simultaneously
     (proximate time-optimal control: Workman, Kosut, Franklin 1987). The arm therefore approaches
     distant references smoothly and follows fast ramps with a larger lag. If efforts exceed their
-    limits, a is scaled down to the largest admissible fraction.
+    limits, a is scaled down to the largest admissible fraction. If there is none, the efforts are
+    clipped.
 
     The accelerations of joints with reference efforts are computed by hybrid dynamics
     (Featherstone, Rigid Body Dynamics Algorithms, 2008, section 9.2), so that the other joints
@@ -107,7 +108,7 @@ class JointDrive:
         """Set the arm, the references, the bandwidth (1/s) and the period of the efforts (s).
 
         Raises:
-            ManipDynError: If a joint has no reference.
+            ManipDynError: If a joint has no reference, or if bandwidth or period is invalid.
         """
         robot = self._robot = kernels.robot
         for joint in np.flatnonzero(references.unset):
@@ -144,9 +145,11 @@ class JointDrive:
         return (time_ns // self._period_ns + 1) * self._period_ns
 
     def holds(self, q: Vector, v: Vector) -> bool:
-        """Return whether the arm in the state (q, v) rests at its references, within `NEAR`.
+        """Return whether the arm in the state (q, v) is at its references, within `NEAR`.
 
-        A joint with a zero reference velocity and no reference position rests anywhere.
+        This requires reference velocities of 0 and no reference efforts. The position of a joint
+        is compared with its reference. If it has only a reference velocity, its speed is compared
+        with 0.
         """
         if self._by_effort.any() or np.any(np.nan_to_num(self.references.velocity)):
             return False
@@ -173,7 +176,10 @@ class JointDrive:
         return np.where(self._limited, fraction * decelerations, 1e9)
 
     def _scaled(self, efforts: Vector, bias: Vector) -> Vector:
-        """Scale efforts (n,) down to the largest fraction that is admissible with the bias."""
+        """Scale efforts (n,) down to the largest fraction that is admissible with the bias.
+
+        They are returned unchanged if the bias alone exceeds a limit in their direction.
+        """
         margin = self._robot.tau_max - np.sign(efforts) * bias
         if np.any(margin <= 0.0):
             return efforts
@@ -214,6 +220,9 @@ class Brake:
     The kinetic energy therefore never increases, with or without saturation, for any period. A
     fast arm is braked with the full effort of each joint. Springs are compensated like weight.
     With rate 0 the brake only compensates gravity.
+
+    Attributes:
+        rate: Rate at which speeds decrease, 1/s.
     """
 
     def __init__(self, kernels: Kernels, rate: float = RATE, period: float = PERIOD):

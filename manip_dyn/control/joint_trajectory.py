@@ -23,7 +23,7 @@ from manip_dyn.robot import Robot
 
 
 class Code(IntEnum):
-    """Result codes of the action, under their names in the action."""
+    """Result codes of the action FollowJointTrajectory, with the names of its constants."""
 
     SUCCESSFUL = 0
     INVALID_GOAL = -1
@@ -177,8 +177,8 @@ class JointSplines:
     ):
         """Connect the initial state to waypoints, see `checked_waypoints`.
 
-        If the initial state is later than the first waypoint, the motion joins the trajectory at
-        that time.
+        If the initial state is not earlier than the first waypoint, the motion joins the
+        trajectory at that time and ignores the velocities and efforts of the state.
 
         Args:
             robot: The arm; its continuous joints use the nearest revolution.
@@ -186,7 +186,7 @@ class JointSplines:
             t: Time of the initial state, s; negative before the start.
             q: Initial positions (n,).
             v: Initial velocities (n,).
-            effort: Initial efforts (n,), for trajectories with efforts.
+            effort: Initial efforts (n,), for trajectories with efforts. Default: 0.
         """
         points = list(waypoints)
         first = points[0]
@@ -229,7 +229,7 @@ class JointSplines:
         return self._efforts[k] + s * (self._efforts[k + 1] - self._efforts[k])
 
     def _segment_at(self, t: float) -> tuple[int, float, float]:
-        """Return the index, the elapsed fraction (0 to 1) and the duration (s) of a segment."""
+        """Return index, elapsed fraction (0 to 1) and duration (s) of the segment at time `t`."""
         k = max(int(np.searchsorted(self._times, t, side="right")) - 1, 0)
         h = float(self._times[k + 1] - self._times[k])
         return k, max((t - float(self._times[k])) / h, 0.0), h

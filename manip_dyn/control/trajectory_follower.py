@@ -63,7 +63,7 @@ class Tolerances:
 
     Attributes:
         path: Bounds of the errors before the end of the trajectory.
-        goal: Bounds of the errors at the last point, after the end of the trajectory.
+        goal: Bounds of the errors from the last point, at and after the end of the trajectory.
         goal_time: Time after the end within which the arm must reach the goal, s; 0 for no limit.
     """
 

@@ -55,7 +55,7 @@ class DryFriction(NamedTuple):
 
 @dataclass(frozen=True)
 class Extras:
-    """Content of the YAML file, with joints by name."""
+    """Content of the YAML file, with joints by name; a spring is (stiffness, rest position)."""
 
     gravity: Vector = field(default_factory=lambda: np.array(STANDARD_GRAVITY))
     armature: dict[str, float] = field(default_factory=dict)
@@ -68,7 +68,7 @@ def read_extras(path: Path | None, joints: Iterable[str], links: Iterable[str]) 
     """Read a YAML file, or return the defaults if it does not exist.
 
     Args:
-        path: Path of the YAML file.
+        path: Path of the YAML file, or None.
         joints: Names of all joints in the URDF.
         links: Names of all links in the URDF.
     """

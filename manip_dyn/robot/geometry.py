@@ -18,7 +18,10 @@ from manip_dyn.robot.urdf import child_of, joints_of, parent_of
 
 
 def without_shapes(urdf: str) -> Element:
-    """Return the root element of a URDF without shapes, materials, sensors and plugins."""
+    """Return the root element of a URDF that contains only links, joints and inertias.
+
+    Shapes, materials, sensors, transmissions and Gazebo elements are removed.
+    """
     root = ElementTree.fromstring(urdf)
     for link in root.iter("link"):
         for tag in ("visual", "collision"):
@@ -31,7 +34,12 @@ def without_shapes(urdf: str) -> Element:
 
 
 def find_mesh(address: str, folders: Sequence[str | Path] = ()) -> str:
-    """Return the path of a mesh from its path or URL, or "" if it does not exist."""
+    """Return the path of a mesh file, or "" if it is not found.
+
+    Args:
+        address: Path of the mesh, or a ``file://`` or ``package://`` URL.
+        folders: Additional folders in which to search.
+    """
     scheme, _, rest = address.partition("://")
     if not rest or scheme == "file":
         paths = [Path(rest or address), *(Path(folder) / address for folder in folders)]

@@ -37,7 +37,10 @@ class Body(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A frame fixed to a body (index, -1 for the base): rotation (3, 3), translation (3,)."""
+    """A frame fixed to a body: rotation (3, 3) and translation (3,), m, in the body frame.
+
+    `body` is the index of the body, -1 for the base.
+    """
 
     body: int
     rotation: Vector
@@ -45,7 +48,7 @@ class Frame(NamedTuple):
 
 
 def bodies_of(model: pinocchio.Model) -> tuple[Body, ...]:
-    """Return the bodies of a pinocchio model, from the base to the tips."""
+    """Return the bodies of a pinocchio model, parents before children."""
     subspaces = _subspaces(model)
     axes = [np.eye(3), *body_axes(model)]
     bodies = []
@@ -72,7 +75,7 @@ def body_axes(model: pinocchio.Model) -> list[Matrix]:
 
 
 def frame_of(model: pinocchio.Model, link: str) -> Frame:
-    """Return the frame of a link."""
+    """Return the frame of a link relative to the body to which it is fixed."""
     frame = model.frames[model.getFrameId(link, pinocchio.BODY)]
     joint, placement = frame.parentJoint, frame.placement
     axes = np.eye(3) if joint == 0 else _frame_about(sum(_subspaces(model)[joint - 1]))
@@ -91,8 +94,8 @@ def _subspaces(model: pinocchio.Model) -> list[tuple[Vector, Vector]]:
 def _frame_about(axis: Vector) -> Matrix:
     """Return a rotation (3, 3) whose third column is the unit vector `axis`.
 
-    If `axis` is a coordinate axis, the rotation permutes the coordinate axes, which preserves
-    zeros.
+    If `axis` is a coordinate axis, the rotation permutes the coordinate axes up to signs, which
+    preserves zeros.
     """
     first = np.eye(3)[(int(np.argmax(np.abs(axis))) + 1) % 3]
     first = first - (first @ axis) * axis
@@ -101,7 +104,7 @@ def _frame_about(axis: Vector) -> Matrix:
 
 
 def _snapped(values: Vector) -> Vector:
-    """Set values that equal 0, 1 or -1 within rounding errors to these numbers."""
+    """Return a copy of `values` with entries within 4e-16 of 0, 1 or -1 set to these numbers."""
     snapped = np.array(values, dtype=np.float64)
     for exact in (0.0, 1.0, -1.0):
         snapped[np.abs(snapped - exact) < 4e-16] = exact
@@ -113,12 +116,12 @@ class Robot:
     """A fixed-base arm with n joints of one degree of freedom each.
 
     Units are SI: rad and N m for revolute and continuous joints, m and N for prismatic joints.
-    All arrays are read-only. Arrays except `gravity` have shape (n,) in the order of
+    The vectors are read-only. Except `gravity`, they have shape (n,) in the order of
     `joint_names`.
 
     Attributes:
-        name: Name of the robot in the URDF.
-        joint_names: Names of the movable joints, from base to tip.
+        name: Name of the robot in the URDF, or the file's stem if the URDF has none.
+        joint_names: Names of the movable joints; those nearer to the base come first in a chain.
         joint_types: ``revolute``, ``continuous`` or ``prismatic`` for each joint.
         q_min: Lower position limits; -inf for no limit.
         q_max: Upper position limits; inf for no limit.

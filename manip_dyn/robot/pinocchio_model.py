@@ -58,7 +58,10 @@ def _scale(model: pinocchio.Model, factor: float) -> None:
 
 
 class Oracle:
-    """Reference dynamics and kinematics of one robot by pinocchio; not thread-safe."""
+    """Reference dynamics and kinematics of one robot by pinocchio, without dry friction.
+
+    The class is not thread-safe.
+    """
 
     def __init__(self, robot: Robot):
         """Allocate pinocchio's workspace for `robot`."""
@@ -134,7 +137,7 @@ class Oracle:
         """Return the regressor (n, 10 n): efforts per unit of each inertial parameter.
 
         The parameters of each body are its mass, its first moments (3,), and Ixx, Ixy, Ixz, Iyy,
-        Iyz, Izz about the origin of the body frame. Rotors are omitted.
+        Iyz, Izz about the origin of the body frame. Rotors, damping and springs are omitted.
         """
         by_parameters = pinocchio.computeJointTorqueRegressor(self._model, self._data, q, v, a)
         blocks = np.hsplit(by_parameters, self._robot.n)
@@ -147,7 +150,10 @@ class Oracle:
         return [_parameter_rotation(axes) for axes in body_axes(self._model)]
 
     def energy(self, q: Vector, v: Vector) -> tuple[float, float]:
-        """Return kinetic and potential energy, J. Gravity potential is zero at the base origin."""
+        """Return kinetic and potential energy, J, including rotors and springs.
+
+        The potential of gravity is zero at the base origin.
+        """
         robot = self._robot
         kinetic = 0.5 * float(v @ self.mass_matrix(q) @ v)
         potential = float(pinocchio.computePotentialEnergy(self._model, self._data, q))
@@ -159,7 +165,10 @@ class Oracle:
 
 
 def _parameter_rotation(axes: Matrix) -> Matrix:
-    """Return the transformation (10, 10) of inertial parameters by a rotation `axes` (3, 3)."""
+    """Return the transformation (10, 10) of inertial parameters by a rotation `axes` (3, 3).
+
+    The inertias are in the order of `regressor` before, and in pinocchio's order after it.
+    """
     ours = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
     theirs = [(0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)]
     rotation = np.zeros((10, 10))

@@ -82,7 +82,7 @@ class Source(NamedTuple):
     Attributes:
         label: Name of the source in error messages.
         text: The XML after xacro processing.
-        extras: Path of the YAML file with the same name, or None for a URDF string.
+        extras: Path of the optional YAML file with the same name; None for a URDF string.
         stem: Name of the robot if the URDF has none.
     """
 
@@ -116,7 +116,11 @@ def read_source(source: str | Path, xacro_args: Mapping[str, object] | None = No
 
 
 def find_urdf(source: str | Path) -> Path:
-    """Return the file for a shipped robot, a path or a ``package://`` address."""
+    """Return the file for a shipped robot, a path or a ``package://`` address.
+
+    Raises:
+        ManipDynError: If there is no such file.
+    """
     if not isinstance(source, (str, Path)):
         raise ManipDynError(
             f"robot must be a name or the path of a URDF, got {shortened(source)}."

@@ -40,13 +40,13 @@ def movable_joints_of(root: Element) -> dict[str, Element]:
 
 
 def parent_of(joint: Element) -> str:
-    """Return the name of a joint's parent link."""
+    """Return the name of a joint's parent link, or "" if it has none."""
     parent = joint.find("parent")
     return "" if parent is None else parent.get("link", "")
 
 
 def child_of(joint: Element) -> str:
-    """Return the name of a joint's child link."""
+    """Return the name of a joint's child link, or "" if it has none."""
     child = joint.find("child")
     return "" if child is None else child.get("link", "")
 
@@ -89,7 +89,7 @@ NOT_NEGATIVE = (
 
 
 def check_tree(where: str, root: Element) -> None:
-    """Raise `ManipDynError` unless links and joints form a single tree."""
+    """Raise `ManipDynError` unless links and joints with unique names form a single tree."""
     names = [link.get("name", "") for link in root.findall("link")]
     joints = [joint.get("name", "") for joint in root.findall("joint")]
     if not names:
@@ -112,7 +112,7 @@ def check_tree(where: str, root: Element) -> None:
 
 
 def check_numbers(where: str, root: Element) -> None:
-    """Raise `ManipDynError` if an attribute contains invalid, non-finite or too few numbers."""
+    """Raise `ManipDynError` unless the attributes in `NUMBERS` contain as many finite numbers."""
     for kind in ("link", "joint"):
         for owner in root.findall(kind):
             label = f"{where}: {kind} '{owner.get('name')}'"
@@ -128,7 +128,10 @@ def check_numbers(where: str, root: Element) -> None:
 
 
 def check_joints(where: str, root: Element) -> None:
-    """Raise `ManipDynError` for missing, contradictory or negative limits, or a zero axis."""
+    """Raise `ManipDynError` for invalid limits, negative friction or a zero axis.
+
+    Only movable joints are checked.
+    """
     for name, joint in movable_joints_of(root).items():
         label = f"{where}: joint '{name}'"
         limit, axis = joint.find("limit"), joint.find("axis")
@@ -153,7 +156,11 @@ def check_joints(where: str, root: Element) -> None:
 
 
 def check_dynamics(where: str, root: Element) -> None:
-    """Raise `ManipDynError` for unsupported joints and for impossible masses and inertias."""
+    """Raise `ManipDynError` for unsupported dynamics.
+
+    These are unsupported joints, no movable joint, movable links without mass, and impossible
+    masses and inertias.
+    """
     for name, joint in joints_of(root).items():
         mimic, kind = joint.find("mimic"), joint.get("type")
         if kind not in (*MOVABLE, "fixed"):
@@ -194,7 +201,7 @@ def check_inertia_tensor(where: str, tensor: Vector) -> None:
 
 
 def numbers(where: str, text: str, count: int) -> Vector:
-    """Parse `count` numbers in `text`; NaN is an error."""
+    """Parse `count` numbers in `text`; raise `ManipDynError` for another count or NaN."""
     try:
         values = [float(word) for word in text.split()]
     except ValueError:
@@ -259,10 +266,10 @@ def _rigid_mass(root: Element, link: str) -> float:
 
 
 class Description:
-    """A URDF tree with methods that modify it; error messages contain the robot name."""
+    """A URDF tree with methods that modify it in place."""
 
     def __init__(self, source: Source):
-        """Parse a URDF; raise `ManipDynError` unless it is a valid tree."""
+        """Parse a URDF; raise `ManipDynError` for invalid XML, trees, numbers and joints."""
         where = f"robot {source.label}"
         try:
             self.root = ElementTree.fromstring(source.text)
@@ -295,7 +302,7 @@ class Description:
         return root_links_of(self.root)[0]
 
     def default_tip(self) -> str:
-        """Return ``tool0`` if it exists, else the last link of the longest chain."""
+        """Return ``tool0`` if it exists, else the last link behind the most movable joints."""
         if "tool0" in self.links():
             return "tool0"
         movable = self.movable()
@@ -306,8 +313,9 @@ class Description:
     def text(self, continuous_as_revolute: bool = False) -> str:
         """Return the URDF as XML text.
 
-        With `continuous_as_revolute`, continuous joints become revolute joints without limits.
-        Their configuration is then one angle instead of a point on the unit circle.
+        With `continuous_as_revolute`, continuous joints become revolute joints with limits of
+        -1e9 and 1e9 rad. Their configuration is then one angle instead of a point on the unit
+        circle.
         """
         root = self.root
         if continuous_as_revolute:
@@ -336,7 +344,7 @@ class Description:
                 self._drop(name)
 
     def lock(self, values: Mapping[str, float]) -> None:
-        """Replace joints with fixed joints at positions in rad or m.
+        """Replace joints with fixed joints at the positions `values`, rad or m, by name.
 
         Joints that mimic a locked joint are locked, too, at the corresponding position.
         """

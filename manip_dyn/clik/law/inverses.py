@@ -3,10 +3,10 @@
 J (6, n) is the Jacobian with each column divided by the square root of the joint's weight. It has
 the singular values s_i, the left singular vectors u_i and the right singular vectors v_i.
 
-    pseudo_inverse  J^T (J J^T)^-1; singular values below 1e-12 of the largest count as zero
+    pseudo_inverse  J^T (J J^T)^-1; singular values up to 1e-12 of the largest count as zero
     constant        J^T (J J^T + d^2 I)^-1 (Wampler 1986; Nakamura, Hanafusa 1986)
     manipulability  the same with d = d_max (1 - w / w_0) if w = sqrt(det J J^T) is below w_0
-                    (Nakamura, Hanafusa 1986, eq. 22; Yoshikawa 1985)
+                    and d = 0 otherwise (Nakamura, Hanafusa 1986, eq. 22; Yoshikawa 1985)
     filtered        sum_i v_i s_i / (s_i^2 + d_i^2) u_i^T with d_i^2 = (1 - (s_i / s_0)^2) d_max^2
                     if s_i is below s_0. Only the directions that become singular are damped
                     (numerical filtering, Maciejewski, Klein 1988; Chiaverini, Siciliano, Egeland
@@ -72,7 +72,10 @@ def decompose(rows, basis, values):
 
 @inlined(always=True)
 def _rotate(rows, basis, a, b, width):
-    """Orthogonalize rows a and b and sort them by length; return whether they changed."""
+    """Orthogonalize rows a and b, sort them by length and update `basis`.
+
+    Return whether the rows changed.
+    """
     alpha = beta = gamma = 0.0
     for i in range(width):
         alpha += rows[a, i] * rows[a, i]
@@ -145,11 +148,15 @@ def substitute(lower, x):
 
 @inlined
 def inverse_trace(lower):
-    """Return the trace of (L L^T)^-1, which is between 1 / sigma_min^2 and m / sigma_min^2."""
+    """Return the trace of (L L^T)^-1 and write L^-T above the diagonal of `lower`.
+
+    `lower` (m, m) contains L of `factorize`. The trace is between 1 / s^2 and m / s^2, with the
+    smallest singular value s of L.
+    """
     n = lower.shape[0]
     total = 0.0
     for j in range(n):
-        # Column j of L^-1 by substitution, stored above the diagonal.
+        # Column j of L^-1 by substitution, stored in row j.
         lower_jj = lower[j, j]
         total += lower_jj * lower_jj
         for i in range(j + 1, n):
@@ -163,12 +170,12 @@ def inverse_trace(lower):
 
 
 NEGLIGIBLE = 1e-12
-"""Singular values below this fraction of the largest one count as zero."""
+"""Singular values up to this fraction of the largest one count as zero."""
 
 
 @inlined
 def factorize_damped(task):
-    """Factorize J J^T + d^2 I; return whether the inverse requires no singular values."""
+    """Factorize J J^T + d^2 I; return False if the inverse requires singular values instead."""
     numbers = task.numbers
     task.report[DAMPED] = 0.0
     write_gram_matrix(task.jacobian, numbers, task.square)
@@ -192,7 +199,7 @@ def factorize_damped(task):
 
 @inlined
 def determinant_root(factor, numbers):
-    """Return sqrt(det) of the controlled rows from a Cholesky factor."""
+    """Return sqrt(det J J^T) of the controlled rows from the Cholesky factor of J J^T."""
     measure = 1.0
     for i in range(6):
         if numbers[CONTROLLED + i] != 0.0:
@@ -202,7 +209,7 @@ def determinant_root(factor, numbers):
 
 @inlined
 def find_singular_values(task):
-    """Write the singular value decomposition of ``task.jacobian`` to the task."""
+    """Decompose ``task.jacobian`` into ``rows``, ``basis`` and ``values`` of the task."""
     for r in range(6):
         for i in range(task.jacobian.shape[1]):
             task.rows[r, i] = task.jacobian[r, i]
@@ -244,7 +251,10 @@ def add_decomposed(task, v):
 
 @inlined
 def damping_of(value, numbers):
-    """Return the squared damping d^2 for a singular value of the decomposed Jacobian."""
+    """Return the squared damping d^2 of a singular value; 0 unless ``constant`` or ``filtered``.
+
+    With ``manipulability``, matrices are decomposed only if their damping is negligible.
+    """
     kind, damping = numbers[INVERSE], numbers[DAMPING]
     if kind == CONSTANT:
         return damping * damping

@@ -153,7 +153,7 @@ def _add_manipulability_gradient(task):
 
 
 NEGLIGIBLE_EIGENVALUE = 1e-9
-"""Eigenvalues below this fraction of the norm of H count as zero."""
+"""Eigenvalues up to this fraction of the norm of P (s H) P count as zero."""
 
 
 @inlined
@@ -206,7 +206,7 @@ def _write_projector(task, threshold):
 
 @inlined
 def _second_order(task, sign, lost):
-    """Write the symmetric matrix P (s H) P in weighted joint coordinates."""
+    """Write P (s H) P in weighted joint coordinates into ``task.hessian`` (n, n)."""
     actual, hessian = task.actual, task.hessian
     n = hessian.shape[0]
     for r in range(6):
@@ -235,10 +235,10 @@ def _multiply_square(left, right, product):
 
 @inlined
 def _largest_eigenvector(matrix, vectors, values):
-    """Return the index of the eigenvector with the largest eigenvalue; -1 if none is positive.
+    """Return the column of `vectors` for the largest eigenvalue; -1 if none is positive.
 
     The matrix is overwritten. It is shifted by its norm, so that its eigenvalues equal its
-    singular values.
+    singular values. These are written into `values`.
     """
     n = matrix.shape[0]
     size = 0.0
@@ -333,7 +333,7 @@ def _call(index, memory):
 
 @inlined
 def fill_jacobian(task):
-    """Write the Jacobian of the free joints and the controlled rows into ``task.jacobian``."""
+    """Write J times ``freedom`` into ``task.jacobian``, with zeros in uncontrolled rows."""
     n = task.freedom.size
     for r in range(6):
         for i in range(n):
@@ -343,7 +343,10 @@ def fill_jacobian(task):
 
 @inlined
 def _solve(memory, null_motion, v):
-    """Write v_0 + J^+ (x - J v_0) into `v`; v_0 is 0 unless `null_motion` is set."""
+    """Write v_0 + J^+ (x - J v_0) into `v`, with v_0 = ``task.wish`` and x = ``task.twist``.
+
+    Without `null_motion` v_0 is 0. The velocities are NaN if singular postures are not compiled.
+    """
     task = task_of(memory)
     task.report[ESCAPING] = 0.0
     if not factorize_damped(task):
@@ -379,7 +382,7 @@ def solve_decomposed(memory):
 
 @inlined
 def _subtract_null_motion(task):
-    """Subtract J v_0 from ``task.rest``."""
+    """Subtract J v_0 from ``task.rest``, with v_0 = ``task.null``."""
     n = task.freedom.size
     for r in range(6):
         total = 0.0
@@ -390,7 +393,10 @@ def _subtract_null_motion(task):
 
 @inlined
 def _hold_worst_joint(task, v):
-    """Hold the free joint that exceeds its speed bound most; return whether there is one."""
+    """Hold the free joint that approaches a limit too fast by the largest difference in speed.
+
+    It then moves with its bound, see `limit_gain`. Return whether there is such a joint.
+    """
     q, joints, rate = task.q, task.joints, task.numbers[LIMIT_GAIN]
     worst, most, bound = -1, 1e-12, 0.0
     for i in range(task.freedom.size):
@@ -427,7 +433,7 @@ def _scale_to_speed_limits(task, v):
 
 @compiled(short=True)
 def scale_error(memory):
-    """Scale ``task.error`` to the selected orientation error, even for large angles."""
+    """Replace the orientation error sin(theta) a in ``task.error`` with the selected one."""
     task = task_of(memory)
     scale_orientation_error(task.desired, task.actual, task.numbers[ERROR], task.error)
 
@@ -439,8 +445,8 @@ def law_memory(robot: Robot, settings: ClikSettings, step: float, complete: bool
         robot: The arm.
         settings: Settings of the law.
         step: Time for which each velocity is applied, s.
-        complete: Whether to compile all functions of the law. Otherwise those for large errors and
-            singular postures are missing, see `joint_velocity`.
+        complete: Whether to compile all functions of the law. Otherwise functions for large errors
+            and singular postures may be missing, see `joint_velocity`.
     """
     n, zeros = robot.n, np.zeros
     task = Task(
@@ -488,5 +494,8 @@ def _branches(settings: ClikSettings, complete: bool) -> list[Any]:
 def set_constants(
     memory: Any, robot: Robot, settings: ClikSettings, step: float, complete: bool = True
 ) -> None:
-    """Write the constants of a law. Invalid ones raise `ManipDynError` and change nothing."""
+    """Overwrite `memory` with a new `law_memory`.
+
+    Invalid constants raise `ManipDynError` and change nothing.
+    """
     overwrite(memory, law_memory(robot, settings, step, complete))

@@ -6,8 +6,8 @@
 - A twist (6,) is the linear velocity of the tool's origin, m/s, then the angular velocity, rad/s,
   both along the base axes: the time derivative of the pose, dR/dt = skew(w) R. The Jacobian is the
   geometric one, J v = twist.
-- An error (6,) leads from the actual to the desired pose: position p_d - p, then orientation, a
-  rotation vector along the base axes.
+- An error (6,) leads from the actual to the desired pose: the position error p_d - p, then one of
+  the orientation errors below, both along the base axes.
 - Quaternions are (x, y, z, w), as in ROS and SciPy.
 
 In compiled code a desired pose is one array (18,): position (3), rotation by rows (9), twist (6).
@@ -21,7 +21,7 @@ orientation error is
     quaternion  2 sin(theta / 2) a: twice the vector part of the error quaternion (Yuan 1988)
     log         theta a: the logarithm of R_d R^T
 
-All three are equal for small angles. At 180 degrees one of the two axes is chosen.
+All three agree for small angles. At 180 degrees one of the two opposite axes is chosen.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from manip_dyn.core.errors import ManipDynError, closest
 POSITION, ROTATION, TWIST, DESIRED = 0, 3, 12, 18
 """Offsets of position, rotation and twist in a desired pose, and its size."""
 UNIT = 0.01
-"""Largest deviation of the norm of a quaternion from 1."""
+"""Largest accepted deviation of the norm of a quaternion from 1."""
 
 
 class Pose(NamedTuple):
@@ -80,9 +80,10 @@ COLUMNS, QUATERNION, LOG = range(3)
 
 
 def task_error(desired: Pose, actual: Pose, orientation: str = "columns") -> Vector:
-    """Return the position and orientation error (6,) in the base frame, m and rad.
+    """Return the position error, m, and the orientation error as one array (6,), base frame.
 
-    The module docstring defines the orientation errors. They are in rad for small angles.
+    `orientation` is one of `ERRORS`, see the module docstring. ``log`` is in rad; the two others
+    approximate it for small angles.
     """
     if orientation not in ERRORS:
         hint = closest(str(orientation), ERRORS)
@@ -117,7 +118,7 @@ def pose_error(desired, actual, error):
 
 @inlined
 def _cosine(desired, actual):
-    """Return cos(theta) = (trace E - 1) / 2."""
+    """Return cos(theta) = (trace E - 1) / 2 with E = R_d R^T."""
     xx = _entry(desired, actual, 0, 0)
     yy = _entry(desired, actual, 1, 1)
     zz = _entry(desired, actual, 2, 2)

@@ -29,23 +29,25 @@ class ClikSettings:
     """Settings of the CLIK law.
 
     Attributes:
-        gain: Feedback K of the task error, 1/s.
+        gain: Feedback gain K of the task error, 1/s.
         orientation_error: ``columns``, ``quaternion`` or ``log``, see `task_error`.
         inverse: ``pseudo_inverse``, ``constant``, ``manipulability`` or ``filtered``, see
             `manip_dyn.clik.law.inverses`.
-        damping_threshold: Singular value of J below which damping starts. For
+        damping_threshold: For ``filtered``: singular value of J below which damping starts. For
             ``manipulability``: value of sqrt(det J J^T) below which it starts.
-        max_damping: Damping at a singularity. For ``constant``: the damping.
+        max_damping: Damping at a singularity. For ``constant``: the damping everywhere.
+            ``pseudo_inverse`` ignores it.
         escape: Whether ``filtered`` leaves singular postures that block the desired twist.
         weights: Weights (n,) of the joint velocities in the minimized norm. Default: 1.
-        controlled: Flags (6,) of the controlled rows of the task: x, y, z and rotations about
-            them.
+        controlled: Flags (6,) of the controlled rows of the task: x, y, z and the rotations about
+            these axes.
         posture: Joint positions (n,) that the null-space motion approaches, rad or m.
         posture_gain: Null-space gain towards `posture`, 1/s.
         limit_avoidance: Null-space gain towards the middle of the joint ranges, 1/s.
         manipulability: Null-space gain along the gradient of sqrt(det J J^T).
         limit_gain: Largest speed of a joint towards its limit divided by its distance from the
-            limit, 1/s. Default: half the reciprocal of the step, so that no step crosses a limit.
+            limit, 1/s. Default: half the reciprocal of the step. A joint at this speed covers half
+            of its distance in one step.
     """
 
     gain: float = 2.0
@@ -63,7 +65,7 @@ class ClikSettings:
     limit_gain: float | None = None
 
     def __post_init__(self) -> None:
-        """Check the settings."""
+        """Check the settings that do not depend on the number of joints."""
         positive("gain", self.gain, "1/s")
         _one_of("orientation_error", self.orientation_error, ERRORS)
         _one_of("inverse", self.inverse, INVERSES)
@@ -109,7 +111,11 @@ class ClikSettings:
         )
 
     def joints(self, robot: Robot) -> Matrix:
-        """Return limits, weights and posture (5, n) in the order of the module's row indices."""
+        """Return limits, 1 / sqrt(weights) and posture as rows (5, n), see `Q_MIN` to `POSTURE`.
+
+        Raises:
+            ManipDynError: If the weights or the posture are invalid for `robot`.
+        """
         n = robot.n
         weights = np.ones(n) if self.weights is None else finite_vector("weights", self.weights, n)
         if weights.min() <= 0.0:
@@ -136,10 +142,10 @@ def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:
 
 SCALE, DAMPED, ESCAPING, MEASURED = range(4)
 """Indices of `report`: speed scale, largest damping, joint speed of the escape, and
-manipulability if the inverse requires it."""
+manipulability (written only by the inverse ``manipulability``)."""
 KINEMATICS, ORIENTATION, NULL_MOTION, SINGULAR = range(4)
-"""Indices of `functions`: kernel of the robot, then branches of the law: other orientation errors
-than sines, null-space motions, singular postures."""
+"""Indices of `functions`: the robot's kernel, then branches of the law for orientation errors
+other than sin(theta) a, for null-space motions and for singular postures."""
 
 
 class Task(NamedTuple):
@@ -147,26 +153,27 @@ class Task(NamedTuple):
 
     Attributes:
         numbers: Constants (16,) from `ClikSettings.numbers`.
-        square: J J^T (6, 6).
-        factor: Cholesky factor (6, 6) of `square`.
+        square: J J^T (6, 6), see `inverses.write_gram_matrix`.
+        factor: Cholesky factor (6, 6) of `square` plus damping, see `inverses.factorize`.
         basis: Left singular vectors as columns (6, 6).
         values: Singular values (6,) of the last decomposition, in descending order.
         error: Pose error (6,).
-        twist: Required twist: twist_d + K e (6,).
+        twist: Required twist (6,): twist_d + K e, 0 in uncontrolled rows.
         rest: Required twist minus the twist of the null-space motion (6,); overwritten by the
             solution of the inverse.
-        report: Values (4,) for samples, in the order of the module's indices.
+        report: Results (4,) in addition to the velocities, in the order of the module's indices.
         lost: Lost direction of a singularity (6,).
         functions: Addresses (4,) of compiled functions, in the order of the module's indices; 0
-            for a branch of the law that the motion does not use.
+            for a branch of the law that was not compiled.
         desired: Desired pose and twist (18,), see `poses`.
         actual: Output of the kernel ``kinematics``: tool pose (12) and Jacobian by rows (6 n).
         q: Joint positions (n,).
         jacobian: J times `freedom` (6, n), with zeros in uncontrolled rows.
         rows: Decomposition of `jacobian` (6, n), see `inverses.decompose`.
-        joints: Limits, weights and posture (5, n) from `ClikSettings.joints`.
-        wish: Desired null-space velocity (n,).
-        null: `wish` plus the velocity that leaves a singularity (n,).
+        joints: Limits, 1 / sqrt(weights) and posture (5, n) from `ClikSettings.joints`.
+        wish: Desired null-space velocity (n,); for held joints, their velocity.
+        null: `wish` plus the velocity that leaves a singularity (n,); near a singularity it is
+            overwritten by the solution.
         freedom: 1 / sqrt(weight) for each joint (n,), 0 for joints held at their limits.
         held: Flags (n,) of the joints held at their limits, 1 or 0.
         speeds: Eigenvalues (n,) for the escape from a singularity.

@@ -34,8 +34,8 @@ class Line(Path):
             start: Position (3,), m, and orientation: rotation matrix (3, 3) or quaternion (4,).
             end: Pose at the end, in the same form.
             linear_speed: Largest linear speed of the tool, m/s.
-            angular_speed: Largest angular speed of the tool, rad/s. The tool reaches one of the
-                two speeds.
+            angular_speed: Largest angular speed of the tool, rad/s. A tool with enough time
+                between its ramps reaches one of the two speeds.
             ramp: Duration of the smooth start and of the stop, s; 0 for constant speed.
         """
         first, last = checked_pose("line start", start), checked_pose("line end", end)
@@ -62,8 +62,8 @@ class Line(Path):
 class Circle(Path):
     """A circle in any plane, with constant or tangent-following tool orientation.
 
-    The default is the endless circle of Sariyildiz et al. (2011), which starts at full speed. Its
-    radius is the ratio of the two printed speeds, linear to angular.
+    Its radius is `linear_speed` / `angular_speed`. The default speeds are those of Sariyildiz et
+    al. (2011). By default, the circle is endless and starts at full speed.
     """
 
     def __init__(

@@ -16,8 +16,8 @@ followed by the curve:
               (3 numbers each), f, g (3), w (3), R_0 by rows (9). Lines, circles, Lissajous figures
               and moving points have this form exactly.
     spline    m segments: m, knots (m + 1), coefficients of the position (4, m, 3) and of the
-              rotation vector (4, m, 3), highest power first, rotations at the knots (m, 9);
-              within a segment R = R_i exp(cubic).
+              rotation vector (4, m, 3), highest power first, rotation matrices R_i at the starts
+              of the segments (m, 9); within a segment R = R_i exp(cubic).
 """
 
 from __future__ import annotations
@@ -65,16 +65,16 @@ class Timing:
         return inf if isinf(self.end) else self.end / self.cruise + self.ramp
 
     def time_at(self, s: float) -> float:
-        """Return the time (s) at which the path reaches a value `s` after the initial ramp."""
+        """Return the time (s) at which the path reaches a value `s` between its ramps."""
         return s / self.cruise + 0.5 * self.ramp
 
     def numbers(self) -> list[float]:
-        """Return the arguments of `progress` after `t`."""
+        """Return the arguments of `progress` after `t`: cruise, ramp, end and duration."""
         return [self.cruise, self.ramp, self.end, self.duration]
 
 
 CURVE = 4
-"""Offset of the numbers of the curve."""
+"""Offset of the curve in the parameters of a path."""
 
 
 @compiled(short=True)
@@ -257,7 +257,7 @@ def harmonic(
     waves: Any = (),
     turn: ArrayLike = (0.0, 0.0, 0.0),
 ) -> Vector:
-    """Return the parameters of a harmonic curve, see the module docstring.
+    """Return the parameters of a harmonic path, see the module docstring.
 
     Args:
         timing: Timing law of the curve.

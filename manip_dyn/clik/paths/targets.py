@@ -23,7 +23,7 @@ class Target(Path):
     """A pose that moves with a constant twist; `set` changes both while a follower runs."""
 
     def __init__(self, pose: tuple[ArrayLike, ArrayLike], twist: ArrayLike = (0.0,) * 6):
-        """Start with a twist (6,) at a pose: position (3,) in m and orientation."""
+        """Start at a pose (position (3,), m, and orientation) with a twist (6,)."""
         self.parameters = harmonic(Timing(1.0), np.zeros(3), np.eye(3))
         self.set(pose, twist)
 
@@ -33,7 +33,7 @@ class Target(Path):
         twist: ArrayLike = (0.0,) * 6,
         t: float = 0.0,
     ) -> None:
-        """Set the pose at path time `t` (s) and the twist (6,) after that time.
+        """Set the pose at path time `t` (s) and the constant twist (6,), m/s and rad/s.
 
         Invalid values raise `ManipDynError` and leave the target unchanged.
         """
@@ -53,7 +53,10 @@ RATE = 8.0
 
 
 class TargetBounds(NamedTuple):
-    """Bounds of a smooth target: speeds (per s), accelerations (per s^2), leashes (m and rad)."""
+    """Bounds of a smooth target, in m, rad and s.
+
+    A leash is the largest distance or angle between the desired pose and the tool.
+    """
 
     linear_speed: float = 0.25
     angular_speed: float = 1.0
@@ -86,15 +89,15 @@ class SmoothTarget(Target):
         self.set(pose, t=t)
 
     def aim(self, pose: tuple[ArrayLike, ArrayLike]) -> None:
-        """Set the goal. Invalid values raise `ManipDynError` and leave it unchanged."""
+        """Set the goal pose. Invalid values raise `ManipDynError` and leave it unchanged."""
         self.goal = checked_pose("target", pose)
 
     def drift(self, twist: ArrayLike) -> None:
-        """Set the twist (6,) of the goal in the base frame."""
+        """Set the twist (6,) of the goal, m/s and rad/s, in the base frame."""
         self.goal_twist = finite_vector("target twist", twist, 6)
 
     def advance(self, t: float, step: float, tool: Pose) -> None:
-        """Set the twist of the desired pose for the next step, and move the goal.
+        """Set the desired pose and twist for the next step, and move the goal.
 
         Args:
             t: Path time at the start of the step, s.
@@ -143,7 +146,10 @@ def displaced(pose: Pose, displacement: Vector) -> Pose:
 
 
 def _approach_velocity(error: Vector, rate: float, acceleration: float) -> Vector:
-    """Return the approach velocity (3,) for the error (3,) of the goal."""
+    """Return the velocity (3,) towards a goal at distance `error` (3,), see the module docstring.
+
+    `rate` is k, 1/s, and `acceleration` the deceleration a.
+    """
     distance = float(np.linalg.norm(error))
     if rate * rate * distance <= acceleration:
         return rate * error

@@ -43,7 +43,7 @@ class Waypoints(Path):
             poses: Two or more pairs of position (3,), m, and orientation: rotation matrix (3, 3)
                 or quaternion (4,).
             times: Increasing times (k,) of the poses, s; a ramp delays them. Default: computed
-                from the speeds and the distances between the poses.
+                from the speeds and from the distances and angles between the poses.
             linear_speed: Linear speed for the default times, m/s.
             angular_speed: Angular speed for the default times, rad/s.
             ramp: Duration of the smooth start and of the stop, s; 0 for exact times.
@@ -166,7 +166,8 @@ def path_from_csv(
     """Return the smooth path through the poses of a CSV file.
 
     The columns t, x, y, z, qx, qy, qz, qw contain a time in s, a position in m in the base frame,
-    and a quaternion. A header with these names and lines that start with # are skipped.
+    and a quaternion. Empty lines, lines that start with #, and a header with these names before
+    the first pose are skipped.
 
     Args:
         file: Path of the file.
@@ -176,8 +177,9 @@ def path_from_csv(
         max_angular_speed: Largest angular speed between two lines, rad/s.
 
     Raises:
-        ManipDynError: If an entry is not a number, times do not increase, the norm of a quaternion
-            is not 1, or the path jumps. The message contains line and column.
+        ManipDynError: If the file cannot be read or an argument is invalid. Also if an entry is
+            not a number, times do not increase, the norm of a quaternion is not 1, or the path
+            jumps; these messages contain line and column.
     """
     limits = (
         positive("max_linear_speed", max_linear_speed, "m/s"),
