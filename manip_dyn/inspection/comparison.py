@@ -91,7 +91,10 @@ UNLIMITED = 10.0
 
 
 def postures(robot: Robot, count: int) -> Matrix:
-    """Return random postures (count, n) within the position limits, with a fixed seed."""
+    """Return random postures (count, n) within the position limits, with a fixed seed.
+
+    A limit beyond `UNLIMITED` is replaced with -pi or pi.
+    """
     low = np.where(robot.q_min < -UNLIMITED, -np.pi, robot.q_min)
     high = np.where(robot.q_max > UNLIMITED, np.pi, robot.q_max)
     return np.random.default_rng(0).uniform(low, high, (count, robot.n))
@@ -148,7 +151,10 @@ def largest_condition(robot: Robot, count: int) -> tuple[float, Matrix]:
 
 
 def _difference(pairs: list[tuple[Vector, Vector]], size: float = 0.0) -> float:
-    """Return the largest difference of pairs, relative to their largest value or to `size`."""
+    """Return the largest difference of pairs, relative to their largest value.
+
+    If `size` is larger, the difference is relative to `size`.
+    """
     first, second = (np.array(values) for values in zip(*pairs, strict=True))
     size = max(size, float(np.abs(first).max()), float(np.abs(second).max()))
     difference = float(np.abs(first - second).max())
@@ -210,7 +216,7 @@ def differing_terms(
 
 
 def with_parameters(robot: Robot, reading: Reading, merged: bool) -> Robot:
-    """Return a copy of a robot with the parameters that another program has read."""
+    """Return a copy of a robot with the parameters of another program, except dry friction."""
     joints = joints_of(ElementTree.fromstring(robot.urdf))
     masses = reading.links if merged else merged_links(reading, robot.urdf)
     bodies: list[Body] = []
@@ -327,7 +333,7 @@ def _installed(robot: Robot) -> tuple[list[Peer], list[Finding]]:
 def _reasons(
     robot: Robot, peer: Peer, level: str, terms: Sequence[Finding], results: Sequence[Agreement]
 ) -> Iterator[Finding]:
-    """Yield a finding that states whether parameters explain the different results."""
+    """Yield the cause of different results: a displaced link, or whether parameters differ."""
     misplaced = _first_misplaced(robot, peer)
     if misplaced:
         value = f"displaced in {peer.name}"
@@ -347,7 +353,7 @@ def _reasons(
 
 
 def _first_misplaced(robot: Robot, peer: Peer) -> str:
-    """Return the first link from the base with a different pose in another program, or ""."""
+    """Return the first link of the URDF with a different pose in another program, or ""."""
     reference = PinocchioPeer(robot)
     q = states_of(robot)[0][0]
     for link in links_of(ElementTree.fromstring(robot.urdf)):
@@ -363,7 +369,10 @@ MAXIMUM_CONDITION = 1e6
 
 
 def conditioning(robot: Robot) -> tuple[float, list[Finding]]:
-    """Return the largest condition number of M over random postures, with a finding if large."""
+    """Return the largest condition number of M over random postures, and findings.
+
+    There is one finding if the number is `MAXIMUM_CONDITION` or more.
+    """
     condition, mass = largest_condition(robot, POSTURES)
     if condition < MAXIMUM_CONDITION:
         return condition, []

@@ -56,7 +56,8 @@ class Agreement(NamedTuple):
     Attributes:
         peer: Name of the other program.
         quantity: Name of the compared quantity.
-        difference: Largest difference relative to the largest value.
+        difference: Largest difference relative to the largest value; for gravity, relative to the
+            largest effort of the inverse dynamics.
         bound: Largest relative difference that rounding can explain.
     """
 
@@ -128,7 +129,10 @@ def by_level(findings: Sequence[Finding]) -> tuple[Finding, ...]:
 
 
 def grouped(findings: Sequence[Finding]) -> list[tuple[Finding, list[str]]]:
-    """Return the distinct findings, each with the names of its links or joints."""
+    """Group findings that differ only in `name`; return each with the list of names.
+
+    The `name` of the returned findings is "".
+    """
     names: dict[Finding, list[str]] = {}
     for finding in findings:
         names.setdefault(replace(finding, name=""), []).append(finding.name)

@@ -1,7 +1,7 @@
 """Rules that find impossible and implausible masses and inertias.
 
-Plausible values depend on the size of a link. It is derived from shapes and joints, or from the
-reach of the arm if the shapes are mesh files.
+Plausible values depend on the size of a link. It is derived from shapes and joints. If there are
+none, or if a shape is a mesh file, it is the reach of the arm.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SMALLEST = 0.1
 
 
 class Extent(NamedTuple):
-    """Bounding box of the shapes and child joints of a link, in the frame of the link.
+    """Bounding box of a link's origin, shapes and child joints, in the frame of the link.
 
     Attributes:
         low: Lower corner (3,), m.
@@ -69,7 +69,10 @@ def extent_of(root: Element, link: str) -> Extent:
 
 
 def reach_of(root: Element) -> float:
-    """Return the length (m) of the longest chain of joints, including prismatic strokes."""
+    """Return the length (m) of the longest chain of joints, including prismatic strokes.
+
+    The result is at least `SMALLEST`.
+    """
     lengths: dict[str, float] = {}
     children = defaultdict(list)
     for joint in joints_of(root).values():
@@ -95,7 +98,10 @@ def _step(joint: Element) -> float:
 
 
 def _corners(shape: Element) -> list[Vector] | None:
-    """Return the corners (3,) of a shape in the frame of its link, or None for a mesh file."""
+    """Return the corners (3,) of the bounding box of a shape, in the frame of its link.
+
+    The result is None for a mesh file, and empty without a geometry.
+    """
     body = shape.find("geometry/*")
     if body is None:
         return []
@@ -117,7 +123,10 @@ DENSEST = 22590.0
 
 
 def inertia_findings(root: Element) -> Iterator[Finding]:
-    """Yield findings for impossible inertias, and for implausible inertias and mass centres."""
+    """Yield findings for impossible masses and inertias, and for implausible moving links.
+
+    A link is implausible if its inertia or its centre of mass does not match its mass and size.
+    """
     moving, reach = _moving(root), cache(lambda: reach_of(root))
     for name, link in links_of(root).items():
         mass = mass_of(link)
@@ -131,7 +140,10 @@ def inertia_findings(root: Element) -> Iterator[Finding]:
 
 
 def missing_mass_findings(root: Element) -> Iterator[Finding]:
-    """Yield findings for joints that move no mass, and for links with shapes but no mass."""
+    """Yield findings for joints that move no mass, and for links without <inertial>.
+
+    The latter are notes, and only for moving links with a visual shape.
+    """
     masses = {name: _mass_value(link) for name, link in links_of(root).items()}
     for joint in movable_joints_of(root).values():
         group = rigid_group(root, child_of(joint))
@@ -161,7 +173,7 @@ def root_mass_findings(root: Element) -> Iterator[Finding]:
 
 
 def rigid_group(root: Element, link: str) -> list[str]:
-    """Return a link and all links that fixed joints connect to it, directly or indirectly."""
+    """Return a link and its descendants through fixed joints; [] if there is no such link."""
     if link not in links_of(root):
         return []
     fixed = [j for j in joints_of(root).values() if j.get("type") == "fixed"]
@@ -170,7 +182,7 @@ def rigid_group(root: Element, link: str) -> list[str]:
 
 
 def _mass_value(link: Element) -> float:
-    """Return the mass of a link: 0 without <inertial>, NaN if <inertial> has no mass."""
+    """Return the mass of a link: 0 without <inertial>, NaN if the mass is missing or invalid."""
     default = 0.0 if link.find("inertial") is None else math.nan
     return number(link.find("inertial/mass"), "value", default)
 
@@ -181,7 +193,7 @@ def _moving(root: Element) -> list[str]:
 
 
 def _impossible(name: str, mass: Mass, level: str) -> Iterator[Finding]:
-    """Yield findings for a mass or an inertia that is physically impossible."""
+    """Yield findings for an impossible mass or inertia, including an inertia without mass."""
     moments = np.linalg.eigvalsh(mass.inertia)
     slack = 1e-3 * float(np.abs(moments).max()) + 1e-12
     value = f"principal moments {_listed(moments)} kg m^2"

@@ -72,7 +72,7 @@ def number(element: Element | None, key: str, default: float = 0.0) -> float:
 
 
 def triple(element: Element | None, key: str, default: str = "0 0 0") -> Vector:
-    """Return the three numbers (3,) in an attribute, or NaN if they are invalid."""
+    """Return the three numbers (3,) in an attribute, NaN if invalid; `default` if missing."""
     text = default if element is None else element.get(key, default)
     try:
         values = np.array([float(word) for word in text.split()])
@@ -82,7 +82,10 @@ def triple(element: Element | None, key: str, default: str = "0 0 0") -> Vector:
 
 
 def origin_of(element: Element) -> tuple[Matrix, Vector]:
-    """Return the rotation (3, 3) and translation (3,) in the <origin> of an element."""
+    """Return the rotation (3, 3) and translation (3,) in the <origin> of an element.
+
+    Invalid angles count as 0. An invalid translation is NaN.
+    """
     origin = element.find("origin")
     rpy = triple(origin, "rpy")
     rotation = Rotation.from_euler("xyz", rpy if np.all(np.isfinite(rpy)) else np.zeros(3))
@@ -122,7 +125,7 @@ class Reading(NamedTuple):
     Attributes:
         links: Mass distribution of each link in its frame.
         joints: Resistance of each movable joint.
-        gravity: Gravity (3,) in the base frame, m/s^2.
+        gravity: Acceleration of free fall (3,) in the base frame, m/s^2.
     """
 
     links: dict[str, Mass]

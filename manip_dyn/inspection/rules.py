@@ -1,4 +1,7 @@
-"""Rules that find errors in URDFs: structure, spelling, meshes, joint limits and friction."""
+"""Rules for URDFs: structure, spelling, meshes, and limits, axes, origins and friction of joints.
+
+The rules also include those of `mass_rules`.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ from manip_dyn.robot.urdf import (
 
 
 def name_findings(root: Element) -> Iterator[Finding]:
-    """Yield findings for links and joints without a name or with a duplicate name."""
+    """Yield findings for missing and duplicate names, and for a robot without links."""
     for kind in ("link", "joint"):
         counts = Counter(element.get("name", "") for element in root.findall(kind))
         for name, count in counts.items():
@@ -103,7 +106,7 @@ ELEMENTS = {
     ),
     "inertial": ("origin", "mass", "inertia"),
 }
-"""Child elements that URDF defines. Other elements are extensions or misspelt."""
+"""Child elements that URDF defines, by parent. Other elements are extensions or misspelt."""
 
 REQUIRED = {"mass": ("value",), "inertia": INERTIA_KEYS}
 """Required attributes in <inertial>. Parsers replace missing attributes with zero."""
@@ -121,7 +124,7 @@ def number_findings(root: Element) -> Iterator[Finding]:
 
 
 def spelling_findings(root: Element) -> Iterator[Finding]:
-    """Yield findings for misspelt and missing elements and attributes."""
+    """Yield findings for misspelt elements and attributes, and for those missing in <inertial>."""
     for kind, owner, element in _elements(root):
         names = ELEMENTS.get(element.tag, ())
         for child in element if names else ():
@@ -169,7 +172,10 @@ def _is_valid(text: str, count: int) -> bool:
 
 
 def _close_match(word: object, names: tuple[str, ...]) -> str:
-    """Return the name that is closest to a misspelt word, or "" if none is close."""
+    """Return the name that is closest to a misspelt word.
+
+    Return "" if none is close or the word is one of the names.
+    """
     if not isinstance(word, str) or word in names:
         return ""
     return next(iter(difflib.get_close_matches(word, names, n=1, cutoff=0.75)), "")
@@ -200,7 +206,7 @@ MAXIMUM_DISTANCE = 5.0
 
 
 def limit_findings(root: Element) -> Iterator[Finding]:
-    """Yield findings for limits that are missing, zero, reversed, or probably in degrees."""
+    """Yield findings for limits that are missing, negative, zero, reversed or in degrees."""
     for name, joint in movable_joints_of(root).items():
         limit = joint.find("limit")
         if limit is None:
@@ -257,7 +263,7 @@ def _amount(name: str, joint: Element, limit: Element, key: str) -> Iterator[Fin
 
 
 def _range(name: str, joint: Element, limit: Element) -> Iterator[Finding]:
-    """Yield a finding if a position range is reversed, a single point, or in degrees."""
+    """Yield a finding if a position range is reversed, a single point, or probably in degrees."""
     lower, upper = number(limit, "lower"), number(limit, "upper")
     value = f"lower {lower:g}, upper {upper:g}"
     if not (math.isfinite(lower) and math.isfinite(upper)):

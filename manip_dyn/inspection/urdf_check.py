@@ -31,7 +31,7 @@ def check_urdf(
     Rules check inertias, limits, axes, friction, mimic joints, spelling, mesh files and the
     condition number of the mass matrix. The mass matrix, gravity, inverse dynamics, forward
     dynamics and forward kinematics are then compared with pinocchio and, if installed, MuJoCo and
-    Drake. If a result differs, the findings name the link and the parameter.
+    Drake. Findings name the links, joints and parameters that another program reads differently.
 
     Args:
         source: Name, path or URDF string (see `load_robot`).

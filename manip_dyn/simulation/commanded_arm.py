@@ -2,9 +2,9 @@
 
 The rules are those of ros2_control's forward command controllers. The last command holds. If no
 command arrives before the timeout, a safe law replaces it; the safe law also acts before the first
-command. A schedule counts as a command until its last effort. An arm at rest at its references
-stays there, because ros2_control's topic hardware sends no command that equals the state.
-Disturbances start with the first command.
+command. A schedule counts as a command until its last effort. An arm that drives hold at their
+references stays there after the timeout, because ros2_control's topic hardware sends no command
+that equals the state. The initial disturbance is timed from the first command.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from manip_dyn.simulation.simulation import Disturbance, Simulation
 MAX_AGE, MAX_LEAD = 1.0, 60.0
 """Maximum age of a schedule without a timeout, and maximum time until its start, s."""
 PERIOD_NS = 1_000_000
-"""Time for which efforts are held, ns."""
+"""Time for which the efforts along a joint trajectory are held, ns."""
 SLOW = 0.05
 """Speed below which a braked joint is held at its position, rad/s or m/s."""
 
@@ -38,8 +38,9 @@ def driven(
 ) -> EffortLaw:
     """Return an effort law that drives the joints to their references.
 
-    Joints without a reference hold their previous reference position if `law` is a `JointDrive`
-    that has one, otherwise their current position.
+    If all joints have reference efforts, the law holds these efforts. Otherwise, joints without a
+    reference hold their previous reference position if `law` is a `JointDrive` that has one, or
+    else their current position.
 
     Args:
         kernels: Kernels of the arm.
@@ -61,7 +62,8 @@ class CommandedArm:
 
     Attributes:
         simulation: The arm.
-        timeout: Simulated time without a command after which the safe law acts, s; 0 for never.
+        timeout: Simulated time without a command after which the safe law acts unless the arm is
+            `holding`, s; 0 for never.
         timed_out: Whether the safe law acts because of the timeout.
     """
 
@@ -117,7 +119,10 @@ class CommandedArm:
         self.simulation, self._safe_law = simulation, safe_law
 
     def push(self, effort: Vector, duration_ns: int) -> None:
-        """Add efforts (n,) to the commands for the next `duration_ns`."""
+        """Add efforts (n,) to the commands for the next `duration_ns`.
+
+        They replace the current disturbance.
+        """
         now = self.time_ns
         self.simulation.disturbance = Disturbance(effort, now, now + duration_ns)
 
@@ -127,7 +132,7 @@ class CommandedArm:
 
     @property
     def holding(self) -> bool:
-        """Whether the arm is at rest at the references of its drives."""
+        """Whether joint drives hold the arm at their references, see `JointDrive.holds`."""
         law, simulation = self.simulation.law, self.simulation
         return isinstance(law, JointDrive) and law.holds(simulation.q, simulation.v)
 
@@ -151,7 +156,10 @@ class CommandedArm:
             )
 
     def advance(self, duration_ns: int) -> None:
-        """Advance the simulation; see `Simulation.advance`."""
+        """Apply the safe law if the timeout has passed, then advance the simulation.
+
+        An arm that is `holding` keeps its law. See `Simulation.advance`.
+        """
         if self.silent and not self.timed_out and not self.holding:
             self.time_out()
         self.simulation.advance(duration_ns)

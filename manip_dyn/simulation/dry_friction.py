@@ -10,9 +10,10 @@ friction of the sliding joints. `hold` computes f_r. It does not depend on the e
 compiled once for all arms. The other compiled functions are templates that are instantiated for
 each effort law.
 
-A joint starts to stick when its velocity crosses zero, and starts to slide when the friction that
-holds it exceeds the static friction. The parameters p of the motion are a pair: the parameters of
-the efforts and a reference to `Sliding`. For constant efforts, both entries are this reference.
+A joint sticks after its velocity reaches zero if static friction can hold it. It starts to slide
+when the friction that holds it exceeds the static friction. The parameters p of the motion are a
+pair: the parameters of the efforts and a reference to `Sliding`. For constant efforts, both
+entries are this reference.
 """
 
 from __future__ import annotations
@@ -48,14 +49,14 @@ class Sliding(NamedTuple):
         static: Static friction (n,), see `Friction`.
         stribeck: Stribeck velocities (n,), see `Friction`.
         constant: Constant efforts (n,), N m or N; used if there is no effort law.
-        efforts: Efforts on the joints (n,), N m or N.
+        efforts: Efforts minus friction (n,), N m or N.
         held: Friction that holds the sticking joints (n,), N m or N.
         bias: Scratch (n,).
-        still: Zeros (n,).
+        still: Scratch for accelerations (n,).
         mass: Scratch (n, n).
         matrix: Scratch (n, n).
         pivots: Scratch (n,).
-        mass_matrix: Address of the kernel `mass_matrix`, see `by_address`.
+        mass_matrix: Address of the kernel `mass_matrix`, see `kernel_addresses`.
         inverse_dynamics: Address of the kernel `inverse_dynamics`.
         motion: Address of the kernel `motion_and_work`.
         linear_motion: Address of the kernel `linear_motion_and_work`; 0 for explicit methods.
@@ -133,7 +134,7 @@ def distances(t, y, p, out):
 
 @inlined
 def fall(speed, stribeck):
-    """Return the fraction of the excess static friction that remains at a speed (Stribeck)."""
+    """Return the fraction of static minus Coulomb friction that remains at a speed (Stribeck)."""
     if stribeck <= 0.0:
         return 0.0
     ratio = speed / stribeck
@@ -159,7 +160,7 @@ def act(t, y, p, tau):
 
 @inlined
 def move(y, now, tau, out):
-    """Write the rates (2 n + 1,) of the state for the efforts of `act`."""
+    """Write the rates (2 n + 1,) of the state for `tau` (n,) from `act`; sticking joints rest."""
     n = tau.shape[0]
     call_kernel(now.motion, (y, tau, out))
     for i in range(n):
@@ -243,7 +244,7 @@ class StickSlip:
     Attributes:
         rate_function: Compiled `rates`.
         derivative_function: Compiled `derivatives`.
-        parameters: Parameters of the motion.
+        parameters: Parameters p of the compiled functions, see the module docstring.
         events: Transitions of the joints, followed by position limits if they end the motion.
         efforts: Constant efforts (n,); used if there is no effort law.
     """
@@ -323,7 +324,7 @@ class StickSlip:
         y[n : 2 * n][passed] = 0.0
 
     def settle(self, t: float, y: Vector) -> None:
-        """Determine which joints slide after the state y (2 n + 1,), and in which direction."""
+        """Set the modes after the state y (2 n + 1,): which joints slide, in which direction."""
         n, mode, static = self._n, self._now.mode, self._now.static
         v = y[n : 2 * n]
         mode[:] = np.where(static > 0.0, np.sign(v), 1.0)

@@ -31,7 +31,7 @@ class EffortLaw(Protocol):
         """Return the efforts (n,), N m or N, that act after `time_ns`."""
 
     def next_switch(self, time_ns: int) -> int | None:
-        """Return the time of the first jump of the efforts after `time_ns`, or None."""
+        """Return the time (ns) of the first jump of the efforts after `time_ns`, or None."""
 
 
 class Schedule:
@@ -46,7 +46,7 @@ class Schedule:
     """
 
     def __init__(self, robot: Robot, times_ns: Sequence[int], efforts: Sequence[ArrayLike]):
-        """Set efforts (k, n) that start at `times_ns` (k,); times must increase."""
+        """Set efforts (k, n) that start at `times_ns` (k,), increasing whole nanoseconds."""
         checked_robot(robot)
         values: Any
         for name, values in (("times", times_ns), ("efforts", efforts)):
@@ -124,13 +124,13 @@ INSIDE = 1e-12
 
 @runtime_checkable
 class Planned(Protocol):
-    """Interface of `Plan` that effort laws use."""
+    """Methods by which effort laws recognize a `Plan`."""
 
     def state(self, t: float) -> tuple[Vector, Vector]:
         """Return positions and velocities (n,) at time t, s."""
 
     def samples(self, period: float) -> Any:
-        """Return times and efforts, each held until the next time."""
+        """Return pairs of a time, s, and the efforts (n,) held from it until the next time."""
 
 
 class ReferenceMotions(NamedTuple):

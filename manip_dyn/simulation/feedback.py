@@ -115,7 +115,8 @@ def of_pd(t, y, p, tau):
 def follow(t, knots, states, q, v, a):
     """Write the reference position, velocity and acceleration (n,) at time `t` (s).
 
-    The reference is a cubic spline that rests after the last knot.
+    The reference interpolates the states by cubic Hermite polynomials and rests after the last
+    knot.
     """
     n = joints()
     first, last = 0, knots.shape[0] - 1

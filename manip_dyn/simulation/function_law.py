@@ -77,8 +77,8 @@ class Feedback:
             efforts (n,).
         weightless: Whether the law is gravity compensation, which has its own compiled code.
         parameters: Parameters p (k,) of the function, or None.
-        efforts: Compiled ``efforts(t, y, p, tau)``, set by a simulation; None if the function runs
-            in Python.
+        efforts: Compiled ``efforts(t, y, p, tau)``, set by a simulation; None before that, and if
+            the function runs in Python.
         arrays: Parameters of `efforts`, see `feedback`.
     """
 
@@ -125,6 +125,7 @@ class Feedback:
 
         Raises:
             LawError: If the function raises an exception.
+            ManipDynError: If the number of efforts is not n.
         """
         t = np.float64(time_ns * 1e-9)
         try:

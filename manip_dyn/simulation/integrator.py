@@ -24,7 +24,7 @@ class Integrator:
         method: Name in `md.METHODS`, or a `Method`.
         step: Fixed step, s; unused with tolerances.
         rtol: Relative tolerance. Fixed steps if `rtol` and `atol` are both 0.
-        atol: Absolute tolerance, rad or m (and per s, and J for the work). Default: `rtol`.
+        atol: Absolute tolerance, rad or m (and per s, and J for the work). 0 stands for `rtol`.
         order: Order of a Taylor series. Default, None or 0: determined by the tolerances.
         stop_at_limits: Whether a joint that reaches a position limit ends the simulation.
         control: Step control. Default: `StepControl()` without a limit on the number of steps.
@@ -101,7 +101,7 @@ class Integrator:
 
     @property
     def implicit(self) -> bool:
-        """Whether the method uses derivatives of the motion."""
+        """Whether the method uses the derivatives of the rates of the state."""
         return self.solver.implicit
 
     @property
@@ -116,7 +116,10 @@ class Integrator:
 
     @property
     def orders(self) -> tuple[int, int]:
-        """Orders of a Taylor series for the relative and for the absolute tolerance."""
+        """Orders of a Taylor series for relative and absolute tolerance; 0 for other methods.
+
+        Both are `order` if it is set.
+        """
         if not self.series:
             return 0, 0
         rtol, atol = self.tolerances

@@ -17,7 +17,7 @@ from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.simulation import Simulation
 
 GIVE = 0.02
-"""Maximum distance of a joint beyond its limit, rad or m."""
+"""Distance beyond its limit that a stop should prevent a joint from exceeding, rad or m."""
 TOUCH = 1e-6
 """Distance from a limit at which a joint is in contact with its stop, rad or m."""
 RETURN_RATE = 10.0
@@ -30,13 +30,13 @@ class JointStops:
     During a time h, a stop pushes with the constant effort that removes the outward velocity of
     its joint. It acts as an implicit damper with the coefficient (reflected inertia) / h, and is
     therefore stable for any h. The efforts f of simultaneous contacts satisfy f >= 0 and
-    w_free - h A f <= 0 with f orthogonal to w_free - h A f. A is the block of M^-1 of these
-    joints, and w_free is their outward velocity without stops. This is the inelastic impact of
-    Moreau (1988), written as an effort.
+    w - h A f <= 0 with f orthogonal to w - h A f. A is the block of M^-1 of these joints, with
+    outward axes. w is their outward velocity without stops plus `RETURN_RATE` times the distance
+    beyond the limit. This is the inelastic impact of Moreau (1988), written as an effort.
     """
 
     def __init__(self, kernels: Kernels):
-        """Set the kernels of the arm."""
+        """Set the kernels of the arm, and compile the functions that the stops call."""
         self._kernels = kernels
         self._low, self._high = kernels.robot.q_min, kernels.robot.q_max
         zeros = np.zeros(kernels.robot.n)
@@ -105,11 +105,12 @@ class Passed(NamedTuple):
 class SimulationWithStops(Simulation):
     """A simulation of one arm whose joint limits are stiff, damped stops.
 
-    A stop brings its joint to rest within one millisecond, or in a shorter time if the joint would
-    otherwise move more than `GIVE` beyond its limit. The efforts of the stops are piecewise
-    constant, so every method can be used, including Taylor series. Each interval is integrated
-    without stops, and repeated with them if a joint exceeded its limit. While all joints are
-    within their limits, the motion is identical to that of `Simulation`.
+    A stop brings its joint to rest within one millisecond, or in a shorter time if the joint is so
+    fast that it would move far beyond its limit (see `GIVE`). The efforts of the stops are
+    piecewise constant, so every method can be used, including Taylor series. Each interval is
+    integrated without stops, and repeated with them if a joint exceeded its limit. While all
+    joints are within their limits, the motion is identical to that of `Simulation`. Feedback laws
+    raise `ManipDynError`.
 
     Attributes:
         stop_effort: Current efforts of the stops (n,), N m or N.
@@ -174,7 +175,10 @@ class SimulationWithStops(Simulation):
         return passed if passed.stop_ns <= stop_ns else self._attempt(stop_ns)
 
     def _end_of_push(self) -> int:
-        """Return the end time (ns) of a constant effort, before a joint moves by `GIVE` / 2."""
+        """Return the end time (ns) of a constant effort of the stops.
+
+        A joint in contact would otherwise move by at most `GIVE` / 2, or for 1 us if it is faster.
+        """
         contact = self._stops.beyond(self.q) >= -TOUCH
         speed = np.max(self._stops.outward_velocity(self.q, self.v), where=contact, initial=0.0)
         longest = 0.5e9 * GIVE / speed if speed > 0.0 else LONGEST_NS

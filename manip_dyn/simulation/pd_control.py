@@ -104,8 +104,8 @@ class PDLaw(Feedback):
         """Set the arm, the control, and the time `period` (s) for which plan efforts are held.
 
         Raises:
-            ManipDynError: If the shape of target or gains is not (n,), or if a plan is for another
-                arm.
+            ManipDynError: If the target or the gains are not those of a single motion of n joints,
+                or if a plan is for an arm with other joints.
         """
         robot, n = kernels.robot, kernels.robot.n
         self._robot, self.weightless = robot, False
@@ -126,19 +126,22 @@ class PDLaw(Feedback):
         self.efforts = instantiate(feedback.of_pd, arguments)
 
     def enter(self, begin_ns: int, end_ns: int) -> None:
-        """Prepare for an interval between two switches, at which plan accelerations may jump."""
+        """Set the efforts of the plan for an interval between two switches of its schedule."""
         self._span[:] = 1e-9 * begin_ns + INSIDE, 1e-9 * end_ns - INSIDE
         self.arrays[-1][:] = self._feedforward.effort(begin_ns, self._span, self._span)
 
     def next_switch(self, time_ns: int) -> int | None:
-        """Return the next switch of the plan, or None."""
+        """Return the time (ns) of the next switch of the plan, or None."""
         return self._feedforward.next_switch(time_ns)
 
 
 def _references_and_efforts(
     kernels: Kernels, control: PDControl, period: float
 ) -> tuple[ReferenceMotions, Schedule]:
-    """Return the references and the feedforward schedule."""
+    """Return the references and the feedforward schedule.
+
+    The schedule contains zeros unless a plan is followed without compensation.
+    """
     robot, target = kernels.robot, control.target
     if isinstance(target, (list, tuple)) and target and isinstance(target[0], Planned):
         if len(target) > 1:

@@ -1,7 +1,7 @@
 """Propagators: a robot, an effort law and an integrator compiled into one loop.
 
-Joint limits are events: the time at which a joint reaches a limit is exact except for rounding.
-The modules of feedback laws and dry friction are imported only for motions that use them.
+With `stop_at_limits`, joint limits are events: the time at which a joint reaches a limit is exact
+except for rounding. The module of dry friction is imported only for robots with dry friction.
 """
 
 from __future__ import annotations
@@ -66,12 +66,15 @@ class JointLimits:
         self._sides = np.where(finite < n, "lower", "upper")
 
     def reached(self, y: Vector) -> str:
-        """Return a clause that names the limit reached by the state (m,)."""
+        """Return a clause that names the limit nearest to the state (m,), which reached it."""
         nearest = int(np.argmin(self.distances(y)))
         return f"joint '{self._names[nearest]}' reached its {self._sides[nearest]} limit"
 
     def distances(self, y: Vector) -> Vector:
-        """Return the distances (k,) of the state (m,) from the limits, rad or m."""
+        """Return the distances (k,) of the state (m,) from the limits, rad or m.
+
+        A distance is negative beyond its limit.
+        """
         distances = np.empty(len(self._names))
         self.events.function(0.0, y, None, distances)
         return distances
@@ -93,7 +96,7 @@ class Propagator:
     """Advances the state (2 n + 1,), which consists of q, v and the work, in place.
 
     Attributes:
-        steps: Accepted steps since construction.
+        steps: Accepted steps, see `statistics`.
         failures: Rejected steps.
         evaluations: Evaluations of the dynamics; for Taylor series, of the whole series.
         status: Status of the last run.
@@ -347,7 +350,8 @@ def feedback_propagator(kernels: Kernels, integrator: Integrator, law: Feedback)
     """Return the propagator for a feedback law: compiled, or RK4 in Python as a fallback.
 
     Raises:
-        ManipDynError: If the law runs in Python and the integrator is not RK4 with fixed steps.
+        ManipDynError: If the integrator is a Taylor series, or if the law runs in Python and the
+            integrator does not (see `_is_simple`).
     """
     check_series(integrator, "a feedback law")
     try:
@@ -368,7 +372,10 @@ def feedback_propagator(kernels: Kernels, integrator: Integrator, law: Feedback)
 
 
 def _is_simple(integrator: Integrator) -> bool:
-    """Return whether an integrator is RK4 with fixed steps, which also runs in Python."""
+    """Return whether an integrator also runs in Python.
+
+    This is RK4 with fixed steps, without joint limits and step control.
+    """
     options = integrator.adaptive, integrator.stop_at_limits, integrator.control is not None
     return integrator.solver is METHODS["rk4"] and not any(options)
 
@@ -405,8 +412,6 @@ def _state_dependent(
     kernels: Kernels, integrator: Integrator, efforts: Any, parameters: Any
 ) -> Propagator:
     """Return the propagator for compiled ``efforts(t, y, p, tau)``."""
-    from manip_dyn.simulation import feedback
-
     if kernels.robot.has_dry_friction:
         sliding = _stick_slip(kernels, integrator, efforts, parameters)
         return FrictionPropagator(kernels, integrator, sliding)
@@ -458,7 +463,10 @@ def _limits_of_steps(control: StepControl | None) -> dict[str, Any]:
 
 
 def check_series(integrator: Integrator, law: str) -> None:
-    """Raise `ManipDynError` if a Taylor series is used with efforts that depend on the state."""
+    """Raise `ManipDynError` for Taylor series, which do not support efforts such as `law`.
+
+    `law` describes efforts or friction that depend on the state.
+    """
     if integrator.series:
         raise ManipDynError(
             f"method must not be 'taylor' with {law}: it requires piecewise constant efforts. Use "

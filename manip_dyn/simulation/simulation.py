@@ -1,7 +1,7 @@
 """`Simulation`: the direct dynamics of a robot, integrated over exact times.
 
-The equations are M(q) q'' + C(q, v) v + g(q) + D v + K (q - rest) = tau. The work of efforts and
-damping is also integrated, for the energy balance.
+The equations are M(q) q'' + C(q, v) v + g(q) + D v + K (q - rest) = tau - dry friction. The work
+of efforts, damping and friction is also integrated, for the energy balance.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ADVICE = (
 
 
 class Energy(NamedTuple):
-    """Energies in J; `residual` is the drift of kinetic + potential - work."""
+    """Energies in J; `residual` is the drift of kinetic + potential - work since the start."""
 
     kinetic: float
     potential: float
@@ -84,7 +84,15 @@ class JointLimitError(ManipDynError):
 
 
 class Simulation:
-    """The state of one simulated arm; `advance` integrates it over time."""
+    """The state of one simulated arm; `advance` integrates it over time.
+
+    Attributes:
+        time_ns: Simulated time, ns.
+        kernels: Kernels of the arm.
+        robot: The arm.
+        integrator: Method and step size, see `use`.
+        disturbance: Efforts in addition to those of the law.
+    """
 
     time_ns: int
     _y: Vector
@@ -109,7 +117,7 @@ class Simulation:
         self.reset()
 
     def use(self, integrator: Integrator) -> None:
-        """Continue with another integrator from the same state."""
+        """Continue with another integrator from the same state; statistics restart at 0."""
         motions: dict[Feedback | None, Propagator] = {
             None: constant_propagator(self.kernels, integrator)
         }
@@ -179,7 +187,7 @@ class Simulation:
 
     @property
     def statistics(self) -> Statistics:
-        """Steps, failures and evaluations since the integrator was set."""
+        """Steps, failures and evaluations since the integrator was set or `prepare` was called."""
         return sum((motion.statistics for motion in self._motions.values()), Statistics())
 
     def energy(self) -> Energy:
@@ -192,8 +200,9 @@ class Simulation:
         """Advance by `duration_ns`; steps end exactly at the switches of the efforts.
 
         Raises:
-            DivergenceError: If the state becomes infinite or NaN, or if the tolerances cannot be
-                met. The state is then that of the last accepted step.
+            DivergenceError: If the integration fails, for example because the state becomes
+                infinite or NaN, the tolerances cannot be met, or a feedback law raises an
+                exception. The state is then that of the last accepted step.
             JointLimitError: If a joint reaches its limit and the integrator stops at limits.
         """
         end = self.time_ns + duration_ns
@@ -203,7 +212,10 @@ class Simulation:
             self._run(min([end, *edges] if switch is None else [end, switch, *edges]))
 
     def _run(self, stop_ns: int, extra: Vector | None = None) -> None:
-        """Advance over an interval without jumps; `extra` efforts (n,) are added to the law."""
+        """Advance over an interval without jumps.
+
+        `extra` efforts (n,) are added to the law unless it is a `Feedback`.
+        """
         begin_ns, law = self.time_ns, self.law
         if isinstance(law, Feedback):
             motion, effort, origin = self.motion(law), None, begin_ns * 1e-9

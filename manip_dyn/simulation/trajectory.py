@@ -34,8 +34,8 @@ class Trajectory(Result):
         status: Status of the simulation; EVENT if a joint reached its limit with `stop_at_limits`.
         reason: The status as a sentence.
         statistics: Steps, failures and evaluations of the dynamics.
-        saturated: Flags (m, n) of efforts at their limit because the effort law exceeds it; empty
-            if unknown.
+        saturated: Flags (m, n) of efforts at their limit. In a `Schedule`, only joints with
+            clipped efforts count. Empty if unknown.
     """
 
     t: Vector
@@ -74,9 +74,9 @@ def simulate(
 ) -> Trajectory:
     """Simulate `robot` from (q0, v0) under `effort`.
 
-    The motion ends early if it diverges, if an effort function raises an exception or returns NaN,
-    or if a joint reaches a limit and `stop_at_limits` is set. The result then has the samples up
-    to that time, a status and a reason.
+    The motion ends early if the integration fails, if an effort function raises an exception or
+    returns NaN, or if a joint reaches a limit and `stop_at_limits` is set. The result then has the
+    samples up to that time, a status and a reason.
 
     Args:
         robot: The arm.
@@ -87,7 +87,8 @@ def simulate(
             `step` where they change smoothly; or an `EffortLaw` such as `Schedule`. Efforts are
             saturated at the effort limits, see `Trajectory.saturated`, except those of a custom
             `EffortLaw`. Functions are compiled by numba. If numba cannot compile a function, it
-            runs in Python: slowly, and only with the method ``rk4``.
+            runs in Python: slowly, and only with the method ``rk4`` with a fixed step, without
+            `control` and `stop_at_limits`.
         duration: Duration of the motion, s.
         step: Fixed integration step, s; unused with tolerances.
         sample_period: Time between samples, s; steps end at the samples. Default: `step`, or 1 %
@@ -95,7 +96,7 @@ def simulate(
         method: Name in `md.METHODS`, or a `Method`.
         rtol: Relative tolerance, for methods with an error estimate. Fixed steps if `rtol` and
             `atol` are both 0.
-        atol: Absolute tolerance, rad or m (and per s). Default: `rtol`.
+        atol: Absolute tolerance, rad or m (and per s). 0 stands for `rtol`.
         order: Order of the method ``taylor``. Default: determined by the tolerances.
         control: Step control.
         stop_at_limits: Whether to end when a joint reaches a position limit. The last sample is
