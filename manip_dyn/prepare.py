@@ -153,9 +153,9 @@ def _small_circle(robot: Robot) -> tuple[Vector, Circle]:
 
 
 def _zero_net_work(robot: Robot) -> None:
-    """Plan the motions of the scenarios, or two short motions, and execute their first steps.
+    """Plan the zero-net-work motions of the scenarios, or two short motions.
 
-    Their straight paths are timed as well.
+    Their first control period is executed, and their straight paths are timed.
     """
     for start, goal in _motions(robot, "zero_net_work") or _short_motions(robot):
         plan = plan_zero_net_work(robot, start, goal)
@@ -165,7 +165,13 @@ def _zero_net_work(robot: Robot) -> None:
 
 
 def _minimum_time(robot: Robot) -> None:
-    """Plan the minimum-time motions of the scenarios, or two short ones; execute first steps."""
+    """Plan the minimum-time motions of the scenarios, or two short motions.
+
+    The efforts of their first control period are computed as well.
+
+    Raises:
+        ManipDynError: If the robot has more than `MOST_JOINTS` joints.
+    """
     if robot.n > MOST_JOINTS:
         raise ManipDynError(f"minimum time of {robot.n} joints takes minutes to plan.")
     for start, goal in _motions(robot, "minimum_time") or _short_motions(robot):

@@ -68,7 +68,8 @@ def study(
         The exit code 0.
 
     Raises:
-        ManipDynError: If a name is unknown, or files cannot be written.
+        ManipDynError: If a name is unknown, the item has no computation, all papers or `keep` are
+            combined with a single item, matplotlib is missing, or `out` cannot be written.
     """
     if (name == ALL or keep is not None) and item != ALL:
         option = "'all' papers" if name == ALL else "--keep"
@@ -122,7 +123,7 @@ def _run(name: str, item: str) -> tuple[Findings, Record]:
 
 
 def _write(findings: Findings, record: Record, folder: Path, item: str, subfolder: bool) -> None:
-    """Write the HTML page and the files of a paper; `subfolder` separates the files."""
+    """Write the HTML page of a paper and its other files, in their own folder with `subfolder`."""
     prefix = f"{findings.paper}/" if subfolder else ""
     items = read_items(Path(__file__).parent / findings.paper) if item == ALL else []
     tables = [claims_page_table(record.claims)] if record.claims else []

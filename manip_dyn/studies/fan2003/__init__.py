@@ -98,7 +98,7 @@ NO_LOAD = 1e-9
 LINK, INERTIA = "one_link_horizontal", 10.0
 """Name of the link of section 3.1.2, and its moment of inertia (kg m^2)."""
 PERIOD = 1e-3
-"""Time between records of a replay, s."""
+"""Maximum time between samples of a replay, s."""
 
 
 def recompute(
@@ -146,7 +146,7 @@ def _backups(settings: Settings) -> Iterable[BackupRow]:
 
 
 def _with_decoupled(findings: Fan2003, settings: Settings) -> Fan2003:
-    """Add section 3.1.3 and the figures of section 3.2 to the findings."""
+    """Return the findings with the rows and the chart of sections 3.1.3 and 3.2."""
     arm = build_arm(LINK, settings.arms[LINK])
     numbers = (float(arm.tau_max[0]), INERTIA, 1.0, settings.off_switch)
     cases = switching_cases(*numbers)
@@ -207,7 +207,10 @@ def _case(name: str, robot: Robot, settings: Settings) -> CaseFindings:
 def _with_literal_laws(
     robot: Robot, start: Vector, q_switch: Vector | None, settings: Settings, half: float
 ) -> dict[str, Any]:
-    """Return the motions under the holding laws of the thesis, which apply to two joints."""
+    """Return the motions under the holding laws of the thesis, which apply to two joints.
+
+    The values are None for other arms, or without printed switching positions.
+    """
     if q_switch is None or robot.n != 2:
         return {"literal": None, "tested_again": None, "spread": None}
     goal, near = np.zeros(2), settings.near
@@ -219,7 +222,7 @@ def _with_literal_laws(
 
 
 def _full_grid(slow: Plan, chapter: Grid | None, settings: Settings) -> dict[str, Any] | None:
-    """Return the result of the thesis's search over its whole grid if a single joint moves."""
+    """Return the result of the search over the whole grid, or None unless a single joint moves."""
     if chapter is None or len(slow.moving_joints) != 1:
         return None
     return by_full_grid(slow, chapter, settings.near, settings.grid.full)
@@ -238,7 +241,7 @@ def _peaks(
 
 
 def _printed_positions(published: dict[str, Any]) -> Vector | None:
-    """Return the printed switching positions (n,) with NaN for joints that do not move."""
+    """Return the printed switching positions (n,), NaN for joints at rest, or None if absent."""
     positions = published["zero_net_work"].get("q_switch")
     if positions is None:
         return None

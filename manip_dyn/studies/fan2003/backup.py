@@ -34,9 +34,10 @@ class BackupRow(NamedTuple):
         disturbed: Description of the disturbance.
         controller: Controller that acts after the plan has missed the goal.
         planned: Final time of the plan, s.
-        settled: Time after which all joints stay within `near` of the goal, s, or None.
+        settled: Time after which all joints stay within `near` of the goal, s, or None if they
+            do not.
         left: Final distance from the goal, rad.
-        status: Whether the arm arrived.
+        status: ``arrived`` or ``did not arrive``.
     """
 
     case: str
@@ -51,7 +52,7 @@ class BackupRow(NamedTuple):
 def backup_rows(
     case: str, plan: Plan, heavier: Robot, gains: Gains, near: float, push: float
 ) -> Iterable[BackupRow]:
-    """Execute a plan on a heavier arm, and with a push at the goal, with both controllers.
+    """Yield results of a plan, for a heavier arm and for a push at the goal, by both controllers.
 
     Args:
         case: Number of the table.
@@ -94,7 +95,10 @@ def _executed(
     backup: PdBackup | None,
     near: float,
 ) -> tuple[float | None, float]:
-    """Return the time (s) after which the arm stays near its goal, and its final distance."""
+    """Return the time (s) after which the arm stays near its goal, or None, and the distance.
+
+    The distance is the largest final distance of a joint from its goal, rad or m.
+    """
     simulation = Simulation(arm, plan.q0, np.zeros(arm.n))
     if disturbance is not None:
         simulation.disturbance = disturbance

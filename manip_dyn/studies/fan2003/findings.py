@@ -75,7 +75,7 @@ class Fan2003(Findings):
         }
 
     def csv_tables(self) -> Iterable[Table]:
-        """Return tables of results, notes and claims, and of the motions and work of each case."""
+        """Yield all tables: results, notes, tables over all cases, motions, charts and claims."""
         rows = tuple((case.name, *row) for case in self.cases for row in case.rows)
         yield Table("results", "Published and computed values", ("case", *Row._fields), rows)
         notes = tuple((case.name, case.status, case.note) for case in self.cases)

@@ -108,10 +108,10 @@ class SingleSwitch(NamedTuple):
     Attributes:
         status: Status of the plan.
         q_switch: Switching positions (n,), None for joints that do not move.
-        t_switch: Switching times (n,), s.
+        t_switch: Switching times (n,), s, None for joints that do not move.
         arrival_times: Arrival times (n,), s; 0 for joints that do not move.
         t_final: Last arrival time, s.
-        net_work: Net work on each link (n,), J; None if the arm does not end at rest.
+        net_work: Net work on each link (n,), J; None by the thesis's rule (see `by_rule`).
         peak_work: Largest work on a link during the motion, J.
     """
 
@@ -156,7 +156,7 @@ class PdControl(NamedTuple):
         t_final: Time after which no joint is more than `near` before its goal, s, or None. This
             is the one-sided test of the thesis's programs.
         t_settled: Time after which all joints stay within `near` of the goal, s, or None.
-        at_published: Largest distance from the goal at the printed time, rad or m.
+        at_published: Largest distance from the goal at the printed time, rad or m, or None.
     """
 
     kp: tuple[float, ...]
@@ -176,7 +176,7 @@ class Trace(NamedTuple):
         q: Positions (k, n), rad or m.
         v: Velocities (k, n), rad/s or m/s.
         tau: Efforts (k, n), N m or N.
-        work_time: Times (m,) of the work samples, s.
+        work_time: Times (m,) of the work samples, s; empty for PD control.
         work: Work on each link (m, n), J.
     """
 
@@ -210,9 +210,12 @@ class CaseFindings:
         controlled_exactly: Replay of the exact switching positions.
         arrives_rounded: Whether the replay arrives for some rounding of the printed positions.
         printed: Replay of the printed switching times, or None.
-        literal: Motion with the printed positions under the holding laws of the thesis (A.7).
-        tested_again: The same motion if arrived joints are tested again at every step (A.10).
-        spread: Variation of `literal` with the last printed digits and with late decisions.
+        literal: Motion with the printed positions under the holding laws of the thesis (A.7), or
+            None.
+        tested_again: The same motion if arrived joints are tested again at every step (A.10), or
+            None.
+        spread: Variation of `literal` with the last printed digits and with late decisions, or
+            None.
         full_grid: Result of the thesis's search over its whole grid, or None.
         peaks: Peak works on the links.
         costates: Times (k,) and costates (k, 2 n) of the minimum-time motion.
@@ -368,7 +371,7 @@ def costates(plan: Plan) -> tuple[Vector, Vector]:
 
 
 def planning_times(robot: Robot, start: Vector, goal: Vector) -> dict[str, float]:
-    """Return the CPU time of each planner without compilation, s."""
+    """Return the CPU time (s) of each planner. The planners must be compiled already."""
     seconds = {}
     for name, plan in (
         ("zero net work", plan_zero_net_work),
@@ -446,7 +449,7 @@ def pd_control(
 def _last_outside(
     run: Trajectory, excess: Callable[[Vector], Vector], spline: CubicHermiteSpline
 ) -> float | None:
-    """Return the time after which `excess` is never positive, or None if it is at the end."""
+    """Return the time (s) after which `excess` is not positive; None if it is still positive."""
     outside = np.flatnonzero(excess(run.q) > 0.0)
     if not outside.size:
         return 0.0

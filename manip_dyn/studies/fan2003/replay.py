@@ -52,7 +52,7 @@ class Spread(NamedTuple):
         arrived: Number of motions that arrive.
         earliest: First arrival time, s; NaN if no motion arrives.
         latest: Last arrival time, s; NaN if no motion arrives.
-        drift: Largest drift of an arrived joint, rad or m.
+        drift: Largest drift of an arrived joint, rad or m; NaN if no motion arrives.
     """
 
     runs: int
@@ -62,7 +62,7 @@ class Spread(NamedTuple):
     drift: float
 
     def covers(self, t: float, half_unit: float) -> bool:
-        """Return whether a printed time `t` is between the first and the last arrival time."""
+        """Return whether a printed time `t`, ± `half_unit`, is in the range of arrival times."""
         return self.arrived > 0 and self.earliest - half_unit <= t <= self.latest + half_unit
 
 
@@ -73,10 +73,11 @@ class Literal(NamedTuple):
         latched: Whether an arrived joint remains under its holding law (A.7, `Nfinal`). If not, it
             is tested again at every step (A.10).
         arrived: Whether each joint was within `near` of its goal, or beyond it, at some time.
-        together: Whether all joints had arrived at the end, at which the programs stop.
+        together: Whether all joints are within `near` of their goals, or beyond them, at the end.
         t_arrival: First arrival time of each joint (n,), s; NaN if it does not arrive.
-        t_end: Time at which all joints have arrived, or the time limit, s.
-        drift: Largest distance of each joint from its goal after its arrival (n,), rad or m.
+        t_end: Final time, s: all joints have arrived, or the time limit has passed.
+        drift: Largest distance of each joint from its goal after its arrival (n,), rad or m; 0 if
+            it does not arrive.
         at_end: Final distances from the goal (n,), rad or m.
         speed: Final speeds (n,), rad/s or m/s.
         times: Sample times (k,), s.
@@ -214,8 +215,8 @@ def spread(
 ) -> Spread:
     """Return the variation of the motion under the literal holding laws.
 
-    The switching positions are varied by `half_unit` of the last printed digit, and the decisions
-    by the delays `late`, s. See `literal` for the other arguments.
+    The switching position of each moving joint is varied by 0 and ± `half_unit`, and the decisions
+    are delayed by each of `late`, s. See `literal` for the other arguments.
     """
     moving = ~np.isnan(q_switch)
     shifts = itertools.product(*((-1.0, 0.0, 1.0) if one else (0.0,) for one in moving))
@@ -249,9 +250,10 @@ class Controlled(NamedTuple):
         t_switch: Switching time of each joint (n,), s; NaN if it does not switch.
         t_arrival: Time at which holding of each joint begins (n,), s; 0 for a joint that starts
             at its goal, NaN for a joint that is never held.
-        t_end: Time at which all joints are held or a braked joint stops before its goal, s.
-        miss: Largest final distance from the goal of a joint that is not held, rad or m.
-        farthest: Index of this joint.
+        t_end: Final time, s: all joints are held, a braked joint has stopped before its goal, or
+            the time limit has passed.
+        miss: Largest final distance from the goal of a joint that is not held, rad or m, or 0.
+        farthest: Index of this joint, or 0 if all joints are held.
         times: Sample times (k,), s.
         states: Positions and velocities (k, 2 n).
         efforts: Efforts (k, n).
@@ -274,8 +276,8 @@ def controlled(
 ) -> Controlled:
     """Return the motion of the controller for the switching positions `q_switch` (n,).
 
-    The times at which joints reach these positions are computed exactly. The motion therefore
-    does not depend on the control period.
+    The times at which joints reach these positions are computed by root finding. The motion
+    therefore does not depend on a control period.
 
     Args:
         robot: The arm.
@@ -283,7 +285,7 @@ def controlled(
         goal: Goal positions (n,).
         q_switch: Switching positions (n,); NaN for a joint that starts at its goal.
         near: Distance from the goal within which a joint is held, rad or m.
-        period: Sampling period, s.
+        period: Maximum time between samples, s.
     """
     n, engine = robot.n, locked_joint_engine(robot.n)
     space, efforts = engine.space(**TOLERANCES), customize(robot).in_place.locked_joint_efforts
@@ -294,7 +296,7 @@ def controlled(
     drive, effort, rows, t, stopped = np.empty(2 * n), np.empty(n), [], 0.0, False
 
     def past(y: Vector) -> Vector:
-        """Return how far each joint (n,) is beyond the end of its phase, rad or m."""
+        """Return how far each joint (n,) is beyond the end of its phase; -1 if it is held."""
         displacement = toward * np.where(braked, y[:n] - goal, y[:n] - q_switch)
         return np.where(driven, displacement + np.where(braked, near, 0.0), -1.0)
 
@@ -344,7 +346,10 @@ def controlled(
 def arrives_rounded(
     robot: Robot, start: Vector, goal: Vector, q_switch: Vector, near: float, half_unit: float
 ) -> bool:
-    """Return whether the controller arrives for some rounding of the printed positions."""
+    """Return whether the controller arrives for some rounding of the printed positions.
+
+    Each position is varied by 0 and ± `half_unit`. See `controlled` for the other arguments.
+    """
     return any(
         controlled(robot, start, goal, q_switch + half_unit * np.array(shift), near, 0.01).arrived
         for shift in itertools.product((0.0, -1.0, 1.0), repeat=robot.n)
@@ -360,7 +365,8 @@ class Printed(NamedTuple):
         shift: Largest difference between the printed times and those of the extremal, s; inf if
             the numbers of switches differ or there is no extremal.
         half_unit: Half a unit of the last printed digit, s.
-        rounding: Change of `end` (2 n,) to first order due to rounding of the printed times.
+        rounding: Bound of the change of `end` (2 n,) due to rounding of the printed times, to
+            first order.
         refined: Final time (s) of the extremal to which Newton's method converges from the
             printed switches, or None if it does not converge.
         refined_switches: Switching times of the extremal by joint, s.
@@ -385,8 +391,8 @@ class Printed(NamedTuple):
     def is_solution(self) -> bool:
         """Whether the motion ends at the goal, and no extremal shows that its times are wrong.
 
-        An extremal contradicts the printed times if they differ by more than a unit of the last
-        printed digit.
+        An extremal contradicts the printed times if it has the same numbers of switches, and a
+        time differs by more than a unit of the last printed digit.
         """
         return self.ends_at_goal and not 2.0 * self.half_unit < self.shift < np.inf
 

@@ -164,7 +164,7 @@ class Settings:
     backup: Disturbed = checked(record_of(Disturbed))
 
     def __post_init__(self) -> None:
-        """Check the names of arms and cases, and the numbers of joints."""
+        """Check the names of arms and cases, and the lengths of gains and of `decoupled`."""
         for name, case in self.cases.items():
             if case.arm not in self.arms:
                 hint = closest(case.arm, self.arms)

@@ -18,8 +18,8 @@ from manip_dyn.studies.fan2003.replay import Controlled
 from manip_dyn.studies.report.claims import TIME_ERROR, Claim, Evidence, with_alternatives
 
 SAME_TIME, AS_PRINTED, MOST, FASTER = 1e-6, 0.05, 6.74, 2.0
-"""Relative tolerance of times; tolerance of percentages; largest printed percentage; smallest
-ratio of times that counts as much faster."""
+"""Tolerance of ratios of times; tolerance of excesses, percentage points; largest printed excess,
+%; ratio of times above which the faster one is much faster."""
 NO_WORK, AT_REST = 1e-6, 1e-3
 """Largest net work (J) and largest distance (rad) that count as zero."""
 Cases = Sequence[CaseFindings]

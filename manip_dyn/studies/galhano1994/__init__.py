@@ -124,7 +124,7 @@ def _with_figures(
     settings: Settings,
     progress: Callable[[str], None],
 ) -> Galhano1994:
-    """Add the charts of a robot to the findings and, if all are present, its claims."""
+    """Return the findings with the charts of a robot and, if all are present, its claims."""
     problem = _problem(robot, settings.motions[robot], settings)
     reference = ReferenceRun(robot, problem.reference.statistics.steps, problem.cross_check)
     untimed = []
@@ -152,7 +152,7 @@ def _claims(
 
 
 def _safeties(robot: str, settings: Settings) -> Iterable[SafetyRow]:
-    """Yield the cost of embedded methods for different values of sigma."""
+    """Yield the cost of embedded methods for different values of sigma of eq. 14."""
     problem = _problem(robot, settings.motions[robot], settings)
     for name in settings.safety_methods:
         engine = problem.engine(name)

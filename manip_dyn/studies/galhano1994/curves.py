@@ -47,7 +47,7 @@ class Point(NamedTuple):
 
     Attributes:
         setting: Number of fixed steps, or absolute tolerance of an embedded method.
-        seconds: CPU time of the run, s.
+        seconds: CPU time of the run, s; NaN if it has not been timed.
         error: Largest error over the recorded steps; NaN if the run failed.
         steps: Number of accepted steps.
         failures: Number of rejected steps.
@@ -118,14 +118,14 @@ class Curve(NamedTuple):
         return self._first("evaluations", error)
 
     def measured_order(self) -> float:
-        """Return the order of the error in the number of steps, from the three finest runs."""
+        """Return the order of the error in the steps from the three finest runs, or NaN."""
         if len(self.points) < 3:
             return np.nan
         x, y = self._column("steps")[-3:], self._column("error")[-3:]
         return float(-np.polyfit(np.log(x), np.log(y), 1)[0])
 
     def roughness(self) -> float:
-        """Return the rms deviation (decades) of the error from a power law of the steps."""
+        """Return the rms deviation of the error from a power law of the steps, decades, or NaN."""
         if len(self.points) < 3:
             return np.nan
         x, y = np.log10(self._column("steps")), np.log10(self._column("error"))
@@ -240,7 +240,7 @@ class InitialValueProblem:
             y0: Initial positions and velocities (2 n,).
             efforts: Constant joint efforts (n,), N m or N.
             duration: Duration, s.
-            most_steps: Maximum number of steps of a run.
+            most_steps: Maximum number of steps of a run, including rejected steps.
             safety: sigma of eq. 14.
         """
         self.name = name
@@ -255,7 +255,7 @@ class InitialValueProblem:
     # ------------------------------------------------------------------- reference
     @cached_property
     def reference(self) -> Solution:
-        """Reference solution with dense output and an error of about 1e-14."""
+        """Reference solution with dense output, integrated by Taylor series."""
         series = heuristic_series(self.kernels)
         return self._reference_run(series, "taylor", REFERENCE_TOLERANCE, dense=True)
 
@@ -350,7 +350,7 @@ class InitialValueProblem:
         return Trial(point._replace(error=errors), timed)
 
     def record(self, engine: Engine, steps: int, **limits: Any) -> tuple[Vector, Vector]:
-        """Repeat a run of `steps` steps; return all times (k,) and states (k, 2 n)."""
+        """Repeat a run; return times (steps + 1,) and states (steps + 1, 2 n) from the start."""
         space = engine.space(every_step=True, room=(steps + 1, 0, 0), **limits)
         self._run(engine, space)
         times, states = space.times, space.states

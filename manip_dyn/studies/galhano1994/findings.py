@@ -18,7 +18,7 @@ from manip_dyn.studies.report.tables import Table, cell, columns, number, table_
 
 PUBLISHED = json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
 LEVELS = (1e-3, 1e-6, 1e-9, 1e-12)
-"""Errors for which computing times are printed, rad or J."""
+"""Errors for which costs are printed, rad or J."""
 NEAR_ORDER = 0.25
 DRAWN = (2e-15, 10.0)
 """Range of errors in charts."""
@@ -199,7 +199,7 @@ def fastest_table(figures: Sequence[Figure]) -> Table:
 
 
 def _least(costs: Iterable[tuple[float, str]]) -> tuple[float, str]:
-    """Return the least finite cost and the name of its method, or a dash."""
+    """Return the least finite cost and the name of its method, or (NaN, "-")."""
     return min((cost for cost in costs if math.isfinite(cost[0])), default=(math.nan, "-"))
 
 

@@ -244,7 +244,7 @@ def alike(group: Group, most: float) -> Iterable[Evidence]:
 
 
 def fewer_steps(group: Group, most: float) -> Iterable[Evidence]:
-    """Compare the steps of RK4 with those of the curve with the fewest steps for some errors."""
+    """Compare the steps of RK4 with those of the curve with the fewest, at the errors `LEVELS`."""
     (plain,) = (curve for curve in group if curve.method == "rk4")
     for level in (error for error in LEVELS if error <= most):
         needed = {curve.label: curve.tries_at_error(level) for curve in group}
@@ -259,7 +259,7 @@ def fewer_steps(group: Group, most: float) -> Iterable[Evidence]:
 
 
 def small_gain(group: Group, most: float, factor: float = 1.0) -> Iterable[Evidence]:
-    """Compare two curves at equal times. A gain of less than a decade is small."""
+    """Compare two curves at equal times. A case holds for a gain of less than a decade."""
     for case in at_equal_times(group, most, factor):
         yield case._replace(holds=1.0 < case.number < 10.0)
 

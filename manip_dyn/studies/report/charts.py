@@ -185,7 +185,7 @@ def _line(axes: Any, line: Line) -> None:
 
 
 def _legend(picture: Any, grid: Any) -> None:
-    """Draw a common legend for all panels below them."""
+    """Draw a common legend below the panels if there are several labels."""
     entries: dict[str, Any] = {}
     for axes in grid.flat:
         handles, labels = axes.get_legend_handles_labels()

@@ -45,7 +45,7 @@ KIND_OF = {words: kind for kind, statuses in KINDS.items() for words in statuses
 
 
 def counted(statuses: Sequence[str]) -> str:
-    """List the distinct statuses with their counts as text. A single status has no count."""
+    """List the distinct statuses with their counts as text, or the status if all are equal."""
     counts = Counter(statuses)
     if len(counts) == 1:
         return statuses[0]
@@ -60,7 +60,10 @@ def parts(status: str) -> list[str]:
 
 
 def kind_of(part: str) -> str:
-    """Return the key of `KINDS` for a single status, or "" for others such as "drawn"."""
+    """Return the key of `KINDS` for a single status, or "" for others such as "drawn".
+
+    A verdict with alternatives (see `Claim.verdict`) is of the kind ``part``.
+    """
     words = re.sub(rf"^\d+ {TIMES} ", "", part)
     if " (" in words and words.split(" (")[0] in KIND_OF:
         return "part"  # the verdict depends on the measured times
@@ -179,7 +182,7 @@ class Claim:
 
 
 def with_alternatives(claim: Claim, shifted: Iterable[Claim]) -> Claim:
-    """Add alternative verdicts to a claim about times.
+    """Return a claim about times with its alternative verdicts, counted in seconds.
 
     Args:
         claim: The claim with the measured times.
@@ -248,7 +251,7 @@ def claims_content(
 def claim_rows(claims: Iterable[Claim], published: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return all claims of a paper as mappings, in the order of the paper.
 
-    For a claim that cannot be reproduced, the measure is replaced by the reason.
+    A claim that cannot be reproduced has a row with the reason instead of a measure.
     """
     sentences, reasons = published.get("claims", {}), published.get("not_reproducible", {})
     claims, rows = list(claims), []

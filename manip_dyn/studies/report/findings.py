@@ -1,12 +1,14 @@
 """Findings of a study, stored records of runs, and the items of a paper.
 
 ``docs/studies/PAPER.json`` stores a run of all items: commit and versions, tables, claims and
-names of charts. Columns with times are marked. A later run must reproduce everything else.
+names of charts. `stale` compares the tables and claims of a new run with those of a stored run,
+except for numbers that depend on the machine.
 
 ``items.json`` of a paper lists every section, table, figure and claim. An item has a command and
 references to its evidence:
 
     "TABLE: KEY"     the rows of a table whose first cell is KEY, with their status
+    "TABLE"          all rows of a table
     "claim: KEY"     the verdicts of a claim
     "chart: NAME"    a picture
     "test: FILE"     a test, relative to the root of the repository
@@ -35,7 +37,7 @@ from manip_dyn.studies.report.tables import EVIDENCE, Table, plain
 DIGITS = 6
 """Significant digits of a stored number."""
 SAME, SMALL = 0.01, 1e-9
-"""Relative and absolute differences below which numbers count as equal."""
+"""Largest relative and largest absolute difference of numbers that count as equal."""
 
 NUMBERS = ("number", "least", "most")
 """Statistics of a claim over its cases."""
@@ -47,7 +49,7 @@ class Record(NamedTuple):
     Attributes:
         paper: Name of the paper.
         date: Date of the run (UTC).
-        seconds: Computing time of the run, s.
+        seconds: CPU time of the run, s.
         setting: Commit, processor and versions.
         tables: Tables by name.
         claims: Claims as mappings.
@@ -63,7 +65,7 @@ class Record(NamedTuple):
     charts: Sequence[str]
 
     def content(self) -> dict[str, Any]:
-        """Return the record as plain values for JSON."""
+        """Return the record as plain values for JSON, with numbers rounded to `DIGITS`."""
         tables = [rounded(plain(table._asdict())) for table in self.tables.values()]
         return rounded(plain(self._asdict() | {"tables": tables}))
 
@@ -99,7 +101,7 @@ def stale(record: Record, now: Record, same: float = SAME) -> list[str]:
     Args:
         record: The stored run of all items.
         now: The new run of some or all items.
-        same: Relative difference below which numbers count as equal.
+        same: Largest relative difference of numbers that count as equal.
     """
     missing = []
     for table in now.tables.values():
@@ -128,7 +130,7 @@ def _reproducible(claim: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def rounded(value: Any) -> Any:
-    """Round all numbers in nested values to `DIGITS` significant digits."""
+    """Round all floats in nested values to `DIGITS` significant digits; tuples become lists."""
     if isinstance(value, Mapping):
         return {key: rounded(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -199,7 +201,10 @@ class Item(NamedTuple):
 
 
 def read_items(folder: Path) -> list[Item]:
-    """Return the items of a paper from its folder; an empty list without ``items.json``."""
+    """Return the items of ``items.json`` in the folder of a paper, and its other claims.
+
+    Without this file, the list is empty.
+    """
     file = folder / "items.json"
     if not file.exists():
         return []
@@ -224,7 +229,7 @@ def items_named(word: str, items: list[Item]) -> list[Item]:
 
 
 def _names(item: str, kind: str, number: str) -> bool:
-    """Return whether an item such as ``Figures 5.5 to 5.8`` includes a number."""
+    """Return whether an item such as ``Figures 5.5 to 5.8`` includes a number of this kind."""
     first, _, rest = item.partition(" ")
     if not first.lower().startswith(kind):
         return False
@@ -323,7 +328,7 @@ class Findings:
         return ()
 
     def page_tables(self) -> Iterable[Table]:
-        """Return the short tables for pages and stored runs, without the tables of charts."""
+        """Yield the tables for pages and stored runs: short ones, without charts and claims."""
         drawn = {chart.name for chart in self.pictures()}
         for table in self.csv_tables():
             if len(table.rows) <= SHORT and table.name not in drawn and table.name != "claims":

@@ -22,14 +22,14 @@ def markdown(table: Table) -> str:
 
 
 def claims_markdown(record: Record) -> str:
-    """Return the claims of a run as a Markdown table with sentences, numbers and verdicts."""
+    """Return the claims of a run as a Markdown table, or a sentence if there are no claims."""
     if not record.claims:
         return "The stored run has no claims of this paper.\n"
     return markdown(claims_page_table(record.claims))
 
 
 def claims_page_table(claims: Sequence[Mapping[str, Any]]) -> Table:
-    """Return the claims of a record as a table; each sentence of the paper appears once."""
+    """Return the claims of a record as a table; a repeated sentence is replaced by ``...``."""
     rows, previous = [], None
     for claim in claims:
         about = f"{claim['about']}: " if claim.get("about") else ""
@@ -194,7 +194,7 @@ def _status(text: str) -> str:
 
 
 def _linked(evidence: str, names: Collection[str]) -> str:
-    """Return a reference with a link to its table or chart."""
+    """Return a reference as HTML, with a link if its table or chart is on the page."""
     if evidence.startswith("claim "):
         return _link("table", "claims", evidence)
     target = evidence.split(", ")[0]

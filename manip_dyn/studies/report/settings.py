@@ -36,8 +36,8 @@ def read_settings(paper: str, kind: type[T], path: str | Path | None = None) -> 
         path: Path of the file. Default: the shipped file of the paper.
 
     Raises:
-        ManipDynError: If a key is duplicate, unknown or missing, or a value is invalid. The
-            message starts with the file name.
+        ManipDynError: If the file cannot be read, a key is duplicate, unknown or missing, or a
+            value is invalid.
     """
     file = Path(path) if path else settings_file(paper)
     return read_yaml(file, partial(_record, kind, "the file", ""))

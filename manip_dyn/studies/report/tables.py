@@ -15,7 +15,7 @@ WIDTH = 99
 EVIDENCE = "evidence"
 """Name of the column that refers to other tables, charts and tests."""
 LARGE = 1e5
-"""Magnitude above which a page shows a number in scientific notation."""
+"""Magnitude from which a page shows a large number in scientific notation."""
 
 
 class Table(NamedTuple):

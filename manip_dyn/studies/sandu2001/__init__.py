@@ -82,7 +82,7 @@ def recompute(
     Args:
         item: One of `ITEMS`; ``"claims"`` includes all other items.
         progress: Called with a line of text before each step.
-        tolerances: Tolerances of the computed columns.
+        tolerances: Tolerances of the runs, a subset of `TOLERANCES`.
         runs: Runs to compute, a subset of `RUNS`.
     """
     findings = Sandu2001(dict(setting(("manip_dyn", "numba", "numpy"))))

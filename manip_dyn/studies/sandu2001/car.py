@@ -1,9 +1,9 @@
 """Tables 3 and 4 and figure 5 of Sandu et al. (2001): computing times for the HMMWV.
 
-As in the paper, explicit times are those of variable-order Adams methods while the front wheels
-cross the bump. Stability limits the steps at every tolerance, so times of longer motions are
-scaled. The paper's method is run with its own step control (eq. 13 to 16) and with the step
-control of this package.
+The explicit method is a variable-order Adams method, as in the paper. Its cost is measured while
+the front wheels cross the bump. Stability limits the steps at every tolerance, so this cost is
+scaled to longer motions. The paper's method is run with its own step control (eq. 13 to 16) and
+with the step control of this package.
 
 `variant_rows` investigates why the times of table 4 grow by a factor of 32 from 1e-2 to 1e-5,
 whereas the recomputed times grow less. If step errors are of order h^(q+1), the number of
@@ -269,7 +269,10 @@ INEXACT = {
 
 
 def variant_rows(settings: Settings, progress: Callable[[str], None]) -> Iterator[VariantRow]:
-    """Yield the evaluations for 4 s with each variant of method, control, car and Jacobian."""
+    """Yield the published times, then the evaluations over 4 s for each variant.
+
+    A variant changes the method, the step control, the car or the Jacobian.
+    """
     control, car = settings.control(), hmmwv()
     variants: dict[str, dict[str, Any]] = {
         "as table 4": {},

@@ -1,7 +1,7 @@
 """Claims about the HMMWV: the car, and the steps and costs of both methods.
 
-Costs are counted in steps and evaluations, which do not depend on the load of the machine. The
-masses and the geometry are chosen such that the model has the printed eigenvalue and height.
+Most costs are counted in steps and evaluations, which do not depend on the load of the machine.
+The masses and the geometry are chosen such that the model has the printed eigenvalue and height.
 """
 
 from __future__ import annotations
@@ -118,7 +118,11 @@ def claims(times: Times, leads: Sequence[LeadRow], motions: Motions) -> list[Cla
 
 
 def car_claims(explicit_duration: float) -> list[Claim]:
-    """Return the claims about the car, and about explicit runs with tight tolerances."""
+    """Return the claims about the car, and about explicit runs with tight tolerances.
+
+    Args:
+        explicit_duration: Duration of the explicit runs, s.
+    """
     car = hmmwv()
     fastest = linearize(car).eigenvalues[0]
     counts = {

@@ -183,7 +183,7 @@ def _on_the_axis(table: RosenbrockTableau) -> Evidence:
 
 
 def _differences(exact: RosenbrockTableau, most: float) -> Iterable[Evidence]:
-    """Yield the relative errors of the printed nonzero coefficients."""
+    """Yield the relative errors of the printed coefficients, except gamma and exact zeros."""
     for name, text in PUBLISHED["coefficients"].items():
         if name != "gamma" and (value := _exact(exact, name)) != 0:
             off = float(abs(Fraction(text) / value - 1))

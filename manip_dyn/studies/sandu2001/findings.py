@@ -63,7 +63,7 @@ class GrowthRow(NamedTuple):
 
 
 class VariantRow(NamedTuple):
-    """Evaluations of a variant for 4 s and each tolerance, and their growth."""
+    """Evaluations of a variant for 4 s by tolerance, and their growth: in total, and from 1e-4."""
 
     variant: str
     at_1e_2: float
@@ -94,7 +94,7 @@ class CarRow(NamedTuple):
 
 
 CLOSE = 0.01
-"""Relative error of the points below which the fitted pendulum counts as that of the paper."""
+"""Largest relative error of a point of the fitted pendulum that counts as close."""
 
 
 class FitRow(NamedTuple):
@@ -168,10 +168,10 @@ class Sandu2001(Findings):
     Attributes:
         setting: Commit, processor and versions of the run.
         errors: Errors of the pendulum runs.
-        fit: The pendulum that fits the published points best.
-        matrices: Errors of the W-method with inexact Jacobians.
+        fit: Points, parameters and ranges of the pendulum that fits the published points best.
+        matrices: Errors of two methods with exact and inexact Jacobians.
         times: Computing times of the HMMWV.
-        growth: Growth of the times in table 4.
+        growth: Growth of the costs in table 4.
         variants: Growth for variants of the method.
         leads: Cost ratios of explicit and implicit methods.
         car: Quantities of the HMMWV.

@@ -221,7 +221,7 @@ def cartesian_pendulum(
 
 
 def start() -> Vector:
-    """Return the initial joint angles and rates (4,)."""
+    """Return the initial joint angles, rad, and rates, rad/s, as one vector (4,)."""
     return np.array([FIRST, SECOND - FIRST, 0.0, SPEED])
 
 
@@ -233,7 +233,7 @@ OURS = (1.0, 0.225, 9.81)
 """Both inertias (kg m^2) and gravity (m/s^2) of the computed tables: slender rods."""
 STARTS = (OURS, (0.4, 0.05, 9.81), (1.0, 0.225, 1e-3))
 BOUNDS = ((np.log(0.01), np.log(0.002), 0.0), (np.log(10.0), np.log(2.0), 20.0))
-"""Bounds of the logarithms of the inertias (radii of gyration of 6 cm to 2 m) and of gravity."""
+"""Bounds of the logarithms of the inertias (radii of gyration of 6 cm to 2.6 m) and of gravity."""
 TOLERANCE, HOW = 1e-6, {"max_nfev": 20, "diff_step": 1e-4}
 
 
@@ -281,7 +281,7 @@ class Fit(NamedTuple):
 
     @property
     def status(self) -> str:
-        """Status: whether the fitted pendulum reproduces the published motion."""
+        """``reproduced`` if all points are close, else ``not reproducible``."""
         close = all(row.status == "close" for row in self.rows)
         return "reproduced" if close else "not reproducible"
 
@@ -371,7 +371,10 @@ def frozen_derivatives(_t, _y, p, out, by_time):
 def w_method_rows(
     exact: Run, tolerances: tuple[float, ...], progress: Callable[[str], None]
 ) -> Iterator[MatrixRow]:
-    """Yield the errors of both methods for each Jacobian and tolerance."""
+    """Yield the errors of both methods for each Jacobian and tolerance.
+
+    Runs that raise `ManipDynError` are omitted.
+    """
     kernels = customize(load_robot("stiff_pendulum"))
     linear = np.zeros((FREEDOMS, 3 * FREEDOMS))
     p = np.zeros(2 + 8)

@@ -1,6 +1,6 @@
 """Claims about the stiff pendulum and inexact Jacobians, as fractions of cases.
 
-A case is a run with a tolerance and the step control of the paper (eq. 13 to 16), in joint or
+Most cases are runs with a tolerance and the step control of the paper (eq. 13 to 16), in joint or
 Cartesian coordinates.
 """
 

@@ -26,7 +26,7 @@ class Settings:
     explicit_duration: float = checked(positive, unit="s")
 
     def control(self, estimate: str = "plain") -> StepControl:
-        """Return the step control of the paper, eq. 13 to 16."""
+        """Return the step control of eq. 13 to 16 with ``plain`` or ``scaled`` error estimates."""
         return StepControl(
             "paper",
             "rms",

@@ -73,7 +73,7 @@ def positions(angles: Vector) -> Positions:
 
 
 def _positions(c: Vector, s: Vector) -> Positions:
-    """Return the points, which are linear functions of cosines `c` and sines `s` (7,)."""
+    """Return the points, which are affine functions of cosines `c` and sines `s` (7,)."""
     along, across = np.column_stack([c, s]), np.column_stack([s, -c])
     sc, sd, sa, sb, ss = PAWL
     crank_end = CRANK[1] * along[0]
@@ -228,7 +228,7 @@ def by_radau(tolerance: float) -> tuple[Vector, int]:
 
 
 def by_ida(tolerance: float) -> tuple[Vector, int] | None:
-    """Return the final state (20,) and the evaluations of IDA, or None if it is not installed.
+    """Return the final state (20,) and the evaluations of IDA, or None if it is missing or fails.
 
     The state includes the multipliers. The equations have index 1.
     """

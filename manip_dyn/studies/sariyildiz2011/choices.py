@@ -23,7 +23,7 @@ from manip_dyn.studies.sariyildiz2011.runs import (
 )
 
 ROUNDING = 1e-14
-"""Smallest error in charts, m."""
+"""Lower end of the error axis in charts, m."""
 ORDER_LIMITS = 1e-12, 1e-2
 """Range of errors from which an order is estimated, m."""
 
@@ -116,7 +116,7 @@ def _row(runs: Runs, circle: str, gain: float, methods: Sequence[str]) -> dict[s
 
 
 def _unsteadiness(runs: Runs, circle: str, gain: float) -> tuple[float, float]:
-    """Return the largest 2nd and 5th derivatives of the joint positions after the first lap.
+    """Return the largest norms of the 2nd and 5th derivatives of q after the first lap.
 
     They are computed by finite differences of rk4 velocities with intervals of 0.4 s.
     """
@@ -165,8 +165,9 @@ def circles_chart(runs: Runs, methods: Sequence[str], printed: dict[str, float])
 def gain_chart(runs: Runs, methods: Sequence[str]) -> Chart:
     """Return a chart of errors over K h at 1 s and 100 ms, with the theoretical error of Euler.
 
-    Each Euler step departs from the circle by v w h^2 / 2, and the feedback removes the fraction
-    K h of the error. The error therefore grows to v w h / (2 K).
+    With tool speed v, angular speed w, step h and gain K, each Euler step departs from the circle
+    by v w h^2 / 2, and the feedback removes the fraction K h of the error. The error therefore
+    grows to v w h / (2 K).
     """
     panels = []
     for circle in runs.settings.shown_circles:
@@ -263,7 +264,7 @@ def orders(runs: Runs, methods: Sequence[str]) -> tuple[Chart, Table]:
 
 
 def _order(steps: Sequence[float], errors: Sequence[float]) -> float:
-    """Return the order between the two smallest steps whose errors are within `ORDER_LIMITS`."""
+    """Return the order from the two smallest steps with errors within `ORDER_LIMITS`, or NaN."""
     least, most = ORDER_LIMITS
     usable = sorted((h, e) for h, e in zip(steps, errors, strict=True) if least < e < most)
     if len(usable) < 2:

@@ -1,4 +1,4 @@
-"""Figures 4 to 18 of Sariyildiz et al. (2011): errors over time, and the cost of the methods.
+"""Figures 4 to 18 of Sariyildiz et al. (2011): paths, errors over time, and costs of the methods.
 
 Costs are also counted in evaluations, which do not depend on the machine. An evaluation computes
 one generalized inverse of the Jacobian, which the paper calls the computational load. Additional
@@ -115,7 +115,8 @@ def error_table(methods: Sequence[str], steps: Sequence[float], runs: Runs) -> T
 def singular_chart(name: str, runs: Runs) -> Chart:
     """Return chart ``fig15`` to ``fig18``: errors near singular postures.
 
-    ``fig15`` and ``fig16`` are without damping, ``fig17`` and ``fig18`` with damping.
+    ``fig15`` and ``fig16`` compare methods without damping. ``fig17`` and ``fig18`` compare one
+    method with and without damping.
     """
     chosen = runs.settings.singular
     if name in NEAR:
@@ -276,7 +277,9 @@ def efficiency_table(runs: Runs, methods: Sequence[str]) -> Table:
 
 
 def cheaper(runs: Runs, error: float) -> list[tuple[str, float]]:
-    """Return the ratios of the evaluations of the best Runge-Kutta and the best Adams method.
+    """Return pairs of a case and the ratio of evaluations of Runge-Kutta to Adams methods.
+
+    The better of two methods of each kind is used. Cases without a finite ratio are omitted.
 
     Args:
         runs: Runs of the study.
@@ -317,7 +320,7 @@ def start_table(runs: Runs) -> Table:
 
 
 def low_starts(runs: Runs, step: float) -> list[tuple[str, float]]:
-    """Return the error ratios of ab4 to abm4, both started by lower orders."""
+    """Return pairs of a case and the error ratio of ab4 to abm4, both started by lower orders."""
     ratios = []
     for circle, gain in circles_with_gains(runs):
         first, second = (
@@ -344,7 +347,7 @@ class Cost(NamedTuple):
 
 
 def costs(runs: Runs, methods: Sequence[str]) -> dict[str, Cost]:
-    """Measure the costs of the methods on the first shown circle."""
+    """Measure the costs of a step on the first shown circle; return them by method."""
     tasks = [_task(runs, method) for method in methods]
     settings = runs.settings
     seconds = median_seconds([task[1] for task in tasks], settings.repeats, settings.slice)

@@ -1,7 +1,7 @@
 """Runs of the PA-10 along circles.
 
-The paper's loop has neither joint nor speed limits, so the runs use an arm without limits. A table
-reports whether the PA-10 could perform them.
+The paper's loop has neither joint nor speed limits, so the arm of most runs has no limits. A table
+reports whether its joints stay within the ranges of the PA-10.
 """
 
 from __future__ import annotations
@@ -73,15 +73,16 @@ class Run(NamedTuple):
         position: Largest position error in each interval, m.
         orientation: Largest orientation error in each interval, rad.
         first: Largest position error in the first lap, m.
-        steady: Largest position error after the first lap, m.
-        steady_orientation: Largest orientation error after the first lap, rad.
+        steady: Largest position error after the first lap, m. For a single lap: equal to `first`.
+        steady_orientation: Largest orientation error after the first lap, rad, or 0.
         growth: Ratio of the largest position error in the last lap to that in the previous lap.
+            NaN for a single lap.
         stable: Whether the path is not lost and errors do not grow.
         largest: Largest position error, m.
         last: Final position error, m.
         speed: Largest joint speed as a fraction of the PA-10's speed limit.
         smallest: Smallest singular value of the Jacobian during the run.
-        near: Largest position error after the first singular posture, m; NaN without one.
+        near: Largest position error from the first singular posture on, m; NaN without one.
         before: Largest position error before the first singular posture, m; NaN without one.
         within: Whether all joints stayed in the PA-10's ranges during the first lap.
     """
@@ -133,10 +134,10 @@ def shown(name: str) -> str:
 
 
 SAMPLES = 300
-"""Number of intervals of a run for which the largest error is stored."""
+"""Maximum number of intervals of a run for which the largest errors are stored."""
 GROWTH, SMALL = 2.0, 1e-6
-"""A run is unstable if its error grows by more than this factor per lap and exceeds this value
-(m)."""
+"""Factor and position error (m). A run is unstable if its error in the last lap exceeds this error
+and is larger than that of the previous lap by more than this factor."""
 
 
 # -------------------------------------------------------------------------------------- runs

@@ -80,7 +80,8 @@ class Singular:
     Attributes:
         shown: Name of the circle in Figures 15 to 18.
         gains: Feedback gains, 1/s. The figures use the first one.
-        near: Smallest singular value of the Jacobian below which a posture counts as singular.
+        near: Limit of the smallest singular value of the Jacobian, below which a posture counts as
+            singular.
         damping: Maximum damping of the damped inverses.
         circles: Circles by name.
     """
@@ -103,7 +104,7 @@ class Settings:
     Attributes:
         gain: Feedback gain in the figures, 1/s.
         laps: Number of laps per run.
-        lost: Position error at which the path is lost, m.
+        lost: Position error from which the path counts as lost, m.
         circles: Circles by name.
         shown_circles: Names of the circles in the figures.
         gains: Feedback gains in the tables, 1/s.
