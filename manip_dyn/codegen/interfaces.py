@@ -1,10 +1,10 @@
-"""Call interfaces of a robot's kernels: in place, batched and checked.
+"""Call interfaces of a robot's kernels: in place, batched, unchecked and checked.
 
-The checked interface calls one compiled check of sizes and numbers, then the kernel by its
-address. The check does not depend on the robot and is compiled once per machine for each number of
-arguments. Python code converts other arguments (lists, strided arrays, other number types) and
-raises an error for invalid ones. The unchecked interface calls kernels by their
-addresses, too. Only `InPlace` compiles array functions for each robot.
+The checked interface calls a compiled function that checks sizes and numbers and calls the kernel
+by its address. The function does not depend on the robot. It is compiled once per machine for each
+combination of arguments and number of result axes. Python code converts other arguments (lists,
+strided arrays, other number types) and raises an error for invalid ones. The unchecked interface
+calls kernels by their addresses, too. Only `InPlace` compiles array functions for each robot.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ ARGUMENTS = {
     "wrench": "force and moment on the tool at its origin, base axes, N, N m",
     "drive": "efforts, then 1 for each driven joint and 0 for each locked joint",
     "inertias": "inertial parameters, 10 per body",
-    "adjoint": "factors of the accelerations",
+    "adjoint": "weights of the accelerations",
     "p_q": "costates of the positions",
     "p_v": "costates of the velocities",
 }
 
 
 def describe(function: Any, name: str, in_place: InPlace, owner: str) -> None:
-    """Set the name, signature and docstring of an unchecked kernel that returns its result.
+    """Set the name, signature and docstring of a function that returns a kernel's result.
 
     Args:
-        function: A function with the array arguments of the kernel's declaration.
+        function: A function of the array arguments in the kernel's declaration.
         name: Name of the kernel.
         in_place: The kernels of the robot.
         owner: Class that has the function as an attribute.
@@ -110,9 +110,9 @@ def _arguments(name: str, n: int) -> str:
 class InPlace:
     """Jitted functions that write into the caller's array ``out`` and allocate no memory.
 
-    Every kernel of `Kernels` is an attribute: ``kernel(*arguments, out)`` for one state, and
+    Every kernel of the catalogue is an attribute: ``kernel(*arguments, out)`` for one state, and
     ``kernel_batch(*arguments, out, first, last)`` for many. The arrays of a batch have an
-    additional last axis with one column per state. Columns from `first` to `last`, exclusive, are
+    additional last axis with one column per state. Columns from `first` to `last` - 1 are
     computed. Numba code can call both forms.
 
     Arrays must be C-contiguous float64; other types raise numba's TypingError. Sizes are not
@@ -139,7 +139,7 @@ class InPlace:
         return function
 
     def __dir__(self) -> list[str]:
-        """Return the names of the kernels."""
+        """Return the names of the kernels and of their batched forms."""
         return [kernel.name + end for kernel in DECLARATIONS for end in ("", BATCH)]
 
     @property
@@ -148,7 +148,7 @@ class InPlace:
         return self._robot.n
 
     def address(self, name: str) -> Any:
-        """Return the address of a kernel for `call_kernel`, compiled on first use."""
+        """Return the address of a kernel for `call_kernel`; the first call compiles the kernel."""
         return kernel_address(self._robot, self._frame, name)
 
     def purpose(self, name: str) -> str:
@@ -156,9 +156,13 @@ class InPlace:
         return purpose_of(self._robot, self._frame, name)
 
     def compile(self, *names: str) -> None:
-        """Compile kernels now, or load them from the cache. Default: all dynamics kernels.
+        """Compile kernels for one state, in place and unchecked, or load them from the cache.
 
         Call this before loops with deadlines. Otherwise the first call of a kernel compiles it.
+
+        Args:
+            names: Names of kernels. Default: forward and inverse dynamics, mass matrix, forward
+                kinematics, Jacobian and energy.
 
         Raises:
             ManipDynError: If a kernel does not exist.
@@ -179,7 +183,8 @@ class Batch:
     """All kernels as attributes, for arrays with one column per state.
 
     ``batch.forward_dynamics(q, v, tau)`` accepts arrays (n, m) of m states and returns (n, m);
-    matrices are returned as (rows, columns, m). ``threads=2`` uses two cores.
+    matrices are returned as (rows, columns, m). ``threads=2`` divides the columns between two
+    threads.
     """
 
     def __init__(self, in_place: InPlace, n: int):
@@ -225,7 +230,7 @@ class Batch:
         if threads == 1:
             kernel(*arrays, out, 0, states)
             return out
-        # Every thread computes whole blocks of lanes. Kernels release the GIL.
+        # All tasks but the last compute whole blocks of lanes. Kernels release the GIL.
         count = -(-states // (threads * LANES)) * LANES
         starts = range(0, states, max(count, 1))
         kernel(*arrays, out, 0, 0)  # compiles in this thread, which receives Ctrl-C
@@ -260,9 +265,10 @@ PAYLOAD, WRENCH = argument_size("payload", 0), argument_size("wrench", 0)
 
 
 class Checked:
-    """All kernels as attributes that check their arguments and return new arrays.
+    """Kernels as attributes that check their arguments and return new arrays.
 
-    Arguments are positional: ``checked.forward_dynamics(q, v, tau)``.
+    Arguments are positional: ``checked.forward_dynamics(q, v, tau)``. Only kernels of joint
+    vectors (n,), payloads and wrenches are supported.
     """
 
     def __init__(self, in_place: InPlace, n: int):
@@ -271,7 +277,7 @@ class Checked:
         self._n = n
 
     def __getattr__(self, name: str) -> Callable[..., Vector]:
-        """Return a kernel that checks its arguments, compiled on first use."""
+        """Return a kernel that checks its arguments; the first access compiles it."""
         declaration = BY_NAME.get(name)
         if declaration is None:
             raise AttributeError(f"There is no kernel '{name}'.")
@@ -281,7 +287,7 @@ class Checked:
 
 
 def unchecked_call(in_place: InPlace, declaration: Declaration) -> Callable[..., Vector]:
-    """Return a function that calls a kernel and returns its result."""
+    """Return a function that calls a kernel without checks and returns a new array."""
     arguments, shape = declaration.arguments, declaration.shape(in_place.n)
     run, address = CALLS[len(arguments)], in_place.address(declaration.name)
     if not PLAIN:
@@ -296,7 +302,7 @@ def unchecked_call(in_place: InPlace, declaration: Declaration) -> Callable[...,
 
 
 def checked_call(in_place: InPlace, declaration: Declaration) -> Callable[..., Vector]:
-    """Return a function that checks its arguments and calls a kernel."""
+    """Return a function that checks its arguments, calls a kernel and returns a new array."""
     arguments, n = declaration.arguments, in_place.n
     shape, address = declaration.shape(n), in_place.address(declaration.name)
     loads = tuple(name for name in arguments if name in ("payload", "wrench"))
@@ -326,7 +332,7 @@ def checked_call(in_place: InPlace, declaration: Declaration) -> Callable[..., V
         out = empty(shape)
         try:
             valid = run(address, n, *values, out)
-        except TypeError:  # more than one axis, or unaligned numbers
+        except TypeError:  # not exactly one axis, or unaligned numbers
             valid = False
         return out if valid else call_with_checks(values)
 
@@ -340,7 +346,7 @@ def _compiled(run: Callable[..., bool], count: int, axes: int) -> Callable[..., 
 
     It is compiled immediately, so that all threads may call it.
     """
-    # All vectors of numbers, including strided and read-only ones, convert to this type.
+    # All aligned float64 vectors, including strided and read-only ones, convert to this type.
     vector = types.Array(types.float64, 1, "A", readonly=True)
     kinds = (types.int64, types.int64, *[vector] * count, _output(axes))
     function: Any = compiled(run)
@@ -439,9 +445,9 @@ def _call_5(address, a, b, c, d, e, out):
 CALLS: dict[int, Any] = {1: _call_1, 2: _call_2, 3: _call_3, 4: _call_4, 5: _call_5}
 """Compiled calls of kernels by the number of arguments."""
 UNLOADED: dict[int, Callable[..., bool]] = {1: _run_1, 2: _run_2, 3: _run_3, 4: _run_4}
-"""Compiled checks by the number of arguments, each with n numbers."""
+"""Checked calls of kernels by the number of arguments, each of which has n numbers."""
 LOADED: dict[tuple[str, ...], Callable[..., bool]] = {
     ("payload",): _run_with_payload,
     ("payload", "wrench"): _run_loaded,
 }
-"""Compiled checks by the arguments that have a size other than n."""
+"""Checked calls of kernels by those arguments whose size is not n."""

@@ -26,12 +26,12 @@ _POINTER = types.CPointer(types.float64)
 
 @lru_cache(maxsize=512)
 def addresses(robot: Robot, *names: str) -> tuple[int, ...]:
-    """Return the addresses of a robot's kernels for `call_kernel`, compiled on first use."""
+    """Return the addresses of a robot's kernels for `call_kernel`, with the tip as their frame."""
     return tuple(kernel_address(robot, robot.frame(robot.tip), name) for name in names)
 
 
 def kernel_address(robot: Robot, frame: Frame, name: str) -> Any:
-    """Return the address of a kernel for `call_kernel`, compiled on first use."""
+    """Return the address of a kernel for `call_kernel`; the first call compiles the kernel."""
     kernel = kernel_of(robot, frame, name)
     if PLAIN:
         return kernel
@@ -85,4 +85,4 @@ call_kernel: Any = _plain if PLAIN else _caller(_check)
 """``call_kernel(address, arrays)``: call a kernel with C-contiguous arrays, the last of which
 is ``out``."""
 call_contiguous: Any = _plain if PLAIN else _caller(lambda address, arrays: None)
-"""The same for arrays that are contiguous although their types allow other strides."""
+"""`call_kernel` for arrays that are contiguous although their types allow other strides."""

@@ -34,7 +34,7 @@ def holding_friction(static: Vector, mass: Matrix, drive: Vector, resting: Vecto
     1988).
 
     Args:
-        static: Static friction Fs (n,).
+        static: Static friction Fs (n,), N m or N.
         mass: Mass matrix M (n, n).
         drive: Efforts minus bias and friction of sliding joints (n,).
         resting: Mask of the joints at rest (n,).
@@ -78,7 +78,7 @@ class Unchecked:
         return call
 
     def __dir__(self) -> list[str]:
-        """Return the names of the kernels."""
+        """Return the names of the kernels, and `in_place`."""
         return [*BY_NAME, "in_place"]
 
 
@@ -102,7 +102,7 @@ class Kernels:
         frame: Name of the link whose pose and Jacobian are computed.
         in_place: Jitted functions that write into ``out``.
         unchecked: The same functions without checks.
-        batch: The same functions for m states in arrays (n, m).
+        batch: Checked functions for m states, one per column of the arguments.
     """
 
     def __init__(self, robot: Robot, frame: str):
@@ -115,11 +115,11 @@ class Kernels:
         self.batch = Batch(self.in_place, robot.n)
 
     def __repr__(self) -> str:
-        """Return the names of robot and frame, and the number of joints."""
+        """Return the names of the robot and the frame, and the number of joints."""
         return f"Kernels(robot '{self.robot.name}', {self.robot.n} joints, frame '{self.frame}')"
 
     def __reduce__(self):
-        """Pickle robot and frame; unpickling calls `customize`."""
+        """Pickle the robot and the frame; unpickling calls `customize`."""
         return customize, (self.robot, self.frame)
 
     # ------------------------------------------------------------------ kinematics
@@ -177,8 +177,8 @@ class Kernels:
         """Return the efforts (n,) for the accelerations `a`.
 
         Dry friction of joints with zero velocity is omitted, because it may have any value up to
-        the static friction. For an arm at rest, the result is the centre of the range of holding
-        efforts. A joint that begins to slide also needs the static friction.
+        the static friction. For an arm at rest and `a` = 0, the result is the centre of the range
+        of holding efforts. A joint that begins to slide also needs the static friction.
         """
         if payload is None and wrench is None:
             effort = self._checked.inverse_dynamics(q, v, a)
@@ -208,8 +208,9 @@ class Kernels:
     def energy(self, q: ArrayLike, v: ArrayLike) -> tuple[float, float]:
         """Return kinetic and potential energy in J.
 
-        Both include rotors (armature) and springs. The potential energy of gravity is zero at the
-        base origin, and excludes links that are fixed to the base.
+        The kinetic energy includes rotors (armature), and the potential energy includes springs.
+        The potential energy of gravity is zero at the base origin, and excludes links that are
+        fixed to the base.
         """
         kinetic, potential = self._checked.energy(q, v)
         return float(kinetic), float(potential)
@@ -225,23 +226,30 @@ class Kernels:
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike
     ) -> tuple[Vector, Vector, Vector]:
-        """Return the derivatives (n, n) of the efforts with respect to q, v, a (mass matrix)."""
+        """Return the derivatives (n, n) of the efforts with respect to q, v and a.
+
+        The last one is the mass matrix.
+        """
         by_q, by_v, by_a = self._checked.inverse_dynamics_derivatives(q, v, a)
         return by_q, by_v, by_a
 
     def forward_dynamics_adjoint(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, adjoint: ArrayLike
     ) -> tuple[Vector, Vector, Vector]:
-        """Return the gradients (n,) of adjoint . acceleration with respect to q, v and tau."""
+        """Return the gradients (n,) of a weighted sum of the accelerations.
+
+        The gradients are with respect to q, v and tau; `adjoint` (n,) contains the weights.
+        """
         by_q, by_v, by_tau = self._checked.forward_dynamics_adjoint(q, v, tau, adjoint)
         return by_q, by_v, by_tau
 
     def forward_dynamics_second_derivatives(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, adjoint: ArrayLike
     ) -> Tensor:
-        """Return the second derivatives (3, n, 3, n) of adjoint . acceleration.
+        """Return the second derivatives (3, n, 3, n) of a weighted sum of the accelerations.
 
-        Axes 0 and 2 select q, v or tau, and axes 1 and 3 the joint.
+        Axes 0 and 2 select q, v or tau, and axes 1 and 3 the joint. `adjoint` (n,) contains the
+        weights.
         """
         return self._checked.forward_dynamics_second_derivatives(q, v, tau, adjoint)
 
@@ -260,27 +268,28 @@ class Kernels:
     def right_hand_side(self) -> Callable[..., None]:
         """The right-hand side of the motion for integrators: jitted ``rhs(t, y, p, out)``.
 
-        The state y (2 n,) is (q, v), and p are the efforts (n,). It writes the rates (2 n,) of y.
+        The state y (2 n,) is (q, v), and p are the efforts (n,). The function writes the time
+        derivative of y into `out` (2 n,).
         """
         return self._motion_module.right_hand_side
 
     @cached_property
     def right_hand_side_with_work(self) -> Callable[..., None]:
-        """The right-hand side with the work (J) of efforts and damping as the last entry of y."""
+        """The right-hand side for states (q, v, work); work (J) is that of efforts and damping."""
         return self._motion_module.right_hand_side_with_work
 
     @cached_property
     def linearization(self) -> Callable[..., None]:
         """The derivatives of `right_hand_side`: jitted ``function(t, y, p, out, by_time)``.
 
-        It writes M da/dq, M da/dv and M into `out` (n, 3 n), and zeros into `by_time` (n,), as
-        required by `md.Jacobian` with ``positions=n, mass=True``.
+        The function writes M da/dq, M da/dv and M into `out` (n, 3 n), and zeros into `by_time`
+        (n,), as required by `md.Jacobian` with ``positions=n, mass=True``.
         """
         return self._linear_module.linearization
 
     @cached_property
     def linearization_with_work(self) -> Callable[..., None]:
-        """The derivatives of `right_hand_side_with_work`: `out` (n + 1, 3 n + 1)."""
+        """The derivatives of `right_hand_side_with_work`, with `out` (n + 1, 3 n + 1)."""
         return self._linear_module.linearization_with_work
 
     @cached_property
@@ -316,7 +325,7 @@ class Kernels:
 
     # ---------------------------------------------------------------------- counts
     def report(self) -> Report:
-        """Return the arithmetic operations of every kernel before and after customization."""
+        """Return the operation counts of straight-line kernels before and after customization."""
         from manip_dyn.codegen.operation_counts import operation_report
 
         return operation_report(self.robot, self.frame)

@@ -1,7 +1,8 @@
-"""Operation counts of kernels before and after customization, by the rules of the literature.
+"""Operation counts of kernels before and after customization.
 
-Counts before customization include all additions and multiplications of the looped algorithms,
-even those with zero and one. Counts after customization are those of the generated code.
+Counts before customization include all operations of the general algorithms with run-time
+operands, even additions of zero and multiplications by zero or one. Counts after customization
+are those of the generated code. Changes of sign are not counted.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Operations(NamedTuple):
 
 
 class Row(NamedTuple):
-    """Counts of one kernel; `before` is None for a kernel without an algorithm in loops."""
+    """Counts of one kernel; `before` is None if the kernel differentiates an expression graph."""
 
     kernel: str
     before: Operations | None
@@ -68,10 +69,14 @@ class Report(NamedTuple):
 
 
 def operation_report(robot: Robot, frame: str) -> Report:
-    """Count the operations of every straight-line kernel.
+    """Count the operations of the straight-line kernels of a robot.
 
     Second derivatives are omitted, as are the switching rates of long chains, which contain second
-    derivatives. The motion is omitted because it equals the forward dynamics.
+    derivatives. The module ``motion`` is omitted because it repeats the forward dynamics.
+
+    Args:
+        robot: The robot.
+        frame: Name of the link for pose and Jacobian.
     """
     equations = Equations(robot, robot.frame(frame))
     omitted = {"motion", "second_derivatives"}

@@ -22,12 +22,13 @@ class Library(NamedTuple):
     """Functions of an array library that kernels require.
 
     Attributes:
-        array: Converts an argument to an array (..., k), given its name and size.
+        array: Converts an argument to an array, given its name, its value and its size k. The
+            caller checks the shape (..., k).
         broadcast: Returns the common shape of several shapes.
         broadcast_to: Broadcasts an array to a shape.
         concatenate: Concatenates arrays along their last axis.
         call: Evaluates a function of one vector, y (..., m), for x (..., k).
-        error: The exception that `broadcast` raises.
+        error: The exception that `broadcast` raises for incompatible shapes.
     """
 
     array: Callable[[str, Any, int], Any]
@@ -81,10 +82,11 @@ def torch_function(robot: Robot, kernel: str, frame: str | None = None) -> Calla
     """Return a kernel as a function of PyTorch tensors, for `backward`, `func.vmap` and others.
 
     The arguments are those of the kernel, with shapes (..., size): tensors in double precision on
-    the CPU, or objects that can be converted, such as lists. The result has the shape (...,
-    *shape). The function executes the machine code of `customize`, with many states in SIMD lanes.
-    Its reverse and forward derivatives of any order are exact and compiled on first use. Dry
-    friction of the joints is omitted.
+    the CPU, or objects that can be converted, such as lists. Leading axes are broadcast. The
+    result has the shape (..., *shape), where `shape` is that of the kernel's result. The function
+    executes machine code from the generator of `customize`, with many states in SIMD lanes. Its
+    reverse and forward derivatives of any order are exact and compiled on first use. Dry friction
+    of the joints is omitted.
 
     Args:
         robot: A robot returned by `load_robot`.
@@ -92,9 +94,9 @@ def torch_function(robot: Robot, kernel: str, frame: str | None = None) -> Calla
         frame: Name of the link for pose and Jacobian. Default: the tool, `robot.tip`.
 
     Raises:
-        ManipDynError: If kernel or link is unknown, the robot has too many joints, or PyTorch is
-            not installed. The returned function raises it for tensors with an unsupported type,
-            device or shape.
+        ManipDynError: If the kernel or the link is unknown, the robot has too many joints for the
+            kernel, or PyTorch is not installed. The returned function raises it for a wrong number
+            of arguments, and for arguments with an unsupported type, device or shape.
     """
     function = checked_vector_function(robot, kernel, frame)
     torch = required_module("torch", "torch_function needs", "torch")
@@ -126,11 +128,12 @@ def torch_function(robot: Robot, kernel: str, frame: str | None = None) -> Calla
 def jax_function(robot: Robot, kernel: str, frame: str | None = None) -> Callable[..., Any]:
     """Return a kernel as a function of JAX arrays, for `jit`, `vmap`, `grad` and others.
 
-    The arguments are those of the kernel, with shapes (..., size). The result has the shape (...,
-    *shape) in double precision, which requires ``jax.config.update("jax_enable_x64", True)``. The
-    function executes the machine code of `customize` on the CPU, with many states in SIMD lanes.
-    Its forward and reverse derivatives of any order are exact and compiled on first use. Dry
-    friction of the joints is omitted.
+    The arguments are those of the kernel, with shapes (..., size). Leading axes are broadcast. The
+    result has the shape (..., *shape), where `shape` is that of the kernel's result. It is in
+    double precision, which requires ``jax.config.update("jax_enable_x64", True)``. The function
+    executes machine code from the generator of `customize` on the CPU, with many states in SIMD
+    lanes. Its forward and reverse derivatives of any order are exact and compiled on first use.
+    Dry friction of the joints is omitted.
 
     Args:
         robot: A robot returned by `load_robot`.
@@ -138,8 +141,9 @@ def jax_function(robot: Robot, kernel: str, frame: str | None = None) -> Callabl
         frame: Name of the link for pose and Jacobian. Default: the tool, `robot.tip`.
 
     Raises:
-        ManipDynError: If kernel or link is unknown, the robot has too many joints, or JAX is not
-            installed. The returned function raises it for invalid shapes, and if JAX uses single
+        ManipDynError: If the kernel or the link is unknown, the robot has too many joints for the
+            kernel, or JAX is not installed. The returned function raises it for a wrong number of
+            arguments, for arguments with an unsupported type or shape, and if JAX uses single
             precision.
     """
     function = checked_vector_function(robot, kernel, frame)

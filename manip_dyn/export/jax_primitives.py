@@ -61,7 +61,7 @@ def _linear_as_value(x: Any, d: Any, *, function: VectorFunction, transposed: bo
 
 
 def by_python(x: Any, *, function: VectorFunction) -> Any:
-    """Call a kernel through Python, for devices other than the CPU."""
+    """Call a kernel through Python: on devices other than the CPU, or without the compiler."""
 
     def write(values: Any) -> Any:
         states = np.ascontiguousarray(values).reshape(-1, function.inputs)

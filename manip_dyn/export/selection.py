@@ -34,7 +34,7 @@ def straight_kernels(robot: Robot) -> tuple[str, ...]:
 
 
 def selected(robot: Robot, names: Iterable[str]) -> list[str]:
-    """Return kernel names without duplicates, after checking them.
+    """Check kernel names and return them without duplicates; one string is a single name.
 
     Raises:
         ManipDynError: If there are no names, a name is unknown, or the robot has too many joints.
@@ -71,7 +71,7 @@ def declaration_of(kernel: str) -> Declaration:
 
 
 def gravity(equations: Equations, argument: str = "q") -> Function:
-    """Return the inverse dynamics at rest; `argument` is the name of the positions."""
+    """Return the graph of the inverse dynamics at rest for positions named `argument`."""
     graph, n = Graph(), equations.n
     q = [graph.input(f"{argument}[{i}]") for i in range(n)]
     zero = [graph.constant(0.0)] * n

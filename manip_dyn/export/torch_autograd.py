@@ -20,7 +20,7 @@ def call(function: VectorFunction, x: Any) -> Any:
 
 
 class _Kernel(torch.autograd.Function):
-    """Compiled kernel with its exact vector-Jacobian product."""
+    """Compiled kernel with exact derivatives in reverse and forward mode, and with batching."""
 
     @staticmethod
     def forward(x: Any, function: VectorFunction) -> Any:

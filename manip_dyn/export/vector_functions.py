@@ -69,12 +69,12 @@ class VectorFunction:
 
     @property
     def tangent(self) -> VectorFunction:
-        """The function J(x) dx of (x, dx)."""
+        """The function J(x) dx of (x, dx), with the Jacobian J = dy/dx."""
         return vector_function(self.robot, self.frame, self.kernel, (*self.chain, TANGENT))
 
     @property
     def adjoint(self) -> VectorFunction:
-        """The function J(x)^T w of (x, w)."""
+        """The function J(x)^T w of (x, w), with the Jacobian J = dy/dx."""
         return vector_function(self.robot, self.frame, self.kernel, (*self.chain, ADJOINT))
 
     @cached_property
@@ -91,7 +91,7 @@ class VectorFunction:
         return _dynamics_adjoint(equations, inner) if is_dynamics else _adjoint(inner)
 
     def function(self) -> Function:
-        """Return the function with the arguments ``x`` and ``out`` for code generation."""
+        """Return the function as a kernel of the argument ``x`` for code generation."""
         graph, _, y = self.expressions
         declaration = Declaration(self.name, "vector", ("x",), lambda n: (len(y),))
         return Function(declaration, graph, (len(y),), [((i,), x) for i, x in enumerate(y)])
@@ -109,7 +109,8 @@ def checked_vector_function(robot: Robot, kernel: str, frame: str | None) -> Vec
     """Return a kernel as a function of one vector.
 
     Raises:
-        ManipDynError: If kernel or link is unknown, or the robot has too many joints.
+        ManipDynError: If the kernel or the link is unknown, the kernel is the Taylor series, or
+            the robot has too many joints for the kernel.
     """
     checked_robot(robot)
     if kernel == TAYLOR:
@@ -182,8 +183,9 @@ def _flat(values: Sequence) -> list:
 def rows_function(function: VectorFunction) -> Any:
     """Return the compiled ``rows(x, out)`` of a function of one vector.
 
-    It writes the results (m, outputs) for states x (m, inputs) in rows, the layout of PyTorch and
-    JAX. Eight states at a time are copied from rows to the columns of the batched kernel.
+    The compiled function writes the results (m, outputs) for states x (m, inputs) in rows, the
+    layout of PyTorch and JAX. `LANES` states at a time are copied from rows to the columns of the
+    batched kernel.
     """
     source = hashlib.sha256(source_of(Path(__file__).parent)).hexdigest()[:8]
     module = robot_module(
@@ -214,5 +216,8 @@ def rows_function(function: VectorFunction) -> Any:
 
 
 def write_rows(function: VectorFunction, x: Matrix, out: Matrix) -> None:
-    """Write the results (m, outputs) for states x (m, inputs), both C-contiguous float64."""
+    """Write the results for states `x` (m, inputs) into `out` (m, outputs).
+
+    Both arrays must be C-contiguous float64.
+    """
     rows_function(function)(x, out)

@@ -2,7 +2,7 @@
 
 Coefficient k of a product a b is the sum of a_j b_(k-j) over j = 0..k. The recurrences of
 quotients and sines contain such sums. The terms j = 1..k-1 depend only on coefficients below k.
-All sums of an order are therefore computed together, before any other operation of that order. For
+All sums of an order can therefore be computed together, before any other operation of it. For
 a single motion, each lane computes one product. For many motions, each lane computes one motion.
 Moore (1966), Interval Analysis, chapter 11;
 Jorba, Zou (2005), proposition 2.1.
@@ -161,8 +161,9 @@ def unrolled_sums(
 ) -> list[Any]:
     """Emit the code of the sums of order k, one per product, and return the sums.
 
-    A factor is loaded once for its two terms, a_j b_(k-j) and a_(k-j) b_j. Terms that depend on
-    the newest coefficient, k - 1, are added last. Products with equal factors need half the terms.
+    The terms a_j b_(k-j) and a_(k-j) b_j of all products are added together, and each of their
+    vectors is loaded once. Terms with the newest coefficient, k - 1, follow all others except the
+    middle term of an even order. Products with equal factors need half the terms.
 
     Args:
         builder: Builder of the function.
@@ -211,7 +212,7 @@ def lane_sums(products: Products, width: int, sums: int, lanes: int) -> Any:
 
     Args:
         products: Columns of the factors of each product.
-        width: Columns of ``rows`` (k + 1, width * lanes).
+        width: Vectors per row of ``rows``, which is (.., width * lanes).
         sums: Row of ``fixed`` (.., lanes) that receives the first sum.
         lanes: Motions per vector.
     """

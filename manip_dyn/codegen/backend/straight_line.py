@@ -105,7 +105,7 @@ _NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
 
 
 def one_state(program: Program) -> Any:
-    """Return an intrinsic ``(inputs, out)`` that runs a program."""
+    """Return an intrinsic ``(inputs, out)`` that runs a program for one state."""
     if PLAIN:
         return plain_one_state(program)
 
@@ -188,8 +188,9 @@ def one_coefficient(
 
     ``out`` has an additional first axis, with `width` numbers per coefficient. In the program
     ``start[i]`` denotes out[0, i], ``previous[i]`` out[k - 1, i], and ``order`` k, for k >= 1.
-    With a constant `order`, k is ignored. The columns of each vector are written together. Columns
-    that the program does not assign are set to zero.
+    With a constant `order`, k is ignored. The columns of each vector (see `vectors_of`) are
+    written together, with zeros for those that the program does not assign. A program that is
+    divided into functions writes only the columns that it assigns.
     """
     if PLAIN:
         return plain_one_coefficient(program, order)

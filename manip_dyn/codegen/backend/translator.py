@@ -16,7 +16,7 @@ from manip_dyn.codegen.backend.vectors import FLAGS, broadcast, vector_at
 ANGLES_IN_VECTOR = 8
 """Maximum number of angles of one state in the same vector."""
 SUMS_IN_GROUP = 16
-"""Number of sums of products that are computed together, so that factors are loaded once."""
+"""Maximum number of sums that are computed together and share the loads of common factors."""
 _NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
 
 
@@ -27,7 +27,7 @@ class Layout(NamedTuple):
         lanes: States per vector.
         column: For many states: index of the first state in the last axis.
         row: For a series: index of the coefficient in the first axis.
-        width: Numbers per coefficient.
+        width: For a series: vectors of `lanes` numbers per coefficient.
         products: For a series of many motions: columns of the factors of each product.
         sums: For a series of many motions: row of the sum of the first product in the last input.
         vectors: For a series of one motion: columns of each vector that is loaded, and therefore
@@ -195,7 +195,10 @@ class Translator:
         return both[0] if node.func.id == "sin" else both[1]
 
     def _sine_and_cosine(self, angle: ast.expr) -> tuple[Any, Any]:
-        """Return the sine and cosine of an angle, computed together with those of other angles."""
+        """Return the sine and cosine of an angle.
+
+        For one state, those of other available angles are computed in the same vector.
+        """
         value = self._value(angle)
         if not isinstance(angle, ast.Name):
             return sine_and_cosine(self._builder, value)

@@ -16,8 +16,8 @@ from manip_dyn.core.arrays import array_at
 from manip_dyn.core.compiled import PLAIN
 
 LANES = 8
-"""Number of lanes, the numbers in a vector."""
-# Fused multiply-add is allowed, but numbers need not be finite.
+"""Number of lanes: numbers in a vector."""
+# LLVM may fuse multiplications and additions. Infinite numbers and NaN remain valid operands.
 FLAGS = ("contract",)
 NUMBERS = ir.VectorType(ir.DoubleType(), LANES)
 _NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
@@ -88,7 +88,7 @@ def accumulated(
         builder: Builder of the function.
         starts: Initial vectors.
         terms: Number of terms that are added to each vector.
-        term: Emits the factor of a term and the pointers to its vectors.
+        term: Emits and returns, for the index of a term, its factor and pointers to its vectors.
     """
     sums = [cgutils.alloca_once_value(builder, start) for start in starts]
     with cgutils.for_range(builder, terms) as loop:
@@ -125,7 +125,15 @@ def function_of(
     kinds: Sequence[Any],
     emit: Callable[[ir.IRBuilder, Sequence[Any]], None],
 ) -> ir.Function:
-    """Return the function `name` of a module, which callers share and LLVM does not inline."""
+    """Return the function `name` of a module, which callers share and LLVM does not inline.
+
+    Args:
+        module: The module.
+        name: Name of the function.
+        linkage: LLVM linkage of the function.
+        kinds: Types of the arguments.
+        emit: Emits the body on first use, from a builder and the arguments.
+    """
     if name in module.globals:
         return module.globals[name]
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), name)
@@ -148,7 +156,8 @@ def add_rows(total, scale, factors, rows, first, last):
     would access memory in every step, or would not be vectorized.
 
     Args:
-        total: A contiguous row (m,) that is not one of `rows`; m is a multiple of `LANES`.
+        total: A contiguous row (m,) that is not one of the summed rows; m is a multiple of
+            `LANES`.
         scale: Factor of `total`.
         factors: Factors (`last`,) or longer, with any strides.
         rows: (`last`, m) or more rows, each contiguous.
@@ -207,7 +216,7 @@ _add_rows: Any = intrinsic(_add_rows_intrinsic)
 
 
 def _emit_row_sums(builder, arguments) -> None:
-    """Emit loops over the vectors of a row."""
+    """Emit the body of `add_rows`: loops over the vectors of a row."""
     columns = builder.sdiv(arguments[1], _INDEX(LANES))
     for_blocks(
         builder,
@@ -225,7 +234,7 @@ def _emit_row_block(builder, arguments, column, count: int) -> None:
     number, byte = ir.DoubleType().as_pointer(), ir.IntType(8).as_pointer()
 
     def pointer(data, index, stride):
-        """Return `data` advanced by `index` strides in bytes."""
+        """Return `data` advanced by `index` times `stride` bytes."""
         moved = builder.gep(builder.bitcast(data, byte), [builder.mul(index, stride)])
         return builder.bitcast(moved, number)
 

@@ -40,7 +40,7 @@ def kernel_module(robot: Robot, frame: Frame, module: str) -> ModuleType:
 
 
 def _looped_module(robot: Robot, frame: Frame, declaration: Declaration) -> ModuleType:
-    """Return a separate module for a kernel that uses loops, so that only it is compiled."""
+    """Return a separate module for a kernel that uses loops, so that no other is compiled."""
     name = declaration.name
     return robot_module(robot, frame, name, _source(robot, frame, name, [], [declaration]))
 
@@ -64,13 +64,20 @@ def _source(
 
 
 def robot_module(robot: Robot, frame: Frame, kind: str, text: Callable[[], str]) -> ModuleType:
-    """Return a generated module that depends only on a robot, a frame and this package."""
+    """Return a generated module that depends only on a robot, a frame and `manip_dyn.codegen`.
+
+    Args:
+        robot: The robot.
+        frame: The frame.
+        kind: Kind of the module, part of its file name.
+        text: Function that returns the source. It is called only if the module is not cached.
+    """
     content = source_of(Path(__file__).parents[1]) + _numbers(robot, frame)
     return generated_module(f"{robot.name}_{kind}", content, text)
 
 
 def _numbers(robot: Robot, frame: Frame) -> bytes:
-    """Return all numbers of a robot that its equations depend on."""
+    """Return the name of a robot and all numbers of its equations as bytes."""
     parts = [repr(robot.name).encode()]
     for body in robot.bodies:
         parts.append(repr((body.parent, body.prismatic, body.mass)).encode())

@@ -184,7 +184,7 @@ def _function_text(function: Function) -> str:
 
 
 def operation_text(operations: list[Operation], node: int) -> str:
-    """Return an operation as an expression of names."""
+    """Return the source of an operation: an expression of names and constants."""
     operation = operations[node]
     if operation.kind == "input":
         return str(operation.value)
@@ -195,7 +195,7 @@ def operation_text(operations: list[Operation], node: int) -> str:
 
 
 def operand_text(operations: list[Operation], node: int) -> str:
-    """Return the name of an operation's result, or its value if it is a constant."""
+    """Return the name of an operation's result, or the literal of a constant."""
     operation = operations[node]
     return repr(float(operation.value)) if operation.kind == "constant" else f"x{node}"
 

@@ -1,7 +1,8 @@
 """Mass matrix and derivatives of the dynamics in compiled loops, for long chains.
 
 The size of straight-line code would grow with the square or cube of the number of joints. These
-loops are compiled once for all robots and allocate no memory.
+loops are compiled once for all robots and allocate no memory. Arguments of the kernels are the
+parameters of a robot, `Tree`, and scratch memory of `workspace_size` numbers.
 
 Spatial vectors (angular part, then linear part at the base origin) are in base axes, so that
 composite bodies are sums. Derivatives of the inverse dynamics: Singh, Russell, Wensing (2022),
@@ -347,7 +348,7 @@ def _differentiate(tree, memory, q, v, drive, forward):
 # -------------------------------------------------------------------------------------- kernels
 @compiled(python=False, counted=False)
 def mass_matrix(tree, memory, q, out):
-    """Write the joint-space inertia matrix (n, n)."""
+    """Write the joint-space inertia matrix into `out` (n, n)."""
     n = q.shape[0]
     _prepare(tree, memory, q)
     factor, _, _ = matrices_in(n, memory)
@@ -358,7 +359,7 @@ def mass_matrix(tree, memory, q, out):
 
 @compiled(python=False, counted=False)
 def forward_dynamics(tree, memory, q, v, tau, out):
-    """Write the accelerations (n,) for the efforts tau; a reference for tests."""
+    """Write the accelerations for the efforts tau into `out` (n,); only tests call this."""
     n = q.shape[0]
     _prepare(tree, memory, q)
     space = workspace(n, memory)
@@ -405,10 +406,10 @@ def forward_dynamics_derivatives(tree, memory, q, v, tau, out):
 
 @compiled(python=False, counted=False)
 def linear_motion(tree, memory, y, tau, out):
-    """Write the matrix (n, 3 n) of M da/dq, M da/dv and M for the state y = (q, v).
+    """Write M da/dq, M da/dv and M for the state y = (q, v) into `out` (n, 3 n).
 
-    With work, (n + 1, 3 n + 1), a column of zeros precedes M, and the last row contains the
-    derivatives of the power of efforts and damping.
+    If `out` is (n + 1, 3 n + 1), it includes the work: a column of zeros precedes M, and the last
+    row contains the derivatives of the power of efforts and damping.
     """
     n = tau.shape[0]
     q, v = y[:n], y[n : 2 * n]

@@ -117,7 +117,7 @@ class Tree(NamedTuple):
         spread: Second moments of mass (n, 3, 3), sum(m r r^T), in body axes, kg m^2.
         gravity: Gravity (3,) in base axes, m/s^2.
         armature: Rotor inertias (n,), kg m^2 or kg.
-        damping: Viscous damping (n,), N m s or N s/m.
+        damping: Viscous damping (n,), N m s/rad or N s/m.
         stiffness: Stiffness (n,) of the springs, N m/rad or N/m.
         rest: Rest positions (n,) of the springs, rad or m.
     """
@@ -174,7 +174,7 @@ def _related(parents: Sequence[int]) -> Vector:
 class Workspace(NamedTuple):
     """Quantities of the bodies in one state, about the base origin and in base axes.
 
-    Rows of `width` numbers are padded with zeros. A composite body is a body with all its
+    Rows of n numbers are padded to `width`, whole vectors. A composite body is a body with all its
     descendants. u is the velocity of a particle of mass m at r.
 
     Attributes:
@@ -199,7 +199,8 @@ class Workspace(NamedTuple):
         turned: Efforts of the joint per angular motion of its ancestors (n, 3).
         factor: M, then D L, lower triangles (n, width).
         lower: -L below the diagonal, 1 / D on it (n, width).
-        sides: Derivatives by q and by v, and the identity (n, 3 n padded).
+        sides: Derivatives of the efforts by q and by v, and for the forward dynamics the identity
+            (n, 3 n padded); finally M^-1 times these matrices.
         inner: Row of the derivatives for the ancestors of the joint (width,).
         outer: Row of the derivatives for the joint and its descendants (width,).
         effort: Efforts of the joints (n,).

@@ -38,7 +38,10 @@ def fill(order, work):
 
 @compiled
 def taylor(q, v, tau, work, out):
-    """Write the coefficients of q(t) into `out` (order + 1, n) for efforts `tau` (m, n)."""
+    """Write the coefficients of q(t) into `out` (order + 1, n).
+
+    Row k of `tau` (m, n) is coefficient k of the efforts.
+    """
     n, m, order = joints(), size(), out.shape[0] - 1
     for i in range(n):
         work[0, i] = q[i]
@@ -56,7 +59,10 @@ def taylor(q, v, tau, work, out):
 
 @compiled
 def series(t, y, p, order, work, out):
-    """Write the coefficients of the state into `out` (order + 1, m); see `md.Series`."""
+    """Write the coefficients of the state y (m,) into `out` (order + 1, m); see `md.Series`.
+
+    The efforts p (n,) are constant. If `work` is too small, `out` is filled with NaN.
+    """
     n, m = joints(), size()
     y, p, work, out = unowned(y), unowned(p), unowned(work), unowned(out)
     if work.shape[0] < order or work.shape[1] != width():

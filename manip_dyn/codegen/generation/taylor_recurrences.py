@@ -31,9 +31,9 @@ class SeriesWriter:
 
     Row k of the workspace contains the coefficients of order k: the state y (m), tau (n), and the
     rates f (m). In row 0 the reciprocals of divisors and the sums of products follow. All rows
-    end with the first, then the second factors of the products. A sum that is used only in
-    another sum is merged into it. The newest term of a sum is added last, which shortens the
-    dependency chain.
+    end with the first, then the second factors of the products. A sum or product that is used
+    only once, in a sum, is merged into it. The newest term of a sum is added last, which shortens
+    the dependency chain.
 
     Attributes:
         factors: Columns of the factors.
@@ -140,7 +140,7 @@ class SeriesWriter:
         return [self._node(Operation(kind, (argument,))) for kind in SINES]
 
     def _used_in_one_sum(self, needed: list[int]) -> set[int]:
-        """Return the nodes that are used exactly once, as a term of a sum."""
+        """Return the sums and products that are used exactly once, as a term of a sum."""
         uses = Counter(operand for node in needed for operand in self._operations[node].operands)
         uses.update(value.node for _, value in self._entries)
         kinds = ("add", "subtract", "multiply")
@@ -345,7 +345,6 @@ class LaneSeriesWriter(SeriesWriter):
         return lines
 
     def _input(self, node: int) -> str:
-        """Return the source of an input."""
         return str(self._operations[node].value)
 
     def _coefficient(self, node: int) -> str:

@@ -1,9 +1,9 @@
 """Poses and inertias of bodies over any scalar.
 
-Base parameters describe the same dynamics with the largest number of zeros. The part of a body's
+Base parameters describe the same dynamics with fewer nonzero numbers. The part of a body's
 inertia whose effect does not depend on the joint position is added to the parent. For a revolute
 joint about z these are the mass, the first moment along z, and equal moments of inertia about x
-and y; for a prismatic joint all moments of inertia. The remainder does not describe a real body,
+and y; for a prismatic joint the whole inertia matrix. The remainder does not describe a real body,
 but it yields the efforts, mass matrix and accelerations of the arm.
 
 Gautier, Khalil (1990), Direct calculation of minimum set of inertial parameters of serial
@@ -167,7 +167,7 @@ class Rigid(NamedTuple):
         return Rigid(mass, vec.add(moment, vec.scale(mass, origin)), vec.mirrored(shifted))
 
     def column(self, prismatic: bool) -> tuple[vec.Vector3, vec.Vector3]:
-        """Return moment and force for a unit acceleration of the joint along z."""
+        """Return moment and force for a unit acceleration of the joint along or about z."""
         h, zero = self.moment, 0.0 * self.moment[0]
         if prismatic:
             return [h[1], -h[0], zero], [zero, zero, zero + self.mass]
@@ -205,7 +205,7 @@ class Articulated:
         return cls([[zero + x for x in row] for row in rigid.inertia], coupling, linear)
 
     def column(self, prismatic: bool) -> tuple[vec.Vector3, vec.Vector3]:
-        """Return moment and force for a unit acceleration of the joint along z."""
+        """Return moment and force for a unit acceleration of the joint along or about z."""
         if prismatic:
             return [row[2] for row in self.coupling], [row[2] for row in self.linear]
         return [row[2] for row in self.angular], list(self.coupling[2])
@@ -272,8 +272,8 @@ def _symmetric(a, b, i: int, j: int) -> Any:
 def with_base_parameters(bodies: Sequence[Body], rigid: Sequence[Rigid]) -> list[Rigid]:
     """Return the base parameters of the bodies as floats, base to tips.
 
-    Parameters that would be added to the base are dropped. They change the potential energy only
-    by a constant.
+    Parameters that would be added to the base are dropped. They only add a constant to the
+    potential energy.
     """
     return [_without_noise(body) for body in base_parameters(bodies, rigid)]
 

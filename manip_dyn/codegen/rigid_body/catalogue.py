@@ -14,7 +14,7 @@ class Declaration(NamedTuple):
 
     Attributes:
         name: Name of the method of `Equations` and of the generated function.
-        module: Name of the generated module, whose kernels are generated together.
+        module: Name of the generated module. Kernels of a module are generated together.
         arguments: Names of the array arguments.
         shape: Function that returns the shape of the result for n joints.
         longest: Largest number of joints for straight-line code; longer chains use loops.
@@ -43,7 +43,7 @@ _LOAD = ("payload", "wrench")
 BATCH = "_batch"
 """Suffix of the names of batched kernels."""
 LONGEST, LONGEST_MASS = 12, 30
-"""Maximum numbers of joints for straight-line derivatives of the dynamics and for a
+"""Maximum numbers of joints for straight-line derivative matrices of the dynamics and for a
 straight-line mass matrix."""
 DECLARATIONS = (
     Declaration("forward_dynamics", "dynamics", ("q", "v", "tau"), _vector),

@@ -1,9 +1,9 @@
 """Rigid-body dynamics over any scalar: floats or expressions.
 
-Inverse and forward dynamics, mass matrix and its factors, and the derivatives of the inverse
-dynamics. The z axis of a body frame is the axis of its joint. Vectors are in body axes. Gravity
-acts as an acceleration of the base. Inertias are arguments, so that base parameters or a payload
-can replace those of the bodies.
+The module contains the inverse and forward dynamics, the mass matrix and its factors, the kinetic
+energy, and the derivatives of the inverse dynamics. The z axis of a body frame is the axis of its
+joint. Vectors are in body axes. Gravity acts as an acceleration of the base. Inertias are
+arguments, so that base parameters or a payload can replace those of the bodies.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class BodyMotion(NamedTuple):
         alpha: Angular acceleration (3,), rad/s^2.
         spin: U = [alpha] + [omega][omega], (3, 3).
         linear: Acceleration of the origin (3,) minus gravity, m/s^2.
-        carried: Motion with the joint at rest: angular velocity, angular and linear acceleration
-            of the parent at the body's origin.
+        carried: Motion with the joint at rest: angular velocity, and angular and linear
+            acceleration of the parent at the body's origin, in body axes.
     """
 
     omega: vec.Vector3
@@ -115,7 +115,7 @@ def kinetic_energy(
     poses: Sequence[JointPose],
     v: Sequence[Any],
 ) -> Any:
-    """Return the kinetic energy (J) of the bodies, summed body by body in O(n)."""
+    """Return the kinetic energy (J) of the bodies without rotors, summed body by body in O(n)."""
     total = 0.0 * v[0]
     states: list[tuple[vec.Vector3, vec.Vector3]] = []
     for i, (body, parameters, pose) in enumerate(zip(bodies, rigid, poses, strict=True)):
@@ -141,10 +141,10 @@ def solve_by_articulated_bodies(
     armature: Sequence[float],
     efforts: Sequence[Any],
 ) -> list[Any]:
-    """Return the accelerations (n,) of bodies at rest without gravity under `efforts`.
+    """Solve M(q) a = efforts in O(n) and return the accelerations a (n,).
 
-    Solves M(q) a = efforts in O(n). Featherstone (2008), table 7.1, without velocity terms, which
-    are part of the efforts (`inverse_dynamics` at zero acceleration).
+    Featherstone (2008), table 7.1, without gravity and velocity terms: the caller subtracts them
+    from the efforts (`inverse_dynamics` at zero acceleration).
     """
     zero = 0.0 * efforts[0]
     n = len(bodies)
@@ -185,7 +185,7 @@ def spin_matrix(omega: Sequence[Any], alpha: Sequence[Any]) -> vec.Matrix3:
 
 
 def force_on(rigid: Rigid, motion: BodyMotion) -> tuple[vec.Vector3, vec.Vector3]:
-    """Return the force on a moving body and its moment about the body's origin, moment first."""
+    """Return the moment about the body's origin and the force that act on a moving body."""
     omega, alpha, spin, linear, _ = motion
     force = vec.add(vec.scale(rigid.mass, linear), vec.times(spin, rigid.moment))
     momentum = vec.times(rigid.inertia, omega)
@@ -332,7 +332,10 @@ class _Axis(NamedTuple):
 
 
 class _Flow(NamedTuple):
-    """2 sum(m u) and 2 sum(m u r^T) over the particles of a body or of a subtree."""
+    """Sums 2 sum(m u) and 2 sum(m u r^T) over particles m at r with velocities u.
+
+    The particles are those of a body or of a subtree.
+    """
 
     momentum: vec.Vector3
     spread: vec.Matrix3
@@ -355,7 +358,7 @@ class _Flow(NamedTuple):
         return vec.times(rows, alpha)
 
     def row(self, prismatic: bool) -> vec.Vector3:
-        """Return the moment 2 B^T applied to a unit motion of the joint; the force is zero."""
+        """Return the moment of 2 B^T times a unit motion of the joint; the force is zero."""
         w, p = self.spread, self.momentum
         if prismatic:
             return [p[1], -p[0], 0.0 * p[0]]

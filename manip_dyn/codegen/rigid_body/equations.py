@@ -1,7 +1,8 @@
 """Equations of motion of one robot: rigid-body algorithms for any scalar type.
 
 Joint vectors are lists of n scalars. With floats, the equations are a slow reference
-implementation. With expressions, they define the generated kernels.
+implementation. With expressions, they define the generated kernels. Methods with arguments of
+type `Scalar`, and the adjoint and its derivatives, require expressions.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Equations:
     """The equations of one robot, with the kinematics of one of its frames."""
 
     def __init__(self, robot: Robot, frame: Frame):
-        """Initialize with the parameters of a robot."""
+        """Initialize with the parameters of a robot and one of its frames."""
         self.n = robot.n
         self.bodies, self.frame = robot.bodies, frame
         self.parents = [body.parent for body in robot.bodies]
@@ -49,13 +50,13 @@ class Equations:
 
     # ------------------------------------------------------------------ kinematics
     def forward_kinematics(self, q: Sequence[Any]) -> Matrix:
-        """Return the homogeneous matrix (4, 4) of the frame's pose in the base frame, m."""
+        """Return the pose of the frame in the base frame, a homogeneous matrix (4, 4), m."""
         rotation, origin = bodies.frame_pose(self.frame, self._world(q))
         rows = [[*row, coordinate] for row, coordinate in zip(rotation, origin, strict=True)]
         return [*rows, [0.0, 0.0, 0.0, 1.0]]
 
     def jacobian(self, q: Sequence[Any]) -> Matrix:
-        """Return the geometric Jacobian (6, n) of the frame."""
+        """Return the geometric Jacobian (6, n) of the frame in base axes: linear, then angular."""
         return bodies.jacobian(self.bodies, self.frame, self._world(q))
 
     def kinematics(self, q: Sequence[Any]) -> list[Any]:
@@ -73,7 +74,7 @@ class Equations:
         return _folded(rates(self._lifted(q, self.jacobian(q)), q, v), self.n)
 
     def jacobian_derivatives(self, q: Sequence[Scalar]) -> list[Matrix]:
-        """Return the derivatives (6, n, n) of the Jacobian with respect to q."""
+        """Return the derivatives (6, n, n) of the Jacobian with respect to q (last axis)."""
         return _folded(derivatives(self._lifted(q, self.jacobian(q)), q), self.n)
 
     # -------------------------------------------------------------------- dynamics
@@ -90,7 +91,10 @@ class Equations:
         return self._mass_matrix(q, self.rigid)
 
     def energy(self, q, v) -> list[Any]:
-        """Return kinetic and potential energy, J; that of gravity is zero at the base origin."""
+        """Return kinetic and potential energy, J.
+
+        The potential energy of gravity is zero at the base origin.
+        """
         kinetic = self._kinetic_energy(q, v)
         potential = 0.0 * q[0]
         for body, (rotation, origin) in zip(self.bodies, self._world(q), strict=True):
@@ -110,13 +114,20 @@ class Equations:
         return [*self.motion(y, tau), vectors.dot(v, power)]
 
     def linear_motion(self, y, tau) -> Matrix:
-        """Return M da/dy and M (n, 3 n) with y = (q, v) and M da/dx = -dID/dx at fixed a."""
+        """Return the matrix (n, 3 n) of M da/dq, M da/dv and M for the state y = (q, v).
+
+        M da/dq and M da/dv are the negative derivatives of the inverse dynamics at fixed a.
+        """
         q, v = y[: self.n], y[self.n : 2 * self.n]
         by_q, by_v, mass = self._sensitivities(q, v, self.forward_dynamics(q, v, tau))
         return [[*(-slope for slope in (*by_q[i], *by_v[i])), *mass[i]] for i in range(self.n)]
 
     def linear_motion_and_work(self, y, tau) -> Matrix:
-        """Return the matrix (n + 1, 3 n + 1) of M da/dy and M, with a row and column for work."""
+        """Return the matrix (n + 1, 3 n + 1) of `linear_motion` with a row and column for work.
+
+        A column of zeros precedes M. The last row contains the derivatives of the power of efforts
+        and damping.
+        """
         n, zero = self.n, 0.0 * y[0]
         rows = [[*row[: 2 * n], zero, *row[2 * n :]] for row in self.linear_motion(y, tau)]
         by_v = [tau[i] - 2.0 * self.damping[i] * y[n + i] for i in range(n)]
@@ -190,7 +201,8 @@ class Equations:
     def forward_dynamics_derivatives(self, q, v, tau) -> list[Matrix]:
         """Return the derivatives (3, n, n) of the accelerations with respect to q, v and tau.
 
-        From M a + h(q, v) = tau: da/dx = -M^-1 dID/dx at fixed a. Carpentier, Mansard (2018).
+        From M a + h(q, v) = tau: da/dx = -M^-1 dID/dx at fixed a, where ID denotes the inverse
+        dynamics. Carpentier, Mansard (2018).
         """
         sensitivities = self._sensitivities(q, v, self.forward_dynamics(q, v, tau))
         inverse = inverted(self._factors(q, self.rigid))
@@ -206,8 +218,8 @@ class Equations:
     def forward_dynamics_adjoint(self, q, v, tau, adjoint) -> Matrix:
         """Return the gradients (3, n) of adjoint . a with respect to q, v and tau.
 
-        With mu = M^-1 adjoint, these are the gradients of -mu . ID(q, v, a) by q and v at fixed a
-        and mu, and mu itself.
+        With mu = M^-1 adjoint, these are the gradients of -mu . ID(q, v, a) with respect to q and
+        v at fixed a and mu, and mu itself. ID denotes the inverse dynamics.
         """
         graph = q[0].graph
         a = [graph.input(f"fixed a {i}") for i in range(self.n)]
@@ -219,7 +231,7 @@ class Equations:
         return [slopes[: self.n], slopes[self.n :], actual_mu]
 
     def forward_dynamics_second_derivatives(self, q, v, tau, adjoint) -> list[list[Matrix]]:
-        """Return the second derivatives (3, n, 3, n) of adjoint . a by q, v and tau."""
+        """Return the second derivatives (3, n, 3, n) of adjoint . a with respect to q, v, tau."""
         slopes = self._lifted(q, self.forward_dynamics_adjoint(q, v, tau, adjoint))
         rows = derivatives(slopes, [*q, *v, *tau])
         return _folded([_folded(row, self.n) for row in rows], self.n)
@@ -264,8 +276,8 @@ class Equations:
     def _accelerations(self, q, v, tau, rigid: Sequence[Rigid]) -> list[Any]:
         """Return M^-1 (tau - bias), from factors of M or by the articulated-body method.
 
-        The variant with fewer operations is used: factors for arms, articulated bodies for long
-        chains.
+        Expressions use the variant with fewer operations: factors for arms, articulated bodies for
+        long chains. Floats always use factors.
         """
         resting = [0.0 * velocity for velocity in v]
         bias = self._efforts(q, v, resting, rigid)

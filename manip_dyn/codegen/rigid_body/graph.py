@@ -31,11 +31,11 @@ class Graph:
         self._nodes: dict[Operation, int] = {}
 
     def input(self, name: str) -> Scalar:
-        """Create a run-time input."""
+        """Return a run-time input; equal names share a node."""
         return Scalar(self, self.node(Operation("input", (), name)))
 
     def constant(self, value: float) -> Scalar:
-        """Create a constant; its sign is stored in the `Scalar`."""
+        """Return a constant; its sign is stored in the `Scalar`."""
         node = self.node(Operation("constant", (), abs(float(value))))
         return Scalar(self, node, negative=value < 0.0)
 
@@ -82,7 +82,7 @@ Number = Union["Scalar", float, int]
 
 
 class Scalar:
-    """A reference to the result of an operation, or its negative, with float-like arithmetic."""
+    """A reference to an operation's result, or to its negative, with float-like arithmetic."""
 
     __slots__ = ("graph", "negative", "node")
 

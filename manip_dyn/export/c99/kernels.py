@@ -215,7 +215,6 @@ def _target(statement: Statement) -> str:
 
 
 def _suffix(value: ast.expr) -> str:
-    """Return the suffix of the name of a result."""
     if isinstance(value, ast.BinOp):
         return SUFFIXES[type(value.op)]
     if isinstance(value, ast.Call):
@@ -224,7 +223,10 @@ def _suffix(value: ast.expr) -> str:
 
 
 def with_arguments(statements: Sequence[Statement]) -> list[Statement]:
-    """Replace names of array entries in statements with the entries."""
+    """Return the statements without assignments that only name array entries.
+
+    Other expressions contain the entries instead of their names.
+    """
     entries: dict[str, ast.expr] = {}
     substituted = []
     for target, value, names, size in statements:
@@ -329,12 +331,12 @@ def definition(style: Style, function: Function) -> Source:
 
 
 def unused(statements: Sequence[Statement], arguments: Iterable[str]) -> list[str]:
-    """Return statements that mark unused arguments as intentional."""
+    """Return C statements that mark unread arguments as intentionally unused."""
     return [f"(void){name};" for name in arguments if not is_read(statements, name)]
 
 
 def is_read(statements: Sequence[Statement], name: str) -> bool:
-    """Return whether statements read an array or number."""
+    """Return whether any of the statements reads the array or number `name`."""
     return any(name in statement.names for statement in statements)
 
 

@@ -80,7 +80,7 @@ RESERVED = frozenset(
         "virtual",
     ]
 )
-"""Keywords of C99 and C++."""
+"""Names that are rejected as prefixes: keywords of C99, and the most common ones of C++."""
 
 
 def c_name(kernel: str) -> str:
@@ -89,12 +89,13 @@ def c_name(kernel: str) -> str:
 
 
 def prefix_for(robot_name: str, name: str | None, single: bool, kernels: Sequence[str]) -> str:
-    """Return the prefix of all names: `name`, or the robot's name, with an f if `single`.
+    """Return the prefix of all names: `name`, or one derived from the robot's name.
 
-    The robot's name is shortened if functions would not differ in their significant characters.
+    The robot's name is followed by f if `single`. It is shortened if functions would not differ in
+    their significant characters.
 
     Raises:
-        ManipDynError: If `name` is not a lower-case C identifier, or is too long.
+        ManipDynError: If `name` is not a lower-case C identifier, is a keyword, or is too long.
     """
     if name is None:
         words = re.sub(r"[^a-z0-9]+", "_", robot_name.lower()).strip("_")
@@ -138,7 +139,8 @@ class Precision(NamedTuple):
         kind: Name of the type.
         suffix: Suffix of constants and of functions in math.h.
         dtype: Corresponding NumPy type.
-        limit: Angle in rad up to which the reduction is exact.
+        limit: Magnitude in rad below which angles are reduced with `parts`. The C library computes
+            sines of larger angles.
         rounder: Number that rounds to an integer when added; the integer is in the last bits of
             the sum.
         bits: Unsigned integer type of the same size.
@@ -163,7 +165,11 @@ class Precision(NamedTuple):
         return float(np.finfo(self.dtype).eps) / 2.0
 
     def literal(self, value: float) -> str:
-        """Return a constant that compilers convert exactly to this number."""
+        """Return the C literal of `value`, rounded to this type.
+
+        Raises:
+            ManipDynError: If the rounded value is not finite.
+        """
         with np.errstate(over="ignore"):
             number = self.dtype(value)
         if not np.isfinite(number):

@@ -128,7 +128,7 @@ def header_text(
 
 
 def cmake_text(prefix: str, ros: bool) -> str:
-    """Return the text of CMakeLists.txt."""
+    """Return the text of CMakeLists.txt; with `ros` it also installs package.xml."""
     addition = CMAKE_ROS.format(p=prefix) if ros else ""
     return CMAKE.format(p=prefix, P=prefix.upper(), ros=addition)
 
@@ -151,8 +151,8 @@ def write_files(folder: Path, prefix: str, texts: Mapping[str, str]) -> list[Pat
     """Write files to a folder, which is created if necessary, and return their paths.
 
     Raises:
-        ManipDynError: If the folder cannot be written, or contains a file with the same name from
-            another source. In this case nothing is written.
+        ManipDynError: If a file cannot be written, or the folder contains a file with the same
+            name from another source. In the latter case nothing is written.
     """
     if folder.exists() and not folder.is_dir():
         raise ManipDynError(f"directory must be a folder, got the file '{folder}'.")
@@ -209,16 +209,17 @@ def export_c(
 ) -> list[Path]:
     """Write kernels of a robot as C99 without dependencies, and return the file paths.
 
-    The files are a header, a source, CMakeLists.txt and a self-test. The self-test compares all
-    kernels with reference values and exits with 0 if they agree within rounding errors. The
-    equations are those of `customize` without dry friction. The functions do not allocate memory.
-    Files of an earlier export with the same name are replaced.
+    The files are a header, a source, CMakeLists.txt, a self-test and, with `ros`, package.xml. The
+    self-test compares all kernels with reference values and exits with 0 if they agree within
+    rounding errors. The equations are those of `customize` without dry friction. The functions do
+    not allocate memory. Files of an earlier export with the same name are replaced.
 
     Args:
         robot: A robot returned by `load_robot`.
         directory: Folder for the files, created if necessary.
         kernels: Names of kernels, see `Kernels`, or ``gravity`` or ``taylor``. Kernels that use
-            loops for the robot's number of joints cannot be exported.
+            loops for the robot's number of joints cannot be exported, nor can second derivatives
+            for more than 12 joints.
         precision: ``double`` or ``float``.
         name: Prefix of files and functions. Default: the robot's name, followed by f in single
             precision, and shortened if functions would have equal significant characters in C99.
@@ -226,9 +227,9 @@ def export_c(
         ros: Whether to add a package.xml for colcon.
 
     Raises:
-        ManipDynError: If a kernel, the link, the precision or the name is invalid, or the folder
-            cannot be written or contains other files with these names. In this case nothing is
-            written.
+        ManipDynError: If a kernel, the link, the precision or the name is invalid, a constant
+            exceeds the range of the precision, or the folder cannot be written or contains other
+            files with these names.
     """
     checked_robot(robot)
     if not isinstance(directory, (str, Path)) or not str(directory):
@@ -304,5 +305,5 @@ def _selftest(style: Style, robot: Robot, functions: list[Function], series: Ser
 
 
 def _plain(text: str) -> str:
-    """Remove characters from a URDF name that are invalid in C comments."""
+    """Return a URDF name with underscores for characters that are invalid in C comments."""
     return "".join(c if c.isprintable() and c not in "*/\\<>&?" else "_" for c in text)

@@ -45,7 +45,7 @@ class Cases(NamedTuple):
         kernel: Name of the kernel.
         arguments: Values (size, STATES) of the arguments by name, in float32.
         expected: Results in double precision (size, STATES).
-        tolerance: Largest error relative to the largest result of a state.
+        tolerance: Maximum error, relative to the largest result of a state.
     """
 
     kernel: str
@@ -55,7 +55,7 @@ class Cases(NamedTuple):
 
 
 def cases_of(robot: Robot, function: Function, precision: Precision) -> Cases:
-    """Return reference values of a kernel at random states within the limits."""
+    """Return reference values of a kernel at random states with positions within the limits."""
     arguments = _arguments(robot, function.declaration.arguments)
     exact, rough = (
         evaluated(function, [argument.astype(kind) for argument in arguments.values()])
@@ -65,7 +65,7 @@ def cases_of(robot: Robot, function: Function, precision: Precision) -> Cases:
 
 
 def series_cases(robot: Robot, series: Series, precision: Precision) -> Cases:
-    """Return reference coefficients (ORDER + 1, n) of a series under constant efforts."""
+    """Return reference values of the series for constant efforts and the order `ORDER`."""
     arguments = _arguments(robot, ("q", "v", "tau"))
     exact, rough = (
         _coefficients(series, *(argument.astype(kind) for argument in arguments.values()))

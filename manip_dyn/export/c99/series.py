@@ -30,7 +30,7 @@ class Series(NamedTuple):
 
 
 def series_of(equations: Equations) -> Series:
-    """Return the passes for the motion of (q, v) under constant efforts."""
+    """Return the passes for the motion of (q, v)."""
     writer = SeriesWriter(trace(equations, BY_NAME["motion"]), equations.n)
     return Series(equations.n, writer.first_lines(), writer.next_lines(), writer.factors)
 
