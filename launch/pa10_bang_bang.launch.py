@@ -1,4 +1,4 @@
-"""Simulate a motion of all seven joints of the PA-10 at their effort limits under gravity."""
+"""Simulate the fastest motion of the PA-10 along a straight joint path under gravity."""
 
 from pathlib import Path
 

@@ -31,7 +31,7 @@ class Report(NamedTuple):
 
 
 def status_message(node: Node, report: Report, hardware: str) -> DiagnosticStatus:
-    """Convert `report` to a message with the name of the node.
+    """Convert `report` to a message with the full name of the node.
 
     Args:
         node: The node that reports.
@@ -52,7 +52,7 @@ def status_message(node: Node, report: Report, hardware: str) -> DiagnosticStatu
 
 
 def pacing_values(pacing: PacingStatistics) -> dict[str, object]:
-    """Convert the rate and period errors of a node to named values for a report."""
+    """Convert the pacing statistics of a node to named values for a report."""
     return {
         "mean rate [Hz]": pacing.rate,
         "p99 period error [s]": pacing.p99_period_error,
@@ -174,7 +174,10 @@ LIMIT_TOLERANCE = 1e-3
 
 
 def joints_outside_limits(robot: Robot, q: Vector) -> str:
-    """Describe the joints of q (n,) that are outside their limits; return "" if there are none."""
+    """Describe the joints of `q` (n,) that exceed a limit by more than `LIMIT_TOLERANCE`, or "".
+
+    Positions that are NaN are described, too.
+    """
     return ", ".join(
         f"{name} at {q[i]:.4g} {robot.unit(i)} ({robot.q_min[i]:.4g} to {robot.q_max[i]:.4g})"
         for i, name in enumerate(robot.joint_names)
@@ -193,7 +196,7 @@ def clipped_to_limits(robot: Robot, q: Vector) -> Vector:
 
 
 def fastest_joint(robot: Robot, v: Vector) -> str:
-    """Return name and speed of the fastest joint at the velocities `v` (n,)."""
+    """Describe the fastest joint at the velocities `v` (n,): its name and its speed."""
     joint = int(np.abs(v).argmax())
     return f"joint '{robot.joint_names[joint]}' at {abs(v[joint]):.3g} {robot.unit(joint)}/s"
 
@@ -207,7 +210,7 @@ def publishers(node: Node, topic: str) -> list[str]:
 
 
 def other_publishers(node: Node, topic: str) -> str:
-    """Return the names of the other nodes that publish on a topic, or ""."""
+    """Return the names of the other publishers on a topic, separated by commas, or ""."""
     names = publishers(node, topic)
     own = node.get_fully_qualified_name()
     if own in names:

@@ -99,7 +99,7 @@ class FollowJointTrajectory:
     """The topic ~/joint_trajectory, and the action if control_msgs is installed."""
 
     def __init__(self, node: Node, robot: Robot, arm: TrajectoryFollower):
-        """Create the topic and the action for an arm."""
+        """Create the topic and, if control_msgs is installed, the action for an arm."""
         self._node, self._robot, self._arm = node, robot, arm
         self._active: ActiveGoal | None = None
         self._server: ActionServer | None = None

@@ -1,4 +1,4 @@
-"""The check of `replay --check`: repeat a lockstep recording and compare all states bitwise."""
+"""The check of `manip_dyn replay --check`: repeats a lockstep simulation bit by bit."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class State(NamedTuple):
 def simulator_parameters(
     file: str | Path, source: MessageReader, messages: list[Message]
 ) -> SimulatorParameters:
-    """Return the recorded parameters of the simulator, with the recorded robot description.
+    """Return the recorded simulator parameters. A robot from a topic gets its description.
 
     Raises:
         ManipDynError: If the recording cannot be repeated exactly.
@@ -95,7 +95,7 @@ def simulator_parameters(
 def check_parameters_unchanged(
     file: str | Path, messages: list[Message], states: list[State]
 ) -> None:
-    """Check that no parameter of the simulator, such as the mass scale, changed during the run.
+    """Check that no parameter of the simulator, such as the mass scale, was set during the run.
 
     Raises:
         ManipDynError: If a parameter was set after the second state. The recording stores only
@@ -206,7 +206,7 @@ def _compared(
 def _execute_next(
     arm: CommandedArm, parameters: SimulatorParameters, commands: deque[Message], sent_ns: int
 ) -> bool:
-    """Execute the next valid command sent before `sent_ns`; return False if there is none."""
+    """Execute the next valid command sent until `sent_ns`; return False if there is none."""
     while commands and commands[0].sent_ns <= sent_ns:
         try:
             law = _law(arm, parameters, commands.popleft())
@@ -219,7 +219,7 @@ def _execute_next(
 
 
 def _law(arm: CommandedArm, parameters: SimulatorParameters, command: Message) -> EffortLaw | None:
-    """Return the effort law of a command, as the simulator node creates it."""
+    """Return the effort law that the simulator creates for a command, or None for only NaN."""
     simulation, robot = arm.simulation, arm.simulation.robot
     message: Any = deserialize_message(command.data, KINDS[command.topic])
     if isinstance(message, Float64MultiArray):

@@ -16,7 +16,7 @@ EXCLUDED = ("/_action/", "/_service_event")
 
 
 class ExpectedTopic(NamedTuple):
-    """A topic to which the recorder subscribes in advance, so that no first message is lost."""
+    """A topic to which the recorder subscribes in advance, to record its first message."""
 
     name: str
     kind: str
@@ -76,7 +76,7 @@ POLL_PERIOD = 0.02
 
 
 def await_recorder(node: Node, timeout: float) -> None:
-    """Wait until a recorder in the node's namespace subscribes to the node's recorded topics.
+    """Wait until a recorder in the node's namespace subscribes to the node's `EXPECTED_TOPICS`.
 
     The node need not spin, because threads of the middleware discover subscriptions.
 

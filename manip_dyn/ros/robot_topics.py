@@ -27,9 +27,10 @@ P = TypeVar("P", bound=RobotParameters)
 
 
 def with_description(node: Node, parameters: P) -> P:
-    """Return the parameters with the robot description from the topic if `robot` is "topic".
+    """Return the parameters with the robot description from the topic robot_description.
 
-    Blocks until the description is published. Other parameters are returned unchanged.
+    Blocks until the description is published. The parameters are returned unchanged if `robot` is
+    not "topic", or if they contain a description.
 
     Raises:
         KeyboardInterrupt: If the node is shut down in the meantime.
@@ -45,7 +46,7 @@ def with_description(node: Node, parameters: P) -> P:
 
 
 def publish_description(node: Node, robot: Robot) -> None:
-    """Publish the URDF on a latched topic, unless it came from there; log notes on the robot."""
+    """Publish the URDF, latched, unless `robot` is "topic"; log the notes on the robot."""
     if node.get_parameter("robot").value != TOPIC:
         publisher = node.create_publisher(String, ROBOT_DESCRIPTION, LATCHED)
         publisher.publish(String(data=robot.urdf))
@@ -54,21 +55,21 @@ def publish_description(node: Node, robot: Robot) -> None:
 
 
 SPACING_NS = 20_000_000
-"""Time between messages on /tf, ns. Viewers do not draw faster."""
+"""Smallest difference of the stamps of two messages on tf, ns."""
 
 
 class Transforms:
     """Publishes the transforms of a robot on tf and tf_static in the node's namespace.
 
-    With `publish_tf` auto, nothing is published while another node, such as a
+    With `publish_tf` auto, nothing is published without tf2_msgs, or while another node, such as a
     robot_state_publisher, publishes tf.
     """
 
     def __init__(self, node: Node, robot: Robot, parameters: TransformParameters):
         """Start publishing as the parameter `publish_tf` requires.
 
-        always: start now. auto: check every second whether another node publishes tf. never: do
-        not publish.
+        always: start now. auto: check once per second whether another node publishes tf. never:
+        do not publish.
 
         Raises:
             ManipDynError: If `publish_tf` is always and tf2_msgs is not installed.
@@ -97,8 +98,8 @@ class Transforms:
     def publish(self, stamp_ns: int, q: Vector) -> None:
         """Publish the transforms at the joint positions `q` (n,) if a message is due.
 
-        While time stands still, the transforms are published only for new subscriptions, because
-        tf2 warns about repeated stamps.
+        A message is due `SPACING_NS` after the previous one, after a step back in time, and for
+        each new subscription. Other stamps are not repeated, because tf2 warns about them.
         """
         with self._lock:
             if self._moving is None:

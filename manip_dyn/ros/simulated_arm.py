@@ -32,12 +32,12 @@ class ArmFacts(NamedTuple):
     Attributes:
         fault: Why the simulation cannot continue, or "".
         beyond: Descriptions of the joints beyond their limits.
-        at_stops: Whether all these joints are within the compliance of their mechanical stops.
+        at_stops: Whether the joints in `beyond` are within the compliance of mechanical stops.
         commanders: Names of the nodes that publish commands.
         handover: Why the safe command is active, or "".
         safe_command: Name of the safe command.
         overruns: Number of recent overruns.
-        paused: Whether time stands still.
+        paused: Whether time is paused.
         commanded: Whether a command has been received.
         holding: Whether the arm rests at its last commanded position after a timeout.
     """
@@ -133,7 +133,7 @@ class FreshCommands:
     """
 
     def __init__(self, arm: CommandedArm):
-        """Accept commands for an arm."""
+        """Accept commands for `arm` that are sent from now on."""
         self.arm, self.handover = arm, ""
         self._since_ns, self._sent_ns = time.time_ns(), 0
         self._was_paused = False
@@ -149,10 +149,11 @@ class FreshCommands:
         return self.arm.time_ns
 
     def reset(self) -> None:
-        """Return to the initial state; reject commands for `RESET_SETTLING` s of wall time.
+        """Return to the initial state; reject commands sent before the end of the reset.
 
-        If time stands still, block for that time. The initial state is then published after the
-        wait, so that the command with which a controller responds is accepted.
+        If the object that controls time has been set, the reset lasts `RESET_SETTLING` s of wall
+        time. While time is paused or in lockstep, this method blocks for that time: the initial
+        state is published afterwards, so the command that responds to it is accepted.
         """
         self.arm.reset()
         self._since_ns = time.time_ns()
@@ -185,11 +186,11 @@ class FreshCommands:
         self.stand_still()
 
     def stand_still(self) -> None:
-        """Record a pause of time. Must be called regularly."""
+        """Record whether time is paused. Must be called regularly."""
         self._was_paused = self._was_paused or self._paused
 
     def advance(self, duration_ns: int) -> None:
-        """Advance the arm by `duration_ns`, ns; see `Simulation.advance`."""
+        """Advance the arm by `duration_ns`, ns. After a pause, time out an old command first."""
         if self._was_paused and not self._paused:
             self._was_paused = False
             self._end_pause()
@@ -214,7 +215,7 @@ class FreshCommands:
 
 
 def sent_at(info: Mapping[str, Any]) -> int:
-    """Return the wall-clock time, ns, at which a message with this `MessageInfo` was sent."""
+    """Return the wall-clock time (ns) at which a message was sent, or, if unknown, received."""
     return info.get("source_timestamp") or info.get("received_timestamp") or time.time_ns()
 
 
@@ -256,7 +257,7 @@ class Trajectories:
     """Follows joint trajectories. Their effort laws are internal commands of the simulator."""
 
     def __init__(self, node: Node, commands: FreshCommands, stepper: Stepper, brake_rate: float):
-        """Create the topic and the action for joint trajectories.
+        """Create the topic and, if control_msgs is installed, the action for joint trajectories.
 
         Args:
             node: The node.
@@ -313,7 +314,7 @@ class Trajectories:
             return FollowedTrajectory(self._law, self._commands, self._stepper)
 
     def renew(self) -> None:
-        """Renew the command of the trajectory, unless another command drives the arm.
+        """Renew the command of the trajectory, or end it if another law drives the arm.
 
         Must be called in every control period, with the stepper's lock held.
         """

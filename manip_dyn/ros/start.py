@@ -3,8 +3,8 @@
 With ``--owned`` before the name, standard input must be a pipe from the parent process. The node
 exits when the pipe is closed, even if the parent was killed.
 
-Imports take a second or two. Ctrl-C during the imports ends the process at once, without a
-traceback, because there is nothing to clean up yet.
+Imports take a second or two. SIGINT and SIGTERM during the imports end the process at once with
+exit code 0, because there is nothing to clean up yet.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NODES = (
 
 OWNED = "--owned"
 SHUTDOWN_TIMEOUT = 10.0
-"""Wall time for a regular shutdown after the parent has ended, s."""
+"""Wall time for a regular shutdown after standard input is closed, s. Then the exit code is 1."""
 
 
 def end_with_owner() -> None:

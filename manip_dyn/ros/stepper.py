@@ -29,20 +29,21 @@ class Stepped(Protocol):
 
     @property
     def time_ns(self) -> int:
-        """Simulated time since the start."""
+        """Simulated time since the initial state, ns."""
 
     def reset(self) -> None:
         """Return to the initial state."""
 
     def advance(self, duration_ns: int) -> None:
-        """Advance, or raise `ManipDynError`."""
+        """Advance by `duration_ns`, ns. Raise `ManipDynError` if that is impossible."""
 
 
 class Stepper:
-    """Advances the simulated time of a node and publishes it on the topic clock.
+    """Advances the simulated time of a node, and publishes it if `publish_clock` is set.
 
-    In real time, stamps follow the wall clock. If the process was suspended or the wall clock was
-    set (see `WallClockAnchor`), stamps continue from the current time, with a warning.
+    In mode real_time without `publish_clock`, stamps start at the time of the node's clock.
+    Otherwise they start at 0. With a real-time factor of 1, stamps skip long delays, such as a
+    suspension of the process (see `WallClockAnchor`), with a warning.
 
     Attributes:
         lock: Held while time advances. Code that changes the simulation must hold it.
@@ -59,13 +60,14 @@ class Stepper:
         settle: float = 0.0,
         listen: Callable[[], None] = lambda: None,
     ):
-        """Prepare the thread that advances time.
+        """Reset the simulation and prepare the thread that advances time.
 
         Args:
             node: The node.
             moved: The simulation.
             parameters: Mode, period, real-time factor and whether to publish the clock.
-            publish: Called after every period, and every `HEARTBEAT` s while time stands still.
+            publish: Called after every successful period, after a reset, and every `HEARTBEAT` s
+                while time stands still.
             settle: Wall time from a reset to the response of its service, s.
             listen: Called before every period, except those that start with a command or service.
         """
@@ -93,7 +95,7 @@ class Stepper:
         self._pacer.stop()
 
     def use(self, parameters: SteppingParameters) -> None:
-        """Apply new parameters."""
+        """Apply a new real-time factor."""
         self._parameters = parameters
         self._tie()
         self._pacer.set_period(self._wall_period())
@@ -110,11 +112,11 @@ class Stepper:
 
     @property
     def lockstep(self) -> bool:
-        """Whether time advances only with commands and ~/step."""
+        """Whether time advances only with commands and calls of the step services."""
         return self._parameters.mode == "lockstep"
 
     def answer(self) -> None:
-        """Advance one period in response to a command in lockstep, after the pause if paused."""
+        """In lockstep, advance one period in response to a command, if paused after the pause."""
         if self.lockstep and self.paused:
             self._answered = True
         elif self.lockstep:
@@ -146,7 +148,7 @@ class Stepper:
         return self.paused or self.lockstep
 
     def reset(self) -> None:
-        """Return to the initial state at time zero.
+        """Return to the initial state at time zero and publish it.
 
         In wall-clock time, the stamps continue without a gap. After a gap, subscribers could
         interpret the jump of the joints as a motion.
@@ -163,7 +165,7 @@ class Stepper:
         time.sleep(self._settle)
 
     def step(self) -> str:
-        """Advance one period; return the reason if that is not possible, or ""."""
+        """Advance one period; return why that was not possible, or ""."""
         with self.lock:
             if not self.waiting:
                 return "the simulation runs; call ~/pause before ~/step"
@@ -221,7 +223,7 @@ class Stepper:
         self._advance()
 
     def _keep_up(self) -> None:
-        """Shift the stamps after a long delay so that they follow the wall clock again."""
+        """Warn of a long delay. Stamps in wall-clock time are shifted to the current time."""
         lag = self._anchor.lag_ns(time.time_ns(), self._moved.time_ns, self._period_ns)
         if not lag:
             return

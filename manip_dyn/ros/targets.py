@@ -58,7 +58,7 @@ class RobotFrames:
         return clik.Pose(matrix[:3, 3], matrix[:3, :3])
 
     def pose(self, frame: str, q: Vector, pose: clik.Pose) -> clik.Pose:
-        """Transform a pose from a frame to the base frame."""
+        """Transform a pose from a frame to the base frame at the joint positions `q` (n,)."""
         if not self.moves(frame):
             return pose
         origin, rotation = self.of(frame, q)
@@ -80,14 +80,15 @@ EXCLUSIVE_TIME = 1.0
 """Wall time for which a client has exclusive control of the marker after its last feedback, s."""
 HALF = float(np.sqrt(0.5))
 AXES = {"x": (HALF, 0.0, 0.0), "y": (0.0, 0.0, HALF), "z": (0.0, HALF, 0.0)}
-"""Quaternion x, y, z (with w = HALF) that rotates the x axis of a control to each axis."""
+"""Quaternions (x, y, z; w = HALF) that align the x axis of a control with the named axis."""
 
 
 class InteractivePoseMarker:
     """An interactive marker with six degrees of freedom and a menu.
 
     Attributes:
-        pose: Current pose in the frame of the marker, or None if it is not shown.
+        pose: Pose set by `place` in the frame of the marker, or None before the first call and
+            after a drag.
     """
 
     def __init__(
@@ -124,11 +125,11 @@ class InteractivePoseMarker:
 
     @property
     def held(self) -> bool:
-        """Whether a client is dragging the marker."""
+        """Whether a client has exclusive control of the marker (see `EXCLUSIVE_TIME`)."""
         return time.monotonic() - self._touched < EXCLUSIVE_TIME
 
     def place(self, pose: clik.Pose) -> None:
-        """Move the marker to a pose, unless a client is dragging it."""
+        """Show the marker at a pose, unless a client has exclusive control."""
         if self.held or (self.pose is not None and _same_pose(pose, self.pose)):
             return
         self.pose = clik.Pose(pose.position.copy(), pose.rotation.copy())

@@ -82,7 +82,7 @@ class ViewerControls:
         return frozenset(name for name, ready in available.items() if ready)
 
     def method(self) -> str:
-        """Return the planner's method when it was first found, or "" before its response."""
+        """Return the planner's method at the time of its first response, or "" before it."""
         if self._present_method is None:
             request = GetParameters.Request(names=["method"])
             self._present_method = self._call(self._get, request)
@@ -109,7 +109,10 @@ class ViewerControls:
         self._targets.publish(message)
 
     def goal(self, method: str, goal: Vector) -> None:
-        """Set the planning method and send the goal (n,) after the planner's response."""
+        """Set the planning method and send the goal (n,) after the planner's response.
+
+        The goal is sent at once if the planner's parameter service is not available.
+        """
         if self._robot is None:
             return
         message = JointState(name=list(self._robot.joint_names), position=goal.tolist())
@@ -121,7 +124,13 @@ class ViewerControls:
             future.add_done_callback(lambda _: self._goals.publish(message))
 
     def preview(self, method: str, goal: Vector) -> tuple[Matrix, str]:
-        """Plan from the current positions; return the tool path (m, 3), m, and a summary."""
+        """Plan from the current positions; return the tool path (m, 3), m, and a summary.
+
+        The path has no points for the method pd.
+
+        Raises:
+            ManipDynError: If there is no robot, no joint state or no plan.
+        """
         q = self._positions()
         if self._robot is None or q is None:
             raise ManipDynError("no joint states received yet. Start the simulator or the robot.")
@@ -140,7 +149,11 @@ class ViewerControls:
         self._call(self._set, request)
 
     def mass(self, factor: float) -> str:
-        """Scale the simulated masses relative to the URDF; wait for the response."""
+        """Scale the simulated masses relative to the URDF; return a message after the response.
+
+        Raises:
+            ManipDynError: If the simulator rejects the factor or does not respond.
+        """
         value = Parameter("mass_scale", Parameter.Type.DOUBLE, float(factor)).to_parameter_msg()
         future = self._call(self._set, SetParameters.Request(parameters=[value]))
         if future is None:

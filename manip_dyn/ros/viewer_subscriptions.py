@@ -40,7 +40,7 @@ ENERGY, ERROR = "energy [J]", "error of the tool [m, rad]"
 class RobotSubscriptions:
     """The newest joint states, energies, errors and paths.
 
-    `newest` polls the topics with 1000 messages per second, with a queue of one message. An
+    `newest` polls the fast topics, with a queue of one message. At 1000 messages per second, an
     executor would need a third of a core, because it wakes for each message.
     """
 
@@ -89,7 +89,7 @@ class RobotSubscriptions:
             self._lines[name] = points
 
     def newest(self) -> Snapshot | None:
-        """Return the newest state, or None before the first joint state."""
+        """Return the newest received state, or None before the first joint state of the robot."""
         unless_shut_down(self._node, self._poll)
         with self._lock:
             if self._q is None:
@@ -172,7 +172,7 @@ LONGEST_PLAN = 60.0
 
 
 class PlanSubscription:
-    """Draws each plan. A thread simulates the plan, because the kernels may have to compile."""
+    """Draws each plan. A thread simulates it, because kernels may have to be compiled first."""
 
     def __init__(
         self, node: Node, positions: Callable[[], Vector | None], draw: Callable[[Matrix], None]
@@ -208,7 +208,7 @@ class PlanSubscription:
 def planned_trail(robot: Robot, q: Vector, message: JointTrajectory) -> Matrix:
     """Return the tool path (m, 3), m, for the efforts of a plan from rest at q (n,).
 
-    The path is empty for plans longer than `LONGEST_PLAN`.
+    The path is empty if the duration of the plan is 0 or exceeds `LONGEST_PLAN`.
     """
     stamp = to_nanoseconds(message.header.stamp)
     schedule = schedule_from(message, robot, stamp, 0)

@@ -62,7 +62,7 @@ def vector(numbers: Sequence[float] | Vector) -> Vector3:
 def quaternion(rotation: Vector) -> Quaternion:
     """Convert a rotation matrix (3, 3) to a quaternion message.
 
-    The largest component is computed first (Shepperd, 1978).
+    The formula depends on the largest component, to avoid cancellation (Shepperd, 1978).
     """
     trace = np.trace(rotation)
     i = int(np.argmax([*np.diag(rotation), trace]))

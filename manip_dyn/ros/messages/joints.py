@@ -43,8 +43,8 @@ def in_joint_order(message: JointState, robot: Robot, field: str) -> Vector:
     Joints of other robots are ignored.
 
     Raises:
-        ManipDynError: If a joint is missing or named twice, or the number of values differs from
-            the number of names.
+        ManipDynError: If a joint of the robot is missing or named twice, its value is not finite,
+            or the number of values differs from the number of names.
     """
     values = getattr(message, field)
     if len(values) != len(message.name):
@@ -103,8 +103,9 @@ def references_from(message: JointState, robot: Robot) -> References | None:
         robot: The arm.
 
     Raises:
-        ManipDynError: If names are missing, unknown or repeated, an array has the wrong length, a
-            number is infinite, or a joint has both an effort and a position or velocity.
+        ManipDynError: If there are no names or no numbers, a name is unknown or repeated, an
+            array has the wrong length, a number is infinite, or a joint has both an effort and a
+            position or velocity.
     """
     indices = [_joint_index(name, robot) for name in message.name]
     if not indices or len(set(indices)) < len(indices):

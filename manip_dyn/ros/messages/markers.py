@@ -37,7 +37,7 @@ ALONG_Y = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 
 
 def pose_array(mechanism: Mechanism, header: Header, q: Vector) -> PoseArray:
-    """Return the poses of all bodies in order. The quaternions are their Euler parameters."""
+    """Return the poses of all bodies in the order of `mechanism.bodies` at `q` (7 b,)."""
     positions, turns = body_poses(mechanism, q)
     poses = [
         pose(position, Quaternion(w=w, x=x, y=y, z=z))
@@ -53,7 +53,7 @@ def coordinates(message: PoseArray) -> Vector:
 
 
 class Markers:
-    """Markers of a mechanism. All are in the fixed frame, so that viewers do not require /tf."""
+    """Markers of a mechanism. All are in one fixed frame, so viewers do not require /tf."""
 
     def __init__(self, mechanism: Mechanism):
         """Compute the shapes and lines of the mechanism."""

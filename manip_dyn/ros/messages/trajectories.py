@@ -35,7 +35,7 @@ def schedule_from(message: JointTrajectory, robot: Robot, origin_ns: int, now_ns
         now_ns: Current simulation time, ns.
 
     Raises:
-        ManipDynError: If joints are missing or unknown, or times or efforts are invalid.
+        ManipDynError: If joints are missing, repeated or unknown, or times or efforts are invalid.
     """
     names = list(message.joint_names)
     if sorted(names) != sorted(robot.joint_names):
@@ -80,7 +80,8 @@ def waypoints_from(message: JointTrajectory, robot: Robot) -> Matrix:
     The columns are in the robot's joint order. The other fields of the points are ignored.
 
     Raises:
-        ManipDynError: If a joint is missing or unknown, or a point lacks positions.
+        ManipDynError: If a joint is missing, repeated or unknown, or the positions of a point are
+            not n finite numbers.
     """
     names = list(message.joint_names)
     if sorted(names) != sorted(robot.joint_names):
@@ -127,7 +128,7 @@ class TrajectoryGoal(NamedTuple):
     Attributes:
         stamp_ns: Start of the trajectory in the time of joint_states, ns; 0: now.
         waypoints: Waypoints in the robot's joint order.
-        tolerances: The requested tolerances.
+        tolerances: Tolerances of the path, the goal and the arrival time.
     """
 
     stamp_ns: int
@@ -141,7 +142,8 @@ class TrajectoryGoal(NamedTuple):
             now_ns: Current stamp of joint_states, ns.
 
         Raises:
-            RejectedTrajectoryError: If the trajectory has already ended, or begins too late.
+            RejectedTrajectoryError: If the trajectory has already ended, or begins more than
+                `LARGEST_LEAD` from now.
         """
         start = self.stamp_ns or now_ns
         ahead, end = 1e-9 * (start - now_ns), 1e-9 * (start + self.waypoints[-1].time_ns - now_ns)

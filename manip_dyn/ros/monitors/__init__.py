@@ -1,1 +1,1 @@
-"""Measurements of a run from its topics: logs without dependence on ROS, and monitors."""
+"""Measurements of a run from its topics: monitors, and logs that do not use ROS."""

@@ -28,7 +28,7 @@ class MotionLog:
 
     Attributes:
         goal: Goal (n,), rad or m.
-        settled_ns: Stamp of the last state in which the arm had not settled, ns.
+        settled_ns: Stamp of the last state in which the arm had not settled, ns; 0 for none.
         rest_speed: Largest speed of an arm at rest, rad/s or m/s.
         near: Largest position error of a settled arm, rad or m. Its speed limit is ten times this
             value, in rad/s or m/s.
@@ -61,10 +61,11 @@ class MotionLog:
         return hashlib.sha256(np.array(self._stamps).tobytes() + rows.tobytes()).hexdigest()
 
     def summary(self) -> dict[str, float]:
-        """Return the final errors and, if only one joint moves, its switching and final times.
+        """Return the final errors and, if only one joint must move, its switching and final times.
 
-        Times are measured from the start of the motion. Start, switch and end are kinks of the
-        velocity: intersections of the lines through two samples on either side.
+        The dictionary also contains the numbers of samples. Times are measured from the start of
+        the motion. Start, switch and end are kinks of the velocity: intersections of the lines
+        through two samples on either side.
         """
         n = len(self.goal)
         rows = np.array(self._states)
@@ -91,7 +92,7 @@ class MotionLog:
 
     @staticmethod
     def _kink(t: Vector, v: Vector, near: int) -> float:
-        """Return the time of the velocity kink within two samples of the index `near`, s."""
+        """Return the time of the largest velocity kink within two samples of index `near`, s."""
         best, time = -1.0, float(t[max(near, 0)])
         for k in range(max(near - 2, 0), min(near + 2, len(t) - 2)):
             before = (v[k] - v[k - 1]) / (t[k] - t[k - 1]) if k > 0 else 0.0
@@ -151,7 +152,7 @@ class MotionMonitor:
         self._plan = (to_nanoseconds(message.header.stamp), 1e-9 * final)
 
     def _on_status(self, message: DiagnosticStatus) -> None:
-        """Log the planner's message and shut down if planning fails."""
+        """Store the values. If planning failed, log the message and shut down."""
         self._status = {pair.key: pair.value for pair in message.values}
         if self._status.get("code") == "no_plan":
             self._node.get_logger().error(message.message)
@@ -173,7 +174,7 @@ class MotionMonitor:
             self._finish(self._log.summary() | self._comparison(final, settled))
 
     def _comparison(self, final: float, settled: float) -> dict[str, Any]:
-        """Return the planned and measured times, and the number of return motions."""
+        """Return planned and measured times, the number of return motions and the digest."""
         return {
             "planned_final_time_s": final,
             "settled_time_s": settled,
@@ -207,7 +208,7 @@ class FreeLog:
         return max(self._rows) * 1e-9 / self.duration if 0 in self._rows else 0.0
 
     def summary(self) -> dict[str, float]:
-        """Return the final position error and the largest joint speed."""
+        """Return the final position error, the largest joint speed and the numbers of samples."""
         n = len(self.goal)
         t = np.array(sorted(self._rows)) * 1e-9
         rows = np.array([self._rows[stamp] for stamp in sorted(self._rows)])

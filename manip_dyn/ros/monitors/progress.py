@@ -25,11 +25,11 @@ class MonitorParameters(RobotParameters):
     goal: Numbers = parameter((), "Expected positions at the end, in joint order", "rad or m")
     settle: float = parameter(5.0, "Path time after which errors count as steady", "s", 0.0, 1e6)
     duration: float = parameter(
-        0.0, "Duration of the measurement; 0: one lap of the path", "s", 0.0, 1e6
+        0.0, "Duration of the measurement; 0, for tracking: one lap", "s", 0.0, 1e6
     )
     period: float = parameter(1e-3, "Time between joint states, for a soak", "s", 1e-6, 10.0)
     patience: float = parameter(
-        6.0, "Time after the planned end for an arm that has not settled", "s", 0.0, 1e3
+        6.0, "Additional time for an arm that has not settled", "s", 0.0, 1e3
     )
     rest: float = parameter(
         0.2, "Time for which the arm must have settled at the end", "s", 0.0, 1e3
@@ -49,7 +49,7 @@ class MechanismMonitorParameters:
 
 
 PROGRESS_STEP = 0.01
-"""Smallest increase of the progress that is printed."""
+"""Smallest increase of the progress that is printed, as a fraction of the run."""
 
 
 def print_json(**content: Any) -> None:
@@ -62,7 +62,7 @@ class Progress:
 
     Attributes:
         received_at: Monotonic time of the last message, s, or None.
-        fraction: Measured fraction of the run.
+        fraction: Measured fraction of the run; it may exceed 1.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Progress:
         self.received_at = time.monotonic()
 
     def __call__(self, fraction: float) -> None:
-        """Print the fraction of the run if it has increased by `PROGRESS_STEP`."""
+        """Print the fraction of the run if it has increased by `PROGRESS_STEP` or reached 1."""
         self.fraction = fraction
         if fraction >= self._printed + PROGRESS_STEP or fraction >= 1.0 > self._printed:
             self._printed = fraction
@@ -83,7 +83,7 @@ class Progress:
 
 
 def missed_samples(t: Vector) -> int:
-    """Return how many samples are missing in the times `t`, which should be equidistant."""
+    """Return the number of samples missing in `t`, s. Their period is the median interval."""
     if len(t) < 2:
         return 0
     return max(0, round(float((t[-1] - t[0]) / np.median(np.diff(t)))) + 1 - len(t))

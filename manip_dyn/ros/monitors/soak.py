@@ -40,7 +40,7 @@ class SoakLog:
         self._p99: list[float] = []
 
     def add(self, at: float, stamp_ns: int) -> None:
-        """Add a joint state that was received at monotonic time `at`, s."""
+        """Add a joint state with its stamp (ns), received at monotonic time `at`, s."""
         if self.states == 0:
             self._first_at = at
         else:
@@ -66,7 +66,7 @@ class SoakLog:
 
     @property
     def rate(self) -> float:
-        """Received joint states per second."""
+        """Mean number of received joint states per second."""
         return (self.states - 1) / self.elapsed if self.elapsed > 0.0 else 0.0
 
     def summary(self) -> dict[str, float]:
@@ -93,7 +93,7 @@ POLL_PERIOD = 0.05
 
 
 NODES = {"simulator", "clik_tracker"}
-"""Names of the nodes that run in real time."""
+"""Names of the nodes that must have published diagnostics before the measurement starts."""
 
 
 class SoakMonitor:

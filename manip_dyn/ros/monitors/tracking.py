@@ -24,13 +24,13 @@ from manip_dyn.ros.monitors.progress import MonitorParameters, Progress, missed_
 from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE, LATCHED
 
 START_TOLERANCE = 0.02
-"""Largest fraction of the path that the monitor may miss before the first sample."""
+"""Fraction of the first lap by which the first sample may be late."""
 
 
 def first_whole_lap(t: float, duration: float) -> float:
     """Return the path time at which measuring starts, s.
 
-    If the monitor missed the start of the path, it measures from the start of the next lap.
+    If the first sample is later than `START_TOLERANCE`, this is the start of the next lap.
 
     Args:
         t: Path time of the first received sample, s.
@@ -70,7 +70,10 @@ class TrackingLog:
         return hashlib.sha256(np.array(self._joints).tobytes()).hexdigest()
 
     def summary(self) -> dict[str, float]:
-        """Return errors (largest, steady and final, m and rad), speeds and singular values."""
+        """Return errors, the highest fraction of a speed limit and the smallest singular value.
+
+        The largest, steady and final errors are in m and rad.
+        """
         n, t = self.robot.n, np.array(self._times)
         joints = np.array(self._joints)
         kernels = customize(self.robot)

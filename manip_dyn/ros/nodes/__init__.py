@@ -1,1 +1,1 @@
-"""The nodes. Each node receives messages, calls the core and publishes messages."""
+"""The nodes, and programs that write their parameter tables and their access policy."""

@@ -36,7 +36,7 @@ from manip_dyn.ros.runtime.execution import announce, create_wall_timer, robot_s
 
 
 class BangBangPlannerNode:
-    """Plans motions to ~/goal and publishes efforts for every joint state.
+    """Plans motions to goals. During a motion it publishes efforts for each joint state.
 
     Attributes:
         commands: Starts and stops motions to goals and along trajectories.

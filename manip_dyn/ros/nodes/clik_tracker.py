@@ -32,16 +32,16 @@ from manip_dyn.ros.tracker.targets import LiveTarget, TargetChecks
 from manip_dyn.ros.tracker.topics import WITHOUT_ERRORS, TrackerFacts, TrackerTopics, state_of
 
 TRAIL_EVERY = 0.2
-"""Wall time between messages on ~/actual_path, s."""
+"""Time between messages on ~/actual_path by the node's clock, s."""
 
 
 class ClikTrackerNode:
-    """Connects a `JointReference` to time, targets and topics. The mode moves the joints."""
+    """Connects the tracker's joint reference to its mode, targets, topics and services."""
 
     name = "clik_tracker"
 
     def __init__(self, node: Node):
-        """Declare parameters, load the robot, find the start posture and start the clock."""
+        """Declare parameters, load the robot, compute the initial posture and start the mode."""
         self.node = node
         self._parameters = parameters = declare(node, ClikTrackerParameters)
         self._robot = robot_from(with_description(node, parameters))

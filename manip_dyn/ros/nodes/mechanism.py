@@ -152,7 +152,7 @@ class _SteppedSimulation:
         self.time_ns = 0
 
     def reset(self) -> None:
-        """Return to the assembled position."""
+        """Return to the initial state."""
         self._simulation.reset()
         self.time_ns = 0
 

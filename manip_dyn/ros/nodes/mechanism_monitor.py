@@ -78,7 +78,7 @@ class MechanismLog:
         return max(self._rows) * 1e-9 / self.duration if 0 in self._rows else 0.0
 
     def summary(self) -> dict[str, float | str]:
-        """Return the heights (m) and the largest violation of a constraint."""
+        """Return heights (m), the largest constraint violation, sample counts and a digest."""
         stamps = np.array(sorted(self._rows))
         t, rows = stamps * 1e-9, np.array([self._rows[stamp] for stamp in stamps])
         z = rows[:, self._index]
@@ -127,7 +127,7 @@ class MechanismMonitorNode:
         """Do nothing, because the node has no threads."""
 
     def _on_poses(self, message: PoseArray) -> None:
-        """Log the poses. The first message restarts the motion: the start may have been missed."""
+        """Log the poses after a reset. The start of the current motion may have been missed."""
         self._progress.message_received()
         if self._done:
             return

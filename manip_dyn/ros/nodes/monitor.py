@@ -43,7 +43,7 @@ MONITORS: dict[str, Callable[[Node, Robot, MonitorParameters, Finish], Monitor]]
 
 
 class MonitorNode:
-    """Runs the monitor that `measure` selects, and adds period errors of the nodes."""
+    """Runs the monitor that `measure` selects; adds rates and period errors of the nodes."""
 
     name = "monitor"
 

@@ -155,11 +155,11 @@ class RecorderNode:
 
     # ------------------------------------------------------------------ topics
     def _alone(self, topic: str) -> bool:
-        """Return whether a recorded topic has never had more than one publisher."""
+        """Return whether a topic of the namespace has never had more than one publisher."""
         return topic not in GLOBAL_TOPICS and topic not in self._shared
 
     def _poll(self) -> None:
-        """Subscribe to new topics; shut down after the duration."""
+        """Write due messages, subscribe to new topics, and shut down after the duration."""
         self._recorder.flush_when_due()
         self._parameter_recorder.poll()
         for topic, kinds in self.node.get_topic_names_and_types():
@@ -240,7 +240,7 @@ EXCLUDED = ("/rosout", "/parameter_events")
 
 
 class ReplayerNode:
-    """Publishes the recorded messages unchanged, with the recorded stamps.
+    """Publishes the recorded messages, except `EXCLUDED`, unchanged with their stamps.
 
     Attributes:
         end: Called after the last message.

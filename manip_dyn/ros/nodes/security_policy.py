@@ -54,7 +54,7 @@ Names = dict[Rule, set[str]]
 
 
 def cases() -> tuple[tuple[type[Component], str, dict[str, str]], ...]:
-    """Return nodes with scenarios and parameters that together use all names of the nodes."""
+    """Return nodes, scenarios and parameters that together use all topics and services."""
     return (
         (SimulatorNode, "ibm7535_zero_net_work", {"publish_clock": "true", "mode": "lockstep"}),
         (BangBangPlannerNode, "ibm7535_zero_net_work", {"autostart": "false"}),
@@ -70,7 +70,7 @@ def cases() -> tuple[tuple[type[Component], str, dict[str, str]], ...]:
 
 
 def uses(kind: type[Component], scenario: str, parameters: dict[str, str]) -> Names:
-    """Return the names that a node uses. Private names start with ~/, others are relative."""
+    """Return the names that a node uses: global, private (starting with ~/) or relative."""
     arguments = ["--ros-args"]
     if scenario:
         file = share_directory() / "config" / f"{scenario}.yaml"

@@ -116,7 +116,7 @@ class SimulatorNode:
         self._stepper.start()
 
     def close(self) -> None:
-        """Stop the clock."""
+        """Stop the clock and destroy the action server."""
         self._stepper.stop()
         self._trajectories.close()
 
@@ -223,7 +223,7 @@ class SimulatorNode:
         self.node.get_logger().info(f"all masses are {factor:g} times those of the description")
 
     def _push(self, changes: list[Parameter]) -> None:
-        """Apply a disturbance immediately if one was set."""
+        """Apply the disturbance immediately if it or its duration was set."""
         if any(change.name in ("disturbance", "disturbance_duration") for change in changes):
             with self._stepper.lock:
                 effort, begin, end = disturbance_from(self._parameters, self._robot)

@@ -110,7 +110,7 @@ class ViewerNode:
         self._controls.use(robot, self._positions)
 
     def _poll(self) -> None:
-        """Start the server; report the first client; show the page after the first state."""
+        """Start the server, report the first client, and create the page after the first state."""
         if self._server is None:
             self._open()
         if not self._watched and self._server.get_clients():

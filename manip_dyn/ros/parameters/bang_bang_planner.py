@@ -154,7 +154,11 @@ def tuning_from(parameters: BangBangPlannerParameters) -> Tuning:
 
 
 def goal_from(parameters: BangBangPlannerParameters, robot: Robot) -> Vector | None:
-    """Return the goal (n,) from the parameters, or None if it is not set."""
+    """Return the goal (n,) from the parameters, or None if it is not set.
+
+    Raises:
+        ManipDynError: If the goal has the wrong length or exceeds a limit.
+    """
     if not parameters.goal:
         return None
     goal = finite_vector("parameter 'goal'", parameters.goal, robot.n)

@@ -132,8 +132,8 @@ def declare(node: Node, kind: type[P]) -> P:
     """Declare the parameters of a dataclass on `node` and return them with their values.
 
     Raises:
-        ManipDynError: If a parameter is unknown, has the wrong type, is out of range or is not
-            finite.
+        ManipDynError: If a parameter is unknown, or its value has the wrong type, is out of range,
+            is not finite or is not one of the choices.
     """
     table = rows(kind)
     overrides = _checked_overrides(node, [row.name for row in table])
@@ -157,7 +157,7 @@ def declare(node: Node, kind: type[P]) -> P:
 
 
 def declare_joints(node: Node, kind: type, joints: int) -> None:
-    """Set lists without values to their default for each joint, so that clients can read it.
+    """Set empty lists to their default for each joint, if any, so that clients can read it.
 
     Args:
         node: The node on which the parameters are declared.
@@ -175,7 +175,7 @@ def on_change(
     apply: Callable[[P], None],
     problem: Callable[[P, Collection[str]], str] = lambda _parameters, _changed: "",
 ) -> None:
-    """Check parameters that are set while the node runs, and apply accepted values.
+    """Check parameters that are set while the node runs, and apply valid values.
 
     Args:
         node: The node.

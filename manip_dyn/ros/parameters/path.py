@@ -21,7 +21,7 @@ from manip_dyn.ros.parameters.declaration import Numbers, default_of, group, par
 
 RPY = "roll, pitch, yaw about the fixed base axes (3 numbers)"
 SPEEDS, RATES = (1e-6, 100.0), (1e-6, 1e3)
-"""Range of speeds, and range of accelerations and of speed limits for files."""
+"""Ranges of the speeds, and of the accelerations and the speed limits for files."""
 BOUNDS = TargetBounds()
 
 
@@ -42,7 +42,11 @@ class PathKind(ABC):
         """
 
     def vector(self, name: str, default: Vector | None = None) -> Vector:
-        """Return the three numbers of a parameter, or the default if it is not set."""
+        """Return the three numbers of a parameter, or the default if it is not set.
+
+        Raises:
+            ManipDynError: If there are not three numbers, or neither a value nor a default.
+        """
         numbers = getattr(self, name)
         if numbers:
             return finite_vector(f"parameter '{self.kind}.{name}'", numbers, 3)
@@ -51,7 +55,10 @@ class PathKind(ABC):
         return default
 
     def rotation(self, name: str, default: Vector | None = None) -> Matrix:
-        """Return the rotation matrix (3, 3) of a parameter with roll, pitch and yaw."""
+        """Return the rotation matrix (3, 3) of a parameter with roll, pitch and yaw.
+
+        If the parameter is not set, return the default matrix, or else the identity.
+        """
         if default is not None and not getattr(self, name):
             return default
         return Rotation.from_euler("xyz", self.vector(name, np.zeros(3))).as_matrix()
@@ -71,7 +78,7 @@ class CircleParameters(PathKind):
     )
     angular_speed: float = parameter(
         default_of(Circle, "angular_speed"),
-        "Speed of the radius; radius = linear_speed / angular_speed",
+        "Angular speed on the circle, whose radius is linear_speed / angular_speed",
         "rad/s",
         *SPEEDS,
     )

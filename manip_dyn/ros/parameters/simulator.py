@@ -82,7 +82,7 @@ class SimulatorParameters(
         (), "Joint positions at the start and after ~/reset", "rad or m", per_joint=0.0
     )
     initial_velocity: Numbers = parameter(
-        (), "Joint velocities at the start", "rad/s or m/s", per_joint=0.0
+        (), "Joint velocities at the start and after ~/reset", "rad/s or m/s", per_joint=0.0
     )
     mass_scale: float = parameter(
         default_of(load_robot, "mass_scale"),

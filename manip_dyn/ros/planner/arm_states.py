@@ -22,7 +22,7 @@ WATCH_PERIOD = 0.1
 
 
 class Loss(NamedTuple):
-    """Code and reason if the planner can no longer rely on the joint states."""
+    """Code and reason of an event after which a motion cannot continue."""
 
     code: str
     reason: str
@@ -58,13 +58,13 @@ class ArmStates:
         self._longest = max(self._timeout, 10.0 * parameters.control_period)
         self.measured: MeasuredState | None = None
         self._received_at = self._checked_at = time.monotonic()
-        # In lockstep, the simulator sends the next state after the command.
+        # A queue of one message suffices in lockstep: the next state follows the command.
         self.topic = node.create_subscription(
             JointState, "joint_states", self._on_joint_state, NEWEST_ONLY
         ).topic_name
 
     def loss(self, before: MeasuredState, measured: MeasuredState) -> Loss | None:
-        """Return the loss of the arm between two states, or None."""
+        """Return the reset or silence between two successive states, or None."""
         reset = reset_reason(self._robot, before, measured)
         if reset:
             return Loss("reset", reset)
@@ -76,9 +76,9 @@ class ArmStates:
     def silence(self) -> float:
         """Return the duration of a silence (s) if it exceeds the timeout, else 0.
 
-        A silence that exceeds the timeout resets `measured`. Call this every `WATCH_PERIOD`.
-        Times in which this process was suspended do not count, because the messages from these
-        times are received later, with their stamps.
+        After such a silence, `measured` is None. Call this method every `WATCH_PERIOD`. Times in
+        which this process was suspended do not count: the messages from these times are received
+        later, with their stamps.
         """
         now, before = time.monotonic(), self._checked_at
         self._checked_at = now

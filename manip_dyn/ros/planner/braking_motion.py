@@ -14,7 +14,7 @@ from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, tuning_from
 
 SLOW = 0.5
-"""Joint speed below which feedback stops the arm within about 0.01 rad or m, rad/s or m/s."""
+"""Joint speed (rad/s or m/s) from which feedback stops the arm within about 0.01 rad or m."""
 
 
 class BrakingMotion:
@@ -32,7 +32,8 @@ class BrakingMotion:
         Args:
             robot: The arm.
             parameters: The planner's parameters.
-            held: Positions (n,) to hold, rad or m. Default: the positions after braking.
+            held: Positions (n,) to hold without braking, rad or m. Default: brake, then hold the
+                current positions.
         """
         self._brake = Brake(customize(robot), period=parameters.control_period)
         self._feedback = Feedback(robot, tuning_from(parameters))
@@ -65,7 +66,7 @@ class BrakingMotion:
         """Do nothing: this motion brakes in any case."""
 
     def is_over(self, _measured: MeasuredState) -> bool:
-        """Return False: the arm is held until there is a plan."""
+        """Return False: the arm is held until another motion begins."""
         return False
 
     def returned(self) -> bool:

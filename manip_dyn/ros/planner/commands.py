@@ -59,7 +59,7 @@ class Commands:
             self.begin(goal)
 
     def halt(self) -> bool:
-        """Stop and hold the arm; return whether there was a motion or plan to stop."""
+        """Cancel planning, stop and hold the arm. Return False if there was nothing to stop."""
         self.awaiting_start = False
         execution, measured = self._execution, self.measured
         if execution.motion is None and execution.prepared is None and not self._planning.busy:
@@ -105,13 +105,13 @@ class Commands:
         return "" if obstacle is None else obstacle.sentence
 
     def follow(self, motion: FollowedMotion) -> None:
-        """Execute a trajectory from the next state; it replaces any other motion."""
+        """Execute a trajectory in place of any other motion."""
         self.awaiting_start = False
         self._planning.forget()
         self._planning.execute(motion)
 
     def plan_to(self, goal: Goal) -> None:
-        """Plan a motion to a goal, after braking if the arm moves."""
+        """Plan a motion to a goal without checking for obstacles; see `Planning.lead_to`."""
         self.awaiting_start = False
         self._planning.forget()
         if self.measured is not None:

@@ -18,7 +18,10 @@ from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE
 
 
 class EffortTopics:
-    """Publishes efforts as commands, or as trajectories if they switch within a period."""
+    """Publishes efforts as commands, or as trajectories if they switch within a period.
+
+    If the parameter `switching` is sampled, all efforts are commands, averaged over the period.
+    """
 
     def __init__(self, node: Node, robot: Robot, parameters: BangBangPlannerParameters):
         """Create the publishers."""
@@ -38,12 +41,12 @@ class EffortTopics:
         return self._commands.topic_name
 
     def connected(self) -> bool:
-        """Return whether all topics in use have subscribers."""
+        """Return whether all effort topics in use have subscribers."""
         needed = (self._commands,) if self._sampled else (self._commands, self._switches)
         return all(topic.get_subscription_count() > 0 for topic in needed)
 
     def others(self) -> str:
-        """Return the names of the other nodes that publish on the command topic."""
+        """Return the names of the other nodes that publish on the command topic, or ""."""
         return other_publishers(self._node, self.name)
 
     def publish(self, stamp_ns: int, segments: Sequence[Segment]) -> None:

@@ -29,7 +29,7 @@ class Execution:
     Attributes:
         motion: The current motion; None if the planner sends no commands.
         prepared: The motion that is executed next, or None.
-        goal: The goal of the last executed plan.
+        goal: The goal of the last executed plan. The node initializes it from the parameters.
         efforts: Publishers of the efforts.
     """
 
@@ -41,7 +41,7 @@ class Execution:
         status: PlannerStatus,
         place_marker: Callable[[], None],
     ):
-        """Create the publishers; `place_marker` is called when the arm has arrived."""
+        """Create the publishers; `place_marker` is called when a motion has ended."""
         self.motion: AnyMotion | None = None
         self.prepared: PlannedMotion | FollowedMotion | None = None
         self.goal: Goal | None = None
@@ -51,7 +51,7 @@ class Execution:
 
     @property
     def under_way(self) -> bool:
-        """Whether a motion has not ended yet, or the next one is prepared."""
+        """Whether the arm has not arrived yet, or the next motion is prepared."""
         return self.prepared is not None or (self.motion is not None and not self.motion.arrived)
 
     def forget(self) -> None:
@@ -79,7 +79,7 @@ class Execution:
         Args:
             measured: The state.
             goal: The goal of the current plan or motion.
-            at_rest: Called with the state if the arm has come to rest.
+            at_rest: Called with the state if the arm rests at the end of the motion.
         """
         motion = self.motion
         assert motion is not None

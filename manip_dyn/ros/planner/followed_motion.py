@@ -19,7 +19,9 @@ ABORTED = Outcome(Code.INVALID_GOAL, "aborted: stopping and holding")
 
 
 class FollowedMotion:
-    """Follows a trajectory and holds its last point. After an abort it brakes and holds the arm.
+    """Follows a trajectory and holds its last point.
+
+    After an abort or a violated tolerance, it brakes and holds the arm.
 
     Attributes:
         outcome: Outcome of the trajectory; None before its end.

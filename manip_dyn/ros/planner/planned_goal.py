@@ -34,7 +34,7 @@ class Leader(Protocol):
         """The latest status message."""
 
     def halt(self) -> bool:
-        """Stop and hold the arm; return whether there was a motion or plan to stop."""
+        """Cancel planning, stop and hold the arm. Return False if there was nothing to stop."""
 
 
 class PlannedGoal:
@@ -64,7 +64,7 @@ class PlannedGoal:
         return self._ended
 
     def judge(self, motion: PlannedMotion, measured: MeasuredState) -> None:
-        """Update the outcome from the planned motion. Call this once per control period."""
+        """Update the outcome once per period. A violated tolerance halts the planner."""
         if self._ended is not None or motion.purpose is not self:
             return
         delay = motion.late(measured)

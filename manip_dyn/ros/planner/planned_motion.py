@@ -1,4 +1,4 @@
-"""Execution of a plan that begins at a given stamp."""
+"""Execution of a plan that begins at rest or at a departure from another plan."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from manip_dyn.ros.planner.departure import Departure
 from manip_dyn.ros.planner.planning_process.task import PreparedPlan
 
 ON_TIME = 5e-7
-"""Largest delay for which an arrival is reported to be as planned, s."""
+"""Bound of the delay for which an arrival is reported to be as planned, s."""
 
 
 class PlannedMotion:
@@ -24,7 +24,8 @@ class PlannedMotion:
 
     Attributes:
         purpose: The goal of the plan.
-        departure: Departure at which the plan begins; None for a start at rest, and after `begin`.
+        departure: Departure at which the plan begins; None for a start at rest, and once the plan
+            has begun.
         rows: Times (s) and efforts (n,) to publish. Efforts are constant between the times.
         values: Named values for the status.
     """
@@ -79,7 +80,7 @@ class PlannedMotion:
         return self.departure is not None and self.departure.stamp_ns is None
 
     def is_late(self, measured: MeasuredState) -> bool:
-        """Return whether the departure is lost or has passed."""
+        """Return whether the departure is lost, or the arm has passed it in motion."""
         if self.departure is None:
             return False
         stamp = self.departure.stamp_ns
@@ -99,8 +100,8 @@ class PlannedMotion:
     def departing(self, measured: MeasuredState, lead: float) -> Departure:
         """Return the departure from this plan that is `lead` seconds after a state.
 
-        The departure is at the start of a control period, or at the end of the plan if that is
-        earlier.
+        The lead is rounded up to whole control periods. The departure is not later than the end
+        of the plan.
         """
         periods = max(math.ceil(lead / self._parameters.control_period - 1e-9), 1)
         stamp = measured.stamp_ns + round(1e9 * periods * self._parameters.control_period)

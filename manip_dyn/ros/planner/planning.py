@@ -102,7 +102,7 @@ class Planning:
         self._pending = self.active_goal = None
 
     def moves(self, measured: MeasuredState) -> str:
-        """Return the name and speed of the fastest joint, or "" if the arm is at rest."""
+        """Describe the fastest joint, or return "" if the arm is at rest."""
         rests = float(np.abs(measured.v).max()) <= self.parameters.rest_speed
         return "" if rests else fastest_joint(self._robot, measured.v)
 
@@ -128,12 +128,15 @@ class Planning:
         self._status.enter("braking", "arm_moves", fastest=moves)
 
     def at_rest(self, measured: MeasuredState) -> None:
-        """Plan a motion to the pending goal, because the arm is at rest."""
+        """Plan a motion to the pending goal, if any, because the arm is at rest."""
         if self._pending is not None:
             self._plan(self._pending, measured)
 
     def execute(self, result: Result) -> None:
-        """Execute a planned motion as soon as it may begin, or reject the goal after an error."""
+        """Execute a motion as soon as it may begin; after an error, reject the goal.
+
+        If the departure of the motion has passed, plan again.
+        """
         measured, execution = self.measured(), self._execution
         departure = result.departure if isinstance(result, PlannedMotion) else None
         if measured is not None and departure is not None and departure.moving:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 REMEMBERED = 4
+"""Number of recent planning times."""
 MARGIN = 1.5
 """Ratio of the lead to the longest recent planning time."""
 
@@ -21,7 +22,7 @@ class ReplanningLead:
         self._took.append(took)
 
     def forget_one(self) -> None:
-        """Remove the oldest planning time. Call this after a plan without a departure."""
+        """Remove the oldest planning time. Call this after a result without a moving departure."""
         if self._took:
             self._took.popleft()
 

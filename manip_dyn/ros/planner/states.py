@@ -38,6 +38,6 @@ PLANNER_OVERLAYS = (
     State("outside_limits", ERROR, "joint outside its limits: {outside}"),
     State("not_alone", WARN, NOT_ALONE),
 )
-"""States on /diagnostics that replace a less severe state while they hold."""
+"""States on /diagnostics that replace a state that is not more severe while they hold."""
 
 BY_KEY = {(state.name, state.code): state for state in (*PLANNER_STATES, *PLANNER_OVERLAYS)}

@@ -12,11 +12,11 @@ from manip_dyn.ros.runtime.subscriptions import LATCHED
 
 
 class PlannerStatus:
-    """Publishes state, code and message on a latched topic, and logs every change.
+    """Publishes state, code and message on the latched topic ~/status, and logs the message.
 
     Attributes:
         state: State of the planner.
-        code: Reason, for a state with several reasons.
+        code: Code of the last state or rejection, or "".
         values: Named values of the motion.
         dropped: Number of dropped messages.
         report: The latest report.
@@ -38,7 +38,7 @@ class PlannerStatus:
         Args:
             name: Name of the state.
             code: Code of the state.
-            remains: State that remains in force after a rejection.
+            remains: State that remains in force after a rejection, or "".
             words: Values of the message.
         """
         row = BY_KEY[name, code]

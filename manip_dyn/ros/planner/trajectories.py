@@ -28,10 +28,10 @@ class Planner(Leader, Protocol):
         """Return the reason why a trajectory cannot begin now, or ""."""
 
     def follow(self, motion: FollowedMotion) -> None:
-        """Execute a trajectory from the next state; it replaces any other motion."""
+        """Execute a trajectory in place of any other motion."""
 
     def plan_to(self, goal: Goal) -> None:
-        """Plan a motion to a goal, after braking if the arm moves."""
+        """Plan a motion to a goal in place of any other motion."""
 
 
 class FollowedTrajectory:
@@ -73,7 +73,11 @@ class Trajectories:
         self._checked(goal)
 
     def begin(self, goal: TrajectoryGoal) -> ActiveTrajectory:
-        """Follow a trajectory of several points, or plan a motion to its only point."""
+        """Follow a trajectory of several points, or plan a motion to its only point.
+
+        Raises:
+            RejectedTrajectoryError: If a trajectory may not begin now.
+        """
         measured = self._checked(goal)
         if len(goal.waypoints) == 1:
             planned = PlannedGoal(self._planner, self._robot, goal, measured.stamp_ns)

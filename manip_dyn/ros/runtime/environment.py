@@ -18,7 +18,7 @@ RANGE, LOCAL = "ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"
 WIDER = ("ROS_LOCALHOST_ONLY", "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER")
 """Other environment variables that configure discovery."""
 PROFILES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")
-"""Environment variables with the profile file of Fast DDS: up to version 2, since version 3."""
+"""Environment variables for the profile file of Fast DDS: before and since version 3."""
 PARAMETERS = "ros__parameters"
 
 
@@ -32,7 +32,7 @@ def local_discovery(environment: Mapping[str, str]) -> dict[str, str]:
         environment: Current environment variables.
 
     Returns:
-        The missing variables, or none if `environment` configures another range.
+        The variables to set, or {} if `environment` configures another range.
     """
     chosen = environment.get(RANGE) or LOCAL
     if chosen != LOCAL or any(environment.get(name) for name in WIDER):
@@ -135,7 +135,7 @@ def _options(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _read(file: str) -> Any:
-    """Return the content of a parameters file. rcl has already rejected unreadable files."""
+    """Return the content of a parameters file, or {} if it is missing: rcl reports that."""
     return read_yaml(Path(file), lambda content: content) if Path(file).is_file() else {}
 
 

@@ -79,7 +79,8 @@ def build(kind: type[C], args: Sequence[str] | None = None, **options: Any) -> C
         The component.
 
     Raises:
-        ManipDynError: If ROS rejects the command line, or the component its parameters.
+        ManipDynError: If ROS rejects the command line, a parameters file does not name the node,
+            or the component rejects its parameters.
     """
     words = sys.argv if args is None else args
     arguments = list(options.pop("cli_args", None) or ())
@@ -101,8 +102,8 @@ def build(kind: type[C], args: Sequence[str] | None = None, **options: Any) -> C
 def run(kind: type[Component], args: list[str] | None = None) -> int:
     """Create a node, spin it and return the exit code.
 
-    The exit code is 0 after SIGINT or SIGTERM. For invalid parameters it is 2, and one line is
-    logged.
+    The exit code is 0 after SIGINT, SIGTERM or a shutdown of ROS. After a `ManipDynError`, such as
+    for an invalid parameter, it is 2, and the message is reported in one line.
     """
     try:
         return _run(kind, args)
@@ -185,10 +186,10 @@ def report_unraisable(unraisable: Any) -> None:
 
 
 def unless_shut_down(node: Node, call: Callable[[], None]) -> None:
-    """Call a function that uses the node, and ignore its errors if the node was shut down.
+    """Call a function that uses the node, unless ROS is shut down.
 
-    This function may be called from any thread. It catches `RuntimeError`, because the error
-    class of rclpy has no public name.
+    Any thread may call this function. If ROS is shut down during the call, a `RuntimeError` is
+    ignored. The error class of rclpy, a subclass, has no public name.
     """
     try:
         if node.context.ok():
@@ -251,16 +252,18 @@ def announce(node: Node, *items: str) -> None:
 
 
 def robot_summary(robot: Robot) -> str:
-    """Return a string with the name of a robot and the names of its joints."""
+    """Return a string with the name of a robot, and the number and names of its joints."""
     return f"robot '{robot.name}' with {robot.n} joints ({', '.join(robot.joint_names)})"
 
 
 def rate_summary(mode: str, period: float, factor: float = 1.0) -> str:
     """Return a mode with its rate, for example "real_time at 1000 Hz".
 
+    For the modes fast and lockstep, the string contains the period instead of the rate.
+
     Args:
-        mode: The time mode, such as real_time or lockstep.
-        period: Time between messages, s.
+        mode: The mode of the node, such as real_time, lockstep or kinematic.
+        period: Simulated time or path time between messages, s.
         factor: Ratio of path time or simulated time to wall time.
     """
     if mode in ("fast", "lockstep"):

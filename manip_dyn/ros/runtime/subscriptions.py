@@ -52,6 +52,8 @@ Take = Callable[[bytes, Mapping[str, Any]], None]
 class PolledSubscription:
     """A subscription that is polled with `take` instead of being served by an executor.
 
+    If `DIRECT` is false, the executor serves it, and `take` does nothing.
+
     Attributes:
         subscription: The ROS subscription.
     """
@@ -138,7 +140,7 @@ class SubscriptionThread(BackgroundThread):
 
 
 class _ExecutorExclusion(ReentrantCallbackGroup):
-    """Callback group that excludes a subscription and its events from the executor.
+    """Hides a subscription and its events from the executor unless `executed` returns True.
 
     rmw_fastrtps signals events and messages with the same condition. An executor that waits for
     an event would therefore wake with every message (rmw_fastrtps 8.4.3).
@@ -168,7 +170,14 @@ class PausingExecutor(SingleThreadedExecutor):
 def subscribe_raw(
     node: Node, kind: Any, topic: str, profile: QoSProfile, take: Take
 ) -> Callable[[], None]:
-    """Subscribe to serialized messages; each callback processes all messages in the queue.
+    """Subscribe to serialized messages. If `DIRECT`, one callback processes the whole queue.
+
+    Args:
+        node: The node.
+        kind: Message type.
+        topic: Name of the topic.
+        profile: Quality of service.
+        take: Called with each serialized message and its `MessageInfo`.
 
     Returns:
         A function that processes the remaining messages. Call it when the node shuts down.

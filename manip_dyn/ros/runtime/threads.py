@@ -44,10 +44,11 @@ class PacingStatistics(NamedTuple):
 
     Attributes:
         rate: Mean rate since the statistics began, Hz.
-        p99_period_error: 99th percentile of the period errors of the last cycles, s.
-        max_period_error: Largest period error of the last cycles, s.
-        overruns: Number of cycles that were too late to catch up.
-        missed: Wall time lost in overruns since the loop began, s.
+        p99_period_error: 99th percentile of the absolute period errors in the last
+            `PeriodStatistics.WINDOW` cycles, s.
+        max_period_error: Largest absolute period error in these cycles, s.
+        overruns: Number of overruns since the statistics began.
+        missed: Wall time lost in overruns since the loop was created, s.
     """
 
     rate: float
@@ -58,7 +59,7 @@ class PacingStatistics(NamedTuple):
 
 
 def monotonic() -> float:
-    """Return the time of a monotonic clock that advances even while the machine sleeps, s."""
+    """Return monotonic time, s. On Linux it also advances while the machine is suspended."""
     return time.clock_gettime(BOOT_TIME)
 
 
@@ -176,20 +177,20 @@ class PeriodicThread(BackgroundThread):
 
 
 MAX_STALL = 1.0
-"""Shortest gap that stamps skip, s. The process was suspended, or the wall clock was set."""
+"""Change of the lag within one period above which stamps skip the lag, s."""
 MAX_LAG = 5.0
-"""Largest lag of stamps behind the wall clock that accumulates in shorter gaps, s."""
+"""Difference between stamps and wall clock above which stamps skip the lag, s."""
 
 
 class WallClockAnchor:
     """Measures how far a time that follows the wall clock lags behind it."""
 
     def __init__(self, wall_ns: int = 0, time_ns: int = 0):
-        """Define the lag between these two times as zero, ns."""
+        """Define the lag at these two times (ns) as zero."""
         self.tie(wall_ns, time_ns)
 
     def tie(self, wall_ns: int, time_ns: int) -> None:
-        """Define the lag between these two times as zero, ns."""
+        """Define the lag at these two times (ns) as zero."""
         self._offset_ns, self._lag_ns = wall_ns - time_ns, 0
 
     def behind_ns(self, wall_ns: int, time_ns: int) -> int:
@@ -197,10 +198,11 @@ class WallClockAnchor:
         return wall_ns - time_ns - self._offset_ns
 
     def lag_ns(self, wall_ns: int, time_ns: int, period_ns: int) -> int:
-        """Return the lag (ns) if it exceeds `MAX_LAG` or grew by more than `MAX_STALL`, else 0.
+        """Return the lag (ns) if it must be skipped, else 0. Call this method once per period.
 
-        The lag is negative if the wall clock was set back. The caller must advance its time by
-        the returned lag, because this function resets the lag to zero.
+        A lag is skipped if its magnitude exceeds `MAX_LAG`, or if it changed by more than
+        `MAX_STALL` since the last call. It is then reset to zero, so the caller must advance its
+        stamps by it. The lag is negative if the wall clock was set back.
 
         Args:
             wall_ns: Current wall clock, ns.
@@ -216,7 +218,7 @@ class WallClockAnchor:
 
 
 def lag_message(lag_ns: int, subject: str) -> str:
-    """Return a warning that `subject` has skipped a lag, ns."""
+    """Return a warning that `subject`, such as "stamps", skips the lag `lag_ns`."""
     return (
         f"{lag_ns * 1e-9:.3f} s of wall time passed without a step (suspended, too slow, or the "
         f"clock was set): {subject} continue from the present"
@@ -244,7 +246,7 @@ class Worker:
         self._guard = node.create_guard_condition(self._deliver)
 
     def start(self, job: Callable[[Callable[[], bool]], Any]) -> None:
-        """Start a job, and discard the result of a running job.
+        """Start a job after the end of a running job, and discard the result of that job.
 
         Args:
             job: Function that computes the result. Its argument is a function that returns
@@ -262,7 +264,7 @@ class Worker:
         self.busy = False
 
     def close(self) -> None:
-        """Wait for the running job, at most 2 s."""
+        """Discard the result of the running job and wait for its end, at most 2 s."""
         self.forget()
         if self._thread is not None:
             self._thread.join(timeout=2.0)

@@ -53,8 +53,9 @@ class Callbacks(NamedTuple):
     Attributes:
         begun: Called with the stamp of path time zero (ns) when the path begins.
         before_step: Called before every step of the reference.
-        sampled: Called with every new stamp (ns) and its sample.
-        lock: Held during the calls, which are made from the mode's thread.
+        sampled: Called with the stamp (ns) and the sample of each published joint state in
+            kinematic mode, and of each answered joint state on the path in dynamic mode.
+        lock: Held during these calls, except during those of `start`.
     """
 
     begun: Callable[[int], None]
@@ -183,7 +184,7 @@ class KinematicMode:
         self._tie()
 
     def use(self, parameters: ClikTrackerParameters) -> None:
-        """Apply a new period."""
+        """Apply a new real-time factor."""
         before, self._parameters = self._wall_period(), parameters
         if self._wall_period() != before:
             self._tie()
@@ -218,7 +219,7 @@ class KinematicMode:
                 unless_shut_down(self._node, self._advance)
 
     def _keep_up(self) -> None:
-        """Shift the stamps after a long delay so that they follow the wall clock again."""
+        """After a long delay, shift the stamps to the current time and log a warning."""
         lag = self._anchor.lag_ns(time.time_ns(), self._path_ns, 1)
         if lag:
             self._origin_ns += lag
@@ -240,7 +241,7 @@ class KinematicMode:
 
 
 STANDING = 0.5
-"""Wall time with equal stamps of the joint states after which time is reported as stopped, s."""
+"""Wall time with equal stamps of the joint states after which stopped time is reported, s."""
 SEND_AGAIN = 20
 """Number of repeated states after which the command is sent again, because it may be lost.
 
@@ -250,7 +251,7 @@ queue. In lockstep, a second command would then advance a second period.
 
 
 class DynamicMode:
-    """Connects an `ArmDriver`, which drives the arm along the reference, to topics."""
+    """Answers each new joint state with efforts of an `ArmDriver` along the reference."""
 
     def __init__(
         self,
@@ -275,7 +276,7 @@ class DynamicMode:
         self._repeated = 0
         self._arrivals = PeriodStatistics()
         self._effort = np.zeros(self._robot.n)
-        # In lockstep, the simulator sends the next state after the command.
+        # A queue of one message suffices in lockstep: the next state follows the command.
         self._states = PolledSubscription(
             node, JointState, "joint_states", self._on_joint_state, NEWEST_ONLY
         )
@@ -318,7 +319,7 @@ class DynamicMode:
         )
 
     def _distance(self, q: Vector) -> str:
-        """Return the distance of the tool from the pose at which it joins the path."""
+        """Describe the distance of the tool from the pose at which it joins the path."""
         pose = self._reference.path.pose(self._reference.path_time)
         error = task_error(pose, tool_pose(self._robot, q), "log")
         distances = np.linalg.norm(error[:3]), np.linalg.norm(error[3:])
@@ -414,7 +415,7 @@ class DynamicMode:
             self._errors.publish(joint_state(self._robot, stamp, *error))
 
     def _report_sample(self, stamp: int, q: Vector, v: Vector) -> None:
-        """Call `sampled` with the measured joints, unless the arm is off the path or braked."""
+        """Call `sampled` with the measured joints if the arm is on the path and not braked."""
         if self._reference.on_path and not self._driver.braking:
             sample, actual = self._reference.sample, tool_pose(self._robot, q)
             kind = self._reference.follower.settings.orientation_error

@@ -30,7 +30,8 @@ class TargetChecks:
 
     Attributes:
         base: Name of the base frame.
-        timeout: Largest difference of a stamp from the current time, s.
+        timeout: Largest difference of a stamp from the current time, s. `LiveTarget` also ends
+            twists after this time.
         early: Returns why targets are not accepted yet, or "".
         origin_ns: Stamp of the start of the path, ns. Targets with earlier stamps are rejected.
     """
@@ -100,7 +101,7 @@ class LiveTarget:
         lock: RLock,
         positions: Callable[[], Vector],
     ):
-        """Subscribe; `positions` returns the joint positions (n,)."""
+        """Subscribe. `lock` guards `follower`; `positions` returns the joint positions (n,)."""
         self.dropped = 0
         self._node, self._follower, self._lock = node, follower, lock
         self._frames, self._checks, self._positions = frames, checks, positions
@@ -123,7 +124,8 @@ class LiveTarget:
     def at(self, t: float) -> None:
         """Advance to path time `t`, s.
 
-        A twist rotates with its frame and is ended after the timeout.
+        The goal's twist rotates with its frame and ends after the timeout. If time goes back, the
+        previous targets are forgotten.
         """
         if t < self._now:
             self._new_path()

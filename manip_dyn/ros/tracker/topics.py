@@ -38,7 +38,7 @@ TRACKER_STATES = (
 """States in order of priority."""
 BY_NAME = {state.name: state for state in TRACKER_STATES}
 WITHOUT_ERRORS = ("fault", "waiting", "silent", "unheard", "braking", "approaching")
-"""States in which the tracking error is not published."""
+"""States in which the diagnostics do not contain the tracking error."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class TrackerFacts:
         off_path: Message about a deviation from the path or target, or "".
         overruns: Number of recent overruns.
         paused: Whether the node is paused.
-        standing: Time for which the same joint state has been repeated, s.
+        standing: Time for which the same joint state has been repeated, s; 0 for a short time.
     """
 
     fault: bool = False
@@ -110,7 +110,7 @@ def state_of(facts: TrackerFacts) -> tuple[State, str]:
 
 POSES_PER_LAP = 300
 TRAIL_PERIOD = 0.02
-"""Path time between the poses of the trail on an endless path, s."""
+"""Smallest path time between poses of the trail if the duration of the path is infinite, s."""
 
 
 class TrackerTopics:
@@ -127,7 +127,7 @@ class TrackerTopics:
         self._spacing_ns = 0
 
     def begin(self, path: clik.Path, origin_ns: int, step: float) -> None:
-        """Begin a new trail and publish one lap of the path.
+        """Begin a new trail and publish one lap, unless the path has an infinite duration.
 
         Args:
             path: The path.
@@ -149,7 +149,7 @@ class TrackerTopics:
         self._desired_path.publish(Path(header=header(self._frame, origin_ns), poses=poses))
 
     def publish(self, stamp_ns: int, desired: clik.Pose, actual: clik.Pose, error: Vector) -> None:
-        """Publish the desired pose and the error (6,); add the actual pose to the trail."""
+        """Publish desired pose and error (6,) for subscribers; extend the trail if that is due."""
         if self._desired_pose.get_subscription_count():
             self._desired_pose.publish(pose_stamped(self._frame, stamp_ns, desired))
         if self._error.get_subscription_count():

@@ -1,1 +1,1 @@
-"""The planning process with its tasks and results. It does not depend on ROS."""
+"""The planning process with its tasks and results. The process is not a ROS node."""

@@ -23,9 +23,9 @@ class PreparedPlan(NamedTuple):
 
     Attributes:
         plan: The plan.
-        reference: Motion of the plan, sampled for the executor.
+        reference: Motion of the plan, sampled for `PlanExecutor`.
         rows: Times (s) and efforts (n,). Efforts are constant between the times.
-        net_work: Largest net work of a link, J; None for a motion that begins at a departure.
+        net_work: Largest magnitude of the net work of a link, J; None for a moving start.
     """
 
     plan: Plan
