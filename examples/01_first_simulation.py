@@ -10,15 +10,15 @@ import numpy as np
 import manip_dyn as md
 
 # %%
-# The shipped robot ``rr`` consists of two point masses on links of 1 m and 0.8 m in a vertical
-# plane, without friction. The efforts are zero.
+# The shipped robot ``rr`` has point masses at the ends of two links of 1 m and 0.8 m, and motor
+# inertias. It moves in a vertical plane without friction. The efforts are zero.
 robot = md.load_robot("rr")
 fall = md.simulate(robot, q0=[0.0, 1.5], v0=[0.0, 0.0], effort=[0.0, 0.0], duration=1.5)
 print(fall.success, fall.reason)
 # -> True the whole duration was simulated
 
 # %%
-# The sum of kinetic and potential energy is constant. The residual is the error of the integrator,
+# The exact sum of kinetic and potential energy is constant. The residual is due to the integrator,
 # here the classical Runge-Kutta method with steps of 1 ms.
 kinetic, potential, work, residual = fall.energy.T
 print(f"peak {kinetic.max():.1f} J, residual below 1e-6 J:", bool(np.abs(residual).max() < 1e-6))

@@ -1,7 +1,7 @@
 """CLIK through a singular posture
 ===============================
 
-Follow a circle that touches the boundary of the workspace, a singular posture.
+Follow a circle that touches the boundary of the workspace, where the posture is singular.
 """
 
 import matplotlib.pyplot as plt

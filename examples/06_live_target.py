@@ -1,7 +1,7 @@
 """A moving target
 ===============
 
-Change the goal of the tool during a motion; its velocity remains continuous.
+Change the goal of the tool during a motion. The tool velocity remains continuous.
 """
 
 import matplotlib.pyplot as plt

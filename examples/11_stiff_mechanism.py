@@ -20,8 +20,8 @@ def swing(method, rtol):
 
 
 # %%
-# At any tolerance, stability limits the steps of the explicit method. Accuracy limits the steps of
-# the Rosenbrock method.
+# Stability limits the steps of the explicit method. Accuracy limits the steps of the Rosenbrock
+# method.
 explicit, implicit = swing("rkdp54", 1e-4), swing("rodas5p", 1e-4)
 for name, run in ("rkdp54", explicit), ("rodas5p", implicit):
     steps = run.statistics.steps

@@ -14,7 +14,7 @@ print(four_bar.freedoms, "degree of freedom,", four_bar.size, "coordinates")
 
 # %%
 # The solver integrates one independent coordinate. The others follow from the constraints, which
-# are satisfied to rounding at every step.
+# are satisfied at every step.
 motion = md.simulate_mechanism(four_bar, 2.0, rtol=1e-6)
 print(motion.success, "| constraints within 1e-9:", motion.violation < 1e-9)
 # -> True | constraints within 1e-9: True

@@ -24,7 +24,7 @@ def swing(*forces):
 
 
 # %%
-# The function is called once with symbolic expressions of time and motion. It returns the force
+# The function is called with symbolic expressions of time and motion. It returns the force
 # and moment on the second body. The opposite force and moment act on the first body.
 free, oiled = swing(), swing(md.UserForce(("ground", "bob"), drag))
 for name, motion in ("in air", free), ("in oil", oiled):

@@ -124,7 +124,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def examine() -> Installation:
-    """Examine the installation without importing optional libraries."""
+    """Return the state of the installation, without importing optional libraries."""
     problems: list[str] = []
     content = {
         "package": _package(problems),

@@ -17,7 +17,7 @@ from manip_dyn.robot.geometry import Placement
 
 
 def required_library(module: str) -> Any:
-    """Import a module of mcap or rosbags; raise `ManipDynError` if it is not installed."""
+    """Return a module of mcap or rosbags, or raise `ManipDynError` if it is not installed."""
     return extras.required_module(module, "recordings need", "record")
 
 
@@ -101,7 +101,7 @@ def time(nanoseconds: int) -> Any:
 
 
 def header(frame: str, stamp_ns: int) -> Any:
-    """Create a std_msgs/Header message."""
+    """Create a std_msgs/Header message from a frame and a stamp (ns)."""
     return message("std_msgs/msg/Header", frame_id=frame, stamp=time(stamp_ns))
 
 

@@ -46,7 +46,11 @@ def rendered(page: str, runs: Path) -> str:
 
 
 def section(record: Record, name: str) -> str:
-    """Return a section of a stored run as Markdown; see the module for the names."""
+    """Return a section of a stored run as Markdown; see the module for the names.
+
+    Raises:
+        ManipDynError: If there is no such section.
+    """
     if name == "setting":
         return f"{setting_text(record)}\n"
     if name == "claims":

@@ -145,7 +145,7 @@ def _log(line: str) -> None:
 
 
 def _folder(out: str) -> Path:
-    """Create the output folder. Raise an error early if matplotlib is missing."""
+    """Create and return the output folder, or raise `ManipDynError`, also without matplotlib."""
     figure_type()
     folder = Path(out)
     try:

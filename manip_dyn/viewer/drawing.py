@@ -15,7 +15,11 @@ from manip_dyn.viewer.scene import GROUND, Colour, Figure, Part, Poses
 
 @cache
 def mesh_of(file: str) -> tuple[Matrix, Any, Colour | None]:
-    """Read a mesh file; return vertices (m, 3), faces (f, 3), and a colour or None."""
+    """Read a mesh file; return vertices (m, 3), faces (f, 3), and a colour or None.
+
+    Raises:
+        ManipDynError: If the file cannot be read.
+    """
     import trimesh
 
     try:

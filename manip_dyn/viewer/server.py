@@ -23,7 +23,7 @@ BLUE = (46, 108, 214)
 
 
 def viser() -> Any:
-    """Import viser; raise `ManipDynError` if it is not installed."""
+    """Return the module viser, or raise `ManipDynError` if it is not installed."""
     return required_module("viser", "viewing needs", "view")
 
 

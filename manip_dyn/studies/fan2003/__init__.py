@@ -106,7 +106,7 @@ def recompute(
     settings: Settings | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Fan2003:
-    """Recompute an item of the thesis.
+    """Recompute an item of the thesis and return the findings.
 
     Args:
         item: One of `ITEMS`.

@@ -56,7 +56,7 @@ def decoupled_arm(arm: Decoupled) -> Robot:
 
 
 def decoupled_rows(arm: Decoupled) -> list[DecoupledRow]:
-    """Compare eqs. 3.48 and 3.49 with zero-net-work and minimum-time plans."""
+    """Return rows that compare eqs. 3.48 and 3.49 with zero-net-work and minimum-time plans."""
     robot, start = decoupled_arm(arm), np.array(arm.start)
     masses = (sum(arm.masses), arm.masses[1])
     half = [np.sqrt(start[k] * masses[k] / arm.forces[k]) for k in range(2)]
@@ -138,7 +138,7 @@ def switching_cases(limit: float, inertia: float, q0: float, off: float) -> list
 
 
 def switching_rows(cases: Iterable[Switched], limit: float, inertia: float, q0: float, off: float):
-    """Compare the net work of eq. 3.55 with the kinetic energy at the end of the motion."""
+    """Return rows that compare the net work of eq. 3.55 with the final kinetic energy."""
     rows = []
     for case, shift in zip(cases, (0.0, off, -off), strict=True):
         printed = limit * q0 - 2.0 * limit * (0.5 * q0 + shift) + limit * case.stops_at

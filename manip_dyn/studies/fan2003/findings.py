@@ -55,7 +55,7 @@ class Fan2003(Findings):
     claims: tuple[Claim, ...] = ()
 
     def paragraphs(self) -> Iterable[str]:
-        """Return the tables with published and computed values as paragraphs."""
+        """Yield the cases, the tables and the claims as paragraphs of text."""
         yield from map(_case_text, self.cases)
         for table in self._across():
             yield table.text(lambda value: cell(value, 5))
@@ -89,17 +89,17 @@ class Fan2003(Findings):
             yield claims_table(self.claims, CLAIM_COLUMNS)
 
     def page_tables(self) -> Iterable[Table]:
-        """Return the tables over all cases, and the tables of results and notes."""
+        """Yield the tables over all cases, and the tables of results and notes."""
         yield from self._across()
         yield from itertools.islice(self.csv_tables(), 2)
 
     def pictures(self) -> Iterable[Chart]:
-        """Return the charts of section 3.2 and of each case."""
+        """Yield the charts of section 3.2 and of each case."""
         yield from self.charts
         yield from (chart for case in self.cases for chart in case_charts(case, file_stem(case)))
 
     def _across(self) -> Iterable[Table]:
-        """Return the tables over all cases, of section 3.1.3 and of the PD backup."""
+        """Yield the tables over all cases, of section 3.1.3 and of the PD backup."""
         yield from case_tables(self.cases)
         if self.decoupled:
             title = "Decoupled links and one switch, by the thesis's formulas and computed"
@@ -351,7 +351,7 @@ TIME = "time [s]"
 
 
 def case_charts(case: CaseFindings, stem: str) -> Iterable[Chart]:
-    """Return the charts of a case, with names that start with `stem`."""
+    """Yield the charts of a case, with names that start with `stem`."""
     plans = [trace for trace in case.traces if trace.label != "PD"]
     yield _motion(case, plans, f"{stem}_motion", switching=True)
     yield _work(case, plans, f"{stem}_work")

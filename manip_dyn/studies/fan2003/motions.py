@@ -92,7 +92,10 @@ Value = float | tuple[float, ...] | None
 
 # ----------------------------------------------------------------------------------- records
 class Row(NamedTuple):
-    """A published and a computed number, or all switching times if their counts differ."""
+    """A published and a computed value, with their difference and status.
+
+    The values are tuples of switching times, without a difference, if their counts differ.
+    """
 
     column: str
     quantity: str
@@ -394,7 +397,7 @@ class _Knotted(NamedTuple):
 
 
 def trace(robot: Robot, label: str, plan: Plan) -> Trace:
-    """Sample a plan, with two samples at each jump of the efforts, and compute its work."""
+    """Return samples of a plan, with two samples at each jump of the efforts, and its work."""
     jumps = [t for times in plan.switch_times for t in times] + plan.arrival_times
     inner = np.unique(np.clip(jumps, 0.0, plan.t_final))
     even = np.linspace(0.0, plan.t_final, SAMPLES)
@@ -411,7 +414,9 @@ def trace(robot: Robot, label: str, plan: Plan) -> Trace:
 def pd_control(
     robot: Robot, start: Vector, gains: Gains, near: float, published: float | None
 ) -> tuple[PdControl, Trace]:
-    """Simulate PD control to zero: u = -Kp q - Kd v within the effort limits.
+    """Simulate PD control to zero, u = -Kp q - Kd v within the effort limits.
+
+    The results and the samples of the motion are returned.
 
     Args:
         robot: The arm.

@@ -198,7 +198,7 @@ def _singular(case: CaseFindings) -> Evidence:
 
 # ---------------------------------------------------------------------------- times
 def _efficient(cases: Cases) -> Iterable[Claim]:
-    """Return claims about planning times, with the verdicts for scaled times."""
+    """Yield the claims about planning times, with the verdicts for scaled times."""
     for measure, slow in (
         (
             f"ratio of planning times, exact minimum / zero net work; above {FASTER:g}",
@@ -245,7 +245,7 @@ RULE, ZERO_NET_WORK, MINIMUM_TIME, PD = (
 
 
 def with_status(case: CaseFindings) -> CaseFindings:
-    """Add rows, status and note to the findings of a case."""
+    """Return the findings of a case with its rows, status and note."""
     rows = tuple(_rows(case))
     status, note = _status(case, rows)
     return replace(case, rows=rows, status=status, note=note)

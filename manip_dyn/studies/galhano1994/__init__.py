@@ -85,7 +85,7 @@ def recompute(
     settings: Settings | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Galhano1994:
-    """Recompute an item of the paper.
+    """Recompute an item of the paper and return the findings.
 
     Args:
         item: One of `ITEMS`; ``"claims"`` includes all figures.

@@ -261,7 +261,11 @@ class InitialValueProblem:
 
     @cached_property
     def cross_check(self) -> float:
-        """Largest position difference (rad) between the reference and a run of rkdp87."""
+        """Largest position difference (rad) between the reference and a run of rkdp87.
+
+        Raises:
+            ManipDynError: If the difference is larger than `WORST_CHECK`.
+        """
         check = self._reference_run(self.kernels.right_hand_side, "rkdp87", CHECK_TOLERANCE)
         difference = self.position_error(check.t, check.y)
         if not difference <= WORST_CHECK:
@@ -302,7 +306,7 @@ class InitialValueProblem:
     def engine(
         self, method: str | Method, series: Series | None = None, rhs: Any = None
     ) -> Engine:
-        """Compile a method with the dynamics of the robot or with a Taylor series.
+        """Return a compiled method for the dynamics of the robot or for a Taylor series.
 
         Embedded methods use the step control of the paper, eq. 14.
 
@@ -388,7 +392,7 @@ class Untimed(NamedTuple):
 def untimed_figure(
     name: str, title: str, problem: InitialValueProblem, settings: Settings
 ) -> Untimed:
-    """Compute the errors of a figure without computing times.
+    """Return a figure with the errors of its runs, but without computing times.
 
     Args:
         name: ``"fig2"`` to ``"fig7"``, or ``"energy"`` for a problem without efforts.

@@ -88,7 +88,7 @@ class Galhano1994(Findings):
     claims: tuple[Claim, ...] = ()
 
     def paragraphs(self) -> Iterable[str]:
-        """Return the tables with published and computed values as paragraphs."""
+        """Yield the tables, the figures and the claims as paragraphs of text."""
         if self.table1:
             yield self._stages().text()
         for run in self.references:
@@ -115,7 +115,7 @@ class Galhano1994(Findings):
         }
 
     def csv_tables(self) -> Iterable[Table]:
-        """Return Table 1, the points of each figure, the other tables and the claims."""
+        """Yield Table 1, the points of each figure, the other tables and the claims."""
         if self.table1:
             yield self._stages()
         yield from map(figure_table, self.figures)
@@ -128,7 +128,7 @@ class Galhano1994(Findings):
         return map(figure_chart, self.figures)
 
     def page_tables(self) -> Iterable[Table]:
-        """Return Table 1, the orders and costs of all curves, and the other short tables."""
+        """Yield Table 1, the orders and costs of all curves, and the other short tables."""
         if self.table1:
             yield self._stages()
         yield from map(cost_table, self.figures)

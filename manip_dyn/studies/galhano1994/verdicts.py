@@ -207,14 +207,14 @@ def at_equal_times(group: Group, most: float, factor: float = 1.0) -> Iterable[E
 
 
 def lost_gain(group: Group, most: float, factor: float = 1.0) -> Iterable[Evidence]:
-    """Return the fraction of a pair's gain at equal steps that is lost at equal times."""
+    """Yield the fractions of a pair's gains at equal steps that are lost at equal times."""
     worse, better = group
     for error, steps, time in _compared(worse, better, most, factor):
         yield from _lost(group, error, steps, time)
 
 
 def lost_in_evaluations(group: Group, most: float) -> Iterable[Evidence]:
-    """Return the fraction of a pair's gain at equal steps that is lost at equal evaluations."""
+    """Yield the fractions of a pair's gains at equal steps that are lost at equal evaluations."""
     worse, better = group
     for point in better.points:
         steps = worse.error_at_tries(point.tries)
@@ -375,7 +375,7 @@ def custom_rows(problem: InitialValueProblem, settings: Settings) -> list[Custom
 
 
 def _even_run(problem: InitialValueProblem, name: str, rhs: Any) -> Trial:
-    """Perform a run with `STEPS` equal steps. `rhs` None selects the customized dynamics."""
+    """Return a run with `STEPS` equal steps. Default of `rhs`: the customized dynamics."""
     engine, step = problem.engine(name, rhs=rhs), problem.duration / STEPS
     if METHODS[name].adaptive:
         even = {"first_step": step, "min_step": step, "max_step": step * (1.0 + 1e-12)}

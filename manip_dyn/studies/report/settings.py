@@ -28,7 +28,7 @@ Check = Callable[[str, Any], Any]
 
 
 def read_settings(paper: str, kind: type[T], path: str | Path | None = None) -> T:
-    """Read settings from a YAML file.
+    """Return the settings in a YAML file.
 
     Args:
         paper: Name of the paper.
@@ -88,35 +88,39 @@ def list_of(check: Check) -> Check:
 
 
 def numbers(name: str, value: Any) -> Vector:
-    """Check a list of finite numbers and return it as an array (n,)."""
+    """Check a non-empty list of finite numbers and return it as an array (n,).
+
+    Raises:
+        ManipDynError: If the value is invalid.
+    """
     if not isinstance(value, list) or not value:
         raise ManipDynError(f"{name} must be a list of numbers, got {value!r}.")
     return finite_vector(name, value, len(value))
 
 
 def positive_integer(name: str, value: Any) -> int:
-    """Check that `value` is a positive integer and return it."""
+    """Return `value`, or raise `ManipDynError` if it is not a positive integer."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ManipDynError(f"{name} must be a positive integer, got {value!r}.")
     return value
 
 
 def boolean(name: str, value: Any) -> bool:
-    """Check that `value` is a boolean and return it."""
+    """Return `value`, or raise `ManipDynError` if it is not a boolean."""
     if not isinstance(value, bool):
         raise ManipDynError(f"{name} must be true or false, got {value!r}.")
     return value
 
 
 def string(name: str, value: Any) -> str:
-    """Check that `value` is a string and return it."""
+    """Return `value`, or raise `ManipDynError` if it is not a string."""
     if not isinstance(value, str):
         raise ManipDynError(f"{name} must be a string, got {value!r}.")
     return value
 
 
 def check_names(name: str, names: Iterable[Any], allowed: Iterable[str]) -> None:
-    """Check that all names are in `allowed`."""
+    """Raise `ManipDynError` if one of `names` is not in `allowed`."""
     allowed = list(allowed)
     for entry in names:
         if entry not in allowed:

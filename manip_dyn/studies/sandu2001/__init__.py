@@ -77,7 +77,7 @@ def recompute(
     tolerances: tuple[float, ...] = TOLERANCES,
     runs: tuple[str, ...] = tuple(RUNS),
 ) -> Sandu2001:
-    """Recompute an item of the paper.
+    """Recompute an item of the paper and return the findings.
 
     Args:
         item: One of `ITEMS`; ``"claims"`` includes all other items.

@@ -196,7 +196,7 @@ class Sandu2001(Findings):
     claims: tuple[Claim, ...] = ()
 
     def paragraphs(self) -> Iterable[str]:
-        """Return all tables and claims, with published and computed values, as paragraphs."""
+        """Yield all tables and the claims, with published and computed values, as paragraphs."""
         for table in self._tables():
             yield table.text(_shown)
         if self.claims:
@@ -211,7 +211,7 @@ class Sandu2001(Findings):
         return values | {"charts": [chart.content() for chart in self.charts], "claims": claims}
 
     def csv_tables(self) -> Iterable[Table]:
-        """Return all tables, the points of each chart, and the claims."""
+        """Yield all tables, the points of each chart, and the claims."""
         yield from self._tables()
         yield from (chart.table() for chart in self.charts)
         if self.claims:

@@ -299,7 +299,7 @@ def published_points() -> tuple[Vector, Vector]:
 
 
 def fit(progress: Callable[[str], None] = lambda line: None) -> Fit:
-    """Fit the pendulum to the published points."""
+    """Return the pendulum fitted to the published points, and the ranges of its motion."""
     from scipy.optimize import least_squares  # slow to load
 
     times, magnitudes = published_points()

@@ -49,7 +49,7 @@ def recompute(
     settings: Settings | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Sariyildiz2011:
-    """Recompute an item of the paper.
+    """Recompute an item of the paper and return the findings.
 
     Args:
         item: One of `ITEMS`.

@@ -392,7 +392,7 @@ class Sariyildiz2011(Findings):
     claims: tuple[Claim, ...] = ()
 
     def paragraphs(self) -> Iterable[str]:
-        """Return the tables and claims as paragraphs; without tables, summaries of the charts."""
+        """Yield the tables and claims as paragraphs; without tables, summaries of the charts."""
         if not self.tables:
             yield from map(chart_text, self.charts)
         for table in self.tables:
@@ -409,7 +409,7 @@ class Sariyildiz2011(Findings):
         }
 
     def csv_tables(self) -> Iterable[Table]:
-        """Return the points of each chart, the tables and the claims."""
+        """Yield the points of each chart, the tables and the claims."""
         yield from (chart.table() for chart in self.charts)
         for table in {table.name: table for table in self.tables}.values():
             yield table._replace(name=f"{table.name}_table")
@@ -427,7 +427,7 @@ class Sariyildiz2011(Findings):
 
 
 def chart_text(chart: Chart) -> str:
-    """Format the first, largest and last value of each line of a chart as text."""
+    """Format the first, the last and the value of largest magnitude of each line as text."""
     rows: list[tuple[str, ...]] = [("panel", "line", "first", "largest", "last")]
     for panel in chart.panels:
         for line in panel.lines:
