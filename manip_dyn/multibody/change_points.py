@@ -1,7 +1,7 @@
 """Change points: positions where constraints become dependent and several motions meet.
 
-A slider-crank with crank and rod of equal length has one change point, and a parallelogram has
-two. The motion continues smoothly, but near the point its equations are ill-conditioned. If the
+A parallelogram and a slider-crank with crank and rod of equal length have change points. The
+motion continues smoothly, but near such a point its equations are ill-conditioned. If the
 condition number is c, position errors are amplified by c in velocities and by c^2 in
 accelerations. A step that starts or ends near the point cannot satisfy tight tolerances, so a
 single step crosses it. If two such steps of different lengths disagree, the motion is not
@@ -31,20 +31,21 @@ NEAR_CHANGE_POINT = 300.0
 SINGULAR = 1e5
 """Ratio above which a position is singular, so that no motion can be computed from it."""
 LONGER, LONGEST, SHORTEST = 1.5, 18, -3
-"""Growth factor of trial steps, upper end of its powers, and first power after a kink. Trials end
-when two steps have crossed the change point."""
+"""Growth factor of trial steps, exclusive upper end of its powers, and first power after a kink.
+Trials end when two steps have crossed the change point."""
 KINK = 0.2
-"""Largest relative deviation of a step from uniform motion. A step near a change point with a
-larger deviation has changed to another motion."""
+"""Largest relative deviation of a step from uniformly accelerated motion. A step near a change
+point with a larger deviation has changed to another motion."""
 AGREEMENT, LARGEST = 1e3, 0.3
 """Largest allowed relative difference between the two steps: as a multiple of the tolerance, and
 as an absolute limit."""
 
 
 def step_kinks(t: Vector, q: Vector, v: Vector) -> Vector:
-    """Return the relative deviation (k - 1,) of steps between samples (k, N) from uniform motion.
+    """Return the relative deviations (k - 1,) of k - 1 steps from uniformly accelerated motion.
 
-    For a step h of a motion with the angular frequency w, it is (h w)^2 / 12.
+    The samples q, v have the shape (k, N). For a step h of a harmonic motion with the angular
+    frequency w, the deviation is about (h w)^2 / 12.
     """
     lengths = np.diff(t)[:, np.newaxis]
     deviations = np.abs(np.diff(q, axis=0) - 0.5 * lengths * (v[1:] + v[:-1])).max(axis=1)
@@ -74,7 +75,7 @@ def cross_change_point(
     rtol: float,
     kinked: bool = False,
 ) -> State | None:
-    """Return a state beyond a change point, or None if the motion is not determined.
+    """Return a state beyond a change point, or None if no steps cross it or they disagree.
 
     Args:
         state: Last state that is not near the change point.
@@ -140,7 +141,7 @@ class BranchSamples(NamedTuple):
     Attributes:
         q: Coordinates (k, N).
         v: Rates of the coordinates (k, N).
-        strayed: Whether the solution has changed to another motion.
+        strayed: Whether the solution has changed to another motion, or cannot be assembled.
         condition: Largest condition number along wide steps; 0 if there are none.
     """
 
@@ -175,7 +176,7 @@ def expand_along_branch(
     worst: Vector,
     closely: bool,
 ) -> BranchSamples:
-    """Return all coordinates at the states of a solution.
+    """Return all coordinates and rates at the states of a solution.
 
     Args:
         t: Times (k,), s.

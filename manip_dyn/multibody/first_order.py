@@ -1,10 +1,10 @@
 """Mechanisms as first-order systems y' = f(t, y) for any solver, and Adams methods.
 
 This is algorithm 2 of Sandu et al. (2001). The solver integrates the independent positions and
-velocities. Each evaluation of f computes the dependent ones from the constraints, and the solver
-restarts after each new partition. The paper used DDEABM of Shampine and Watts. This module uses
-VODE (Brown, Byrne and Hindmarsh 1989) from SciPy, with Adams-Moulton formulas of order 1 to 12 and
-functional iteration.
+velocities. Each evaluation of f computes the dependent ones from the constraints. The solver
+restarts after each new partition and where forces are not smooth. The paper used DDEABM of
+Shampine and Watts. This module uses VODE (Brown, Byrne and Hindmarsh 1989) from SciPy, with
+Adams-Moulton formulas of order 1 to 12 and functional iteration.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ class FirstOrder:
     rotates by more than half a turn, call one of them after each step of the solver.
 
     Attributes:
+        mechanism: The mechanism.
         y0: Initial state (2 n,).
         partition: Partition of the coordinates.
-        evaluations: Number of evaluations.
+        evaluations: Number of calls of f.
         angles: Deflections (f,) of rotational springs, rad; 0 for other forces.
     """
 
@@ -66,24 +67,31 @@ class FirstOrder:
         self._out, self._need = np.zeros(len(self.y0)), np.zeros(1)
 
     def __call__(self, t: float, y: Vector) -> Vector:
-        """Return the rates (2 n,), or NaN if the mechanism cannot be assembled."""
+        """Return the rates (2 n,).
+
+        The accelerations are NaN if the mechanism cannot be assembled.
+        """
         self.evaluations += 1
         rates(t, _float_copy(y), self._memory, self._out)
         return self._out.copy()
 
     def accelerations(self, t: float, y: Vector) -> Vector:
-        """Return the accelerations (N,) of all coordinates, or NaN if they cannot be assembled."""
+        """Return the accelerations (N,) of all coordinates, or NaN if y cannot be assembled."""
         rates(t, _float_copy(y), self._memory, self._out)
         values = self._memory.group(Motion).a[: self.mechanism.size].copy()
         return values if np.isfinite(self._out).all() else np.full_like(values, np.nan)
 
     def needs_repartition(self, t: float, y: Vector) -> bool:
-        """Return whether the condition number requires a new partition."""
+        """Return whether a new partition is due: y cannot be assembled or is ill-conditioned."""
         needs_repartition(t, _float_copy(y), self._memory, self._need)
         return bool(self._need[0] > 0.0)
 
     def expanded(self, y: Vector) -> tuple[Vector, Vector, float]:
-        """Return all coordinates and rates (N,), and the largest violation of a constraint."""
+        """Return all coordinates and rates (N,), and the largest violation of a constraint.
+
+        Raises:
+            ManipDynError: If the mechanism cannot be assembled at y.
+        """
         size, worst = self.mechanism.size, np.zeros(2)
         q, v = np.empty((1, size)), np.empty((1, size))
         if expand(_float_copy(y)[np.newaxis], self._memory, q, v, worst) < 1:
@@ -100,6 +108,8 @@ def simulate_by_adams(
     mechanism: Mechanism, duration: float, *, rtol: float = 1e-6, atol: float | None = None
 ) -> MechanismMotion:
     """Simulate a mechanism with the Adams methods of VODE.
+
+    If the solver fails, or a position is singular, the motion ends there with the status EVENT.
 
     Args:
         mechanism: The mechanism. For stiff mechanisms, stability limits the steps.

@@ -113,9 +113,10 @@ class MechanismSimulation:
         control: StepControl | None = None,
         jacobian: Jacobian | None = None,
     ):
-        """Start at time zero; see `simulate_mechanism` for the arguments.
+        """Start at time zero; see `simulate_mechanism` for the other arguments.
 
-        A `jacobian` with ``mass=True`` replaces the exact one, see `linearized_rates`.
+        A `jacobian` with ``mass=True`` replaces the exact one of Rosenbrock methods, see
+        `linearized_rates`.
         """
         if not isinstance(mechanism, Mechanism):
             raise ManipDynError(f"mechanism must be a Mechanism, got {mechanism!r}.")
@@ -138,7 +139,7 @@ class MechanismSimulation:
         self.reset()
 
     def reset(self) -> None:
-        """Restart at time zero."""
+        """Restart at time zero in the initial state of the mechanism."""
         self.t, self.q, self.v = 0.0, self.mechanism.q0, self.mechanism.v0
         self.status, self.reason = Status.SUCCESS, ""
         self.statistics, self.partitions = Statistics(), 0
@@ -155,7 +156,11 @@ class MechanismSimulation:
         return float(self._worst.max())
 
     def advance_to(self, end: float) -> list[Samples]:
-        """Advance to time `end`, s, or until a failure; return the samples of all segments."""
+        """Advance to time `end`, s, or until a failure; return the samples of all segments.
+
+        Raises:
+            ManipDynError: If the mechanism cannot be assembled during the motion.
+        """
         parts: list[Samples] = []
         if self._bridge is not None and self.t < end:
             parts.append(self._over(*self._bridge, end))
@@ -290,8 +295,9 @@ class MechanismSimulation:
     def _cross(self, parts: list[Samples], end: float, index: int | None = None) -> bool:
         """Cross a change point that follows a sample; return whether this succeeded.
 
-        `index` is the index of the sample. By default, it is the sample before the sharpest kink,
-        and the method returns False if the mechanism is far from a change point.
+        `index` is the negative index of the sample in the last segment. By default, it is the
+        sample before the sharpest kink, and the method returns False if the mechanism is far from
+        a change point.
         """
         last, kinked = parts[-1], index is None
         if index is None:
@@ -311,7 +317,10 @@ class MechanismSimulation:
         return True
 
     def _over(self, first: State, last: State, end: float) -> Samples:
-        """Set the state after a step across a change point, or at `end` if `end` is earlier."""
+        """Set the state after a step across a change point, or at `end` if `end` is earlier.
+
+        Return the samples before and after.
+        """
         start = (self.t, self.q, self.v)
         if last.t <= end:
             self._bridge, state = None, (last.t, last.q, last.v)
@@ -401,12 +410,14 @@ class MechanismMotion(ResultWithStatistics):
         t: Times (k,) of the steps, s.
         q: Coordinates (k, N): position, m, and Euler parameters of each body.
         v: Rates of the coordinates (k, N).
-        status: SUCCESS, or EVENT in a position from which the motion cannot continue.
+        status: SUCCESS, EVENT in a position from which the motion cannot continue, or the status
+            with which the integration failed.
         reason: Reason for the end as a sentence.
         statistics: Steps, failures and evaluations of the accelerations.
         partitions: Number of partitions.
         violation: Largest violation of a constraint over all samples, including redundant ones.
-        redundant: Names of the redundant constraints of the last partition.
+        redundant: Names of the redundant constraints of the last partition; empty for
+            `simulate_by_adams`.
     """
 
     t: Vector
@@ -440,12 +451,17 @@ def simulate_mechanism(
     Args:
         mechanism: The mechanism.
         duration: Duration, s.
-        method: Name in `md.METHODS`; use a Rosenbrock method for stiff mechanisms.
+        method: Name in `md.METHODS` except ``taylor``; use a Rosenbrock method for stiff
+            mechanisms.
         rtol: Relative tolerance of the independent coordinates and velocities. Default: 1e-6
             without `step`.
         atol: Absolute tolerance, in m or Euler parameters, and per s. Default: `rtol`.
         step: Fixed step that replaces the tolerances, s.
         control: Step control.
+
+    Raises:
+        ManipDynError: If an argument is invalid, or if the mechanism cannot be assembled during
+            the motion.
     """
     positive("duration", duration, "s")
     simulation = MechanismSimulation(

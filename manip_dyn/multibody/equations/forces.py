@@ -96,7 +96,7 @@ class UserForce:
     name: str = ""
 
     def __post_init__(self) -> None:
-        """Check the function by evaluating it for two bodies at rest."""
+        """Check the function by tracing it and by evaluating it for two bodies at rest."""
         object.__setattr__(self, "name", self.name or f"user force {'-'.join(self.bodies)}")
         start = [0.1, 0.2, 0.3, 1.0, 0.0, 0.0, 0.0, 0.5, 0.7, 1.1, 0.8, 0.0, 0.6, 0.0]
         self._program(2)
@@ -254,8 +254,8 @@ def convert_to_angle(along, across, last, v, row, order):
     body i. It is shifted by full turns to the value nearest to `last`.
 
     Args:
-        along: Kernel result of the first product; replaced with the angle, its gradient and, with
-            DERIVATIVES, its Hessian.
+        along: Kernel result of the first product; replaced with the angle, its gradient, the rate
+            of the gradient and, with DERIVATIVES, the Hessian.
         across: Kernel result of the second product.
         last: Previous angle, rad.
         v: Velocities of all bodies.

@@ -64,7 +64,10 @@ def add_product(matrix, x, out):
 
 @compiled(python=False, counted=False)
 def add_rows(rows, local, x, out, factor):
-    """Add `factor` times the product of the sparse rows `local` (m, 14) and x (N, n) to `out`."""
+    """Add `factor` times the product of sparse rows (m, N) and x (N, n) to `out` (m, n).
+
+    `local` (m, 14) contains the entries for the two bodies in `rows`; the ground is skipped.
+    """
     size, width = x.shape
     for k in range(local.shape[0]):
         for i in range(SIZE):

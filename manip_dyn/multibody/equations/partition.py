@@ -22,7 +22,7 @@ import numpy as np
 from manip_dyn.core.checks import Matrix, Vector
 
 RANK_TOLERANCE = 1e-9
-"""Pivots below this fraction of the largest entry count as zero."""
+"""Pivots up to this fraction of the largest entry count as zero."""
 
 
 class Partition(NamedTuple):
@@ -81,7 +81,7 @@ number of directions; and iterations for each direction."""
 
 
 def has_constant_rank(evaluate: Evaluate, q: Vector, roles: Partition) -> bool:
-    """Return whether the rank at q (N,) equals the rank at nearby positions.
+    """Return whether the rank at q (N,) equals the rank at `DIRECTIONS` nearby positions.
 
     Gauss-Newton iterations with the r largest singular values start at q + d, where d is tangent
     to the constraints. They satisfy all constraints only if the redundant ones depend on the

@@ -4,8 +4,8 @@ The coordinates of a body are its centre of mass p (3,) and its Euler parameters
 primitive is a function of x and r. The coordinates of two bodies are x = (p_i, e_i, p_j, e_j)
 (14,). Directions and points that are fixed to the bodies are r = (a_i, a_j, s_i, s_j) (12,), in
 body axes. The four primitives of Haug, Computer-aided kinematics and dynamics of mechanical
-systems (1989), chapter 9, are defined once over the expression graph, which provides their
-derivatives up to order 3.
+systems (1989), chapter 9, and the norm of Euler parameters are defined once over the expression
+graph, which provides their derivatives up to order 3.
 
 A kernel evaluates a primitive with its derivatives. It reads positions, velocities and
 accelerations of two bodies, q_i, q_j, v_i, v_j, a_i, a_j (7,) each, and numbers r, and writes
@@ -44,7 +44,10 @@ _python_kernels: list[Callable[..., None]] = []
 
 @cache
 def kernel_address(program: Program) -> int:
-    """Compile a program on first use; return its machine-code address for `run_kernel`."""
+    """Compile a program on first use; return its machine-code address for `run_kernel`.
+
+    If the compiler is disabled, return the index of a Python function instead.
+    """
     if PLAIN:
         _python_kernels.append(plain_one_state(program))
         return len(_python_kernels) - 1
@@ -101,7 +104,7 @@ numbers r of the kernel at `offset` in the memory of `numbers`."""
 
 @compiled(short=True, counted=False)
 def evaluate_kernel(address, x, v, a, r, out):
-    """Run a kernel for the coordinates x (14,) of two bodies, their rates v, a, and r."""
+    """Write the result of a kernel for coordinates x, rates v and a (14,), and r into `out`."""
     run_kernel(address, x, v, a, 0, 7, r, 0, out)
 
 
@@ -272,7 +275,10 @@ def _inertia_program(order: int) -> Program:
 
 
 def two_bodies(graph: Graph, name: str) -> list[Scalar]:
-    """Return inputs for the positions q, velocities v or accelerations a of two bodies."""
+    """Return the inputs (14,) of two bodies: positions, velocities or accelerations.
+
+    `name` is "q", "v" or "a".
+    """
     return [graph.input(f"{name}_{body}[{i}]") for body in "ij" for i in range(SIZE // 2)]
 
 

@@ -2,15 +2,17 @@
 
 Sandu et al. (2001), eq. 9, 10 and 26 to 35, with the derivatives of the constraints and forces
 from the expression graph. B contains the derivatives of all velocities with respect to the
-independent ones. The equations of motion are
+independent ones. The equations of motion of the independent coordinates v are
 
-    B^T M B v'' = B^T (Q - M a_0),     Phi_u a_0 = tau
+    B^T M B v'' = B^T (Q - M a_0),     Phi_u a_0 = tau = -(d/dt Phi_q) q',
 
-With F = M q'' + Phi_q^T lambda - Q, the derivatives are
+where a_0 are the accelerations for v'' = 0 and Phi_u are the gradients of the constraints with
+respect to the dependent coordinates. With F = M q'' + Phi_q^T lambda - Q and the reduced mass
+matrix M_r = B^T M B, the derivatives of v'' with respect to v and v' are
 
-    M J1 = -B^T (F_q B + F_q' J + M L),   M J2 = -B^T (F_q' B + 2 M J),
+    M_r J1 = -B^T (F_q B + F_q' J + M L),   M_r J2 = -B^T (F_q' B + 2 M J).
 
-where J and L are the derivatives of the dependent velocities and accelerations with respect to the
+J and L are the derivatives of the dependent velocities and accelerations with respect to the
 independent positions.
 """
 
@@ -70,7 +72,11 @@ GROWTH = 1.25
 
 @compiled(short=True, python=False, counted=False)
 def add_inertial_forces(p, order):
-    """Subtract the inertial forces at zero acceleration or, with DERIVATIVES, at `a`."""
+    """Subtract the inertial forces from `force`, and write `turning`.
+
+    The forces are those at zero acceleration. With DERIVATIVES, they are those at `a`, and their
+    derivatives are added to `stiffness` and `damping`.
+    """
     bodies, motion, loads = bodies_of(p), motion_of(p), loads_of(p)
     rows, mass, inertia, turning = bodies.rows, bodies.mass, bodies.inertia, bodies.turning
     q, v, a, result = motion.q, motion.v, motion.a, motion.result
@@ -176,7 +182,10 @@ def solve_accelerations(p):
 
 @compiled(short=True, counted=False)
 def rates(t, y, p, out):
-    """Write the rates (2 n,) of y = (positions, velocities) of the independent coordinates."""
+    """Write the rates (2 n,) of y = (positions, velocities) of the independent coordinates.
+
+    The accelerations are NaN if the mechanism cannot be assembled.
+    """
     force, acceleration = loads_of(p).force, reduced_of(p).acceleration
     n = acceleration.shape[0]
     for i in range(n):
@@ -196,7 +205,10 @@ def rates(t, y, p, out):
 
 @compiled(short=True, counted=False)
 def linearized_rates(t, y, p, out, by_time):
-    """Write (M J1, M J2, M) (n, 3 n) and M dv''/dt (n,), as a `Jacobian` with `mass` set."""
+    """Write (M J1, M J2, M) (n, 3 n) and M dv''/dt (n,), as a `Jacobian` with `mass` set.
+
+    M is the reduced mass matrix, and dv''/dt the partial derivative with respect to time.
+    """
     loads = loads_of(p)
     rates(t, y, p, reduced_of(p).rates)
     fill_1(loads.force, 0.0)
@@ -259,8 +271,8 @@ def differentiate_rates(p, out, by_time):
 def needs_repartition(t, y, p, out):
     """Write to `out` (1,) how far the condition number exceeds its limit, relative to the limit.
 
-    The time loop calls this function after each step, so it also counts the turns of rotational
-    springs.
+    The value is 1 if the mechanism cannot be assembled. The time loop calls this function after
+    each step, so it also counts the turns of rotational springs.
     """
     if not assemble(y, p):
         out[0] = 1.0

@@ -2,8 +2,8 @@
 
 A mechanism has b bodies, N = 7 b coordinates, m independent constraints and n = N - m degrees of
 freedom. The arrays are divided into groups. `Memory` stores all of them in two arrays and a
-layout, and a compiled function opens the groups that it uses. Functions with 45 array arguments of
-seven or more words each would be slow to compile and to call.
+layout, and a compiled function opens the groups that it uses. Functions with one argument of seven
+or more words for each array would be slow to compile and to call.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ VALUES, DERIVATIVES = 1, 2
 SPRING, ROTATIONAL_SPRING, TYRE = range(3)
 """Laws of forces along a scalar x(q)."""
 ASSEMBLED = 1
-"""Index in `Links.flags`: whether the factors belong to the current positions."""
+"""Value of ``Links.flags[0]`` if the factors belong to the current positions."""
 
 
 class Links(NamedTuple):
@@ -53,7 +53,8 @@ class Links(NamedTuple):
         work: Scratch (m,).
         spare: Scratch (m,).
         flags: ASSEMBLED or 0, and the number of iterations (2,).
-        limits: Tolerance of the constraints, and condition number of the current partition (2,).
+        limits: Tolerance of the constraints, and condition number at the start of the current
+            partition (2,).
         extra_rows: `rows` of the redundant constraints (k, 5).
         extra_numbers: `numbers` of the redundant constraints (k, 12).
         extra_targets: `targets` of the redundant constraints (k,).
@@ -79,7 +80,7 @@ class Links(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """Coordinates of all bodies, with those of the ground last.
+    """Coordinates of all bodies, with those of the ground last, and outputs of kernels.
 
     Attributes:
         q: Positions (N + 7,).
@@ -216,7 +217,7 @@ class Memory(NamedTuple):
         return Tables(*map(self.group, GROUPS))
 
     def group(self, kind: type[Group]) -> Group:
-        """Return one group of `Tables` by type. This is five times faster than `tables`."""
+        """Return one group of `Tables` by type, which is faster than `tables`."""
         arrays, kinds, before = [], array_types(kind), _arrays_before(kind)
         rows = self.layout[before : before + len(kinds)].tolist()
         for array_kind, (first, *extents) in zip(kinds, rows, strict=True):

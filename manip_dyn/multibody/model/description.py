@@ -41,7 +41,7 @@ def load_mechanism(source: str | Path) -> Mechanism:
 
     Raises:
         ManipDynError: If the file is missing or invalid, or the mechanism cannot be assembled or
-            cannot move. The message starts with the file name.
+            cannot move. Messages about the content start with the file name.
     """
     if not isinstance(source, (str, Path)):
         raise ManipDynError(f"mechanism must be a name or the path of a file, got {source!r}.")

@@ -116,6 +116,8 @@ class Joint:
         axis: Axis (3,) of a revolute or translational joint, or of ``component``. For a universal
             joint two perpendicular axes, one of each body (2, 3).
         name: Name for messages.
+
+    Points and axes (then of length 1) are stored with one row for each body (2, 3).
     """
 
     kind: str
@@ -233,6 +235,7 @@ class Tyre:
         bump: Radius of a half-cylinder on the road, m; 0 for a flat road.
         speed: Speed of the wheel relative to the bump, m/s.
         hit: Time at which the wheel touches the bump, s.
+        bodies: "ground" and `body`.
     """
 
     body: str
@@ -257,7 +260,7 @@ class Tyre:
 
     @property
     def switches(self) -> list[float]:
-        """Times at which the wheel touches and leaves the bump, s."""
+        """Times at which the wheel touches and leaves the bump, s; empty without a moving bump."""
         if not self.bump or not self.speed:
             return []
         half = ((self.radius + self.bump) ** 2 - self.radius**2) ** 0.5

@@ -4,8 +4,9 @@ At an equilibrium the generalized forces of the independent coordinates y vanish
 The stiffness is K = -dF/dy. In the modes of K relative to M a step is F_i / max(|k_i|, 1 / d).
 This is Newton's method if k_i is positive and d is large, and a descent otherwise (saddle-free
 Newton, Dauphin et al. 2014). A step is repeated with a smaller d if the forces at its end oppose
-it by more than half of their initial value. In directions without a force, such as the direction
-of a car along a level road, the mechanism does not move.
+it by more than half of their initial value, or if the mechanism cannot be assembled there. In
+directions without a force, such as the direction of a car along a level road, the mechanism does
+not move.
 """
 
 from __future__ import annotations
@@ -50,7 +51,11 @@ def prepare_memory(
 ) -> tuple[Memory, Vector]:
     """Return memory and the state y (2 n,) for coordinates q, rates v (N,) and a partition.
 
-    `angles` (f,) are the angles of rotational springs. Default: the angles at assembly.
+    `angles` (f,) are earlier angles of rotational springs, which determine the full turns. By
+    default they are those at assembly.
+
+    Raises:
+        ManipDynError: If the mechanism cannot be assembled at q.
     """
     tables = mechanism.tables(q, roles)
     if angles is not None:
@@ -149,7 +154,11 @@ class EquilibriumPoint(NamedTuple):
 
 
 def find_equilibrium(mechanism: EquilibriumModel, tolerance: float, t: float) -> EquilibriumPoint:
-    """Search downhill from the start for an equilibrium, see `Mechanism.equilibrium`."""
+    """Search downhill from the start for an equilibrium, see `Mechanism.equilibrium`.
+
+    Raises:
+        ManipDynError: If no equilibrium is found.
+    """
     q, roles, angles, length = mechanism.q0, mechanism.partition, None, FIRST
     n, count, residual = mechanism.freedoms, 0, np.inf
     while count < MAX_ITERATIONS and length > SHORTEST:

@@ -172,7 +172,7 @@ TOLERANCE = 1e-12
 VELOCITY_TOLERANCE = 1e-6
 START_TOLERANCE = 1e-9
 GROWING = 1e-3
-"""Real part above which a mode counts as growing, 1/s. It is 0 for free motions."""
+"""Real part from which a mode counts as growing, 1/s. Free motions have the real part 0."""
 _ALONG = {SPRING: DISTANCE, ROTATIONAL_SPRING: DOT_1, TYRE: POINT}
 """Primitives along which forces act, by force law."""
 
@@ -345,7 +345,11 @@ class Mechanism:
         return Tables(links, motion, bodies, forces, loads, reduced)
 
     def starting_at(self, q: Vector, v: Vector | None = None) -> Mechanism:
-        """Return the mechanism with different initial coordinates q and rates v (N,)."""
+        """Return a copy with different initial coordinates q and rates v (N,). Default for v: 0.
+
+        Raises:
+            ManipDynError: If they violate the constraints, or if q is a singular position.
+        """
         changed = copy.copy(self)
         changed.q0 = finite_vector("q", q, self.size)
         changed.v0 = np.zeros(self.size) if v is None else finite_vector("v", v, self.size)
