@@ -12,12 +12,14 @@ import math
 from collections.abc import Sequence
 from enum import IntEnum
 from itertools import pairwise
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from manip_dyn.control.computed_torque import JointMotion
-from manip_dyn.core.checks import Matrix, Vector, finite_vector
+from manip_dyn.core.checks import Matrix, Vector, distinct_digits, finite_vector
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import Robot
 
@@ -55,6 +57,10 @@ class RejectedTrajectoryError(ManipDynError):
 
 AT_REST = 1e-6
 """Maximum speed at the last waypoint, rad/s or m/s."""
+SPEED_MARGIN = 0.05
+"""Fraction of its speed limit by which a joint may exceed it between waypoints."""
+POSITION_MARGIN = 1e-6
+"""Distance by which a joint may exceed a position limit between waypoints, rad or m."""
 
 
 class Waypoint(NamedTuple):
@@ -196,6 +202,7 @@ class JointSplines:
             zero = np.zeros_like(q)
             start = Waypoint(now_ns, q - turns, v, zero, zero if effort is None else effort)
             points.insert(0, _with_fields_of(first, start))
+        self._targets = range(len(waypoints) - len(points) + 1, len(waypoints))
         self._times = np.array([1e-9 * point.time_ns for point in points])
         self._rows = [_segment(a, b) for a, b in pairwise(points)]
         for rows in self._rows:
@@ -209,6 +216,40 @@ class JointSplines:
     def standing(cls, robot: Robot, q: Vector) -> JointSplines:
         """Return the splines of an arm that rests at q (n,)."""
         return cls(robot, [Waypoint(0, q)], 0.0, q, 0.0 * q)
+
+    def check_limits(self, robot: Robot) -> None:
+        """Check positions and speeds along the whole motion, not only at the waypoints.
+
+        A joint that starts beyond a position limit must not move further beyond it.
+
+        Raises:
+            RejectedTrajectoryError: If a joint exceeds a limit of position or speed.
+        """
+        if not self._rows:
+            return
+        positions = np.array(self._rows)
+        durations = np.diff(self._times)[:, np.newaxis, np.newaxis]
+        with np.errstate(over="ignore"):
+            speeds = positions[:, 1:] * np.arange(1.0, 6.0)[:, np.newaxis] / durations
+        start, fastest = positions[0, 0], (1.0 + SPEED_MARGIN) * robot.v_max
+        lowest = np.minimum(robot.q_min, start) - POSITION_MARGIN
+        highest = np.maximum(robot.q_max, start) + POSITION_MARGIN
+        if excess := _excess(speeds, -fastest, fastest):
+            k, i, speed = excess
+            got, limit = distinct_digits(abs(speed), robot.v_max[i])
+            unit = f"{robot.unit(i)}/s"
+            raise _invalid(
+                f"speed of joint '{robot.joint_names[i]}' on the way to point {self._targets[k]} "
+                f"must be at most {limit} {unit}, got {got} {unit}."
+            )
+        if excess := _excess(positions, lowest, highest):
+            k, i, position = excess
+            got, low, high = distinct_digits(position, robot.q_min[i], robot.q_max[i])
+            unit = robot.unit(i)
+            raise _invalid(
+                f"position of joint '{robot.joint_names[i]}' on the way to point "
+                f"{self._targets[k]} must be from {low} to {high} {unit}, got {got} {unit}."
+            )
 
     def motion(self, t: float) -> JointMotion:
         """Return positions, velocities and accelerations (n,) at time `t`, s."""
@@ -268,6 +309,36 @@ def _segment(a: Waypoint, b: Waypoint) -> Matrix:
     rows[4] = -15.0 * rise + 8.0 * va + 7.0 * vb + 1.5 * aa - ab
     rows[5] = 6.0 * rise - 3.0 * (va + vb) - 0.5 * (aa - ab)
     return rows
+
+
+def _excess(rows: NDArray[np.float64], low: Vector, high: Vector) -> tuple[int, int, float] | None:
+    """Find a polynomial that leaves its range for a variable from 0 to 1.
+
+    Bernstein coefficients bound a polynomial. Its extremes are computed only if they are outside.
+
+    Args:
+        rows: Coefficients (m, k, n) of m segments and n joints, in ascending order.
+        low: Lower ends (n,) of the ranges.
+        high: Upper ends (n,) of the ranges.
+
+    Returns:
+        Segment, joint and most extreme value of the first such polynomial, or None.
+    """
+    k = rows.shape[1]
+    bernstein = np.array([[comb(i, j) / comb(k - 1, j) for j in range(k)] for i in range(k)])
+    with np.errstate(over="ignore", invalid="ignore"):
+        bounds = bernstein @ rows
+    suspect = ~((low <= bounds) & (bounds <= high)).all(axis=1)
+    for segment, joint in np.argwhere(suspect).tolist():
+        polynomial = rows[segment, ::-1, joint]
+        if not np.isfinite(bounds[segment, :, joint]).all():
+            return segment, joint, math.inf
+        extremes = np.clip(np.roots(np.polyder(polynomial)).real, 0.0, 1.0)
+        values = np.polyval(polynomial, [0.0, 1.0, *extremes])
+        worst = values[np.argmax(np.maximum(values - high[joint], low[joint] - values))]
+        if not low[joint] <= worst <= high[joint]:
+            return segment, joint, float(worst)
+    return None
 
 
 def _powers(s: float) -> Matrix:

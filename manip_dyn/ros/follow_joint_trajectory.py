@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectory
 
@@ -33,6 +34,8 @@ from manip_dyn.ros.runtime.execution import ThrottledWarning, create_wall_timer
 TOPIC, ACTION = "~/joint_trajectory", "~/follow_joint_trajectory"
 FEEDBACK_RATE = 20.0
 """Rate of feedback and of checks for a result, Hz in wall time."""
+REQUESTS = QoSProfile(depth=1000)
+"""Profile of the action's services. With the default depth of 10, a burst of requests is lost."""
 CANCELED = Outcome(Code.SUCCESSFUL, "canceled: the arm brakes and is held")
 REPLACED = Outcome(Code.INVALID_GOAL, "replaced by another trajectory")
 
@@ -121,6 +124,9 @@ class FollowJointTrajectory:
             goal_callback=self._on_goal,
             handle_accepted_callback=self._on_accepted,
             cancel_callback=self._on_cancel,
+            goal_service_qos_profile=REQUESTS,
+            cancel_service_qos_profile=REQUESTS,
+            result_service_qos_profile=REQUESTS,
         )
         create_wall_timer(node, 1.0 / FEEDBACK_RATE, self._watch)
 

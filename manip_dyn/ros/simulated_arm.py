@@ -286,16 +286,19 @@ class Trajectories:
         """Check that a trajectory can begin now and was not sent before a reset.
 
         Raises:
-            RejectedTrajectoryError: If it cannot begin, or was sent before a reset.
+            RejectedTrajectoryError: If it cannot begin, exceeds a limit on the way, or was sent
+                before a reset.
         """
         with self._stepper.lock:
             try:
                 self._commands.check(NEVER_OLD if info is None else sent_at(info))
             except ManipDynError as error:
                 raise RejectedTrajectoryError(Code.INVALID_GOAL, str(error)) from error
-            goal.start_ns(self._stepper.stamp_ns)
             if self._stepper.fault:
                 raise RejectedTrajectoryError(Code.INVALID_GOAL, self._stepper.fault)
+            simulation, stamp = self._commands.arm.simulation, self._stepper.stamp_ns
+            q, v = simulation.q, simulation.v
+        goal.check_motion(simulation.robot, stamp, q, v)  # without the lock: it may take long
 
     def begin(self, goal: TrajectoryGoal) -> FollowedTrajectory:
         """Start following a trajectory."""

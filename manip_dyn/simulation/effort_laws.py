@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.checks import Vector, finite_array
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 from manip_dyn.robot.model import checked_robot
@@ -69,9 +69,9 @@ class Schedule:
                 )
         self._robot = robot
         self.times_ns = [int(time) for time in times_ns]
-        unclipped = [finite_vector("effort", effort, robot.n) for effort in efforts]
-        self.efforts = [np.clip(effort, -robot.tau_max, robot.tau_max) for effort in unclipped]
-        self.cut_off = exceeds_limits(robot, np.array(unclipped))
+        unclipped = finite_array("efforts", efforts, (len(efforts), robot.n))
+        self.efforts = list(np.clip(unclipped, -robot.tau_max, robot.tau_max))
+        self.cut_off = exceeds_limits(robot, unclipped)
 
     def effort(self, time_ns: int, q: Vector, v: Vector) -> Vector:
         """Return the efforts (n,) that act after `time_ns`."""

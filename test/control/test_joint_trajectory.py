@@ -197,6 +197,80 @@ def test_invalid_trajectories_are_rejected(robot, case):
     assert words in str(caught.value)
 
 
+# -------------------------------------------------------------------------- limits on the way
+def standing_splines(robot, *waypoints):
+    """Return splines of an arm that rests at zero at time 0."""
+    points = checked_waypoints(robot, robot.joint_names, waypoints)
+    return JointSplines(robot, points, 0.0, np.zeros(robot.n), np.zeros(robot.n))
+
+
+@pytest.mark.parametrize("fields", [1, 2, 3], ids=["linear", "cubic", "quintic"])
+def test_a_motion_is_rejected_if_and_only_if_it_exceeds_a_speed_limit(robot, fields):
+    """The peak speed is found by dense sampling, independently of the extremes of polynomials."""
+    rng = np.random.default_rng(fields)
+    seen = set()
+    for _ in range(40):
+        values = rng.uniform(-1.0, 1.0, (2, fields, robot.n)) * [[[2.0]], [[1.0]]]
+        values[:, 1:] *= rng.uniform(0.0, 20.0)
+        values[1, 1:2] = 0.0
+        times = np.cumsum(rng.uniform(0.05, 1.0, 2))
+        points = [Waypoint(round(t * SECOND), *row) for t, row in zip(times, values, strict=True)]
+        splines = standing_splines(robot, *points)
+        samples = np.linspace(0.0, splines.t_final, 1001)[:-1]
+        motion = [splines.motion(t) for t in samples]
+        speeds = np.max([np.abs(m.v) for m in motion], axis=0) / robot.v_max
+        inside = np.all([(robot.q_min <= m.q) & (m.q <= robot.q_max) for m in motion])
+        if abs(speeds.max() - 1.05) < 1e-2:
+            continue  # undecided by samples
+        expected = bool(speeds.max() <= 1.05 and inside)
+        seen.add(expected)
+        if expected:
+            splines.check_limits(robot)
+        else:
+            with pytest.raises(RejectedTrajectoryError, match="INVALID_GOAL"):
+                splines.check_limits(robot)
+    assert seen == {True, False}
+
+
+def test_the_message_contains_speed_limit_joint_and_point(robot):
+    splines = standing_splines(
+        robot, Waypoint(SECOND, [0.0, 0.1]), Waypoint(2 * SECOND, [0.0, 1.0])
+    )
+    splines.check_limits(robot)
+    speed = 10.0 * robot.v_max[0]
+    fast = Waypoint(SECOND, [1e-3 * speed, 0.0], [speed, 0.0])
+    splines = standing_splines(robot, fast, Waypoint(2 * SECOND, HERE, HERE))
+    with pytest.raises(RejectedTrajectoryError) as caught:
+        splines.check_limits(robot)
+    assert "joint 'shoulder' on the way to point 0" in str(caught.value)
+    assert f"at most {robot.v_max[0]:.6g} rad/s, got " in str(caught.value)
+
+
+def test_a_huge_acceleration_is_rejected(robot):
+    """Regression: the simulation diverged and rejected all later goals."""
+    for size in (1e300, 1e308):
+        point = Waypoint(SECOND, HERE, HERE, [size, 0.0])
+        with pytest.raises(RejectedTrajectoryError, match="shoulder"):
+            standing_splines(robot, point, Waypoint(2 * SECOND, HERE, HERE)).check_limits(robot)
+
+
+def test_positions_between_waypoints_must_be_within_the_limits(robot):
+    near, v = robot.q_max - 0.01, np.minimum(robot.v_max, 1.0)
+    first = Waypoint(10 * SECOND, near, v)
+    splines = standing_splines(robot, first, Waypoint(12 * SECOND, near, 0.0 * v))
+    with pytest.raises(RejectedTrajectoryError, match="on the way to point 1 must be from"):
+        splines.check_limits(robot)
+
+
+def test_an_arm_beyond_a_limit_may_return(robot):
+    q = robot.q_max + 0.1
+    splines = JointSplines(robot, [Waypoint(SECOND, HERE)], 0.0, q, 0.0 * q)
+    splines.check_limits(robot)
+    away = JointSplines(robot, [Waypoint(SECOND, HERE, HERE)], 0.0, q, np.ones(robot.n))
+    with pytest.raises(RejectedTrajectoryError, match="on the way to point 0 must be from"):
+        away.check_limits(robot)
+
+
 # ---------------------------------------------------------------------------------- tolerances
 def test_tolerances_of_a_goal_replace_or_remove_the_defaults(robot):
     default = Tolerances.of(robot)

@@ -122,6 +122,18 @@ def test_a_goal_is_reached_with_feedback(arm, client):
         (trajectory(["joint_1"], (1.0, [0.0])), ["INVALID_JOINTS"]),
         (trajectory(BOTH, (1.0, ZERO), (0.5, ZERO)), ["INVALID_GOAL", "must increase"]),
         (trajectory(BOTH, (1.0, [9.0, 0.0])), ["INVALID_GOAL", "'joint_1' must be", "got 9"]),
+        (
+            trajectory(BOTH, (0.005, [1.0, 0.0], ZERO)),
+            ["INVALID_GOAL", "speed of joint 'joint_1'", "point 0 must be at most"],
+        ),
+        (
+            trajectory(BOTH, (1.0, ZERO, ZERO, [1e300, 0.0]), (2.0, ZERO, ZERO, ZERO)),
+            ["INVALID_GOAL", "speed of joint 'joint_1'"],
+        ),
+        (
+            trajectory(BOTH, *((k + 1.0, ZERO) for k in range(10_001))),
+            ["INVALID_GOAL", "at most 10000 points, got 10001"],
+        ),
     ],
 )
 def test_an_invalid_goal_is_rejected_without_affecting_the_current_one(
@@ -132,6 +144,15 @@ def test_an_invalid_goal_is_rejected_without_affecting_the_current_one(
     assert not client.send(message).accepted
     arm.expect_warning("rejected", *words)
     assert not first.done()
+
+
+def test_every_goal_of_a_burst_is_answered(arm, client):
+    """Regression: 89 of 100 clients received no answer."""
+    goal = client.kind.Goal(trajectory=SLOWLY)
+    answers = [client.client.send_goal_async(goal) for _ in range(100)]
+    arm.until(lambda: all(answer.done() for answer in answers), "a goal has no answer")
+    results = [answer.result().get_result_async() for answer in answers]
+    arm.until(lambda: sum(result.done() for result in results) == 99, "a goal has no result")
 
 
 def test_an_unknown_tolerance_is_rejected(arm, client):

@@ -148,7 +148,16 @@ def test_an_invalid_command_is_dropped_and_the_last_one_holds(lockstep, efforts,
             ["must increase"],
         ),
         (trajectory(["shoulder", "elbow"], []), ["got 0 and 0"]),
+        (
+            trajectory(["shoulder", "elbow"], [(k, [0.0, 0.0]) for k in range(10_001)]),
+            ["at most 10000 points", "got 10001"],
+        ),
+        (
+            trajectory(["shoulder", "elbow"], [(k, [0.0, 0.0]) for k in range(50_000)]),
+            ["at most 10000 points", "got a message of"],
+        ),
     ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
 )
 def test_an_invalid_trajectory_is_dropped(lockstep, message, words):
     before = command(lockstep, 2.0, 1.0)

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from manip_dyn.control.joint_trajectory import (
     Code,
+    JointSplines,
     RejectedTrajectoryError,
     Waypoint,
     checked_waypoints,
@@ -23,6 +25,35 @@ from manip_dyn.simulation import Schedule
 
 if TYPE_CHECKING:
     from manip_dyn.planning.path_timing import PathTiming
+
+
+MAX_POINTS = 10_000
+"""Maximum number of points of a received trajectory. Converting more would take seconds."""
+
+
+def deserialized(content: bytes, robot: Robot) -> JointTrajectory:
+    """Return a serialized trajectory as a message, unless it has too many points.
+
+    The size is checked first, because deserializing 10^5 points takes more than a second.
+
+    Raises:
+        ManipDynError: If the trajectory has more than `MAX_POINTS` points.
+    """
+    size_of_point = 8 * (4 * robot.n + 8)  # four arrays, their lengths, alignment and the time
+    if len(content) > (MAX_POINTS + 1) * size_of_point:
+        raise _too_long(f"a message of {1e-6 * len(content):.3g} MB")
+    message = deserialize_message(content, JointTrajectory)
+    _check_length(message)
+    return message
+
+
+def _check_length(message: JointTrajectory) -> None:
+    if len(message.points) > MAX_POINTS:
+        raise _too_long(f"{len(message.points)}")
+
+
+def _too_long(got: str) -> ManipDynError:
+    return ManipDynError(f"trajectory must have at most {MAX_POINTS} points, got {got}.")
 
 
 def schedule_from(message: JointTrajectory, robot: Robot, origin_ns: int, now_ns: int) -> Schedule:
@@ -49,11 +80,16 @@ def schedule_from(message: JointTrajectory, robot: Robot, origin_ns: int, now_ns
     stamp = to_nanoseconds(message.header.stamp)
     start = now_ns if stamp == 0 else stamp - origin_ns
     times = [start + to_nanoseconds(point.time_from_start) for point in message.points]
-    efforts = [
-        finite_vector(f"effort of point {k}", point.effort, robot.n)[order]
-        for k, point in enumerate(message.points)
-    ]
-    return Schedule(robot, times, efforts)
+    return Schedule(robot, times, _rows("effort", message.points, robot.n)[:, order])
+
+
+def _rows(field: str, points: Sequence[JointTrajectoryPoint], n: int) -> Matrix:
+    """Return a field of all points as an array (k, n), after checking its sizes and numbers."""
+    values = [getattr(point, field) for point in points]
+    if not all(len(value) == n for value in values) or not np.isfinite(values).all():
+        for k, value in enumerate(values):
+            finite_vector(f"{field} of point {k}", value, n)
+    return np.array(values, dtype=np.float64).reshape(-1, n)
 
 
 def trajectory_from(
@@ -89,11 +125,7 @@ def waypoints_from(message: JointTrajectory, robot: Robot) -> Matrix:
             f"trajectory must have each of {', '.join(robot.joint_names)} once, got {names}."
         )
     order = [names.index(name) for name in robot.joint_names]
-    rows = [
-        finite_vector(f"positions of point {k}", point.positions, robot.n)[order]
-        for k, point in enumerate(message.points)
-    ]
-    return np.array(rows).reshape(-1, robot.n)
+    return _rows("positions", message.points, robot.n)[:, order]
 
 
 def timed_trajectory(timing: PathTiming, period: float, stamp_ns: int = 0) -> JointTrajectory:
@@ -158,6 +190,22 @@ class TrajectoryGoal(NamedTuple):
             raise RejectedTrajectoryError(Code.INVALID_GOAL, sentence)
         return start
 
+    def check_motion(self, robot: Robot, stamp_ns: int, q: Vector, v: Vector) -> None:
+        """Check that the arm can begin the trajectory at a measured state.
+
+        Args:
+            robot: The arm.
+            stamp_ns: Stamp of the state, ns.
+            q: Positions (n,), rad or m.
+            v: Velocities (n,), rad/s or m/s.
+
+        Raises:
+            RejectedTrajectoryError: If the trajectory has already ended or begins too late, or a
+                joint exceeds a limit of position or speed on the way.
+        """
+        elapsed = 1e-9 * (stamp_ns - self.start_ns(stamp_ns))
+        JointSplines(robot, self.waypoints, elapsed, q, v).check_limits(robot)
+
 
 def goal_from_trajectory(message: JointTrajectory, robot: Robot) -> TrajectoryGoal:
     """Return the goal of a trajectory message, with default tolerances.
@@ -165,6 +213,10 @@ def goal_from_trajectory(message: JointTrajectory, robot: Robot) -> TrajectoryGo
     Raises:
         RejectedTrajectoryError: If the trajectory is invalid for the robot.
     """
+    try:
+        _check_length(message)
+    except ManipDynError as error:
+        raise RejectedTrajectoryError(Code.INVALID_GOAL, str(error)) from error
     points = [
         Waypoint(
             to_nanoseconds(point.time_from_start),

@@ -23,7 +23,7 @@ from manip_dyn.ros.messages.joints import (
     joint_state,
     references_from,
 )
-from manip_dyn.ros.messages.trajectories import schedule_from
+from manip_dyn.ros.messages.trajectories import deserialized, schedule_from
 from manip_dyn.ros.parameters.common import prepare, robot_from
 from manip_dyn.ros.parameters.declaration import declare, declare_joints, on_change
 from manip_dyn.ros.parameters.simulator import (
@@ -100,13 +100,14 @@ class SimulatorNode:
         depth = EVERY_MESSAGE if self._stepper.lockstep else NEWEST_ONLY
         # Before each period, the thread of the stepper calls `_listen`, which calls these
         # callbacks. The executor calls them only while time stands still: paused or in lockstep.
-        for kind, topic, call in (
-            (Float64MultiArray, "~/commands", self._on_command),
-            (JointState, "~/joint_commands", self._on_joints),
-            (JointTrajectory, "~/effort_trajectory", self._on_trajectory),
+        for kind, topic, call, raw in (
+            (Float64MultiArray, "~/commands", self._on_command, False),
+            (JointState, "~/joint_commands", self._on_joints, False),
+            (JointTrajectory, "~/effort_trajectory", self._on_trajectory, True),
         ):
+            executed = self._standing_still
             self._inputs.append(
-                PolledSubscription(node, kind, topic, call, depth, executed=self._standing_still)
+                PolledSubscription(node, kind, topic, call, depth, raw=raw, executed=executed)
             )
         publish_every_second(node, self._report, f"simulated {self._robot.name}")
         # rclpy calls these callbacks in reverse order: `_push` is called after `_use`.
@@ -157,7 +158,12 @@ class SimulatorNode:
             else:
                 self._stepper.answer()
 
-    def _on_trajectory(self, message: JointTrajectory, info: Mapping[str, Any]) -> None:
+    def _on_trajectory(self, serialized: bytes, info: Mapping[str, Any]) -> None:
+        try:
+            message = deserialized(serialized, self._robot)
+        except ManipDynError as error:
+            self._drop(error)
+            return
         with self._stepper.lock:
             try:
                 self._commands.check(sent_at(info))

@@ -93,5 +93,8 @@ class Trajectories:
         reason = reason or unstable_feedback(*gains, self._parameters.control_period)
         if reason or measured is None:
             raise RejectedTrajectoryError(Code.INVALID_GOAL, reason)
-        goal.start_ns(measured.stamp_ns)
+        if len(goal.waypoints) == 1:
+            goal.start_ns(measured.stamp_ns)
+        else:
+            goal.check_motion(self._robot, *measured)
         return measured
