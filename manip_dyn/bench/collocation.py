@@ -1,9 +1,9 @@
 """Minimum-time motions by direct collocation with CasADi and IPOPT, as a reference.
 
 Nothing of the planner is used: the equations of motion are the recursive Newton-Euler algorithm
-over CasADi's expressions, and all limits are bounds of the nonlinear program. Each local minimum
-starts from another initial guess. The fastest one is refined with cells of a quarter of the
-length, because a motion on a coarse grid can be too fast by the discretization error.
+over CasADi's expressions, and all limits are bounds of the nonlinear program. IPOPT starts from
+several initial guesses. The fastest solution is refined with cells of a quarter of the length,
+because a motion on a coarse grid can be too fast by the discretization error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from manip_dyn.robot import Robot
 CELLS, FINER = 60, 4
 STARTS = 8
 SWING, RANDOM = 1.2, 2.4
-"""Amplitude of detours and standard deviation of random ones, rad or m."""
+"""Amplitude of the detours of single joints, and standard deviation of random ones, rad or m."""
 DURATIONS = 0.05, 20.0, 40
 """Range of the durations of initial guesses, s, and their number."""
 MOST_STEPS = 300
@@ -73,12 +73,13 @@ class Reference:
         )
 
     def spread(self, robot: Robot) -> float:
-        """Return how far motions deviate from the fastest one that are slower by `SLOWER`.
+        """Return how far a motion that is at most `SLOWER` slower deviates from the fastest one.
 
-        The deviation is a fraction of the range of a joint, at most of a revolution. The other
-        motion is an extreme one: weights of the efforts that fall quadratically with time shift
-        the positions of a joint with time to spare. If the optimum is unique, the deviation is of
-        the order of the square root of `SLOWER`. It is 0 if IPOPT does not converge.
+        The deviation is a fraction of the joint's range or of a revolution, whichever is smaller.
+        The slower motion minimizes a sum of the efforts with weights that fall quadratically with
+        time, which shifts the positions of a joint with time to spare. If the optimum is unique,
+        the deviation is of the order of the square root of `SLOWER`. It is 0 if IPOPT does not
+        converge.
         """
         best = self.motion._replace(duration=(1.0 + SLOWER) * self.motion.duration)
         weights = np.tile(np.linspace(1.0, 0.0, len(best.u))[:, None] ** 2, best.u.shape[1])
@@ -99,7 +100,10 @@ class Solvers:
 
 
 def guesses(robot: Robot, start: Vector, goal: Vector) -> Iterator[Motion]:
-    """Yield `STARTS` initial guesses: the straight path, detours of each joint, random detours."""
+    """Yield initial guesses: the straight path, two detours of each joint, and random detours.
+
+    Random detours complete the guesses to `STARTS`.
+    """
     rng = np.random.default_rng(0)
     swings = [np.zeros(robot.n)]
     swings += [side * SWING * unit for unit in np.eye(robot.n) for side in (1.0, -1.0)]
@@ -115,9 +119,10 @@ def guesses(robot: Robot, start: Vector, goal: Vector) -> Iterator[Motion]:
 
 
 def timed(robot: Robot, q: Matrix) -> Motion:
-    """Return a guess along positions (k + 1, n), the fastest one within the effort limits.
+    """Return a guess along positions (k + 1, n) with the shortest feasible of `DURATIONS`.
 
-    If they do not suffice at any speed, the duration is the longest one.
+    A duration is feasible if efforts and speeds are within their limits. If none is feasible, the
+    guess has the longest one.
     """
     data, cells = robot.model.createData(), len(q) - 1
     v, a = np.gradient(q, axis=0) * cells, np.gradient(np.gradient(q, axis=0), axis=0) * cells**2
@@ -176,7 +181,7 @@ class Collocation:
     def solve(
         self, start: Vector, goal: Vector, guess: Motion, weights: Matrix | None = None
     ) -> Motion:
-        """Return the local minimum near a guess.
+        """Return the local minimum near a guess; its duration is inf if IPOPT does not converge.
 
         Args:
             start: Positions (n,).
@@ -226,7 +231,7 @@ def _resampled(motion: Motion, cells: int) -> tuple[Matrix, Matrix]:
 
 
 def forward_dynamics(robot: Robot) -> Any:
-    """Return the CasADi function of state (2 n,) and efforts (n,) to the rates (2 n,)."""
+    """Return the CasADi function that maps a state (2 n,) and efforts (n,) to the rates (2 n,)."""
     import casadi
 
     n = robot.n

@@ -62,8 +62,8 @@ def measure(robots: Sequence[Robot] | None = None) -> list[Row]:
     binding overhead is subtracted: the time of `aba` from Python minus that of `abaInParallel`.
     (This overestimates the overhead of `crba`, which has one array argument instead of three.)
 
-    "from Python" is one call per state for all candidates. manip_dyn is timed with a checked
-    call, which returns a new array, and with an unchecked call that writes to an existing array.
+    "from Python" is one call for a single state. manip_dyn is timed with a checked call, which
+    returns a new array, and with an unchecked call that writes to an existing array.
     """
     return [row for robot in (robots or usual_robots()) for row in _rows(robot)]
 
@@ -210,7 +210,10 @@ void loop(const double *q, const double *v, const double *tau, double *out, int 
 
 
 def exported_loops(robot: Robot, states: Vector) -> list[Candidate]:
-    """Return loops of the exported forward dynamics over states (3, m, n), compiled with gcc."""
+    """Return loops of the exported forward dynamics over states (3, m, n), compiled with gcc.
+
+    There is a loop for each of `OPTIONS`. Without gcc the list is empty.
+    """
     if shutil.which(COMPILER) is None:
         return []
     return [_loop(robot, states, flags) for flags in OPTIONS]

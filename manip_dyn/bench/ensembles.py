@@ -49,7 +49,7 @@ class Row(NamedTuple):
     Attributes:
         problem: Description of the problem.
         timings: Timings of the candidates.
-        errors: Largest error of each candidate (rad, m, or per s). Empty if errors are equal.
+        errors: Largest error of each candidate (rad, m, or per s). Empty if not measured.
     """
 
     problem: str
@@ -223,7 +223,10 @@ def mujoco_motions(motions: Any, duration: float, step: float, threads: int) -> 
 
 
 def frax_motions(motions: Any, duration: float, step: float) -> list[Candidate]:
-    """Return RK4 with frax's mass matrix and bias forces, compiled and vectorized by JAX."""
+    """Return a list with one candidate, RK4 with frax's mass matrix and bias forces.
+
+    JAX compiles and vectorizes it. The list is empty if frax or JAX is not installed.
+    """
     if not (installed("frax") and installed("jax")):
         return []
     import jax

@@ -54,7 +54,7 @@ class Entry(NamedTuple):
         arm: Name of the arm.
         start: Initial positions (n,), rad or m.
         goal: Final positions (n,), rad or m.
-        status: ``solved`` if the plan is certified (see `Plan.status`), or ``none``.
+        status: `Plan.status`, such as ``solved`` for a certified plan, or ``none`` without a plan.
         t_final: Duration, s; NaN without a plan.
         structure: Signs of the first efforts, then the switches in order (see `structure_of`).
         switch_times: Switching times of each joint, s.
@@ -80,7 +80,8 @@ def structure_of(plan: Plan) -> str:
     """Return the structure of a plan as text, such as ``+- 2+ 1- 2-``.
 
     The first word contains the initial signs of all efforts. Each later word is a switch: the
-    joint, counted from 1, and the new sign.
+    joint, counted from 1, and the new sign. Arcs without a full effort are described in brackets.
+    A plan without switches has a short description.
     """
     switching = plan.switching
     if switching is None:

@@ -227,7 +227,7 @@ def newest(suite: str, runs: Path) -> tuple[Record, str] | None:
 
 
 def chart(runs: Path, robot: str = "pa10") -> str | None:
-    """Return the chart of the README as SVG, or None if the newest record lacks the robot."""
+    """Return the chart of the README as SVG, or None if the newest record has no such robot."""
     pair = newest("dynamics", runs)
     drawn = [item for item in charts(pair[0]) if robot in item.title] if pair else []
     return svg(drawn[0]) if drawn else None

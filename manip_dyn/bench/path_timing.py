@@ -1,9 +1,9 @@
 """`manip_dyn bench path_timing`: the fastest motion along a path, compared with TOPP-RA and IPOPT.
 
 The problems are straight and curved joint paths of a UR5 and a Panda with speed and effort limits.
-One problem has viscous damping, which TOPP-RA's linear constraints cannot represent. Each motion
-is sampled at `SAMPLES` times, including times between grid points, and pinocchio computes the
-efforts.
+One problem has viscous damping, which TOPP-RA's linear constraints cannot represent; it is
+compared with IPOPT. The motions of manip_dyn and TOPP-RA are sampled at `SAMPLES` times, including
+times between grid points, and pinocchio computes the efforts.
 
 A row for each candidate contains the time to compute the motion (ms), the duration of the motion,
 the fraction of samples beyond a limit, and the largest load. Takes about 15 s.
@@ -96,14 +96,14 @@ def problems() -> list[Problem]:
 
 
 def curve(robot: Robot, seed: int) -> Matrix:
-    """Return four random waypoints (4, n) near the middle of the joint ranges."""
+    """Return four random waypoints (4, n) within the position limits, close to their mean."""
     low, high = np.maximum(robot.q_min, -2.0), np.minimum(robot.q_max, 2.0)
     points = low + (high - low) * np.random.default_rng(seed).random((4, robot.n))
     return points.mean(axis=0) + 0.5 * (points - points.mean(axis=0))
 
 
 def measure(chosen: Sequence[Problem] | None = None) -> list[Row]:
-    """Time every candidate on every problem."""
+    """Time this package on every problem, TOPP-RA without damping, and IPOPT with damping."""
     rows = []
     for problem in problems() if chosen is None else chosen:
         rows.append(_ours(problem))
@@ -185,9 +185,10 @@ CELLS = 200
 def toppra_motion(
     robot: Robot, points: Matrix, intervals: int, parametrizer: str
 ) -> Callable[[], Any]:
-    """Return a function that times a path with TOPP-RA, as in its documentation.
+    """Return a function that computes the timing of a path with TOPP-RA.
 
-    TOPP-RA is the algorithm of Pham, Pham (2018). Pinocchio computes the efforts.
+    TOPP-RA is the algorithm of Pham, Pham (2018), called as in its documentation. Pinocchio
+    computes the efforts.
 
     Args:
         robot: The arm.

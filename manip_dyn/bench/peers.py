@@ -56,7 +56,12 @@ class Pinocchio:
         return Candidate("pinocchio abaInParallel, 1 thread", run, self._states.shape[1])
 
     def call(self, function: Callable, arguments: int) -> Call:
-        """Return a Python call of an algorithm that has `arguments` joint vectors as arguments."""
+        """Return a Python call of an algorithm for the first state.
+
+        Args:
+            function: The algorithm.
+            arguments: Number of its joint vectors: 1 for q, 3 for q, v and tau.
+        """
         model, data = self._model, self._data
         state = [array[0].copy() for array in self._states[:arguments]]
         return lambda: function(model, data, *state)
@@ -164,7 +169,7 @@ def _or_nothing(peer: str, make: Callable[[], Candidate]) -> list[Candidate]:
 
 
 def bare_urdf(urdf: str) -> str:
-    """Remove all shapes from a URDF, so that peers do not require mesh files."""
+    """Return a URDF without shapes, so that peers do not require mesh files."""
     return ElementTree.tostring(without_shapes(urdf), encoding="unicode")
 
 

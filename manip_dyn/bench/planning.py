@@ -40,7 +40,8 @@ class Problem(NamedTuple):
         robot: The arm.
         start: Initial positions (n,), rad or m.
         goal: Final positions (n,), rad or m.
-        grid: Settings of the thesis's grid search: first step and `Werror`. None: not in it.
+        grid: First step and tolerance of the work, J, of the thesis's grid search. None if the
+            thesis does not contain the motion.
     """
 
     name: str
@@ -113,7 +114,10 @@ def minimum_time(problem: Problem) -> Row | None:
 
 
 def casadi_collocation(problem: Problem) -> Row | None:
-    """Time collocation with CasADi and IPOPT; efforts are constant in each of 100 intervals."""
+    """Time collocation with CasADi and IPOPT; efforts are constant in each of 100 intervals.
+
+    The result is None without CasADi, and for arms with more than `MOST_JOINTS` joints.
+    """
     if problem.robot.n > MOST_JOINTS or not installed("casadi"):
         return None
     plan = collocation(problem.robot, np.array(problem.start), np.array(problem.goal))
@@ -121,7 +125,7 @@ def casadi_collocation(problem: Problem) -> Row | None:
 
 
 def toppra_straight_path(problem: Problem) -> Row | None:
-    """Time TOPP-RA for the straight joint path."""
+    """Time TOPP-RA for the straight joint path; return None if it is not installed."""
     if not installed("toppra"):
         return None
     plan = straight_path(problem.robot, np.array(problem.start), np.array(problem.goal))
@@ -136,7 +140,10 @@ def _milliseconds(plan: Callable[[], object]) -> float:
 
 
 def thesis_grid_search(problem: Problem) -> Row | None:
-    """Time a single grid search of the thesis with at most `TRIALS` trials."""
+    """Time a single grid search of the thesis with at most `TRIALS` trials.
+
+    The result is None if the problem has no settings of the search.
+    """
     if problem.grid is None:
         return None
     step, enough = problem.grid
@@ -164,7 +171,7 @@ CANDIDATES: tuple[Candidate, ...] = (
 def measure(
     chosen: Sequence[Problem] | None = None, candidates: Sequence[Candidate] = CANDIDATES
 ) -> list[Row]:
-    """Time every candidate on every problem."""
+    """Time every candidate on every problem that it supports."""
     return [
         row
         for problem in (problems() if chosen is None else chosen)
@@ -188,7 +195,7 @@ def collocation(robot: Robot, start: Vector, goal: Vector) -> Callable[[], float
 
 
 def straight_path(robot: Robot, start: Vector, goal: Vector) -> Callable[[], float]:
-    """Return a function that times the straight joint path with TOPP-RA; it returns the duration.
+    """Return a function that computes the shortest duration of the straight path with TOPP-RA.
 
     See Pham, Pham (2018), A new approach to time-optimal path parameterization.
     """

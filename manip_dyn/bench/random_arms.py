@@ -1,8 +1,8 @@
 """Arms for tests of planners: six known ones, and random ones with two or three joints.
 
 Random arms are planar in a horizontal or vertical plane, or spatial. A joint may be prismatic.
-Links are rods with uneven thickness. Each limit of effort, speed and position is either loose or
-tight. Efforts can hold the arm in all postures.
+Links are rods with uneven thickness. Limits of effort, speed and position are loose or tight.
+Effort limits exceed the static efforts in `POSTURES` random postures.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ AXES = {
 }
 """Axes of revolute joints; links extend along x."""
 TILTED = 0.25
-"""Probability that a revolute axis of a spatial arm is tilted by up to `TILT`, rad."""
+"""Probability that a random tilt of up to `TILT`, rad, is applied to a revolute axis of a spatial
+arm."""
 TILT = 0.6
 POSTURES = 200
 """Number of random postures for the range of static efforts and inertias."""
@@ -105,7 +106,7 @@ def random_arms(count: int, seed: int = 0) -> Iterator[Robot]:
 
 
 def random_urdf(seed: int, index: int) -> str:
-    """Return the URDF of a random arm; two and three joints, planes and limits alternate."""
+    """Return the URDF of a random arm; planes, and two or three joints, alternate with `index`."""
     rng = np.random.default_rng([seed, index])
     count = 2 + index % 2
     plane = (HORIZONTAL, VERTICAL, SPATIAL)[index % 3]

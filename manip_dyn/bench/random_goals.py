@@ -6,9 +6,9 @@ zero if the limits are wider. The effort limits can hold the arm in both posture
 
 Each plan is checked with pinocchio's dynamics, see `largest_defect`, and compared with the fastest
 motion along the straight path. With ``--reference N`` every Nth goal is also solved by collocation
-from eight initial guesses (see `manip_dyn.bench.collocation`). ``--json FILE`` stores all results.
-With ``--baseline FILE`` the plans are compared with stored ones, and the stored results of
-collocation are used instead of new ones.
+from several initial guesses (see `manip_dyn.bench.collocation`). ``--json FILE`` stores all
+results. With ``--baseline FILE`` the plans are compared with stored ones, and the stored results
+of collocation are used instead of new ones.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ PLANNERS: dict[str, Callable[..., Plan]] = {
 }
 PACKAGES = ("manip_dyn", "numba", "numpy", "scipy", "pin", "casadi")
 INTERVALS, POINTS = 200, 5
-"""Number of intervals of a motion at least, and Gauss points in each, for `largest_defect`."""
+"""Minimum number of intervals of a motion, and Gauss points in each, for `largest_defect`."""
 MAX_DEFECT, MAX_EXCESS = 1e-6, 1e-6
 BEATEN = 1e-3
 """Fraction of the duration by which a motion must be faster to count as another one."""
 SLOWER = 1e-6
-"""The same for a comparison with stored plans."""
+"""Fraction of the duration of a stored plan by which a new plan must differ to be counted."""
 UNIQUE = 5e-3
-"""Smallest `Row.spread` of an optimum that is not unique. Certified motions have up to 0.0025, and
-motions with a joint that has time to spare 0.01 and more."""
+"""Smallest `Row.spread` of an optimum that is not unique. Measured values are at most 0.0025 for
+certified motions, and at least 0.01 for motions with a joint that has time to spare."""
 
 
 class Row(NamedTuple):
@@ -100,7 +100,10 @@ class Row(NamedTuple):
 
     @property
     def lead(self) -> float:
-        """Fraction of the plan's duration that collocation saves; 0 without both durations."""
+        """Fraction of the plan's duration that collocation saves; negative if the plan is faster.
+
+        It is 0 if one of the durations is missing.
+        """
         if self.t_final is None or self.reference is None:
             return 0.0
         return 1.0 - self.reference / self.t_final
@@ -139,7 +142,8 @@ def measure(
         plan: The planner.
         goals: Number of goals.
         seed: Seed of the goals.
-        every: Number of goals per goal that is also solved by collocation; 0 for none.
+        every: Goals number 0, `every`, 2 `every` and so on are also solved by collocation; 0 for
+            none.
         stored: Earlier results, whose collocations are used.
     """
     solvers = None
@@ -237,7 +241,11 @@ def largest_defect(plan: Plan) -> float:
 
 
 def largest_excess(plan: Plan) -> float:
-    """Return the largest violation of a limit of effort, speed or position, as a fraction."""
+    """Return the largest violation of a limit, or 0.
+
+    Violations of effort and speed limits are relative to the limit, and those of position limits
+    to the range of the joint.
+    """
     if plan.motion is None:
         return 0.0
     robot, times = plan.robot, _grid(plan)
@@ -250,7 +258,7 @@ def largest_excess(plan: Plan) -> float:
 
 # ----------------------------------------------------------------------------------- tables
 def summary(rows: Sequence[Row]) -> dict[str, str]:
-    """Return the results as one text per criterion."""
+    """Return a summary of the results: a text by the name of each criterion."""
     plans = [row for row in rows if row.t_final is not None]
     tried = [row for row in rows if row.minima is not None]
     references = [row for row in tried if row.reference is not None]
@@ -290,7 +298,7 @@ def summary(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def changes(rows: Sequence[Row], stored: dict[tuple[Any, ...], Row]) -> dict[str, str]:
-    """Return comparisons with stored results of the same goals."""
+    """Return comparisons with stored results of the same goals; empty if there are none."""
     pairs = [(row, stored[row.key]) for row in rows if row.key in stored]
     if not pairs:
         return {}
@@ -346,7 +354,7 @@ def read_rows(file: Path) -> dict[tuple[Any, ...], Row]:
 
 # ---------------------------------------------------------------------------------- command
 def robots(options: argparse.Namespace) -> Iterator[Robot]:
-    """Yield the robots of the command line."""
+    """Yield the robots of the command line, or the known arms by default."""
     for name in options.robots:
         whole = load_robot(name.removesuffix("/3"))
         others = whole.joint_names[3:] if name.endswith("/3") else ()

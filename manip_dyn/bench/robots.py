@@ -48,14 +48,14 @@ def changed_robot(
     joints: Mapping[str, Any] | None = None,
     load: float | None = None,
 ) -> Robot:
-    """Load a shipped robot and modify its parameters.
+    """Load a shipped robot and modify its parameters; without changes, return it unmodified.
 
     Args:
         name: Name of the modified robot.
         robot: Name of the shipped robot.
         links: New values by link name and parameter (see `CHANGES`), in SI units as in a URDF.
         joints: New values by joint name and parameter.
-        load: Mass of the payload, kg.
+        load: New mass of the payload in the robot's YAML file, kg.
 
     Raises:
         ManipDynError: If a robot, link, joint or parameter does not exist.

@@ -26,7 +26,7 @@ METHODS = {"zero_net_work": "tab:blue", "minimum_time": "tab:orange", "pd": "tab
 
 # --------------------------------------------------------------------------------- wrong masses
 def mass_error(result: SweepResult) -> dict[str, Any]:
-    """Return the arrival rates and arrival times of each method, binned by mass factor."""
+    """Return arrival rates and median arrival times of each method, binned by mass factor."""
     factor, method = result.column("mass_scale"), result.column("method")
     arrival, arrived = result.column("arrival_time"), result.column("success")
     edges = np.linspace(factor.min(), factor.max(), BINS + 1)
@@ -131,7 +131,7 @@ def draw_goals(content: dict[str, Any], file: Path) -> None:
 
 
 def _more(longer: np.ndarray, shortest: np.ndarray) -> np.ndarray:
-    """Return the relative excess of `longer` over `shortest`, or NaN if one of them is missing."""
+    """Return the relative excess of `longer` over `shortest`, or NaN where it is undefined."""
     return np.where(shortest > 0.0, longer / np.where(shortest > 0.0, shortest, 1.0) - 1.0, np.nan)
 
 

@@ -1,4 +1,7 @@
-"""Timing of candidates that are called in turn over many rounds; results are medians."""
+"""Timing of candidates that are called in turn over many rounds.
+
+Results are medians over the rounds.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from typing import NamedTuple
 
 ROUNDS = 15
 SLICE = 2e-3
-"""Minimum CPU time of each candidate in a round, s."""
+"""Minimum time of each candidate in a round, s."""
 
 Call = Callable[[], object]
 Clock = Callable[[], float]
@@ -104,7 +107,8 @@ def _version(package: str) -> str:
 def commit() -> str:
     """Return the commit of this package, with ``-dirty`` if there are uncommitted changes.
 
-    The result is cached, so all records of a process have the same commit.
+    Without a Git repository it is ``unknown``. The result is cached, so all records of a process
+    have the same commit.
     """
     command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
     try:
@@ -135,7 +139,7 @@ class Timed(NamedTuple):
 
 
 def median_seconds(runs: Sequence[Timed], rounds: int, shortest: float) -> list[float]:
-    """Return the median CPU time (s) of each run.
+    """Return the median CPU time (s) of each run, less that of its idle call.
 
     Args:
         runs: Runs to time. Each round calls all of them in turn, so that other load affects all.

@@ -40,10 +40,13 @@ class Estimate(NamedTuple):
 
     Attributes:
         values: Estimated parameters (b,).
-        covariance: Covariance (b, b) of the parameters; infinite for unobservable parameters.
-        noise: Standard deviation (n,) of the effort noise of each joint.
+        covariance: Covariance (b, b) of the parameters. Unobservable parameters have infinite
+            variances.
+        noise: Standard deviation (n,) of the effort noise of each joint, increased for
+            autocorrelation.
         residual: Root mean square (n,) of the residual of each joint.
-        condition: Condition number of the weighted regressor with normalized columns.
+        condition: Condition number of the weighted regressor with normalized columns; inf if a
+            direction is unobservable.
     """
 
     values: Vector
@@ -85,7 +88,7 @@ def least_squares(observed: Tensor, efforts: Matrix, assumed: Vector) -> Estimat
 
 
 def _deviation(errors: Matrix, degrees: Vector) -> Vector:
-    """Return the standard deviations (n,) of errors, corrected for autocorrelation.
+    """Return the standard deviations (n,) of errors, increased for autocorrelation.
 
     Args:
         errors: Residuals (m, n).
@@ -106,6 +109,7 @@ class Identification:
 
     Attributes:
         robot: The robot described by URDF and YAML file.
+        base: The base parameters as combinations of all parameters.
         names: Names (b,) of the leading parameter of each combination; see `formula`.
         values: Estimates (b,): kg, kg m, kg m^2, and damping, friction and armature of joints.
         deviations: Standard deviations (b,); infinite for unobservable parameters.
@@ -115,9 +119,9 @@ class Identification:
             N.
         residual: Root mean square (n,) of the unexplained efforts of each joint, N m or N.
         condition: Condition number of the weighted regressor with normalized columns; values below
-            100 are good.
+            100 are good. It is inf if the log does not determine all parameters.
         unseen: Names of base parameters that this log does not determine individually.
-        invisible: Names of parameters that do not affect any effort of this arm.
+        invisible: Names of parameters that are not estimated or do not affect any effort.
     """
 
     robot: Robot
@@ -132,7 +136,7 @@ class Identification:
     unseen: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """Return robot, number of base parameters and condition number."""
+        """Return the numbers of base parameters, the robot and the condition number."""
         unseen = f", {len(self.unseen)} unseen" if self.unseen else ""
         return (
             f"Identification({len(self.names)} base parameters of '{self.robot.name}'{unseen}: "
@@ -146,7 +150,7 @@ class Identification:
 
     @property
     def invisible(self) -> tuple[str, ...]:
-        """Names of parameters that do not affect any effort of this arm."""
+        """Names of parameters that are not estimated or do not affect any effort of this arm."""
         return self.base.invisible
 
     def formula(self, name: str) -> str:
@@ -195,7 +199,7 @@ class Identification:
 
 
 POSITION_CUTOFF = 4.0
-"""Cutoff frequency of the positions relative to that of the efforts."""
+"""Cutoff frequency of the positions, as a multiple of that of the efforts."""
 
 
 def identify(
@@ -217,11 +221,12 @@ def identify(
 
     Args:
         robot: The robot; its dimensions, gravity and springs are assumed to be correct. Its masses
-            and friction are used only for unobservable parameters.
+            and joint parameters are used only in unobservable directions, and for joint parameters
+            that are not estimated.
         log: A recording of `md.record` (``arm.mcap``), a CSV file with the columns ``t``,
             ``position_JOINT`` and ``effort_JOINT`` as written by `manip_dyn simulate`, or an
-            object with `t`, `q` and `tau` (or `effort`) such as a `Trajectory`. Default: the
-            arrays `t`, `q` and `tau`.
+            object with `t`, `q` and `tau` (or `effort`) such as a `Trajectory`. It replaces the
+            arrays `t`, `q`, `tau` and `v`. Default: these arrays.
         t: Times (m,), s.
         q: Positions (m, n), rad or m.
         tau: Efforts (m, n) of the drives, N m or N.
@@ -231,7 +236,8 @@ def identify(
             others have the values of the robot.
 
     Raises:
-        ManipDynError: If the log does not match the robot, has too few samples, or has no efforts.
+        ManipDynError: If the log does not match the robot, has too few samples, or has no efforts,
+            if its times do not increase, or if another argument is invalid.
     """
     checked_robot(robot)
     estimated = checked_estimated(estimated)
@@ -277,7 +283,10 @@ def identify(
 
 
 def _signals(log: Any, robot: Robot) -> tuple[ArrayLike, ArrayLike, ArrayLike]:
-    """Return times, positions and efforts of a file or a result, without samples with NaN."""
+    """Return the times, positions and efforts of a file or a result.
+
+    Samples that are not finite are removed, except from CSV files.
+    """
     if isinstance(log, (str, Path)) and Path(log).suffix == ".csv":
         return from_csv(Path(log), robot)
     if isinstance(log, (str, Path)):
@@ -326,7 +335,7 @@ def _fixed_efforts(
 def from_csv(file: Path, robot: Robot) -> tuple[Vector, Matrix, Matrix]:
     """Read times (m,), positions (m, n) and efforts (m, n) from a CSV file.
 
-    Its columns are ``t``, ``position_JOINT`` and ``effort_JOINT``; other columns are ignored.
+    The columns are ``t``, ``position_JOINT`` and ``effort_JOINT``; other columns are ignored.
 
     Raises:
         ManipDynError: If the file cannot be read, or lacks a column or a number.
@@ -384,7 +393,10 @@ def evenly(t: Vector, *signals: Matrix) -> tuple[float, list[Matrix]]:
 
 
 def low_passed(signal: Array, period: float, cutoff: float) -> Array:
-    """Return a signal (m, ...) after a zero-phase low-pass filter; `cutoff` is in Hz."""
+    """Return a signal (m, ...) after a zero-phase low-pass filter.
+
+    If `cutoff`, Hz, is at least 0.45 times the sampling rate, the signal is returned unchanged.
+    """
     if cutoff >= 0.45 / period:
         return signal
     from scipy.signal import butter, sosfiltfilt  # slow to import
@@ -410,7 +422,11 @@ def decimated(signal: Array, period: float, cutoff: float) -> Array:
 
 
 def without_ends(signal: Array, period: float, cutoff: float) -> Array:
-    """Remove two periods of the cutoff frequency (Hz) from both ends of a signal (m, ...)."""
+    """Remove two periods of the cutoff frequency (Hz) from both ends of a signal (m, ...).
+
+    At most an eighth of the samples is removed from each end. If `low_passed` does not filter the
+    signal, two samples are removed.
+    """
     if cutoff >= 0.45 / period:
         return signal[2 : len(signal) - 2]
     margin = min(len(signal) // 8, round(2.0 / (cutoff * period)))

@@ -34,6 +34,8 @@ from manip_dyn.robot.model import checked_robot
 class Fourier(NamedTuple):
     """Joint motions q_j(t) = center_j + sum_l a_jl sin(l w t) / (l w) - b_jl cos(l w t) / (l w).
 
+    The fundamental angular frequency is w = 2 pi / period.
+
     Attributes:
         center: Constant terms (n,), rad or m.
         a: Cosine amplitudes (n, harmonics) of the velocities, rad/s or m/s.
@@ -88,16 +90,17 @@ def series(shape: Vector, joints: int, period: float) -> Fourier:
     a = a - a.mean(axis=1, keepdims=True)  # the sum of a is the initial velocity
     b = b - np.outer(b @ orders, orders) / (
         orders @ orders
-    )  # the sum of l b is the initial acceleration
+    )  # the sum of l b is proportional to the initial acceleration
     return Fourier(np.zeros(joints), a, b, period)
 
 
 SAMPLES = 80
 """Number of times per period at which the search evaluates regressor and limits."""
 SPREAD = 3.0
-"""Logarithm of the amplitude range of initial motions, from a twentieth of the limits to all."""
+"""Scale of the shape parameters for amplitudes. Most amplitudes of initial motions are between 5 %
+and 95 % of the largest ones within the limits."""
 FREE, FAST = np.pi, 2.0
-"""For joints without limits: largest position, pi rad, and largest speed, 2 rad/s."""
+"""For joints without limits: largest distance from zero, pi rad, and largest speed, 2 rad/s."""
 
 
 class Candidate(NamedTuple):
@@ -109,7 +112,13 @@ class Candidate(NamedTuple):
 
 
 class Search:
-    """Condition numbers of motions as a function of their shape parameters."""
+    """Cost of motions as a function of their shape parameters.
+
+    Attributes:
+        efforts: Effort limits (n,), N m or N.
+        evaluations: Number of evaluated motions.
+        best: The motion with the smallest condition number within the effort limits.
+    """
 
     def __init__(
         self,
@@ -140,7 +149,10 @@ class Search:
         self.best = Candidate(None, np.inf, np.zeros(robot.n))
 
     def cost(self, shape: Vector) -> float:
-        """Return the logarithm of the condition number plus a penalty for excessive efforts."""
+        """Return the logarithm of the condition number plus a penalty for excessive efforts.
+
+        The function also updates `best`.
+        """
         candidate = self._motion(shape)
         excess = float(np.sum(np.maximum(candidate.effort / self.efforts - 1.0, 0.0)))
         if excess == 0.0 and candidate.condition < self.best.condition:
@@ -148,7 +160,11 @@ class Search:
         return float(np.log(candidate.condition)) + 10.0 * excess
 
     def _motion(self, shape: Vector) -> Candidate:
-        """Return the motion for shape parameters: fractions of the limits, then coefficients."""
+        """Return the motion for shape parameters: n for the amplitudes, then coefficients.
+
+        A logistic function maps the first n to fractions of the largest amplitudes within the
+        limits.
+        """
         self.evaluations += 1
         n = self._robot.n
         free = series(shape[n:], n, self._period)
@@ -176,7 +192,8 @@ class Excitation:
     Attributes:
         fourier: The motion.
         condition: Condition number of the regressor with normalized columns.
-        first_condition: Condition number of the best initial motion.
+        first_condition: Condition number of the best initial motion; inf if none of them satisfies
+            the effort limits.
         effort: Largest efforts (n,), computed with the robot's masses, N m or N.
         evaluations: Number of evaluated motions.
     """
@@ -211,7 +228,7 @@ def plan_excitation(
 ) -> Excitation:
     """Plan a motion with a well-conditioned regressor within the limits of the joints.
 
-    The motion is a finite Fourier series that starts and ends at rest, scaled to the position and
+    The motion is a finite Fourier series that starts and ends at rest within the position and
     speed limits. Its shape minimizes the condition number (Swevers et al. 1997). The cost is not
     differentiable, so COBYLA (Powell) improves the best of several random motions. Efforts are
     computed with the masses of the robot.
@@ -219,12 +236,14 @@ def plan_excitation(
     Args:
         robot: The robot, with position, speed and effort limits. Obstacles are ignored.
         period: Duration of one period, s.
-        harmonics: Number of harmonics per joint.
-        margin: Fraction of the position and speed ranges that remains unused at each end.
+        harmonics: Number of harmonics per joint, at least 2.
+        margin: Fraction of the position range that remains unused at each end, and of the speed
+            limits.
         effort_limit: Effort limits (n,), N m or N. Default: those of the robot.
         estimated: Joint parameters to estimate, see `identify`.
         seed: Seed of the random search.
-        iterations: Maximum number of motions that COBYLA evaluates.
+        iterations: Maximum number of motions that COBYLA evaluates. Smaller values than the number
+            of shape parameters plus 2 are increased to it.
 
     Raises:
         ManipDynError: If an argument is invalid, or no motion satisfies the effort limits, for

@@ -89,7 +89,7 @@ def regressor(robot: Robot, q: Matrix, v: Matrix, a: Matrix) -> Tensor:
 
 
 def spring_efforts(robot: Robot, q: Matrix) -> Matrix:
-    """Return the efforts (m, n) of the springs, which are assumed to be correct."""
+    """Return the efforts (m, n) that balance the springs at the positions `q` (m, n)."""
     return robot.stiffness * (q - robot.rest)
 
 
@@ -99,13 +99,13 @@ def unit(k: int) -> Rigid:
 
 
 def rigid_of(ten: Vector) -> Rigid:
-    """Create a body from its ten parameters (10,)."""
+    """Return a body from its ten parameters (10,) in the order of `OF_A_BODY`."""
     mass, x, y, z, xx, xy, xz, yy, yz, zz = ten.tolist()
     return Rigid(mass, [x, y, z], [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
 def flat(rigid: Rigid) -> Vector:
-    """Return the ten parameters (10,) of a body."""
+    """Return the ten parameters (10,) of a body in the order of `OF_A_BODY`."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = rigid.inertia
     return np.array([rigid.mass, *rigid.moment, xx, xy, xz, yy, yz, zz])
 
@@ -159,7 +159,7 @@ class BaseParameters(NamedTuple):
 
     @property
     def invisible(self) -> tuple[str, ...]:
-        """Names of parameters that do not affect any effort."""
+        """Names of parameters that are not estimated or do not affect any effort."""
         used = np.flatnonzero(np.abs(self.combination).max(axis=0))
         return tuple(name for j, name in enumerate(self.every) if j not in used)
 
