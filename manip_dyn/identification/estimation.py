@@ -161,11 +161,18 @@ class Identification:
         return self.base.formula(self.names.index(name))
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Matrix:
-        """Return the efforts (m, n) for motions (m, n) with the estimated parameters."""
-        first = self._rows("q", q)
-        states = [first, self._rows("v", v, len(first)), self._rows("a", a, len(first))]
-        efforts = observation(self.robot, self.base, *states) @ self.values
-        return efforts + spring_efforts(self.robot, states[0])
+        """Return the efforts (m, n) for motions (m, n) with the estimated parameters.
+
+        Springs and joint parameters that were not estimated have the values of the robot.
+        """
+        positions = self._rows("q", q)
+        velocities = self._rows("v", v, len(positions))
+        accelerations = self._rows("a", a, len(positions))
+        efforts = observation(self.robot, self.base, positions, velocities, accelerations)
+        joint, invisible = self.robot.joint_names[0], self.invisible
+        estimated = tuple(kind for kind in OF_A_JOINT if f"{joint} {kind}" not in invisible)
+        fixed = _fixed_efforts(self.robot, estimated, velocities, accelerations)
+        return efforts @ self.values + spring_efforts(self.robot, positions) + fixed
 
     def _rows(self, name: str, value: ArrayLike, count: int | None = None) -> Matrix:
         """Return an array (n,) or (m, n) as (m, n); `count` is the required m."""

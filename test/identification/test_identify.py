@@ -110,6 +110,16 @@ def test_joint_parameters_that_are_not_estimated_have_their_description(arm, exc
     assert values["joint_2 my"] == pytest.approx(-5.0, abs=1e-3)
 
 
+@pytest.mark.parametrize("estimated", [(), ("damping",), ("friction", "armature")])
+def test_predicted_efforts_include_joint_parameters_that_are_not_estimated(
+    arm, excitation, estimated
+):
+    result = md.identify(arm, **log(arm, excitation), estimated=estimated)
+    q, v, a = np.random.default_rng(5).uniform(-1.0, 1.0, (3, 50, 2))
+    expected = regressor(arm, q, v, a) @ stated_parameters(arm)
+    np.testing.assert_allclose(result.inverse_dynamics(q, v, a), expected, atol=0.01)
+
+
 def test_recordings_and_results_are_valid_logs(tmp_path):
     robot = md.load_robot("one_link_vertical")
     swing = md.simulate(robot, [0.5], [0.0], [2.0], 6.0, step=2e-3)
