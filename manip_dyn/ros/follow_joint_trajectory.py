@@ -198,7 +198,6 @@ class FollowJointTrajectory:
             self._end(outcome)
 
     async def _execute(self, outcome: Future, handle: Any) -> Any:
-        """Wait for the outcome and return the result."""
         result: Outcome = await outcome
         if result is CANCELED:
             handle.canceled()

@@ -92,10 +92,10 @@ def condition(now: ArmFacts) -> Condition:
 
 
 def beyond_limits(robot: Robot, q: Vector) -> dict[str, tuple[float, str]]:
-    """Return the joints of q (n,) beyond their limits.
+    """Return the joints of `q` (n,) that exceed a limit by more than `ROUNDING`.
 
     Returns:
-        For each joint name, the excess (rad or m) and a description.
+        The excess (rad or m) and a description by joint name.
     """
     beyond = {}
     for i, name in enumerate(robot.joint_names):

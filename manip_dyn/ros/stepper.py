@@ -116,7 +116,7 @@ class Stepper:
         return self._parameters.mode == "lockstep"
 
     def answer(self) -> None:
-        """In lockstep, advance one period in response to a command, if paused after the pause."""
+        """In lockstep, advance one period for a command: now, or after the pause if paused."""
         if self.lockstep and self.paused:
             self._answered = True
         elif self.lockstep:

@@ -84,7 +84,7 @@ AXES = {"x": (HALF, 0.0, 0.0), "y": (0.0, 0.0, HALF), "z": (0.0, HALF, 0.0)}
 
 
 class InteractivePoseMarker:
-    """An interactive marker with six degrees of freedom and a menu.
+    """An interactive marker with six degrees of freedom and an optional menu.
 
     Attributes:
         pose: Pose set by `place` in the frame of the marker, or None before the first call and

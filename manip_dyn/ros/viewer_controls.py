@@ -152,7 +152,7 @@ class ViewerControls:
         """Scale the simulated masses relative to the URDF; return a message after the response.
 
         Raises:
-            ManipDynError: If the simulator rejects the factor or does not respond.
+            ManipDynError: If the simulator is not running, does not respond or rejects the factor.
         """
         value = Parameter("mass_scale", Parameter.Type.DOUBLE, float(factor)).to_parameter_msg()
         future = self._call(self._set, SetParameters.Request(parameters=[value]))
@@ -168,7 +168,6 @@ class ViewerControls:
         return f"{factor:g} times the masses of the description"
 
     def _call_first(self, clients, request) -> None:
-        """Call the first available service."""
         for client in clients.values():
             if client.service_is_ready():
                 client.call_async(request)

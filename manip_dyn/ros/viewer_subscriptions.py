@@ -99,7 +99,6 @@ class RobotSubscriptions:
             )
 
     def _poll(self) -> None:
-        """Process all received messages in the calling thread."""
         with self._polling:
             for subscription in self._polled:
                 subscription.take()

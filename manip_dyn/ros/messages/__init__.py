@@ -1,1 +1,1 @@
-"""Conversions between ROS messages and arrays."""
+"""Conversions between ROS messages and arrays, schedules or goals."""

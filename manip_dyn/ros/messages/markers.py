@@ -47,7 +47,7 @@ def pose_array(mechanism: Mechanism, header: Header, q: Vector) -> PoseArray:
 
 
 def coordinates(message: PoseArray) -> Vector:
-    """Return the coordinates (7 b,) of a pose array with b bodies."""
+    """Return the coordinates (7 b,) of b bodies: x, y, z and Euler parameters, scalar first."""
     rows = np.array([pose_numbers(body) for body in message.poses]).reshape(-1, 7)
     return rows[:, [0, 1, 2, 6, 3, 4, 5]].ravel()
 

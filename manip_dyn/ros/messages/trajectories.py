@@ -259,7 +259,10 @@ def goal_from_action(request: Any, robot: Robot) -> TrajectoryGoal:
 def trajectory_point(
     t: float, q: Vector, v: Vector, a: Vector | None = None
 ) -> JointTrajectoryPoint:
-    """Return a trajectory point at time `t` (s) with positions, velocities, accelerations (n,)."""
+    """Return a trajectory point at time `t`, s, with positions, velocities and accelerations (n,).
+
+    Without `a`, the point has no accelerations.
+    """
     return JointTrajectoryPoint(
         time_from_start=to_duration(round(1e9 * t)),
         positions=q.tolist(),

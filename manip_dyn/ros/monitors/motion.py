@@ -152,7 +152,6 @@ class MotionMonitor:
         self._plan = (to_nanoseconds(message.header.stamp), 1e-9 * final)
 
     def _on_status(self, message: DiagnosticStatus) -> None:
-        """Store the values. If planning failed, log the message and shut down."""
         self._status = {pair.key: pair.value for pair in message.values}
         if self._status.get("code") == "no_plan":
             self._node.get_logger().error(message.message)
@@ -174,7 +173,6 @@ class MotionMonitor:
             self._finish(self._log.summary() | self._comparison(final, settled))
 
     def _comparison(self, final: float, settled: float) -> dict[str, Any]:
-        """Return planned and measured times, the number of return motions and the digest."""
         return {
             "planned_final_time_s": final,
             "settled_time_s": settled,
@@ -244,7 +242,7 @@ class FreeMonitor:
         self._reset = node.create_client(Trigger, "simulator/reset")
 
     def _on_joints(self, message: JointState) -> None:
-        """Log a state. The first state restarts the motion: the start may have been missed."""
+        """Reset the simulator, because the start may have been missed, then log the states."""
         self.progress.message_received()
         if not self._requested:
             if self._reset.service_is_ready():

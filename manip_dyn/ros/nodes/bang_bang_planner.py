@@ -156,7 +156,7 @@ class BangBangPlannerNode:
         return response
 
     def _reject(self, code: str, reason: object) -> None:
-        """Report the rejection of a goal. The current motion or planning continues."""
+        """Report the rejection of a goal. A current motion or planning continues."""
         state, motion, text = "", self._execution.motion, str(reason)
         if motion is not None and not motion.arrived:
             state, text = self._status.state, f"{text.removesuffix('.')}; the motion continues"

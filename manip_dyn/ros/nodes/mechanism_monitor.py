@@ -51,7 +51,7 @@ class MechanismLog:
     _rows: dict[int, Vector] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Find the index of the height coordinate of the body."""
+        """Find the index of the height coordinate; raise `ManipDynError` for an unknown body."""
         names = [body.name for body in self.mechanism.bodies]
         if self.body not in names:
             raise ManipDynError(f"body '{self.body}' is unknown{closest(self.body, names)}")
@@ -127,7 +127,7 @@ class MechanismMonitorNode:
         """Do nothing, because the node has no threads."""
 
     def _on_poses(self, message: PoseArray) -> None:
-        """Log the poses after a reset. The start of the current motion may have been missed."""
+        """Reset the mechanism, because the start may have been missed, then log the poses."""
         self._progress.message_received()
         if self._done:
             return

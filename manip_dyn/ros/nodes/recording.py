@@ -273,7 +273,7 @@ class ReplayerNode:
         self._thread.join()
 
     def begin(self) -> None:
-        """Begin now instead of after the parameter `wait`."""
+        """Start publishing now instead of after the parameter `wait`, s."""
         self._begun.set()
 
     def subscriptions(self, topic: str) -> int:

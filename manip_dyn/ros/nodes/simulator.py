@@ -1,4 +1,4 @@
-"""The simulator node: direct dynamics of a robot with the effort topics of ros2_control."""
+"""The simulator node: direct dynamics of a robot under commands from topics and an action."""
 
 from __future__ import annotations
 

@@ -41,7 +41,9 @@ class BangBangPlannerParameters(RecordedParameters, RobotParameters):
         (), "Goal of all joints, in joint order; not set: wait for ~/goal", "rad or m"
     )
     autostart: bool = parameter(
-        True, "Start the motion to the parameter goal after the first joint state"
+        True,
+        "Whether to start the motion to the parameter goal once joint states arrive and the "
+        "efforts have subscribers",
     )
     replanning_lead: float = parameter(
         0.5,

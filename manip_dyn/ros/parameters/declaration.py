@@ -223,8 +223,8 @@ def _checked_overrides(node: Node, names: Collection[str]) -> dict[str, Any]:
 def _set_list(node: Node, row: Row, numbers: Sequence[float]) -> None:
     """Set the value of a list parameter, even to an empty list.
 
-    Without this, get_parameters would return no values if a list has no value. An empty list with
-    a default for each joint remains writable until the number of joints is known.
+    If one list had no value, the service get_parameters would return no values at all. An empty
+    list with a default for each joint remains writable until the number of joints is known.
     """
     node.set_parameters([Parameter(row.name, Parameter.Type.DOUBLE_ARRAY, list(numbers))])
     if numbers or row.per_joint is None:
@@ -271,7 +271,6 @@ def _range(row: Row) -> tuple[float, float]:
 
 
 def _problem(row: Row, value: Any) -> str:
-    """Return why `value` is invalid, or ""."""
     if row.choices and value not in row.choices:
         return f"parameter '{row.name}' must be one of {', '.join(row.choices)}, got '{value}'."
     if row.kind in (bool, str):

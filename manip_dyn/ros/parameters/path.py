@@ -38,7 +38,7 @@ class PathKind(ABC):
         Args:
             tool: Initial pose of the tool, for paths that start there.
             ramp: Duration of the smooth start, s.
-            laps: Number of laps. With 0, the default of the kind is used.
+            laps: Number of laps, if the kind has laps. With 0, the default of the kind is used.
         """
 
     def vector(self, name: str, default: Vector | None = None) -> Vector:
@@ -118,7 +118,7 @@ class LineParameters(PathKind):
     )
 
     def make(self, tool: Pose, ramp: float, laps: int) -> Path:
-        """Create the line. It always has one lap."""
+        """Create the line. The number of laps is ignored."""
         first = self.rotation("start_rpy")
         return Line(
             (self.vector("start"), first),

@@ -1,4 +1,4 @@
-"""Braking of an arm that moves without a planned motion."""
+"""Braking and holding of an arm by feedback, without a plan."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class BrakingMotion:
         return self._feedback.limited(measured.q, self._feedback.hold(held) + correction)
 
     def stop(self, _measured: MeasuredState) -> None:
-        """Do nothing: this motion brakes in any case."""
+        """Do nothing: this motion stops the arm in any case."""
 
     def is_over(self, _measured: MeasuredState) -> bool:
         """Return False: the arm is held until another motion begins."""

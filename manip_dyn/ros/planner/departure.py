@@ -32,7 +32,7 @@ class DepartingMotion(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Departure:
-    """A point on the plan of a motion. If the plan is executed more slowly, it is reached later.
+    """A point on the plan of a motion. An arm that executes the plan more slowly reaches it later.
 
     Attributes:
         motion: The motion.
@@ -40,7 +40,7 @@ class Departure:
         q: Positions (n,) of the plan at this time, rad or m.
         v: Velocities (n,) of the plan at this time, rad/s or m/s. An arm that follows the plan
             at another time rate has `v` times this rate, also at the start of the next motion.
-        lead: Time between the request and the departure, s.
+        lead: Requested time from the goal to the departure, s.
     """
 
     motion: DepartingMotion

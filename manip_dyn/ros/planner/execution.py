@@ -74,7 +74,7 @@ class Execution:
         goal: Goal | None,
         at_rest: Callable[[MeasuredState], None],
     ) -> None:
-        """Publish the efforts of the motion for a state.
+        """Publish the efforts of the motion for a state, and update the status.
 
         Args:
             measured: The state.

@@ -68,7 +68,7 @@ class PlannedMotion:
             self.values["net work [J]"] = prepared.net_work
 
     def is_due(self, measured: MeasuredState) -> bool:
-        """Return whether the motion may begin before the next state."""
+        """Return whether the motion may begin at this state or before the next one."""
         if self.departure is None:
             return True
         stamp, period = self.departure.stamp_ns, round(1e9 * self._parameters.control_period)
@@ -76,7 +76,7 @@ class PlannedMotion:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the arm can no longer reach the departure."""
+        """Whether the arm has left the plan that contains the departure."""
         return self.departure is not None and self.departure.stamp_ns is None
 
     def is_late(self, measured: MeasuredState) -> bool:

@@ -167,7 +167,7 @@ class Planning:
             self._execution.begin(prepared, measured)
 
     def answer(self, measured: MeasuredState) -> None:
-        """Publish the efforts of the current motion for a state."""
+        """Publish the efforts of the current motion for a state; forget a goal that was missed."""
         self._execution.answer(measured, self.active_goal, self.at_rest)
         if self._status.code == "not_reached" and not self.under_way:
             self.active_goal = None

@@ -119,7 +119,7 @@ class PeriodStatistics:
         self._cycles, self._overruns, self._began = 0, 0, monotonic()
 
     def add(self, error: float, overrun: bool = False) -> None:
-        """Record a cycle with the error of its period, s."""
+        """Record the period error of a cycle, s, and whether the cycle is an overrun."""
         self._errors.append(error)
         self._cycles += 1
         self._overruns += overrun

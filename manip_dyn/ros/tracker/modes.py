@@ -53,8 +53,8 @@ class Callbacks(NamedTuple):
     Attributes:
         begun: Called with the stamp of path time zero (ns) when the path begins.
         before_step: Called before every step of the reference.
-        sampled: Called with the stamp (ns) and the sample of each published joint state in
-            kinematic mode, and of each answered joint state on the path in dynamic mode.
+        sampled: Called with a stamp (ns) and a sample: in kinematic mode for each published joint
+            state, in dynamic mode for each new joint state while the arm follows the path.
         lock: Held during these calls, except during those of `start`.
     """
 
@@ -150,7 +150,7 @@ class KinematicMode:
         )
 
     def start(self) -> None:
-        """Begin the path and start the clock."""
+        """Begin the path and start the clock: a thread, or a timer on /clock with use_sim_time."""
         self._begin()
         if self._node.get_parameter("use_sim_time").value:
             back = JumpThreshold(

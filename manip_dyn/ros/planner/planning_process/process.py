@@ -126,7 +126,7 @@ class PlanningProcess:
             self._connection.close()
 
     def _dead(self) -> ManipDynError:
-        """Restart the process after its death and return the error for the current task."""
+        """Return the error for the task of a dead process; restart the process unless closed."""
         if self._closed:
             return ManipDynError("the planner is shutting down")
         self._replace()

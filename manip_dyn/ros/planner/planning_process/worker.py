@@ -84,7 +84,6 @@ def _receive(connection: Connection, tasks: queue.SimpleQueue[bytes]) -> None:
 
 
 def _solved(robot: Robot, task: bytes) -> Any:
-    """Return the plan of a pickled task, or the error."""
     try:
         return unpacked(task, robot).solved(robot).portable()
     except ManipDynError as error:
