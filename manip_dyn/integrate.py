@@ -1,7 +1,7 @@
 """Deprecated name of the package `manip_dyn.integration`; to be removed in 0.4.
 
 The function `manip_dyn.integrate` has the same name. Once this module is imported, the name refers
-to it. The module can therefore be called.
+to the module. The module can therefore be called like the function.
 """
 
 import sys
@@ -19,14 +19,14 @@ warnings.warn(
 
 
 class _Callable(ModuleType):
-    """A module with the names of `manip_dyn.integration` that is also the function `integrate`."""
+    """A module with the attributes of `manip_dyn.integration`, callable like `integrate`."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> integration.Solution:
-        """Call `manip_dyn.integrate`."""
+        """Call `manip_dyn.integration.integrate`."""
         return integration.integrate(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        """Return a name of `manip_dyn.integration`."""
+        """Return an attribute of `manip_dyn.integration`."""
         return getattr(integration, name)
 
 

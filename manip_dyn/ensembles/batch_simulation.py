@@ -54,7 +54,7 @@ CHUNKS_PER_THREAD = 8
 
 
 def checked_threads(threads: Any) -> int:
-    """Return the number of threads; None means one per available core."""
+    """Return the number of threads. None means one per available core, or 1 if that is unknown."""
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     return whole_number("threads", threads, 1)
@@ -77,6 +77,9 @@ def run_batch(
         samples: Samples per motion.
         threads: Number of threads.
         fixed: Number of rows of the constant part of a Taylor series.
+
+    Raises:
+        ManipDynError: If the samples do not fit into memory.
     """
     count = len(motions.starts)
     try:
@@ -152,11 +155,11 @@ def simulate_many(
         q0: Initial positions (n,) or (N, n), rad or m.
         v0: Initial velocities (n,) or (N, n), rad/s or m/s.
         effort: Constant efforts (n,) or (N, n); a `Schedule`, a `Plan`, or N of either; a
-            `PDControl`; or a function (t, q, v), or (t, q, v, p) with `parameters`, that numba
-            compiles. Efforts of a plan are played back and, where they change smoothly, held for
-            one `step`. All efforts saturate at the effort limits.
+            `PDControl`; ``md.gravity_compensation(robot)``; or a function (t, q, v), or (t, q, v,
+            p) with `parameters`, that numba compiles. Efforts of a plan are played back and, where
+            they change smoothly, held for one `step`. All efforts saturate at the effort limits.
         duration: Duration of the motions, s.
-        step: Fixed integration step, s; unused with tolerances.
+        step: Fixed integration step, s. With tolerances, only the efforts of plans depend on it.
         sample_period: Time between samples, s; steps end at samples. Default: the duration, with
             samples only at start and end. `over_time` contains statistics of the whole motion.
         method: An explicit Runge-Kutta method of `md.METHODS`, or ``taylor`` with tolerances or an
@@ -166,14 +169,14 @@ def simulate_many(
             `atol` are both 0.
         atol: Absolute tolerance, rad or m (and per s). Default: `rtol`.
         order: Order of the method ``taylor``. Default: determined by the tolerances.
-        control: Step control; only the default controller and norm are supported.
+        control: Step control; only the default controller, norm and estimate are supported.
         stop_at_limits: Whether a motion ends when a joint reaches a position limit.
         damping: Joint damping (n,) or (N, n), N m s/rad or N s/m, instead of the robot's.
         mass_scale: Factor for the masses and inertias of the links: one number for all, (n,) for
-            the bodies that the joints move, or (N, n).
+            the bodies that the joints move, (N, 1) or (N, n).
         payload: Payload at the tool, (10,) or (N, 10), see `md.Kernels`.
         parameters: Parameters p (k,) or (N, k) of a function (t, q, v, p).
-        threads: Number of threads. Default: one per core.
+        threads: Number of threads. Default: one per available core.
         taylor_order: Deprecated name of `order`.
 
     Raises:

@@ -58,7 +58,7 @@ class LaneLaw(NamedTuple):
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of rows of each field by argument; 1 if it applies to all motions."""
+        """Number of rows of each argument; 1 if it applies to all motions."""
         return {
             "effort": len(self.schedules),
             "target": len(self.references.ranges),
@@ -75,7 +75,10 @@ def lane_law(robot: Robot, effort: Any, period: float, parameters: Any = None) -
         robot: The arm.
         effort: The argument `effort`.
         period: Time for which smooth efforts of a plan are held, s.
-        parameters: Parameters of a function.
+        parameters: Parameters (k,) or (N, k) of a function.
+
+    Raises:
+        ManipDynError: If the law is invalid, or numba cannot compile its function.
     """
     if parameters is not None and not callable(effort):
         raise ManipDynError(f"parameters require a callable effort, got {type(effort).__name__}.")
@@ -117,7 +120,7 @@ def _schedule_law(robot: Robot, schedules: Sequence[Schedule]) -> LaneLaw:
 
 
 def _state_law(robot: Robot, law: int, schedules: Sequence[Schedule] = ()) -> LaneLaw:
-    """Return a state-dependent law with feedforward schedules. Default: zero efforts."""
+    """Return a state-dependent law with feedforward schedules; without them, these are zero."""
     schedule_law = _schedule_law(robot, schedules or [Schedule(robot, [0], [np.zeros(robot.n)])])
     return schedule_law._replace(law=law, cut_off=(robot.tau_max > 0.0)[None])
 
@@ -196,8 +199,9 @@ def _function_law(robot: Robot, law: Any, parameters: Any) -> LaneLaw:
 def _of_lanes(law: Any, n: int, count: int) -> Any:
     """Convert a law (t, q, v, p) with `count` parameters to a function for motions in lanes.
 
-    ``of_lanes(t, y, p, state, tau)`` writes efforts (n, LANES) at times t (LANES,) and states y
-    (2 n, LANES). If the law raises an exception, its efforts are NaN, which ends the motion.
+    ``of_lanes(t, y, p, state, tau)`` writes efforts `tau` (n, LANES) at times t (LANES,), states y
+    (2 n, LANES) and parameters p (count, LANES); `state` (3, ..) is scratch. If the law raises an
+    exception, its efforts are NaN, which ends the motion.
     """
 
     @compiled(python=False)

@@ -1,4 +1,4 @@
-"""`Ensemble`: the result of many simulations, as arrays with named axes."""
+"""`Ensemble`: the result of many simulations, as arrays over motion, time and joint."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from manip_dyn.simulation.trajectory import Trajectory
 
 @dataclass(frozen=True, eq=False)
 class OverTime:
-    """Statistics (N, n) of each motion over time, evaluated at the ends of all steps.
+    """Statistics (N, n) of each motion over time, evaluated at its start and after every step.
 
     Attributes:
-        q_mean, q_min, q_max: Positions, rad or m; the mean is computed by the trapezoidal rule.
+        q_mean, q_min, q_max: Positions, rad or m. Means are computed by the trapezoidal rule.
         v_mean, v_min, v_max: Velocities, rad/s or m/s.
         tau_peak: Largest absolute efforts, N m or N.
     """
@@ -42,7 +42,8 @@ class OverTime:
 class Ensemble:
     """N motions of an arm with n joints, sampled at s times.
 
-    The axes are motion, time and joint, in this order. Samples after the end of a motion are NaN.
+    The axes are motion, time and joint, in this order. A motion that ends early has NaN in its
+    remaining samples.
 
     Attributes:
         robot: The arm.
@@ -57,13 +58,14 @@ class Ensemble:
         v_end: Final velocities (N, n).
         tau_end: Final efforts (N, n).
         energy_end: Final energies (N, 4).
-        over_time: Mean, minimum and maximum of each motion.
+        over_time: Means, extreme values and peak efforts of each motion.
         steps: Number of steps of each motion (N,).
         failures: Number of steps rejected by the error control (N,).
-        evaluations: Number of evaluations of the dynamics (N,).
-        limits_met: Index of the position limit that ended each motion (N,), or -1; see `reason`.
-        saturated: Flags (N, n) of joints with an effort at its limit after any step, for laws that
-            may exceed the limits.
+        evaluations: Number of evaluations of the dynamics, or of Taylor series (N,).
+        limits_met: Position limit that ended each motion (N,): 2 i for the lower and 2 i + 1 for
+            the upper limit of joint i, or -1; see `reason`.
+        saturated: Flags (N, n) of joints whose effort was at its limit at the start or after any
+            step, for laws that may exceed the limits.
     """
 
     robot: Robot
@@ -111,7 +113,14 @@ class Ensemble:
         return tuple(self._reason(i) for i in range(len(self)))
 
     def trajectory(self, motion: int) -> Trajectory:
-        """Return one motion up to its end as a `Trajectory`, as returned by `md.simulate`."""
+        """Return the samples of one motion as a `Trajectory`, as returned by `md.simulate`.
+
+        Args:
+            motion: Index of the motion, from 0.
+
+        Raises:
+            ManipDynError: If `motion` is not a valid index.
+        """
         if isinstance(motion, bool) or not isinstance(motion, (int, np.integer)):
             raise ManipDynError(f"motion must be a whole number, got {motion!r}.")
         if not 0 <= motion < len(self):

@@ -26,8 +26,8 @@ def per_motion_rows(name: str, value: Any, size: int, scalars: bool = True) -> M
         name: Name of the argument for messages.
         value: A row (size,), or rows (N, size).
         size: Length of a row.
-        scalars: Whether a number is expanded to `size` equal numbers, and (N, 1) contains one
-            number per motion.
+        scalars: Whether a number, or one number per motion (N, 1), is also allowed. It is expanded
+            to `size` equal numbers.
 
     Raises:
         ManipDynError: If the shape is invalid, or a number is not finite.
@@ -64,7 +64,7 @@ def per_motion_rows(name: str, value: Any, size: int, scalars: bool = True) -> M
 
 
 def parameter_count(parameters: Any) -> int:
-    """Return the number of parameters per motion."""
+    """Return the number of parameters per motion, k of (k,) or (N, k)."""
     try:
         shape = np.shape(parameters)
     except ValueError:
@@ -79,7 +79,7 @@ def parameter_count(parameters: Any) -> int:
 
 
 def number_of_motions(counts: dict[str, int]) -> int:
-    """Return the number of motions; check that arguments have one row, or one per motion."""
+    """Return the number of motions from the numbers of rows of all arguments, and check them."""
     first: tuple[str, int] | None = None
     for name, count in counts.items():
         if count > 1 and first is None:
@@ -92,7 +92,7 @@ def number_of_motions(counts: dict[str, int]) -> int:
 
 
 def as_sequence(value: Any, kind: type) -> Sequence[Any] | None:
-    """Return a sequence of `kind`, or a single value as a sequence; None for other values."""
+    """Return a list or tuple of `kind`, or a single one in a list; None for other values."""
     if isinstance(value, kind):
         return [value]
     if isinstance(value, (list, tuple)) and value and all(isinstance(e, kind) for e in value):
@@ -101,7 +101,7 @@ def as_sequence(value: Any, kind: type) -> Sequence[Any] | None:
 
 
 ENERGY_BLOCK = 1 << 16
-"""Number of states per evaluation of the energy."""
+"""Number of states per call of the energy kernel, rounded down to whole motions."""
 
 
 class ArmParameters(NamedTuple):
@@ -113,7 +113,7 @@ class ArmParameters(NamedTuple):
         friction: Joint damping (1, n) or (N, n) in addition to the robot's.
         bodies: `Rigid.numbers` (1, 10 n) or (N, 10 n) of all bodies; (1, 0) for those of the
             robot.
-        inertias: Base parameters of `bodies`.
+        inertias: Base parameters of `bodies`, with the same shape.
         motion: Address of the batched motion with work.
         inverse_dynamics: Address of the robot's batched inverse dynamics.
     """
@@ -176,7 +176,7 @@ def arm_parameters(
 
 @lru_cache(maxsize=64)
 def motion_series(robot: Robot, loaded: bool) -> tuple[Any, LaneSeries]:
-    """Return the address of the motion's Taylor series, and its sizes."""
+    """Return the address of the Taylor series of the motion, and its `LaneSeries`."""
     series = lane_series(robot, "motion_with_inertias" if loaded else "motion_and_work")
     signature = (types.int64, *(MATRIX,) * (5 if loaded else 4))
     return address_for(series.fill, signature), series
@@ -196,7 +196,7 @@ def _kernel_addresses(robot: Robot, loaded: bool) -> tuple[Any, Any]:
 def _body_parameters(
     robot: Robot, mass_scale: Any, payload: Any, counts: dict[str, int]
 ) -> Matrix:
-    """Return the inertial parameters (1, 10 n) or (N, 10 n) of all bodies."""
+    """Return the parameters (1, 10 n) or (N, 10 n) of all bodies; add row numbers to `counts`."""
     scale = np.ones((1, robot.n))
     if mass_scale is not None:
         scale = per_motion_rows("mass_scale", mass_scale, robot.n)

@@ -58,7 +58,7 @@ def assembled(
     Args:
         method: The integration method.
         options: Options of the loop.
-        functions: Compiled functions ``rhs``, ``signal``, ``act`` and ``jacobian``, or None.
+        functions: Compiled ``rhs``, ``signal``, ``act`` and ``jacobian`` by name, or None.
     """
     # An intrinsic emits the stages. Stock numba cannot replace template parameters inside it.
     step = method.step(options, functions["rhs"] if STOCK else method.stand_in)
@@ -107,10 +107,10 @@ class Engine:
         method: The integration method.
         options: Options for which the loop was compiled.
         advance: ``advance(p, y, space) -> status``: continues from the state in `space`.
-        run: ``run(t, t_end, p, y, space) -> status``: starts at t and ends exactly at t_end. For
-            compiled code; call `go` from Python.
-        rows: Number of rows of the work array.
-        degree: Degree of the dense output.
+        run: ``run(t, t_end, p, y, space) -> status``: integrates from t to t_end, with a space
+            for one stop. For compiled code; call `go` from Python.
+        rows: Number of rows of the work array, without those of a Taylor series.
+        degree: Degree of the dense output; 0 for a Taylor series, whose degree is its order.
         scratch: Shape of the scratch array. For a Taylor series, it is (0, columns), and the array
             has one row per term.
     """
@@ -125,7 +125,7 @@ class Engine:
 
     @property
     def cached(self) -> bool:
-        """Whether the machine code is cached on disk."""
+        """Whether the machine code can be cached on disk."""
         return is_cacheable(self.advance)
 
     def space(
@@ -163,12 +163,16 @@ class Engine:
             facmax: Largest ratio of consecutive steps.
             event_tolerance: Tolerance of event times, s.
             kinds: Directions and terminal flags of the events, (2,) or (2, k).
-            orders: Orders of a Taylor series: the first is used if the relative tolerance exceeds
-                the absolute one, otherwise the second. Fixed steps use the first.
-            stops: Maximum number of stops.
+            orders: Orders of a Taylor series: the first is used if ``rtol * max(abs(y))`` exceeds
+                `atol` for any component, otherwise the second. Fixed steps use the first.
+            stops: Number of stops.
             every_step: Whether to record every step, not only the marked stops.
             room: Capacities for states, polynomials and events. A capacity of 0 disables the
-                record. A full record pauses the loop.
+                record of states or events. Dense output requires a capacity for polynomials. A
+                full record pauses the loop.
+
+        Raises:
+            ManipDynError: If a fixed step, or the sum of the tolerances, is not positive.
         """
         if not self.options.adaptive and not step > 0.0:
             raise ManipDynError(f"step must be above 0, got {step!r} s.")
@@ -209,13 +213,13 @@ class Engine:
             t_end: End time, s.
             p: Parameters.
             y: State (m,), changed in place.
-            space: Arrays with at least one stop.
+            space: Arrays for one stop.
         """
         self.start(space, t, (t_end, -np.inf, np.inf, RECORD))
         return self.advance(p, y, space)
 
     def record(self, rows: int, spans: int, events: int, degree: int) -> Record:
-        """Create a record with these capacities and polynomials of this degree."""
+        """Create a record with capacities for states, polynomials (spans) and events."""
         return record_of(self.options.size, rows, spans, events, degree)
 
 
@@ -229,7 +233,7 @@ def compile_engine(
     scratch: int = 0,
     jacobian: Any = None,
 ) -> Engine:
-    """Create an engine, which is compiled on its first call.
+    """Return the engine for these arguments, which is compiled on its first call.
 
     Args:
         rhs: ``rhs(t, y, p, out)``, or the function of a `Series`.

@@ -1,8 +1,8 @@
 """Search for zero crossings of event functions.
 
 If an event function changes sign in a step, the step is repeated from the same start with
-different lengths until the crossing is located within the tolerance. The last trial becomes the
-step.
+different lengths until the crossing is located within the tolerance. The last trial is accepted
+as the step.
 
 In the loop state, the step lengths `low` and `high` (s) bracket the crossing. `high_lands` is 1 if
 a step of length `high` ends at the stop. `probe` is the next length, `rounds` counts the trials,
@@ -15,14 +15,15 @@ from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.integration.methods.step_control import ROUNDING
 
 BEFORE, AFTER, LEFT, RIGHT, KINDS, ACTED = 0, 1, 2, 3, 4, 6
-"""Rows of the signals: values at the start and end of the step and at both ends of the bracket;
-directions and terminal flags; and whether the function triggered the last action."""
+"""Rows of the signals: values at the start and end of the step, and at both ends of the bracket;
+directions (`KINDS`) and terminal flags (`KINDS` + 1); and `ACTED`, which is 1 for a function with
+a direction that triggered an action at the start of the step."""
 SIGNAL_ROWS = 7
 
 
 @inlined(counted=False)
 def crosses(before, after, direction):
-    """Return whether a function crosses zero in a direction: 1 upwards, -1 downwards, 0 either."""
+    """Return whether a value crosses zero in a direction: 1 upwards, -1 downwards, 0 either."""
     if direction >= 0 and before < 0.0 <= after:
         return True
     return direction <= 0 and before > 0.0 >= after
@@ -30,7 +31,7 @@ def crosses(before, after, direction):
 
 @inlined(counted=False)
 def any_crosses(signals):
-    """Return whether any event function crosses zero during the step."""
+    """Return whether any event function crosses zero in its direction during the step."""
     crossed = False
     for j in range(signals.shape[1]):
         crossed = crossed or crosses(signals[BEFORE, j], signals[AFTER, j], signals[KINDS, j])
@@ -46,11 +47,10 @@ def copy_row(signals, source, target):
 
 @inlined(counted=False)
 def next_trial(now, signals, width):
-    """Return the next trial length (s) inside the bracket.
+    """Return the next trial length, s, inside the bracket; negative if time runs backwards.
 
     The method is regula falsi on the earliest crossing, with bisection in every third trial. The
-    trial is at least half of `width` (s) away from both ends, so the bracket shrinks from both
-    sides.
+    trial is at least half of `width` (s) away from both ends, so that both ends can move.
     """
     low, high = now.low, now.high
     bisect = now.rounds % 3 == 0
@@ -72,7 +72,7 @@ def another_trial(now, signals, tolerance):
 
     Args:
         now: State of the loop after a trial step.
-        signals: Values of the event functions, indexed as in `BEFORE`.
+        signals: Signals (7, k) of the event functions, with rows indexed by `BEFORE` etc.
         tolerance: Tolerance of the crossing time, s.
     """
     crossed = any_crosses(signals)

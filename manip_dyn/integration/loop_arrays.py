@@ -31,8 +31,8 @@ LIMITS = np.dtype(
     align=True,
 )
 """Step limits: fixed, smallest, largest and first step, s; maximum number of steps; factors of
-the step control; tolerance of event times, s; whether every step is recorded; order of a Taylor
-series if the relative tolerance exceeds the absolute one, and its order otherwise."""
+the step control; tolerance of event times, s; whether every step is recorded; orders of a Taylor
+series if the relative or the absolute tolerance dominates, see `Engine.space`."""
 STATE = np.dtype(
     [
         *((name, "f8") for name in ("t", "planned", "memory", "origin", "ahead")),
@@ -50,13 +50,13 @@ STATE = np.dtype(
 """State of a loop. These fields persist during a pause:
 
 t, planned          time at the start of the step; the planned step, s
-memory              logarithm of the last error
+memory              logarithm of the error of the last accepted step
 origin, since       time from which fixed steps are counted, s; number of steps since then
 ahead               time between an action and the evaluation of its signal, s
 steps, failures, evaluations
 stop                index of the next stop
-known, armed        number of valid derivatives at the start of the step; whether the signals
-                    are valid
+known, armed        number of valid derivatives (of a Rosenbrock method: 2 with the Jacobian;
+                    of a Taylor series: 1); whether the signals at the start are valid
 rows, pieces, found numbers of rows, polynomials and events in the record
 
 These fields describe one step:
@@ -79,7 +79,9 @@ CACHE_LINE = 8
 
 
 class Record(NamedTuple):
-    """Recorded samples, polynomials and events; states are (m,).
+    """Recorded samples, polynomials and events of states (m,).
+
+    The lengths are capacities. `STATE` contains the numbers of valid rows.
 
     Attributes:
         times: Sample times (k,), s.
@@ -107,10 +109,10 @@ class Space(NamedTuple):
         rules: Step limits (1,) of type `LIMITS`; Python code reads `limits`.
         tolerances: Relative and absolute tolerances (2, m).
         clock: State of the loop (1,) of type `STATE`; Python code reads `state`.
-        stops: Times at which steps end (n, 4), see `planned_stops`.
-        work: Scratch (rows, m).
+        stops: Stops (n, 4), at which steps end, see `planned_stops`.
+        work: States and derivatives of a step (rows, m).
         scratch: Scratch with a method-dependent shape.
-        signals: Values of the event functions (7, k), see `event_search`.
+        signals: Signals (7, k) of the event functions, see `event_search`.
 
     The arrays of a `Record` follow. They are fields of this tuple because a nested tuple would
     slow down each call of a loop from Python.
@@ -173,7 +175,7 @@ def _state(space):
 def cleared(rows: int, columns: int) -> Vector:
     """Return a zero array (rows, columns) that is aligned to a cache line.
 
-    A SIMD vector that crosses a cache line takes twice as long to load.
+    Loading a SIMD vector that crosses a cache line takes longer.
     """
     memory = np.zeros(rows * columns + CACHE_LINE)
     address = addressof(c_char.from_buffer(memory))  # type: ignore[arg-type]
@@ -182,7 +184,7 @@ def cleared(rows: int, columns: int) -> Vector:
 
 
 def record_of(size: int, rows: int, spans: int, events: int, degree: int) -> Record:
-    """Create a record for states (size,) with these capacities and polynomials of this degree."""
+    """Create a record of states (size,) with the given capacities and polynomial degree."""
     return Record(
         np.empty(rows),
         np.empty((rows, size)),
@@ -217,7 +219,8 @@ def planned_stops(span: Vector, switches: Vector, samples: Vector) -> Matrix:
     Args:
         span: Start and end (2,), s, forwards or backwards.
         switches: Times (k,) at which the right-hand side is discontinuous, s.
-        samples: Times (j,) at which the state is recorded, s, inside the span.
+        samples: Times (j,) at which the state is recorded, s, inside the span. The start needs no
+            stop and is omitted.
     """
     if not switches.size and not samples.size:
         return np.array([[span[1], -np.inf, np.inf, 0.0]])

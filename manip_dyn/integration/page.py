@@ -3,7 +3,7 @@
 ``python -m manip_dyn.integration.page docs/integrators.md`` writes the tables into the page
 between ``<!-- methods -->`` or ``<!-- measurements -->`` and ``<!-- end -->``. Methods without a
 row in the second table are measured; ``--measure`` measures all methods. Without a file, the
-command prints the first table. With ``--measure``, it also prints the second one.
+command prints the first table and, with ``--measure``, the second one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def swing(t, y, p, out):
 
 @compiled(merge=True)
 def swing_series(t, y, p, order, work, out):
-    """Write the Taylor coefficients of `swing` into `out` (order + 1, 2); `work` is scratch."""
+    """Write the Taylor series of the motion of `swing` into `out` (order + 1, 2)."""
     sine, cosine = work[:, 0], work[:, 1]
     out[0, 0], out[0, 1] = y[0], y[1]
     sine[0], cosine[0] = np.sin(y[0]), np.cos(y[0])
@@ -54,18 +54,18 @@ def swing_series(t, y, p, order, work, out):
 
 
 def method_table() -> str:
-    """Return the table of properties as Markdown, one row per method."""
+    """Return the table of method properties in Markdown, one row per method."""
     return _table((_HEAD, *(_row(method) for method in _methods())))
 
 
 def measured_table(measurements: Mapping[str, tuple[str, str]] | None = None) -> str:
-    """Return the table of errors and times for a forced pendulum over 10 s.
+    """Return the Markdown table of errors and times for a forced pendulum over 10 s.
 
-    The error is that of the final state. Fixed steps use about 2000 evaluations of the right-hand
-    side, or 2000 coefficients of Taylor series.
+    The error is the largest component of the error of the final state. Fixed steps use about 2000
+    evaluations of the right-hand side, without those for Jacobians, or 2000 Taylor coefficients.
 
     Args:
-        measurements: Errors and times of methods that are not measured again.
+        measurements: Errors and times by name of the methods that are not measured again.
     """
     measurements = measurements or {}
     rows = [("method", *_MEASURED)]
@@ -76,7 +76,7 @@ def measured_table(measurements: Mapping[str, tuple[str, str]] | None = None) ->
 
 
 def measurements_on(page: str) -> dict[str, tuple[str, str]]:
-    """Return the errors and times in the second table of a page by method name."""
+    """Return the errors and times (ns) in the second table of a page, by method name."""
     rows = re.findall(r"^\| `(\w+)`[^|]* \| (\de[-+]\d\d) \| (\d+) \|$", page, re.MULTILINE)
     return {name: (error, nanoseconds) for name, error, nanoseconds in rows}
 
@@ -107,7 +107,7 @@ def _evaluations(method: Method) -> int:
 
 
 def solved(method: Method, steps: int) -> tuple[np.ndarray, float]:
-    """Return the final state after fixed steps and the shortest of five computing times (s)."""
+    """Return the final state (2,) after fixed steps, and the shortest of five run times, s."""
     series = method.order is None
     rhs = swing_series if series else swing
     engine = compile_engine(rhs, method, Options(size=2), scratch=2 if series else 0)
@@ -127,7 +127,7 @@ def _exact() -> np.ndarray:
 
 
 def _measured(method: Method) -> tuple[str, str]:
-    """Return the error of the final state and the computing time per step (ns)."""
+    """Return the error of the final state and the run time per step, ns, as strings."""
     steps = EVALUATIONS // _evaluations(method)
     state, seconds = solved(method, steps)
     error = float(np.abs(state - _exact()).max())
@@ -154,7 +154,7 @@ def _number(value: int | None, otherwise: str) -> str:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Write the tables into the pages named in `arguments`, or print them."""
+    """Write the tables into the pages in `arguments`, or print them without a page."""
     parser = argparse.ArgumentParser(
         prog="python -m manip_dyn.integration.page",
         description="Write the tables of integration methods into pages, or print them.",

@@ -27,7 +27,7 @@ from manip_dyn.integration.user_functions import checked_function, first_trial, 
 
 DEFAULT_RTOL, DEFAULT_ATOL = 1e-6, 1e-9
 SMALLEST_RTOL = 1e-14
-"""Smallest relative tolerance of methods up to order 4."""
+"""Smallest relative tolerance above 0 for methods up to order 4."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Problem:
         t: Start time, s.
         y: Initial state (m,).
         p: Parameters.
-        stops: Times at which steps end (n, 4), see `planned_stops`.
+        stops: Stops (n, 4), at which steps end, see `planned_stops`.
         settings: Arguments of `Engine.space`.
         t_eval: Sample times (k,), s, or None for every step.
         land: Whether steps end at the sample times.
@@ -212,7 +212,7 @@ def _tolerance(name: str, value: Any, size: int) -> Vector:
 
 
 def _times(name: str, value: Any, span: Vector | None) -> Vector:
-    """Check and return times (k,). If there is a span, they must be ordered and inside it."""
+    """Check and return times (k,): ordered inside the span, or sorted here if there is no span."""
     times = finite_vector(name, value, np.size(value))
     if span is None:
         return np.unique(times)
@@ -250,7 +250,7 @@ def _jacobian(method: Method, jacobian: Any, size: int) -> Jacobian:
 def _series(
     method: Method, rhs: Any, order: Any, adaptive: bool, tolerances: dict[str, Vector]
 ) -> tuple[tuple[int, int], int, Any]:
-    """Return the orders, the scratch columns and the function of a Taylor series."""
+    """Return the orders, scratch columns and function of a series, or (0, 0), 0 and None."""
     if hasattr(rhs, "of_state"):  # kernels.series
         rhs = Series(rhs.of_state, rhs.width)
     if not isinstance(method, Taylor):

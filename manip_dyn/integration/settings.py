@@ -1,9 +1,9 @@
 """Arguments of `integrate`: step control, sampling, events and Jacobians.
 
-Events are zero crossings of functions of the state. The loop locates them by repeating the step
-with different lengths, see `event_search`. Event times are therefore as accurate as the method,
-and independent of its dense output. The step ends just after the crossing, and the next step
-evaluates the derivative again.
+Events are zero crossings of functions of time and state. The loop locates them by repeating the
+step with different lengths, see `event_search`. Event times are therefore as accurate as the
+method, and independent of its dense output. The step ends just after the crossing, and the next
+step evaluates the derivative again.
 """
 
 from __future__ import annotations
@@ -21,24 +21,26 @@ from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.integration.methods.step_control import CONTROLLERS, ESTIMATES, NORMS
 
 _SAME = 1e-9
-"""Tolerance between the rates of positions and the velocities; relative for values above 1."""
+"""Absolute and relative tolerance between the rates of positions and the velocities."""
 
 
 @dataclass(frozen=True)
 class StepControl:
-    """Step size control of an adaptive integration, and limits of its steps.
+    """Step size control of adaptive integrations, and the maximum number of steps.
 
     Attributes:
         controller: ``"pi"`` (Gustafsson 1991) or ``"paper"`` (Galhano, Machado 1994).
         norm: ``"max"`` or ``"rms"`` norm of the error divided by the tolerances.
         estimate: ``"plain"`` or ``"scaled"``. The scaled error estimate of a Rosenbrock method is
-            multiplied by the inverse of the step matrix, which damps stiff components.
-        first_step: First step, s. Default: estimated from the derivative.
-        min_step: Smallest step, s. If the tolerances require a smaller one, the integration ends
-            with STEP_UNDERFLOW.
-        max_step: Largest step, s.
+            multiplied by (I - h gamma df/dy)^-1, which damps stiff components. Other methods
+            ignore this setting.
+        first_step: First step, s, not for Taylor series. Default: estimated from the derivative.
+        min_step: Smallest step that the control plans, s. If the tolerances require a smaller
+            step, the integration ends with STEP_UNDERFLOW.
+        max_step: Largest step that the control plans, s. A step that ends at a stop may exceed it
+            by 1 %.
         max_steps: Maximum number of accepted and rejected steps; also applies to fixed steps. If
-            it is exceeded, the integration ends with TOO_MANY_STEPS.
+            more are needed, the integration ends with TOO_MANY_STEPS.
         fac: Safety factor of the step length; sigma in Galhano, Machado (1994).
         facmin: Smallest ratio of consecutive steps.
         facmax: Largest ratio of consecutive steps.
@@ -85,13 +87,13 @@ class StepControl:
 
 @dataclass(frozen=True, eq=False)
 class Sampling:
-    """The samples of a solution.
+    """Sample times and dense output of a solution.
 
     Attributes:
         times: Sample times (k,), s, ordered from start to end. Default: every step.
         land: Whether steps end at the sample times, so that samples have full accuracy. Otherwise
             samples are interpolated with the dense output.
-        dense: Whether the solution can be evaluated at any time in the span.
+        dense: Whether the solution can be evaluated at any time in the integrated span.
     """
 
     times: ArrayLike | None = None
@@ -118,7 +120,8 @@ class Events:
             values.
         tolerance: Tolerance of crossing times, s; limited by rounding.
         action: ``action(index, t, y, p)``, compiled by numba; may change `y` (m,) and `p` in place
-            at a crossing, for example for an impact or a change of mode.
+            at a crossing, for example for an impact or a change of mode. It is not called if the
+            crossing ends the integration.
     """
 
     function: Callable[..., Any]
@@ -154,7 +157,7 @@ class Events:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Arguments of `Engine.space`."""
+        """Arguments `kinds` and `event_tolerance` of `Engine.space`."""
         return {
             "kinds": (self.directions, self.terminals),
             "event_tolerance": self.tolerance,
@@ -181,11 +184,12 @@ class Jacobian:
     Attributes:
         function: ``function(t, y, p, out, by_time)``, compiled by numba. Writes the derivatives of
             the rates of v and w with respect to y into `out` (m - n, m), and with respect to time
-            into `by_time` (m - n,). Default: central differences of the right-hand side.
+            into `by_time` (m - n,). For n = 0 these are the derivatives of all rates. Default:
+            central differences of the right-hand side.
         positions: Number n of positions; 0 for a first-order system.
         mass: Whether the rows of v in both arrays are multiplied by a mass matrix M (n, n), as in
-            M dv'/dy. The n columns of `out` after the first m then contain M. This avoids solving
-            with M (Sandu et al. (2001), eq. 43 to 45).
+            M dv'/dy. The n columns of `out` after the first m then contain M in the rows of v.
+            This avoids solving with M (Sandu et al. (2001), eq. 43 to 45).
     """
 
     function: Callable[..., Any] | None = None
@@ -207,7 +211,7 @@ class Jacobian:
             )
 
     def check_rates(self, derivative: Vector | None, y: Vector) -> None:
-        """Raise `ManipDynError` unless the rates of q in a derivative (m,) at y (m,) equal v."""
+        """Raise `ManipDynError` if the rates of q in a derivative (m,) at y (m,) differ from v."""
         n = self.positions
         if not n or derivative is None:
             return
@@ -229,7 +233,7 @@ def checked_control(control: Any) -> StepControl:
 
 
 def checked_sampling(sampling: Any) -> Sampling:
-    """Return a `Sampling`; times are converted, and None means every step."""
+    """Return `sampling` as a `Sampling`; other values are sample times, or None for every step."""
     return sampling if isinstance(sampling, Sampling) else Sampling(sampling)
 
 

@@ -48,16 +48,17 @@ class Solution(ResultWithStatistics):
     """The solution of an initial value problem, with k samples.
 
     Attributes:
-        t: Times (k,), s, of every step or of the requested samples up to `t_last`.
-        y: States (k, m).
+        t: Times (k,), s: the start and the end of every step, or the requested samples up to
+            `t_last`.
+        y: States (k, m) at these times.
         status: Status of the integration.
         reason: The status as a sentence.
         t_last: Final time, s.
         y_last: State (m,) at the final time.
-        statistics: Steps, failures and evaluations of the right-hand side.
+        statistics: Numbers of steps, of rejected steps, and of evaluations of the right-hand side.
         events: The located events.
         method: Name of the method.
-        dense: The dense output, if requested.
+        dense: The dense output, or None if it was not requested or no step was completed.
     """
 
     t: Vector
@@ -77,7 +78,11 @@ class Solution(ResultWithStatistics):
         return self.status in (Status.SUCCESS, Status.EVENT)
 
     def __call__(self, t: ArrayLike) -> Array:
-        """Return the states (..., m) at times t (...), s, in the integrated span."""
+        """Return the states (..., m) at times t (...), s, in the integrated span.
+
+        Raises:
+            ManipDynError: If there is no dense output, or a time is outside the span.
+        """
         if self.dense is None:
             raise ManipDynError(
                 "sampling.dense must be True for values between the samples, got False."
@@ -90,7 +95,7 @@ class Solution(ResultWithStatistics):
 
 
 _CAPACITY = 256
-"""Initial number of rows of a record."""
+"""Initial capacity for steps, polynomials and events."""
 
 
 def integrate(
@@ -118,23 +123,26 @@ def integrate(
         t_span: Start and end time (2,), s.
         y0: Initial state (m,).
         method: Name in `METHODS`, or a `Method`.
-        step: Fixed step, s; the last step is shortened to end exactly at the end of the span.
+        step: Fixed step, s. Steps are shortened to end exactly at samples, switches and the end of
+            the span.
         rtol: Relative tolerance, scalar or (m,). Default: 1e-6 without `step`, 0 with `atol`.
         atol: Absolute tolerance, scalar or (m,), in the units of the state. Default: `rtol`, or
             1e-9 without `rtol`.
-        p: Parameters: a float64 array or a tuple of arrays. Default: an empty array.
+        p: Parameters: numbers, a float64 array, or a tuple of arrays. Default: an empty array.
+            They are copied.
         t_switch: Times (k,) at which rhs is discontinuous, s; steps end exactly at these times.
         events: `Events`, or a function ``(t, y, p, out)`` with one value whose zero crossing ends
             the integration.
         jacobian: A `Jacobian` for Rosenbrock methods, or its function for a first-order system.
             Default: central differences.
-        order: Order of a Taylor series. Default: determined by the tolerances.
+        order: Order of a Taylor series; required with `step`. Default: determined by the
+            tolerances.
         control: Step control of adaptive methods, and limits of the steps.
         sampling: A `Sampling`, or sample times (k,), s. Default: every step.
 
     Raises:
-        ManipDynError: If an argument is invalid. Numerical failures are reported by the status of
-            the solution.
+        ManipDynError: If an argument is invalid, or a function cannot be compiled or raises an
+            exception. Numerical failures are reported by the status of the solution.
     """
     problem = checked_problem(
         rhs,
@@ -165,7 +173,7 @@ def integrate(
 
 
 def _initial_space(engine: Engine, problem: Problem) -> Space:
-    """Create the arrays of the loop at the start of the problem."""
+    """Create the arrays of the loop; record the initial state if it is a sample."""
     every = problem.settings["every_step"]
     samples = 0 if problem.t_eval is None or not problem.land else len(problem.t_eval) + 2
     room = (
@@ -184,7 +192,7 @@ def _initial_space(engine: Engine, problem: Problem) -> Space:
 def _run_loop(
     engine: Engine, problem: Problem, y: np.ndarray, space: Space
 ) -> tuple[Status, Space]:
-    """Run the loop, and double the record whenever it is full."""
+    """Run the loop, doubling full records; return the status and the arrays."""
     while True:
         try:
             status = Status(engine.advance(problem.p, y, space))
@@ -202,7 +210,6 @@ def _run_loop(
 
 
 def _solution(problem: Problem, status: Status, y: np.ndarray, space: Space) -> Solution:
-    """Create the solution from the arrays of the loop."""
     now, record = space.state, space.record
     rows, pieces, events = int(now.rows), int(now.pieces), int(now.found)
     dense = DenseOutput(record.spans[:pieces], record.polynomials[:pieces]) if pieces else None
@@ -230,7 +237,6 @@ def _solution(problem: Problem, status: Status, y: np.ndarray, space: Space) -> 
 
 
 def _reason(problem: Problem, status: Status, y: np.ndarray, space: Space) -> str:
-    """Return a sentence that explains the status."""
     limits, now = space.limits, space.state
     t, step = float(now.t), abs(float(limits.step or now.planned))
     if status is Status.EVENT:

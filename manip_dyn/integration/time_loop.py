@@ -1,15 +1,14 @@
 """The time loop of all methods, linked with the step of a method and a right-hand side.
 
-`attempt` and the other functions that this module imports from `template_parameters` are
-placeholders. `engine.assembled` replaces them with those of the step module of the method:
-`explicit_step`, `multistep` (Adams), `series_step` (Taylor) or `implicit_step` (Rosenbrock) in
-`integration.methods`.
-
-The step of a method is a module with these functions of the state y (m,), the parameters p, and
-the arrays of the `Space`:
+The functions that this module imports from `template_parameters` are placeholders, which
+`engine.assembled` replaces. Five of them are the step of a method. They are defined in the module
+`explicit_step`, `multistep` (Adams), `series_step` (Taylor) or `implicit_step` (Rosenbrock) of
+`integration.methods`. Their arguments are the state y (m,), the parameters p, and the arrays of
+the `Space`:
 
     prepare(y, p, now, limits, tolerances, work, scratch)
-        computes the derivatives at the start of the step, unless they are valid
+        computes the derivatives at the start of the step, unless they are valid, and plans the
+        first step
     attempt(y, p, now, limits, tolerances, work, scratch)
         computes the step ``now.h`` and writes its end state to the first row of `work`
     interpolate(y, p, now, work, spans, polynomials)
@@ -19,9 +18,9 @@ the arrays of the `Space`:
     adapt(now, limits)
         plans the next step
 
-The module also defines RATE, the row of `work` with the derivative at the start of the step. The
-first two functions return PASSED or the status with which the integration ends. `attempt` returns
-FAILED after it has planned a shorter step.
+The step module also defines RATE, the row of `work` with the derivative at the start of the step.
+The first two functions return PASSED or the status with which the integration ends. `attempt`
+returns FAILED after it has planned a shorter step.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ from manip_dyn.integration.methods.template_parameters import (
 from manip_dyn.integration.methods.template_parameters import advance as advance_loop
 
 WIDTHS_AHEAD = 8
-"""Time between an action and the evaluation of its signals, in widths of the final bracket."""
+"""Time between an action and the evaluation of its signals, in tolerances of event times."""
 
 
 @compiled(counted=False)
@@ -164,8 +163,8 @@ def advance(p, y, space):
 def arm_events(y, p, now, work, signals):
     """Evaluate the signals at the start of the step.
 
-    The action of an impact reverses the motion, but leaves the signal at or beyond zero. The sign
-    of such a signal is therefore evaluated shortly after the action.
+    The action of an impact reverses the motion, but leaves the signal at or beyond zero. A signal
+    with a direction is therefore evaluated shortly after its action.
     """
     signal(now.first, y, p, row(signals, BEFORE))
     now.armed = 1
@@ -188,7 +187,7 @@ def search_event(p, now, limits, work, signals):
 
 @inlined(counted=False)
 def record_events(y, p, now, limits, signals, space):
-    """Record events at the end of the step and call actions; return whether one is terminal."""
+    """Record the events of the step and call their actions; return whether one is terminal."""
     ended = False
     now.ahead = 0.0
     for j in range(event_count()):
@@ -220,7 +219,10 @@ def record_events(y, p, now, limits, signals, space):
 
 @compiled(counted=False)
 def run(t, t_end, p, y, space):
-    """Integrate the state y (m,) from t to t_end, s; return the status."""
+    """Integrate the state y (m,) from t to t_end, s; return the status.
+
+    The arrays in `space` must have one stop.
+    """
     now, stops = only(space.clock), space.stops
     now.t = now.origin = t
     now.planned = only(space.rules).first_step

@@ -26,18 +26,18 @@ COMPILING = (
     NotImplementedError,
     *(AttributeError, TypeError, ValueError),
 )
-"""Numba exceptions for functions that cannot be compiled."""
+"""Exceptions that numba raises for functions that it cannot compile."""
 ECHOED = ("File", "During:", "There are", "There is")
 """Prefixes of lines in numba's messages that start a listing of code or of other attempts."""
 
 
 def jitted(function: Any) -> Any:
-    """Return a function that compiled code can call; compiled functions are returned as is."""
+    """Return `function` for calls from compiled code; compiled functions are returned as is."""
     return function if is_compiled(function) else compiled(merge=True, keep=False)(function)
 
 
 def right_hand_side(function: Any, t: float, y: Vector) -> Any:
-    """Return the compiled ``rhs(t, y, p, out)`` of a user function.
+    """Return the numba function ``rhs(t, y, p, out)`` of a user function.
 
     Args:
         function: ``rhs(t, y, p, out)``, which writes the derivative into `out` (m,), or
@@ -46,7 +46,8 @@ def right_hand_side(function: Any, t: float, y: Vector) -> Any:
         y: State (m,) of the trial call.
 
     Raises:
-        ManipDynError: If the arguments, the result or the code of the function are invalid.
+        ManipDynError: If the number of arguments is invalid, or if the trial call of ``f(t, y)``
+            fails or returns another shape than (m,).
     """
     if _number_of_arguments("rhs", function) == 2:
         inner, rhs = _writing(function, len(y))
@@ -62,7 +63,7 @@ def right_hand_side(function: Any, t: float, y: Vector) -> Any:
 
 
 def first_trial(name: str, function: Any, t: float, y: Vector, p: Any) -> Vector | None:
-    """Return the derivative (m,) of a trial call in Python, or None if the call fails.
+    """Return the derivative (m,) of a trial call in Python, or None if it fails or is not (m,).
 
     Python detects an index that is out of range; compiled code does not.
 
@@ -95,7 +96,7 @@ def _described(p: Any) -> str:
 
 @lru_cache(maxsize=256)
 def checked_function(name: str, function: Any, signature: str, arguments: int) -> Any:
-    """Return `function` as a numba function, which is compiled together with its caller."""
+    """Return `function` as a numba function after checking its number of `arguments`."""
     if _number_of_arguments(name, function) != arguments:
         raise ManipDynError(f"{name} must be a function {signature}, got {_named(function)}.")
     return jitted(function)
@@ -104,13 +105,13 @@ def checked_function(name: str, function: Any, signature: str, arguments: int) -
 def user_error(
     functions: Mapping[str, Any], error: Exception, expected: str, arguments: tuple[Any, ...] = ()
 ) -> Exception:
-    """Return an error that names the user function that failed.
+    """Return an error that names the failed user function, or `error` if this package raised it.
 
     Args:
         functions: User functions by argument name.
         error: The exception of the call.
         expected: Description of valid functions.
-        arguments: Valid arguments, if there is only one function.
+        arguments: Valid arguments of the function, if there is only one.
     """
     if isinstance(error, ManipDynError):
         return error
@@ -132,7 +133,7 @@ def user_error(
 
 
 def _contains(function: Any, location: tuple[str, int]) -> bool:
-    """Return whether a line of a file belongs to a function."""
+    """Return whether a location (file, line) is in the code of a function."""
     code, (file, line) = getattr(function, "py_func", function).__code__, location
     last = max(number for *_, number in code.co_lines() if number)
     return file == code.co_filename and code.co_firstlineno <= line <= last
@@ -145,10 +146,10 @@ def not_compilable(
 
     Args:
         name: Name of the argument.
-        function: The user function.
+        function: The user function, or None if it is unknown.
         error: The exception of the compilation.
         expected: Description of valid functions.
-        arguments: Valid arguments of the function.
+        arguments: Valid arguments, with which the function is compiled alone, or ().
     """
     plain = getattr(function, "py_func", function)
     text = str(_error_of(plain, arguments) or error)
@@ -166,7 +167,7 @@ def not_compilable(
 
 
 def failing(name: str, function: Any, error: Exception, expected: str) -> ManipDynError:
-    """Return an error with the line and exception of a function that failed in Python."""
+    """Return an error with the line and exception of a function that raised an exception."""
     plain = getattr(function, "py_func", function)
     frames = traceback.extract_tb(error.__traceback__)
     code = getattr(plain, "__code__", None)
@@ -185,7 +186,7 @@ def _location(function: FunctionType, line: int) -> str:
 
 
 def _error_of(function: Any, arguments: tuple[Any, ...]) -> Exception | None:
-    """Compile a function without its callers; return numba's exception, or None."""
+    """Compile a Python function alone; return numba's exception, or None."""
     if not arguments or not isinstance(function, FunctionType):
         return None
     try:

@@ -652,3 +652,16 @@ def test_ensembles_have_the_step_limits_of_simulate():
     assert ensemble.statistics.steps[0] >= DURATION / 0.021
     with pytest.raises(md.ManipDynError, match="default controller, norm and estimate"):
         many(method="rkdp54", rtol=1e-3, control=md.StepControl("paper"))
+
+
+@pytest.mark.parametrize(
+    "limits", [{"max_step": 0.02}, {"max_steps": 3}, {"min_step": 10.0 * DURATION}]
+)
+def test_taylor_series_of_ensembles_have_the_step_limits_of_simulate(limits):
+    options = {"method": "taylor", "rtol": 1e-9, "sample_period": DURATION}
+    options["control"] = md.StepControl(**limits)
+    ensemble = many(**options)
+    for i in (0, 5):
+        motion = one(i, TAU[i], **options)
+        assert ensemble.status[i] == motion.status
+        assert ensemble.steps[i] == motion.statistics.steps

@@ -86,7 +86,7 @@ def load_motion(cases, rules, method, room, lane, motion):
 
 @inlined(counted=False)
 def set_next_stop(cases, rules, room, lane, time_ns):
-    """Set the next stop of a lane: a sample, a switch of its efforts, or its end."""
+    """Set the stop of a lane after `time_ns`: a sample, a switch of its efforts, or its end."""
     where, now, n = room.where, room.clock[lane], rules.joints
     motion, place = where[MOTION, lane], where[SCHEDULE_ROW, lane]
     last = cases.schedules[motion if cases.schedules.shape[0] > 1 else 0, 1]
@@ -107,7 +107,7 @@ def set_next_stop(cases, rules, room, lane, time_ns):
 
 @inlined(counted=False)
 def write_samples(cases, rules, room, kept, sampled):
-    """Write the samples that are due, and end the motions that have reached their final time."""
+    """Write the samples that are due, and the results of the motions that have ended."""
     n, m = rules.joints, 2 * rules.joints + 1
     where = room.where
     efforts(cases, rules, room, Y, 0.0)
@@ -133,7 +133,7 @@ def write_samples(cases, rules, room, kept, sampled):
 
 @inlined(counted=False)
 def update_peak_efforts(rules, room, lane):
-    """Update the largest absolute efforts of a lane."""
+    """Update the largest absolute efforts of a lane from its present efforts."""
     for i in range(rules.joints):
         tau = room.held[i, lane] if rules.law == SCHEDULE else room.tau[i, lane]
         room.peak[i, lane] = max(room.peak[i, lane], abs(tau))
@@ -169,7 +169,7 @@ def finish_motion(cases, rules, room, kept, lane, status):
 
 @inlined(counted=False)
 def write_signals(rules, room, row, lane, signals, cases):
-    """Write the distances from the position limits to a row of the lane's signals."""
+    """Write the distances of row `row` from the position limits to row `signals` of a lane."""
     m = 2 * rules.joints + 1
     state = rows(room.block, row * m, rules.joints)
     for k in range(cases.places.size):
@@ -179,7 +179,7 @@ def write_signals(rules, room, row, lane, signals, cases):
 
 @inlined(always=True, counted=False)
 def refill_lanes(cases, rules, method, room, kept, waiting, last):
-    """Prepare all lanes for a step; return the next waiting motion, or -1 if all have ended."""
+    """Fill idle lanes and write samples; return the next waiting motion, or -1 if all ended."""
     where = room.where
     while True:
         due = busy = False
@@ -199,7 +199,7 @@ def refill_lanes(cases, rules, method, room, kept, waiting, last):
 
 @inlined(always=True, counted=False)
 def judge_step(cases, rules, method, room, lane):
-    """Accept or reject the step of a lane, or end its motion."""
+    """Accept or reject the step of a lane, repeat it to locate a limit, or end the motion."""
     m, block, where, now = 2 * rules.joints + 1, room.block, room.where, room.clock[lane]
     limits, limited = method.limits[0], cases.places.size > 0
     now.evaluations += rules.evaluations
@@ -230,7 +230,7 @@ def judge_step(cases, rules, method, room, lane):
 
 @inlined(always=True, counted=False)
 def accept_step(cases, rules, method, room, lane):
-    """Move a lane to the end of its accepted step, and plan the next step."""
+    """Move a lane to the end of its accepted step; plan the next step and its stop."""
     where, now, limits = room.where, room.clock[lane], method.limits[0]
     now.steps += 1
     now.since += 1

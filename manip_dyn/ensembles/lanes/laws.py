@@ -8,7 +8,8 @@ The efforts follow from e = K (q_r - q) + D (v_r - v) and the efforts s of the s
     COMPUTED   tau = s + ID(q, v, a_r + e)
     FUNCTION   tau = f(t, q, v, p)
 
-The reference is a cubic Hermite polynomial between knots; v_r and a_r are its derivatives.
+Constant references have v_r = a_r = 0. A reference motion is a cubic Hermite polynomial between
+knots, with the derivatives v_r and a_r, and rests after its last knot.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from manip_dyn.ensembles.lanes.memory import BEGIN_NS, IDLE, KNOT, MOTION
 SCHEDULE, PD, GRAVITY, COMPUTED, FUNCTION = range(5)
 """Kinds of effort laws."""
 KNOT_OFFSET = 1e-12
-"""Distance from the ends of a step at which a discontinuous reference is evaluated, s."""
+"""Distance from the ends of a step at which reference motions are evaluated, s."""
 
 
 @inlined(always=True, counted=False)
 def efforts(cases, rules, room, row, c):
-    """Write the efforts for the states in a block row, at fraction `c` of the step."""
+    """Write the efforts for the states in block row `row`, at fraction `c` of the step."""
     n, law, block, tau = rules.joints, rules.law, room.block, room.tau
     first = row * (2 * n + 1)
     if rules.timed:
@@ -64,7 +65,7 @@ def efforts(cases, rules, room, row, c):
 
 @inlined(always=True, counted=False)
 def add_dynamics(rules, room, first):
-    """Compute efforts from the feedback with gravity compensation or inverse dynamics."""
+    """Write efforts from the feedback with gravity compensation or inverse dynamics."""
     n, block, tau = rules.joints, room.block, room.tau
     q, v, a, none = rows(block, first, n), rows(block, first + n, n), room.applied, 0
     if rules.law == GRAVITY:
@@ -87,7 +88,7 @@ def add_dynamics(rules, room, first):
 def update_references(cases, rules, room, c):
     """Write the references (n, LANES) at fraction `c` of the step of each lane.
 
-    At the ends of a step, which are knots, the reference is evaluated just inside the step.
+    At the ends of a step, which may be knots, the reference is evaluated just inside the step.
     """
     n, inwards = rules.joints, KNOT_OFFSET * (1.0 - 2.0 * c)
     for lane in range(LANES):
@@ -121,7 +122,10 @@ def update_references(cases, rules, room, c):
 
 @inlined(always=True, counted=False)
 def evaluate_rates(cases, rules, room, source, target, c):
-    """Write the rates of the states in row `source` to row `target`."""
+    """Write the rates of the states in row `source` to row `target`.
+
+    The states are those at fraction `c` of the step.
+    """
     n, none = rules.joints, 0
     m = 2 * n + 1
     block, acting = room.block, room.held

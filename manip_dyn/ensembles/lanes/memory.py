@@ -1,7 +1,7 @@
 """Arrays of the time loop: motions, options, working memory, and results.
 
 The N motions are those of an arm with n joints. A state has m = 2 n + 1 numbers: positions,
-velocities and work. An array of parameters has N rows, or one row for all motions.
+velocities and work. An array of N rows may have a single row, which applies to all motions.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Motions(NamedTuple):
         followed: First row and end row (exclusive) of the reference of each motion (N, 2).
         friction: Joint damping (N, n) in addition to the arm's.
         parameters: Parameters of a function law (N, k).
-        inertias: Inertial parameters (N, p), or (N, 0) for the arm's.
+        inertias: Base parameters of the links (N, p), or (1, 0) for those of the arm.
         limits: Effort limits (n,).
         bounds: Position limits (k, 2) that end a motion: index of the joint, and 1 for a lower or
             -1 for an upper limit.
@@ -79,11 +79,11 @@ class LoopOptions(NamedTuple):
         power: Order of the error estimate in the step size.
         duration_ns: Duration of the motions, ns.
         period_ns: Time between samples, ns.
-        loaded: Whether motions have individual inertial parameters.
+        loaded: Whether `Motions.inertias` replaces the inertial parameters of the arm.
         width: Row width of a Taylor series in vectors; 0 for Runge-Kutta methods.
         motion: Address of the batched motion with work, or of its Taylor series.
         inverse_dynamics: Address of the batched inverse dynamics.
-        function: Address of a function law.
+        function: Address of a function law, or 0.
     """
 
     joints: int
@@ -105,9 +105,11 @@ class LoopOptions(NamedTuple):
 
 
 class MethodArrays(NamedTuple):
-    """Arrays of a method: required stages (k,), stage times (s,), terms, limits and tolerances.
+    """Arrays of a method: indices and times of the required stages (k,), sums and step limits.
 
-    `terms` contains the sums for the stages, the end of the step, the error, and the mean.
+    `abscissas` are fractions of the step. `terms` contains the sums for the stages, the end of the
+    step and the error, as `Terms`. `limits` (1,) has the type `LIMITS`, and `tolerances` are
+    (2, m).
     """
 
     live: Any
@@ -127,7 +129,7 @@ class LaneMemory(NamedTuple):
         times: Times of a stage (LANES,), s; reused for error norms.
         passed: Flags (LANES,): 1 for accepted steps, else 0.
         tau: Efforts of the law (n, LANES).
-        applied: Efforts minus damping (n, LANES).
+        applied: Feedback, and efforts minus damping (n, LANES).
         held: Efforts of the schedule (n, LANES).
         stiffness, damping, q, v, a: Feedback and reference (n, LANES).
         friction: Additional damping of the joints (n, LANES).
@@ -172,8 +174,8 @@ class LaneMemory(NamedTuple):
 
 MOTION, SCHEDULE_ROW, KNOT, BEGIN_NS, END_NS, SAMPLE, PENDING, SEARCHING, REACHED = range(9)
 """Rows of `LaneMemory.where`: index of the motion; row of its schedule; row of its reference;
-start and end of the interval to the next stop, ns; next sample; pending action, see
-`SAMPLE_DUE`; whether a limit is being located; index of the reached limit."""
+times of the last and next stop, ns; next sample; pending action, see `SAMPLE_DUE`; whether a limit
+is being located; index of the reached limit in `Motions.bounds`."""
 BY_JOINT: tuple[str, ...] = ("tau", "applied", "held", "stiffness", "damping", "q", "v", "a")
 BY_JOINT += ("friction", "zero", "peak")
 """Fields of `LaneMemory` with shape (n, LANES)."""
@@ -191,7 +193,7 @@ class BatchArrays(NamedTuple):
         peak: Largest absolute efforts (N, n).
         final: Final states (N, m).
         final_tau: Final efforts (N, n).
-        ends: Integers (N, 6) at the end of each motion, indexed by `STATUS` and following
+        ends: Integers (N, 6) at the end of each motion, indexed by `STATUS` and the following
             constants.
     """
 
@@ -247,7 +249,7 @@ def lane_memory(
 
 
 def batch_arrays(motions: int, samples: int, n: int) -> BatchArrays:
-    """Allocate arrays of NaN for samples, statistics and final values."""
+    """Allocate the arrays of a batch, filled with NaN (`ends`: 0)."""
     m = 2 * n + 1
 
     def empty(*shape: int) -> Vector:

@@ -88,7 +88,6 @@ def _combine(_typing, block, size, target, base, h, terms, number):
 
 
 def _emit(builder, arguments) -> None:
-    """Emit the loops over the vectors of a row."""
     for_blocks(
         builder,
         arguments[1],
@@ -208,7 +207,7 @@ def _plain_accept_states(block, size, h, passed):
 
 
 def _error_norms(_typing, block, size, tolerances, out):
-    """Write the largest relative error of each lane, or NaN if its state is not finite."""
+    """Write the largest scaled error of each lane, or NaN if its state is not finite."""
 
     def generate(context, builder, signature, values):
         kinds = signature.args
@@ -257,8 +256,8 @@ def _plain_error_norms(block, size, tolerances, out):
 
 
 accept_states: Any = _plain_accept_states if PLAIN else intrinsic(_accept_states)
-"""``accept_states(block, m, h, passed)``: copy row `U` to row `Y` and update the statistics of
-the state, in lanes with nonzero `passed` (LANES,)."""
+"""``accept_states(block, m, h, passed)``: copy row `U` to row `Y` and update rows `MEAN`, `LOW`
+and `HIGH`, in lanes with nonzero `passed` (LANES,)."""
 error_norms: Any = _plain_error_norms if PLAIN else intrinsic(_error_norms)
-"""``error_norms(block, m, tolerances, out)``: write the norms of the error estimate in row
-`SCRATCH` to `out` (LANES,)."""
+"""``error_norms(block, m, tolerances, out)``: write the maximum norms of the error estimates in
+row `SCRATCH`, divided by the tolerances (2, m), to `out` (LANES,)."""

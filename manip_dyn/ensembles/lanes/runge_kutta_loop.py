@@ -81,7 +81,8 @@ def lane_method(integrator: Integrator, size: int) -> LaneMethod:
     """Return the arrays of a Runge-Kutta method or Taylor series for states (size,).
 
     Raises:
-        ManipDynError: If the method belongs to another family.
+        ManipDynError: If the method belongs to another family, or the step control is not
+            supported.
     """
     solver = integrator.solver
     if isinstance(solver, Taylor):
@@ -146,7 +147,7 @@ ENDLESS = 1 << 40
 
 @inlined(always=True, counted=False)
 def count_steps(rules, method, room, passed, quiet):
-    """Count the accepted steps of `take_fixed_steps` among `quiet` attempts."""
+    """Count `passed` accepted steps of `quiet` attempted ones in all lanes."""
     if passed == 0:
         return
     for lane in range(LANES):
@@ -187,7 +188,7 @@ def compute_rates(cases, rules, room):
 
 @inlined(always=True, counted=False)
 def choose_steps(cases, rules, method, room):
-    """Choose the step sizes; return the number of steps that require no checks of each lane.
+    """Choose the step sizes; return the number of fixed steps that need no checks of each lane.
 
     The result is -1 if a motion cannot continue and must end.
     """
@@ -279,7 +280,7 @@ def plan_first_steps(cases, rules, method, room):
 
 @inlined(always=True, counted=False)
 def try_step(cases, rules, method, room):
-    """Compute a trial step of length `room.h` in each lane; the initial rates must be known."""
+    """Compute a trial step of length `room.h` in each lane from the initial rates in row `K`."""
     m, live = 2 * rules.joints + 1, method.live
     for stage in range(1, live.size):
         combine(room.block, m, U, Y, room.h, value_of(method.terms), stage)
@@ -292,8 +293,7 @@ def try_step(cases, rules, method, room):
 def take_fixed_steps(cases, rules, method, room, count):
     """Compute `count` fixed steps in all lanes; return the number of accepted steps.
 
-    The number is smaller if a state becomes infinite or NaN in any lane; that step is the last
-    one.
+    If a state becomes infinite or NaN in any lane, this step is not accepted, and is the last.
     """
     m, block, step = 2 * rules.joints + 1, room.block, method.limits[0].step
     for lane in range(LANES):
@@ -328,7 +328,7 @@ def update_all_peak_efforts(rules, room):
 
 @compiled(short=True, counted=False)
 def run_lanes(cases, rules, method, room, kept, first, last):
-    """Simulate the motions from index `first` to `last`, exclusive."""
+    """Simulate the motions with indices from `first` to `last` - 1, and write their results."""
     m, block, where, live = 2 * rules.joints + 1, room.block, room.where, method.live
     waiting = first
     for lane in range(LANES):  # idle lanes compute with valid numbers

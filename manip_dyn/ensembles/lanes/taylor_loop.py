@@ -2,8 +2,8 @@
 
 Efforts are constant between switches. A search for a position limit evaluates the same series
 again while the other lanes wait. Order and length of a step follow from the tolerances as in
-`integrate`. Base-2 logarithms and powers have an error of 1e-11, so step lengths differ by the
-same amount. The logarithm is a series in (x - 1) / (x + 1) for x in [sqrt(1/2), sqrt(2)], and the
+`integrate`. Base-2 logarithms and powers have errors below 1e-11, so step lengths differ by as
+little. The logarithm is a series in (x - 1) / (x + 1) for x in [sqrt(1/2), sqrt(2)], and the
 power is a series of exp for arguments up to ln(2) / 2.
 """
 
@@ -39,7 +39,13 @@ from manip_dyn.ensembles.lanes.lane_steps import (
 from manip_dyn.ensembles.lanes.memory import BEGIN_NS, END_NS, ENDED, IDLE, MOTION, PENDING, U, Y
 from manip_dyn.ensembles.lanes.row_operations import accept_states, all_finite
 from manip_dyn.integration.event_search import AFTER, BEFORE, another_trial
-from manip_dyn.integration.methods.step_control import NON_FINITE, PASSED, ROUNDING, STEP_UNDERFLOW
+from manip_dyn.integration.methods.step_control import (
+    NON_FINITE,
+    PASSED,
+    ROUNDING,
+    STEP_UNDERFLOW,
+    TOO_MANY_STEPS,
+)
 
 INTEGERS = ir.VectorType(ir.IntType(64), LANES)
 MANTISSA = 52
@@ -92,7 +98,7 @@ SHORTER = 0.7 * log2(e)
 """Steps are divided by 2^(SHORTER / (order - 1))."""
 TINY = 1e-300
 SUMMED_TOGETHER = 5
-"""Number of components that a loop sums. The state of a two-link arm, with the work, has five."""
+"""Number of components summed per loop. The state of a two-link arm, with the work, has five."""
 _INDEX, _BITS = ir.IntType(64), ir.IntType(LANES)
 _ZERO, _FIRST = ir.Constant(NUMBERS, None), _INDEX(0)
 
@@ -121,7 +127,7 @@ class _Vectors(NamedTuple):
 
 
 def _larger(builder, a, b) -> Any:
-    """Return the larger of two numbers in each lane, or b if a is NaN."""
+    """Return the larger of two numbers in each lane, or b if either is NaN."""
     return builder.select(builder.fcmp_ordered(">", a, b), a, b)
 
 
@@ -137,12 +143,12 @@ def _largest(places: _Vectors, *reads: Any) -> list[Any]:
 
 
 def _number(builder, value) -> Any:
-    """Convert an integer to a vector of floating-point numbers."""
+    """Convert an integer to a vector of equal floating-point numbers."""
     return broadcast_to_lanes(builder, builder.sitofp(value, NUMBERS.element))
 
 
 def _vectors_of(context, builder, kinds, values) -> _Vectors:
-    """Open the vectors of a series and a block from the first four arguments of an intrinsic."""
+    """Return the vectors of a series and a block, the first four arguments of an intrinsic."""
     series, block = (array_pointer(context, builder, kinds[k], values[k]) for k in (0, 2))
     width, size = (context.cast(builder, values[k], kinds[k], types.intp) for k in (1, 3))
     return _Vectors(builder, series, width, block, size)
@@ -178,7 +184,7 @@ def _plan(_typing, series, width, block, size, tolerances, relative, absolute, o
         lowest = builder.fsub(builder.fmul(order, constant(0.5)), constant(1.0))
 
         def look(k, term, level, looked) -> tuple[Any, Any, Any]:
-            """Emit the check of one term; return level, count, and whether to continue."""
+            """Emit the check of term k; return level, checked terms, and whether to continue."""
             number = _number(builder, k)
             wanted = builder.fcmp_ordered("<=", number, order)
             for left, right in ((lowest, number), (looked, constant(2.0)), (constant(TINY), term)):
@@ -299,7 +305,7 @@ the largest order."""
 
 @compiled(short=True, counted=False)
 def run_series(cases, rules, method, room, kept, first, last):
-    """Simulate the motions from index `first` to `last`, exclusive."""
+    """Simulate the motions with indices from `first` to `last` - 1, and write their results."""
     m, block, limits = 2 * rules.joints + 1, room.block, method.limits[0]
     relative, absolute = limits.order, limits.absolute_order
     top = max(relative, absolute)
@@ -326,7 +332,7 @@ def run_series(cases, rules, method, room, kept, first, last):
         every = all_finite(block, m, U)
         for lane in range(LANES):
             if room.passed[lane] != 0.0:
-                judge_series(rules, room, lane, every)
+                judge_series(rules, method, room, lane, every)
         accept_states(block, m, room.h, room.passed)
         for lane in range(LANES):
             if room.passed[lane] != 0.0:
@@ -335,7 +341,7 @@ def run_series(cases, rules, method, room, kept, first, last):
 
 @inlined(always=True, counted=False)
 def expand_series(rules, room, top):
-    """Compute the series at the starts of the steps of all lanes."""
+    """Compute the series of all lanes at the start of their steps."""
     m = 2 * rules.joints + 1
     y = rows(room.block, Y * m, m - 1)
     if rules.loaded:
@@ -347,10 +353,13 @@ def expand_series(rules, room, top):
 
 @inlined(always=True, counted=False)
 def choose_series_step(rules, method, room, lane):
-    """Choose the step size of a lane."""
-    now, where = room.clock[lane], room.where
+    """Choose the step size of a lane, or end its motion at the maximum number of steps."""
+    now, where, limits = room.clock[lane], room.where, method.limits[0]
     room.h[lane] = room.passed[lane] = 0.0
     if where[MOTION, lane] == IDLE:
+        return
+    if now.steps >= limits.max_steps:
+        where[PENDING, lane] = ENDED + TOO_MANY_STEPS
         return
     room.passed[lane] = 1.0
     now.evaluations += 1
@@ -358,12 +367,11 @@ def choose_series_step(rules, method, room, lane):
         update_peak_efforts(rules, room, lane)
     target = 1e-9 * (where[END_NS, lane] - where[BEGIN_NS, lane])
     if rules.adaptive:
-        now.planned = now.h = room.lengths[lane]
+        now.planned = now.h = min(limits.max_step, room.lengths[lane])
         now.landing = target - now.t <= 1.01 * now.planned
     else:
-        step = method.limits[0].step
-        now.landing = target - now.origin - (now.since + 1) * step <= 1e-6 * step
-        now.h = step
+        now.landing = target - now.origin - (now.since + 1) * limits.step <= 1e-6 * limits.step
+        now.h = limits.step
     if now.landing != 0:
         now.h = target - now.t
     room.h[lane] = now.h
@@ -371,7 +379,7 @@ def choose_series_step(rules, method, room, lane):
 
 @inlined(always=True, counted=False)
 def search_limit(cases, rules, method, room, lane, top):
-    """Shorten the step of a lane to the position limit that it crosses."""
+    """Shorten the step of a lane to the position limit that it crosses, if any."""
     now, m = room.clock[lane], 2 * rules.joints + 1
     if now.armed == 0:
         write_signals(rules, room, Y, lane, BEFORE, cases)
@@ -384,11 +392,12 @@ def search_limit(cases, rules, method, room, lane, top):
 
 
 @inlined(always=True, counted=False)
-def judge_series(rules, room, lane, every):
-    """End the motion of a lane if its step is not finite or too short.
+def judge_series(rules, method, room, lane, every):
+    """End the motion of a lane if its end state is not finite or its step is too short.
 
     Args:
         rules: Options.
+        method: Arrays of the method.
         room: Working memory.
         lane: The lane.
         every: Whether the end states of all lanes are finite.
@@ -400,7 +409,8 @@ def judge_series(rules, room, lane, every):
             total += 0.0 * room.block[U * m + i, lane]
         if total != 0.0:  # NaN
             verdict = NON_FINITE
-    if verdict == PASSED and rules.adaptive and now.planned < ROUNDING * now.t + 1e-30:
+    shortest = max(method.limits[0].min_step, ROUNDING * now.t + 1e-30)
+    if verdict == PASSED and rules.adaptive and now.planned < shortest:
         verdict = STEP_UNDERFLOW
     if verdict != PASSED:
         room.where[PENDING, lane] = ENDED + verdict

@@ -1,10 +1,11 @@
 """Fixed-step Adams methods of order 4: Adams-Bashforth, with or without a Moulton corrector.
 
-Both use the derivatives of the last three steps, which must have equal lengths. The classical
+Both use the derivatives of previous steps, which must have equal lengths. The classical
 Runge-Kutta method is used at the start, after a switch or an event, and for steps shortened by a
-stop. Its error per step is O(h^5), which preserves order 4. With `rising`, the first full-length
-steps use the Adams formulas of orders 1, 2 and 3 instead, as in Sariyildiz, Temeltas (2011). The
-error of the first step then dominates: O(h^2), or O(h^3) with Moulton's formula.
+stop. Its error per step is O(h^5), which preserves order 4. With `rising`, the first three
+full-length steps use Adams formulas of orders 1 to 3 (corrected: 2 to 4) instead, as in
+Sariyildiz, Temeltas (2011). The error of the first step then dominates: O(h^2), or O(h^3) with
+Moulton's formula.
 
 Hairer, Norsett, Wanner, Solving ODEs I, section III.1, eq. 1.5 and 1.9.
 """
@@ -31,7 +32,7 @@ class Adams(Method):
     Attributes:
         corrected: Whether Moulton's formula corrects the result of Bashforth's once (PECE:
             predict, evaluate, correct, evaluate).
-        rising: Whether lower-order Adams formulas start the method, instead of Runge-Kutta steps.
+        rising: Whether lower-order Adams formulas start the method instead of Runge-Kutta steps.
     """
 
     corrected: bool
@@ -74,7 +75,7 @@ class Adams(Method):
         return first_growth(self._largest_root)
 
     def _largest_root(self, s: float) -> float:
-        """Return the largest modulus of a characteristic root for y' = -s y and step 1."""
+        """Return the largest modulus of the characteristic roots for y' = -s y and h = 1."""
         new = np.array([1.0, 0.0, 0.0, 0.0])  # y_{n+1} as a combination of y_n .. y_{n-3}
         predicted = new - s * np.array(BASHFORTH)
         if self.corrected:

@@ -48,7 +48,7 @@ from manip_dyn.integration.methods.template_parameters import (
 
 @compiled(merge=True)
 def implicit_matrix(slopes, n, gamma, h, mass, matrix):
-    """Write the matrix of the stages' linear systems into `matrix` (b, b).
+    """Write the matrix of the stages' linear systems into `matrix` (b, ..).
 
     For n > 0 positions with q'' = f, the matrix is M / gamma - h M J2 - h^2 gamma M J1 and b = n
     (Sandu et al. (2001), eq. 44, divided by gamma). The first 2 n columns of `slopes` (.., m)
@@ -58,10 +58,10 @@ def implicit_matrix(slopes, n, gamma, h, mass, matrix):
     Args:
         slopes: Output of a `Jacobian`.
         n: Number of positions.
-        gamma: Diagonal entry of gamma.
+        gamma: Diagonal entry of the matrix gamma of the method.
         h: Step, s.
         mass: Index of the first column of M in `slopes`; 0 if M = I.
-        matrix: Output (b, ..).
+        matrix: Output; only the first b columns are written.
     """
     size = matrix.shape[0]
     for i in range(size):
@@ -102,13 +102,13 @@ each for positions and for other components."""
 
 @inlined(always=True, counted=False)
 def unknowns():
-    """Return the number of unknowns of the linear systems."""
+    """Return the number of unknowns of the linear systems: positions, or m without positions."""
     return positions() if positions() else size()
 
 
 @inlined(always=True, counted=False)
 def prepare(y, p, now, limits, tolerances, work, scratch):
-    """Compute the derivative and the Jacobian at the start, and plan the first step."""
+    """Compute derivative and Jacobian at the start, unless they are known; plan the first step."""
     rate = row(work, RATE)
     if now.known == 0:
         rhs(now.first, y, p, rate)
@@ -133,7 +133,7 @@ def prepare(y, p, now, limits, tolerances, work, scratch):
 
 @inlined(counted=False)
 def differences(y, p, now, work, slopes, by_time):
-    """Write central differences of the rates with respect to state and time."""
+    """Write central differences of the rates of v and w with respect to state and time."""
     u, above, below = row(work, U), row(work, F), row(work, WRONG)
     columns = 2 * positions() if positions() else size()
     for i in range(size()):
@@ -214,7 +214,7 @@ def argument(i, y, h, work, u):
 
 @inlined(counted=False)
 def solve_stage(i, y, h, work, slopes, matrix, pivots):
-    """Solve the linear system of stage i and write all components into the row of the stage."""
+    """Solve the linear system of stage i; write the components of v and w into row `Z` + i."""
     n = positions()
     rate = row(work, RATE if i == 0 else F)
     z, place = row(work, Z + i), part(row(work, PLACE), 0, unknowns())

@@ -1,7 +1,7 @@
 """Linear combinations of stages and of Taylor terms, emitted as LLVM code.
 
 A stage is k_i = f(t + c_i h, u) with u = y + h sum_j a_ij k_j. Each sum is one expression of its
-nonzero terms. A loop over a table of coefficients would be slower than many right-hand sides.
+nonzero terms. A loop over a table of coefficients could take longer than the right-hand side.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from manip_dyn.integration.methods.tableaus import Tableau
 FLAGS = ("contract",)
 _NUMBER, _INDEX = ir.DoubleType(), ir.IntType(64)
 U, K = 0, 1
-"""Rows of the work array: the argument of the next stage, and the first stage."""
+"""Rows of the work array: the argument of a stage, finally the end state; and the first stage."""
 
 
 def explicit_stages(table: Tableau, live: Sequence[int], rhs: Any) -> Any:
@@ -112,7 +112,7 @@ def _terms(row: Sequence[Fraction]) -> tuple[tuple[float, int], ...]:
 
 
 def _emit_sum(builder, length, start, factor, weighted, end) -> None:
-    """Emit end[i] = start[i] + factor * sum of weight * row[i] for all i."""
+    """Emit a loop that sets end[i] = start[i] + factor * sum of weight * row[i]."""
     with cgutils.for_range(builder, length) as loop:
 
         def load(data) -> Any:

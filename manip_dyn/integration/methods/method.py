@@ -21,12 +21,12 @@ STEP = ("prepare", "attempt", "interpolate", "close", "adapt")
 LOWEST_ORDER, HIGHEST_ORDER = 2, 60
 """Range of the order of a Taylor series."""
 ORDER_FACTOR = 0.65
-"""Ratio of the cheapest order to -ln(eps), measured for arms with 2 and 7 joints. The cost is the
-same from 0.55 to 0.75."""
+"""Ratio of the cheapest order to -ln(eps), measured for arms with 2 and 7 joints. The cost is
+nearly the same from 0.55 to 0.75."""
 
 
 def order_for(tolerance: float) -> int:
-    """Return the order at which a Taylor series has the lowest cost for a tolerance."""
+    """Return the estimated order at which a Taylor series has the lowest cost for a tolerance."""
     order = math.ceil(1.0 - ORDER_FACTOR * math.log(max(tolerance, 1e-18)))
     return min(max(order, LOWEST_ORDER), HIGHEST_ORDER)
 
@@ -70,7 +70,7 @@ class Step(NamedTuple):
         rows: Number of rows (m,) of the work array. The first row is the state at the end of the
             step. Rows of a Taylor series are not counted.
         degree: Degree of the polynomials of dense output; 0 for the degree of the Taylor series.
-        scratch: Shape of the array `scratch`, if it depends on the method.
+        scratch: Shape of the array `scratch`; (0, 0) if the method does not determine it.
     """
 
     arguments: Mapping[Any, Any]
@@ -115,7 +115,7 @@ class Method(ABC):
     @property
     @abstractmethod
     def order(self) -> int | None:
-        """Order of the solution; None if variable."""
+        """Order of the solution; None if it varies."""
 
     @property
     def embedded_order(self) -> int | None:
@@ -144,7 +144,7 @@ class Method(ABC):
 
     @property
     def multistep(self) -> bool:
-        """Whether a step uses earlier steps, so that a stop restarts the method."""
+        """Whether a step uses earlier steps, so that a shortened step restarts the method."""
         return False
 
     @property
@@ -155,16 +155,16 @@ class Method(ABC):
     @property
     @abstractmethod
     def dense_order(self) -> int | None:
-        """Order of the dense output; None if variable."""
+        """Order of the dense output; None if it varies."""
 
     @property
     @abstractmethod
     def stability_interval(self) -> float | None:
-        """Largest x such that y' = -s y is stable for 0 <= h s <= x; None if variable."""
+        """Largest x such that y' = -s y is stable for 0 <= h s <= x; None if it varies."""
 
     @property
     def stand_in(self) -> Any:
-        """Template parameter that represents the right-hand side."""
+        """Template parameter for the right-hand side."""
         return template_parameters.rhs
 
     @abstractmethod

@@ -13,14 +13,14 @@ from manip_dyn.integration.methods.template_parameters import rhs, size, stages
 RATE = K
 """Row of the derivative at the start of the step."""
 PAST, END = K + 4, K + 7
-"""Rows of the derivatives at the starts of the last three steps, newest first, and at the end
-of the step; they follow the stages of the starter."""
+"""Rows of the derivatives at the starts of the previous three steps, newest first, and at the end
+of this step; they follow the stages of the starter."""
 ROWS = END + 1
 
 BASHFORTH = (55 / 24, -59 / 24, 37 / 24, -9 / 24)
-"""Weights of the derivatives at the starts of the last four steps, newest first."""
+"""Weights of the derivatives at the starts of this step and the previous three, newest first."""
 MOULTON = (9 / 24, 19 / 24, -5 / 24, 1 / 24)
-"""Weights of the derivative at the end of the step and at the starts of the last three."""
+"""Weights of the derivatives at the end and start of this step, and at the previous two starts."""
 LOWER_BASHFORTH = ((1.0,), (3 / 2, -1 / 2), (23 / 12, -16 / 12, 5 / 12))
 LOWER_MOULTON = ((1 / 2, 1 / 2), (5 / 12, 8 / 12, -1 / 12))
 """Weights for orders 1, 2, 3 (Bashforth) and for orders 2, 3 (Moulton)."""
@@ -34,7 +34,7 @@ moulton = weighted_sum(MOULTON, [END, *BEFORE[:3]])
 moulton_2, moulton_3 = (
     weighted_sum(weights, [END, *BEFORE[: len(weights) - 1]]) for weights in LOWER_MOULTON
 )
-"""Compiled formulas. A suffix is an order below 4."""
+"""Compiled sums of both formulas. A suffix is an order below 4."""
 
 
 @number_parameter()
@@ -45,7 +45,7 @@ def corrected():
 
 @number_parameter()
 def rising():
-    """Return whether lower-order formulas start the method, instead of Runge-Kutta steps."""
+    """Return whether lower-order formulas start the method instead of Runge-Kutta steps."""
     return 0
 
 
@@ -68,7 +68,10 @@ def is_regular(now):
 
 @inlined(always=True, counted=False)
 def attempt(y, p, now, limits, tolerances, work, scratch):
-    """Compute the step with the Adams formula, or with a starter if derivatives are missing."""
+    """Compute the step with the Adams formula, or with a starter, and the derivative at its end.
+
+    The starter is used if derivatives are missing or the step is shortened.
+    """
     u, end = row(work, U), row(work, END)
     if is_regular(now) and now.known == 4:
         bashforth(y, now.h, work, size(), u)
@@ -88,7 +91,7 @@ def attempt(y, p, now, limits, tolerances, work, scratch):
 
 @inlined(always=True, counted=False)
 def rise(y, p, now, work):
-    """Compute the step with the highest-order formula for which derivatives are stored."""
+    """Compute the step with the formula of the highest order that the stored derivatives allow."""
     u, end = row(work, U), row(work, END)
     if now.known == 1:
         bashforth_1(y, now.h, work, size(), u)

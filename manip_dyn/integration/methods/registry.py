@@ -1,8 +1,8 @@
 """Registry of integration methods.
 
 To add a method, add the key of its tableau to `_FIXED` or `_EMBEDDED`, or the methods of a new
-family to `_OTHERS`. All lists of methods are derived from `METHODS`. The module of a family is
-imported when one of its methods is first used.
+family to `_OTHERS`. All lists of methods are derived from `METHODS`. The modules of the families
+other than Runge-Kutta are imported when one of their methods is first used.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _OTHERS: Mapping[str, Callable[[str], Method]] = {
     "rodas5p": partial(_rosenbrock, tableau="rodas5p"),
 }
 ALIASES = MappingProxyType({"euler": "rk1"})
-"""Aliases of methods."""
+"""Names of methods by alias."""
 
 
 class _Registry(Mapping[str, Method]):
@@ -83,4 +83,4 @@ class _Registry(Mapping[str, Method]):
 METHODS: Mapping[str, Method] = _Registry(
     {**dict.fromkeys((*_FIXED, *_EMBEDDED), RungeKutta.of), **_OTHERS}
 )
-"""Methods by name, grouped by family, followed by aliases."""
+"""Methods by name, followed by aliases."""

@@ -77,7 +77,7 @@ class Rosenbrock(Method):
 
     @property
     def stability_interval(self) -> float:
-        """Infinity, because all methods are L-stable."""
+        """Infinity, because the registered methods are A-stable."""
         return math.inf
 
     def step(self, options: Options, rhs: Any) -> Step:
@@ -91,7 +91,7 @@ class Rosenbrock(Method):
 
 
 def _coefficients(table: RosenbrockTableau) -> dict[str, Any]:
-    """Return the coefficients as floats, by their names in `template_parameters`."""
+    """Return the coefficients by their names in `template_parameters`."""
     difference = tuple(x - y for x, y in zip(table.b, table.b_hat, strict=True))
     moves = [
         weights

@@ -95,9 +95,9 @@ class RosenbrockTableau:
 
         Args:
             gamma: Diagonal entry of gamma.
-            a: Coefficients `a` (s, s).
-            c: Coefficients `c` (s, s).
-            m: Weights (s,) of the solved stages, with the digits of the source.
+            a: Weights of the solved stages in the arguments of f (s, s).
+            c: Weights of the solved stages in the right-hand sides (s, s).
+            m: Weights (s,) of the solution, with the digits of the source.
             m_hat: Weights (s,) of the embedded solution.
             order: Order of `m`.
             embedded_order: Order of `m_hat`.
@@ -108,7 +108,7 @@ class RosenbrockTableau:
         matrix = _inverse(inverse)
 
         def weights(row: Row) -> Row:
-            """Return weights that sum exactly to 1."""
+            """Return weights b; correct the first one so that they sum to 1 exactly."""
             b = _product((row,), matrix)[0]
             return (1 - sum(b[1:], Fraction(0)), *b[1:])
 
@@ -118,7 +118,7 @@ class RosenbrockTableau:
 
     @property
     def stages(self) -> int:
-        """Number of linear systems solved per step."""
+        """Number of stages, each of which solves a linear system."""
         return len(self.b)
 
     @property
@@ -178,7 +178,7 @@ class RosenbrockTableau:
 
 
 def order_four(gamma: Fraction = SANDU_GAMMA) -> RosenbrockTableau:
-    """Return the method of order 4 with three evaluations and embedded order 3.
+    """Return the method of order 4 with four stages, three evaluations and embedded order 3.
 
     This solves eq. 36 to 42 of Sandu et al. (2001) in sequence. Each equation is linear in its
     unknown, so all coefficients are rational functions of gamma.
@@ -236,7 +236,8 @@ def order_four(gamma: Fraction = SANDU_GAMMA) -> RosenbrockTableau:
 def w_method() -> RosenbrockTableau:
     """Return the W-method of order 2 with embedded order 1, for any approximate Jacobian.
 
-    Verwer, Spee, Blom, Hundsdorfer (1999), ROS2; Sandu et al. (2001), section 4.
+    Verwer, Spee, Blom, Hundsdorfer (report 1997, paper 1999), ROS2; Sandu et al. (2001), section
+    4.
     """
     zero, one, half, g = Fraction(0), Fraction(1), Fraction(1, 2), VERWER_GAMMA
     return RosenbrockTableau(

@@ -1,4 +1,4 @@
-"""One step of a Taylor series, linked with each motion; see `taylor`."""
+"""One step of a Taylor series, linked with the function of each `Series`; see `taylor`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RATE = TERMS + 1
 
 @inlined(always=True, counted=False)
 def prepare(y, p, now, limits, tolerances, work, scratch):
-    """Compute the series at the start of the step, and plan the step from it.
+    """Compute the series at the start of the step, and plan an adaptive step from it.
 
     A search for an event reuses this series.
     """
@@ -61,13 +61,13 @@ def order_of_step(tolerances, limits, largest):
 
 @inlined(always=True, counted=False)
 def length_of_step(work, tolerances, order, largest):
-    """Return the step length (s) from the last two nonzero terms of the series.
+    """Return the step length, s, from the last two nonzero terms in the upper half of the series.
 
     Zero terms, which occur in symmetric motions, would allow steps of any length. If the whole
-    upper half of the series is zero, the motion is a polynomial and any step is exact. As in
+    upper half is zero, the motion is treated as a polynomial, for which any step is exact. As in
     Jorba, Zou (2005), the relative tolerance refers to the largest component.
     """
-    level = inf  # logarithm of the step
+    level = inf  # logarithm of the step length
     k = order
     terms = 0
     while k > order // 2 - 1 and k > 0 and terms < 2:

@@ -64,14 +64,14 @@ MEANINGS = {
 
 SUCCESS, EVENT, NON_FINITE, STEP_UNDERFLOW, TOO_MANY_STEPS, PAUSED, _ = (int(s) for s in Status)
 PASSED, FAILED = -1, -2
-"""Results of the functions of a step: accepted, or to be repeated with a shorter step."""
+"""Results of the functions of a step: success, or a step to be repeated with a shorter length."""
 
 
 CONTROLLERS = ("pi", "paper")
 NORMS = ("max", "rms")
 ESTIMATES = ("plain", "scaled")
 ROUNDING = 3.6e-15
-"""Relative tolerance for rounding errors, 16 units in the last place."""
+"""Relative tolerance for rounding errors, about 16 units in the last place."""
 
 
 @inlined(always=True, counted=False)
@@ -91,7 +91,7 @@ def unit(tolerances, i, magnitude):
 
 @inlined(always=True, counted=False)
 def error_norm(y, u, wrong, tolerances, size, rms):
-    """Return the norm of the error estimate `wrong` (size,), or NaN if u is not finite."""
+    """Return the norm of `wrong` (size,) divided by the error scales; NaN if u is not finite."""
     error = 0.0
     for i in range(size):
         scale = unit(tolerances, i, max(abs(y[i]), abs(u[i])))
@@ -107,7 +107,10 @@ def error_norm(y, u, wrong, tolerances, size, rms):
 
 @inlined(always=True, counted=False)
 def judge(now, limits, power):
-    """Accept the step or plan a shorter one. During an event search, accept any error but NaN."""
+    """Return PASSED, or FAILED after planning a shorter step, or the status of a failure.
+
+    During an event search, any error but NaN passes.
+    """
     error = now.error
     if error <= 1.0 or (now.locating != 0 and error == error):
         return PASSED
@@ -132,7 +135,7 @@ def plan_next(now, limits, power, paper, paper_power):
         limits: Step limits.
         power: Order k of the error in the step length.
         paper: Whether the controller is "paper"; otherwise "pi".
-        paper_power: Exponent of the controller "paper".
+        paper_power: Inverse exponent of the controller "paper", max(p, q) + 1.
     """
     if now.locating != 0:
         return
@@ -151,7 +154,7 @@ def plan_next(now, limits, power, paper, paper_power):
 
 @inlined(short=True, counted=False)
 def plan_first(y, p, now, limits, tolerances, u, rate, later, size, power):
-    """Plan the first step from the derivatives at the start and after a small trial step.
+    """Plan the first step from the derivatives at the start and after a small Euler step.
 
     Args:
         y: State at the start (size,).

@@ -45,7 +45,7 @@ class Tableau:
         order: Order of `b`.
         embedded_order: Order of `b_hat`, or None.
         source: Author and year.
-        bump: Weights (s,) of the quartic term of the dense output, or None.
+        bump: Weights (s,) of the quartic term of the dense output, see `add_bump`, or None.
     """
 
     key: str
@@ -91,13 +91,13 @@ class Tableau:
 
     @cached_property
     def error_weights(self) -> Row | None:
-        """Weights b - b_hat (s,) of the local error estimate."""
+        """Weights b - b_hat (s,) of the local error estimate; None without b_hat."""
         if self.b_hat is None:
             return None
         return tuple(b - b_hat for b, b_hat in zip(self.b, self.b_hat, strict=True))
 
     def needed(self, *weights: Row | None) -> list[int]:
-        """Return the sorted indices of the stages that rows of weights (s,) require."""
+        """Return the sorted indices of the stages that weights (s,) require, and of the first."""
         stages = {i for row in weights if row for i, weight in enumerate(row) if weight}
         for i in reversed(range(self.stages)):
             if i in stages:
@@ -129,7 +129,6 @@ _OPTIONAL = frozenset(("bump",))
 
 
 def _tableau(entry: dict[str, Any]) -> Tableau:
-    """Return the tableau of an entry of ``tableaus.json``."""
     missing, unknown = _REQUIRED - entry.keys(), entry.keys() - _REQUIRED - _OPTIONAL
     if missing or unknown:
         raise ManipDynError(
@@ -163,11 +162,11 @@ def _sum(row: Row) -> Fraction:
 
 
 def euler_trapezoidal(corrections: int = 1) -> Tableau:
-    """Return the Euler predictor with `corrections` passes of the trapezoidal corrector.
+    """Return the Euler predictor with n = `corrections` passes of the trapezoidal corrector.
 
     P(EC)^n: y_1 = y + h f(t, y), then n times y_{i+1} = y + h/2 (f(t, y) + f(t + h, y_i)). Each
-    pass is a stage, so this is a Runge-Kutta method of order 2. One pass, as in Sariyildiz (2011),
-    is Heun's method.
+    pass adds a stage, so this is a Runge-Kutta method of order 2. One pass, as in Sariyildiz
+    (2011), is Heun's method.
     """
     half, one, zero = Fraction(1, 2), Fraction(1), Fraction(0)
     size = corrections + 1
@@ -187,7 +186,7 @@ def euler_trapezoidal(corrections: int = 1) -> Tableau:
 
 
 _SLACK = 1e-9
-"""Tolerance for rounding, because |R(-s)| is 1 at s = 0."""
+"""Tolerance of |R(-s)| for rounding, because it is 1 at s = 0."""
 
 
 def growth_polynomial(table: Tableau) -> list[float]:
@@ -202,13 +201,17 @@ def growth_polynomial(table: Tableau) -> list[float]:
 
 
 def stability_interval(coefficients: Sequence[float]) -> float:
-    """Return the largest x such that |R(-s)| <= 1 for 0 <= s <= x."""
+    """Return the largest x <= 100 such that |R(-s)| <= 1 for 0 <= s <= x.
+
+    Args:
+        coefficients: Coefficients of the polynomial R, lowest first.
+    """
     growth = Polynomial(coefficients)
     return first_growth(lambda s: abs(growth(-s)))
 
 
 def first_growth(growth: Callable[[float], float], longest: float = 100.0) -> float:
-    """Return the first s > 0 at which growth(s) exceeds 1, or `longest`."""
+    """Return the first s > 0 at which growth(s) exceeds 1, or `longest`; scan in steps of 0.01."""
     before = 0.0
     for s in np.arange(0.01, longest, 0.01):
         if growth(s) > 1.0 + _SLACK:

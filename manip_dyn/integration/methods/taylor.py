@@ -1,12 +1,12 @@
-"""Taylor series of any order: each step sums the power series of the solution.
+"""Taylor series of variable order: each step sums the power series of the solution.
 
 With tolerances, the step follows Jorba and Zou, A software package for the numerical integration
 of ODEs by means of high-order Taylor methods, Experimental Mathematics 14 (2005). The last two
 terms of the series must be within the tolerances, and exp(-0.7 / (p - 1)) is the safety factor.
-This implementation also allows mixed tolerances and any order p. Let eps be the larger of the
-relative and the absolute tolerance. If the cost of a series is proportional to p^2, the order with
-the lowest cost is -ln(eps) / 2. If the cost is proportional to p, this order is -ln(eps). The cost
-of sums in SIMD lanes is in between.
+This implementation also allows mixed tolerances and any order p from 2 to 60. Let eps be the
+dominant one of the relative and the absolute tolerance. If the cost of a series is proportional
+to p^2, the order with the lowest cost is -ln(eps) / 2. If the cost is proportional to p, it is
+-ln(eps). The cost of sums in SIMD lanes is in between.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Series:
             coefficients of y about t into `out` (order + 1, m). Row k is the coefficient of
             (s - t)^k, and row 0 is y.
         quantities: Number of columns of the scratch array `work` (order + 1, quantities), one per
-            intermediate quantity; initially zero.
+            intermediate quantity. The array is zero in the first call.
     """
 
     function: Callable[..., Any]
@@ -48,7 +48,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Taylor(Method):
-    """The Taylor series method; its order is an argument or follows from the tolerance."""
+    """The Taylor series method; its order is an argument or follows from the tolerances."""
 
     @property
     def family(self) -> str:
@@ -92,7 +92,7 @@ class Taylor(Method):
 
     @property
     def stand_in(self) -> Any:
-        """Template parameter that represents the function of a `Series`."""
+        """Template parameter for the function of a `Series`."""
         return template_parameters.series
 
     def step(self, options: Options, rhs: Any) -> Step:
