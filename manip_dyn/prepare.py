@@ -194,7 +194,7 @@ def _motions(robot: Robot, method: str) -> list[tuple[Vector, Vector]]:
 
 
 def scenario_motion(robot: Robot, method: str, content: Any) -> tuple[Vector, Vector] | None:
-    """Return start and goal (n,) of a scenario, or None if it has no plan of this kind.
+    """Return start and goal (n,) of a scenario, or None unless it plans for `robot` by `method`.
 
     Args:
         robot: The robot.

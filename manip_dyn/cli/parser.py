@@ -81,7 +81,7 @@ class _Formatter(argparse.HelpFormatter):
 
 
 def join_negative_numbers(words: Sequence[str]) -> list[str]:
-    """Join words that start with a negative number to the preceding option with ``=``.
+    """Join words that start with a negative number to the preceding long option with ``=``.
 
     Otherwise argparse would interpret ``-0.8,0`` in ``--start -0.8,0`` as a separate option.
     """

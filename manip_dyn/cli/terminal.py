@@ -31,7 +31,7 @@ def is_coloured(stream: IO[str]) -> bool:
 
 
 def error_line(message: str) -> str:
-    """Return an error message with the prefix `manip_dyn:`, coloured if standard error is."""
+    """Return an error message with the prefix `manip_dyn:`, in colour if standard error has it."""
     name = "\x1b[1;31mmanip_dyn:\x1b[0m" if is_coloured(sys.stderr) else "manip_dyn:"
     return f"{name} {message}"
 

@@ -312,7 +312,7 @@ def isolate() -> None:
 def _monitor_lines(
     nodes: Mapping[str, NodeProcess], monitor: NodeProcess, run: Run, deadline: float
 ) -> Iterator[dict[str, Any]]:
-    """Yield the monitor's JSON lines until it exits.
+    """Yield the content of the monitor's JSON lines until it exits.
 
     Raises:
         RunFailedError: If another node exits, or at the deadline.

@@ -56,7 +56,7 @@ class Scenario(NamedTuple):
         return share_directory() / "config" / f"{self.name}.yaml"
 
     def with_robot(self, urdf: str | None = None, tip: str | None = None) -> Scenario:
-        """Return the scenario with a different robot for all nodes.
+        """Return the scenario with a different robot for its nodes and the monitor.
 
         Args:
             urdf: Path of a URDF. Default: robot of the scenario.

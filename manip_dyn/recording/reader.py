@@ -55,7 +55,7 @@ class MessageReader:
     """
 
     def __init__(self, file: str | Path):
-        """Check that a file is readable and starts as an MCAP file.
+        """Check that a file is readable and starts like an MCAP file.
 
         Raises:
             ManipDynError: If the file cannot be read or is not an MCAP file.

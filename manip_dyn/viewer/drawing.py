@@ -196,7 +196,7 @@ PHONE, HIDDEN = 576, 0.6
 
 
 def look_at(server: Any, reach: float, width: float = 0.0) -> None:
-    """Set the camera of all clients for figures with a reach (m) at up to ± `width` (m) in y."""
+    """Set the camera of all clients for figures of size `reach` at up to ± `width` along y, m."""
     target, offset = _camera(reach, width)
     initial = server.initial_camera
     initial.position, initial.look_at, initial.fov = tuple(target + offset), tuple(target), FIELD

@@ -139,7 +139,7 @@ def race() -> list[Motion]:
 
 
 def feedback(robot: Robot, duration: float) -> Trajectory:
-    """Simulate PD control within the effort limits, critically damped at the goal."""
+    """Return a motion under PD control, critically damped at the goal, within effort limits."""
     inertia = np.diag(customize(robot).mass_matrix(np.array(GOAL)))
     stiffness, damping = inertia * BANDWIDTH**2, inertia * 2.0 * BANDWIDTH
 

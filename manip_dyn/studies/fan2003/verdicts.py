@@ -26,7 +26,7 @@ Cases = Sequence[CaseFindings]
 
 
 def claims(cases: Cases) -> tuple[Claim, ...]:
-    """Return all claims, each with one or more measures."""
+    """Return all claims, with one entry per measure."""
     tables = [case for case in cases if case.name[0] in "56"]
     pd = [case for case in cases if case.pd is not None]
     readings: list[tuple[str, str, Iterable[Evidence]]] = [
@@ -108,7 +108,7 @@ def claims(cases: Cases) -> tuple[Claim, ...]:
 
 # ------------------------------------------------------------------------ final times
 def _single(case: CaseFindings) -> bool:
-    """Return whether every moving joint of the certified motion has exactly one switch."""
+    """Return whether each moving joint of the certified motion has one switch, the others none."""
     counts = [len(times) for times in case.minimum_time.switch_times]
     moving = [start != 0.0 for start in case.start]
     return all(count == int(moves) for count, moves in zip(counts, moving, strict=True))

@@ -1,8 +1,9 @@
 """Claims of Galhano, Machado (1994), each measured by the fraction of supporting comparisons.
 
-A comparison is between two error curves at equal numbers of steps (including rejected steps) or at
-equal computing times. Curves are interpolated linearly in the logarithms. A comparison is omitted
-if one error is below the range `Settings.compared_errors`, or if both errors are above it.
+A comparison is between two error curves at equal numbers of steps (including rejected steps), of
+evaluations, or at equal computing times. Curves are interpolated linearly in the logarithms. A
+comparison is omitted if one error is below the range `Settings.compared_errors`, or if both errors
+are above it.
 
 To judge the main claim of the paper, the operations and computing times of customized and plain
 algorithms are compared. In customized algorithms, the parameters of the robot are constants, zeros
@@ -402,7 +403,10 @@ def custom_claims(rows: Sequence[CustomRow]) -> Iterable[Claim]:
 
 
 def shared_stages(settings: Settings) -> Iterable[Claim]:
-    """Yield the claim that a pair has fewer stages than two fixed-step methods of its orders."""
+    """Yield the claim that a pair has fewer stages than the fixed-step methods of both orders.
+
+    The stages of the two fixed-step methods are added.
+    """
     methods = [METHODS[name] for figure in settings.methods.values() for name in figure]
     fixed = {method.order: method.stages for method in methods if not method.adaptive}
     cases = []

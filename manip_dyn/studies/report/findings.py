@@ -124,7 +124,7 @@ def stale(record: Record, now: Record, same: float = SAME) -> list[str]:
 
 
 def _reproducible(claim: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the entries of a claim that do not depend on the machine."""
+    """Return the entries of a claim, without numbers of steps at the stability limit."""
     varying = NUMBERS if claim.get("counted") == AT_THE_LIMIT else ()
     return {key: value for key, value in plain(claim).items() if key not in varying}
 
@@ -283,7 +283,10 @@ def evidence_status(reference: str, record: Record) -> str:
 
 
 def _counted_statuses(statuses: list[str]) -> str:
-    """List statuses with their counts as text, without "not published"."""
+    """Return statuses with their counts as text, without "not published".
+
+    If no other status is left, return "computed", or `MISSING` without any status.
+    """
     compared = [status for status in statuses if status != "not published"]
     if not compared:
         return "computed" if statuses else MISSING

@@ -19,8 +19,8 @@ PUBLISHED = json.loads(Path(__file__).with_name("published.json").read_text(enco
 class ErrorRow(NamedTuple):
     """Published and computed errors of a run for a tolerance.
 
-    ``at_s`` is t*, the time of the largest error. ``rel_percent`` is RelErr, the largest error
-    relative to the reference at this time.
+    Errors are in rad (table 1) or rad/s (table 2). ``at_s`` is t*, the time of the largest error,
+    s. ``rel_percent`` is RelErr, the largest error in percent of the reference at this time.
     """
 
     table: str
@@ -39,7 +39,10 @@ class ErrorRow(NamedTuple):
 
 
 class TimeRow(NamedTuple):
-    """Computing time for a motion of the HMMWV. Published times are from a machine of 2001."""
+    """Costs of a motion of the HMMWV.
+
+    Published times, s, are from the paper of 2001; NaN if it prints none.
+    """
 
     table: str
     control: str
@@ -63,7 +66,11 @@ class GrowthRow(NamedTuple):
 
 
 class VariantRow(NamedTuple):
-    """Evaluations of a variant for 4 s by tolerance, and their growth: in total, and from 1e-4."""
+    """Costs of a variant for 4 s by tolerance: evaluations, or published times (s).
+
+    ``growth`` and ``last_decade`` are the ratios of the last cost to the first one and to the one
+    at 1e-4.
+    """
 
     variant: str
     at_1e_2: float
@@ -98,7 +105,11 @@ CLOSE = 0.01
 
 
 class FitRow(NamedTuple):
-    """A point of the motion: published, computed for slender rods, and of the fitted pendulum."""
+    """A point of the motion, a parameter or an end of the motion's range.
+
+    The values are the published one, the computed one for slender rods, and that of the fitted
+    pendulum; NaN if there is none.
+    """
 
     quantity: str
     at_s: float

@@ -216,7 +216,7 @@ Curve = list[tuple[float, float]]
 
 
 def circles_with_gains(runs: Runs) -> list[tuple[str, float]]:
-    """Return all pairs of a circle and one of the two gains in the tables."""
+    """Return all pairs of a circle and a gain: that of the figures, or the last of the tables."""
     gains = dict.fromkeys((runs.settings.gain, runs.settings.gains[-1]))
     return [(circle, gain) for circle in runs.settings.circles for gain in gains]
 

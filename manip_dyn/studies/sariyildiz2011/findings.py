@@ -1,8 +1,8 @@
 """Findings of the study of Sariyildiz et al. (2011): claims, tables and their presentation.
 
-Each claim is judged by the fraction of cases that support it. A case is one combination of the
-parameters that the paper leaves open (see `choices`), or a run of a method through a singular
-posture.
+Each claim is judged by the fraction of cases that support it. In most claims, a case is one
+combination of the parameters that the paper leaves open (see `choices`), or a run of a method
+through a singular posture.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def claims(
     cheaper: Mapping[float, Ratios],
     low_starts: Mapping[float, Ratios],
 ) -> list[Claim]:
-    """Return all claims, each with one or more measures.
+    """Return all claims, with one entry per measure.
 
     Args:
         varied: Runs for all choices.
@@ -427,7 +427,7 @@ class Sariyildiz2011(Findings):
 
 
 def chart_text(chart: Chart) -> str:
-    """Format the first, the last and the value of largest magnitude of each line as text."""
+    """Format the first value of each line, the largest in magnitude and the last as text."""
     rows: list[tuple[str, ...]] = [("panel", "line", "first", "largest", "last")]
     for panel in chart.panels:
         for line in panel.lines:
