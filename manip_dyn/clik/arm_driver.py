@@ -166,7 +166,6 @@ class ArmDriver:
 
     # ------------------------------------------------------------------ starts
     def _begin(self, stamp: int, q: Vector) -> None:
-        """Start the path from the position of the arm."""
         self._limited.clear()
         self._reference.begin(q, straight=self._straight)
         self._start_steps(stamp)

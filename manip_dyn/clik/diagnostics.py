@@ -168,7 +168,6 @@ class TrackingDiagnostics:
 
 
 def _limit_note(sample: TrackingSample) -> str:
-    """Return a clause with the joints at their limits, or an empty string."""
     return f" with {', '.join(sample.at_limit)} at a limit" if sample.at_limit else ""
 
 

@@ -276,6 +276,8 @@ class VelocitySolver:
             and twist (18,) as in `clik.law.poses`, and `memory` as below. It writes the velocities
             into v (n,), without checks or allocations.
         memory: Constants and working memory. Threads must not share a solver.
+        robot: The arm.
+        settings: Settings of the law.
     """
 
     def __init__(self, robot: Robot, settings: ClikSettings | None = None, step: float = 1e-3):

@@ -102,6 +102,5 @@ def fill_row(t, y, rate, memory, row):
 
 @inlined
 def _copy(source, count, row, first):
-    """Write the first numbers of an array into a row."""
     for i in range(count):
         row[first + i] = source[i]

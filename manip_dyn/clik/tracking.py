@@ -138,7 +138,7 @@ def _allowed(follower: PathFollower, t: Vector, position, orientation, tolerance
 
 
 def _drift(follower: PathFollower, path_time: Vector, q: Vector, slope: Vector) -> Vector | None:
-    """Return the change of q over each full lap at full speed, by cubic interpolation."""
+    """Return the change of q over each full lap at full speed, by cubic interpolation, or None."""
     path = follower.path
     if path.period is None or np.diff(path_time).min(initial=np.inf) <= 0.0:
         return None  # with ab4, path time may decrease when a speed limit stops it suddenly
@@ -171,7 +171,6 @@ def _status_and_reason(
     end: float,
     reach: Reach | None,
 ) -> tuple[Status, str]:
-    """Return the status of a motion and the reason as a sentence."""
     t, path_time, scale = rows[:, 0], rows[:, 1], rows[:, 2]
     n, names = follower.robot.n, follower.robot.joint_names
     finished = path_time[-1] >= end
@@ -203,7 +202,7 @@ def _status_and_reason(
 def _departure(
     follower: PathFollower, rows: Vector, errors: Vector, off: np.ndarray, reach: Reach | None
 ) -> str:
-    """Return a sentence with the time at which the tool left the path and its largest error."""
+    """Return when the tool left the path, and its largest position error, as a sentence."""
     first, worst = int(np.argmax(off)), int(np.argmax(errors[0] * off))
     position = ", ".join(f"{x:.4g}" for x in rows[worst, ROW_DESIRED : ROW_DESIRED + 3])
     text = (

@@ -27,8 +27,9 @@ def reset_reason(robot: Robot, before: MeasuredState, after: MeasuredState) -> s
     """Return the reason if the arm must have been reset between two states, otherwise "".
 
     A reset is detected if time went back or a joint moved too far. The limit is `JUMP` plus twice
-    the distance at the larger of both velocities. After a gap longer than `LONG_GAP`, it is at
-    least the maximum speed. This works with simulated and with wall-clock stamps.
+    the distance at the larger of both velocities. After a gap longer than `LONG_GAP`, the speed
+    limit of the joint replaces a smaller velocity. This works with simulated and with wall-clock
+    stamps.
     """
     if after.stamp_ns < before.stamp_ns:
         return "time went back"

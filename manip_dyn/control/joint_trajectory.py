@@ -290,7 +290,7 @@ def _with_fields_of(first: Waypoint, start: Waypoint) -> Waypoint:
 
 
 def _segment(a: Waypoint, b: Waypoint) -> Matrix:
-    """Return the coefficients (6, n) of the polynomials from a to b in the elapsed fraction."""
+    """Return the coefficients (6, n) of powers of the elapsed fraction, from waypoint a to b."""
     h = 1e-9 * (b.time_ns - a.time_ns)
     qa, qb = np.asarray(a.positions), np.asarray(b.positions)
     rows, rise = np.zeros((6, len(qa))), qb - qa

@@ -142,7 +142,6 @@ def spelling_findings(root: Element) -> Iterator[Finding]:
 
 
 def _missing(kind: str, owner: str, element: Element) -> Iterator[Finding]:
-    """Yield findings for missing elements and attributes of <inertial>."""
     if element.tag == "inertial":
         for tag in ("mass", "inertia"):
             if element.find(tag) is None:

@@ -285,7 +285,6 @@ class MechanismSimulation:
                 self._stop(f"the mechanism is in a singular position at t = {self.t:.9g} s")
 
     def _is_due(self) -> bool:
-        """Return whether a new partition is due."""
         needs_repartition(self.t, self._y, self._memory, need := np.zeros(1))
         return bool(need[0] > 0.0)
 
@@ -391,7 +390,7 @@ class MechanismSimulation:
         return solution
 
     def _expanded(self, solution: Solution, begin: SegmentStart) -> BranchSamples:
-        """Return the coordinates of a solution, up to the first state that cannot be assembled."""
+        """Return coordinates and rates of a solution up to a state that cannot be assembled."""
         return expand_along_branch(
             solution.t,
             solution.y,

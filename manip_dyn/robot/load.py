@@ -43,8 +43,8 @@ def load_robot(
         lock: Positions (rad or m), by joint name, of joints to replace with fixed joints. Joints
             that mimic a locked joint are also locked. Locked links retain their mass.
         tip: Name of the link that is the tool frame. Links beyond it, and side branches behind
-            other movable joints, are removed. Default: ``tool0``, or else the last link behind the
-            most movable joints.
+            other movable joints, are removed. By default nothing is removed, and the tip is
+            ``tool0``, or else the last link behind the most movable joints.
         mass_scale: Factor for the masses and inertias of all bodies and the payload, for example
             for an arm that is heavier than its URDF. Rotor inertias are not scaled.
         xacro_args: Arguments of a xacro file by name.

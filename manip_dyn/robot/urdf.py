@@ -112,7 +112,7 @@ def check_tree(where: str, root: Element) -> None:
 
 
 def check_numbers(where: str, root: Element) -> None:
-    """Raise `ManipDynError` unless the attributes in `NUMBERS` contain as many finite numbers."""
+    """Raise `ManipDynError` for an attribute in `NUMBERS` without that many finite numbers."""
     for kind in ("link", "joint"):
         for owner in root.findall(kind):
             label = f"{where}: {kind} '{owner.get('name')}'"
@@ -258,7 +258,7 @@ def _moving_links(root: Element) -> list[str]:
 
 
 def _rigid_mass(root: Element, link: str) -> float:
-    """Return the mass of `link` and all links rigidly fixed to it, kg."""
+    """Return the mass of `link` and of all links fixed behind it, kg."""
     element = links_of(root)[link].find("inertial/mass")
     mass = 0.0 if element is None else float(element.get("value", ""))
     fixed = (j for j in joints_of(root).values() if j.get("type") == "fixed")
@@ -302,7 +302,7 @@ class Description:
         return root_links_of(self.root)[0]
 
     def default_tip(self) -> str:
-        """Return ``tool0`` if it exists, else the last link behind the most movable joints."""
+        """Return ``tool0`` if it exists, else the leaf link behind the most movable joints."""
         if "tool0" in self.links():
             return "tool0"
         movable = self.movable()

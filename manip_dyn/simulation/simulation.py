@@ -154,7 +154,10 @@ class Simulation:
             check_series(integrator, "a feedback law such as gravity compensation")
 
     def prepare(self, law: EffortLaw) -> None:
-        """Compile the loop for a law in advance, so that `advance` starts immediately."""
+        """Compile the loop for a law in advance, so that `advance` starts immediately.
+
+        State and law are retained, and statistics restart at 0.
+        """
         time_ns, y, previous = self.time_ns, self._y.copy(), self.law
         self.law = law
         try:

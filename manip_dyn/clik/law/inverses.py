@@ -233,7 +233,10 @@ def add_factorized(task, v):
 
 @inlined
 def add_decomposed(task, v):
-    """Add the velocities (n,) for the twist ``task.rest`` to `v`, using the singular values."""
+    """Add the velocities (n,) for the twist ``task.rest`` to `v`, using the singular values.
+
+    The largest damping is written to ``task.report``.
+    """
     smallest = NEGLIGIBLE * task.values[0]
     for k in range(6):
         value = task.values[k]

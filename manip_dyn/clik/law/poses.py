@@ -137,7 +137,10 @@ def _entry(desired, actual, i, j):
 
 @compiled(short=True)
 def scale_orientation_error(desired, actual, kind, error):
-    """Scale sin(theta) a in ``error[3:6]`` to the error `kind`, an index of `ERRORS`."""
+    """Scale sin(theta) a in ``error[3:6]`` to the error `kind`, an index of `ERRORS`.
+
+    For ``columns``, theta must be above 90 degrees: the error becomes a.
+    """
     cosine = _cosine(desired, actual)
     if cosine > -0.5:
         # sin(theta) is well above 0, or theta is small.

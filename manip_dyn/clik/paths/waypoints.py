@@ -147,7 +147,6 @@ def _increasing(times: Vector) -> Vector:
 
 
 def _is_closed(positions: Vector, rotations: Rotation) -> bool:
-    """Return whether the last waypoint equals the first."""
     gap = float(np.linalg.norm(positions[-1] - positions[0]))
     return gap < 1e-9 and float((rotations[0].inv() * rotations[-1]).magnitude()) < 1e-7
 

@@ -98,7 +98,6 @@ def _force(where: str, values: Any) -> Any:
 
 
 def _element(kind: type, where: str, values: Any, **name: str) -> Any:
-    """Create a body, joint or force from its attributes."""
     attributes = [item for item in fields(kind) if item.init and item.name not in name]
     required = [item.name for item in attributes if item.default is MISSING]
     values = dict(mapping(where, values, [item.name for item in attributes], required))

@@ -189,5 +189,5 @@ def _dampers(names: dict[str, str], where: dict[str, Vector], damping: float) ->
 
 
 def _fore_and_aft(_t: float, _ground: BodyState, spindle: BodyState) -> tuple[list, list]:
-    """Return the fore-and-aft damping force of a tyre, N, at the spindle."""
+    """Return the fore-and-aft damping force of a tyre (3,), N, at the spindle, and no moment."""
     return [-TYRE_DAMPING * spindle.velocity[0], 0.0, 0.0], [0.0, 0.0, 0.0]
