@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return one line per result."""
+    """Return a table with one line per result."""
     lines = [
         "CPU seconds of a new process, including startup and imports: the first with an empty "
         f"cache,\nand the fastest of {WARM_RUNS} later processes.",

@@ -54,7 +54,7 @@ class Reference:
     """
 
     def __init__(self, robot: Robot, start: Vector, goal: Vector, solvers: Solvers):
-        """Solve from all initial guesses."""
+        """Solve from all initial guesses, and refine the fastest solution."""
         self._ends, self._coarse, self._fine = (start, goal), solvers.coarse, solvers.fine
         motions = [self._coarse.solve(start, goal, g) for g in guesses(robot, start, goal)]
         motions = sorted(motions, key=lambda motion: motion.duration)
@@ -119,10 +119,11 @@ def guesses(robot: Robot, start: Vector, goal: Vector) -> Iterator[Motion]:
 
 
 def timed(robot: Robot, q: Matrix) -> Motion:
-    """Return a guess along positions (k + 1, n) with the shortest feasible of `DURATIONS`.
+    """Return a guess along positions (k + 1, n) with the shortest feasible duration.
 
-    A duration is feasible if efforts and speeds are within their limits. If none is feasible, the
-    guess has the longest one.
+    A duration is feasible if efforts and speeds are within their limits. `DURATIONS` defines a
+    geometric series of durations; if none is feasible, the guess has the longest one. Its
+    normalized efforts are clipped to 0.9.
     """
     data, cells = robot.model.createData(), len(q) - 1
     v, a = np.gradient(q, axis=0) * cells, np.gradient(np.gradient(q, axis=0), axis=0) * cells**2
@@ -184,8 +185,8 @@ class Collocation:
         """Return the local minimum near a guess; its duration is inf if IPOPT does not converge.
 
         Args:
-            start: Positions (n,).
-            goal: Positions (n,).
+            start: Initial positions (n,), rad or m.
+            goal: Final positions (n,), rad or m.
             guess: Motion on a grid of any number of cells.
             weights: Weights (cells, n) of the normalized efforts, which are minimized instead of
                 the duration; the duration is then that of the guess at most.

@@ -49,7 +49,7 @@ class Row(NamedTuple):
     Attributes:
         problem: Description of the problem.
         timings: Timings of the candidates.
-        errors: Largest error of each candidate (rad, m, or per s). Empty if not measured.
+        errors: Largest error of each candidate (rad, m, rad/s or m/s). Empty if not measured.
     """
 
     problem: str

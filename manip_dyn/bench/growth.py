@@ -46,7 +46,7 @@ class Row(NamedTuple):
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return one line per kernel and chain."""
+    """Return a table with one line per kernel and chain."""
     lines = [
         "Serial chains. First: CPU seconds of the first call, including compilation. Ours and "
         "pinocchio: median\ntime of a call from Python, us. Ratio: pinocchio to manip_dyn.",

@@ -234,7 +234,7 @@ def chart(runs: Path, robot: str = "pa10") -> str | None:
 
 
 def _newest(suite: str, runs: Path) -> str:
-    """Return the newest record of a suite as Markdown."""
+    """Return the newest record of a suite as Markdown, or a sentence if there is no record."""
     pair = newest(suite, runs)
     if pair is None:
         return f"No run is stored yet: `manip_dyn bench {suite} --keep benchmarks/runs`.\n"

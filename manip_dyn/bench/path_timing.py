@@ -96,7 +96,7 @@ def problems() -> list[Problem]:
 
 
 def curve(robot: Robot, seed: int) -> Matrix:
-    """Return four random waypoints (4, n) within the position limits, close to their mean."""
+    """Return four waypoints (4, n): random positions within the limits, halfway to their mean."""
     low, high = np.maximum(robot.q_min, -2.0), np.minimum(robot.q_max, 2.0)
     points = low + (high - low) * np.random.default_rng(seed).random((4, robot.n))
     return points.mean(axis=0) + 0.5 * (points - points.mean(axis=0))

@@ -39,7 +39,7 @@ Candidates = Iterator[tuple[str, Iterable[Solver]]]
 
 
 def measure() -> list[Row]:
-    """Time the stiff methods of this package and of the installed peers on the pendulum."""
+    """Time methods of this package and of the installed peers on the stiff pendulum."""
     robot = load_robot("stiff_pendulum")
     exact = _reference(robot)
     name = f"{robot.name}, {DURATION:g} s"

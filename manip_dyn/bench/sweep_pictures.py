@@ -79,7 +79,7 @@ def draw_mass_error(content: dict[str, Any], file: Path) -> None:
 
 # ---------------------------------------------------------------------------------------- goals
 def goals(result: SweepResult) -> dict[str, Any]:
-    """Return the durations and statuses of both planners for all goals."""
+    """Return durations and statuses of both planners for all goals, and the excess durations."""
     method, time = result.column("method"), result.column("t_final")
     shoulder, elbow = result.column("goal_shoulder"), result.column("goal_elbow")
     success = result.column("success")

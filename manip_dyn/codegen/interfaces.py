@@ -130,7 +130,7 @@ class InPlace:
         return f"{type(self).__name__}(robot '{self._robot.name}', {self._robot.n} joints)"
 
     def __getattr__(self, name: str) -> Callable[..., None]:
-        """Return a kernel; the first access generates its module."""
+        """Return a kernel; the first access generates or loads its module."""
         if name.removesuffix(BATCH) not in BY_NAME:
             raise AttributeError(f"There is no kernel '{name}'.")
         function = kernel_of(self._robot, self._frame, name)
@@ -180,7 +180,7 @@ class InPlace:
 
 
 class Batch:
-    """All kernels as attributes, for arrays with one column per state.
+    """All kernels as attributes that check their arguments, arrays with one column per state.
 
     ``batch.forward_dynamics(q, v, tau)`` accepts arrays (n, m) of m states and returns (n, m);
     matrices are returned as (rows, columns, m). ``threads=2`` divides the columns between two

@@ -100,8 +100,8 @@ class Kernels:
     Attributes:
         robot: The robot.
         frame: Name of the link whose pose and Jacobian are computed.
-        in_place: Jitted functions that write into ``out``.
-        unchecked: The same functions without checks.
+        in_place: Jitted functions without checks that write into ``out``.
+        unchecked: Functions without checks that return new arrays.
         batch: Checked functions for m states, one per column of the arguments.
     """
 

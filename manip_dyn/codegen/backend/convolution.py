@@ -2,10 +2,9 @@
 
 Coefficient k of a product a b is the sum of a_j b_(k-j) over j = 0..k. The recurrences of
 quotients and sines contain such sums. The terms j = 1..k-1 depend only on coefficients below k.
-All sums of an order can therefore be computed together, before any other operation of it. For
-a single motion, each lane computes one product. For many motions, each lane computes one motion.
-Moore (1966), Interval Analysis, chapter 11;
-Jorba, Zou (2005), proposition 2.1.
+All sums of an order can therefore be computed together, before its other operations. For a single
+motion, each lane computes one product. For many motions, each lane computes one motion.
+Moore (1966), Interval Analysis, chapter 11; Jorba, Zou (2005), proposition 2.1.
 """
 
 from __future__ import annotations

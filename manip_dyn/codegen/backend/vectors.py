@@ -82,7 +82,7 @@ def accumulated(
     terms: Any,
     term: Callable[[Any], tuple[Any, Sequence[Any]]],
 ) -> list[Any]:
-    """Return sums of scaled vectors, added to initial vectors in registers.
+    """Emit and return initial vectors plus sums of scaled vectors, accumulated in registers.
 
     Args:
         builder: Builder of the function.

@@ -42,7 +42,7 @@ class Function(NamedTuple):
 
 
 def trace(equations: Equations, declaration: Declaration) -> Function:
-    """Trace the equations of a kernel into an expression graph."""
+    """Return a kernel as an expression graph, traced from the equations of a robot."""
     graph, n = Graph(), equations.n
     inputs = [
         [graph.input(f"{name}[{i}]") for i in range(argument_size(name, n))]

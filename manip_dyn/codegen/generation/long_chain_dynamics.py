@@ -307,7 +307,7 @@ def _accelerations(tree, space, q, v, tau):
 # ------------------------------------------------------------------------ common steps of kernels
 @compiled(python=False, counted=False)
 def _prepare(tree, memory, q):
-    """Set all quantities that depend only on positions; `factor` becomes the mass matrix."""
+    """Set all quantities that depend only on positions, with the mass matrix in `factor`."""
     n = q.shape[0]
     clear(n, memory)
     space = workspace(n, memory)
@@ -355,18 +355,6 @@ def mass_matrix(tree, memory, q, out):
     for i in range(n):
         for j in range(i + 1):
             out[i, j] = out[j, i] = factor[i, j]
-
-
-@compiled(python=False, counted=False)
-def forward_dynamics(tree, memory, q, v, tau, out):
-    """Write the accelerations for the efforts tau into `out` (n,); only tests call this."""
-    n = q.shape[0]
-    _prepare(tree, memory, q)
-    space = workspace(n, memory)
-    move(tree, space, v)
-    _accelerations(tree, space, q, v, tau)
-    for i in range(n):
-        out[i] = space.joint_acceleration[i]
 
 
 @compiled(python=False, counted=False)

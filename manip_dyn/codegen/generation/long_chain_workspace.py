@@ -174,8 +174,8 @@ def _related(parents: Sequence[int]) -> Vector:
 class Workspace(NamedTuple):
     """Quantities of the bodies in one state, about the base origin and in base axes.
 
-    Rows of n numbers are padded to `width`, whole vectors. A composite body is a body with all its
-    descendants. u is the velocity of a particle of mass m at r.
+    Rows of n numbers are padded to `width`, a multiple of `LANES`. A composite body is a body with
+    all its descendants. u is the velocity of a particle of mass m at r.
 
     Attributes:
         rotation: Axes of the bodies (n, 3, 3).

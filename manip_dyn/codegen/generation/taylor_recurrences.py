@@ -256,7 +256,8 @@ class LaneColumns(NamedTuple):
 
     Attributes:
         width: Columns per row; each coefficient has one row, which starts with the state.
-        fixed: Rows of the array ``fixed``, which contains numbers that do not depend on the order.
+        fixed: Rows of the array ``fixed``, which contains reciprocals of divisors, constant
+            factors, and the sums of the current order.
         sums: Row of the sum of the first product in ``fixed``; the other sums follow.
         products: Columns of the factors of each product.
     """
@@ -271,7 +272,7 @@ class LaneSeriesWriter(SeriesWriter):
     """Writes the passes of a series for many motions, one motion per lane.
 
     ``out``, ``previous`` and ``start`` denote the current, the previous and the first row.
-    ``fixed`` contains numbers that do not depend on the order, and ``sums[i]`` is the sum of
+    ``fixed`` contains reciprocals of divisors and constant factors, and ``sums[i]`` is the sum of
     product i.
 
     Attributes:

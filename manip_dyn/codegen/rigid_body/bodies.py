@@ -279,7 +279,10 @@ def with_base_parameters(bodies: Sequence[Body], rigid: Sequence[Rigid]) -> list
 
 
 def base_parameters(bodies: Sequence[Body], rigid: Sequence[Rigid]) -> list[Rigid]:
-    """Return the base parameters as numbers or arrays, without removing rounding errors."""
+    """Return the base parameters of the bodies, with rounding errors instead of exact zeros.
+
+    The parameters may be numbers or arrays.
+    """
     parameters = list(rigid)
     for i in reversed(range(len(bodies))):
         body = bodies[i]
@@ -291,7 +294,7 @@ def base_parameters(bodies: Sequence[Body], rigid: Sequence[Rigid]) -> list[Rigi
 
 
 def base_parameter_mask(prismatic: bool) -> list[bool]:
-    """Return a mask of the entries of `Rigid.numbers` that are base parameters of a body."""
+    """Return a mask (10,) of the entries of `Rigid.numbers` that are base parameters of a body."""
     moments = [not prismatic, False, *[not prismatic] * 4]
     return [prismatic, True, True, prismatic, *moments]
 

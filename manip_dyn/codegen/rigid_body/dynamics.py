@@ -243,7 +243,7 @@ class Factors(NamedTuple):
     """Factors of M = L^T D L, with the sparsity of a tree.
 
     Attributes:
-        lower: L below its diagonal, (n, n).
+        lower: Entries of L below its unit diagonal, (n, n).
         inverse: 1 / D, (n,).
         ancestors: Ancestors of each joint, nearest first.
     """
@@ -351,14 +351,17 @@ class _Flow(NamedTuple):
         return _Flow(momentum, vec.add_matrices(pose.turn(self.spread), carried))
 
     def moment(self, alpha: Sequence[Any]) -> vec.Vector3:
-        """Return 2 (tr(W) 1 - W) alpha."""
+        """Return the moment 2 (tr(W) 1 - W) alpha (3,), where `spread` is 2 W."""
         w = self.spread
         xx, yy, zz = w[1][1] + w[2][2], w[0][0] + w[2][2], w[0][0] + w[1][1]
         rows = [[xx, -w[0][1], -w[0][2]], [-w[1][0], yy, -w[1][2]], [-w[2][0], -w[2][1], zz]]
         return vec.times(rows, alpha)
 
     def row(self, prismatic: bool) -> vec.Vector3:
-        """Return the moment of 2 B^T times a unit motion of the joint; the force is zero."""
+        """Return the moment (3,) of 2 B^T times a unit motion of the joint; the force is zero.
+
+        `inverse_dynamics_sensitivities` defines B.
+        """
         w, p = self.spread, self.momentum
         if prismatic:
             return [p[1], -p[0], 0.0 * p[0]]
@@ -459,7 +462,7 @@ def _flow(rigid: Rigid, omega: vec.Vector3, velocity: vec.Vector3) -> _Flow:
 
 
 def _fill(result, i, bodies, poses, axes, composite, flow, load) -> None:
-    """Write the entries of joint i and its ancestors in row i and column i."""
+    """Write the entries of `result` in row i and column i for joint i and its ancestors."""
     prismatic, zero = bodies[i].prismatic, 0.0 * load[0][0]
     axis = [zero, zero, zero + 1.0]
     unit = composite.column(prismatic)

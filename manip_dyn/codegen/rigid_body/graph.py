@@ -23,7 +23,7 @@ class Operation(NamedTuple):
 
 
 class Graph:
-    """Unique operations in the order of creation, operands before results."""
+    """Operations without duplicates in the order of creation, operands before results."""
 
     def __init__(self) -> None:
         """Initialize an empty graph."""
@@ -222,7 +222,7 @@ Tangents = dict[int, Scalar]
 
 
 def derivatives(outputs: Sequence[Scalar], inputs: Sequence[Scalar]) -> list[list[Scalar]]:
-    """Return the Jacobian (m, k) of `outputs` (m,) with respect to `inputs` (k,); forward mode."""
+    """Return the Jacobian (m, k) of `outputs` (m,) for `inputs` (k,), in forward mode."""
     graph = inputs[0].graph
     one = graph.constant(1.0)
     tangents = _forward(graph, outputs, {scalar.node: {scalar.node: one} for scalar in inputs})

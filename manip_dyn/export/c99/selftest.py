@@ -17,7 +17,10 @@ from manip_dyn.robot import Robot
 
 
 def evaluated(function: Function, arguments: Sequence[Any]) -> Vector:
-    """Return the results (..., m) of a kernel for arguments (k, m), in their data type."""
+    """Return the results (..., m) of a kernel for m states, in the data type of the arguments.
+
+    An argument of k numbers is an array (k, m).
+    """
     states, kind = arguments[0].shape[1], arguments[0].dtype
     out = np.empty((*function.shape, states), kind)
     names = dict(zip(function.declaration.arguments, arguments, strict=True))
