@@ -222,7 +222,7 @@ Tangents = dict[int, Scalar]
 
 
 def derivatives(outputs: Sequence[Scalar], inputs: Sequence[Scalar]) -> list[list[Scalar]]:
-    """Return the Jacobian (m, k) of `outputs` (m,) for `inputs` (k,), in forward mode."""
+    """Return the forward-mode Jacobian (m, k) of `outputs` (m,) with respect to `inputs` (k,)."""
     graph = inputs[0].graph
     one = graph.constant(1.0)
     tangents = _forward(graph, outputs, {scalar.node: {scalar.node: one} for scalar in inputs})
