@@ -89,7 +89,7 @@ class TrackingDiagnostics:
             self._look_at_path(sample, gain)
 
     def _value(self, sample: TrackingSample) -> str:
-        """Return a phrase with the smallest singular value, also without joints at limits."""
+        """Return a phrase with the smallest singular value, with and without joints at limits."""
         if not sample.at_limit:
             return f"smallest singular value {sample.smallest_singular_value:.3g}"
         free = [name not in sample.at_limit for name in self._robot.joint_names]

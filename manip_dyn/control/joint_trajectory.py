@@ -223,7 +223,8 @@ class JointSplines:
         A joint that starts beyond a position limit must not move further beyond it.
 
         Raises:
-            RejectedTrajectoryError: If a joint exceeds a limit of position or speed.
+            RejectedTrajectoryError: If a joint exceeds a limit of position or speed by more than
+                `POSITION_MARGIN` or `SPEED_MARGIN`.
         """
         if not self._rows:
             return
@@ -322,7 +323,8 @@ def _excess(rows: NDArray[np.float64], low: Vector, high: Vector) -> tuple[int, 
         high: Upper ends (n,) of the ranges.
 
     Returns:
-        Segment, joint and most extreme value of the first such polynomial, or None.
+        Segment, joint and most extreme value of the first such polynomial, or None. The value is
+        infinite if the coefficients overflow.
     """
     k = rows.shape[1]
     bernstein = np.array([[comb(i, j) / comb(k - 1, j) for j in range(k)] for i in range(k)])

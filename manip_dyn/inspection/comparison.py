@@ -333,7 +333,7 @@ def _installed(robot: Robot) -> tuple[list[Peer], list[Finding]]:
 def _reasons(
     robot: Robot, peer: Peer, level: str, terms: Sequence[Finding], results: Sequence[Agreement]
 ) -> Iterator[Finding]:
-    """Yield the cause of different results: a displaced link, or whether parameters differ."""
+    """Yield a displaced link, or whether different parameters explain the different results."""
     misplaced = _first_misplaced(robot, peer)
     if misplaced:
         value = f"displaced in {peer.name}"

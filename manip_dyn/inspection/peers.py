@@ -16,7 +16,7 @@ from manip_dyn.robot.urdf import child_of, joints_of
 
 
 class PinocchioPeer:
-    """Pinocchio. `Oracle` adds damping and springs, which pinocchio omits."""
+    """Peer for pinocchio. `Oracle` adds damping and springs, which pinocchio omits."""
 
     name = "pinocchio"
     merged = True
@@ -49,7 +49,7 @@ def _pinocchio_links(robot: Robot) -> dict[str, Mass]:
 
 
 class MujocoPeer:
-    """MuJoCo with disabled constraints (limits, dry friction)."""
+    """Peer for MuJoCo, with disabled constraints (limits, dry friction)."""
 
     name = "MuJoCo"
     merged = False
@@ -149,7 +149,7 @@ def _mujoco_model(mujoco: Any, text: str) -> Any:
 
 
 class DrakePeer:
-    """Drake's MultibodyPlant in continuous time, with the base welded to the world."""
+    """Peer for Drake: a MultibodyPlant in continuous time, with the base welded to the world."""
 
     name = "Drake"
     merged = False

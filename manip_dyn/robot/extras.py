@@ -34,7 +34,7 @@ STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
 @dataclass(frozen=True)
 class Payload:
-    """A rigid body fixed to a link: mass (kg), com (3,) in m, inertia (3, 3) about com."""
+    """A rigid body fixed to a link, with `com` (3,) and `inertia` (3, 3) as in the YAML file."""
 
     link: str
     mass: float

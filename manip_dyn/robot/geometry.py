@@ -18,9 +18,9 @@ from manip_dyn.robot.urdf import child_of, joints_of, parent_of
 
 
 def without_shapes(urdf: str) -> Element:
-    """Return the root element of a URDF that contains only links, joints and inertias.
+    """Return the root element of a URDF without its shapes.
 
-    Shapes, materials, sensors, transmissions and Gazebo elements are removed.
+    Materials, sensors, transmissions and Gazebo elements of the root are also removed.
     """
     root = ElementTree.fromstring(urdf)
     for link in root.iter("link"):

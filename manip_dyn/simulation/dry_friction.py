@@ -160,7 +160,10 @@ def act(t, y, p, tau):
 
 @inlined
 def move(y, now, tau, out):
-    """Write the rates (2 n + 1,) of the state for `tau` (n,) from `act`; sticking joints rest."""
+    """Write the rates (2 n + 1,) of the state for `tau` (n,) from `act`.
+
+    The accelerations of sticking joints are 0.
+    """
     n = tau.shape[0]
     call_kernel(now.motion, (y, tau, out))
     for i in range(n):

@@ -60,7 +60,7 @@ class Line(Path):
 
 
 class Circle(Path):
-    """A circle in any plane, with constant or tangent-following tool orientation.
+    """A circle in any plane. The tool orientation is constant or follows the radius.
 
     Its radius is `linear_speed` / `angular_speed`. The default speeds are those of Sariyildiz et
     al. (2011). By default, the circle is endless and starts at full speed.

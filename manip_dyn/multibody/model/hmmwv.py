@@ -111,7 +111,7 @@ def hmmwv(bump: float = BUMP, damped: bool = True, hit: float = FRONT_HIT) -> Me
 
 
 def _assembled(bump: float, damped: bool, delay: float) -> Mechanism:
-    """Return the car with its hard points at the measured positions, before it settles."""
+    """Return the car before it settles, with the hard points of `AXLES`."""
     weight = CHASSIS_MASS + RACK_MASS + 4 * (UPPER_MASS + LOWER_MASS + SPINDLE_MASS)
     level = TYRE_RADIUS - weight * GRAVITY / (4.0 * TYRE_STIFFNESS)
     chassis = np.array([0.0, 0.0, level + CHASSIS_HEIGHT])
