@@ -248,7 +248,7 @@ class Controls:
 
     Attributes:
         able: Returns the names of the commands below that a running node accepts.
-        pause: Pauses or continues time.
+        pause: Pauses time (True) or continues it (False).
         step: Advances time by one period.
         reset: Resets the nodes.
         target: Sends a target of the tool: position (3,) in m, quaternion (4,) as w, x, y, z.

@@ -222,7 +222,10 @@ def _with_literal_laws(
 
 
 def _full_grid(slow: Plan, chapter: Grid | None, settings: Settings) -> dict[str, Any] | None:
-    """Return the result of the search over the whole grid, or None unless a single joint moves."""
+    """Return the result of the search over the whole grid, or None.
+
+    The search requires a chapter with a grid, and a motion of a single joint.
+    """
     if chapter is None or len(slow.moving_joints) != 1:
         return None
     return by_full_grid(slow, chapter, settings.near, settings.grid.full)

@@ -2,8 +2,8 @@
 
 The controller (Fan 2003, figures 3.13 and 6.4, appendices A.4, A.7, A.10) compares the position of
 every joint with its switching position. A joint is driven before its switching position, braked
-after it, and held once it is within `near` of its goal. `controlled` holds such a joint exactly:
-the dynamics of the other joint assume that it rests, but its own state retains its speed.
+after it, and held once it is within `near` of its goal. `controlled` holds such a joint with zero
+acceleration, so that it retains its speed.
 
 `literal` applies the holding laws of the thesis as printed. Once a joint is within `near` of its
 goal, the programs apply the effort that would hold it *at its goal and at rest* while the other

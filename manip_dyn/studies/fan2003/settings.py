@@ -93,7 +93,7 @@ class GridSearch:
         chapters: Grids by number of the chapter.
         window: Half-width of the window around the exact switching positions, rad or m.
         trials: Maximum number of motions in the window.
-        full: Maximum number of motions on the whole grid for a single joint.
+        full: Maximum number of motions on the whole grid if a single joint moves.
     """
 
     chapters: Mapping[str, Grid]

@@ -1,7 +1,8 @@
 """Claims about the HMMWV: the car, and the steps and costs of both methods.
 
 Most costs are counted in steps and evaluations, which do not depend on the load of the machine.
-The masses and the geometry are chosen such that the model has the printed eigenvalue and height.
+The positions of the struts and the height of the centre of mass of the chassis are not printed.
+They are chosen such that the model has the printed eigenvalue and height.
 """
 
 from __future__ import annotations
