@@ -84,7 +84,8 @@ def casadi_loops(robot: Robot, states: Vector) -> list[Candidate]:
 
     The first loop is the articulated-body algorithm with the robot's inertias, as a CasADi user
     would write it. The second uses the expressions of this package with base parameters. The list
-    is empty if CasADi or gcc is not installed.
+    is empty if CasADi or gcc is not installed. A loop that does not compile is skipped with a
+    warning.
     """
     if not installed("casadi") or shutil.which("gcc") is None:
         return []

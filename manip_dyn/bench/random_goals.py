@@ -110,7 +110,7 @@ class Row(NamedTuple):
 
 
 def random_pairs(robot: Robot, count: int, seed: int = 0) -> Iterator[tuple[Vector, Vector]]:
-    """Yield pairs of random postures (n,) in which the effort limits can hold the arm."""
+    """Yield `count` pairs of random postures (n,) in which the effort limits can hold the arm."""
     rng, yielded = np.random.default_rng(seed), 0
     low, high = np.maximum(robot.q_min, -np.pi), np.minimum(robot.q_max, np.pi)
     while yielded < count:

@@ -174,7 +174,10 @@ def solve_by_articulated_bodies(
 
 
 def spin_matrix(omega: Sequence[Any], alpha: Sequence[Any]) -> vec.Matrix3:
-    """Return U = [alpha] + [omega][omega]; point r of a body has the acceleration a + U r."""
+    """Return U = [alpha] + [omega][omega] (3, 3): point r accelerates by U r more than the origin.
+
+    [w] denotes the matrix of the vector product with w.
+    """
     xx, yy, zz = omega[0] * omega[0], omega[1] * omega[1], omega[2] * omega[2]
     xy, xz, yz = omega[0] * omega[1], omega[0] * omega[2], omega[1] * omega[2]
     return [
