@@ -100,7 +100,8 @@ def _step(joint: Element) -> float:
 def _corners(shape: Element) -> list[Vector] | None:
     """Return the corners (3,) of the bounding box of a shape, in the frame of its link.
 
-    The result is None for a mesh file, and empty without a geometry.
+    The caps of a capsule are ignored. The result is None for other shapes, such as mesh files, and
+    empty without a geometry.
     """
     body = shape.find("geometry/*")
     if body is None:

@@ -185,8 +185,8 @@ def mesh_findings(root: Element, folder: Path | None) -> Iterator[Finding]:
 
     Args:
         root: Root element of the URDF.
-        folder: Folder of the URDF, or None for a URDF string. Meshes are also searched in this
-            folder and its parents.
+        folder: Folder of the URDF, or None for a URDF string. This folder and its parents are also
+            searched for meshes.
     """
     folders = [] if folder is None else [folder, *folder.parents]
     for link in root.findall("link"):

@@ -73,7 +73,7 @@ def _processed(
 ) -> tuple[Element, str]:
     """Return the root element and name of the URDF after applying `lock` and `tip`.
 
-    A URDF that is not a valid tree is returned unchanged.
+    They are not applied to a URDF that `Description` rejects.
     """
     where = f"robot {content.label}"
     try:

@@ -140,7 +140,7 @@ class Robot:
         tip: Name of the link that is the tool frame.
         urdf: URDF text after `lock` and `tip`.
         notes: Remarks about the URDF, such as joints with a zero limit, one sentence each.
-        model: The pinocchio model; only for `manip_dyn.robot`.
+        model: The pinocchio model, for `Oracle` and comparisons.
         bodies: The moving bodies as plain numbers, one per joint.
         tip_frame: Frame of the tip on its body.
     """

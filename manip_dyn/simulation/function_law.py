@@ -151,7 +151,7 @@ class Feedback:
         return LawError(str(failing("the effort law", function, error, expected)))
 
     def enter(self, begin_ns: int, end_ns: int) -> None:
-        """Prepare for an interval between two switches."""
+        """Prepare for an interval between two switches, if a subclass requires it."""
 
     def next_switch(self, time_ns: int) -> int | None:
         """Return None, because no switches are known."""

@@ -126,7 +126,7 @@ class PDLaw(Feedback):
         self.efforts = instantiate(feedback.of_pd, arguments)
 
     def enter(self, begin_ns: int, end_ns: int) -> None:
-        """Set the efforts of the plan for an interval between two switches of its schedule."""
+        """Set an interval between two switches of the plan, and the plan's efforts in it."""
         self._span[:] = 1e-9 * begin_ns + INSIDE, 1e-9 * end_ns - INSIDE
         self.arrays[-1][:] = self._feedforward.effort(begin_ns, self._span, self._span)
 

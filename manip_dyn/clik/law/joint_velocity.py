@@ -393,9 +393,9 @@ def _subtract_null_motion(task):
 
 @inlined
 def _hold_worst_joint(task, v):
-    """Hold the free joint that approaches a limit too fast by the largest difference in speed.
+    """Hold the joint whose speed towards a limit exceeds its bound most.
 
-    It then moves with its bound, see `limit_gain`. Return whether there is such a joint.
+    It then moves at this bound, see `limit_gain`. Return whether there is such a joint.
     """
     q, joints, rate = task.q, task.joints, task.numbers[LIMIT_GAIN]
     worst, most, bound = -1, 1e-12, 0.0
