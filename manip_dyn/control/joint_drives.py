@@ -203,10 +203,10 @@ class Brake:
 
     The damping is proportional to the inertia: u = -D v with D = rate / (1 + rate h) M(q), for
     efforts that are held for h. Then M v' = u has the solution v_k+1 = v_k / (1 + rate h). The
-    velocities of all joints decrease together, by the factor e every 1 / rate, and the kinetic
-    energy twice as fast. The factor 1 / (1 + rate h) is between 0 and 1 for every rate and every
-    h. This is the implicit Euler method, which is explicit here because M is known. Coriolis
-    efforts do no work.
+    velocities of all joints decrease together. For a small rate h, they decrease by the factor e
+    every 1 / rate, and the kinetic energy twice as fast. The factor 1 / (1 + rate h) is between 0
+    and 1 for every rate and every h. This is the implicit Euler method, which is explicit here
+    because M is known. Coriolis efforts do no work.
 
     If -D v exceeds the limits, u minimizes
 
@@ -217,9 +217,9 @@ class Brake:
 
         T(v + h M^-1 u) = T(v) + h (v' u + h / 2 u' M^-1 u) <= T(v).
 
-    The kinetic energy therefore never increases, with or without saturation, for any period. A
-    fast arm is braked with the full effort of each joint. Springs are compensated like weight.
-    With rate 0 the brake only compensates gravity.
+    With M constant over a period, the kinetic energy therefore never increases, with or without
+    saturation. A fast arm is braked with efforts at the limits. Springs are compensated like
+    weight. With rate 0 the brake only compensates gravity.
 
     Attributes:
         rate: Rate at which speeds decrease, 1/s.

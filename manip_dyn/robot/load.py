@@ -178,7 +178,7 @@ def _notes(names: tuple[str, ...], joints: list[Element]) -> list[str]:
 
 
 def _check_mass_matrix(robot: Robot) -> None:
-    """Raise `ManipDynError` if the inertia of a joint is zero or overflows."""
+    """Raise `ManipDynError` if the inertia of a joint is zero or overflows at a test posture."""
     posture = np.full(robot.n, 0.1)
     inertias = Oracle(robot).mass_matrix(posture).diagonal()
     for joint, inertia in zip(robot.joint_names, inertias, strict=True):

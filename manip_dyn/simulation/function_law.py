@@ -77,8 +77,8 @@ class Feedback:
             efforts (n,).
         weightless: Whether the law is gravity compensation, which has its own compiled code.
         parameters: Parameters p (k,) of the function, or None.
-        efforts: Compiled ``efforts(t, y, p, tau)``, set by a simulation; None before that, and if
-            the function runs in Python.
+        efforts: Compiled ``efforts(t, y, p, tau)``, set by a simulation; None before that, for
+            gravity compensation, and if the function runs in Python.
         arrays: Parameters of `efforts`, see `feedback`.
     """
 

@@ -286,8 +286,8 @@ def expand(states, p, q, v, worst):
     """Write all coordinates and their rates (k, N) at the states (k, 2 n).
 
     `worst` (2,) is raised to the largest violations of the constraints and of the redundant ones.
-    Return the number of states that could be assembled. The function also counts the turns of
-    rotational springs, and stores the condition number of a new partition.
+    Return the number of states before the first one that cannot be assembled. The function also
+    counts the turns of rotational springs, and stores the condition number of a new partition.
     """
     motion, limits, work = motion_of(p), links_of(p).limits, links_of(p).work
     for k in range(states.shape[0]):
