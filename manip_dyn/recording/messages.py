@@ -125,7 +125,7 @@ def joint_state(
 
 
 def numbers(values: Vector) -> Any:
-    """Create a Float64MultiArray."""
+    """Create a Float64MultiArray from numbers (k,)."""
     layout = message("std_msgs/msg/MultiArrayLayout", dim=[], data_offset=0)
     data = np.asarray(values, dtype=float)
     return message("std_msgs/msg/Float64MultiArray", layout=layout, data=data)
