@@ -58,8 +58,8 @@ def main(arguments: list[str] | None = None) -> int:
         arguments: Words of the command line after ``manip_dyn``. Default: those of the process.
 
     Returns:
-        0 for success or if the reader of the output closes the pipe, 1 for a failure, 2 for
-        invalid input, 130 after Ctrl-C, and 143 after SIGTERM in a command that starts processes.
+        0 for success, 1 for a failure, 2 for invalid input, 130 after Ctrl-C, and 143 after
+        SIGTERM in a command that starts processes. 0 if the reader of the output closes the pipe.
     """
     words = sys.argv[1:] if arguments is None else arguments
     if "_ARGCOMPLETE" in os.environ and arguments is None:

@@ -48,9 +48,9 @@ def record(
         period: Maximum time between the states of a plan, s.
 
     Raises:
-        ManipDynError: If the type of the result is not supported, if its robot or mechanism is
-            missing or does not match, if `period` is not positive, if mcap or rosbags is not
-            installed, or if the file exists or cannot be written.
+        ManipDynError: If the result is not supported, its robot or mechanism does not match,
+            `period` is not positive, a library is missing, or the file exists or cannot be
+            written.
     """
     write: Any = next(
         (writer for kind, writer in WRITERS.items() if isinstance(result, kind)), None

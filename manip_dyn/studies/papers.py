@@ -68,8 +68,8 @@ def study(
         The exit code 0.
 
     Raises:
-        ManipDynError: If a name is unknown, the item has no computation, all papers or `keep` are
-            combined with a single item, matplotlib is missing, or `out` cannot be written.
+        ManipDynError: If a name is unknown, the item cannot be computed or combined with the
+            other arguments, matplotlib is missing, or `out` cannot be written.
     """
     if (name == ALL or keep is not None) and item != ALL:
         option = "'all' papers" if name == ALL else "--keep"

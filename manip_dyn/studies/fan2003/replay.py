@@ -5,9 +5,9 @@ every joint with its switching position. A joint is driven before its switching 
 after it, and held once it is within `near` of its goal. `controlled` holds such a joint with zero
 acceleration, so that it retains its speed.
 
-`literal` applies the holding laws of the thesis as printed. Once a joint is within `near` of its
-goal, the programs apply the effort that would hold it *at its goal and at rest* while the other
-joint moves. The efforts are tau1 of eq. 6.53, and tau2 = tau1 (c2 + c3) / (c1 + c2 + 2 c3) of
+`literal` applies the holding laws of the thesis as printed. They act once a joint is within `near`
+of its goal. Their effort would hold the joint *at its goal and at rest* while the other joint
+moves. The efforts are tau1 of eq. 6.53, and tau2 = tau1 (c2 + c3) / (c1 + c2 + 2 c3) of
 eq. 6.55, which is valid only for a straight elbow. For the cylindrical arm they are tau1 = 0
 (eq. 5.68) and F2 = -m2 r1 w^2 (eq. 5.70). A joint that arrives with a nonzero speed drifts.
 """
@@ -391,8 +391,8 @@ class Printed(NamedTuple):
     def is_solution(self) -> bool:
         """Whether the motion ends at the goal, and no extremal shows that its times are wrong.
 
-        An extremal contradicts the printed times if it has the same numbers of switches, and a
-        time differs by more than a unit of the last printed digit.
+        An extremal with the same numbers of switches contradicts the printed times if a time
+        differs by more than a unit of the last printed digit.
         """
         return self.ends_at_goal and not 2.0 * self.half_unit < self.shift < np.inf
 

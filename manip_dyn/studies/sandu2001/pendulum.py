@@ -1,7 +1,8 @@
 """Tables 1 and 2 of Sandu et al. (2001): errors for the stiff double pendulum.
 
-The angle and rate of the first pendulum at every step of a run are compared with a reference run
-with small constant steps, interpolated by a cubic through the four nearest points (section 5.1).
+The angle and rate of the first pendulum at every step of a run are compared with a reference run.
+The reference has small constant steps. It is interpolated by cubics through the four nearest
+points (section 5.1).
 
 `fit` estimates the parameters that the paper does not print. The printed errors determine eight
 points of the published motion: |E*| = 100 largest error / RelErr at t*. They are angles in table 1

@@ -1,8 +1,7 @@
 """Findings of the study of Sariyildiz et al. (2011): claims, tables and their presentation.
 
-Each claim is judged by the fraction of cases that support it. In most claims, a case is one
-combination of the parameters that the paper leaves open (see `choices`), or a run of a method
-through a singular posture.
+Each claim is judged by the fraction of cases that support it. Most cases are combinations of the
+parameters that the paper leaves open (see `choices`), or runs through a singular posture.
 """
 
 from __future__ import annotations
