@@ -170,7 +170,7 @@ class RecentOverruns:
 
 
 LIMIT_TOLERANCE = 1e-3
-"""Tolerance of the check of joint limits, rad or m. Feedback is no more precise than this."""
+"""Tolerance of the check of joint limits, rad or m."""
 
 
 def joints_outside_limits(robot: Robot, q: Vector) -> str:

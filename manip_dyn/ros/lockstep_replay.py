@@ -1,4 +1,4 @@
-"""The check of `manip_dyn replay --check`: repeats a lockstep simulation bit by bit."""
+"""Check of `manip_dyn replay --check`: repeat a lockstep run and compare all states bitwise."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class State(NamedTuple):
 def simulator_parameters(
     file: str | Path, source: MessageReader, messages: list[Message]
 ) -> SimulatorParameters:
-    """Return the recorded simulator parameters. A robot from a topic gets its description.
+    """Return the recorded simulator parameters, with the description if `robot` is "topic".
 
     Raises:
         ManipDynError: If the recording cannot be repeated exactly.
@@ -156,7 +156,7 @@ def check_recording(file: str | Path) -> Verdict:
         file: A recording of a simulator in lockstep.
 
     Raises:
-        ManipDynError: If the file cannot be read or is not such a recording.
+        ManipDynError: If the file cannot be read or cannot be repeated exactly.
     """
     source = MessageReader(file)
     topics = (STATES, DESCRIPTION, JOINT_TRAJECTORY, EVENTS, *KINDS)

@@ -121,7 +121,7 @@ class TimeControl(Protocol):
 
     @property
     def lockstep(self) -> bool:
-        """Whether time advances only with commands and ~/step."""
+        """Whether time advances only with commands and calls of the step services."""
 
 
 class FreshCommands:
@@ -164,7 +164,7 @@ class FreshCommands:
         self._was_paused, self.handover = False, ""
 
     def check(self, sent_ns: int) -> None:
-        """Check that a command was not sent before the last reset.
+        """Check that a command was not sent before the end of the last reset.
 
         Args:
             sent_ns: Wall-clock time at which the command was sent, ns.
@@ -286,8 +286,8 @@ class Trajectories:
         """Check that a trajectory can begin now and was not sent before a reset.
 
         Raises:
-            RejectedTrajectoryError: If it cannot begin, exceeds a limit on the way, or was sent
-                before a reset.
+            RejectedTrajectoryError: If it cannot begin, exceeds a position or speed limit, or was
+                sent before a reset.
         """
         with self._stepper.lock:
             try:

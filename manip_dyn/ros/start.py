@@ -30,7 +30,7 @@ NODES = (
 
 OWNED = "--owned"
 SHUTDOWN_TIMEOUT = 10.0
-"""Wall time for a regular shutdown after standard input is closed, s. Then the exit code is 1."""
+"""Wall time for a regular shutdown after standard input is closed, s. Then the process exits."""
 
 
 def end_with_owner() -> None:

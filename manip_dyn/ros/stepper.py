@@ -41,9 +41,9 @@ class Stepped(Protocol):
 class Stepper:
     """Advances the simulated time of a node, and publishes it if `publish_clock` is set.
 
-    In mode real_time without `publish_clock`, stamps start at the time of the node's clock.
-    Otherwise they start at 0. With a real-time factor of 1, stamps skip long delays, such as a
-    suspension of the process (see `WallClockAnchor`), with a warning.
+    In mode real_time without `publish_clock`, stamps start at the time of the node's clock. With a
+    real-time factor of 1, these stamps skip long delays, such as a suspension of the process (see
+    `WallClockAnchor`), with a warning. In all other cases, stamps start at 0.
 
     Attributes:
         lock: Held while time advances. Code that changes the simulation must hold it.

@@ -201,7 +201,7 @@ class TrajectoryGoal(NamedTuple):
 
         Raises:
             RejectedTrajectoryError: If the trajectory has already ended or begins too late, or a
-                joint exceeds a limit of position or speed on the way.
+                joint exceeds a position or speed limit during the trajectory.
         """
         elapsed = 1e-9 * (stamp_ns - self.start_ns(stamp_ns))
         JointSplines(robot, self.waypoints, elapsed, q, v).check_limits(robot)

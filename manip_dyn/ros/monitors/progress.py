@@ -58,7 +58,7 @@ def print_json(**content: Any) -> None:
 
 
 class Progress:
-    """Prints the progress of a run in steps of `PROGRESS_STEP`.
+    """Prints the progress of a run in steps of at least `PROGRESS_STEP`.
 
     Attributes:
         received_at: Monotonic time of the last message, s, or None.

@@ -113,7 +113,7 @@ DEPTH = 10_000
 
 
 class RecorderNode:
-    """Writes all messages as serialized bytes, without decoding them."""
+    """Writes the messages of the recorded topics as serialized bytes, without decoding them."""
 
     name = "recorder"
     executor = PausingExecutor

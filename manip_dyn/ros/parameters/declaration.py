@@ -116,7 +116,7 @@ def rows(kind: Any) -> list[Row]:
 
 
 def with_values(parameters: P, values: Mapping[str, Any]) -> P:
-    """Return `parameters` with new values. The keys are full names, such as ``circle.center``."""
+    """Return a copy of `parameters` with new values by full name, such as ``circle.center``."""
     changes: dict[str, Any] = {}
     for entry in fields(parameters):  # type: ignore[arg-type]  # P is a dataclass
         present, prefix = getattr(parameters, entry.name), f"{entry.name}."

@@ -93,7 +93,7 @@ class Planning:
 
     @property
     def under_way(self) -> bool:
-        """Whether a plan is being computed, or waits for the arm to rest."""
+        """Whether a plan is being computed, or a goal waits for the arm to rest."""
         return self._worker.busy or self._pending is not None
 
     def forget(self) -> None:

@@ -246,7 +246,7 @@ class Worker:
         self._guard = node.create_guard_condition(self._deliver)
 
     def start(self, job: Callable[[Callable[[], bool]], Any]) -> None:
-        """Start a job after the end of a running job, and discard the result of that job.
+        """Start a job once the running job has ended; discard the result of the running job.
 
         Args:
             job: Function that computes the result. Its argument is a function that returns

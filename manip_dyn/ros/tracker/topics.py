@@ -46,7 +46,7 @@ class TrackerFacts:
     """Facts about the tracker from which its diagnostic state follows.
 
     Attributes:
-        fault: Whether numbers are infinite or NaN.
+        fault: Whether the reference has become infinite or NaN.
         waiting: Topic of joint states if none has been received yet, or "".
         silence: Time since the last joint state, s; 0 while they arrive.
         outside: Joints outside their limits, or "".

@@ -65,11 +65,11 @@ class TabulatedMotion:
         return self.reference.times
 
     def state(self, t: float) -> tuple[Vector, Vector]:
-        """Return positions and velocities (n,) at time `t` s."""
+        """Return positions and velocities (n,) at time `t`, s."""
         return self.reference.state(t)
 
     def effort(self, t: float) -> Vector:
-        """Return the efforts (n,) immediately after time `t` s."""
+        """Return the efforts (n,) immediately after time `t`, s."""
         return self.reference.efforts[self.reference.cell(t)]
 
     def samples(self, _period: float) -> Samples:
