@@ -58,6 +58,11 @@ def simulator_parameters(
 ) -> SimulatorParameters:
     """Return the recorded simulator parameters, with the description if `robot` is "topic".
 
+    Args:
+        file: Path of the recording, for error messages.
+        source: Reader of the recording.
+        messages: Messages of the recording.
+
     Raises:
         ManipDynError: If the recording cannot be repeated exactly.
     """
@@ -97,9 +102,15 @@ def check_parameters_unchanged(
 ) -> None:
     """Check that no parameter of the simulator, such as the mass scale, was set during the run.
 
+    The recording stores only the initial parameters.
+
+    Args:
+        file: Path of the recording, for error messages.
+        messages: Messages of the recording.
+        states: Recorded joint states.
+
     Raises:
-        ManipDynError: If a parameter was set after the second state. The recording stores only
-            the initial parameters.
+        ManipDynError: If a parameter was set after the second state.
     """
     for message in messages:
         if message.topic == EVENTS and len(states) > 1 and message.sent_ns > states[1].sent_ns:

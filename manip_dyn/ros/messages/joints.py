@@ -38,9 +38,9 @@ def joint_state(
 
 
 def in_joint_order(message: JointState, robot: Robot, field: str) -> Vector:
-    """Return a field (n,) of a joint state in the robot's joint order.
+    """Return a field (n,), such as "position", of a joint state in the robot's joint order.
 
-    Joints of other robots are ignored.
+    Other joints in the message are ignored.
 
     Raises:
         ManipDynError: If a joint of the robot is missing or named twice, its value is not finite,

@@ -235,7 +235,7 @@ def goal_from_action(request: Any, robot: Robot) -> TrajectoryGoal:
     """Return the goal of a request of the action control_msgs/action/FollowJointTrajectory.
 
     Raises:
-        RejectedTrajectoryError: If the trajectory is invalid for the robot.
+        RejectedTrajectoryError: If the trajectory or a tolerance is invalid for the robot.
     """
     if request.multi_dof_trajectory.points:
         sentence = "goal must have joints only, got a multi_dof_trajectory."

@@ -42,7 +42,7 @@ class MotionLog:
     _states: list[Vector] = field(default_factory=list)
 
     def add(self, stamp_ns: int, q: Vector, v: Vector, effort: Vector) -> None:
-        """Add a state if its stamp is newer than the last one."""
+        """Add positions, velocities and efforts (n,) if the stamp is newer than the last one."""
         if self._stamps and stamp_ns <= self._stamps[-1]:
             return
         if np.abs(q - self.goal).max() > self.near or np.abs(v).max() > 10.0 * self.near:
@@ -196,7 +196,7 @@ class FreeLog:
     _rows: dict[int, Vector] = field(default_factory=dict)
 
     def add(self, stamp_ns: int, q: Vector, v: Vector) -> None:
-        """Add a state, unless its stamp is after the end."""
+        """Add positions and velocities (n,), unless the stamp is after the end."""
         if stamp_ns <= round(self.duration * 1e9):
             self._rows[stamp_ns] = np.concatenate([q, v])
 

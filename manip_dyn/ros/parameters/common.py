@@ -89,7 +89,7 @@ def prepare(robot: Robot, *kernels: str) -> None:
 
 
 def joint_array(name: str, numbers: Sequence[float], robot: Robot) -> Vector:
-    """Return the list of a parameter as an array (n,), or zeros if it is not set."""
+    """Return the numbers of parameter `name` as an array (n,), or zeros if there are none."""
     return finite_vector(name, numbers, robot.n) if numbers else np.zeros(robot.n)
 
 

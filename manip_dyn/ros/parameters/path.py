@@ -54,7 +54,7 @@ class PathKind(ABC):
             raise ManipDynError(f"parameter '{self.kind}.{name}' must have 3 numbers, got none.")
         return default
 
-    def rotation(self, name: str, default: Vector | None = None) -> Matrix:
+    def rotation(self, name: str, default: Matrix | None = None) -> Matrix:
         """Return the rotation matrix (3, 3) of a parameter with roll, pitch and yaw.
 
         If the parameter is not set, return the default matrix, or else the identity.

@@ -1,4 +1,4 @@
-"""Goal given as a trajectory with one point, with tolerances and an outcome."""
+"""Goal from a trajectory with a single point: target, tolerances and outcome."""
 
 from __future__ import annotations
 

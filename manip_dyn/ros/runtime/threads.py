@@ -246,7 +246,7 @@ class Worker:
         self._guard = node.create_guard_condition(self._deliver)
 
     def start(self, job: Callable[[Callable[[], bool]], Any]) -> None:
-        """Start a job once the running job has ended; discard the result of the running job.
+        """Start a job. A running job ends first, but its result is discarded.
 
         Args:
             job: Function that computes the result. Its argument is a function that returns

@@ -128,7 +128,6 @@ class KinematicMode:
         self._recent = RecentOverruns()
         self._anchor = WallClockAnchor()
         self._transforms = Transforms(node, self._robot, parameters)
-        self.problem = ""
 
     @property
     def positions(self) -> Vector:

@@ -117,7 +117,7 @@ class TrackerTopics:
     """The publishers of a tracker node. Poses, twists and errors are in its base frame."""
 
     def __init__(self, node: Node, frame: str, path_length: int):
-        """Create the publishers."""
+        """Create the publishers. The trail has at most `path_length` poses."""
         self._frame = frame
         self._desired_path = node.create_publisher(Path, "~/desired_path", LATCHED)
         self._desired_pose = node.create_publisher(PoseStamped, "~/desired_pose", 100)

@@ -136,8 +136,8 @@ class PlanningProcess:
     def _replace(self) -> None:
         """Restart the process, unless it cannot reach its first task.
 
-        An exit before the first task is final. A kill by a signal may have an external cause, so
-        only `TRIES` consecutive kills are final.
+        After an exit before the first task, only the next goal restarts it. A kill by a signal may
+        have an external cause, so it is restarted until `TRIES` consecutive kills.
         """
         self._update_ready()
         code = self._process.wait()
