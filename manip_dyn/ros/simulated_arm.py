@@ -6,10 +6,17 @@ import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 from rclpy.node import Node
 
 from manip_dyn.control import JointMotion
-from manip_dyn.control.joint_trajectory import Code, Outcome, RejectedTrajectoryError, Waypoint
+from manip_dyn.control.joint_trajectory import (
+    SPEED_MARGIN,
+    Code,
+    Outcome,
+    RejectedTrajectoryError,
+    Waypoint,
+)
 from manip_dyn.control.trajectory_follower import Tolerances
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
@@ -19,7 +26,7 @@ from manip_dyn.ros.follow_joint_trajectory import FollowJointTrajectory, Progres
 from manip_dyn.ros.messages.trajectories import TrajectoryGoal
 from manip_dyn.ros.stepper import Stepper
 from manip_dyn.simulation import EffortLaw
-from manip_dyn.simulation.commanded_arm import CommandedArm, Following
+from manip_dyn.simulation.commanded_arm import SLOW, CommandedArm, Following
 
 HELD_SENTENCE = "the last commanded position is held"
 ROUNDING = 1e-9
@@ -45,6 +52,7 @@ class ArmFacts(NamedTuple):
     fault: str = ""
     beyond: tuple[str, ...] = ()
     at_stops: bool = False
+    too_fast: tuple[str, ...] = ()
     commanders: tuple[str, ...] = ()
     handover: str = ""
     safe_command: str = "brake"
@@ -69,6 +77,8 @@ def condition(now: ArmFacts) -> Condition:
         return Condition("fault", ERROR, f"{now.fault}; call ~/reset to restart")
     if now.beyond and not now.at_stops:
         return Condition("outside_limits", ERROR, f"outside its limits: {where}")
+    if now.too_fast:
+        return Condition("too_fast", ERROR, f"too fast: {', '.join(now.too_fast)}")
     if len(now.commanders) > 1:
         names = ", ".join(now.commanders)
         return Condition(
@@ -106,6 +116,18 @@ def beyond_limits(robot: Robot, q: Vector) -> dict[str, tuple[float, str]]:
     return beyond
 
 
+def too_fast(robot: Robot, speeds: Vector) -> tuple[str, ...]:
+    """Return descriptions of the joints whose speeds (n,) exceed their limits.
+
+    Excesses up to `SPEED_MARGIN`, which trajectories may have, are not reported.
+    """
+    joints = np.flatnonzero(speeds > (1.0 + SPEED_MARGIN) * robot.v_max).tolist()
+    return tuple(
+        f"{robot.joint_names[i]} at {speeds[i]:.3g} {robot.unit(i)}/s (limit {robot.v_max[i]:.3g})"
+        for i in joints
+    )
+
+
 RESET_SETTLING = 0.05
 """Wall time after a reset for which commands may still refer to states before the reset, s."""
 
@@ -130,11 +152,16 @@ class FreshCommands:
     Attributes:
         arm: The arm.
         handover: Why the safe command is active, or "".
+        brakes_if_too_fast: Whether a speed beyond its limit applies the safe command until the
+            arm rests.
     """
 
-    def __init__(self, arm: CommandedArm):
+    def __init__(self, arm: CommandedArm, brakes_if_too_fast: bool = False):
         """Accept commands for `arm` that are sent from now on."""
         self.arm, self.handover = arm, ""
+        self.brakes_if_too_fast = brakes_if_too_fast
+        self._speeds = np.zeros(arm.simulation.robot.n)
+        self._too_fast = False
         self._since_ns, self._sent_ns = time.time_ns(), 0
         self._was_paused = False
         self._passing: TimeControl | None = None
@@ -162,6 +189,8 @@ class FreshCommands:
             if self._passing.paused or self._passing.lockstep:
                 time.sleep(RESET_SETTLING)
         self._was_paused, self.handover = False, ""
+        self._speeds[:] = 0.0
+        self._too_fast = False
 
     def check(self, sent_ns: int) -> None:
         """Check that a command was not sent before the end of the last reset.
@@ -179,10 +208,15 @@ class FreshCommands:
             )
 
     def command(self, law: EffortLaw, sent_ns: int) -> None:
-        """Apply an effort law that was sent at wall-clock time `sent_ns`, ns."""
+        """Apply an effort law that was sent at wall-clock time `sent_ns`, ns.
+
+        While the arm brakes because it was too fast, the law is ignored.
+        """
         self.check(sent_ns)
+        if self.stopping:
+            return
         self.arm.command(law)
-        self._sent_ns, self.handover = sent_ns, ""
+        self._sent_ns, self.handover, self._too_fast = sent_ns, "", False
         self.stand_still()
 
     def stand_still(self) -> None:
@@ -198,6 +232,23 @@ class FreshCommands:
         self.arm.advance(duration_ns)
         if self.arm.timed_out and not timed_out:
             self.handover = f"no command for {self.arm.timeout:g} s"
+        speeds = np.abs(self.arm.simulation.v)
+        np.maximum(self._speeds, speeds, out=self._speeds)
+        if self.brakes_if_too_fast and not self._too_fast:
+            joints = too_fast(self.arm.simulation.robot, speeds)
+            if joints:
+                self.arm.time_out()
+                self.handover, self._too_fast = f"too fast: {', '.join(joints)}", True
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the arm still moves after it was braked because it was too fast."""
+        return self._too_fast and bool(np.abs(self.arm.simulation.v).max() > SLOW)
+
+    def highest_speeds(self) -> Vector:
+        """Return the highest speeds (n,) since the last call or reset, rad/s or m/s."""
+        speeds, self._speeds = self._speeds, np.abs(self.arm.simulation.v)
+        return speeds
 
     @property
     def _paused(self) -> bool:
@@ -294,8 +345,9 @@ class Trajectories:
                 self._commands.check(NEVER_OLD if info is None else sent_at(info))
             except ManipDynError as error:
                 raise RejectedTrajectoryError(Code.INVALID_GOAL, str(error)) from error
-            if self._stepper.fault:
-                raise RejectedTrajectoryError(Code.INVALID_GOAL, self._stepper.fault)
+            obstacle = self._stepper.fault or (self._commands.stopping and self._commands.handover)
+            if obstacle:
+                raise RejectedTrajectoryError(Code.INVALID_GOAL, obstacle)
             simulation, stamp = self._commands.arm.simulation, self._stepper.stamp_ns
             q, v = simulation.q, simulation.v
         goal.check_motion(simulation.robot, stamp, q, v)  # without the lock: it may take long
@@ -328,5 +380,7 @@ class Trajectories:
             self._law.update(arm.time_ns, arm.simulation.q, arm.simulation.v)
             self._commands.command(self._law, NEVER_OLD)
         else:
-            self._law.end(REPLACED if arm.commanded else RESET)
+            braked = Outcome(Code.INVALID_GOAL, f"aborted: {self._commands.handover}")
+            replaced = braked if self._commands.handover else REPLACED
+            self._law.end(replaced if arm.commanded else RESET)
             self._law = None

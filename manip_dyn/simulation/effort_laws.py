@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from manip_dyn.core.checks import Vector, finite_array
+from manip_dyn.core.checks import Matrix, Vector, finite_array
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 from manip_dyn.robot.model import checked_robot
@@ -45,7 +45,9 @@ class Schedule:
         cut_off: Flags (n,) of the joints with clipped efforts.
     """
 
-    def __init__(self, robot: Robot, times_ns: Sequence[int], efforts: Sequence[ArrayLike]):
+    def __init__(
+        self, robot: Robot, times_ns: Sequence[int], efforts: Sequence[ArrayLike] | Matrix
+    ):
         """Set efforts (k, n) that start at `times_ns` (k,), increasing whole nanoseconds."""
         checked_robot(robot)
         values: Any

@@ -11,6 +11,7 @@ from manip_dyn.ros import ERROR, HELD_SENTENCE, OK, WARN, ArmFacts, beyond_limit
 FAULT = ArmFacts(fault="the simulation of 'rr' diverged")
 OUTSIDE = ArmFacts(beyond=("W1 0.3 rad beyond its upper limit",))
 STOP = OUTSIDE._replace(at_stops=True)
+FAST = ArmFacts(too_fast=("W1 at 24.3 rad/s (limit 20)",))
 TWO = ArmFacts(commanders=("/planner", "/tracker"))
 LOST = ArmFacts(handover="no command for 0.5 s")
 HOLDING = ArmFacts(holding=True, commanders=("/controller_manager",))
@@ -19,6 +20,7 @@ OVERRUNS = ArmFacts(overruns=1)
 ROWS = [
     (FAULT, "fault", ERROR, "the simulation of 'rr' diverged; call ~/reset to restart"),
     (OUTSIDE, "outside_limits", ERROR, "outside its limits: W1 0.3 rad beyond its upper limit"),
+    (FAST, "too_fast", ERROR, "too fast: W1 at 24.3 rad/s (limit 20)"),
     (TWO, "second_commander", WARN, "2 publishers of commands: /planner, /tracker"),
     (LOST, "lost_commander", WARN, "no command for 0.5 s: brake"),
     (
@@ -45,7 +47,7 @@ def test_a_situation_has_a_state_a_level_and_a_sentence(situation, state, level,
 def test_the_worst_state_is_reported():
     """Each row has priority over all rows below it."""
     everything = ArmFacts(commanded=False, paused=True)
-    for situation, state, _, _ in reversed(ROWS[:7]):
+    for situation, state, _, _ in reversed(ROWS[:8]):
         changes = {
             key: value
             for key, value in situation._asdict().items()

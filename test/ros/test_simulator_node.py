@@ -362,6 +362,39 @@ def test_joints_outside_ignored_limits_are_an_error(ros):
     assert "outside its limits: shoulder 0." in status.message
 
 
+def accelerate(ros, periods):
+    """Apply the full effort to the shoulder for some periods."""
+    for _ in range(periods):
+        command(ros, 25.0, 0.0)
+    return ros.states[-1].velocity[0]
+
+
+def test_a_speed_beyond_its_limit_is_an_error(ros):
+    """Regression: no node compared speeds with their limits."""
+    reports = ros.listen(DiagnosticArray, "/diagnostics")
+    start_lockstep(ros, initial_velocity=[20.9, 0.0])
+    speed = accelerate(ros, 20)
+    assert speed > 21.0
+    status = levels(ros, reports, state="too_fast")
+    assert status.level == b"\x02"
+    assert f"too fast: shoulder at {speed:.3g} rad/s (limit 20)" in status.message
+    assert accelerate(ros, 1) > speed  # commands still act
+
+
+def test_an_arm_that_is_too_fast_is_braked_to_rest(ros):
+    """Other commands are ignored until then, and time still advances with them."""
+    start_lockstep(ros, initial_velocity=[20.9, 0.0], speed_limits="brake", brake_rate=100.0)
+    speeds = []
+    while not speeds or speeds[-1] > 0.05:
+        speeds.append(accelerate(ros, 1))
+        assert len(speeds) < 2000
+    peak = int(np.argmax(speeds))
+    assert 21.0 < speeds[peak] < 21.1
+    assert (np.diff(speeds[peak:]) <= 0.0).all()
+    ros.expect_warning("too fast: shoulder at 21 rad/s (limit 20)", "the safe command (brake)")
+    assert accelerate(ros, 5) > speeds[-1]
+
+
 def test_clock_and_energy_balance(ros):
     clocks, energies = (
         ros.listen(Clock, "/clock"),

@@ -52,6 +52,7 @@ from manip_dyn.ros.simulated_arm import (
     beyond_limits,
     condition,
     sent_at,
+    too_fast,
 )
 from manip_dyn.ros.stepper import Stepper, StepperServices
 from manip_dyn.simulation import EffortLaw, Simulation, driven, held
@@ -79,7 +80,7 @@ class SimulatorNode:
         self._simulation, safe_law = self._prepared(parameters)
         timeout = parameters.command_timeout
         self._arm = CommandedArm(self._simulation, safe_law, timeout, disturbance)
-        self._commands = FreshCommands(self._arm)
+        self._commands = FreshCommands(self._arm, parameters.speed_limits == "brake")
         self._dropped, self._energies, self._reported = 0, 0, ""
         self._warn_dropped = ThrottledWarning(node, "dropped: ")
         self._recent_overruns = RecentOverruns()
@@ -216,6 +217,7 @@ class SimulatorNode:
                 self._simulation.use(integrator)
                 self._simulation.prepare(self._simulation.law)
             self._parameters, self._arm.timeout = parameters, parameters.command_timeout
+            self._commands.brakes_if_too_fast = parameters.speed_limits == "brake"
             self._stepper.use(parameters)
 
     def _load(self, parameters: SimulatorParameters) -> None:
@@ -263,6 +265,7 @@ class SimulatorNode:
         senders = commanders(self.node, [entry.topic_name for entry in self._inputs])
         with self._stepper.lock:
             beyond = beyond_limits(self._robot, self._simulation.q)
+            fast = too_fast(self._robot, self._commands.highest_speeds())
             report = self._stepper.report("", {})
             overruns = self._recent_overruns(int(str(report.values["overruns"])))
             stops = self._parameters.joint_limits == "mechanical_stops"
@@ -271,6 +274,7 @@ class SimulatorNode:
                     fault=self._stepper.fault,
                     beyond=tuple(description for _, description in beyond.values()),
                     at_stops=stops and all(amount <= GIVE for amount, _ in beyond.values()),
+                    too_fast=fast,
                     commanders=senders,
                     handover=self._commands.handover,
                     safe_command=self._parameters.safe_command,
@@ -287,6 +291,7 @@ class SimulatorNode:
                 "commanders": ", ".join(senders) or "none",
                 "energy balance residual [J]": self._simulation.energy().residual,
                 "joints outside their limits": ", ".join(beyond) or "none",
+                "joints beyond their speed limits": ", ".join(fast) or "none",
                 "integrator": self._parameters.integrator,
                 **asdict(self._simulation.statistics),
             }

@@ -113,6 +113,13 @@ class SimulatorParameters(
         "fault that stops the simulation; ignore: none",
         choices=("mechanical_stops", "stop_at_limits", "ignore"),
     )
+    speed_limits: str = parameter(
+        "report",
+        "Effect of a speed more than 5 % beyond its limit; report: an error in /diagnostics; "
+        "brake: the safe command acts, too, and other commands are ignored until the arm rests",
+        choices=("report", "brake"),
+        dynamic=True,
+    )
     command_timeout: float = parameter(
         0.5,
         "Simulated time without a command after which the safe command acts; 0: the last command "
