@@ -66,7 +66,7 @@ class SoakLog:
 
     @property
     def rate(self) -> float:
-        """Mean number of received joint states per second."""
+        """Mean rate of the received joint states, Hz; 0 before the second one."""
         return (self.states - 1) / self.elapsed if self.elapsed > 0.0 else 0.0
 
     def summary(self) -> dict[str, float]:

@@ -52,7 +52,7 @@ class Commands:
         return True
 
     def start_when_connected(self) -> None:
-        """Plan a motion to the goal from the parameters once the efforts have subscribers."""
+        """If the goal from the parameters is waiting and the efforts have subscribers, plan."""
         goal = self._execution.goal
         if self.awaiting_start and goal is not None and self._execution.efforts.connected():
             self.awaiting_start = False
