@@ -178,7 +178,7 @@ class JointDrive:
     def _scaled(self, efforts: Vector, bias: Vector) -> Vector:
         """Scale efforts (n,) down to the largest fraction that is admissible with the bias.
 
-        They are returned unchanged if the bias alone exceeds a limit in their direction.
+        They are returned unchanged if the bias alone reaches a limit in their direction.
         """
         margin = self._robot.tau_max - np.sign(efforts) * bias
         if np.any(margin <= 0.0):

@@ -243,7 +243,7 @@ class MechanismSimulation:
         return SegmentStart(*state, self._memory.group(Forces).angles.copy())
 
     def _go_back(self, begin: SegmentStart, until: float, rtol: float) -> None:
-        """Return to the start of a segment, and use narrower tolerances up to its end."""
+        """Return to the start of a segment, and use the tolerance `rtol` up to time `until`."""
         self._narrow, self._since, self._until = rtol, begin.t, until
         self._control = self._user_control
         self.t, self.q, self.v = begin.t, begin.q, begin.v

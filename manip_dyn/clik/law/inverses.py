@@ -199,7 +199,7 @@ def factorize_damped(task):
 
 @inlined
 def determinant_root(factor, numbers):
-    """Return sqrt(det J J^T) of the controlled rows from the Cholesky factor of J J^T."""
+    """Return sqrt(det) of the controlled rows of the matrix J J^T + d^2 I from its `factor`."""
     measure = 1.0
     for i in range(6):
         if numbers[CONTROLLED + i] != 0.0:

@@ -140,7 +140,7 @@ class EquilibriumModel(MechanismTables, Protocol):
     partition: Partition
 
     def roles_at(self, q: Vector) -> Partition | None:
-        """Return the partition at q (N,)."""
+        """Return the partition at q (N,), or None in a singular position."""
         ...
 
 
