@@ -1,8 +1,8 @@
 """`manip_dyn bench ensembles`: ensembles of motions compared with loops, MuJoCo, frax and heyoka.
 
 The first problem consists of motions of the PA-10 over 1 s from random states with constant
-efforts, by RK4 with steps of 1 ms on all cores. Slower candidates simulate fewer motions. Times
-are per step and motion.
+efforts, by RK4 with steps of 1 ms. Slower candidates simulate fewer motions. Times are per step
+and motion.
 
 The second problem compares motions of the two-link arm at equal errors. Errors are measured
 relative to a solution with a tighter tolerance. The time at a given error is interpolated between

@@ -180,7 +180,7 @@ class InPlace:
 
 
 class Batch:
-    """All kernels as attributes that check their arguments, arrays with one column per state.
+    """All kernels as attributes, for checked arrays with one column per state.
 
     ``batch.forward_dynamics(q, v, tau)`` accepts arrays (n, m) of m states and returns (n, m);
     matrices are returned as (rows, columns, m). ``threads=2`` divides the columns between two

@@ -312,8 +312,11 @@ def _checked(
     robot: Robot, t: Any, q: Any, tau: Any, v: Any
 ) -> tuple[Vector, Matrix, Matrix, Matrix]:
     """Return times, positions, efforts and velocities; velocities are zero if `v` is None."""
-    if t is None or q is None or tau is None:
-        raise ManipDynError("log, or t, q and tau, must be given, got none.")
+    missing = [name for name, x in (("t", t), ("q", q), ("tau", tau)) if x is None]
+    if missing:
+        raise ManipDynError(
+            f"log, or t, q and tau, must be given, got no {', no '.join(missing)}."
+        )
     times = finite_array("t", t, (len(np.atleast_1d(t)),))
     shape = (len(times), robot.n)
     velocities = np.zeros(shape) if v is None else v

@@ -178,11 +178,11 @@ def _add_rows_compiled(total, scale, factors, rows, first, last):
 
 
 def _add_rows_intrinsic(_context, total, scale, factors, rows, first, last):
-    for array, axes in ((total, 1), (factors, 1), (rows, 2)):
+    for name, array, axes in (("total", total, 1), ("factors", factors, 1), ("rows", rows, 2)):
         good = isinstance(array, types.Array) and array.ndim == axes
         if not (good and array.dtype == types.float64):
             raise TypingError(
-                f"Argument must be a float64 array with {axes} axis or axes, got {array}."
+                f"add_rows: {name} must be a float64 array of {axes} dimension(s), got {array}."
             )
 
     def generate(context, builder, signature, values):
