@@ -217,7 +217,7 @@ def largest_defect(plan: Plan) -> float:
 
     The changes of positions and velocities over each interval are compared with the integrals of
     the velocities and of pinocchio's accelerations under the plan's efforts, by Gauss quadrature.
-    The last interval ends at the goal.
+    The last interval ends at the goal. The result is 0 for a plan without motion.
     """
     robot, data = plan.robot, plan.robot.model.createData()
     if plan.motion is None:

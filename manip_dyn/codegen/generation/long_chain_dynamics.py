@@ -191,7 +191,7 @@ def gather_forces(tree, space, q, v, a):
 
 @inlined(counted=False)
 def push(space, n):
-    """Set `by_position`, `by_velocity` and `turned` of all joints."""
+    """Set the derivatives `by_position` and `by_velocity`, and `turned`, of all joints."""
     for i in range(n):
         axis, rate = column(space.axis, i), column(space.rate, i)
         mass = space.composite_mass[i]
