@@ -240,7 +240,7 @@ class JointSplines:
             got, limit = distinct_digits(abs(speed), robot.v_max[i])
             unit = f"{robot.unit(i)}/s"
             raise _invalid(
-                f"speed of joint '{robot.joint_names[i]}' on the way to point {self._targets[k]} "
+                f"speed of joint '{robot.joint_names[i]}' on the path to point {self._targets[k]} "
                 f"must be at most {limit} {unit}, got {got} {unit}."
             )
         if excess := _excess(positions, lowest, highest):
@@ -248,7 +248,7 @@ class JointSplines:
             got, low, high = distinct_digits(position, robot.q_min[i], robot.q_max[i])
             unit = robot.unit(i)
             raise _invalid(
-                f"position of joint '{robot.joint_names[i]}' on the way to point "
+                f"position of joint '{robot.joint_names[i]}' on the path to point "
                 f"{self._targets[k]} must be from {low} to {high} {unit}, got {got} {unit}."
             )
 

@@ -197,7 +197,7 @@ def test_invalid_trajectories_are_rejected(robot, case):
     assert words in str(caught.value)
 
 
-# -------------------------------------------------------------------------- limits on the way
+# ------------------------------------------------------------------------ limits along the path
 def standing_splines(robot, *waypoints):
     """Return splines of an arm that rests at zero at time 0."""
     points = checked_waypoints(robot, robot.joint_names, waypoints)
@@ -242,7 +242,7 @@ def test_the_message_contains_speed_limit_joint_and_point(robot):
     splines = standing_splines(robot, fast, Waypoint(2 * SECOND, HERE, HERE))
     with pytest.raises(RejectedTrajectoryError) as caught:
         splines.check_limits(robot)
-    assert "joint 'shoulder' on the way to point 0" in str(caught.value)
+    assert "joint 'shoulder' on the path to point 0" in str(caught.value)
     assert f"at most {robot.v_max[0]:.6g} rad/s, got " in str(caught.value)
 
 
@@ -258,7 +258,7 @@ def test_positions_between_waypoints_must_be_within_the_limits(robot):
     near, v = robot.q_max - 0.01, np.minimum(robot.v_max, 1.0)
     first = Waypoint(10 * SECOND, near, v)
     splines = standing_splines(robot, first, Waypoint(12 * SECOND, near, 0.0 * v))
-    with pytest.raises(RejectedTrajectoryError, match="on the way to point 1 must be from"):
+    with pytest.raises(RejectedTrajectoryError, match="on the path to point 1 must be from"):
         splines.check_limits(robot)
 
 
@@ -267,7 +267,7 @@ def test_an_arm_beyond_a_limit_may_return(robot):
     splines = JointSplines(robot, [Waypoint(SECOND, HERE)], 0.0, q, 0.0 * q)
     splines.check_limits(robot)
     away = JointSplines(robot, [Waypoint(SECOND, HERE, HERE)], 0.0, q, np.ones(robot.n))
-    with pytest.raises(RejectedTrajectoryError, match="on the way to point 0 must be from"):
+    with pytest.raises(RejectedTrajectoryError, match="on the path to point 0 must be from"):
         away.check_limits(robot)
 
 
