@@ -92,7 +92,7 @@ def number_of_motions(counts: dict[str, int]) -> int:
 
 
 def as_sequence(value: Any, kind: type) -> Sequence[Any] | None:
-    """Return a list or tuple of `kind`, or a single one in a list; None for other values."""
+    """Return a nonempty list or tuple of `kind`, or a single one as a list; otherwise None."""
     if isinstance(value, kind):
         return [value]
     if isinstance(value, (list, tuple)) and value and all(isinstance(e, kind) for e in value):

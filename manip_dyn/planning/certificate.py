@@ -30,10 +30,11 @@ class SearchSummary:
         guesses: Number of initial guesses on a grid: the straight path and detours.
         motions: Number of distinct, nearly optimal motions on the grid.
         structures: Number of switching structures for which Newton's method was started.
-        extremals: Number of distinct extremals that satisfy all limits.
-        second: Final time of the second-best extremal, s; inf if there is none.
-        on_grid: Shortest duration of a motion on the grid, s. It exceeds the duration of the best
-            extremal by the discretization error. It is shorter if that extremal was not found.
+        extremals: Number of distinct extremals whose certificates hold within all limits.
+        second: Final time of the second-best of these extremals, s; inf if there is none.
+        on_grid: Shortest duration of a motion on any grid, s; inf if there is none. It usually
+            exceeds the duration of the best extremal by the discretization error. If it is
+            shorter, the search may have missed a faster extremal.
     """
 
     guesses: int
@@ -49,8 +50,8 @@ class Certificate:
     """Residuals of Pontryagin's necessary conditions for minimum time.
 
     Attributes:
-        costates: Initial costates (2 n,), s per unit of the state: the decrease of the final time
-            per unit displacement of the start.
+        costates: Initial costates (2 n,), s per unit of the state: the increase of the final time
+            per unit change of the initial state.
         jumps: Jumps of the costates. They occur where a joint leaves a position limit, where it
             has a contact point with a position or speed limit, where it reaches a speed limit or
             leaves it smoothly, and at handovers.
@@ -59,9 +60,9 @@ class Certificate:
         distance: Largest distance of a joint between start and goal, rad or m. If it is below 1,
             the tolerance of `boundary` is proportional to it.
         hamiltonian: Largest absolute value of H = 1 + p . x' along the motion; 0 in theory.
-        margin: Smallest switching function, multiplied by the sign of the effort. A negative value
-            means that an effort has the wrong sign, and zero that a switch is not strict. The
-            switching function is divided by the joint's largest value, and by the time to the
+        margin: Smallest switching function, multiplied by minus the sign of the effort. A negative
+            value means that an effort has the wrong sign, and zero that a switch is not strict.
+            The switching function is divided by the joint's largest value, and by the time to the
             joint's nearest switch relative to the duration. At a switch, its slope is used. Near a
             singular arc, it is divided by the square of the relative time.
         curvature: Smallest second derivative of the final time along changes of the switches that
@@ -72,8 +73,8 @@ class Certificate:
             the limits and the switching function is zero.
         singular_effort: Largest ratio of an effort to its limit on singular and boundary arcs; 0
             without such arcs.
-        singular_switching: Largest switching function on singular arcs, divided by the joint's
-            largest value.
+        singular_switching: Largest absolute switching function of these efforts on these arcs,
+            divided by the joint's largest value; 0 without such arcs.
         limit_arcs: Joint, ``speed`` or ``position``, start and end (s) of each boundary arc. Start
             and end are equal at a contact point.
         limit_force: Ratio of the smallest to the largest multiplier of these limits; inf without
@@ -81,7 +82,7 @@ class Certificate:
         legendre_clebsch: Smallest decrease of the second time derivative of the switching function
             with the effort on singular arcs, times t_final^2 and divided by the largest switching
             function; inf without singular arcs. It must be positive (Kelley, Kopp, Moyer 1967).
-        searched: Extent of the search, with the second-best extremal.
+        searched: Extent of the search, with the second-best extremal, or None.
         times: Sample times (k,), s.
         switching: Switching functions (k, n) at the sample times.
         hamiltonians: H (k,) at the sample times.
@@ -145,7 +146,7 @@ class Certificate:
 
     @property
     def lack(self) -> float:
-        """Sum of the violations of the bounds on margin, efforts and multipliers; 0 if none."""
+        """Sum of the violations of the bounds on margin, singular effort and limit force."""
         signs = (self.margin, FULL_EFFORT - self.singular_effort, self.limit_force)
         return -sum(min(sign, 0.0) for sign in signs)
 
@@ -167,7 +168,7 @@ class GridSearchSummary:
         motions: Number of distinct motions on the coarse grid.
         refined: Number of motions that were compared on the next grid.
         second: Duration of the second-best motion on that grid, s; inf if there is none.
-        best: Duration of the best motion, s.
+        best: Duration of the best motion on that grid, s; inf if there is none.
     """
 
     guesses: int
@@ -182,7 +183,7 @@ class Convergence:
     """Evidence that a motion refined on grids is nearly the fastest one in its neighbourhood.
 
     Attributes:
-        gap: First-order bound on how much faster a nearby motion can be, s. It is the sum of
+        gap: First-order estimate of how much faster a nearby motion can be, s. It is the sum of
             contributions of the barrier, of the finest grid (extrapolated from the last two
             grids), of one more step, and of the limits between the nodes.
         t_final: Duration of the motion, s.
@@ -193,13 +194,13 @@ class Convergence:
             computed from differences on the grid, which are inaccurate in one or two cells at
             jumps of the position costates.
         load: Largest ratio of an effort to its limit, at and between the nodes.
-        durations: Durations of the fastest motions on the last grids, s.
+        durations: Durations of the motion on successive grids, s.
         cells: Number of cells of the finest grid.
-        times: Node times (k,), s.
-        costates: Costates at the nodes (k, 2 n), s per unit of the state.
-        switching: Switching functions at the nodes (k, n).
-        hamiltonians: H at the nodes (k,).
-        passed: Phrase that names an exceeded limit, or "".
+        times: Times of the inner nodes (k,), s.
+        costates: Costates at these nodes (k, 2 n), s per unit of the state.
+        switching: Switching functions at these nodes (k, n).
+        hamiltonians: H at these nodes (k,).
+        passed: Phrase that names an exceeded position or speed limit, or "".
         searched: Extent of the search.
     """
 
@@ -219,7 +220,7 @@ class Convergence:
 
     @property
     def failures(self) -> list[str]:
-        """Phrases that describe the exceeded tolerances; empty for a converged motion."""
+        """Phrases for exceeded limits and tolerances; empty for a converged motion."""
         phrases = [self.passed] if self.passed else []
         if not self.load <= LOAD_BOUND:
             phrases.append(f"an effort is {self.load:.9g} times its limit")
@@ -233,7 +234,7 @@ class Convergence:
 
     @property
     def holds(self) -> bool:
-        """Whether all residuals are within their tolerances."""
+        """Whether no limit is exceeded and all residuals are within their tolerances."""
         return not self.failures
 
     @property

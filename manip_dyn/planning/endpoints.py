@@ -1,4 +1,4 @@
-"""Checks of the start and goal of a plan: positions, limits, and efforts at rest."""
+"""Checks of a plan's start, goal and robot: positions, limits, friction and efforts at rest."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ def holding_effort(robot: Robot, posture: str, q: Vector, strictly: bool = False
         robot: The arm.
         posture: Name of `q` in messages, ``start`` or ``goal``.
         q: Positions (n,).
-        strictly: Whether the efforts must be strictly below the limits.
+        strictly: Whether the efforts must be strictly below the limits, which they may otherwise
+            equal.
 
     Raises:
         ManipDynError: If an effort limit is too low.

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from manip_dyn.planning.work import WorkCurves
 
 Samples = list[tuple[float, Vector]]
-"""Times (s) and efforts (n,). Efforts are constant between the times."""
+"""Times (s) and efforts (n,). Each row applies until the time of the next one."""
 SAME_EFFORT = 1e-9
-"""Difference below which efforts are equal, N m or N."""
+"""Largest difference between efforts that count as equal, N m or N."""
 
 
 class Motion(Protocol):
@@ -49,22 +49,22 @@ class VectorizedMotion(Protocol):
     """Interface of a motion that can be evaluated at many times in one call."""
 
     def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
-        """Return positions, velocities and efforts (k, n) at times (k,), s, of the motion."""
+        """Return positions, velocities and efforts (k, n) at times (k,), s, until the arrival."""
 
 
 class MotionWithCostates(Motion, Protocol):
-    """Interface of a motion with costates, which satisfies Pontryagin's conditions."""
+    """Interface of a motion with the costates of Pontryagin's conditions."""
 
     @property
     def switching(self) -> Any:
-        """Switching structure of the efforts, a `Switching`."""
+        """Structure of the efforts, a `Switching`, or None for a motion refined on grids."""
 
     def costate(self, t: float) -> Vector:
         """Return the costates (2 n,) at time `t`, s, in s per unit of the state."""
 
 
 def held_samples(begins: Iterable[float], effort: Callable[[float], Vector]) -> Samples:
-    """Return samples of the efforts at increasing times, without repeated equal efforts."""
+    """Return samples of the efforts at increasing times; omit those equal to the last sample."""
     rows: Samples = []
     for t in begins:
         append_if_changed(rows, t, effort(t))
@@ -100,25 +100,25 @@ class Plan(Result):
         robot: The arm.
         q0: Start positions (n,), rad or m.
         qf: Goal positions (n,), rad or m.
-        t_final: Time at which the last joint comes to rest, s.
+        t_final: Time at which the last joint arrives, s.
         switch_times: Switch times of each joint's effort, s. With ramps, they are the midpoints of
             the ramps between levels.
         arrival_times: Arrival time of each joint, s; 0 for joints that do not move.
-        motion: The motion, or None if start and goal are equal.
+        motion: The motion, or None if no joint must move.
         hold: Efforts (n,) that hold the arm at the goal, N m or N.
         method: Planning method, such as ``zero_net_work``.
         status: ``solved``: full solution of the method. ``converged``: the certificate is a
             `Convergence` on fine grids. ``at_goal``: no joint must move. ``near_minimum``: the
             method found no solution of its kind and returns another motion. ``uncertified``: the
-            motion arrives, but its certificate does not hold.
+            motion arrives, but its optimality could not be confirmed.
         reason: Explanation of the status in one sentence.
-        certificate: Evidence of minimum time, or None for other methods.
+        certificate: Evidence of minimum time, or None if there is none, as for other methods.
         extremal: The same motion if it has costates, else None.
         ramps: Slew rates and ramps, or None if efforts may jump.
         single_switch: Index of the only joint that moves, if it moves under full efforts with one
             switch, else None. An executor can determine this switch from the measured state.
-        v0: Start velocities (n,), rad/s or m/s, or None for a start at rest.
-        vf: Goal velocities (n,), or None for a goal at rest.
+        v0: Start velocities (n,), rad/s or m/s; zeros or None for a start at rest.
+        vf: Goal velocities (n,), rad/s or m/s; zeros or None for a goal at rest.
         is_unique: False if another motion is known to be equally fast, True if the search found
             none and the certificate holds strictly, None if unknown.
     """
@@ -174,7 +174,10 @@ class Plan(Result):
 
     # ------------------------------------------------------------------------ by time
     def state(self, t: float) -> tuple[Vector, Vector]:
-        """Return planned positions and velocities (n,) at time `t`, s."""
+        """Return planned positions and velocities (n,) at time `t`, s.
+
+        Before 0 they are those of the start, and after `t_final` those of the goal.
+        """
         t = finite("time", t, "s")
         if self.motion is None or t >= self.t_final:
             return self.qf.copy(), np.zeros(self.robot.n) if self.vf is None else self.vf.copy()
@@ -183,7 +186,7 @@ class Plan(Result):
     def effort(self, t: float) -> Vector:
         """Return the planned efforts (n,), N m or N, at time `t`, s.
 
-        At a jump, these are the efforts after the jump. After the arrival, they hold the arm.
+        At a jump, these are the efforts after the jump. From `t_final` on, they hold the arm.
         """
         t = finite("time", t, "s")
         if self.motion is None or t >= self.t_final:
@@ -191,7 +194,7 @@ class Plan(Result):
         return self._within_limits(self.motion.effort(max(t, 0.0)))
 
     def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
-        """Return planned positions, velocities and efforts (k, n) at times (k,), s."""
+        """Return positions, velocities and efforts (k, n) of the plan at times (k,), s."""
         times = np.asarray(times, dtype=float)
         if not isinstance(self.motion, VectorizedMotion):
             q, v = (np.array(values) for values in zip(*map(self.state, times), strict=True))
@@ -214,7 +217,7 @@ class Plan(Result):
         return self.extremal.costate(min(t, self.t_final))
 
     def samples(self, period: float) -> Samples:
-        """Return samples of the efforts, with a last sample at the arrival.
+        """Return samples of the efforts, including those that hold the arm after the arrival.
 
         There is a sample at every jump. Samples of smooth efforts are `period` seconds apart.
 
@@ -277,10 +280,10 @@ class Plan(Result):
 
     @property
     def net_work(self) -> Vector:
-        """Work (n,) on each link over the whole motion, J."""
+        """Work (n,) done on each link over the whole motion, J."""
         return self.work_curves.work[-1]
 
     @property
     def peak_work(self) -> float:
-        """Largest work on a link during the motion, J."""
+        """Largest absolute work on a link up to any knot of the motion, J."""
         return float(np.abs(self.work_curves.work).max())

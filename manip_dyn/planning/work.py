@@ -25,13 +25,13 @@ from manip_dyn.robot import Robot
 POINTS = 16
 """Number of points of the Gauss-Legendre rule between two knots."""
 FEW, DENSE = 4, 100
-"""Number of points per interval that is used with more than `DENSE` knots."""
+"""Number of points of the rule if there are more than `DENSE` knots, and this number of knots."""
 LONGEST = 0.2
 """Longest interval between knots, as a fraction of the duration. Longer intervals are divided."""
 
 
 class Moving(Protocol):
-    """Interface of a motion with knots that can be evaluated at many times in one call."""
+    """Interface of a motion with knots that is evaluated at many times in one call."""
 
     @property
     def knots(self) -> Vector:
@@ -42,7 +42,7 @@ class Moving(Protocol):
 
 
 class WorkCurves(NamedTuple):
-    """Times (k,), s, and the work (k, n), J, on each link up to these times."""
+    """Times (k,), s, and the work (k, n), J, done on each link up to these times."""
 
     time: Vector
     work: Vector
@@ -60,7 +60,10 @@ class _LinkMotion(NamedTuple):
 
 
 def work_curves(robot: Robot, moving: Moving) -> WorkCurves:
-    """Return the work on each link at the knots of a motion."""
+    """Return the work on each link of `robot` up to the knots of a motion.
+
+    Long intervals between knots are divided, see `LONGEST`.
+    """
     knots = _refined_knots(np.unique(moving.knots))
     if len(knots) < 2:
         return WorkCurves(knots, np.zeros((len(knots), robot.n)))
@@ -130,7 +133,7 @@ def link_powers(robot: Robot, q: Vector, v: Vector, a: Vector) -> Matrix:
 
 
 def _link_motions(robot: Robot, q: Vector, v: Vector, a: Vector) -> list[_LinkMotion]:
-    """Return the motions of the links from the base to the tips (Fan 2003, eqs. 3.60-3.64)."""
+    """Return the motions of the links, parents before children (Fan 2003, eqs. 3.60-3.64)."""
     count = len(q)
     still = np.zeros((count, 3))
     base = _LinkMotion(np.tile(np.eye(3), (count, 1, 1)), *[still] * 5)

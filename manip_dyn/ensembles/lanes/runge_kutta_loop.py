@@ -147,7 +147,7 @@ ENDLESS = 1 << 40
 
 @inlined(always=True, counted=False)
 def count_steps(rules, method, room, passed, quiet):
-    """Count `passed` accepted steps of `quiet` attempted ones in all lanes."""
+    """Count `passed` accepted steps of `quiet` attempted ones in all active lanes."""
     if passed == 0:
         return
     for lane in range(LANES):

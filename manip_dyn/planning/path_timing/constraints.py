@@ -29,11 +29,11 @@ SAMPLE_FRACTIONS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 """Sample points of an interval. The ends are constrained, and all points are checked."""
 NO_WRENCH = np.zeros(6)
 STANDSTILL = 1e-13
-"""Fraction of the largest dq/ds below which a joint is at rest."""
+"""Largest fraction of the largest dq/ds at which a joint counts as at rest."""
 
 
 class Limits(NamedTuple):
-    """Limits (n,) of speed, effort and acceleration (inf for no limit), and the payload (10,)."""
+    """Limits (n,) of speed, effort and acceleration, inf without limit; payload (10,) or None."""
 
     speed: Vector
     effort: Vector
@@ -70,7 +70,7 @@ class Geometry(NamedTuple):
 
 
 def geometry(path: JointPath, begins: Vector, widths: Vector, fractions: Vector) -> Geometry:
-    """Evaluate the path at fractions (p,) of intervals (k,)."""
+    """Evaluate the path at fractions (p,) of k intervals; ends are moved slightly inwards."""
     fractions = np.clip(fractions, ENDPOINT_OFFSET, 1.0 - ENDPOINT_OFFSET)
     s = begins[:, None] + widths[:, None] * fractions
     shape = (*s.shape, -1)
@@ -125,7 +125,7 @@ def _fill_rows(
     speed,
     out,
 ):
-    """Write the rows at all points. An infinite limit results in a row of zeros."""
+    """Write the rows at all points to `out`. An infinite limit results in a row of zeros."""
     n, last = q.shape[1], out.shape[2] - 1
     x, v, a = np.zeros(n), np.zeros(n), np.zeros(n)
     weight, push, square = np.zeros(n), np.zeros(n), np.zeros(n)
@@ -165,7 +165,7 @@ def _fill_rows(
 
 @compiled
 def evaluate_rows(rows, rough, widths, squares, fractions, bulges, beyond, used):
-    """Compute bounds of the rows in all intervals, and the largest rows at their ends.
+    """Write bounds of the rows in all intervals, and the largest rows at their ends.
 
     Args:
         rows: Rows at fractions (p,) of the intervals.
@@ -176,7 +176,7 @@ def evaluate_rows(rows, rough, widths, squares, fractions, bulges, beyond, used)
         bulges: Whether to add a quarter of the largest second difference to the values. Between
             equidistant points, a parabola exceeds its values by at most an eighth of it.
         beyond: Output (k, r): largest absolute value of each row, minus 1.
-        used: Output (k,): largest absolute value of a row at each end; the smaller one of both.
+        used: Output (k,): largest absolute value of all rows at the end where this is smaller.
     """
     a, c, d, f, m, b = rows
     for k in range(widths.shape[0]):

@@ -49,12 +49,12 @@ class CubicProfile(NamedTuple):
         return s, v + t * (u + t * j / 2.0), u + t * j
 
     def slowed(self, factor: float) -> CubicProfile:
-        """Return the same motion, slowed down by `factor`."""
+        """Return the motion with all durations multiplied by `factor`."""
         speed, acceleration = self.speed / factor, self.acceleration / factor**2
         return CubicProfile(self.grid, self.times * factor, speed, acceleration)
 
     def split(self, counts: Counts) -> CubicProfile:
-        """Return the motion with each interval divided into `counts` (k,) intervals of time."""
+        """Return the motion with its intervals divided into `counts` (k,) parts of equal time."""
         columns: list[list[float]] = [[], [], [], []]
         for k, count in enumerate(counts):
             states = self.at(np.arange(count) / count)
@@ -73,7 +73,7 @@ def projected(
 
     Args:
         y: The motion. Only its times, accelerations and end values are used.
-        phases: Index (p,) of the interval that follows each prescribed position.
+        phases: Index (p,) of the grid point of each prescribed position.
         positions: Prescribed values of s (p,). The last one is the end of the path.
         at_rest: Whether the acceleration is 0 at the start and at the end.
     """
@@ -183,7 +183,13 @@ DIFFERENCE_STEP = 1e-3
 
 
 def continuity_equations(y: CubicProfile, phase: Counts, scale: Vector) -> Any:
-    """Return the sparse matrix (2 k, ..) of the derivatives of `continuity_residual`."""
+    """Return the sparse scaled derivatives (2 k, ..) of `continuity_residual`.
+
+    Args:
+        y: The motion.
+        phase: Phase of each interval (k,).
+        scale: Scales of the variables of a step. Rows are divided by the largest speed.
+    """
     n, p = len(y.times), int(phase[-1]) + 1
     k, fast, h = np.arange(n), y.speed.max(), y.times
     s, v, u = p + k, p + n + 1 + k, p + 2 * n + 2 + k
@@ -207,7 +213,7 @@ def continuity_equations(y: CubicProfile, phase: Counts, scale: Vector) -> Any:
 
 
 def continuity_residual(y: CubicProfile) -> Vector:
-    """Return the jumps of speed and position between intervals (2 k,)."""
+    """Return jumps of speed, and of position divided by the duration, of the intervals (2 k,)."""
     h, before, after = y.times, y.acceleration[:-1], y.acceleration[1:]
     speeds = np.diff(y.speed) - h * (before + after) / 2.0
     positions = np.diff(y.grid) / h - y.speed[:-1] - h * (2.0 * before + after) / 6.0
@@ -280,7 +286,7 @@ MOST_GUESSES, SLOWDOWN = 60, 1.25
 LEAST_INTERVALS = 4
 """Minimum number of intervals between two breaks."""
 EASING_FRACTION = 0.5
-"""Fraction of the duration over which an initial guess accelerates."""
+"""Fraction of the duration over which an initial guess starts from or comes to rest."""
 GUESS_SAMPLES = 2000
 """Number of samples of the motion without jerk limits."""
 
@@ -289,10 +295,10 @@ class MeritFunction(Protocol):
     """Interface of a merit function of motions; see `jerk_timing.JerkProgram`."""
 
     def joined(self, y: CubicProfile) -> CubicProfile:
-        """Project a motion onto continuous motions."""
+        """Return the projection of a motion onto the continuous motions."""
 
     def merit(self, y: CubicProfile) -> float:
-        """Return the normalized duration plus the penalty of violations."""
+        """Return the normalized duration plus the penalty of violations; inf if it reverses."""
 
     def at(self, y: CubicProfile) -> RowDerivatives:
         """Return the rows and their derivatives at the ends of all intervals."""
@@ -305,8 +311,8 @@ class UnlimitedMotion(NamedTuple):
         ends: Speeds ds/dt at both ends.
         times: Sample times (m,), s.
         positions: Values of s at the sample times (m,).
-        breaks: Values of s at which the path is not smooth or a joint reverses.
-        k: Minimum number of intervals of a guess.
+        breaks: Values of s at both ends, and where the path is not smooth or a joint reverses.
+        k: Minimum number of intervals of an initial guess.
     """
 
     ends: tuple[float, float]
@@ -367,7 +373,7 @@ def initial_guess(
 def _warp(held: tuple[bool, bool], factor: float) -> tuple[Vector, Vector]:
     """Return fractions of the slower duration and the corresponding fractions of the original one.
 
-    Both motions have the same speed at the ends.
+    An end that is not at rest has the same speed in both motions.
     """
     tau = np.linspace(0.0, 1.0, GUESS_SAMPLES + 1)
     slopes = [0.0 if at_rest else factor for at_rest in held]

@@ -102,14 +102,14 @@ class JerkProgram(NamedTuple):
         return np.flatnonzero(np.diff(self.phase, append=-1)) + 1
 
     def merit(self, y: CubicProfile) -> float:
-        """Return the normalized duration plus the penalty of violations."""
+        """Return the normalized duration plus the penalty of violations; inf if it reverses."""
         if y.speed[1:-1].min() <= 0.0 or np.diff(y.grid).min() <= 0.0:
             return np.inf
         beyond = (np.abs(self.at(y).value).max(axis=1) - self.most).max(axis=1)
         return float(y.times.sum() / self.whole + PENALTY * np.maximum(beyond, 0.0).sum())
 
     def joined(self, y: CubicProfile) -> CubicProfile:
-        """Project a motion onto continuous motions."""
+        """Return the projection of a motion onto the continuous motions."""
         return projected(y, self.ends, self.places, self.held)
 
     def at(self, y: CubicProfile, *inside: float) -> RowDerivatives:
@@ -138,7 +138,7 @@ class JerkProgram(NamedTuple):
         )
 
     def _slowed(self, y: CubicProfile) -> CubicProfile:
-        """Slow down the motion to satisfy all limits, exactly if rows depend only on inertia."""
+        """Slow down the motion to satisfy all limits; this is exact without weight and damping."""
         rows = self.at(y)
         load = np.abs(rows.value) / self.most[:, None, :]
         factor = np.where(rows.jerk != 0.0, np.cbrt(load), np.sqrt(load)).max()
@@ -239,7 +239,7 @@ CONTINUATION_FACTOR = 0.5
 
 
 def solve_programs(program: JerkProgram, y: CubicProfile) -> tuple[CubicProfile, bool]:
-    """Improve a motion by linear programs; return the motion and whether the steps converged."""
+    """Improve a motion by linear programs; return it and whether the steps converged."""
     trust, merit = TRUST, program.merit(y)
     for _ in range(JerkIterations.steps):
         solution = program.step(y, trust)
@@ -284,7 +284,7 @@ def solve_by_continuation(
 
 
 def violations(program: JerkProgram, y: CubicProfile) -> Vector:
-    """Return the relative violations (k,) of the limits per interval; negative if satisfied."""
+    """Return the largest relative violation in each interval (k,); at most 0 if satisfied."""
     return np.asarray(np.abs(program.at(y).value).max(axis=(1, 2)) - program.most.max(axis=1))
 
 
@@ -310,8 +310,8 @@ class JerkProfile(NamedTuple):
     Attributes:
         pieces: The motion.
         relaxed: Duration with limits only at grid points, s.
-        load: Largest fraction of a limit over all evaluated points.
-        reads: Number of evaluated points.
+        load: Largest fraction of a limit at the points of the final check.
+        reads: Number of these points.
         converged: Whether the steps converged.
     """
 
@@ -330,7 +330,7 @@ class _GridSolution(NamedTuple):
         free: The motion without jerk limits.
         y: The motion.
         phase: Phase of each interval (k,).
-        margins: Reductions of the limits (k, r).
+        margins: Relative reductions of the limits (k, r).
         converged: Whether the steps converged.
     """
 
@@ -359,12 +359,12 @@ class _GridSolution(NamedTuple):
         return self._replace(y=y, converged=converged)
 
     def split(self, counts: Counts) -> _GridSolution:
-        """Return the same motion with each interval divided into `counts` (k,)."""
+        """Return the same motion with its intervals divided into `counts` (k,) parts."""
         phase, margins = np.repeat(self.phase, counts), self.margins.repeat(counts, axis=0)
         return self._replace(y=self.y.split(counts), phase=phase, margins=margins)
 
     def violation(self) -> float:
-        """Return the largest relative violation; negative if all limits are satisfied."""
+        """Return the largest relative violation; at most 0 if all limits are satisfied."""
         return float(violations(self.program, self.y).max())
 
     @property
@@ -373,11 +373,11 @@ class _GridSolution(NamedTuple):
         return float(self.y.times.sum())
 
     def rank(self) -> tuple[float, bool, float]:
-        """Return a key by which better motions are smaller."""
+        """Return a sort key that is smaller for better motions."""
         return max(self.violation(), MOST_VIOLATION), self.reverses(), self.duration
 
     def reverses(self) -> bool:
-        """Return whether the motion reverses between grid points."""
+        """Return whether the motion reverses at a sample point between grid points."""
         _, speed, _ = self.y.at(READ_FRACTIONS[1:-1])
         return bool(speed.min() < 0.0)
 
@@ -392,7 +392,7 @@ class _GridSolution(NamedTuple):
 
 
 def jerk_limited_profile(problem: JerkProblem, free: UnlimitedMotion) -> JerkProfile:
-    """Return the fastest timing within all limits. The acceleration is zero at ends at rest.
+    """Return a locally fastest timing within all limits, with zero acceleration at ends at rest.
 
     Args:
         problem: The arm on its path, with all limits.
@@ -432,7 +432,7 @@ def _initial_solution(problem: JerkProblem, free: UnlimitedMotion) -> _GridSolut
 
 
 def _refine(motion: _GridSolution) -> _GridSolution:
-    """Return the motion on a refined grid."""
+    """Return the motion on a refined grid, improved again."""
     for count in range(JerkIterations.refinements):
         y, rows = motion.y, motion.course.read(motion.y)
         idle = (np.abs(rows).max(axis=2).min(axis=1) < IDLE) & (
@@ -449,7 +449,11 @@ def _refine(motion: _GridSolution) -> _GridSolution:
 
 
 def _tighten(motion: _GridSolution) -> JerkProfile:
-    """Return the motion that satisfies the limits between grid points, too."""
+    """Return the profile that also satisfies the limits between grid points.
+
+    Raises:
+        NoTimingError: If there is none within the allowed iterations.
+    """
     relaxed = float(motion.y.times.sum())
     again = np.zeros(len(motion.phase), dtype=bool)
     for halvings in range(JerkIterations.halvings + 1):

@@ -25,9 +25,9 @@ from manip_dyn.robot import Robot
 SAME_POINT = 1e-9
 """Distance below which waypoints are equal, rad or m."""
 CORNER_TOLERANCE = 1e-6
-"""Difference of unit tangents above which they form a corner."""
+"""Largest difference of a component of adjacent unit tangents without a corner."""
 REVERSAL_TOLERANCE = 1e-3
-"""Sum of adjacent unit tangents below which the path reverses."""
+"""Norm of the sum of adjacent unit tangents below which the path reverses."""
 
 
 class JointPath(Protocol):
@@ -70,9 +70,9 @@ class PiecewisePath:
 
 
 def spline_path(points: Matrix) -> PiecewisePath:
-    """Return the cubic spline with continuous q'' through points (m, n).
+    """Return the natural cubic spline, with continuous q'', through points (m, n).
 
-    s is the length of the polygon through the points, starting at 0.
+    The parameter s is the length of the polygon through the points, starting at 0.
     """
     s = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
     if len(points) == 2:
@@ -84,7 +84,7 @@ def blended_path(points: Matrix, blend: float) -> PiecewisePath:
     """Return the polygon through points (m, n) with corners rounded by parabolas.
 
     A parabola starts and ends at the distance `blend` (rad or m) from its waypoint, but at most
-    halfway to the next waypoint. With 0, all waypoints must be on one line.
+    at half the distance to an adjacent waypoint. With 0, all waypoints must be on one line.
     """
     blend = not_negative("blend", blend)
     lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
@@ -134,7 +134,7 @@ def check_smooth(path: JointPath) -> None:
 
 
 def check_third_derivative(path: JointPath, n: int) -> None:
-    """Check that the third derivative of the path exists and that the second one is continuous."""
+    """Check that the path has third derivatives and a continuous second one at its breaks."""
     breaks = path.breaks
     midpoints = 0.5 * (breaks[1:] + breaks[:-1])
     try:
@@ -189,7 +189,7 @@ because q'' may jump at breaks."""
 
 
 def first_grid(breaks: Vector, intervals: int) -> Vector:
-    """Return a grid that contains all breaks, with intervals of similar length."""
+    """Return a grid with all breaks and at least `intervals` intervals of similar length."""
     widths = np.diff(breaks)
     counts = np.maximum(np.ceil(intervals * widths / widths.sum() - 1e-9), 1).astype(int)
     return split_intervals(breaks, counts)
@@ -217,7 +217,7 @@ def with_reversals(
 
 
 def split_intervals(grid: Vector, counts: Counts) -> Vector:
-    """Return a grid (k + 1,) with each interval divided into `counts` (k,) equal parts."""
+    """Return the grid (k + 1,) with its intervals divided into `counts` (k,) equal parts."""
     begins, widths = np.repeat(grid[:-1], counts), np.repeat(np.diff(grid) / counts, counts)
     index = np.arange(len(begins)) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.append(begins + index * widths, grid[-1])
@@ -307,7 +307,7 @@ def _check_user_path(robot: Robot, path: Any) -> None:
 
 
 def checked_waypoints(robot: Robot, waypoints: ArrayLike) -> Matrix:
-    """Check that there are two or more waypoints without duplicates, and return them (m, n)."""
+    """Return the waypoints (m, n) after checking that consecutive ones differ."""
     try:
         shape = np.shape(waypoints)
     except ValueError:  # rows of different lengths
@@ -338,7 +338,7 @@ def _accepted_paths(robot: Robot) -> str:
 
 
 def _representation(value: object) -> str:
-    """Return the representation of a value, or the name of its type if that is too long."""
+    """Return the representation of a value, or its type's name instead of a long one."""
     text = repr(value)
     return text if len(text) <= 40 else type(value).__name__
 
@@ -399,7 +399,7 @@ def _check_jumps(path: JointPath, order: int, begins: Vector, ends: Vector) -> N
 def _derivative_scale(
     path: JointPath, order: int, grid: Vector, begins: Vector, ends: Vector
 ) -> float:
-    """Return the largest derivative by values or differences, or 0 below rounding errors."""
+    """Return the largest derivative by values or differences, or 0 if it is negligible."""
     value = np.abs(path(np.concatenate([begins, ends]), order)).max()
     difference = np.abs(_mean_difference(path, order, begins, ends)).max()
     below = np.abs(path(begins, order - 1)).max()
@@ -408,7 +408,7 @@ def _derivative_scale(
 
 
 def _mean_difference(path: JointPath, order: int, low: Vector, high: Vector) -> Matrix:
-    """Return the mean derivatives (k, n) in intervals (k,) by differences of the lower order."""
+    """Return mean derivatives (k, n) in intervals (k,) from differences of the lower order."""
     return (path(high, order - 1) - path(low, order - 1)) / (high - low)[:, None]
 
 
@@ -422,10 +422,11 @@ def _derivative_error(path: JointPath, order: int, low: Vector, high: Vector) ->
 def _bisected(
     path: JointPath, order: int, low: Vector, high: Vector, most: float, half: str
 ) -> tuple[Vector, Vector]:
-    """Bisect intervals (k,) with errors above `most`; return the remaining intervals.
+    """Bisect intervals (k,) while their errors exceed `most`; return those that still do.
 
-    For `half` "better", `most` limits the error of the derivative. For "worse", it limits the
-    error of the integral over the interval.
+    Each bisection continues with the "better" or the "worse" half. For `half` "better", `most`
+    limits the error of the derivative. For "worse", it limits the error of the integral over the
+    interval.
     """
     worse = half == "worse"
     for _ in range(BISECTIONS[half]):

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 SMALL = 1e-6
 METHOD = "path_timing"
 ROUNDING = 1e-9
-"""Tolerance for times before the start or after the end of a motion, s."""
+"""Tolerance for times before the start or after the end, s."""
 
 
 class PathState(NamedTuple):
-    """State along the path: s, ds/dt and d2s/dt2."""
+    """State along the path: s, ds/dt (`speed`) and d2s/dt2 (`acceleration`)."""
 
     s: float
     speed: float
@@ -45,7 +45,7 @@ class PathState(NamedTuple):
 
 
 class JointState(NamedTuple):
-    """Positions (n,), velocities (n,) and accelerations (n,) in rad or m and seconds."""
+    """Positions, velocities and accelerations (n,), in rad or m and seconds."""
 
     q: Vector
     v: Vector
@@ -77,7 +77,7 @@ class PathMotion:
 
     @property
     def switches(self) -> list[float]:
-        """Times at which the path acceleration changes sign, s."""
+        """Times of the grid points at or after sign changes of the path acceleration, s."""
         ends = self.begin + self.slope * np.diff(self.grid)
         signs = np.sign(np.stack([self.begin, ends], axis=1)).ravel()
         times = np.repeat(self.knots, 2)[1:-1]
@@ -136,7 +136,7 @@ class JerkLimitedMotion(PathMotion):
 
     @property
     def switches(self) -> list[float]:
-        """Times of effort jumps: an empty list, because the acceleration is continuous."""
+        """Empty list, because the path acceleration is continuous."""
         return []
 
     def on_path(self, t: float) -> PathState:
@@ -214,7 +214,7 @@ class PathSamples(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PathTiming(Result):
-    """The fastest motion along a path.
+    """The fastest motion along a path that `time_path` found.
 
     Attributes:
         robot: The arm.
@@ -225,8 +225,8 @@ class PathTiming(Result):
         t_relaxed: Duration if limits are satisfied only at the grid points, s. The difference from
             `t_final` is the cost of satisfying them between grid points.
         motion: The motion as a function of time. Its `knots` are the times at the grid points.
-        load: Largest fraction of a limit over all evaluated points, at most 1.
-        reads: Number of path points at which efforts, accelerations and speeds were evaluated.
+        load: Largest fraction of a limit at the checked points, at most 1.
+        reads: Number of path points at which the limits were checked.
         status: ``solved``, or ``uncertified`` if jerk limits are satisfied but a small change of
             the timing may be faster.
         reason: Explanation of the status.
@@ -280,7 +280,7 @@ class PathTiming(Result):
         return PathSamples(times, q, v, a, effort)
 
     def _on_path(self, t: float) -> float:
-        """Check that a time (s) is within the motion, and return it without rounding errors."""
+        """Check that a time (s) is within the motion up to rounding, and return it clipped."""
         time = finite("time", t, "s")
         if not -ROUNDING <= time <= self.t_final + ROUNDING:
             requested, end = distinct_digits(time, self.t_final)

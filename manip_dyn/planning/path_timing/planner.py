@@ -1,9 +1,9 @@
 """`time_path`, which computes the fastest timing of a joint path, and its error messages.
 
 An error message contains the reason, its location and a remedy. If the end speed is too high, the
-message contains the highest feasible one. It is computed by the backward pass of `speed_profile`
-on the reversed path: reversal changes the sign of the acceleration in the rows, and the pass
-starts with the speed at the start of the path.
+message contains the highest feasible one that was found. It is computed by the backward pass of
+`speed_profile` on the reversed path: reversal changes the sign of the acceleration in the rows,
+and the pass starts with the speed at the start of the path.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def time_path(
     end_speeds: tuple[float, float] = (0.0, 0.0),
     intervals: int = DEFAULT_INTERVALS,
 ) -> PathTiming:
-    """Return the fastest motion along a joint path within all limits.
+    """Return the fastest timing of a motion along a joint path within all limits.
 
     The limits are the position, speed and effort limits of the robot, `acceleration_limits` and
     `jerk_limits`. They are satisfied at and between the grid points. Efforts are computed by
@@ -90,9 +90,9 @@ def time_path(
             the waypoints ``md.track(robot, path).q``.
         blend: Distance from each waypoint at which a rounding parabola starts, rad or m. With a
             blend, the waypoints are joined by straight lines instead of a spline. With 0, all
-            waypoints must be on one line. If the next waypoint is closer than twice the blend, the
-            parabola starts halfway. `path.blends` of the result contains the distances, and
-            `reason` reports reductions.
+            waypoints must be on one line. If an adjacent waypoint is closer than twice the blend,
+            the distance is half of that to the waypoint. `path.blends` of the result contains the
+            distances, and `reason` reports reductions.
         acceleration_limits: One limit for all joints or limits (n,), rad/s^2 or m/s^2 (inf for no
             limit). Default: no limits.
         jerk_limits: One limit for all joints or limits (n,), rad/s^3 or m/s^3 (inf for no limit).
@@ -250,7 +250,7 @@ STANDSTILL = 1e-9
 
 
 def check_limits(robot: Robot, limits: Limits) -> None:
-    """Check that all limits are positive."""
+    """Check that the limits of speed, effort and acceleration are positive."""
     for kind, values in zip(("speed", "effort", "acceleration"), limits[:3], strict=True):
         check_positive_limits(robot, kind, values)
 
@@ -278,7 +278,14 @@ def check_friction(robot: Robot) -> None:
 
 
 def check_geometry(robot: Robot, path: JointPath, grid: Vector, along: Geometry) -> None:
-    """Check that a path is finite, does not stand still and is within the position limits."""
+    """Check the sample points of a path: finite values, nonzero dq/ds and position limits.
+
+    Args:
+        robot: The arm.
+        path: The path.
+        grid: Grid (k + 1,) of the parameter s, for messages.
+        along: Sample points of the intervals of the grid.
+    """
     if not all(np.isfinite(values).all() for values in along):
         raise ManipDynError("positions and derivatives of the path must be finite.")
     sizes = np.linalg.norm(along.first, axis=2)
@@ -350,7 +357,7 @@ def infeasibility_error(
 def overload_error(
     robot: Robot, path: JointPath, limits: Limits, grid: Vector, rows: ConstraintRows
 ) -> ManipDynError | None:
-    """Return an error if a joint cannot hold the weight of the arm on the path, else None."""
+    """Return an error if a joint cannot hold the arm, or move it against friction, else None."""
     load = np.abs(rows.b)
     k, p, i = np.unravel_index(np.argmax(load), load.shape)
     if load[k, p, i] <= 1.0:
@@ -377,7 +384,7 @@ SPEED_REDUCTIONS = (1e-6, 1e-4, 1e-3, 1e-2, 0.03, 0.1)
 def end_speed_error(
     problem: PathProblem, grid: Vector, rows: ConstraintRows
 ) -> ManipDynError | None:
-    """Return an error if the speed at the end is too high, else None.
+    """Return an error if a motion with a lower speed at the end is feasible, else None.
 
     Args:
         problem: The arm on its path, for which no timing is feasible.
@@ -405,7 +412,7 @@ def end_speed_error(
 
 
 def _fastest_end(rows: ConstraintRows, grid: Vector, begin: float) -> float | None:
-    """Return the largest end speed, ignoring limits between grid points, or None."""
+    """Return the largest end speed within the limits at grid points; None without a motion."""
     reversed_rows = ConstraintRows(*(np.ascontiguousarray(x[::-1, ::-1]) for x in rows))
     reversed_rows = reversed_rows._replace(a=-reversed_rows.a)
     widths = np.diff(grid)[::-1].copy()

@@ -63,7 +63,7 @@ class NoTimingError(Exception):
     """
 
     def __init__(self, code: str, s: float, low: float = 0.0, high: float = 0.0):
-        """Store the failure, its path parameter, and the feasible start speeds."""
+        """Initialize from the code, the path parameter, and the feasible start speeds."""
         super().__init__(code)
         self.code, self.s, self.low, self.high = code, float(s), float(low), float(high)
 
@@ -78,7 +78,7 @@ NEAR, FAR, BOTH = (0, 1), (1, 2), (0, 2)
 
 @inlined
 def _friction_terms(d, f, m, x):
-    """Return damping plus Stribeck friction for a squared speed x, and the derivative by x."""
+    """Return damping plus Stribeck friction at the squared speed x, and its derivative by x."""
     root = np.sqrt(x)
     left = f * np.exp(-m * m * x)
     return d * root + left, d / (2.0 * max(root, 1e-9)) - m * m * left
@@ -252,7 +252,7 @@ def backward_pass(rows, most, rough, stiff, widths, end, fastest, out):
             written.
 
     Returns:
-        -1, or the index of the first interval with an empty set.
+        -1, or the index of the interval at which the pass ended with an empty set.
     """
     last = widths.shape[0]
     out[2 * last, 0] = out[2 * last, 1] = end
@@ -275,7 +275,7 @@ def backward_pass(rows, most, rough, stiff, widths, end, fastest, out):
 
 @inlined
 def _greatest_reachable(rows, most, rough, ends, h, k, x, low, high):
-    """Return the largest square in [`low`, `high`] that is reachable from x."""
+    """Return the largest square in [`low`, `high`] that is reachable, or nearly so, from x."""
     near, y = high, high
     for _ in range(8 if rough else 1):
         below, above, _, _ = _reachable_interval(
@@ -347,10 +347,10 @@ GROWTH = 1.2
 CHECK_FRACTIONS = np.array([0.07, 0.37, 0.63, 0.93])
 """Additional points at which the result is checked."""
 END_FRACTIONS = np.linspace(0.0, 1.0, 33) ** 2
-"""Square roots of the points at which the first interval is checked after a start from rest. They
-are dense near rest, where damping rises steeply."""
+"""Square roots of the fractions at which the first interval is checked after a start from rest,
+mirrored for the last interval. They are dense near rest, where damping rises steeply."""
 SPEED_BOUND = 1e12
-"""Upper bound of squared speeds, in path lengths, 1/s^2."""
+"""Upper bound of squared speeds, in squared path lengths per s^2."""
 
 
 class Profile(NamedTuple):
@@ -360,8 +360,8 @@ class Profile(NamedTuple):
         grid: Parameters s (k + 1,).
         squares: Control points (2 k + 1,) of the squared speed.
         relaxed: Duration with limits only at grid points, s.
-        load: Largest fraction of a limit over all evaluated points.
-        reads: Number of evaluated points.
+        load: Largest fraction of a limit at the points of the final check.
+        reads: Number of these points.
     """
 
     grid: Vector
@@ -417,7 +417,10 @@ def fastest_profile(problem: PathProblem, grid: Vector, rows: ConstraintRows) ->
 
 
 def stiff_intervals(rows: ConstraintRows, widths: Vector) -> Vector:
-    """Return a mask (k,) of the intervals in which rows depend too little on u."""
+    """Return a mask (k,) of the stiff intervals, in which a row depends too little on u.
+
+    With damping or Stribeck friction, the first and last intervals are also stiff.
+    """
     a, c = rows.a[:, [0, -1], :-1], rows.c[:, [0, -1], :-1]
     weak = np.any(2.0 * widths[:, None, None] * np.abs(c) > np.abs(a), axis=(1, 2))
     stiff = weak | np.any(a[:, 0] * a[:, 1] < 0.0, axis=1)
@@ -432,7 +435,7 @@ class _Passes:
     squares: Vector
 
     def __init__(self, problem: PathProblem, grid: Vector, rows: ConstraintRows):
-        """Store the grid (k + 1,) and its rows."""
+        """Prepare the passes on a grid (k + 1,) with its rows."""
         self._problem, self._rows, self._rough = problem, rows, rows.rough
         self.grid, self.widths = grid, np.diff(grid)
         self._stiff = stiff_intervals(rows, self.widths)
@@ -473,7 +476,7 @@ class _Passes:
             raise NoTimingError("still", self.grid[still])
 
     def parts(self) -> Counts:
-        """Return into how many parts (k,) each interval should be divided."""
+        """Return the numbers of parts (k,) into which the intervals should be divided."""
         beyond, used = self._loads(self._rows, SAMPLE_FRACTIONS, True)
         times = interval_durations(self.widths, self.squares)
         idle = (used < IDLE) & (times > BRIEF * times.sum())

@@ -6,9 +6,9 @@ joint varies fastest. At the end of the grid, the step is halved and the search 
 
 Each trial is integrated in steps of 1e-4 s, the largest step in the programs of the thesis. The
 efforts are updated at every step. A joint is driven until its switching position and then braked.
-It is locked at the first step within `near` of its goal; its remaining speed is ignored. A trial
-ends when both joints are locked. It is the solution if the work on the links, which equals the
-remaining kinetic energy, is small enough.
+It is locked at the first step within `near` of its goal, or beyond it: its acceleration is then
+zero, and it drifts with its remaining speed. A trial ends when both joints are locked. It is the
+solution if the work on the links, which equals the remaining kinetic energy, is small enough.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Grid(NamedTuple):
         limit: Effort limits (2,).
         least: Smallest distances of the switching positions from the goal (2,).
         length: Largest distances of the switching positions from the goal (2,).
-        near: Distance from the goal within which a joint has arrived, rad or m.
+        near: Distance from the goal below which a joint has arrived, rad or m.
         enough: Work on the links below which a trial succeeds, J.
         dt: Integration step, s.
         longest: Maximum duration of a trial, s.
@@ -140,10 +140,10 @@ def trial(kernels, grid, work):
 
 @compiled(short=True)
 def try_grids(kernels, grid, work, step):
-    """Search grids of decreasing step.
+    """Try all switching positions on grids of decreasing step until a trial succeeds.
 
     Returns:
-        The number of trials, which is negative if the search fails, and the last step.
+        The number of trials, which is negative if no trial succeeds, and the last step.
     """
     trials = 0
     while True:
@@ -175,10 +175,11 @@ class GridSearch(NamedTuple):
     Attributes:
         success: Whether a motion was found within the allowed trials.
         q_switch: Switching positions (2,), rad or m.
-        t_switch: Switching times (2,), s; 0 for a joint that is locked from the start.
+        t_switch: Times (2,) of the last step before the switch, s; 0 for a joint that is locked
+            from the start.
         t_arrival: Times at which the joints are locked (2,), s.
         step: Last step of the grid, rad or m.
-        trials: Number of integrated motions.
+        trials: Number of trials.
     """
 
     success: bool
@@ -207,7 +208,7 @@ def grid_search(
         q0: Start positions (2,) at rest, rad or m.
         qf: Goal positions (2,), rad or m.
         step: First step of the grid, rad or m: 0.01 in A.7, 0.001 in A.4.
-        near: `Xerror`: distance from the goal within which a joint has arrived, rad or m.
+        near: `Xerror`: distance from the goal below which a joint has arrived, rad or m.
         enough: `Werror`: work on both links below which a trial succeeds, J: 1e-4 in A.7, 3e-4 in
             A.4.
         longest: `Tstop`: maximum duration of a trial, s.

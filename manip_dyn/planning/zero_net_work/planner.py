@@ -43,8 +43,8 @@ def plan_zero_net_work(
     Every joint is driven with plus or minus its effort limit until its switch, and with the
     opposite limit until it rests at its goal. A joint that arrives before the others is locked at
     its goal by a holding effort (Fan 2003, eqs. 5.70, 6.53, 6.55). At the goal the net work on
-    every link is zero (eq. 4.47). Every plan is verified by a second integration: it ends at rest
-    at the goal, with efforts, speeds and positions within their limits.
+    every link is zero (eq. 4.47). The plan is verified by a second integration: it ends at rest at
+    the goal, with efforts, speeds and positions within their limits.
 
     If no such motion is found, the status is ``near_minimum``, and `reason` states the cause. The
     plan is then the fastest motion along the straight joint path. For arms with dry friction, the
@@ -52,7 +52,7 @@ def plan_zero_net_work(
 
     With a slew rate the plan has `Plan.ramps`. Its efforts start and end at the efforts that hold
     the arm, change at most at the slew rate, and all joints arrive together. The status
-    ``near_minimum`` then means that the search was incomplete.
+    ``near_minimum`` then means that a faster motion may be near.
 
     Args:
         robot: The arm.
@@ -63,7 +63,7 @@ def plan_zero_net_work(
 
     Raises:
         ManipDynError: If an argument is invalid, the arm cannot hold itself at start or goal, or
-            neither motion exists.
+            no motion is found.
     """
     customize(robot)  # raises if `robot` is not a Robot
     rates = None if slew_rate is None else checked_slew_rates(robot, slew_rate)

@@ -6,8 +6,8 @@ or two switches between three levels, and all joints arrive together (see `ramps
 Near a motion, the final state is a linear function of the parameters of `ramps`. The change of the
 parameters that reduces the duration most within the effort, speed and position limits solves a
 linear program in a trust region (Fletcher, de la Maza 1989, as for minimum time). Violations are
-penalized. At the solution, the number of active limits equals the number of remaining parameters.
-The last programs are therefore Newton steps, and the motion arrives up to rounding.
+penalized. At a vertex solution, the number of active conditions equals the number of parameters.
+The last programs are then Newton steps, and the motion arrives up to rounding.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from manip_dyn.planning.zero_net_work.ramps import Corners, RampedFlow, RampedMo
 from manip_dyn.robot import Robot
 
 NODES = 24
-"""Number of equal intervals of a motion. The programs limit positions and speeds at their ends."""
+"""Number of equal intervals of a motion, between which the programs limit positions and speeds."""
 NUDGE = 1e-6
 """Step of finite differences of the parameters."""
 ITERATIONS = 120
-"""Maximum number of programs."""
+"""Maximum number of iterations, each with up to `SHRINKS` programs."""
 PENALTY = 8.0
-"""Penalty of missing the goal by the whole distance, in time scales."""
+"""Penalty of a scaled violation of 1, such as missing the goal by the distance, in time scales."""
 WIDEST, FIRST, SHRINKS = 0.5, 0.1, 16
 """Largest and initial trust radius, and maximum number of its reductions per iteration."""
 GAIN = 2e-6
@@ -43,7 +43,7 @@ active."""
 CORRECTIONS = 3
 """Maximum number of chord steps to satisfy the conditions."""
 TOWARDS_FIRST = Damping(most=15, converged=1e-6, shrink=0.4, least=1e-3)
-"""Damping of Newton's method for the first motion, and its scaled tolerance."""
+"""Parameters of Newton's method for initial guesses; the tolerance is scaled."""
 ARRIVAL_TOLERANCE, SETTLED_TOLERANCE = 1e-9, 1e-11
 """Largest final distance from rest at the goal, and the distance at which corrections stop, in
 rad, m and per s."""
@@ -55,7 +55,7 @@ class Evaluation(NamedTuple):
     """Scaled end state and slacks of a motion.
 
     Attributes:
-        ends: Distance of the final state from the goal at rest (2 n,).
+        ends: Difference of the final state from rest at the goal (2 n,).
         left: Slacks (k,): durations of the levels between ramps, then distances of positions and
             velocities from their limits.
     """
@@ -125,7 +125,7 @@ class RampedSearch:
         return x if arrived else None
 
     def improve(self, x: Vector, low: Vector, high: Vector) -> RampedResult:
-        """Improve the motion `x` by linear programs until no nearby motion is faster.
+        """Improve the motion `x` by linear programs, if possible until no nearby one is faster.
 
         Args:
             x: Parameters of the initial motion.
@@ -161,7 +161,7 @@ class RampedSearch:
         return RampedResult(x, self._miss(here), best)
 
     def _settled(self, x: Vector, here: Evaluation) -> tuple[Vector, Evaluation]:
-        """Correct the motion `x` until it arrives up to rounding; return x and its evaluation."""
+        """Correct the motion `x` to arrive up to rounding; return it and its evaluation."""
         for _ in range(CORRECTIONS):
             if self._miss(here) < SETTLED_TOLERANCE or not np.isfinite(_merit(x, here)):
                 break
@@ -217,7 +217,7 @@ class RampedSearch:
         return float(max(np.abs(at.ends * self._scale).max(), STRICT * lack))
 
     def _slopes(self, x: Vector, here: Evaluation, size: int | None = None) -> Evaluation:
-        """Return the derivatives with respect to `x`, or to its first `size` components."""
+        """Return differences of the evaluation by `x`, or by its first `size` components."""
         ends, left = [], []
         for k in range(size or len(x)):
             moved = x.copy()
@@ -230,7 +230,7 @@ class RampedSearch:
 
 
 def _end_distance(at: Evaluation) -> float:
-    """Return the scaled distance of the final state from the goal."""
+    """Return the sum of the scaled deviations of the final state from rest at the goal."""
     return float(np.abs(at.ends).sum())
 
 
@@ -246,7 +246,7 @@ def _merit(x: Vector, at: Evaluation) -> float:
 def _program(
     x: Vector, here: Evaluation, slopes: Evaluation, bounds: tuple[Vector, Vector], trust: float
 ) -> tuple[Vector, float]:
-    """Return the best step within the trust radius, and its predicted merit."""
+    """Return the best step within the trust radius and its merit; 0 and inf without one."""
     size, ends, (low, high) = len(x), len(here.ends), bounds
     near = here.left < CLOSE
     k = int(near.sum())
@@ -315,7 +315,7 @@ def plan_with_ramps(plan: Plan, hold: Vector, slew_rate: Vector) -> Plan:
     """Return a plan with finite ramps between the postures of another plan.
 
     Args:
-        plan: The plan without ramps.
+        plan: The plan without ramps. It is returned unchanged if no joint must move.
         hold: Efforts (n,) that hold the arm at the start.
         slew_rate: Slew rates (n,), N m/s or N/s.
 
@@ -387,7 +387,10 @@ def _fastest_motion(task: _RampedTask, t_final: float) -> _Candidate:
 def _try_guesses(
     task: _RampedTask, guesses: Iterable[tuple[RampedSearch, Vector]]
 ) -> tuple[list[_Candidate], str]:
-    """Improve initial guesses; return the motions within all limits and a reason for failures."""
+    """Improve initial guesses; return the motions within all limits, and a reason for failures.
+
+    For arms with many joints, stop at the first success, see `MOST_GUESSES`.
+    """
     candidates: list[_Candidate] = []
     reason = "no search converged"
     for search, x in guesses:
@@ -406,7 +409,7 @@ def _fastest_candidate(candidates: list[_Candidate]) -> _Candidate:
 
 
 def _would_cruise(robot: Robot, search: RampedSearch, result: RampedResult) -> bool:
-    """Return whether a joint almost reaches its speed limit, so that it may need three levels."""
+    """Return whether a joint almost reaches its speed limit, and may need three levels."""
     speeds = np.abs(search.nodes(result.x, CHECKED)[1][:, robot.n :]).max(axis=0)
     return bool(np.any(speeds > FAST * robot.v_max))
 
@@ -414,7 +417,7 @@ def _would_cruise(robot: Robot, search: RampedSearch, result: RampedResult) -> b
 def _guesses(
     task: _RampedTask, levels: int, t_final: float
 ) -> Iterator[tuple[RampedSearch, Vector]]:
-    """Yield searches with initial guesses of different durations."""
+    """Yield searches and their initial guesses, with increasing durations."""
     expected, duration = _expected(task, t_final), SHORTEST * t_final
     while duration < LONGEST * expected:
         grown = _grow_motion(task, levels, duration, expected)
@@ -434,7 +437,7 @@ def _with_middles(
 def _grow_motion(
     task: _RampedTask, levels: int, duration: float, scale: float
 ) -> tuple[RampedSearch, Vector] | None:
-    """Return an initial guess by continuation in the displacement, or None.
+    """Return a search and its initial guess, by continuation in the displacement, or None.
 
     The switches divide the motion into equal intervals. Short, slow motions are nearly linear. The
     initial guess of each longer motion has the efforts of the previous motion.
@@ -456,7 +459,7 @@ def _grow_motion(
 
 
 def _within_limits(robot: Robot, search: RampedSearch, x: Vector) -> tuple[RampedResult, str]:
-    """Return the fastest motion near `x` within all limits, and the reason for a failure."""
+    """Return the fastest motion near `x` within all limits, and "" or the reason for a failure."""
     low = np.concatenate([robot.q_min, -robot.v_max])
     high = np.concatenate([robot.q_max, robot.v_max])
     least, most = low.copy(), high.copy()

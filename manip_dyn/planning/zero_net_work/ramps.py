@@ -57,11 +57,11 @@ class Ramps:
         return len(self.limit)
 
     def duration(self, x: Vector) -> float:
-        """Return the duration of a motion, s."""
+        """Return the duration of a motion `x`, s."""
         return float(x[-1] * self.scale)
 
     def bounds(self) -> tuple[Vector, Vector]:
-        """Return the lower and upper bounds of x."""
+        """Return the lower and upper bounds of the components of x."""
         efforts, switches = self.levels * self.n, (self.levels - 1) * self.n
         low = np.concatenate([-np.ones(efforts), np.zeros(switches + 1)])
         return low, np.concatenate([np.ones(efforts + switches), [np.inf]])
@@ -77,7 +77,10 @@ class Ramps:
         return shares[: self.levels] * self.limit, shares[self.levels :] * self.duration(x)
 
     def with_middle(self, x: Vector) -> tuple[Ramps, Vector]:
-        """Convert a motion with two levels to three levels. The middle level is on the ramp."""
+        """Return the same motion with three levels instead of two, and its common parameters.
+
+        The middle level is on the ramp between the two levels.
+        """
         (first, second), (switch,) = self.parted(x)
         quarter = 0.25 * np.abs(second - first) / self.slew_rate
         ramps = replace(self, levels=3)
@@ -86,7 +89,7 @@ class Ramps:
         return ramps, ramps.joined(levels, switches, self.duration(x))
 
     def corners(self, x: Vector) -> Corners:
-        """Return the corners of a motion, between which each effort is linear."""
+        """Return the corners of a motion `x`, between which each effort is linear."""
         levels, switches = self.parted(x)
         efforts = np.vstack([self.begin, levels, self.end])
         ramps, t_final = np.abs(efforts[1:] - efforts[:-1]) / self.slew_rate, self.duration(x)
@@ -99,7 +102,7 @@ class Ramps:
 
 
 class Corners:
-    """Start and end times of the ramps of a motion.
+    """Times and efforts at the starts and ends of the ramps of a motion.
 
     Attributes:
         times: Times of each joint (n, 2 levels + 2), s. They decrease where ramps overlap.
@@ -107,7 +110,7 @@ class Corners:
     """
 
     def __init__(self, times: Matrix, levels: Matrix):
-        """Store times and efforts of the corners."""
+        """Initialize from the times and efforts of the corners."""
         self.times, self.levels, self._t_final = times, levels, times[0, -1]
         inside = np.minimum(np.maximum(times, 0.0), self._t_final)
         self._rising = np.maximum.accumulate(inside, axis=1)
@@ -133,7 +136,7 @@ class LinearEfforts(NamedTuple):
 
     Attributes:
         motion: Address of the robot's motion kernel.
-        first: Efforts (n,) at 0 s, N m or N.
+        first: Efforts (n,) at the start of an interval (0 s), N m or N.
         slope: Rates of the efforts (n,), N m/s or N/s.
         tau: Current efforts (n,); work array.
     """
@@ -193,7 +196,7 @@ class RampedFlow(PickledByArguments):
         self._run = address_of(engine.run, 0.0, 0.0, self._ramp, y, self._space)
 
     def states(self, start: Vector, times: Vector, efforts: Matrix) -> Matrix:
-        """Return the states (k, 2 n) at `times`. The last one is NaN if the integration fails.
+        """Return the states (k, 2 n) at `times`; the last is NaN if the integration fails.
 
         Args:
             start: State (2 n,) at the first time.
@@ -222,7 +225,7 @@ class RampedMotion:
             robot: The arm.
             ramps: Common parameters of the motions.
             x: Parameters of this motion.
-            times: Times (k,), s, which include the ends of all ramps.
+            times: Times (k,), s, which include the starts and ends of all ramps.
             states: States (k, 2 n) at these times.
         """
         self._flow, self._corners = RampedFlow(robot), ramps.corners(x)
@@ -246,7 +249,7 @@ class RampedMotion:
         return q, v, self._corners.efforts(times)
 
     def samples(self, period: float) -> Samples:
-        """Return samples every `period` seconds and at the ends of ramps.
+        """Return samples every `period` seconds and at the starts and ends of ramps.
 
         A sample contains the mean effort until the next sample, which preserves the impulse.
         """

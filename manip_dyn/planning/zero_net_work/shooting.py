@@ -1,7 +1,7 @@
 """Single-switch motions with locked joints: dynamics, Newton's method, and replay.
 
-A locked joint has neither velocity nor acceleration. The effort that locks it follows from the
-dynamics of the other joints (Fan 2003, eqs. 5.70, 6.53 and 6.55, generalized to any arm)::
+A locked joint has no acceleration, and it is locked at rest. The effort that locks it follows from
+the dynamics of the other joints (Fan 2003, eqs. 5.70, 6.53 and 6.55, generalized to any arm)::
 
     M_dd a_d = tau_d - b_d,    a_h = 0,    tau_h = M_hd a_d + b_h
 
@@ -16,7 +16,7 @@ following state by the jump of the rates. Integration from the changed state giv
 the Jacobian.
 
 A solution is verified by replay: it is integrated again without setting joints to their goals, and
-limits are checked at nodes.
+limits are checked at nodes. Positions are also checked at reversals between them.
 """
 
 from __future__ import annotations
@@ -123,7 +123,8 @@ class Work(NamedTuple):
         jacobian: Derivatives of the residual with respect to the times (2 m, 2 m).
         pivots: Row exchanges of the factorized Jacobian (2 m,).
         behind: States after each change of modes (2 m, 2 n).
-        shifts: Derivatives of these states with respect to the time of the change (2 m, 2 n).
+        shifts: Derivatives of these states, at a fixed time, with respect to the times of the
+            changes (2 m, 2 n).
         before: Rates before each change (2 m, 2 n).
         effort: Efforts (n,).
         rates: Rates (2 n,).
@@ -179,7 +180,7 @@ def copy_array(source, out):
 
 @inlined
 def set_tolerances(tolerances, tolerance):
-    """Set all relative and absolute tolerances (2, 2 n) to the same value."""
+    """Set all relative and absolute tolerances (2, 2 n) to `tolerance`."""
     for row in range(2):
         for i in range(tolerances.shape[1]):
             tolerances[row, i] = tolerance
@@ -238,7 +239,7 @@ def shoot(kernels, x, problem, first, t, work, residual):
             and `before` of `work` are written.
         t: Start time of the integration, s.
         work: Work arrays.
-        residual: Output (2 m,).
+        residual: Output (2 m,), written for the arrivals from `first` on.
 
     Returns:
         Whether the integration succeeded.
@@ -275,7 +276,7 @@ def shoot(kernels, x, problem, first, t, work, residual):
 
 @inlined
 def differentiate(kernels, x, problem, work):
-    """Compute the Jacobian of the residual with respect to the times `x` (2 m,).
+    """Write the Jacobian of the residual with respect to the times `x` (2 m,) to `work`.
 
     Returns:
         Whether the integration succeeded.
@@ -385,7 +386,8 @@ NO_SOLUTION, PROVED, NOT_REPRODUCED, EFFORT, SPEED, POSITION = range(-1, 5)
 END_TOLERANCE = 1e-8
 """Largest final distance from the goal and from rest, rad, m and per s."""
 LOCK_TOLERANCE = 1e-7
-"""Largest acceleration of a locked joint, times the square of the duration, rad or m."""
+"""Largest acceleration of a locked joint times the square of the time at the end of the phase (at
+least 1 s), rad or m."""
 NODES_PER_PHASE = 6
 """Stored states per phase of a motion."""
 
@@ -423,7 +425,7 @@ def nodes_of(n: int, m: int) -> Nodes:
 
 @inlined
 def check_node(work, bounds, spacing, end, verdict, joint, need):
-    """Check the limits at a node, and that the efforts reproduce locked joints.
+    """Check the limits at a node, and that the efforts keep locked joints from accelerating.
 
     Args:
         work: Work arrays with the state, modes, efforts and rates at the node.

@@ -106,9 +106,9 @@ NEWTON_STEPS, TOLERANCE = 15, 1e-11
 
 @compiled(short=True)
 def try_guesses(kernels, guesses, signs, x, problem, bounds, work, nodes):
-    """Start Newton's method from all `guesses` (k, 2 m) for each row of `signs` (l, n).
+    """Start Newton's method from `guesses` (k, 2 m) and `signs` (l, n) until a motion is verified.
 
-    The times of the solution are written to `x` (2 m,).
+    The times of the last motion are written to `x` (2 m,).
 
     Returns:
         The verdict of `replay`, or `NO_SOLUTION`; the joint; and the value that it requires.
@@ -151,11 +151,11 @@ class SearchResult(NamedTuple):
     """Result of a search for a single-switch motion.
 
     Attributes:
-        verdict: `PROVED`, or the reason why the best candidate was rejected.
+        verdict: `PROVED`, the reason why a candidate was rejected, or `NO_SOLUTION`.
         joint: Index of the joint that violates a limit.
         need: Required effort or speed relative to the limit, or the required position.
-        x: Switch and arrival times of the moving joints (2 m,), s.
-        nodes: The motion.
+        x: Switch and arrival times of the moving joints (2 m,), s; valid if verified.
+        nodes: The motion; valid if verified.
     """
 
     verdict: int
@@ -169,7 +169,7 @@ class SingleSwitchSearch:
     """Search for single-switch motions of one robot."""
 
     def __init__(self, robot: Robot):
-        """Prepare the search. Its code is the same for all robots with n joints."""
+        """Prepare the search. Its compiled code is the same for all robots with n joints."""
         self._robot, self._kernels = robot, locked_joint_kernels(robot)
         self._space = locked_joint_engine(robot.n).space(**TOLERANCES)
         bounds = Bounds(robot.q_min, robot.q_max, robot.v_max, robot.tau_max)
@@ -209,7 +209,7 @@ def _search_of(robot: Robot) -> SingleSwitchSearch:
 
 
 def find_motion(robot: Robot, task: MotionTask) -> SearchResult:
-    """Return a verified single-switch motion, or the best rejected candidate with its reason."""
+    """Search for a single-switch motion. Without one, the verdict of the result is the reason."""
     searching, natural = _search_of(robot), natural_signs(task.start, task.goal)
     guesses = initial_times(robot, *task)
     result = searching.run(task, natural[None], guesses)
@@ -242,7 +242,7 @@ class LockedJointMotion(PickledByArguments):
     """Motion with full efforts and one switch per joint. Each joint is locked on arrival."""
 
     def __init__(self, robot: Robot, nodes: Nodes, changes: Vector):
-        """Store the nodes of a verified motion, and its switch and arrival times, s."""
+        """Initialize from the nodes of a verified motion, and its switch and arrival times, s."""
         self._n, self._nodes, self._changes = robot.n, nodes, changes
         self._engine = locked_joint_engine(robot.n)
         self._kernels = locked_joint_kernels(robot)

@@ -29,9 +29,9 @@ from manip_dyn.robot import Robot
 
 GRID_INTERVALS = 100
 MARGINS = (1e-4, 1e-3, 1e-2, 0.1)
-"""Fractions of the effort limits reserved for violations between grid points."""
+"""Fractions of the effort limits reserved for violations between grid points, as tried in turn."""
 CHECK_POINTS = 9
-"""Number of points at which each interval is checked."""
+"""Number of points per interval at which limits are checked."""
 REPLAY_STEPS = (400, 1600, 6400)
 """Numbers of Runge-Kutta steps for the whole motion, in order of trial. An interval has at least
 one step."""
@@ -52,7 +52,7 @@ class PathMotion(PickledByArguments):
     """Motion along the straight path with piecewise constant path acceleration."""
 
     def __init__(self, robot: Robot, start: Vector, goal: Vector, x: Vector):
-        """Store the squared path speeds `x` (k,), 1/s^2, at equidistant parameters from 0 to 1."""
+        """Initialize from squared path speeds `x` (k,), 1/s^2, at equidistant s from 0 to 1."""
         self._kernels = customize(robot).unchecked
         self._start, self._direction = start, goal - start
         self.speed = np.sqrt(x)
@@ -100,7 +100,7 @@ class PathMotion(PickledByArguments):
         return held_samples(sorted(times), self.effort)
 
     def _at(self, t: Any) -> tuple[Any, Any, Any]:
-        """Return path parameter, speed and acceleration at one time or many times, s."""
+        """Return path parameter, path speed and path acceleration at time(s) `t`, s."""
         k = self.knots[1:-1].searchsorted(t, side="right")
         since, push = t - self.knots[k], self.acceleration[k]
         speed = self.speed[k] + push * since
@@ -108,10 +108,10 @@ class PathMotion(PickledByArguments):
 
 
 def straight_path(robot: Robot, start: Vector, goal: Vector) -> PathMotion:
-    """Return the verified motion along the straight joint path.
+    """Return the fastest motion along the straight joint path, after verifying it.
 
     Raises:
-        ManipDynError: If no motion is feasible.
+        ManipDynError: If the arm cannot hold itself on the path, or no motion is feasible.
     """
     _check_held(robot, start, goal)
     coefficients = path_efforts(robot, start, goal)
@@ -130,7 +130,7 @@ def straight_path(robot: Robot, start: Vector, goal: Vector) -> PathMotion:
 
 
 def path_efforts(robot: Robot, start: Vector, goal: Vector) -> PathEfforts:
-    """Return the coefficients of the efforts at the grid points."""
+    """Return the coefficients of the efforts at the grid points of the straight path."""
     efforts, d = customize(robot).unchecked.inverse_dynamics, goal - start
     zero = np.zeros(robot.n)
     rows = []
@@ -192,10 +192,11 @@ def fastest_squares(a, c, d, b, limit, fastest):
 
 @inlined
 def _acceleration_interval(a, c, d, b, limit, k, width, x, most, behind):
-    """Return the interval of path accelerations that are feasible at grid points k and k + 1.
+    """Return the smallest and largest path acceleration feasible at grid points k and k + 1.
 
     The squared speed is `x` at point k and must be at most `most` at point k + 1. The damping at
-    point k + 1 is evaluated for the squared speed `behind`.
+    point k + 1 is evaluated for the squared speed `behind`. If no acceleration is feasible, the
+    first number is larger than the second.
     """
     least, greatest = -x / (2.0 * width), (most - x) / (2.0 * width)
     for end in range(2):
@@ -214,7 +215,7 @@ def _acceleration_interval(a, c, d, b, limit, k, width, x, most, behind):
 
 
 def _check_held(robot: Robot, start: Vector, goal: Vector) -> None:
-    """Check that the arm can hold itself at all points of the path."""
+    """Check that the arm can hold itself at equidistant points of the path."""
     efforts, zero = customize(robot).unchecked.inverse_dynamics, np.zeros(robot.n)
     for s in np.linspace(0.0, 1.0, 2 * GRID_INTERVALS + 1):
         effort = efforts(start + s * (goal - start), zero, zero)
@@ -235,7 +236,7 @@ def _within_limits(robot: Robot, motion: PathMotion) -> bool:
 
 
 def _replay_error(robot: Robot, motion: PathMotion, most: int) -> float:
-    """Return the sum of the deviations from the motion when its limited efforts are simulated.
+    """Return the sum of the deviations from the motion when its clipped efforts are simulated.
 
     The simulation of each interval starts on the motion, because an arm under gravity amplifies
     integration errors. The check is only whether the efforts produce the motion.
@@ -243,7 +244,7 @@ def _replay_error(robot: Robot, motion: PathMotion, most: int) -> float:
     Args:
         robot: The arm.
         motion: The motion.
-        most: Number of Runge-Kutta steps for the whole motion.
+        most: Approximate number of Runge-Kutta steps for the whole motion.
     """
     forward, n = customize(robot).unchecked.forward_dynamics, robot.n
 
