@@ -46,9 +46,9 @@ class Column(NamedTuple):
 
 
 def column(name: str, raw: Sequence[Any]) -> Column:
-    """Check that all values have the same kind; convert integers to floats if there are floats.
+    """Return a column of plain values of the most frequent kind; other values are invalid.
 
-    The most frequent kind is expected. Values of other kinds are invalid.
+    Integers are converted to floats if there are floats.
     """
     values: list[Any] = []
     faults: dict[int, str] = {}
@@ -71,11 +71,12 @@ def column(name: str, raw: Sequence[Any]) -> Column:
 
 
 def invalid_results(rows: Sequence[Mapping[str, Any]], kinds: Mapping[str, str]) -> dict[int, str]:
-    """Return the indices of results that do not fit a table, with reasons.
+    """Return the reasons why rows of results do not fit a table, by row index.
 
     Args:
         rows: Values by name.
-        kinds: Predefined kinds by name: keys of `KIND_NAMES`, or ``whole``.
+        kinds: Predefined kinds by name: keys of `KIND_NAMES`, or ``whole``. For other names, the
+            most frequent kind is expected.
     """
     reasons: dict[int, str] = {}
     for name in dict.fromkeys(name for row in rows for name in row):
@@ -153,6 +154,12 @@ def sampled_cases(
 ) -> Iterator[dict[str, float | list[float]]]:
     """Yield `count` cases with values between the bounds (low, high) of each name.
 
+    Args:
+        kind: One of `SAMPLINGS`.
+        count: Number of cases.
+        seed: Seed of the random numbers.
+        ranges: Bounds by name: two numbers, or two lists for a list of numbers.
+
     Raises:
         ManipDynError: If a number or a range is invalid.
     """
@@ -212,15 +219,15 @@ class Cases(Sequence[dict[str, Any]]):
     Attributes:
         names: Names of the varied values.
         faults: Reasons for invalid cases, by number: names that differ from most cases, or a value
-            of another kind. The row of such a case contains the reason, and None for missing
-            values.
+            of another kind. Invalid and missing values are None. In the results of a sweep, the
+            row of such a case contains the reason.
     """
 
     def __init__(self, cases: Iterable[Mapping[str, Any]]):
         """Create cases from dictionaries with the same names.
 
         Raises:
-            ManipDynError: If there are no cases, or a name is reserved.
+            ManipDynError: If there are no cases, no case is a dictionary, or a name is reserved.
         """
         items = list(cases) if isinstance(cases, Iterable) else [cases]
         rows = [dict(item) if isinstance(item, Mapping) else None for item in items]
@@ -296,7 +303,7 @@ class Cases(Sequence[dict[str, Any]]):
         return len(self._rows)
 
     def __getitem__(self, number: Any) -> Any:
-        """Return a case."""
+        """Return a case, or a list of cases for a slice."""
         if isinstance(number, slice):
             return [dict(zip(self.names, row, strict=True)) for row in self._rows[number]]
         return dict(zip(self.names, self._rows[number], strict=True))

@@ -39,7 +39,14 @@ def checked_folder(folder: str | Path) -> Path:
 
 
 def lock_folder(folder: Path) -> IO[bytes]:
-    """Lock a folder for this sweep; the system releases the lock if the process is killed."""
+    """Create and lock a folder for this sweep; return the lock file, which must be closed.
+
+    The system releases the lock if the process is killed. Without support for locks, the folder is
+    not protected.
+
+    Raises:
+        ManipDynError: If the folder cannot be written, or another sweep has locked it.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         held = (folder / LOCK).open("wb")
@@ -86,14 +93,14 @@ class ResultParts:
         """Lock the folder and read existing files, which determine the chunk size.
 
         Args:
-            folder: Path of the folder, which is created with the first file.
+            folder: Path of the folder, which is created if it does not exist.
             identity: Hash of the sweep.
             chunk: Number of cases per file of a new sweep.
-            columns: Predefined kinds of columns.
+            columns: Predefined kinds of columns by name.
 
         Raises:
-            ManipDynError: If the folder has results of another sweep, another sweep is writing to
-                it, or pyarrow is not installed.
+            ManipDynError: If the folder cannot be written, has results of another sweep, another
+                sweep is writing to it, or pyarrow is not installed.
         """
         self._arrow = required_module("pyarrow", PURPOSE, "sweep")
         self._parquet = required_module("pyarrow.parquet", PURPOSE, "sweep")
@@ -135,7 +142,12 @@ class ResultParts:
         self._lock.close()
 
     def write(self, number: int, rows: Sequence[Row]) -> None:
-        """Write the rows of one chunk."""
+        """Write the rows of chunk `number` to its file.
+
+        Raises:
+            ManipDynError: If a column contains values of different kinds, or the file cannot be
+                written.
+        """
         arrow = self._arrow
         names = list(dict.fromkeys([*self._columns, *(name for row in rows for name in row)]))
         ending = ["success", "status", "reason"]
@@ -166,10 +178,10 @@ class ResultParts:
 
 
 def read_rows(folder: str | Path) -> list[Row]:
-    """Return all rows that have been written, sorted by case.
+    """Return all rows that have been written to a folder, sorted by case.
 
     Raises:
-        ManipDynError: If there are no rows.
+        ManipDynError: If there are no files, a file cannot be read, or pyarrow is not installed.
     """
     arrow, parquet = (
         required_module("pyarrow", PURPOSE, "sweep"),
@@ -194,7 +206,7 @@ def read_rows(folder: str | Path) -> list[Row]:
 
 
 def part_files(folder: Path) -> dict[int, Path]:
-    """Return the existing files by number."""
+    """Return the existing result files by number of their chunk."""
     files = {}
     for file in folder.glob("part-*.parquet"):
         with contextlib.suppress(ValueError):
@@ -256,7 +268,11 @@ class SweepResult(Result):
         return Counter(row["status"] for row in self.rows)
 
     def column(self, name: str) -> np.ndarray:
-        """Return a column (cases,), or (cases, k) for vectors; NaN for missing numbers."""
+        """Return a column (cases,), or (cases, k) for lists; missing numbers are NaN.
+
+        Raises:
+            ManipDynError: If there is no such column.
+        """
         names = list(dict.fromkeys(key for row in self.rows for key in row))
         if name not in names:
             raise ManipDynError(
@@ -279,6 +295,6 @@ def read_sweep(folder: str | Path) -> SweepResult:
         folder: Folder with ``part-*.parquet``.
 
     Raises:
-        ManipDynError: If there are no results, or pyarrow is not installed.
+        ManipDynError: If there are no results, a file cannot be read, or pyarrow is not installed.
     """
     return SweepResult(read_rows(folder), Path(folder))

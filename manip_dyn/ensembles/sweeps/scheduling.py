@@ -26,7 +26,8 @@ from manip_dyn.ensembles.sweeps.workers import (
 )
 
 MOST_IN_A_CHUNK, CHUNKS = 64, 256
-"""Maximum number of cases per chunk, and minimum number of chunks."""
+"""Default maximum number of cases per chunk, and minimum number of chunks of sweeps with enough
+cases."""
 KINDS: dict[Any, str] = {bool: "yes", int: "whole", float: "number", str: "text", list: "numbers"}
 
 
@@ -51,13 +52,14 @@ def sweep(
             ``reason``.
         cases: The cases.
         out: Folder for results in Parquet files. Default: results are only returned.
-        workers: Number of local processes; 1 for the calling process. Default: one per core.
+        workers: Number of local processes; 1 for the calling process. Default: one per available
+            core.
         scheduler: Address of a Dask scheduler that replaces the local processes.
-        chunk: Number of cases per task and file. Default: automatic.
+        chunk: Number of cases per task and file, for a new folder. Default: automatic.
         progress: Callback with the numbers of finished cases and of all cases.
 
     Returns:
-        One row per case, in order; identical for any number of workers.
+        The results, one row per case, in order; identical for any number of workers.
 
     Raises:
         ManipDynError: If an argument is invalid, `out` has the results of another sweep, the
@@ -127,7 +129,8 @@ class _Run(NamedTuple):
 def task_identity(function: Function) -> str:
     """Return a string that identifies the function across processes.
 
-    This is the name of a function, or the attribute ``identity`` or a hash of another object.
+    This is the attribute ``identity``, the name of a function, or a hash of another object (the
+    name of its type if it cannot be pickled).
     """
     own = getattr(function, "identity", None)
     if own is None and not hasattr(function, "__qualname__"):

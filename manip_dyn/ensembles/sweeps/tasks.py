@@ -33,7 +33,7 @@ AXES = {"normal": (0.0, 0.0, 1.0), "first": (1.0, 0.0, 0.0), "rpy": (0.0, 0.0, 0
 
 
 def plan_case(robot: Robot, settings: Settings) -> dict[str, Any]:
-    """Return duration, switches and largest net work of a plan."""
+    """Return duration, number of switches, first switch and largest net work of a plan."""
     method = _choice("method", settings["method"], PLANNERS)
     start, goal = (_posture(robot, settings, name) for name in ("start", "goal"))
     plan = _planner(method)(robot, start, goal, **_subset(settings, "slew_rate"))
@@ -222,7 +222,7 @@ class Task:
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check the task name and the settings."""
+        """Check the name of the task, and that robot and settings can be stored as JSON."""
         if not isinstance(self.name, str) or self.name not in TASKS:
             hint = closest(str(self.name), TASKS)
             raise ManipDynError(f"task must be the name of a task, got '{self.name}'{hint}")
@@ -329,7 +329,7 @@ def _posture(robot: Robot, settings: Settings, name: str) -> Vector:
 
 
 def _subset(settings: Settings, *names: str) -> dict[str, Any]:
-    """Return the settings with the given names."""
+    """Return the settings with these names, without those that are not set."""
     return {name: settings[name] for name in names if name in settings}
 
 

@@ -44,7 +44,7 @@ class Chunk(NamedTuple):
 
 
 def solve_chunk(function: Function, chunk: Chunk) -> list[Row]:
-    """Compute the rows of a chunk, case by case."""
+    """Compute the rows of a chunk, case by case; invalid cases have the status `refused`."""
     rows = []
     for number, case in enumerate(chunk.cases, chunk.first):
         fault = chunk.faults.get(number)
@@ -56,8 +56,9 @@ def solve_chunk(function: Function, chunk: Chunk) -> list[Row]:
 def solve_case(function: Function, number: int, case: Mapping[str, Any]) -> Row:
     """Compute the row of a case: number, values, results, and outcome.
 
-    The outcome is ``success``, ``status`` and ``reason`` of the returned dictionary. After an
-    exception the status is `refused` for a `ManipDynError`, else ``error``.
+    The outcome is ``success``, ``status`` and ``reason`` of the returned dictionary, with defaults
+    for missing ones. After an exception the status is `refused` for a `ManipDynError`, else
+    `error`.
     """
     try:
         results = _plain(function(**case))
@@ -88,7 +89,7 @@ def _one_line(reason: Any) -> str:
 
 
 def lost_rows(chunk: Chunk) -> list[Row]:
-    """Return rows for a chunk that killed every worker."""
+    """Return rows without results for a chunk that killed its workers repeatedly."""
     reason = "the worker process died repeatedly on this case"
     return [
         failed_row(chunk.first + i, case, "lost", reason) for i, case in enumerate(chunk.cases)
@@ -124,7 +125,7 @@ def _value(value: Any) -> Any:
 
 
 ATTEMPTS = 3
-"""Number of worker processes that a case may kill."""
+"""Number of processes in turn in which a case is tried alone."""
 
 _packed = b""
 
@@ -302,7 +303,7 @@ def _connect(distributed: Any, address: str) -> Any:
 
 
 def _check_address(address: str) -> None:
-    """Raise an error if a TCP address does not respond, because clients report it late."""
+    """Raise an error if a TCP address has no port or does not respond; clients report it late."""
     parts = urlsplit(address if "://" in address else f"tcp://{address}")
     if parts.port is None:
         raise ValueError("an address without a port")
