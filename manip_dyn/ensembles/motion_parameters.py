@@ -79,7 +79,7 @@ def parameter_count(parameters: Any) -> int:
 
 
 def number_of_motions(counts: dict[str, int]) -> int:
-    """Return the number of motions from the numbers of rows of all arguments, and check them."""
+    """Return the number N of motions after checking that all `counts` of rows are 1 or N."""
     first: tuple[str, int] | None = None
     for name, count in counts.items():
         if count > 1 and first is None:

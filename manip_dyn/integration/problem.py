@@ -212,7 +212,7 @@ def _tolerance(name: str, value: Any, size: int) -> Vector:
 
 
 def _times(name: str, value: Any, span: Vector | None) -> Vector:
-    """Check and return times (k,): ordered inside the span, or sorted here if there is no span."""
+    """Return times (k,), ordered and inside `span` after checks, or sorted without a span."""
     times = finite_vector(name, value, np.size(value))
     if span is None:
         return np.unique(times)

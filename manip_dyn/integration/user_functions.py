@@ -32,7 +32,7 @@ ECHOED = ("File", "During:", "There are", "There is")
 
 
 def jitted(function: Any) -> Any:
-    """Return `function` for calls from compiled code; compiled functions are returned as is."""
+    """Return a numba function for calls from compiled code; a numba function is returned as is."""
     return function if is_compiled(function) else compiled(merge=True, keep=False)(function)
 
 

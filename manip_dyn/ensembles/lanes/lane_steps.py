@@ -169,7 +169,7 @@ def finish_motion(cases, rules, room, kept, lane, status):
 
 @inlined(counted=False)
 def write_signals(rules, room, row, lane, signals, cases):
-    """Write the distances of row `row` from the position limits to row `signals` of a lane."""
+    """Write distances of the state in row `row` from the position limits to row `signals`."""
     m = 2 * rules.joints + 1
     state = rows(room.block, row * m, rules.joints)
     for k in range(cases.places.size):

@@ -167,7 +167,7 @@ def differences(y, p, now, work, slopes, by_time):
 
 @inlined(always=True, counted=False)
 def attempt(y, p, now, limits, tolerances, work, scratch):
-    """Compute a trial step, write its final state to row `U`, and accept or reject it."""
+    """Compute a step and write its final state to row `U`; accept or reject an adaptive step."""
     u, f, h = row(work, U), row(work, F), now.h
     slopes = rows(scratch, 0, size() - positions())
     matrix = rows(scratch, size() - positions(), unknowns())

@@ -97,7 +97,7 @@ class Tableau:
         return tuple(b - b_hat for b, b_hat in zip(self.b, self.b_hat, strict=True))
 
     def needed(self, *weights: Row | None) -> list[int]:
-        """Return the sorted indices of the stages that weights (s,) require, and of the first."""
+        """Return the sorted indices of the first stage and of all that weights (s,) require."""
         stages = {i for row in weights if row for i, weight in enumerate(row) if weight}
         for i in reversed(range(self.stages)):
             if i in stages:

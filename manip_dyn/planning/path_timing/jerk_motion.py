@@ -213,7 +213,10 @@ def continuity_equations(y: CubicProfile, phase: Counts, scale: Vector) -> Any:
 
 
 def continuity_residual(y: CubicProfile) -> Vector:
-    """Return jumps of speed, and of position divided by the duration, of the intervals (2 k,)."""
+    """Return the residuals (2 k,) of the speed and position equations of the intervals.
+
+    Those of the positions are divided by the durations.
+    """
     h, before, after = y.times, y.acceleration[:-1], y.acceleration[1:]
     speeds = np.diff(y.speed) - h * (before + after) / 2.0
     positions = np.diff(y.grid) / h - y.speed[:-1] - h * (2.0 * before + after) / 6.0

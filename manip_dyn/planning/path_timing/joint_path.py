@@ -422,7 +422,7 @@ def _derivative_error(path: JointPath, order: int, low: Vector, high: Vector) ->
 def _bisected(
     path: JointPath, order: int, low: Vector, high: Vector, most: float, half: str
 ) -> tuple[Vector, Vector]:
-    """Bisect intervals (k,) while their errors exceed `most`; return those that still do.
+    """Bisect intervals (k,), dropping those with errors up to `most`; return the remaining ones.
 
     Each bisection continues with the "better" or the "worse" half. For `half` "better", `most`
     limits the error of the derivative. For "worse", it limits the error of the integral over the

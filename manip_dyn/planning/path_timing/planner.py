@@ -384,7 +384,7 @@ SPEED_REDUCTIONS = (1e-6, 1e-4, 1e-3, 1e-2, 0.03, 0.1)
 def end_speed_error(
     problem: PathProblem, grid: Vector, rows: ConstraintRows
 ) -> ManipDynError | None:
-    """Return an error if a motion with a lower speed at the end is feasible, else None.
+    """Return an error that contains a feasible lower speed at the end, or None without one.
 
     Args:
         problem: The arm on its path, for which no timing is feasible.

@@ -497,10 +497,13 @@ class _Passes:
         return np.any(steep & (self._rows.f[:, 0] != 0.0), axis=1)
 
     def tighten(self) -> tuple[int, float]:
-        """Repeat the passes with growing margins until all rows satisfy their limits everywhere.
+        """Repeat the passes with growing margins until no row exceeds its limit in an interval.
 
         Returns:
-            Number of evaluated points, and the largest fraction of a limit.
+            Number of checked points, and the largest fraction of a limit at these points.
+
+        Raises:
+            NoTimingError: If a pass fails, or a row still exceeds its limit.
         """
         check_rows = self._problem.rows(self.grid[:-1], self.widths, CHECK_FRACTIONS)
         for count in range(TIGHTENINGS):

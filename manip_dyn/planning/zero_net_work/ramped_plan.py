@@ -429,7 +429,7 @@ def _guesses(
 def _with_middles(
     task: _RampedTask, search: RampedSearch, result: RampedResult
 ) -> Iterator[tuple[RampedSearch, Vector]]:
-    """Yield a search with three levels and its initial guess, the solution with two levels."""
+    """Yield a search with three levels, with the solution for two levels as initial guess."""
     ramps, x = search.ramps.with_middle(result.x)
     yield RampedSearch(task.robot, task.start, task.goal, ramps), x
 

@@ -77,7 +77,7 @@ class Ramps:
         return shares[: self.levels] * self.limit, shares[self.levels :] * self.duration(x)
 
     def with_middle(self, x: Vector) -> tuple[Ramps, Vector]:
-        """Return the same motion with three levels instead of two, and its common parameters.
+        """Return common parameters and x of the same motion with three levels instead of two.
 
         The middle level is on the ramp between the two levels.
         """
@@ -184,7 +184,7 @@ def integrate_ramps(run, times, efforts, space, ramp, states):
 
 
 class RampedFlow(PickledByArguments):
-    """Motion of a robot under ramps, integrated from node to node."""
+    """Integration of the motion of a robot under ramps, from node to node."""
 
     def __init__(self, robot: Robot):
         """Compile the time loop, or load it from the cache."""
@@ -219,7 +219,7 @@ class RampedMotion:
     """Motion with efforts that change between levels in ramps."""
 
     def __init__(self, robot: Robot, ramps: Ramps, x: Vector, times: Vector, states: Vector):
-        """Store the motion.
+        """Initialize from the parameters and the states of a motion.
 
         Args:
             robot: The arm.
