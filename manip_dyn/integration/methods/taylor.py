@@ -4,9 +4,9 @@ With tolerances, the step follows Jorba and Zou, A software package for the nume
 of ODEs by means of high-order Taylor methods, Experimental Mathematics 14 (2005). The last two
 terms of the series must be within the tolerances, and exp(-0.7 / (p - 1)) is the safety factor.
 This implementation also allows mixed tolerances and any order p from 2 to 60. Let eps be the
-dominant one of the relative and the absolute tolerance. If the cost of a series is proportional
-to p^2, the order with the lowest cost is -ln(eps) / 2. If the cost is proportional to p, it is
--ln(eps). The cost of sums in SIMD lanes is in between.
+dominant one of the relative and the absolute tolerance. The order with the lowest cost is
+-ln(eps) / 2 if the cost of a series is proportional to p^2, and -ln(eps) if it is proportional to
+p. The cost of sums in SIMD lanes is in between.
 """
 
 from __future__ import annotations
