@@ -267,7 +267,7 @@ class Plan(Result):
 
     @property
     def switching(self) -> Any:
-        """`Switching` of a motion with costates (controls, switches, arcs), else None."""
+        """Switching structure of an exact extremal, a `Switching`, else None."""
         return None if self.extremal is None else self.extremal.switching
 
     # ------------------------------------------------------------------------ work

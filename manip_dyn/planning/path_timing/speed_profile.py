@@ -523,7 +523,7 @@ class _Passes:
         raise NoTimingError("rough", self.grid[np.argmax(beyond.max(axis=1))])
 
     def _at_rest(self, beyond: Matrix) -> None:
-        """Increase `beyond` (k, r) in end intervals at rest, where damping grows with sqrt(s)."""
+        """Raise `beyond` (k, r) to the bounds of a fine check of end intervals at rest."""
         for k, fractions in ((0, END_FRACTIONS**2), (-1, (1.0 - (1.0 - END_FRACTIONS) ** 2))):
             if self.squares[k] > 0.0:
                 continue
