@@ -14,13 +14,15 @@ from manip_dyn.planning.minimum_time.extremals import Candidate, certificate, vi
 from manip_dyn.planning.minimum_time.flow import trajectory_of
 from manip_dyn.planning.minimum_time.refinement import CELLS
 from manip_dyn.planning.minimum_time.repairs import repaired, revised, with_limit_approaches
-from manip_dyn.planning.minimum_time.shooting import Shooter
+from manip_dyn.planning.minimum_time.shooting import MOST_SHOTS, Shooter
 from manip_dyn.planning.minimum_time.splines import GridSolution
 from manip_dyn.planning.minimum_time.structures import Guess, Switching
 from manip_dyn.robot import Robot
 
-TRIES = {CELLS[0]: 2, CELLS[1]: 3, CELLS[2]: 24}
-"""Maximum number of structures that are tried on each grid."""
+TRIES = {CELLS[0]: (1, 16), CELLS[1]: (2, 24), CELLS[2]: (24, MOST_SHOTS)}
+"""Maximum numbers of structures per grid and of shots per structure."""
+MOST_SWITCHES = 20
+"""Maximum number of switches of a structure that is tried."""
 REVISIONS = 4
 """Maximum number of revisions of a structure by its own switching functions."""
 
@@ -37,6 +39,7 @@ class ExtremalSearch:
         """Prepare motions from rest at `start` (n,) to rest at `goal` (n,)."""
         self._robot, self._start, self._goal = robot, start, goal
         self._budget, self._shooter = budget, Shooter(robot, start, goal, budget)
+        self._shots = MOST_SHOTS
         self.tried, self.candidates = set[tuple](), list[Candidate]()
 
     def near(self, solved: GridSolution) -> Candidate | None:
@@ -45,8 +48,13 @@ class ExtremalSearch:
         A slower extremal belongs to another motion and is not returned.
         """
         costates, cells = GuessedCostates(self._robot, solved), solved.spline.cells
-        for structure in islice(structures_of(self._robot, solved), TRIES[cells]):
+        structures, self._shots = TRIES[cells]
+        for structure in islice(structures_of(self._robot, solved), structures):
+            if self._budget.is_over:
+                break
             switching = with_limit_approaches(self._robot, structure, self._start, self._goal)
+            if len(switching.times) > MOST_SWITCHES:
+                continue
             for guess in self._guesses(switching, costates, cells):
                 trail = self._revised(switching, guess)
                 if trail:
@@ -57,8 +65,6 @@ class ExtremalSearch:
                 trail += self._repaired(trail, costates)
             if trail[-1].holds and trail[-1].t_final <= solved.spline.duration:
                 return trail[-1]
-            if self._budget.is_over:
-                break
         return None
 
     def _guesses(
@@ -103,7 +109,7 @@ class ExtremalSearch:
     def _extremal(self, switching: Switching, guess: Guess | None) -> Candidate | None:
         """Return the extremal of a structure with its certificate, or None."""
         self.tried.add(switching.key())
-        extremal = self._shooter.solve(switching, guess)
+        extremal = self._shooter.solve(switching, guess, self._shots)
         if extremal is None:
             return None
         along = trajectory_of(self._shooter.flow, self._start, extremal)

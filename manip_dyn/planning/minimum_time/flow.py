@@ -30,7 +30,7 @@ from manip_dyn.planning.minimum_time.structures import (
 )
 from manip_dyn.robot import Robot
 
-TOLERANCES: dict[str, Any] = {"rtol": 3e-13, "atol": 1e-13, "max_steps": 400}
+TOLERANCES: dict[str, Any] = {"rtol": 3e-13, "atol": 1e-13, "max_steps": 120}
 
 
 def _fails(engine: Engine, space: Space, p: Any, y: Vector, duration: float) -> bool:

@@ -103,6 +103,9 @@ LEAST_SLACK = 1e-3
 """Smallest slack of a corrected motion, as a fraction of the limit."""
 RELAXATIONS, CENTERING = 60, 8
 """Number of relaxations of the limits, and steps per relaxation."""
+SLOWDOWN_WEIGHT = 1.0
+"""Barrier weight of a motion that was slowed down, times cells and joints, relative to the
+slowdown."""
 RELAXATION_WEIGHT = 10.0
 """Barrier weight of relaxations on fine grids, relative to the violation in a cell."""
 
@@ -133,6 +136,11 @@ class SplineGrid:
             array.q[0], array.q[-1] = 0.0, ends.qf - ends.q0
         self._work = by_reference(empty_node_work(n, nodes))
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is up."""
+        return self._budget.is_over
+
     def solved(
         self, near: Spline, first: float, last: float, curved: bool = False
     ) -> GridSolution | None:
@@ -147,25 +155,29 @@ class SplineGrid:
         self._here.q[1:-1] = near.inner - self._ends.q0 - near.duration * self._shift
         self._here.log_duration[0] = log(near.duration)
         lack = -self._least()
-        if lack >= 0.0 and not self._slower():
-            first = min(max(first, RELAXATION_WEIGHT * lack / near.cells), 1.0)
-            if not self._within(first, min(LEAST_SLACK, lack), newton_steps):
-                return None
+        if lack >= 0.0:
+            slowdown = self._slower()
+            begin, first = first, max(first, SLOWDOWN_WEIGHT * slowdown / self._work_per_step)
+            if slowdown == inf:
+                first = min(max(begin, RELAXATION_WEIGHT * lack / near.cells), 1.0)
+                if not self._within(first, min(LEAST_SLACK, lack), newton_steps):
+                    return None
         return self._improved(first, last, SETTLED, curved)
 
-    def _slower(self) -> bool:
-        """Slow down the motion until it is within its limits; return whether this succeeds.
+    def _slower(self) -> float:
+        """Slow down the motion until it is within its limits; return the relative slowdown or inf.
 
-        The end speeds of a moving arm are preserved, so slow motions may not exist.
+        The end speeds of a moving arm are preserved, so slow motions may not exist. The result is
+        then inf, and the motion does not change.
         """
-        begun, slower = float(self._here.log_duration[0]), FIRST_SLOWER
-        while slower < MOST_SLOWER:
-            self._here.log_duration[0] = begun + slower
+        begun, slowdown = float(self._here.log_duration[0]), FIRST_SLOWER
+        while slowdown < MOST_SLOWER:
+            self._here.log_duration[0] = begun + slowdown
             if self._least() > 0.0:
-                return True
-            slower *= 2.0
+                return slowdown
+            slowdown *= 2.0
         self._here.log_duration[0] = begun
-        return False
+        return inf
 
     def from_guess(self, swing: Vector, first: float, last: float) -> GridSolution | None:
         """Return the solution from a smooth motion with a midway detour (n,), or None."""
@@ -321,10 +333,10 @@ RESTART_FACTOR = 30.0
 """Factor of the initial barrier weight after steps with curvature did not converge."""
 SUBSAMPLES = 8
 """Number of intervals per cell at the ends of which efforts are checked."""
-TIGHTENINGS, UNSETTLED_TIGHTENINGS, TIGHTENING_FACTOR = 5, 3, 1.1
-"""Maximum number of tightenings of effort limits that are violated between nodes; the same for
-motions that did not converge; and the factor of the violation."""
-SLOWEST = 0.1
+TIGHTENINGS, TIGHTENING_FACTOR = {CELLS[0]: 0, CELLS[1]: 2, CELLS[2]: 5}, 1.1
+"""Maximum number of tightenings of effort limits that are violated between nodes, on each grid,
+and the factor of the violation. For motions that did not converge the number is 1."""
+SLOWEST = 1.0
 """Largest relative slowdown to remove remaining violations."""
 EFFORT_TOLERANCE = 1e-10
 
@@ -342,7 +354,7 @@ class Refinement:
         grid, last = self._grid(CELLS[0])
         spline = _on_grid(spline, CELLS[0])
         solution = grid.solved(spline, FIRST_WEIGHT, last)
-        if solution is None or solution.settled:
+        if solution is None or solution.settled or grid.is_over:
             return solution
         curved = grid.solved(spline, FIRST_WEIGHT, last, curved=True)
         return curved if curved is not None and curved.settled else solution
@@ -355,13 +367,15 @@ class Refinement:
             grid, _on_grid(solution.spline, cells), max(solution.weight, last), last, solution
         )
 
-    def within_limits(self, coarser: GridSolution, solution: GridSolution) -> RefinedSolution:
-        """Return a motion of the last grid within its limits everywhere.
+    def within_limits(self, solutions: list[GridSolution]) -> RefinedSolution:
+        """Return a motion within its limits everywhere.
 
-        `coarser` is the solution on the second-last grid.
+        Args:
+            solutions: Solutions on successively finer grids; the last one is moved.
         """
-        (grid, _), feasible = self._grid(CELLS[-1]), solution
-        for _ in range(TIGHTENINGS if solution.settled else UNSETTLED_TIGHTENINGS):
+        solution = feasible = solutions[-1]
+        grid, _ = self._grid(solution.spline.cells)
+        for _ in range(TIGHTENINGS[solution.spline.cells] if solution.settled else 1):
             beyond = _beyond(self._robot, feasible.spline)
             if beyond.max() <= EFFORT_TOLERANCE or self._budget.is_over:
                 break
@@ -374,7 +388,8 @@ class Refinement:
         grid.room[:] = 0.0
         spline, load = _slower(self._robot, self._ends, feasible.spline)
         on_grid = min(solution.spline.duration, feasible.spline.duration)
-        return RefinedSolution(spline, feasible, [coarser.spline.duration, on_grid], load)
+        coarser = solutions[-2].spline.duration if len(solutions) > 1 else inf
+        return RefinedSolution(spline, feasible, [coarser, on_grid], load)
 
     def _grid(self, cells: int) -> tuple[SplineGrid, float]:
         """Return a grid and the final weight of its barrier."""
@@ -401,11 +416,11 @@ def _settled(
     """
     if before.curved and before.settled:
         solution = grid.solved(spline, first, last, curved=True)
-        if solution is None or not solution.settled:
+        if (solution is None or not solution.settled) and not grid.is_over:
             solution = grid.solved(spline, RESTART_FACTOR * first, last, curved=True)
         return solution
     solution = grid.solved(spline, 10.0 * first, last)
-    if solution is None or solution.settled or not before.settled:
+    if solution is None or solution.settled or not before.settled or grid.is_over:
         return solution
     again = grid.solved(spline, first, last, curved=True)
     return again if again is not None and again.settled else solution

@@ -71,7 +71,8 @@ class Basin:
         """Expected lower bound of the duration of the fastest motion nearby, s."""
         if self.extremal is not None:
             return self.extremal.t_final
-        return self.duration * (1.0 - EXCESS[self.solutions[-1].spline.cells])
+        spline = self.solutions[-1].spline
+        return spline.duration * (1.0 - EXCESS[spline.cells])
 
 
 class MotionSearch:
@@ -100,7 +101,7 @@ class MotionSearch:
         distance = float(np.abs(self._ends.qf - self._ends.q0).max())
         distance = max(distance, float(np.abs([self._ends.v0, self._ends.vf]).max()))
         guesses = swings(self._robot, distance)
-        if self._robot.n > 2 or self._extremals is None:  # a motion first, because grids take long
+        if self._extremals is None:  # a motion first, because grids take long
             self._examine(self._coarse.search(islice(guesses, 1)), straight)
             straight = None
         self._examine(self._coarse.search(guesses), straight)
@@ -127,43 +128,50 @@ class MotionSearch:
             for motion in motions[:MOST_COMPARED]
             if motion.duration <= COMPARED_RATIO * fastest[0].duration
         ]
-        new = list[Basin]()
-        for motion in [*near, *([] if guess is None else [guess])]:
-            solution = self._refinement.first(motion)
-            if solution is not None:
-                new.append(Basin(solution))
-            if self._budget.is_over and (new or self.basins):
-                break
-        for basin in sorted(new, key=lambda basin: basin.duration):
-            if not any(
-                are_same(basin.solutions[0].spline, previous.solutions[0].spline)
-                for previous in self.basins
-            ):
-                self.basins.append(basin)
-                self._refine(basin)
+        if guess is not None:
+            near.append(guess)
+        for group in (near[:1], near[1:]):  # the first one leads to a motion soon
+            new = list[Basin]()
+            for motion in group:
+                if self._budget.is_over and (new or self.basins):
+                    break
+                solution = self._refinement.first(motion)
+                if solution is not None:
+                    new.append(Basin(solution))
+            for basin in sorted(new, key=lambda basin: basin.duration):
+                if not any(
+                    are_same(basin.solutions[0].spline, previous.solutions[0].spline)
+                    for previous in self.basins
+                ):
+                    self.basins.append(basin)
+                    self._refine(basin)
         return self.duration < before * (1.0 - EXCESS[CELLS[-1]])
 
     def _refine(self, basin: Basin) -> None:
         """Refine a basin as long as it may contain the fastest motion."""
-        is_first = self.duration == inf
         for cells in CELLS:
             if cells > CELLS[0]:
-                finer = self._refinement.finer(basin.solutions[-1])
-                if finer is None:
+                latest = basin.solutions[-1] if basin.refined is None else basin.refined.solved
+                finer = self._refinement.finer(latest)
+                if finer is None or (basin.refined is not None and not finer.settled):
+                    if self._budget.is_over:
+                        self.undone = "a motion was not refined"
                     return
                 basin.solutions.append(finer)
             if not self._may_win(basin):
                 return
-            if self._budget.is_over and not is_first:
-                self.undone = "a motion was not refined"
-                return
             if cells < CELLS[-1] and self._certified(basin):
                 return
-        basin.refined = self._refinement.within_limits(*basin.solutions[-2:])
+            is_over = self._budget.is_over
+            if cells > CELLS[0] or (is_over and self.duration == inf):
+                basin.refined = self._refinement.within_limits(basin.solutions)
+                self._report("motion")
+            if is_over:
+                self.undone = "a motion was not refined"
+                return
         fraction = undetermined_fraction(self._robot, basin.solutions[-1])
         basin.is_determined = fraction < FREE_FRACTION
-        self._report("motion")
-        if self._may_win(basin):
+        if basin.is_determined and self._may_win(basin):
             self._certified(basin)
 
     def _certified(self, basin: Basin) -> bool:

@@ -124,6 +124,8 @@ def limits_of(robot: Robot, joint: int, control: Control) -> tuple[float, float 
 
 
 DAMPING = Damping(most=25, converged=1e-11, shrink=0.5, least=0.02)
+MOST_SHOTS = 400
+"""Largest number of shots for one structure."""
 ARRIVED = 1e-8
 """Largest weighted residual of an extremal."""
 
@@ -160,7 +162,7 @@ class Shooter:
     def __init__(self, robot: Robot, q0: Vector, qf: Vector, budget: Budget = UNLIMITED):
         """Prepare motions from rest at `q0` (n,) to rest at `qf` (n,)."""
         n, self._budget = robot.n, budget
-        self.n = n
+        self.n, self._left = n, 0
         self.limits = np.array(robot.tau_max)
         self.start = np.concatenate([q0, np.zeros(n)])
         self.goal = np.concatenate([qf, np.zeros(n)])
@@ -168,12 +170,16 @@ class Shooter:
         self.flow = Flow(robot)
         self._conditions = SwitchConditions(robot, q0, self.flow.acceleration)
 
-    def solve(self, switching: Switching, guess: Guess | None = None) -> Extremal | None:
+    def solve(
+        self, switching: Switching, guess: Guess | None = None, shots: int = MOST_SHOTS
+    ) -> Extremal | None:
         """Compute the extremal with a structure by Newton's method, or return None.
 
         The result may have fewer switches, because coinciding switches cancel. A guess of the
-        costates is required only for structures with singular arcs.
+        costates is required only for structures with singular arcs. `shots` is the largest number
+        of shots.
         """
+        self._left = shots
         for _ in range(4):
             with np.errstate(all="ignore"):  # non-finite values are rejected later
                 extremal = self._newton(switching, guess)
@@ -256,12 +262,16 @@ class Shooter:
     def shoot(
         self, switching: Switching, unknown: Vector, nodes: Matrix | None = None
     ) -> Shot | None:
-        """Return the residuals for the unknowns, or None if the integration fails or time is up.
+        """Return the residuals for the unknowns.
+
+        The result is None if the integration fails, if there have been too many shots, or if the
+        time is up.
 
         If `nodes` (arcs, 4 n) is passed, each arc starts at its node: multiple shooting.
         """
-        if self._budget.is_over:
+        if self._left == 0:
             return None
+        self._left -= 1
         n = self.n
         states, switches, jumping = 2 * n, len(switching.joints), switching.jumps()
         last = states + switches
@@ -280,7 +290,7 @@ class Shooter:
         arcs = moved.arcs()
         for arc, (begin, end, controls) in enumerate(arcs):
             flow = self.flow.along(controls)
-            if flow is None:
+            if flow is None or self._budget.is_over:
                 return None
             if nodes is not None:
                 gap = y - nodes[arc] if arc > 0 else gap_effect
