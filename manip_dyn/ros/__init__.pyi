@@ -96,6 +96,7 @@ from manip_dyn.ros.runtime.subscriptions import PolledSubscription as PolledSubs
 from manip_dyn.ros.runtime.subscriptions import SubscriptionThread as SubscriptionThread
 from manip_dyn.ros.runtime.threads import Deadlines as Deadlines
 from manip_dyn.ros.runtime.threads import PeriodicThread as PeriodicThread
+from manip_dyn.ros.runtime.threads import RealTimeShare as RealTimeShare
 from manip_dyn.ros.runtime.threads import WallClockAnchor as WallClockAnchor
 from manip_dyn.ros.simulated_arm import HELD_SENTENCE as HELD_SENTENCE
 from manip_dyn.ros.simulated_arm import RESET_SETTLING as RESET_SETTLING

@@ -101,6 +101,7 @@ VALUE_DESCRIPTIONS = {
     "percent": "percentage",
     "reason": "reason",
     "seconds": "number",
+    "share": "number",
     "silence": "number",
     "topic": "topic",
 }
@@ -141,6 +142,8 @@ def _in_words(sentence: str) -> str:
     return re.sub(r"\{(\w+)[^}]*\}", lambda match: f"*{VALUE_DESCRIPTIONS[match[1]]}*", sentence)
 
 
+SLOW_SENTENCE = "slower than real time: real_time_share {share:.2f}"
+"""Template of the message of a simulation that is persistently too slow."""
 OVERRUN_WINDOW = 10.0
 """Wall time for which an overrun is reported, s. A loaded machine has occasional overruns."""
 

@@ -21,7 +21,7 @@ from manip_dyn.control.trajectory_follower import Tolerances
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
-from manip_dyn.ros.diagnostics import ERROR, OK, WARN
+from manip_dyn.ros.diagnostics import ERROR, OK, SLOW_SENTENCE, WARN
 from manip_dyn.ros.follow_joint_trajectory import FollowJointTrajectory, Progress
 from manip_dyn.ros.messages.trajectories import TrajectoryGoal
 from manip_dyn.ros.stepper import Stepper
@@ -43,6 +43,7 @@ class ArmFacts(NamedTuple):
         commanders: Names of the nodes that publish commands.
         handover: Why the safe command is active, or "".
         safe_command: Name of the safe command.
+        slow_share: The real-time share if the simulation is persistently too slow, else None.
         overruns: Number of recent overruns.
         paused: Whether time is paused.
         commanded: Whether a command has been received.
@@ -56,6 +57,7 @@ class ArmFacts(NamedTuple):
     commanders: tuple[str, ...] = ()
     handover: str = ""
     safe_command: str = "brake"
+    slow_share: float | None = None
     overruns: int = 0
     paused: bool = False
     commanded: bool = True
@@ -71,7 +73,11 @@ class Condition(NamedTuple):
 
 
 def condition(now: ArmFacts) -> Condition:
-    """Return the most severe condition that applies."""
+    """Return the first condition that applies.
+
+    Conditions are in order of severity, except that a pause precedes slowness and overruns, which
+    happened before it.
+    """
     where = ", ".join(now.beyond)
     if now.fault:
         return Condition("fault", ERROR, f"{now.fault}; call ~/reset to restart")
@@ -90,10 +96,13 @@ def condition(now: ArmFacts) -> Condition:
         return Condition("lost_commander", WARN, f"no node publishes commands: {HELD_SENTENCE}")
     if now.beyond:
         return Condition("at_stop", WARN, f"at its stop: {where}")
-    if now.overruns:
-        return Condition("overruns", WARN, f"recent overruns: {now.overruns}")
     if now.paused:
         return Condition("paused", OK, "paused")
+    if now.slow_share is not None:
+        sentence = SLOW_SENTENCE.format(share=now.slow_share)
+        return Condition("slow", WARN, sentence)
+    if now.overruns:
+        return Condition("overruns", WARN, f"recent overruns: {now.overruns}")
     if not now.commanded:
         return Condition("waiting", OK, f"no command yet: {now.safe_command}")
     if now.holding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Protocol
@@ -18,10 +19,18 @@ from manip_dyn.ros.diagnostics import ERROR, OK, WARN, Report, pacing_values
 from manip_dyn.ros.messages.geometry import to_time
 from manip_dyn.ros.parameters.common import SteppingParameters
 from manip_dyn.ros.runtime.execution import unless_shut_down
-from manip_dyn.ros.runtime.threads import PeriodicThread, WallClockAnchor, lag_message
+from manip_dyn.ros.runtime.threads import (
+    PeriodicThread,
+    RealTimeShare,
+    WallClockAnchor,
+    monotonic,
+    skip_message,
+)
 
 HEARTBEAT = 0.1
 """Wall time between repeated messages while time stands still, s."""
+REMEMBERED_SKIPS = 100
+"""Number of skips of the stamps after which commands with earlier stamps are out of date."""
 
 
 class Stepped(Protocol):
@@ -42,8 +51,8 @@ class Stepper:
     """Advances the simulated time of a node, and publishes it if `publish_clock` is set.
 
     In mode real_time without `publish_clock`, stamps start at the time of the node's clock. With a
-    real-time factor of 1, these stamps skip long delays, such as a suspension of the process (see
-    `WallClockAnchor`), with a warning. In all other cases, stamps start at 0.
+    real-time factor of 1, these stamps skip periods, with a warning, if the simulation is too slow
+    (see `WallClockAnchor`). In all other cases, stamps start at 0.
 
     Attributes:
         lock: Held while time advances. Code that changes the simulation must hold it.
@@ -80,7 +89,8 @@ class Stepper:
         self._clock = (
             node.create_publisher(Clock, "clock", 10) if parameters.publish_clock else None
         )
-        self._anchor = WallClockAnchor()
+        self._anchor, self._share = WallClockAnchor(), RealTimeShare()
+        self._skips: deque[tuple[int, int]] = deque(maxlen=REMEMBERED_SKIPS)
         self._restart()
         self._pacer = PeriodicThread(self._cycle, self._wall_period())
 
@@ -104,6 +114,10 @@ class Stepper:
     def origin_ns(self) -> int:
         """Stamp that corresponds to simulated time zero, ns."""
         return self._origin_ns
+
+    def origin_at(self, stamp_ns: int) -> int:
+        """Return the origin (ns) of a stamp (ns). Stamps from before a skip have an older one."""
+        return next((old for last, old in self._skips if stamp_ns <= last), self._origin_ns)
 
     @property
     def stamp_ns(self) -> int:
@@ -133,6 +147,7 @@ class Stepper:
             "mode": self._parameters.mode,
             "time [s]": self.time,
             **pacing_values(self._pacer.statistics()),
+            "real_time_share": self._share.share(self._parameters.real_time_factor),
             **values,
         }
         if self.fault:
@@ -140,6 +155,12 @@ class Stepper:
         if warning:
             return Report(WARN, warning, named)
         return Report(OK, "paused" if self.paused else "running", named)
+
+    @property
+    def slow_share(self) -> float | None:
+        """The real-time share if the simulation is persistently too slow, else None."""
+        factor = self._parameters.real_time_factor
+        return self._share.share(factor) if self._share.slow(factor) else None
 
     # ---------------------------------------------------------------- services
     @property
@@ -151,16 +172,14 @@ class Stepper:
         """Return to the initial state at time zero and publish it.
 
         In wall-clock time, the stamps continue without a gap. After a gap, subscribers could
-        interpret the jump of the joints as a motion.
+        interpret the jump of the joints as a motion. A lag behind the wall clock is forgotten.
         """
         with self.lock:
             last = self.stamp_ns
-            behind = self._anchor.behind_ns(time.time_ns(), self._moved.time_ns)
             self._restart()
             if self._by_the_wall:
                 self._origin_ns = last + self._period_ns
-                # Preserve the lag, but not the duration of a pause.
-                self._anchor.tie(time.time_ns() - behind, self._moved.time_ns)
+            self._pacer.forget_lag()
             self._send()
         time.sleep(self._settle)
 
@@ -195,6 +214,7 @@ class Stepper:
     def _begin(self) -> None:
         now = self._node.get_clock().now().nanoseconds
         self._origin_ns = now if self._by_the_wall else 0
+        self._skips.clear()
         self._tie()
 
     @property
@@ -203,6 +223,7 @@ class Stepper:
 
     def _tie(self) -> None:
         self._anchor.tie(time.time_ns(), self._moved.time_ns)
+        self._share.begin()
 
     def _wall_period(self) -> float:
         if self.waiting:
@@ -216,22 +237,24 @@ class Stepper:
             unless_shut_down(self._node, self._send if self.waiting else self._run_period)
 
     def _run_period(self) -> None:
-        real_time = self._parameters.mode == "real_time" and not self.fault
-        if real_time and self._parameters.real_time_factor == 1.0:
-            self._keep_up()
+        if self._parameters.mode == "real_time" and not self.fault:
+            self._share.add(monotonic(), self.time)
+            if self._parameters.real_time_factor == 1.0:
+                self._keep_up()
         self._listen()
         self._advance()
 
     def _keep_up(self) -> None:
-        """Warn of a long delay. Stamps in wall-clock time are shifted to the current time."""
-        lag = self._anchor.lag_ns(time.time_ns(), self._moved.time_ns, self._period_ns)
-        if not lag:
+        """Warn if the simulation is too slow. Stamps in wall-clock time skip the lost periods."""
+        skip = self._anchor.skip_ns(time.time_ns(), self._moved.time_ns, self._period_ns)
+        if not skip:
             return
-        subject = "steps"
-        if not (self._parameters.publish_clock or self._node.get_clock().ros_time_is_active):
-            self._origin_ns += lag
-            subject = "stamps"
-        self._node.get_logger().warning(lag_message(lag, subject), throttle_duration_sec=10.0)
+        by_wall_clock = self._by_the_wall and not self._node.get_clock().ros_time_is_active
+        if by_wall_clock:
+            self._skips.append((self.stamp_ns, self._origin_ns))
+            self._origin_ns += skip
+        message = skip_message(skip, self._period_ns, by_wall_clock)
+        self._node.get_logger().warning(message, throttle_duration_sec=10.0)
 
     def _advance(self) -> None:
         self._answered = False

@@ -15,6 +15,8 @@ FAST = ArmFacts(too_fast=("W1 at 24.3 rad/s (limit 20)",))
 TWO = ArmFacts(commanders=("/planner", "/tracker"))
 LOST = ArmFacts(handover="no command for 0.5 s")
 HOLDING = ArmFacts(holding=True, commanders=("/controller_manager",))
+PAUSED = ArmFacts(paused=True)
+SLOW = ArmFacts(slow_share=0.664)
 OVERRUNS = ArmFacts(overruns=1)
 
 ROWS = [
@@ -30,8 +32,9 @@ ROWS = [
         f"no node publishes commands: {HELD_SENTENCE}",
     ),
     (STOP, "at_stop", WARN, "at its stop: W1 0.3 rad beyond its upper limit"),
+    (PAUSED, "paused", OK, "paused"),
+    (SLOW, "slow", WARN, "slower than real time: real_time_share 0.66"),
     (OVERRUNS, "overruns", WARN, "recent overruns: 1"),
-    (ArmFacts(paused=True), "paused", OK, "paused"),
     (ArmFacts(commanded=False), "waiting", OK, "no command yet: brake"),
     (HOLDING, "holding", OK, f"no new command: {HELD_SENTENCE}"),
     (ArmFacts(), "running", OK, "running"),
@@ -45,9 +48,9 @@ def test_a_situation_has_a_state_a_level_and_a_sentence(situation, state, level,
 
 
 def test_the_worst_state_is_reported():
-    """Each row has priority over all rows below it."""
-    everything = ArmFacts(commanded=False, paused=True)
-    for situation, state, _, _ in reversed(ROWS[:8]):
+    """Each row has priority over all rows below it. Regression: overruns hid a pause."""
+    everything = ArmFacts(commanded=False)
+    for situation, state, _, _ in reversed(ROWS[:10]):
         changes = {
             key: value
             for key, value in situation._asdict().items()

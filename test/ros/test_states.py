@@ -89,8 +89,14 @@ def test_every_state_of_the_tracker_is_tested():
 
 MECHANISM = [
     ({"fault": "it fell apart", "overruns": 2}, "fault", ERROR, "it fell apart; call ~/reset"),
-    ({"overruns": 2, "paused": True}, "overruns", WARN, "recent overruns: 2"),
-    ({"paused": True}, "paused", OK, "paused"),
+    ({"overruns": 2, "paused": True, "slow_share": 0.5}, "paused", OK, "paused"),
+    (
+        {"overruns": 2, "slow_share": 0.5},
+        "slow",
+        WARN,
+        "slower than real time: real_time_share 0.50",
+    ),
+    ({"overruns": 2}, "overruns", WARN, "recent overruns: 2"),
     ({}, "running", OK, "running"),
 ]
 

@@ -20,6 +20,7 @@ from manip_dyn.ros import (
     ClikTrackerNode,
     Deadlines,
     PeriodicThread,
+    RealTimeShare,
     SimulatorNode,
     WallClockAnchor,
     build,
@@ -83,28 +84,55 @@ def test_a_periodic_thread_counts_missed_time():
     assert pacer.statistics().missed > 0.2
 
 
+TICK = 10_000_000
+"""Period of the arms of these tests, ns."""
+
+
 def test_stamps_follow_the_wall_clock_after_a_suspend():
     anchor = WallClockAnchor(1000 * SECOND, 7 * SECOND)
-    assert anchor.lag_ns(1002 * SECOND, 8 * SECOND, 1) == 0
-    # Suspended for three seconds, two milliseconds before the next period.
-    lag = anchor.lag_ns(1005 * SECOND + 2_000_000, 8 * SECOND, 10_000_000)
-    assert lag == 4 * SECOND
-    assert anchor.lag_ns(1005 * SECOND + 2_000_000, 8 * SECOND, 1) == 0
+    assert anchor.skip_ns(1000 * SECOND + TICK, 7 * SECOND + TICK, TICK) == 0
+    # Suspended for three seconds and two milliseconds.
+    wall, now = 1003 * SECOND + 2_000_000, 7 * SECOND + TICK
+    assert anchor.skip_ns(wall, now, TICK) == 3 * SECOND - TICK
+    assert anchor.skip_ns(wall + TICK, now + TICK, TICK) == 0
 
 
-def test_a_large_lag_of_a_slow_machine_is_corrected():
-    """Short gaps are tolerated at first: a jump of time would abort running motions."""
-    anchor = WallClockAnchor()
-    walls = range(0, 8 * SECOND, SECOND // 2)
-    lags = [anchor.lag_ns(wall, wall // 4, 1) for wall in walls]
-    (lag,) = [lag for lag in lags if lag]
-    assert 5 * SECOND < lag < 6 * SECOND
+@pytest.mark.parametrize(("slowness", "largest"), [(1.1, 1), (1.5, 1), (3.4, 3)])
+def test_stamps_of_a_slow_machine_skip_single_periods(slowness, largest):
+    """Regression: the lag accumulated to 5 s, and a single jump ended the motion of a planner."""
+    anchor, skipped, skips, lags = WallClockAnchor(), 0, [], []
+    for period in range(1000):
+        wall, now = round(period * slowness * TICK), period * TICK
+        skips.append(anchor.skip_ns(wall, now, TICK) // TICK)
+        skipped += skips[-1] * TICK
+        lags.append(wall - now - skipped)
+    assert 0 < max(skips) <= largest
+    assert max(lags) < SECOND // 10 + slowness * TICK
+    assert min(lags[100:]) > SECOND // 20
 
 
 def test_a_clock_that_is_set_back_is_followed():
     anchor = WallClockAnchor(1000 * SECOND, 0)
-    assert anchor.lag_ns(900 * SECOND, 0, 1) == -100 * SECOND
-    assert anchor.lag_ns(901 * SECOND, SECOND, 1) == 0
+    assert anchor.skip_ns(900 * SECOND, 0, TICK) == -100 * SECOND
+    assert anchor.skip_ns(901 * SECOND, SECOND, TICK) == 0
+
+
+def test_slowness_is_persistent_if_every_recent_second_was_slow():
+    measured = RealTimeShare()
+    wall, simulated, slow, shares = 0.0, 0.0, [], []
+    for pace in [1.0] * 4 + [0.25] + [1.0] * 6 + [0.5] * 6 + [1.0] * 2:
+        for _ in range(8):
+            measured.add(wall, simulated)
+            wall, simulated = wall + 0.125, simulated + 0.125 * pace
+        shares.append(measured.share(1.0))
+        slow.append(measured.slow(1.0))
+    assert slow == [False] * 16 + [True] * 2 + [False]
+    assert shares[0] is None
+    assert shares[16] == pytest.approx(0.5)
+    assert measured.share(0.5) == pytest.approx(2.0 * measured.share(1.0))
+    measured.begin()
+    assert measured.share(1.0) is None
+    assert not measured.slow(1.0)
 
 
 @pytest.fixture
@@ -146,16 +174,62 @@ def test_real_time_continues_from_the_present_after_a_jump(ros, shift):
     assert largest_gap(states) < 50.0
 
 
-def test_stamps_continue_without_a_gap_at_a_reset(ros):
-    """After a stall stamps lag; a correction at the reset would look like a motion."""
+def test_a_reset_continues_stamps_without_a_gap_and_forgets_the_lag(ros, shift):
+    """A correction of the lag at or after the reset would look like a motion."""
     states = ros.listen(JointState, "joint_states")
     node = ros.start(SimulatorNode, robot="ibm7535", control_period=0.01)
     ros.until(lambda: len(states) > 5, "no states")
     with node._stepper.lock:
-        time.sleep(0.6)
+        shift[0] = 60
         before = node._stepper.stamp_ns
         node._stepper.reset()
-    assert 0 <= node._stepper.origin_ns - before < 100_000_000
+    assert node._stepper.origin_ns - before == TICK
+    count = len(states)
+    ros.until(lambda: len(states) > count + 20, "the simulator stopped")
+    assert largest_gap(states) < 50.0
+
+
+@pytest.fixture
+def slow():
+    """Return a function that lets a simulator wait for two more periods before each period."""
+
+    def wait(work):
+        take = work._stepper._listen
+
+        def listen():
+            time.sleep(2.0 * work._stepper._period_ns * 1e-9)
+            take()
+
+        work._stepper._listen = listen
+
+    return wait
+
+
+def test_a_slow_simulator_skips_single_periods_and_reports_its_share(ros, slow, monkeypatch):
+    monkeypatch.setattr("manip_dyn.ros.runtime.threads.SHARE_INTERVAL", 0.1)
+    diagnostics = ros.listen(DiagnosticArray, "/diagnostics")
+    node = ros.start(SimulatorNode, robot="ibm7535", control_period=0.02)
+    slow(node)
+    ros.expect_warning("slower than real time", "stamps skip single periods")
+    ros.until(lambda: "slow" in reported_values(diagnostics, "state"), "slowness is not reported")
+    assert float(reported_values(diagnostics, "real_time_share")[-1]) < 0.6
+    ros.call(SetBool, "simulator/pause", SetBool.Request(data=True))
+    count = len(diagnostics)
+    paused = lambda: "paused" in reported_values(diagnostics[count:], "state")  # noqa: E731
+    ros.until(paused, "the slowness hides the pause")
+
+
+def test_stamps_refer_to_their_states_after_a_skip(ros, slow):
+    """A stamp from before a skip refers to the state that was published with it."""
+    states = ros.listen(JointState, "joint_states")
+    node = ros.start(SimulatorNode, robot="ibm7535", control_period=0.02)
+    slow(node)
+    stepper = node._stepper
+    ros.until(lambda: len(stepper._skips) > 10, "no skips")
+    with stepper.lock:
+        simulated = [stamp - stepper.origin_at(stamp) for stamp in stamps(states)[-20:]]
+    assert np.diff(stamps(states)[-20:]).max() > 20_000_000
+    assert set(np.diff(simulated)) == {20_000_000}
 
 
 def test_simulated_time_has_no_jump(ros, shift):

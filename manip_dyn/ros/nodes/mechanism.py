@@ -18,6 +18,7 @@ from manip_dyn.multibody.simulation import RTOL
 from manip_dyn.ros.diagnostics import (
     ERROR,
     OK,
+    SLOW_SENTENCE,
     WARN,
     RecentOverruns,
     Report,
@@ -56,24 +57,29 @@ class MechanismParameters(RecordedParameters, SteppingParameters):
 
 MECHANISM_STATES = (
     State("fault", ERROR, "{fault}; call ~/reset to restart"),
-    State("overruns", WARN, "recent overruns: {overruns}"),
     State("paused", OK, "paused"),
+    State("slow", WARN, SLOW_SENTENCE),
+    State("overruns", WARN, "recent overruns: {overruns}"),
     State("running", OK, "running"),
 )
 """States in order of priority."""
 
 
-def mechanism_state(fault: str = "", overruns: int = 0, paused: bool = False) -> tuple[State, str]:
+def mechanism_state(
+    fault: str = "", overruns: int = 0, paused: bool = False, slow_share: float | None = None
+) -> tuple[State, str]:
     """Return the first applicable state of `MECHANISM_STATES` and its message.
 
     Args:
         fault: Why the simulation cannot continue, or "".
         overruns: Number of recent overruns.
         paused: Whether time is paused.
+        slow_share: The real-time share if the simulation is persistently too slow, else None.
     """
-    holds = {"fault": fault, "overruns": overruns, "paused": paused, "running": True}
+    holds = {"fault": fault, "paused": paused, "overruns": overruns, "running": True}
+    holds["slow"] = slow_share is not None
     state = next(state for state in MECHANISM_STATES if holds[state.name])
-    return state, state.message(fault=fault, overruns=overruns)
+    return state, state.message(fault=fault, overruns=overruns, share=slow_share)
 
 
 class MechanismNode:
@@ -140,7 +146,10 @@ class MechanismNode:
             }
             values = self._stepper.report("", values).values
             overruns = self._recent_overruns(int(str(values["overruns"])))
-            state, sentence = mechanism_state(self._stepper.fault, overruns, self._stepper.paused)
+            stepper = self._stepper
+            state, sentence = mechanism_state(
+                stepper.fault, overruns, stepper.paused, stepper.slow_share
+            )
             return Report(state.level, sentence, {"state": state.name, **values})
 
 

@@ -168,9 +168,10 @@ class SimulatorNode:
         with self._stepper.lock:
             try:
                 self._commands.check(sent_at(info))
-                origin, now = self._stepper.origin_ns, self._arm.time_ns
+                stamp, now = to_nanoseconds(message.header.stamp), self._arm.time_ns
+                origin = self._stepper.origin_at(stamp)
                 schedule = schedule_from(message, self._robot, origin, now)
-                if to_nanoseconds(message.header.stamp):
+                if stamp:
                     self._arm.check_age(schedule.times_ns[0])
                 self._commands.command(schedule, sent_at(info))
             except ManipDynError as error:
@@ -278,6 +279,7 @@ class SimulatorNode:
                     commanders=senders,
                     handover=self._commands.handover,
                     safe_command=self._parameters.safe_command,
+                    slow_share=self._stepper.slow_share,
                     overruns=overruns,
                     paused=self._stepper.paused,
                     commanded=self._arm.commanded,

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,20 +67,23 @@ def monotonic() -> float:
 BOOT_TIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
+def tolerated_lateness(period: float) -> float:
+    """Return the lateness (s) up to which a loop with this period (s) catches up."""
+    return max(0.1, 10.0 * period)
+
+
 class Deadlines:
     """Schedule of a loop: deadlines at a constant period from the start, without drift.
 
-    The loop catches up after a late cycle. An overrun is a cycle that is late by more than both
-    `TOLERATED_LATENESS` and ten periods. After an overrun, the schedule restarts at the current
-    time. With period 0 the loop never waits.
+    The loop catches up after a late cycle. An overrun is a cycle that is later than
+    `tolerated_lateness`. After an overrun, the schedule restarts at the current time. With period
+    0 the loop never waits.
 
     Attributes:
         period: Time between cycles, s.
         overruns: Number of overruns.
         missed: Time lost in overruns, s.
     """
-
-    TOLERATED_LATENESS = 0.1
 
     def __init__(self, period: float, now: float = 0.0):
         """Start the schedule at time `now`, s."""
@@ -96,7 +100,7 @@ class Deadlines:
         late = now - self._due
         if late <= 0.0:
             return -late
-        if self.period > 0.0 and late > max(self.TOLERATED_LATENESS, 10 * self.period):
+        if self.period > 0.0 and late > tolerated_lateness(self.period):
             self.overruns += 1
             self.missed += late
             self._due = now
@@ -136,6 +140,46 @@ class PeriodStatistics:
         )
 
 
+SHARE_INTERVAL = 1.0
+"""Wall time between the samples of `RealTimeShare`, s."""
+SHARE_INTERVALS = 5
+"""Number of successive intervals that must all be slow for a persistent slowness."""
+SLOW_SHARE = 0.98
+"""Real-time share below which an interval is slow."""
+
+
+class RealTimeShare:
+    """Measures simulated time per wall time, relative to the real-time factor."""
+
+    def __init__(self) -> None:
+        """Start without samples."""
+        self._samples: deque[tuple[float, float]] = deque(maxlen=SHARE_INTERVALS + 1)
+
+    def begin(self) -> None:
+        """Forget all samples, for example because simulated time was paused."""
+        self._samples.clear()
+
+    def add(self, wall: float, simulated: float) -> None:
+        """Add the wall time and the simulated time at the start of a period, s."""
+        if not self._samples or wall - self._samples[-1][0] >= SHARE_INTERVAL:
+            self._samples.append((wall, simulated))
+
+    def share(self, factor: float) -> float | None:
+        """Return the share for a real-time factor; None in the first `SHARE_INTERVAL`."""
+        samples = list(self._samples)
+        return _share(samples[0], samples[-1], factor) if len(samples) > 1 else None
+
+    def slow(self, factor: float) -> bool:
+        """Return whether the last `SHARE_INTERVALS` intervals were all slow."""
+        samples = list(self._samples)
+        shares = [_share(a, b, factor) for a, b in pairwise(samples)]
+        return len(shares) == SHARE_INTERVALS and max(shares) < SLOW_SHARE
+
+
+def _share(before: tuple[float, float], after: tuple[float, float], factor: float) -> float:
+    return (after[1] - before[1]) / (factor * (after[0] - before[0]))
+
+
 class PeriodicThread(BackgroundThread):
     """Thread that calls `cycle` once per period of wall time (see `Deadlines`) until stopped."""
 
@@ -150,6 +194,10 @@ class PeriodicThread(BackgroundThread):
         """Change the period (s) and restart the statistics."""
         self._deadlines.period = period
         self._statistics.begin()
+
+    def forget_lag(self) -> None:
+        """Restart the schedule now, so that the loop does not catch up."""
+        self._deadlines.begin(monotonic())
 
     def statistics(self) -> PacingStatistics:
         """Return the statistics so far."""
@@ -176,14 +224,12 @@ class PeriodicThread(BackgroundThread):
             time.sleep(duration)
 
 
-MAX_STALL = 1.0
-"""Change of the lag within one period above which stamps skip the lag, s."""
-MAX_LAG = 5.0
-"""Difference between stamps and wall clock above which stamps skip the lag, s."""
+MAX_LEAD = 1.0
+"""Largest time by which stamps may be ahead of a wall clock that was set back, s."""
 
 
 class WallClockAnchor:
-    """Measures how far a time that follows the wall clock lags behind it."""
+    """Measures how far a time that should follow the wall clock lags behind it."""
 
     def __init__(self, wall_ns: int = 0, time_ns: int = 0):
         """Define the lag at these two times (ns) as zero."""
@@ -193,35 +239,50 @@ class WallClockAnchor:
         """Define the lag at these two times (ns) as zero."""
         self._offset_ns, self._lag_ns = wall_ns - time_ns, 0
 
-    def behind_ns(self, wall_ns: int, time_ns: int) -> int:
-        """Return the lag of the time behind the wall clock, ns."""
-        return wall_ns - time_ns - self._offset_ns
+    def skip_ns(self, wall_ns: int, time_ns: int, period_ns: int) -> int:
+        """Return by how much stamps must skip to follow the wall clock, ns.
 
-    def lag_ns(self, wall_ns: int, time_ns: int, period_ns: int) -> int:
-        """Return the lag (ns) if it must be skipped, else 0. Call this method once per period.
-
-        A lag is skipped if its magnitude exceeds `MAX_LAG`, or if it changed by more than
-        `MAX_STALL` since the last call. It is then reset to zero, so the caller must advance its
-        stamps by it. The lag is negative if the wall clock was set back.
+        Call this method once per period. The lag is reduced by the result, which is a multiple of
+        the period. Stamps skip if they lag by more than `tolerated_lateness`: by the time that was
+        lost since the last call, but at least by one period. So a loop that is always slightly
+        late skips single periods, and a suspended process skips the whole suspension. The result
+        is negative if the wall clock was set back by more than `MAX_LEAD`.
 
         Args:
             wall_ns: Current wall clock, ns.
-            time_ns: Current time, ns.
-            period_ns: Period of the time, ns. The lag is rounded to whole periods.
+            time_ns: Current time without the skipped times, ns.
+            period_ns: Period of the time, ns.
         """
-        before, self._lag_ns = self._lag_ns, self.behind_ns(wall_ns, time_ns)
-        lag, stall = self._lag_ns, self._lag_ns - before
-        if abs(lag) <= MAX_LAG * 1e9 and abs(stall) <= MAX_STALL * 1e9:
-            return 0
-        self.tie(wall_ns, time_ns)
-        return round(lag / period_ns) * period_ns
+        before, lag = self._lag_ns, wall_ns - time_ns - self._offset_ns
+        skip = 0
+        if lag < -MAX_LEAD * 1e9:
+            skip = round(lag / period_ns) * period_ns
+        elif lag > 1e9 * tolerated_lateness(1e-9 * period_ns):
+            lost = -((before - lag) // period_ns)  # rounded up, so that the lag does not grow
+            skip = min(lag // period_ns, max(lost, 1)) * period_ns
+        self._offset_ns += skip
+        self._lag_ns = lag - skip
+        return skip
 
 
-def lag_message(lag_ns: int, subject: str) -> str:
-    """Return a warning that `subject`, such as "stamps", skips the lag `lag_ns`."""
+def skip_message(skip_ns: int, period_ns: int, by_wall_clock: bool = True) -> str:
+    """Return a warning that the lag behind the wall clock has become too large.
+
+    Args:
+        skip_ns: Result of `WallClockAnchor.skip_ns`, not 0.
+        period_ns: Period of the time, ns.
+        by_wall_clock: Whether stamps follow the wall clock, instead of simulated time.
+    """
+    lag = tolerated_lateness(1e-9 * period_ns)
+    if abs(skip_ns) > 1e9 * lag:
+        return (
+            f"{skip_ns * 1e-9:.3f} s of wall time passed without a step (suspended, or the clock "
+            f"was set): {'stamps' if by_wall_clock else 'steps'} continue from the present"
+        )
+    effect = "stamps skip single periods" if by_wall_clock else "simulated time falls behind"
     return (
-        f"{lag_ns * 1e-9:.3f} s of wall time passed without a step (suspended, too slow, or the "
-        f"clock was set): {subject} continue from the present"
+        f"slower than real time: a lag of more than {lag:g} s behind the wall clock accumulated "
+        f"over many periods; {effect}"
     )
 
 

@@ -37,12 +37,12 @@ from manip_dyn.ros.runtime.subscriptions import (
     SubscriptionThread,
 )
 from manip_dyn.ros.runtime.threads import (
-    Deadlines,
     PacingStatistics,
     PeriodicThread,
     PeriodStatistics,
     WallClockAnchor,
-    lag_message,
+    skip_message,
+    tolerated_lateness,
 )
 from manip_dyn.ros.tracker.topics import TrackerFacts
 
@@ -218,11 +218,13 @@ class KinematicMode:
                 unless_shut_down(self._node, self._advance)
 
     def _keep_up(self) -> None:
-        """After a long delay, shift the stamps to the current time and log a warning."""
-        lag = self._anchor.lag_ns(time.time_ns(), self._path_ns, 1)
-        if lag:
-            self._origin_ns += lag
-            self._node.get_logger().warning(lag_message(lag, "stamps"), throttle_duration_sec=10.0)
+        """If the stamps lag behind the wall clock, skip periods and log a warning."""
+        period = round(1e9 * self._parameters.step)
+        skip = self._anchor.skip_ns(time.time_ns(), self._path_ns, period)
+        if skip:
+            self._origin_ns += skip
+            message = skip_message(skip, period)
+            self._node.get_logger().warning(message, throttle_duration_sec=10.0)
 
     def _advance(self) -> None:
         by_wall_clock = not self._node.get_clock().ros_time_is_active
@@ -399,7 +401,7 @@ class DynamicMode:
             self._arrivals.begin()
             return
         period = (stamp - self._measured.stamp_ns) * 1e-9
-        late = max(Deadlines.TOLERATED_LATENESS, 10.0 * self._parameters.step)
+        late = tolerated_lateness(self._parameters.step)
         self._arrivals.add(now - self._received_at - period, period > late)
 
     def _send(self) -> None:
