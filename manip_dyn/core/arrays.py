@@ -29,7 +29,10 @@ from manip_dyn.core.compiled import PLAIN, compiled
 
 
 def address_for(function: Any, signature: tuple) -> Any:
-    """Return the address of a compiled function for a tuple of argument types."""
+    """Return the address of a compiled function for a tuple of argument types.
+
+    In plain Python, functions are used as their own addresses.
+    """
     if PLAIN:
         return function
     if not private_numba.STOCK:
@@ -45,12 +48,12 @@ def address_for(function: Any, signature: tuple) -> Any:
 
 @functools.cache
 def _compiled_again(function: Any) -> Any:
-    """Compile a function of `numba.njit` again with the calling convention of this package."""
+    """Return a function of `numba.njit` with the calling convention of this package."""
     return compiled(keep=False)(function.py_func)
 
 
 def address_of(function: Any, *arguments: Any) -> Any:
-    """Return the address of a compiled function for the types of `arguments`."""
+    """Return the address of a compiled function (see `address_for`) for example arguments."""
     return address_for(function, tuple(map(typeof, arguments)))
 
 
@@ -67,7 +70,7 @@ def emit_call(
     values: Any,
     raises: bool = False,
 ) -> Any:
-    """Emit a call of the function at an address.
+    """Emit a call of the function at an address, and return its result as an LLVM value.
 
     Args:
         context: The target context.
@@ -76,7 +79,7 @@ def emit_call(
         returns: The numba type of the result.
         kinds: The numba types of the arguments.
         values: The arguments as LLVM values.
-        raises: Whether the function may raise an exception.
+        raises: Whether exceptions of the function are propagated. Stock numba never does.
     """
     if private_numba.STOCK:
         types_ = [context.get_value_type(kind) for kind in kinds]
@@ -107,14 +110,14 @@ def _caller(returns: Any) -> Any:
 
 
 def _call_in_python(function: Any, arguments: Any) -> Any:
-    """Call a function in plain Python, where functions are used as their own addresses."""
+    """Call a function in plain Python and return its result, see `address_for`."""
     return function(*arguments)
 
 
 call_returning: Any = _call_in_python if PLAIN else _caller(types.int64)
-"""``call_returning(address, arguments)``: call a compiled function that returns an integer."""
+"""``call_returning(address, arguments)``: call a function, and return its result, an integer."""
 call_writing: Any = _call_in_python if PLAIN else _caller(types.none)
-"""``call_writing(address, arguments)``: call a compiled function that returns nothing."""
+"""``call_writing(address, arguments)``: call a compiled function without a result."""
 
 
 # ------------------------------------------------------------------ arrays
@@ -128,21 +131,21 @@ _WORD = ir.IntType(64)
 
 
 def array_pointer(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """Emit the pointer to the data of an array."""
+    """Return the LLVM pointer to the data of an array."""
     return cgutils.create_struct_proxy(kind)(context, builder, value).data
 
 
 def array_at(
     context: Any, builder: Any, kind: types.Array, data: Any, shape: Sequence[Any]
 ) -> Any:
-    """Emit a C-contiguous array that does not own its memory.
+    """Return the LLVM value of a C-contiguous array that does not own its memory.
 
     Args:
         context: The target context.
         builder: The IR builder.
         kind: The numba type of the array.
         data: The pointer to the data.
-        shape: The extents, i64.
+        shape: Extents of the axes, LLVM integers of 64 bits.
     """
     size = ir.Constant(_WORD, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
     strides = [size]
@@ -206,7 +209,10 @@ def _unowned(_context, value):
 
 
 def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """Emit an array, or a tuple of arrays, without references to their owners."""
+    """Return the LLVM value of an array, or of a tuple of arrays, without references to owners.
+
+    Other values are returned unchanged.
+    """
     if isinstance(kind, types.Array):
         array = cgutils.create_struct_proxy(kind)(context, builder, value)
         array.meminfo = ir.Constant(array.meminfo.type, None)
@@ -250,13 +256,20 @@ Fields = TypeVar("Fields", bound=tuple)
 def by_reference(fields: Fields) -> Fields:
     """Return a reference to a named tuple for compiled code. Python can read its fields, too.
 
-    The fields must be C-contiguous arrays, numbers, or tuples of these.
+    The fields must be C-contiguous arrays, numbers, or tuples of these. In plain Python, the named
+    tuple itself is returned.
     """
     return fields if PLAIN else TupleReference(fields)  # type: ignore[return-value]
 
 
 class TupleReference:
-    """A named tuple with its machine words: addresses and extents of arrays, and numbers."""
+    """A named tuple with its machine words: addresses and extents of arrays, and numbers.
+
+    Attributes:
+        fields: The named tuple. Its fields are attributes, too.
+        words: The machine words (int64).
+        address: Address of the machine words.
+    """
 
     def __init__(self, fields: Any):
         """Compute the machine words of a named tuple."""
@@ -277,7 +290,7 @@ class TupleReference:
 
 
 _reference_types: dict[tuple, TupleReferenceType] = {}
-"""Reference types by the properties of their fields, see `_add_words`."""
+"""Reference types by the properties of the fields, see `_add_words`."""
 
 
 def _add_words(value: Any, words: list[int], marks: list[Any]) -> None:
@@ -322,13 +335,13 @@ class TupleReferenceType(types.NamedTuple):
         ]
         super().__init__(kinds, value.instance_class)
         self.value = value
-        # Names of functions contain the names of types, so a name with all fields is too long.
+        # Names of functions contain the names of types: a name with all fields would be too long.
         digest = hashlib.sha256(str(value).encode()).hexdigest()[:16]
         self.name = f"{value.instance_class.__name__}_{digest}"
 
 
 def _words_of(kind: Any) -> int:
-    """Return the number of machine words of a numba type."""
+    """Return the number of machine words of a value of a numba type."""
     if isinstance(kind, types.Array):
         return 1 + kind.ndim
     return sum(map(_words_of, kind.types)) if hasattr(kind, "types") else 1
@@ -352,7 +365,7 @@ def _unboxed(_kind, value, c):
 
 @lower_getattr_generic(TupleReferenceType)
 def _field(context, builder, kind, value, name):
-    """Emit the value of a field of a reference."""
+    """Return the LLVM value of a field of a reference."""
     index = kind.fields.index(name)
     first = sum(map(_words_of, kind.types[:index]))
     address = builder.gep(value, [ir.Constant(_WORD, first)])
@@ -360,7 +373,7 @@ def _field(context, builder, kind, value, name):
 
 
 def _loaded(context: Any, builder: Any, kind: Any, address: Any) -> Any:
-    """Emit the value of a numba type from the address of its words."""
+    """Return the LLVM value of a numba type from the pointer to its machine words."""
     if isinstance(kind, TupleReferenceType):
         return address
     if isinstance(kind, types.Array):
@@ -378,7 +391,7 @@ def _loaded(context: Any, builder: Any, kind: Any, address: Any) -> Any:
 
 
 def _word(builder: Any, address: Any, index: int, word_type: Any = _WORD) -> Any:
-    """Emit the load of a word, which is marked as constant."""
+    """Return the LLVM value of a machine word, which LLVM may assume to be constant."""
     pointer = builder.gep(address, [ir.Constant(_WORD, index)])
     word = builder.load(builder.bitcast(pointer, word_type.as_pointer()), align=8)
     word.set_metadata("invariant.load", builder.module.add_metadata([]))
@@ -399,16 +412,16 @@ value_of: Any = _same if PLAIN else _value_of
 
 @functools.cache
 def array_types(fields: Any) -> tuple[types.Array, ...]:
-    """Return the numba types of the arrays in a NamedTuple class from its annotations."""
+    """Return the numba types of the arrays of a NamedTuple class, from its annotations."""
     hints = get_type_hints(fields, include_extras=True)
     return tuple(hint.__metadata__[0] for hint in hints.values())
 
 
 def packed(arrays: Any) -> Any:
-    """Return a single array (int64) with copies of the arrays of a named tuple and their words.
+    """Return a single array (int64) with the words and copies of the arrays of a named tuple.
 
     The arrays must contain numbers of 64 bits. Compiled code receives the result at the cost of a
-    single array and reads it with `unpacking`.
+    single array and reads it with `unpacking`. In plain Python, `arrays` itself is returned.
     """
     if PLAIN:
         return arrays
@@ -425,7 +438,12 @@ def packed(arrays: Any) -> Any:
 
 
 def overwrite(memory: Any, values: Any) -> None:
-    """Overwrite `packed` arrays with those of `values`, which must have the same shapes."""
+    """Overwrite `packed` arrays with other packed arrays of the same shapes.
+
+    Args:
+        memory: The `packed` arrays that are overwritten.
+        values: The `packed` arrays that are copied.
+    """
     if PLAIN:
         for target, source in zip(memory, values, strict=True):
             target[:] = source
@@ -435,7 +453,7 @@ def overwrite(memory: Any, values: Any) -> None:
 
 
 def unpacking(fields: type[tuple]) -> Any:
-    """Return a compiled function that converts a `packed` array to a reference.
+    """Return a function for compiled code that converts a `packed` array to a reference.
 
     Args:
         fields: The NamedTuple class of the reference.
@@ -456,5 +474,5 @@ def unpacking(fields: type[tuple]) -> Any:
 
 
 def table_of(addresses: Sequence[Any]) -> Any:
-    """Return addresses of functions as an array. An address of 0 means that there is none."""
+    """Return function addresses, or 0 for no function, as an array (int64) for compiled code."""
     return np.array(addresses, dtype=object if PLAIN else np.int64)

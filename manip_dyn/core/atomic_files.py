@@ -1,4 +1,4 @@
-"""Files that are written atomically, and files with a checksum."""
+"""Atomic writing of files, and files with a checksum."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def write_atomically(path: Path, content: bytes, private: bool = False) -> None:
-    """Write a file atomically: other processes see either all of it or nothing.
+    """Replace a file atomically: other processes see the previous file or all of the new one.
 
     Args:
         path: The file. Its folder is created if necessary.
@@ -41,7 +41,7 @@ def _umask() -> int:
 
 
 def write_checked(path: Path, content: bytes) -> None:
-    """Write a private file: the SHA-256 checksum of the content (32 bytes), then the content."""
+    """Write the SHA-256 checksum of the content (32 bytes) and the content to a private file."""
     write_atomically(path, hashlib.sha256(content).digest() + content, private=True)
 
 

@@ -1,7 +1,7 @@
 """The cache folder of generated modules and machine code: location, trust, locks and messages.
 
-The files in this folder are code that the process runs. They are loaded only if they and their
-folder belong to this user or to root, and no other user may write them.
+The files in this folder are code that the process runs. On Unix, they are loaded only if they and
+their folder belong to this user or to root, and no other user may write them.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ LOCK_PAUSE = 0.01
 COMPLETE = "# complete\n"
 """Last line of every generated file."""
 ANNOUNCE_AFTER = 2.0
-"""Total time of compilation for a public function after which a message is printed, s."""
+"""Total compilation time for a public function after which a message is printed, s."""
 PACKAGE = __name__.partition(".")[0]
 INTERNAL = f"{PACKAGE}.core.", f"{PACKAGE}.cli."
-"""Packages whose functions are not called by users."""
+"""Prefixes of modules whose functions are not called by users."""
 
 
 def cache_directory() -> Path:
-    """Return the cache folder: ``MANIP_DYN_CACHE`` or the user's cache folder."""
+    """Return ``MANIP_DYN_CACHE``, or ``manip_dyn`` in the user's cache folder if it is not set."""
     chosen = os.environ.get("MANIP_DYN_CACHE")
     if chosen:
         return Path(chosen).expanduser()
@@ -87,7 +87,7 @@ def warn_once(problem: str) -> None:
 
 
 def reason_not_writable() -> str:
-    """Test whether the cache folder is writable; return the error, or ""."""
+    """Return why a file of `PROBE_SIZE` cannot be written to the cache folder, or "" if it can."""
     probe = cache_directory() / f"probe_{os.getpid()}"
     try:
         write_atomically(probe, bytes(PROBE_SIZE), private=True)
@@ -98,10 +98,10 @@ def reason_not_writable() -> str:
 
 
 def check_cache() -> None:
-    """Check that the cache folder can be written.
+    """Check that the cache folder is writable.
 
     Raises:
-        ManipDynError: If it cannot be written.
+        ManipDynError: If it is not writable.
     """
     if reason := reason_not_writable():
         raise ManipDynError(
@@ -111,14 +111,18 @@ def check_cache() -> None:
 
 
 def is_trusted(path: Path) -> bool:
-    """Return whether no other user can write a file. Otherwise warn once."""
+    """Return whether no other user may write a file and its folder, or warn once.
+
+    Missing files and folders are trusted. See `_only_ours` for the condition.
+    """
     return _only_ours(path.parent, _status(path.parent)) and _only_ours(path, _status(path))
 
 
 def read_trusted(path: Path) -> bytes | None:
     """Return the content of a file that `write_checked` wrote.
 
-    The result is None if the file is missing or damaged, or if other users may write it.
+    The result is None if the file is missing, unreadable or damaged, or if other users may write
+    it or its folder.
     """
     if not _only_ours(path.parent, _status(path.parent)):
         return None
@@ -139,7 +143,10 @@ def _status(path: Path) -> os.stat_result | None:
 
 
 def _only_ours(path: Path, status: os.stat_result | None) -> bool:
-    """Return whether a file or folder is absent, or only this user or root may write it."""
+    """Return whether a file or folder is missing, or only this user or root may write it.
+
+    Otherwise warn once. Without Unix user ids, the result is always True.
+    """
     if status is None or not hasattr(os, "getuid"):
         return True
     if status.st_uid in (os.getuid(), 0) and not status.st_mode & OTHERS_WRITE:
@@ -152,18 +159,22 @@ _listeners: list[Callable[[str], None]] = []
 
 
 def on_first_use(listener: Callable[[str], None]) -> None:
-    """Set the listener that is called with the name of every function about to be compiled."""
+    """Set the function that `report_first_use` calls, instead of the previous one."""
     _listeners[:] = [listener]
 
 
 def report_first_use(name: str) -> None:
-    """Report to the listener that a function is not cached and is about to be compiled."""
+    """Report that a function or module is not cached and will be compiled or generated."""
     for listener in _listeners:
         listener(name)
 
 
 class _Locks(threading.local):
-    """The locks that a thread holds, for each nested `file_locks` block."""
+    """The locks that a thread holds.
+
+    Attributes:
+        held: For each nested `file_locks` block, the file descriptors and offsets of its locks.
+    """
 
     def __init__(self) -> None:
         self.held: list[list[tuple[int, int]]] = []
@@ -174,7 +185,7 @@ _locks = _Locks()
 
 @contextmanager
 def file_locks() -> Iterator[None]:
-    """Return a context manager that releases the locks of `wait_for_lock` at its end.
+    """Return a context manager that releases the locks acquired by `wait_for_lock` in it.
 
     The locks prevent processes that start together from compiling the same functions. The lock of
     a cache file is a byte of the file ``.locks``. Its offset is a hash of the file's name.
@@ -188,9 +199,16 @@ def file_locks() -> Iterator[None]:
 
 
 def wait_for_lock(path: Path) -> bool:
-    """Wait until no other process writes a cache file; return whether the call had to wait.
+    """Lock a cache file until the end of the `file_locks` block.
 
-    Outside `file_locks`, or if files cannot be locked, this function does not wait.
+    After `LOCK_TIMEOUT`, outside `file_locks`, or if files cannot be locked, the caller continues
+    without a lock.
+
+    Args:
+        path: The cache file, which need not exist.
+
+    Returns:
+        Whether another process held the lock. That process may have written the file.
     """
     file = _lock_file(path.parent) if _locks.held and fcntl else None
     if file is None:
@@ -214,7 +232,10 @@ def wait_for_lock(path: Path) -> bool:
 
 @cache
 def _lock_file(folder: Path) -> int | None:
-    """Return the open lock file. It stays open, because closing it would release all locks."""
+    """Return the descriptor of the lock file, or None if the file cannot be opened.
+
+    The file stays open, because closing it would release all locks.
+    """
     try:
         folder.mkdir(0o755, parents=True, exist_ok=True)
         return os.open(folder / ".locks", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -223,12 +244,16 @@ def _lock_file(folder: Path) -> int | None:
 
 
 def generated_module(label: str, inputs: bytes, generate: Callable[[], str]) -> ModuleType:
-    """Import a generated module; its file is written to the cache folder if it is missing.
+    """Import and return a generated module. Its file is generated if it is missing.
+
+    The file is written to the cache folder, or to a private temporary folder if the cache folder
+    is not trusted or not writable.
 
     Args:
-        label: Start of the file name; a hash of the inputs follows.
+        label: Start of the file name. A hash of the inputs and of the versions of numba and Python
+            follows.
         inputs: Everything that determines the source code: the input data and the source code of
-            the generator, see `source_of`. Equal inputs give the same file.
+            the generator, see `source_of`.
         generate: Function that returns the source code of the module. It is called only if the
             file is missing or incomplete.
     """
@@ -254,7 +279,10 @@ _modules: dict[str, ModuleType] = {}
 
 @cache
 def source_of(package: Path) -> bytes:
-    """Return the source of all modules in a folder, for the inputs of `generated_module`."""
+    """Return the source of all modules in a folder and its subfolders.
+
+    Generators pass it to `generated_module` as one of the inputs.
+    """
     return b"".join(path.read_bytes() for path in sorted(package.rglob("*.py")))
 
 
@@ -269,7 +297,7 @@ def _is_complete(path: Path) -> bool:
 
 
 def _write(path: Path, text: str) -> Path:
-    """Write a generated file to the cache folder, or to a private folder if that fails."""
+    """Write a generated file to `path`, or to a private folder if that fails; return its path."""
     try:
         write_atomically(path, text.encode(), private=True)
     except OSError as error:
@@ -301,7 +329,7 @@ class Clock:
     """Compilation times of this process, and its announcements.
 
     Attributes:
-        spent: Time spent compiling for each public function, s.
+        spent: Wall time spent compiling for each public function, s.
         announced: Public functions whose compilation has been announced.
         running: Whether a compilation is in progress.
         disabled: Whether announcements are disabled.
@@ -324,10 +352,11 @@ _thread_clock = _ThreadClock()
 
 @contextmanager
 def announced(function: Callable[..., Any]) -> Iterator[None]:
-    """Announce on stderr, once per public function, that its compilation takes a while.
+    """Return a context manager for a compilation, which may print an announcement to stderr.
 
-    The message names the public function that the user called instead of the functions that are
-    compiled for it.
+    The message is printed once per public function, when its compilations have taken
+    `ANNOUNCE_AFTER` in total. It names the public function that the user called if there is one,
+    and otherwise `function`.
     """
     if Clock.running:
         yield
@@ -350,7 +379,7 @@ def announced(function: Callable[..., Any]) -> Iterator[None]:
 
 
 def compile_seconds() -> float:
-    """Return the CPU time that the current thread has spent compiling and loading code, s."""
+    """Return the CPU time that this thread has spent compiling and loading machine code, s."""
     return _thread_clock.total
 
 
@@ -360,7 +389,10 @@ def disable_announcements() -> None:
 
 
 def _called(frame: FrameType | None) -> str:
-    """Return the name of the outermost public function of this package on the stack, or ""."""
+    """Return the name of the outermost public function of this package on the stack, or "".
+
+    Functions of the packages `INTERNAL` are ignored.
+    """
     called = ""
     while frame is not None:
         module = frame.f_globals.get("__name__", "")

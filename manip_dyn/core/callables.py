@@ -1,7 +1,7 @@
 """Numba types of functions that compiled code calls by symbol or links.
 
-Only `numba.extending` and `numba.core.imputils` are used. Typing requests the signature of a call
-from a `CallableType`, and lowering looks up the implementation that `define` has registered.
+Typing requests the signature of a call from a `CallableType`, and lowering looks up the
+implementation that `define` has registered.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numba.extending import NativeValue, lower_builtin, models, register_model, 
 PARAMETER_PREFIX = "parameter/"
 """Prefix of the symbols of template parameters; see `linking`."""
 MARK = "numba.dynamic.globals.manip_dyn"
-"""Global variable of code that calls functions by symbol. Numba does not cache such code."""
+"""Global variable in code that calls functions by symbol. Numba does not cache such code."""
 
 
 class CallableType(types.Callable):
@@ -46,14 +46,14 @@ class CallableType(types.Callable):
         return id(self)
 
     def get_call_type(self, context, args, kws):
-        """Return the signature of a call, compiling the function if necessary."""
+        """Return the signature of a call, after a call of `declare` for new argument types."""
         arguments = self.arguments(args, dict(kws))
         if arguments not in self._signatures:
             self.declare(context, arguments)
         return self._signatures[arguments]
 
     def get_call_signatures(self):
-        """Return the signatures that are defined so far."""
+        """Return the signatures that are defined so far, and True: there may be others."""
         return [*self._signatures.values()], True
 
     def get_impl_key(self, sig):
@@ -61,7 +61,14 @@ class CallableType(types.Callable):
         return self._keys[tuple(sig.args)]
 
     def arguments(self, args: Sequence[Any], kws: dict[str, Any]) -> tuple:
-        """Return the argument types in the order of the parameters, without literal types."""
+        """Return the argument types of a call in the order of the parameters.
+
+        Literal types are replaced with general types. The type of a missing argument is
+        `numba.types.Omitted` with its default.
+
+        Raises:
+            TypingError: If the arguments do not match the parameters.
+        """
         if kws or len(args) != len(self.parameters.parameters):
             try:
                 bound = self.parameters.bind(*args, **kws)
@@ -111,7 +118,11 @@ def call_of(symbol: str, returns: Any, arguments: tuple, libraries: Sequence[Any
 
 
 def check_parameters(module: Any) -> None:
-    """Raise a `ValueError` if a template parameter has no argument."""
+    """Check that all template parameters in an LLVM module have arguments.
+
+    Raises:
+        ValueError: If a template parameter has no argument.
+    """
     for value in (*module.functions, *module.global_variables):
         if value.is_declaration and value.name.startswith(PARAMETER_PREFIX):
             name = value.name.split("/")[1]
@@ -119,7 +130,7 @@ def check_parameters(module: Any) -> None:
 
 
 def marked(emit: Any) -> Any:
-    """Return an emitter that marks the module, so that numba does not cache calls by symbol."""
+    """Return an emitter that also adds the global variable `MARK` to the LLVM module."""
 
     def emit_marked(context, builder, signature, values):
         if MARK not in builder.module.globals:
@@ -147,6 +158,6 @@ def _unboxed(_kind, _value, c):
 
 
 def has_callable_type(owner: type) -> type:
-    """Register a class whose objects have their numba type in the attribute `callable_type`."""
+    """Decorate a class whose objects have their numba type in the attribute `callable_type`."""
     typeof_impl.register(owner)(lambda value, _context: value.callable_type)
     return owner

@@ -1,4 +1,7 @@
-"""Checks of arguments. Each check returns the converted value or raises `ManipDynError`."""
+"""Checks of arguments, and numbers in messages.
+
+Each check returns the converted value or raises `ManipDynError`.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,14 @@ MOST_DIGITS = 17
 
 
 def distinct_digits(value: float, *others: float, digits: int = 6) -> list[str]:
-    """Format numbers with `digits` digits, or with as few more as distinguish `value` from others.
+    """Return numbers as strings, with enough digits to distinguish `value` from the others.
 
-    Magnitudes are compared: a value slightly below -3.1416 must not look equal to a limit of
-    3.1416.
+    The magnitudes are compared: -3.14161 must not be printed as -3.1416 next to a limit of 3.1416.
+
+    Args:
+        value: The first number.
+        others: The other numbers, such as limits.
+        digits: Smallest number of significant digits. The largest is `MOST_DIGITS`.
     """
     strings: list[str] = []
     for count in range(digits, MOST_DIGITS + 1):
@@ -47,9 +54,9 @@ Vector = Array
 Matrix = Array
 """Array with two axes, such as (4, 4) or (m, n)."""
 MOST_NANOSECONDS = 2**62
-"""Longest duration, ns. The sum of two such durations fits into a signed 64-bit integer."""
+"""Longest duration, ns: half the range of positive signed 64-bit integers."""
 MOST_ROWS = 10_000_000
-"""Largest number of rows of samples, which require some gigabytes."""
+"""Largest number of rows of samples, which require a few gigabytes."""
 Tensor = Array
 """Array with three or more axes, such as (k, 4, 4)."""
 Counts = NDArray[np.int64]
@@ -91,7 +98,7 @@ def _wrong(name: str, condition: str, value: object) -> str:
 
 
 def rotation_matrix(name: str, value: Any) -> Matrix:
-    """Return `value` as a (3, 3) float64 array that is a rotation to 1e-6."""
+    """Return `value` as a new (3, 3) float64 array. It must be orthonormal to 1e-6, det > 0."""
     matrix = np.array(value, dtype=np.float64)
     proper = matrix.shape == (3, 3) and np.abs(matrix @ matrix.T - np.eye(3)).max() < 1e-6
     if not proper or np.linalg.det(matrix) < 0.0:
@@ -140,7 +147,7 @@ def truth(name: str, value: Any) -> bool:
 
 
 def nanoseconds(name: str, seconds: Any) -> int:
-    """Convert a positive duration in seconds to an integer number of nanoseconds, at least 1."""
+    """Return a duration in s as an int in ns, from 1 to `MOST_NANOSECONDS`."""
     duration = round(positive(name, seconds, "s") * 1e9)
     if duration < 1:
         raise ManipDynError(_wrong(name, "at least 1 nanosecond", f"{seconds:g} s"))
@@ -151,7 +158,10 @@ def nanoseconds(name: str, seconds: Any) -> int:
 
 
 def sampled(period: Any, duration: float) -> float:
-    """Check that a sample period (s) is positive and gives at most `MOST_ROWS` rows."""
+    """Return a sample period, s, as a positive float.
+
+    The duration, s, must not contain more than `MOST_ROWS` periods.
+    """
     step = positive("period", period, "s")
     if duration > MOST_ROWS * step:
         least = rounded_up(duration / MOST_ROWS, 2)

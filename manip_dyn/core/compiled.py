@@ -1,13 +1,13 @@
 """Compiled functions: decorators with common options, and machine code on disk.
 
-`compiled` functions are ordinary functions in ordinary modules. Each is compiled once for the
-types of its arguments, and its machine code is stored on disk. Compiled code calls this machine
-code by its symbol, like a function of a C library, instead of compiling it again. A call takes one
-or two nanoseconds, and more for each array argument.
+`compiled` functions are ordinary functions in ordinary modules. Each is compiled once for each
+combination of argument types, and its machine code is stored on disk. Compiled code calls this
+machine code by its symbol, like a function of a C library, instead of compiling it again. A call
+takes one or two nanoseconds, and more for each array argument.
 
 Small functions are `inlined`: they have no separate machine code, and LLVM optimizes them
-together with their callers. Some functions are called by Python and also belong into compiled
-loops, such as a right-hand side. They use ``compiled(merge=True)``.
+together with their callers. Some functions are called by Python and also belong in compiled loops,
+such as a right-hand side. They use ``compiled(merge=True)``.
 
 Both kinds have a `callable_type`, by which compiled code calls them, instead of numba's type. With
 ``NUMBA_DISABLE_JIT=1`` everything runs as plain Python, for use with a debugger.
@@ -99,7 +99,8 @@ def compiled(
     """Compile a function when it is first called, and store its machine code on disk.
 
     Args:
-        function: A function in the subset of Python that numba compiles.
+        function: A function in the subset of Python that numba compiles. None returns a decorator
+            with the other arguments.
         merge: Whether compiled callers link the code of the function instead of calling it.
         short: Whether loops are neither unrolled nor vectorized. This halves the compilation time,
             and short loops of unknown length do not run slower.
@@ -139,8 +140,11 @@ def inlined(
 ) -> Any:
     """Compile a function into its compiled callers. Python cannot call it.
 
+    With stock numba (see `private_numba`), the function is compiled by `numba.njit` alone.
+
     Args:
-        function: A function in the subset of Python that numba compiles.
+        function: A function in the subset of Python that numba compiles. None returns a decorator
+            with the other arguments.
         always: Whether LLVM must inline the function even if it is long.
         short: Whether loops are neither unrolled nor vectorized, see `compiled`.
         counted: See `compiled`.
@@ -201,7 +205,7 @@ class _Compiled(Dispatcher):
     def new(
         cls, function: Any, options: dict, library: type, short: bool = False, always: bool = False
     ) -> Any:
-        """Return the compiled form of a function.
+        """Create a function of this class, which is compiled when it is called.
 
         Args:
             function: The Python function.
@@ -217,18 +221,18 @@ class _Compiled(Dispatcher):
         return dispatcher
 
     def __repr__(self) -> str:
-        """Return a string with name, parameters and file."""
+        """Return a string with name, parameters, file and id."""
         code = self.py_func.__code__
         parameters = ", ".join(code.co_varnames[: code.co_argcount])
         call = f"{self.py_func.__name__}({parameters})"
         return f"<compiled {call} of '{code.co_filename}' at {id(self):#x}>"
 
     def declare(self, arguments: tuple) -> None:
-        """Define the calls of this function in compiled code for argument types."""
+        """Compile for argument types. This also defines calls by compiled code."""
         self.compile(arguments)
 
     def compile(self, sig):
-        """Compile for argument types, or load the machine code from disk."""
+        """Compile for argument types or load the machine code; return the entry point."""
         arguments = tuple(getattr(sig, "args", sig))
         if arguments not in self.results:
             with announced(self.py_func):
@@ -245,7 +249,7 @@ class _Compiled(Dispatcher):
         return str(cache_directory())
 
     def save_overload(self, sig, result):
-        """Store a compilation result."""
+        """Store a compilation result in memory."""
         self.results[tuple(sig)] = result
 
 
@@ -253,7 +257,7 @@ class Part(_Compiled):
     """A function that is linked into its callers."""
 
     def symbol_for(self, arguments: tuple) -> tuple[str, list[Any]]:
-        """Return the symbol for argument types and the libraries to link with a caller."""
+        """Return the symbol for compiled argument types and the library to link with a caller."""
         result = self.results[arguments]
         return symbol_in(result), [result.library]
 
@@ -262,7 +266,7 @@ class Part(_Compiled):
         return module_of(self.results[arguments])
 
     def bitcode(self, arguments: tuple) -> tuple[bytes, str, Any]:
-        """Return the unoptimized code for argument types, its symbol and its result type."""
+        """Return LLVM bitcode, symbol and result type for argument types, compiling if needed."""
         self.compile(arguments)
         result = self.results[arguments]
         return module_of(result).as_bitcode(), symbol_in(result), result.signature.return_type
@@ -293,7 +297,7 @@ class Whole(_Compiled):
     part: Part | None = None
 
     def like(self, function: Any) -> Whole:
-        """Compile another function with the same options."""
+        """Return a compiled function for another Python function, with the same numba options."""
         whole = type(self).new(function, self.targetoptions, WholeLibrary, self.short)
         return whole if self.part is None else whole.merged()
 
@@ -303,13 +307,16 @@ class Whole(_Compiled):
         return Part.new(self.py_func, options, PartLibrary, self.short)
 
     def merged(self) -> Whole:
-        """Make compiled callers link the function instead of calling its machine code."""
+        """Let compiled callers link this function instead of calling its code; return it."""
         self.part = Part.new(self.py_func, self.targetoptions | WRAPPERS, MergedLibrary)
         self.callable_type = self.part.callable_type
         return self
 
     def symbol_for(self, arguments: tuple) -> tuple[str, list[Any]]:
-        """Return the symbol for argument types and the libraries to link with a caller."""
+        """Return the symbol for compiled argument types, and libraries to link with a caller.
+
+        Without `part`, callers link no library.
+        """
         if self.part is not None:
             return self.part.symbol_for(arguments)
         return machine_code.symbol_of(self, arguments), []
@@ -360,7 +367,7 @@ for _kind in (Part, Whole, WithoutEntry):
 
 
 def library_of(bitcode: bytes, name: str) -> Any:
-    """Return unoptimized code as a library that can be linked with compiled functions."""
+    """Return LLVM bitcode as a library that can be linked with compiled functions."""
     library = PartLibrary(target_context().codegen(), name)
     library.add_llvm_module(llvm.parse_bitcode(bitcode))
     library.finalize()

@@ -1,4 +1,4 @@
-"""Deprecated names, which work until version 0.4 and raise a DeprecationWarning."""
+"""Deprecated names, which issue a DeprecationWarning and will be removed in version 0.4."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def warn_deprecated(old: str, new: str, stacklevel: int = 3) -> None:
-    """Warn the caller of the calling function that a name has been replaced.
+    """Issue a DeprecationWarning for a name that has been replaced.
 
     Args:
         old: The old name.
         new: The name that replaces it.
-        stacklevel: The `stacklevel` of `warnings.warn`, counted from this function.
+        stacklevel: Stack level of the warning: 1 is this function, 2 its caller, 3 the caller of
+            its caller.
     """
     warnings.warn(
         f"{old} is deprecated and will be removed in 0.4: use {new} instead.",
@@ -26,11 +27,11 @@ def warn_deprecated(old: str, new: str, stacklevel: int = 3) -> None:
 
 
 def renamed_attribute(old: str, new: str) -> Any:
-    """Return a property for the old name of an attribute or method.
+    """Return a property that warns and returns an attribute or method by its old name.
 
     Args:
         old: The old name with its class, such as ``Robot.rubs``.
-        new: The name of the attribute.
+        new: The new name, without the class.
     """
 
     def value(instance: Any) -> Any:
@@ -41,7 +42,7 @@ def renamed_attribute(old: str, new: str) -> Any:
 
 
 def renamed_arguments(**names: str) -> Callable[[Function], Function]:
-    """Return a decorator that accepts old names of keyword arguments: ``old="new"``."""
+    """Return a decorator for functions with renamed keyword arguments: ``old="new"``."""
 
     def decorated(function: Any) -> Any:
         @functools.wraps(function)

@@ -1,4 +1,4 @@
-"""The base class of all exceptions due to invalid input, and helpers for messages."""
+"""The base class of errors that a user can cause, and helpers for messages."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 
 
 class ManipDynError(Exception):
-    """Invalid input. The message contains the argument, the condition and the value."""
+    """Error that a user can cause, such as an invalid argument or a missing library."""
 
 
 def closest(name: object, names: Iterable[str]) -> str:
     """Return the end of a message about an unknown name.
 
-    It suggests a similar name, as in ``; did you mean 'step'?``, or lists all names.
+    It suggests a similar name, as in ``; did you mean 'step'?``. If none is similar, it lists all
+    names.
     """
     names = list(names)
     by_lower_case = {str(candidate).lower(): candidate for candidate in reversed(names)}

@@ -17,7 +17,11 @@ _LANDMARK = Path("urdf") / "pa10.urdf"
 
 @cache
 def share_directory() -> Path:
-    """Return the folder that contains ``urdf``, ``config`` and ``launch``."""
+    """Return the folder that contains ``urdf``, ``config`` and ``launch``.
+
+    Raises:
+        ManipDynError: If the folder is not found.
+    """
     package = Path(__file__).resolve().parents[1]
     candidates = [package.parent, *(up / "share" / "manip_dyn" for up in package.parents)]
     for candidate in candidates:
@@ -30,7 +34,7 @@ def share_directory() -> Path:
 
 
 def bundled_robots() -> list[str]:
-    """Return the names of the robots that come with the package."""
+    """Return the sorted names of the robots that come with the package."""
     return sorted(path.stem for path in (share_directory() / "urdf").glob("*.urdf"))
 
 
@@ -47,7 +51,7 @@ def read_yaml(path: Path, build: Callable[[Any], T]) -> T:
 
     Raises:
         ManipDynError: If the file cannot be read, is not YAML, has a duplicate key or has invalid
-            content. The message begins with the file name.
+            content. The message begins with the path.
     """
     try:
         return build(_content(path))
@@ -79,7 +83,17 @@ def with_section(page: str, name: str, content: str) -> str:
 def mapping(
     name: str, value: Any, allowed: Iterable[str], required: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Check that `value` is a mapping with all required keys and no unknown keys; return it."""
+    """Return a dictionary after a check of its keys.
+
+    Args:
+        name: Name of the dictionary in messages.
+        value: The dictionary.
+        allowed: All valid keys.
+        required: Keys that must be present.
+
+    Raises:
+        ManipDynError: If `value` is not a dictionary, lacks a required key or has an unknown key.
+    """
     allowed = list(allowed)
     if not isinstance(value, dict):
         raise ManipDynError(f"{name} must have keys {', '.join(allowed)}, got {shortened(value)}.")
@@ -101,7 +115,7 @@ def _content(path: Path) -> Any:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML loader that rejects duplicate keys, and reads numbers with exponents as in YAML 1.2."""
+    """YAML loader that rejects duplicate keys and reads numbers such as 1e-3 as floats."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
         names: list[Any] = []

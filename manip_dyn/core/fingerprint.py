@@ -2,7 +2,8 @@
 
 A digest covers the source file of the function, the source files of all functions and classes that
 it refers to directly or indirectly (its dependency closure), and the values of constants. Sources
-of Python, NumPy and numba are not included; `machine_code` adds their versions.
+of Python and of the packages in `FOREIGN` are not included. `machine_code` adds the versions of
+Python, numba and llvmlite.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from numba.core import types
 from numba.extending import is_jitted
 
 FOREIGN = ("numba", "llvmlite", "numpy", "scipy", "typing")
-"""Packages that are identified by their versions instead of their sources."""
+"""Packages whose sources are not included in digests."""
 PLAIN = (bool, int, float, complex, str, bytes, range, enum.Enum, Fraction, PurePath)
 """Types of values that are identified by their `repr`."""
 TYPES = (types.Number, types.Boolean, types.NoneType, types.Buffer, types.BaseTuple)
@@ -36,7 +37,7 @@ class Closure(NamedTuple):
 
     Attributes:
         digest: Hexadecimal digest of the closure; empty if a value in it has no digest.
-        functions: The compiled functions in the closure by their qualified names.
+        functions: The compiled functions in the closure, by their qualified names.
     """
 
     digest: str
@@ -88,7 +89,12 @@ def digest_of(value: Any) -> str:
 
 
 class _Walk:
-    """Traversal of everything that a value refers to, which visits each object once."""
+    """Traversal of everything that a value refers to, and the digest of it.
+
+    Attributes:
+        digest: SHA-256 hash of the values added so far.
+        functions: Compiled functions among them, by their qualified names.
+    """
 
     def __init__(self) -> None:
         self.digest = hashlib.sha256()
@@ -98,7 +104,11 @@ class _Walk:
         self._seen: dict[int, tuple[str, Any]] = {}
 
     def add(self, value: Any) -> None:
-        """Add a value and everything that it refers to."""
+        """Add a value and everything that it refers to.
+
+        Raises:
+            UnknownError: If a value cannot be identified.
+        """
         if value is None or isinstance(value, PLAIN):
             self.digest.update(repr(value).encode())
             return
@@ -162,7 +172,7 @@ class _Walk:
                 self.add(function.__globals__[name])
 
     def _add_source(self, value: type | ModuleType) -> None:
-        """Add the file of a class or module, and all objects to which methods refer."""
+        """Add the file of a class or module, and the methods of a class."""
         if _is_foreign(value):
             return
         name = value.__name__ if isinstance(value, ModuleType) else value.__module__
@@ -175,7 +185,7 @@ class _Walk:
 
 
 def _is_foreign(value: Any) -> bool:
-    """Return whether an object belongs to Python or to a package in `FOREIGN`."""
+    """Return whether an object is a built-in function, or from Python or a `FOREIGN` package."""
     if isinstance(value, BuiltinFunctionType):
         return True
     if isinstance(value, ModuleType):
@@ -197,7 +207,7 @@ def _file(name: str | None) -> bytes:
 
 
 def _code(code: CodeType) -> bytes:
-    """Return the bytecode and constants of a function and of the functions inside it."""
+    """Return bytecode, constants and names of a function and of the functions inside it."""
     constants = [_constant(item) for item in code.co_consts if not isinstance(item, CodeType)]
     own = code.co_code + repr((constants, code.co_names, code.co_varnames)).encode()
     return own + b"".join(_code(item) for item in code.co_consts if isinstance(item, CodeType))
@@ -212,7 +222,7 @@ def _constant(constant: Any) -> str:
 
 
 def names_of(code: CodeType) -> Iterator[str]:
-    """Yield the names that a function and the functions inside it look up."""
+    """Yield the names of globals and attributes in a function and the functions inside it."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

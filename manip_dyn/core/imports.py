@@ -18,7 +18,7 @@ def required_module(module: str, purpose: str, extra: str) -> Any:
         extra: Extra of this package that installs the library.
 
     Raises:
-        ManipDynError: If the library is not installed.
+        ManipDynError: If the module cannot be imported.
     """
     try:
         return import_module(module)
@@ -27,7 +27,7 @@ def required_module(module: str, purpose: str, extra: str) -> Any:
 
 
 def check_installed(modules: tuple[str, ...], purpose: str, extra: str) -> None:
-    """Check that modules are installed without importing them.
+    """Check that top-level modules are installed, without importing them.
 
     Args:
         modules: Names of the modules.

@@ -1,10 +1,10 @@
 """Handling of Ctrl-C and other signals during compilation, imports and long computations.
 
-If a signal raises an exception between two calls of llvmlite, the process crashes with a
+If a signal raises an exception between two calls of llvmlite, the process may crash with a
 segmentation fault. An interrupted import of numba cannot be repeated. `run_uninterrupted` runs
 such work in a separate thread, because Python runs signal handlers only in the main thread. The
-main thread waits for the end of the current function, and then propagates the exception. Signal
-handlers are not changed.
+main thread waits for the end of the current function, and then propagates the exception.
+`run_uninterrupted` does not change signal handlers.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 GRACE = 0.5
-"""Time from Ctrl-C until the process is ended if the work does not end, s."""
+"""Time from Ctrl-C until `interruptible` ends the process if its work does not end, s."""
 POLL = 0.05
-"""Time between the points at which the waiting main thread handles signals, s."""
+"""Longest single wait of `_Flag.wait`, s. Signals are handled between these waits."""
 KILLED_BY = 128
-"""Exit code of a process that was ended by a signal, minus the number of the signal."""
+"""Difference between the exit code of a process ended by a signal and the signal number."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 END = b"\0"
 """Byte in the pipe of signal numbers that ends `interruptible`. No signal has this number."""
@@ -33,7 +33,7 @@ Value = TypeVar("Value")
 
 
 class _Flag:
-    """A flag that a thread can wait for. Signal handlers may interrupt its methods by exceptions.
+    """A flag that one thread can wait for. Exceptions of signal handlers do not damage it.
 
     `threading.Event` does not permit this: it releases its lock twice if a handler interrupts
     `wait`, or never if it interrupts `set`.
@@ -81,7 +81,7 @@ class _Work:
         self.error: BaseException | None = None
 
     def run(self) -> None:
-        """Run the function and store its result or its exception."""
+        """Run the function after `released` is set, and store its result or its exception."""
         _current.work = self
         self.released.wait()
         try:
@@ -96,7 +96,10 @@ class _Work:
 def run_uninterrupted(
     function: Callable[..., Value], *arguments: Any, inherited: bool = False
 ) -> Value:
-    """Call a function that no signal handler can interrupt, and return its result.
+    """Call a function so that no signal handler can interrupt it, and return its result.
+
+    The main thread runs it in a new thread, unless it is compiling or importing. Other threads
+    call it directly. Exceptions of the function are propagated.
 
     A nested call is a point at which the work can stop: after a signal handler has raised an
     exception in the main thread, the next nested call raises `KeyboardInterrupt`.
@@ -104,7 +107,8 @@ def run_uninterrupted(
     Args:
         function: The function.
         arguments: Arguments of the function.
-        inherited: Whether processes that the function starts ignore Ctrl-C.
+        inherited: Whether SIGINT is blocked in the new thread. Processes that the function starts
+            inherit this. Without a new thread, it has no effect.
     """
     stop_if_interrupted()
     if threading.current_thread() is not threading.main_thread() or _holds_lock():
@@ -170,9 +174,10 @@ def raise_terminated(number: int, _frame: object) -> None:
 
 @contextmanager
 def sigterm_as_interrupt() -> Iterator[None]:
-    """Return a context manager in which SIGTERM raises `Terminated`.
+    """Return a context manager in which SIGTERM raises `Terminated` in the main thread.
 
-    It is required for work that starts processes, which must be ended.
+    Work that starts processes requires it, so that they are ended, too. It has no effect in other
+    threads.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -199,7 +204,7 @@ def reset_interrupt_flag() -> None:
 
 
 def report_stopped(line: str) -> None:
-    """Write a line about the interrupted command to standard error."""
+    """Write a line break and a message about the interrupted command to standard error."""
     print(f"\n{line}", file=sys.stderr, flush=True)
 
 
@@ -207,13 +212,14 @@ def report_stopped(line: str) -> None:
 def interruptible(line: str, leave: Callable[[], object] = lambda: None) -> Iterator[None]:
     """Return a context manager in which Ctrl-C ends the process, even during compiled code.
 
-    Python's C signal handler writes signal numbers to a pipe, and a thread reads them. The thread
-    can run because compiled code releases the interpreter lock. Use this only for work that does
-    not write files.
+    If the work does not end within `GRACE`, the process exits. SIGTERM has the same effect if it
+    has a Python handler. Python's C signal handler writes signal numbers to a pipe, and a thread
+    reads them. The thread can run because compiled code releases the interpreter lock. Use this
+    only for work that does not write files. It has no effect outside the main thread.
 
     Args:
         line: The message on standard error.
-        leave: Called before the process ends.
+        leave: Called before the process exits.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

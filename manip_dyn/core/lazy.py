@@ -24,12 +24,12 @@ def lazy_package(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__` and `__all__` of a package with a stub `__init__.pyi`.
 
-    `__all__` contains the names in `__all__` of the stub, or all names of the stub if it has no
-    `__all__`. The other names and the modules of the package are available as attributes, too.
+    `__all__` contains the names in `__all__` of the stub, or all names that the stub imports if it
+    has no `__all__`. All imported names and the modules of the package are attributes.
 
     Args:
         package: Dotted name of the package.
-        deprecated: Old names with the dotted names that replace them. Their use raises a
+        deprecated: Old names with the dotted names that replace them. Their use issues a
             DeprecationWarning.
     """
     module = sys.modules[package]
@@ -75,7 +75,7 @@ def _sources(stub: ast.Module) -> dict[str, str]:
 
 
 def _deprecated(old: str, new: str) -> Any:
-    """Warn the user of an old name, and return the object that replaces it."""
+    """Issue a DeprecationWarning for an old name, and return the object that replaces it."""
     warn_deprecated(old, new, stacklevel=4)
     module, _, name = new.rpartition(".")
     return getattr(import_module(module), name)

@@ -7,11 +7,14 @@ from manip_dyn.core.compiled import compiled
 
 @compiled(merge=True)
 def factorize(matrix, pivots):
-    """Factorize the first b columns of `matrix` (b, ..) in place, with row exchanges.
+    """Compute the LU factors of a square matrix in place, with partial pivoting.
 
-    The row exchanges are written to `pivots` (b,), and the inverses of the pivots to the diagonal
-    of `matrix`. A singular matrix results in infinite numbers. Source: Golub, Van Loan, Matrix
-    Computations, algorithm 3.4.1.
+    The diagonal of the result contains the inverses of the pivots. A pivot of zero results in
+    infinity or NaN. Source: Golub, Van Loan, Matrix Computations, algorithm 3.4.1.
+
+    Args:
+        matrix: Matrix (b, b). Further columns are ignored.
+        pivots: Output (b,): row k is exchanged with row `pivots[k]`.
     """
     size = matrix.shape[0]
     for k in range(size):
@@ -35,7 +38,13 @@ def factorize(matrix, pivots):
 
 @compiled(merge=True)
 def solve(matrix, pivots, x):
-    """Solve a system that was factorized by `factorize`; replace x (b,) with the solution."""
+    """Solve a linear system after `factorize`.
+
+    Args:
+        matrix: LU factors of `factorize` (b, b). Further columns are ignored.
+        pivots: Row exchanges of `factorize` (b,).
+        x: Right-hand side (b,). It is replaced with the solution.
+    """
     size = matrix.shape[0]
     for k in range(size):
         best = int(pivots[k])
@@ -51,22 +60,22 @@ def solve(matrix, pivots, x):
 
 MOST_SWEEPS = 1000
 CONVERGED = 1e-12
-"""Sweeps stop if the largest change is below this fraction of the largest coordinate."""
+"""Sweeps stop if the largest change is at most this fraction of the largest coordinate."""
 
 
 @compiled
 def box_minimum(hessian, slope, low, high, x):
-    """Minimize x' H x / 2 + slope' x within a box (Hildreth, 1957).
+    """Minimize x' H x / 2 + slope' x within a box, one coordinate at a time.
 
-    Every step decreases the function, so x is an improvement even after `MOST_SWEEPS`. Source:
-    Hildreth, "A quadratic programming procedure", 1957.
+    No step increases the function. After `MOST_SWEEPS` sweeps, the method stops without
+    convergence. Source: Hildreth, "A quadratic programming procedure", 1957.
 
     Args:
         hessian: Symmetric, positive definite matrix H (n, n).
         slope: Linear coefficients (n,).
         low: Smallest values (n,).
         high: Largest values (n,), not below `low`.
-        x: Initial point (n,) within the box. It is replaced with the minimum.
+        x: Initial point (n,) within the box. It is replaced with the approximate minimizer.
     """
     n = x.size
     for _ in range(MOST_SWEEPS):

@@ -3,8 +3,8 @@
 Without templates, a time loop would be compiled again for each right-hand side, although most of
 the work, type inference and code generation, is the same. Therefore such a function calls
 *template parameters*. Its first compilation creates a template, the unoptimized LLVM code, which
-is stored on disk. `instantiate` links the template and its arguments to one LLVM module. The
-machine code is the same as if everything had been compiled together.
+is stored on disk. `instantiate` links the template and its arguments to one LLVM module, which
+LLVM optimizes as a whole.
 
 If some parameters have no arguments, the result is another template.
 """
@@ -39,7 +39,7 @@ from manip_dyn.core.private_numba import STOCK, function_type
 _INDEX = ir.IntType(64)
 _ROW = ir.ArrayType(ir.DoubleType(), 16)
 """LLVM type of a row of a `table_parameter`. It has a fixed length, so that code which reads a
-table does not depend on the number of columns."""
+table does not depend on the number of columns, at most 16."""
 _unknown = itertools.count()
 
 
@@ -49,7 +49,7 @@ class Call(NamedTuple):
     Attributes:
         parameter: Qualified name of the parameter.
         arguments: Numba types of the arguments; None for a number or a table.
-        returns: Numba type of the result.
+        returns: Numba type of the result, the number or the entries.
     """
 
     parameter: str
@@ -101,7 +101,8 @@ def function_parameter(returns: Any = types.none) -> Callable[[Function], Functi
 def number_parameter(kind: Any = types.int64) -> Callable[[Function], Function]:
     """Return a decorator that declares a number as a template parameter.
 
-    The decorated function has no arguments and returns the number.
+    The decorated function has no arguments. With stock numba, its result is the default.
+    Otherwise the parameter has no default.
 
     Args:
         kind: Numba type of the number.
@@ -127,10 +128,11 @@ def number_parameter(kind: Any = types.int64) -> Callable[[Function], Function]:
 
 
 def table_parameter(function: Any) -> Any:
-    """Declare a table as a template parameter.
+    """Declare a table with up to 16 columns as a template parameter, and return it.
 
     Args:
-        function: Function of row and column that returns an entry of the table.
+        function: Function of row and column. With stock numba, its results are the default.
+            Otherwise the parameter has no default.
     """
     if STOCK:
         return inlined(function)
@@ -169,8 +171,8 @@ def instantiate(program: Any, arguments: Mapping[Any, Any]) -> Any:
 
     Args:
         program: A `compiled` function that uses template parameters directly or indirectly.
-        arguments: Compiled function, number or table (r, c) for each template parameter. A
-            `Parameter` as an argument selects its default.
+        arguments: Mapping of template parameters to compiled functions, numbers or tables (r, c).
+            A `Parameter` as an argument selects its default.
     """
     values = tuple(
         (qualified_name(getattr(key, "py_func", key)), getattr(value, "default", value))
@@ -218,7 +220,11 @@ _templates: dict[Any, Part] = {}
 
 
 def _template(program: Any, arguments: tuple) -> tuple[bytes, str, Any, dict[str, Call]]:
-    """Return code, symbol, result type and open calls of a template for argument types."""
+    """Return a template for argument types, which is loaded or compiled.
+
+    Returns:
+        LLVM bitcode, symbol, result type, and the calls of template parameters by symbol.
+    """
     if program not in _templates:
         _templates[program] = program.as_part()
     part = _templates[program]
@@ -233,7 +239,7 @@ def _template(program: Any, arguments: tuple) -> tuple[bytes, str, Any, dict[str
 
 
 def _open_calls(module: Any) -> dict[str, Call]:
-    """Return the calls of template parameters that an LLVM module declares."""
+    """Return the calls of template parameters in an LLVM module, by symbol."""
     values = itertools.chain(module.functions, module.global_variables)
     return {
         value.name: calls[value.name]
@@ -262,7 +268,11 @@ class Instance:
         raise TypeError("a template can only be called by compiled code.")
 
     def _declare(self, typing: Any, arguments: tuple) -> None:
-        """Define the call for argument types."""
+        """Define the call of this instance for argument types.
+
+        Functions that are linked may call other template parameters, whose arguments are linked,
+        too. Calls of parameters without an argument remain.
+        """
         code, symbol, returns, opened = _template(self._program, arguments)
         libraries = [library_of(code, symbol)]
         numbers: dict[str, Any] = {}
@@ -295,7 +305,10 @@ class Instance:
 
 
 def _resolved(value: Any, call: Call, typing: Any) -> tuple[str, list[Any]]:
-    """Return the symbol of a function with the signature of a call, and the libraries to link."""
+    """Return the symbol of a function with the signature of a call, and the libraries to link.
+
+    A function with another signature is called by a new function with the signature.
+    """
     if hasattr(value, "symbol_for"):
         kind = value.callable_type
         signature = kind.get_call_type(typing, call.arguments, {})
@@ -352,13 +365,17 @@ class _Rebinding:
     """Copies functions and replaces template parameters with arguments, without linking."""
 
     def __init__(self, arguments: Mapping[Any, Any]):
-        """Initialize from the arguments by template parameter."""
+        """Initialize from a mapping of template parameters to arguments."""
         self._arguments = {id(key): constant_function(x) for key, x in arguments.items()}
         self._copies: dict[int, Any] = {}
         self._kept = arguments
 
     def of(self, value: Any) -> Any:
-        """Return a function, or a copy of it if it uses template parameters."""
+        """Return a value in which template parameters are replaced.
+
+        A parameter results in its argument, and a function that uses parameters in a copy. Other
+        values are returned unchanged.
+        """
         if id(value) not in self._copies and id(value) in self._arguments:
             argument = self._copies[id(value)] = self._arguments[id(value)]
             self._copies[id(value)] = self.of(argument)

@@ -1,9 +1,8 @@
 """Machine code on disk, with one file per compiled function and argument types.
 
-The name of a file ends in a hash of everything that the machine code depends on: the source code
-of this package that is compiled in or called (`fingerprint`), the types, numba, Python and the
-processor. Files are written atomically. If a file is damaged or cannot be written, the function is
-compiled again.
+The name of a file contains a hash of everything that the machine code depends on: the source code
+that is compiled in or called (`fingerprint`), the types, numba, Python and the processor. Files
+are written atomically. If a file is damaged or cannot be written, the function is compiled again.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ UNREADABLE = (
     *(EOFError, AttributeError, ImportError, KeyError, TypeError, ValueError),
     pickle.UnpicklingError,
 )
-"""Exceptions that may be raised when a file with another format is loaded."""
+"""Exceptions that loading a file with another format may raise."""
 symbols: dict[str, tuple[Any, tuple]] = {}
 """Function and argument types of each symbol that this process has defined."""
 
@@ -53,7 +52,8 @@ def load(function: Any, arguments: tuple, ending: str = ".machine_code") -> Any:
         ending: Ending of the file name.
 
     Returns:
-        The `content` that `save` stored; None if there is no valid file.
+        The `content` that `save` stored. None if there is no valid file, or if the function has no
+        digest.
     """
     closure = closure_of(function)
     if not closure.digest:
@@ -80,7 +80,8 @@ def save(
 ) -> None:
     """Write the file of a function for argument types.
 
-    Functions without a digest, and code with addresses of this process, are not stored.
+    Functions without a digest, code with addresses of this process, and data that cannot be
+    pickled are not stored. If writing fails, a warning is issued.
 
     Args:
         function: The compiled function.
@@ -114,7 +115,7 @@ def save(
 
 
 def symbol_of(function: Any, arguments: tuple) -> str:
-    """Return the symbol of the machine code for argument types."""
+    """Return the symbol by which other machine code calls a function with argument types."""
     return f"{PREFIX}{qualified_name(function.py_func)}/{_key(function, arguments)}"
 
 

@@ -1,4 +1,4 @@
-"""Numerical methods in plain Python: Newton's method, friction, and a step for differences."""
+"""Newton's method and dry friction in plain Python, and the step of central differences."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from manip_dyn.core.checks import Vector
 
 Evaluated = TypeVar("Evaluated")
 RELATIVE_CHANGE = 6e-6
-"""Optimal relative step of central differences, the third root of the machine epsilon."""
+"""Relative step of central differences: about the cube root of the machine epsilon."""
 
 
 class Damping(NamedTuple):
     """Parameters of the damped Newton method.
 
     Attributes:
-        most: Largest number of steps.
+        most: Largest number of steps. The residual is not checked after the last one.
         converged: Residual below which the method has converged.
-        shrink: Factor by which a rejected step is shortened.
-        least: Smallest fraction of a step that is tried.
+        shrink: Factor (< 1) that a rejected step is multiplied by.
+        least: Only fractions of a step above this value are tried.
     """
 
     most: int
@@ -44,13 +44,14 @@ def damped_newton(
         x: Initial unknowns (k,).
         at_x: Evaluation of the initial unknowns.
         evaluate: Function of the unknowns. It returns their evaluation, or None if it fails.
-        size: Function of an evaluation. It returns the size of the residual.
+        size: Function of an evaluation. It returns the norm of the residual. Steps must reduce it.
         step: Function of the unknowns and their evaluation. It returns the Newton step (k,) and
             the fraction of it to try first, or None if there is no step.
         damping: Parameters of the method.
 
     Returns:
-        The final unknowns (k,), their evaluation, and whether the method converged.
+        The last accepted or initial unknowns (k,), their evaluation, and whether the method
+        converged.
     """
     for _ in range(damping.most):
         before = size(at_x)
@@ -73,8 +74,8 @@ def damped_newton(
 
 
 CREEP = 0.05
-"""Speed v0 (rad/s or m/s) of the friction compensation. To avoid chattering, controllers
-compensate the friction F tanh(v / v0) at a measured speed v."""
+"""Velocity v0 (rad/s or m/s) of the friction compensation. To avoid chattering, controllers
+compensate Coulomb friction F by F tanh(v / v0), with the measured or desired velocity v."""
 
 
 class Friction(NamedTuple):
@@ -83,7 +84,8 @@ class Friction(NamedTuple):
     Attributes:
         coulomb: Coulomb friction (n,), N m or N.
         static: Static friction (n,), N m or N, not below the Coulomb friction.
-        stribeck: Stribeck velocities (n,), rad/s or m/s.
+        stribeck: Stribeck velocities (n,), rad/s or m/s. With 0, sliding joints have only Coulomb
+            friction.
     """
 
     coulomb: Vector
@@ -91,11 +93,10 @@ class Friction(NamedTuple):
     stribeck: Vector
 
     def sliding(self, direction: Vector, speed: Vector) -> Vector:
-        """Return the friction (..., n) of sliding joints.
+        """Return the friction of sliding joints (..., n), with the signs of the velocities.
 
         Args:
-            direction: Numbers (..., n) with the signs of the velocities. With 0, the joint has no
-                friction.
+            direction: Numbers (..., n) with the signs of the velocities. For 0, the result is 0.
             speed: Absolute values of the velocities (..., n).
         """
         ratio = speed / np.where(self.stribeck > 0.0, self.stribeck, 1.0)

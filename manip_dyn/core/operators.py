@@ -17,7 +17,7 @@ from numba.core import types
 from numba.extending import lower_builtin, models, register_model
 
 EXTREMES = {max: operator.gt, min: operator.lt}
-"""Comparisons that are true if a later argument replaces an earlier one."""
+"""Comparisons ``later, earlier`` that are true if the later argument replaces the earlier one."""
 DATA, SHAPE = 4, 5
 """Indices of the fields of an array in LLVM."""
 _NUMBERS = (types.Integer, types.Float)
@@ -52,7 +52,7 @@ class KnownFunction(types.Function):
             self._signatures[args] = context.unify_types(*kinds)(*kinds)
             return self._signatures[args]
         signature = super().get_call_type(context, args, kws)
-        # The implementation of such functions depends on more than the types.
+        # With another key, the implementation depends on more than the types.
         if not kws and signature and super().get_impl_key(signature) is self.typing_key:
             self._signatures[args] = signature
         return signature
@@ -75,7 +75,7 @@ def _are_numbers(arguments: tuple) -> bool:
 
 
 def _extreme(compares: Any) -> Any:
-    """Return an emitter that selects the largest or smallest argument."""
+    """Return an emitter of `max` or `min`, depending on the comparison."""
 
     def emit(context, builder, signature, values):
         kind = signature.return_type
@@ -95,7 +95,11 @@ for _emit in _emit_extreme.values():
 
 
 def _is_element(arguments: tuple) -> bool:
-    """Return whether the types are those of an access to an element of a contiguous array."""
+    """Return whether arguments read or write one number of a C-contiguous array.
+
+    Args:
+        arguments: Numba types of the array, of the index, and of the value if it is written.
+    """
     array, index, *value = arguments
     return (
         isinstance(array, types.Array)
@@ -112,7 +116,7 @@ def _indices(index: Any) -> tuple:
 
 
 def _address(context: Any, builder: Any, arguments: tuple, values: tuple) -> Any:
-    """Emit the pointer to an array element. Negative indices count from the end."""
+    """Return the LLVM pointer to an array element. Negative indices count from the end."""
     kinds, indices = _indices(arguments[1]), [values[1]]
     if isinstance(arguments[1], types.BaseTuple):
         indices = [builder.extract_value(values[1], i) for i in range(len(kinds))]

@@ -1,11 +1,11 @@
-"""All uses of undocumented names of numba, which are checked at import.
+"""Undocumented names of numba, which are used only in this module and checked at import.
 
 `numba.njit` optimizes every helper function twice, once separately and once inside its caller, and
 resolves the same operators again for every use. This module uses undocumented names so that
 helpers are optimized only inside their callers, and machine code is stored on disk and called by
 symbol. If one of these names is missing or different, or with ``MANIP_DYN_STOCK_NUMBA=1``, `STOCK`
 is true. The package then uses plain `numba.njit`: results are correct, but compilation is slower
-and not cached.
+and machine code is not cached.
 
 This module does not change objects that other numba code uses.
 """
@@ -51,13 +51,13 @@ PRIVATE = {
     "numba.core.cpu:CPUContext.call_conv": "",
     "numba.core.runtime:rtsys.initialize": "ctx",
 }
-"""Private names that are used, with the parameters that they must have ("": any)."""
+"""Private names in use, with the parameters that they must have ("": not checked)."""
 UNDOCUMENTED_OPTIONS = ("no_cpython_wrapper", "no_cfunc_wrapper")
-"""Undocumented options of `numba.jit` that are used."""
+"""Undocumented options of `numba.jit` that omit the wrappers for calls from Python and C."""
 
 
 def missing_name() -> str:
-    """Return the first private name that is missing or different in this numba, or ""."""
+    """Return the first name in `PRIVATE` that is missing or different in this numba, or ""."""
     for name, parameters in PRIVATE.items():
         module, _, path = name.partition(":")
         try:
@@ -76,7 +76,7 @@ def _probe() -> None:
 
 
 def _is_stock() -> bool:
-    """Return whether plain `numba.njit` must be used."""
+    """Return whether plain `numba.njit` must be used. Log a warning if a name is missing."""
     if os.environ.get("MANIP_DYN_STOCK_NUMBA", "") not in ("", "0"):
         return True
     if missing := missing_name():
@@ -102,11 +102,16 @@ if not STOCK:
 
 
 LINKED = llvm.Linkage.linkonce_odr, llvm.Linkage.weak_odr
-"""Linkage types of functions and constants that are linked with a function."""
+"""Linkage types of the functions and constants that numba links with a function."""
 
 
 class _Library(JITCodeLibrary):
-    """Code library that LLVM optimizes only once, as a whole."""
+    """Code library that LLVM does not optimize function by function.
+
+    Attributes:
+        short: Whether loops are neither unrolled nor vectorized.
+        always: Whether callers must inline the function.
+    """
 
     short = always = False
 
@@ -120,7 +125,7 @@ class _Library(JITCodeLibrary):
 
 
 class WholeLibrary(_Library):
-    """Machine code of a function. The names of functions that are linked with it are internal."""
+    """Machine code of a function. The functions that are linked with it get internal names."""
 
     def _optimize_final_module(self):
         _edit(self, self.short, internal=True, always=False)
@@ -144,20 +149,20 @@ class PartLibrary(MergedLibrary):
 
 @cache
 def _has_function_attributes() -> bool:
-    """Return whether llvmlite can set attributes of functions (0.48 or later)."""
+    """Return whether llvmlite can set function attributes such as ``optsize``."""
     function = llvm.parse_assembly("declare double @f()").get_function("f")
     function.add_function_attribute("optsize")
     return b"optsize" in function.attributes
 
 
 def _edit(library: Any, short: bool, internal: bool, always: bool) -> None:
-    """Set attributes of the functions in a library, if llvmlite supports this.
+    """Set attributes and linkage of the functions in a library.
 
     Args:
         library: The library.
-        short: Whether loops are neither unrolled nor vectorized.
-        internal: Whether the names of linked functions become internal.
-        always: Whether callers must inline the function.
+        short: Whether loops are neither unrolled nor vectorized, if llvmlite supports this.
+        internal: Whether the names of linked functions and constants become internal.
+        always: Whether callers must inline the function, if llvmlite supports this.
     """
     functions = [*library.get_defined_functions()]
     if not _has_function_attributes():
@@ -195,7 +200,7 @@ _contexts: dict[tuple[int, bool], Any] = {}
 
 
 def _remembering(context: Any, short: bool) -> Any:
-    """Return a copy of a typing context that uses `KnownFunction` and shares its declarations."""
+    """Return a copy of a typing context that uses `KnownFunction`. Declarations are shared."""
     context = getattr(context, "_original", context)
     if (id(context), short) not in _contexts:
         own = copy.copy(context)
@@ -213,7 +218,7 @@ class _Pipeline(CompilerBase):
     context: Any = None
 
     def define_pipelines(self):
-        """Return the compiler passes."""
+        """Set the library and the typing context of this compilation, and return its passes."""
         state = self.state
         # The target context of a pipeline is also a copy.
         typing = _remembering(state.typingctx, self.short)
@@ -255,7 +260,7 @@ class _WithoutEntry(AnalysisPass):
 
 @cache
 def pipeline(library: type, short: bool, always: bool) -> type:
-    """Return a compiler pipeline.
+    """Return a class of compiler pipelines.
 
     Args:
         library: `WholeLibrary`, `MergedLibrary` or `PartLibrary`.
@@ -267,7 +272,7 @@ def pipeline(library: type, short: bool, always: bool) -> type:
 
 @contextmanager
 def _collection_paused() -> Iterator[None]:
-    """Pause garbage collection: compilation creates many objects and retains most of them."""
+    """Pause garbage collection, because compilation retains most of its many objects."""
     paused = gc.isenabled()
     gc.disable()
     try:
@@ -278,7 +283,10 @@ def _collection_paused() -> Iterator[None]:
 
 
 class Dispatcher(CPUDispatcher):
-    """A function that numba compiles, with custom caching by `load_overload`, `save_overload`."""
+    """A function that numba compiles, and its own cache.
+
+    Subclasses cache results by overriding `load_overload` and `save_overload`.
+    """
 
     def __init__(self, py_func, locals=None, targetoptions=None, pipeline_class=None):  # noqa: A002
         """Initialize from a function and options, with the parameters of numba's class."""
@@ -287,7 +295,7 @@ class Dispatcher(CPUDispatcher):
         self._cache = self
 
     def load_overload(self, sig, context):
-        """Return None, because this class has no stored results."""
+        """Store the target context, and return None: there is no cached result."""
         _Pipeline.context = context
 
     def compile_by_numba(self, arguments: tuple) -> None:
@@ -297,17 +305,17 @@ class Dispatcher(CPUDispatcher):
 
 
 def target_context() -> Any:
-    """Return the target context of the last compilation."""
+    """Return the target context of the last compilation, or None before the first one."""
     return _Pipeline.context
 
 
 def symbol_in(result: Any) -> str:
-    """Return the name of the compiled function in LLVM."""
+    """Return the name in LLVM of the function of a compilation result."""
     return result.fndesc.llvm_func_name
 
 
 def module_of(result: Any) -> Any:
-    """Return the LLVM module of a result."""
+    """Return the LLVM module that contains the function of a compilation result."""
     return result.library.get_function(symbol_in(result)).module
 
 
@@ -318,7 +326,7 @@ def address(function: Any, arguments: tuple) -> int:
 
 
 def stored(result: Any) -> tuple:
-    """Convert a compilation result to plain data, and prepare the result for execution."""
+    """Return a compilation result as plain data, and set its pointers to environments."""
     content = result._reduce()
     for environment in content[-1]:
         # Compiled code accesses Python objects by the address of its environment.
@@ -329,19 +337,19 @@ def stored(result: Any) -> tuple:
 
 
 def restored(context: Any, content: tuple) -> Any:
-    """Return the compilation result that `stored` converted."""
+    """Return the compilation result from the plain data of `stored`."""
     rtsys.initialize(context)  # otherwise done by the first compilation
     return CompileResult._rebuild(context, *content)
 
 
 def function_type(context: Any, returns: Any, arguments: Any) -> Any:
-    """Return the LLVM type of a compiled function."""
+    """Return the LLVM type of a compiled function with the numba types of its signature."""
     return context.call_conv.get_function_type(returns, arguments)
 
 
-def call_at(context, builder, place, returns, kinds, values, raises):
-    """Emit a call of the function at an address; see `arrays.emit_call`."""
-    function = builder.inttoptr(place, function_type(context, returns, kinds).as_pointer())
+def call_at(context, builder, location, returns, kinds, values, raises):
+    """Emit a call in numba's calling convention and return the result, see `arrays.emit_call`."""
+    function = builder.inttoptr(location, function_type(context, returns, kinds).as_pointer())
     convention = context.call_conv
     status, result = convention.call_function(builder, function, returns, kinds, values)
     if raises:

@@ -1,4 +1,4 @@
-"""Base classes of results with a status, a reason and counts of steps and evaluations."""
+"""Base classes: results with a status, counts of an integration, and pickling by arguments."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Statistics:
 
     Attributes:
         steps: Number of accepted steps.
-        failures: Number of rejected steps, which were repeated with a shorter step.
+        failures: Number of rejected steps.
         evaluations: Number of evaluations of the right-hand side or of its Taylor series.
     """
 
@@ -49,7 +49,7 @@ class Statistics:
         )
 
     def keys(self) -> Iterable[str]:
-        """Return the names of the counts. Deprecated, like `__getitem__`."""
+        """Return the names of the counts, for ``dict(statistics)``. Deprecated."""
         return [field.name for field in fields(self)]
 
     def __getitem__(self, name: str) -> Any:
@@ -64,7 +64,7 @@ class ResultWithStatistics(Result):
     """A result of an integration.
 
     Attributes:
-        statistics: Steps, failures and evaluations.
+        statistics: Counts of steps, failures and evaluations.
     """
 
     statistics: Statistics
@@ -90,12 +90,12 @@ class ResultWithStatistics(Result):
 
 
 class PickledByArguments:
-    """Base class of objects that are pickled as the arguments of their constructor."""
+    """Base class of objects that are pickled as the positional arguments of their constructor."""
 
     _arguments: tuple[Any, ...]
 
     def __new__(cls, *arguments: Any) -> Any:
-        """Store the arguments."""
+        """Create an object and store the arguments for pickling."""
         instance = super().__new__(cls)
         instance._arguments = arguments
         return instance
