@@ -6,6 +6,7 @@ from manip_dyn.planning.certificate import (
 from manip_dyn.planning.certificate import (
     Convergence as Convergence,
 )
+from manip_dyn.planning.execution.disturbance import DisturbanceObserver as DisturbanceObserver
 from manip_dyn.planning.execution.effort_components import effort_components as effort_components
 from manip_dyn.planning.execution.executor import (
     PlanExecutor as PlanExecutor,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from manip_dyn.core.checks import Vector, positive
 from manip_dyn.core.deprecation import renamed_arguments
+from manip_dyn.planning.execution.disturbance import DisturbanceObserver
 from manip_dyn.planning.execution.feedback import Feedback, Tuning
+from manip_dyn.planning.execution.path_recovery import PathPoint, PathRecovery
 from manip_dyn.planning.execution.pd_backup import PdBackup
 from manip_dyn.planning.execution.progress_monitor import ProgressMonitor
 from manip_dyn.planning.execution.return_motion import return_motion, stopping_motion
@@ -21,6 +24,14 @@ from manip_dyn.robot import Robot
 if TYPE_CHECKING:
     from manip_dyn.planning.execution.online_switching import OnlineSwitching
 
+LEAST_PROGRESS = 0.05
+"""Smallest progress of an attempt to follow the rest of the path, as a fraction of the plan."""
+SHORTEST_RETURN = 0.3
+"""Shortest duration of a return to the path, s: a disturbance is compensated in the meantime."""
+PAUSE = 0.5
+"""Time at rest after a failed attempt to follow the rest of the path, s."""
+GROWTH = 1.25
+"""Growth of the position error with which the braking motion along the path is computed again."""
 CELLS_AHEAD = 4
 """Maximum number of cells in a horizon that a transport delay extends beyond a period."""
 
@@ -65,17 +76,18 @@ class PlanExecutor:
     holds the goal.
 
     If the arm lags behind, the rest of the plan is executed more slowly (`TimeScaling`). If a
-    joint deviates from the plan or the goal by more than `Tuning.off_plan`, the arm follows a
-    return motion from the measured state to the goal, with an effort reserve for the feedback. If
-    no return motion is found, the arm stops first. After too many return motions the arm stops and
-    holds its position (`missed`). After a plan with nonzero final velocities, the arm stops.
+    joint deviates from the plan or the goal by more than `Tuning.off_plan`, `Tuning.replan` sets
+    the response. By default the arm stops on the path of the plan and then follows the rest of the
+    path (`PathRecovery`). After repeated attempts without progress, the arm stops and holds its
+    position (`missed`). After a plan with nonzero final velocities, the arm stops.
 
     Attributes:
         plan: The plan.
         goal: Final positions (n,): the goal of the plan, or the end of a stop.
         arrived: Whether the arm rests at the goal.
         arrival_time: Time of the arrival, s; None before it.
-        returns: Number of return motions.
+        returns: Number of deviations from the plan above `Tuning.off_plan`, or with the response
+            ``new_motion``, of motions to the goal.
     """
 
     def __init__(
@@ -103,6 +115,7 @@ class PlanExecutor:
         """
         self.plan, self.goal = plan, plan.qf
         self.arrived, self.returns = False, 0
+        self._zero = np.zeros(robot.n)
         self.arrival_time: float | None = None
         self._robot, self._backup, self._backup_active = robot, backup, False
         if backup is not None:
@@ -110,14 +123,19 @@ class PlanExecutor:
                 robot, plan.qf, np.zeros(robot.n), plan.qf
             )  # checks the number of gains
         self._horizon = positive("horizon", horizon, "s")
-        self._spacing = spacing(horizon, positive("period", period or horizon, "s"))
-        self._tuning = tuning or Tuning()
+        period = positive("period", period or horizon, "s")
+        self._spacing, self._tuning = spacing(horizon, period), tuning or Tuning()
+        self._period, self._observer = period, None
         self._off_plan = self._tuning.off_plan
         # Largest position error of an arm that is too heavy to be held at the same position.
         self._yields = self._off_plan if np.isfinite(self._off_plan) else Tuning.off_plan
         self._feedback, self._monitor = Feedback(robot, self._tuning), ProgressMonitor(robot)
-        self._reference = reference or SampledMotion.of(plan, self._spacing)
-        self._begin, self._stopping = 0.0, False
+        self._reference = self._sampled = reference or SampledMotion.of(plan, self._spacing)
+        self._begin, self._stopping, self._returning = 0.0, False, False
+        # Plan times of the path, for motions after the plan: along the path, or at one point.
+        self._path_times: Vector | None = None
+        self._resumed_at: float | None = None
+        self._paused = False
         self._moves_on = plan.vf is not None and bool(np.any(plan.vf))
         self._updated_at: float | None = None
         self._switching = self._online_switching()
@@ -133,6 +151,14 @@ class PlanExecutor:
     def missed(self) -> str:
         """Why the arm was stopped before the goal, or ""."""
         return self._monitor.reason
+
+    @property
+    def disturbance(self) -> Vector:
+        """Estimated efforts (n,) that act on the arm in addition to commands and model.
+
+        They are estimated, and compensated, after the first deviation from the plan.
+        """
+        return self._zero if self._observer is None else self._observer.effort
 
     @property
     def extra_time(self) -> float | None:
@@ -185,11 +211,16 @@ class PlanExecutor:
             q: Measured positions (n,), rad or m.
             v: Measured velocities (n,), rad/s or m/s.
         """
+        if self._observer is not None:
+            self._observer.observe(t, q, v)
+        segments = []
         if self._switching is not None:
             segments = self._switched(self._switching, t, q, v)
-            if segments:
-                return segments
-        return self._tracked(t, q, v)
+        if not segments:
+            segments = self._tracked(t, q, v)
+        if self._observer is not None:
+            self._observer.command(t, segments)
+        return segments
 
     def stop(self, t: float, q: Vector, v: Vector) -> None:
         """Stop the arm as soon as possible, and hold it where it comes to rest."""
@@ -202,7 +233,9 @@ class PlanExecutor:
     @property
     def tracking(self) -> Tracking | None:
         """Current state for a compiled loop; None if a compiled loop cannot continue from it."""
-        if self._committed is not None or self._moves_on or self._monitor.stopped:
+        if self._committed is not None or self._moves_on or self._observer is not None:
+            return None
+        if self._monitor.stopped:
             return None
         return Tracking(
             self._reference,
@@ -261,7 +294,7 @@ class PlanExecutor:
         if self._committed is None:
             others = np.delete(np.abs(q - self.goal), switching.joint)
             if others.max(initial=0.0) > self._off_plan:
-                self._return(t, q, v)
+                self._leave(t, q, v)
                 return []
             if t > self.plan.t_final:
                 self._monitor.note(t, True, q, self.goal)
@@ -281,7 +314,7 @@ class PlanExecutor:
 
     # ------------------------------------------------------------------------------- tracking
     def _tracked(self, t: float, q: Vector, v: Vector) -> list[Segment]:
-        if self._moves_on and self._over(t):
+        if self._moves_on and self._over(t) and not self._stopping:
             self.stop(t, q, v)
         if self._backup is not None and self._misses(t, q):
             self._backup_active = True
@@ -293,13 +326,14 @@ class PlanExecutor:
         if self._rescale(t, q, v, q_ref):
             q_ref, v_ref = self._reference.state(t - self._begin)
         if np.abs(q - q_ref).max() > self._off_plan or (self._stopping and self._over(t)):
-            self._return(t, q, v)
+            self._leave(t, q, v)
             if self._backup_active:
                 return self._backed(t, q, v)
             q_ref, v_ref = self._reference.state(t - self._begin)
         self._watch_arrival(t, q, v, q_ref)
         correction = self._feedback.correction(q, v, q_ref, v_ref)
         rows = self._reference.segments(t - self._begin, self._horizon)
+        correction -= self.disturbance
         return distinct(
             [Segment(o, self._feedback.limited(q, effort + correction)) for o, effort in rows]
         )
@@ -351,16 +385,100 @@ class PlanExecutor:
 
     def _follow(self, begin: float, reference: SampledMotion) -> None:
         self._begin, self._reference = begin, reference
+        self._off_plan = self._tuning.off_plan
         self._switching = self._committed = self._scaling = None
-        self._stopping = False
+        self._stopping = self._returning = False
 
     # -------------------------------------------------------------------------- off the plan
-    def _return(self, t: float, q: Vector, v: Vector) -> None:
-        """Start a return motion from the measured state to the goal, or stop if none is found."""
+    def _leave(self, t: float, q: Vector, v: Vector) -> None:
+        """Respond to a deviation from the motion, or to the end of a stop; see `Tuning.replan`."""
         if self._backup is not None:
             self._backup_active = True
             return
         self.arrived, self.arrival_time = False, None
+        if self._observer is None and self._tuning.observer_bandwidth > 0.0:
+            self._observer = DisturbanceObserver(
+                self._robot, self._tuning, self._horizon, self._period
+            )
+        if self._tuning.replan == "new_motion" or self.goal is not self.plan.qf:
+            self._move_straight(t, q, v)
+            return
+        point = self._recovery.nearest(self._path_time(t), q)
+        stopped = self._stopping and self._over(t)
+        if not stopped and (self._returning or not self._stopping):
+            self.returns += 1
+            self._note_attempt(t, q, point)
+        if stopped:
+            self._after_stop(t, q, v, point)
+        else:
+            self._stop_on_path(t, q, v, point)
+
+    @cached_property
+    def _recovery(self) -> PathRecovery:
+        return PathRecovery(self._robot, self.plan, self._sampled)
+
+    def _path_time(self, t: float) -> float:
+        """Return the plan time (s) of the current motion at time `t`, s."""
+        if self._path_times is None:
+            return self.plan_time(t)
+        if len(self._path_times) == 1:
+            return float(self._path_times[0])
+        return float(np.interp(t - self._begin, self._reference.times, self._path_times))
+
+    def _note_attempt(self, t: float, q: Vector, point: PathPoint) -> None:
+        """Count an attempt to follow the rest of the path, if it failed."""
+        if self._tuning.replan == "stop":
+            off = np.abs(q - self._reference.state(t - self._begin)[0])
+            self._monitor.note_stop(int(off.argmax()), float(off.max()))
+        elif self._resumed_at is not None:
+            progress = point.time - self._resumed_at
+            self._monitor.note_attempt(progress > LEAST_PROGRESS * self.plan.t_final, point.time)
+
+    def _stop_on_path(self, t: float, q: Vector, v: Vector, point: PathPoint) -> None:
+        """Brake along the path, or all joints at once if the arm is too far from the path."""
+        rate = self._recovery.rate(point, v)
+        if rate == 0.0 or point.distance > max(self._tuning.max_deviation, self._tuning.off_plan):
+            self._stop(t, q, v)
+            self._off_plan, self._path_times = np.inf, np.array([point.time])
+        else:
+            motion, times = self._recovery.brake(point.time, rate)
+            self._follow(t, motion)
+            self._off_plan = max(self._tuning.off_plan, GROWTH * point.distance)
+            self._path_times = times
+        self._stopping = True
+
+    def _after_stop(self, t: float, q: Vector, v: Vector, point: PathPoint) -> None:
+        """Follow the rest of the path, return to the path, or hold the arm."""
+        if self._returning and point.distance > self._tuning.off_plan:
+            self._note_attempt(t, q, point)
+        if self._monitor.stopped:
+            self._yield(t, q)
+            return
+        if self._monitor.failed and not self._paused:
+            self._follow(t, SampledMotion.standing(q, self._feedback.hold(q), PAUSE))
+            self._off_plan, self._path_times = np.inf, np.array([point.time])
+            self._stopping = self._paused = True
+            return
+        self._paused = False
+        self._resumed_at, motion = point.time, None
+        ends = point.time >= (1.0 - LEAST_PROGRESS) * self.plan.t_final
+        if not ends and point.distance <= self._tuning.off_plan:
+            motion = self._recovery.resume(point.time, self._monitor.slower)
+        if motion is not None:
+            self._follow(t, motion.motion)
+            self._path_times = motion.plan_times
+            return
+        target = self.goal if ends else point.q
+        straight = return_motion(self._robot, q, v, target, self._spacing, SHORTEST_RETURN)
+        if straight is None:
+            self._only_feedback(t)
+            return
+        self._follow(t, straight)
+        self._path_times = np.array([self.plan.t_final if ends else point.time])
+        self._stopping = self._returning = not ends
+
+    def _move_straight(self, t: float, q: Vector, v: Vector) -> None:
+        """Start a return motion from the measured state to the goal, or stop if none is found."""
         if not self._stopping:  # the motion after a stop belongs to the same return
             self.returns += 1
             self._monitor.note_return()
@@ -387,8 +505,9 @@ class PlanExecutor:
     def _yield(self, t: float, q: Vector) -> None:
         """Hold the arm near its current position, which may drift if the arm is too heavy."""
         self.goal = q - np.clip(q - self.goal, -self._yields, self._yields)
+        self._observer = None
         self._only_feedback(t)
 
     def _only_feedback(self, t: float) -> None:
-        self._off_plan = np.inf
         self._follow(t, SampledMotion.standing(self.goal, self._feedback.hold(self.goal)))
+        self._off_plan = np.inf

@@ -12,6 +12,9 @@ from manip_dyn.core.checks import Vector, not_negative, positive
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 
+REPLAN = ("stop", "resume", "new_motion")
+"""Responses of an arm that has left its plan."""
+
 
 @dataclass(frozen=True)
 class Tuning:
@@ -24,10 +27,17 @@ class Tuning:
         damping: Feedback of the velocity error, 1/s.
         integral: Feedback of the integral of the position error, 1/s^3. It is used after the end
             of the planned motion.
-        off_plan: Position error of a joint above which a return motion replaces the plan, rad or
-            m; inf for never.
+        off_plan: Position error of a joint above which the arm leaves the plan, rad or m; inf for
+            never. See `replan`.
         tolerance: Largest position error (rad or m) with which an arm has arrived. Its largest
             speed is ten times this value, in rad/s or m/s.
+        max_deviation: Largest distance of a joint from the path with which an arm that has left
+            the plan brakes along the path, rad or m. Farther away, it brakes all joints at once.
+        replan: Response of an arm that has left the plan. ``stop``: it stops and holds its
+            position. ``resume``: it stops, returns to the path if necessary, and follows the rest
+            of the path with lower efforts. ``new_motion``: it moves straight to the goal.
+        observer_bandwidth: Bandwidth of the estimated disturbance, which is compensated after the
+            arm has left the plan, 1/s; 0 for no compensation.
     """
 
     stiffness: float = 400.0
@@ -35,6 +45,9 @@ class Tuning:
     integral: float = 1000.0
     off_plan: float = 0.02
     tolerance: float = 1e-4
+    max_deviation: float = 0.05
+    replan: str = "resume"
+    observer_bandwidth: float = 100.0
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -42,6 +55,10 @@ class Tuning:
         not_negative("damping", self.damping, "1/s")
         not_negative("integral", self.integral, "1/s^3")
         positive("tolerance", self.tolerance)
+        positive("max_deviation", self.max_deviation)
+        not_negative("observer_bandwidth", self.observer_bandwidth, "1/s")
+        if self.replan not in REPLAN:
+            raise ManipDynError(f"replan must be one of {', '.join(REPLAN)}, got {self.replan!r}.")
         if self.off_plan != math.inf:
             positive("off_plan", self.off_plan)
         if self.integral > self.stiffness * self.damping:

@@ -9,6 +9,9 @@ from manip_dyn.robot import Robot
 
 MAX_RETURNS = 30
 """Maximum number of consecutive return motions that miss the goal."""
+MAX_FAILED, SLOWER = 2, 0.5
+"""Maximum number of consecutive attempts to follow the path without progress, and the factor of
+the rate after a failed attempt."""
 LONG, NEARER = 5.0, 0.95
 """An arm with saturated efforts is stopped if its distance from the goal does not decrease to the
 fraction `NEARER` within the time `LONG`, s."""
@@ -20,6 +23,7 @@ class ProgressMonitor:
 
     Attributes:
         reason: Why the arm must stop, or "".
+        failed: Number of consecutive attempts to follow the path without progress.
     """
 
     def __init__(self, robot: Robot):
@@ -29,12 +33,32 @@ class ProgressMonitor:
 
     def reset(self) -> None:
         """Restart the monitor. Call this after an arrival at the goal."""
-        self._returns, self._nearest, self._since = 0, np.inf, 0.0
+        self._returns, self.failed = 0, 0
+        self._nearest, self._since = np.inf, 0.0
 
     @property
     def stopped(self) -> bool:
         """Whether the arm must stop or has stopped."""
         return bool(self.reason)
+
+    def note_stop(self, joint: int, off: float) -> None:
+        """Record that the arm stops because a joint is `off` rad or m from the plan."""
+        name, unit = self._robot.joint_names[joint], self._robot.unit(joint)
+        self.reason = f"joint '{name}' was {off:.3g} {unit} from the plan; stopping and holding"
+
+    def note_attempt(self, succeeded: bool, time: float) -> None:
+        """Record an attempt to follow the rest of the path, which ended at a plan time (s)."""
+        self.failed = 0 if succeeded else self.failed + 1
+        self._nearest = np.inf
+        if self.failed >= MAX_FAILED:
+            self.reason = (
+                f"the arm left the path {MAX_FAILED} times at {time:.3f} s of the plan{END}"
+            )
+
+    @property
+    def slower(self) -> float:
+        """Factor of the rate for the next attempt to follow the rest of the path."""
+        return SLOWER**self.failed
 
     def note_return(self) -> None:
         """Count a return motion."""

@@ -22,9 +22,12 @@ HALVINGS = 4
 
 
 def return_motion(
-    robot: Robot, q: Vector, v: Vector, goal: Vector, spacing: float
+    robot: Robot, q: Vector, v: Vector, goal: Vector, spacing: float, shortest: float = SHORTEST
 ) -> SampledMotion | None:
-    """Return the fastest quintic polynomial from (q, v) to rest at `goal`, or None."""
+    """Return the fastest quintic polynomial from (q, v) to rest at `goal`, or None.
+
+    It lasts at least `shortest` seconds.
+    """
     rise = goal - q
 
     def coefficients(duration: float) -> Vector:
@@ -40,7 +43,7 @@ def return_motion(
             ]
         )
 
-    return _shortest(robot, coefficients, spacing)
+    return _shortest(robot, coefficients, spacing, shortest)
 
 
 def stopping_motion(robot: Robot, q: Vector, v: Vector, spacing: float) -> SampledMotion | None:
@@ -50,15 +53,16 @@ def stopping_motion(robot: Robot, q: Vector, v: Vector, spacing: float) -> Sampl
         begin = duration * v
         return np.array([q, begin, 0.0 * q, -begin, 0.5 * begin, 0.0 * q])
 
-    return _shortest(robot, coefficients, spacing)
+    return _shortest(robot, coefficients, spacing, SHORTEST)
 
 
-def _shortest(robot: Robot, coefficients, spacing: float) -> SampledMotion | None:
+def _shortest(robot: Robot, coefficients, spacing: float, shortest: float) -> SampledMotion | None:
     for fraction in EFFORT_FRACTIONS:
-        duration = SHORTEST
+        duration = shortest
         while duration < LONGEST:
             if _allowed(robot, coefficients(duration), duration, fraction):
-                duration = _shortened(robot, coefficients, duration, fraction)
+                if duration > shortest:
+                    duration = _shortened(robot, coefficients, duration, fraction)
                 return _sampled(robot, coefficients(duration), duration, spacing)
             duration *= RATIO
     return None

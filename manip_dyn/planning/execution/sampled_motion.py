@@ -42,9 +42,11 @@ class SampledMotion(NamedTuple):
     wait: Vector
 
     @classmethod
-    def standing(cls, q: Vector, hold: Vector) -> SampledMotion:
+    def standing(cls, q: Vector, hold: Vector, duration: float = 0.0) -> SampledMotion:
         """Return the motion of an arm at rest at `q` (n,), held by the efforts `hold` (n,)."""
-        return cls(np.zeros(1), q[None], 0.0 * q[None], np.empty((0, len(q))), hold, hold)
+        times = np.array([0.0, duration] if duration else [0.0])
+        rows = np.tile(q, (len(times), 1))
+        return cls(times, rows, 0.0 * rows, np.tile(hold, (len(times) - 1, 1)), hold, hold)
 
     @classmethod
     def of(cls, plan, spacing: float) -> SampledMotion:

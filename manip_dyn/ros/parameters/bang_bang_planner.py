@@ -10,6 +10,7 @@ from typing import Any
 from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning import Tuning, plan_minimum_time, plan_zero_net_work
+from manip_dyn.planning.execution.feedback import REPLAN
 from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.common import RecordedParameters, RobotParameters
 from manip_dyn.ros.parameters.declaration import Numbers, parameter
@@ -84,10 +85,23 @@ class BangBangPlannerParameters(RecordedParameters, RobotParameters):
     )
     off_plan: float = parameter(
         Tuning.off_plan,
-        "Position error of a joint above which the planner plans a new motion to the goal; "
-        "0: never",
+        "Position error of a joint above which the arm has left its plan, see replan; 0: never",
         "rad or m",
         0.0,
+        1e6,
+    )
+    replan: str = parameter(
+        Tuning.replan,
+        "Response of an arm that has left its plan; stop: stop and hold the position; resume: "
+        "stop and follow the rest of the path; new_motion: move straight to the goal",
+        choices=REPLAN,
+    )
+    max_deviation: float = parameter(
+        Tuning.max_deviation,
+        "Largest distance of a joint from the path with which the arm brakes along the path; "
+        "farther away, it brakes all joints at once",
+        "rad or m",
+        1e-9,
         1e6,
     )
     arrival_tolerance: float = parameter(
@@ -152,6 +166,8 @@ def tuning_from(parameters: BangBangPlannerParameters) -> Tuning:
         parameters.integral,
         parameters.off_plan if limited else math.inf,
         parameters.arrival_tolerance,
+        parameters.max_deviation,
+        parameters.replan,
     )
 
 

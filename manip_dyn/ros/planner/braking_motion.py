@@ -70,5 +70,5 @@ class BrakingMotion:
         return False
 
     def returned(self) -> bool:
-        """Return False: there are no return motions."""
+        """Return False: there is no plan that the arm could leave."""
         return False

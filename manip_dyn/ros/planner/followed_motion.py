@@ -104,7 +104,7 @@ class FollowedMotion:
         return self.outcome is not None and self._after is not None and self._after.arrived
 
     def returned(self) -> bool:
-        """Return False: there are no return motions."""
+        """Return False: there is no plan that the arm could leave."""
         return False
 
     @property

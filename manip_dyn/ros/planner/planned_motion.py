@@ -176,7 +176,7 @@ class PlannedMotion:
         return self._executor.missed
 
     def returned(self) -> bool:
-        """Return whether a return motion has begun since the last call."""
+        """Return whether the arm has left its plan since the last call."""
         before, self._returns = self._returns, self._executor.returns
         return self._returns > before
 

@@ -16,7 +16,7 @@ PLANNER_STATES = (
     State("planning", OK, "planning: {method}"),
     State("planning", OK, "planning for the new goal instead: {method}", "new_goal"),
     State("executing", OK, "{beginning}"),
-    State("executing", WARN, "the arm left its plan: replanning to the goal", "off_plan"),
+    State("executing", WARN, "the arm left its plan: responding as set by replan", "off_plan"),
     State("executing", OK, "a new goal: the motion to it begins in {lead:g} s", "new_goal"),
     State("executing", OK, "a new goal: the motion to it begins at the current goal", "next_goal"),
     State("reached", OK, "{end}"),

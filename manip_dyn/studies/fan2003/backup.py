@@ -12,12 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from manip_dyn.planning import PdBackup, Plan, PlanExecutor
+from manip_dyn.planning import PdBackup, Plan, PlanExecutor, Tuning
 from manip_dyn.robot import Robot
 from manip_dyn.simulation import Disturbance, Schedule, Simulation
 from manip_dyn.studies.fan2003.settings import Gains
 from manip_dyn.studies.report.claims import Claim, Evidence
 
+RETURN = Tuning(replan="new_motion", observer_bandwidth=0.0)
+"""Tuning with which an arm without PD backup moves straight to the goal."""
 PERIOD, LONGEST = 2e-3, 12.0
 """Control period and duration of a run, s."""
 AFTER, LASTING = 0.2, 0.2
@@ -102,7 +104,10 @@ def _executed(
     simulation = Simulation(arm, plan.q0, np.zeros(arm.n))
     if disturbance is not None:
         simulation.disturbance = disturbance
-    executor, period = PlanExecutor(plan.robot, plan, PERIOD, backup=backup), round(1e9 * PERIOD)
+    executor, period = (
+        PlanExecutor(plan.robot, plan, PERIOD, RETURN, backup=backup),
+        round(1e9 * PERIOD),
+    )
     settled: float | None = None
     while simulation.time_ns < LONGEST * 1e9:
         now = simulation.time_ns

@@ -66,18 +66,18 @@ def test_a_return_motion_after_a_push_arrives(name, load):
     np.testing.assert_allclose(simulation.q, plan.qf, atol=1e-5)
 
 
-def test_the_launch_line_of_the_readme_arrives_in_the_documented_time():
-    """A heavier arm, pushed to 70 rad/s, is within 1e-3 of the goal after 1.1 s.
+def test_the_launch_line_of_the_readme_arrives():
+    """A heavier arm, pushed for 0.1 s, arrives without exceeding its speed limits.
 
-    Regression: 30 return motions, with a message for each.
+    Regression: 30 return motions, and 6 times the speed limit.
     """
     push = Disturbance(
         np.array([100.0, -100.0, 50.0, 50.0, 7.0, 7.0, 7.0]), 200_000_000, 300_000_000
     )
-    simulation, executor = executed("seven joints", 1.15, mass_scale=1.1, disturbance=push)
+    simulation, executor = executed("seven joints", 2.5, mass_scale=1.1, disturbance=push)
     np.testing.assert_allclose(simulation.q, executor.plan.qf, atol=1e-3)
     np.testing.assert_allclose(simulation.v, 0.0, atol=1e-2)
-    assert 0 < executor.returns < 10
+    assert 0 < executor.returns < 4
 
 
 def test_an_arm_returns_after_a_push_at_the_goal():
@@ -111,14 +111,14 @@ def test_an_arm_that_is_too_heavy_stops_with_a_reason():
     robot, real = weak_arm(1.0), weak_arm(1.5)
     plan = md.plan_minimum_time(robot, [-1.2, 0.3], [0.0, 0.0])
     reason = reason_at_rest(real, PlanExecutor(robot, plan, 4e-3), 10.0)
-    assert "return motions did not reach the goal; stopping" in reason
+    assert "the arm left the path 2 times at 0." in reason
 
 
 @pytest.mark.parametrize("off_plan", [0.005, 0.05])
 def test_the_hold_position_of_a_stopped_arm_is_off_plan_away(off_plan):
     """Regression: 0.02 rad, the default, for any `off_plan`."""
     robot, plan = planned("two joints, one held early")
-    executor = PlanExecutor(robot, plan, 1e-3, Tuning(off_plan=off_plan))
+    executor = PlanExecutor(robot, plan, 1e-3, Tuning(off_plan=off_plan, replan="new_motion"))
     away = plan.qf + np.array([0.3, -0.1])
     for count in range(40):  # each jump requires another return motion
         jump = 0.1 * (count % 2 == 0)

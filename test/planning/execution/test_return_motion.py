@@ -5,14 +5,15 @@ import pytest
 from goals import planned
 
 import manip_dyn as md
-from manip_dyn.planning import PlanExecutor
+from manip_dyn.planning import PlanExecutor, Tuning
 
 PERIOD = 1e-4
 
 
 def return_motion(robot, plan, q, v):
     """Return the reference of an executor after a state off its plan."""
-    executor = PlanExecutor(robot, plan, PERIOD)
+    tuning = Tuning(replan="new_motion", observer_bandwidth=0.0)
+    executor = PlanExecutor(robot, plan, PERIOD, tuning)
     executor.segments(0.0, q, v)
     assert executor.returns == 1
     return executor.tracking.reference

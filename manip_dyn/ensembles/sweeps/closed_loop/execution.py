@@ -99,7 +99,7 @@ def empty_tracking(n: int) -> Tracking:
 
 
 def reference_of(tracking: Tracking, returns: int, n: int) -> Reference:
-    """Return the reference of an executor; `returns` is the number of return motions."""
+    """Return the reference of an executor; `returns` counts deviations from the plan."""
     updated_at = np.nan if tracking.updated_at is None else tracking.updated_at
     reference = tracking.reference._asdict()
     return Reference(
@@ -282,7 +282,7 @@ class Execution(Result):
         q: Noise-free positions (k, n), rad or m.
         v: Noise-free velocities (k, n), per s.
         arrival_time: Time after which the arm remains at the goal, s; NaN if it does not.
-        returns: Number of return motions.
+        returns: Number of deviations from the plan above `Tuning.off_plan`.
         status: ``arrived``, ``missed`` or ``diverged``.
         reason: Explanation of the status in one sentence.
     """

@@ -1,0 +1,73 @@
+"""Disturbance observer: zero for an exact model, and the disturbance otherwise."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import manip_dyn as md
+from manip_dyn.planning import DisturbanceObserver, Segment, Tuning
+from manip_dyn.robot import Oracle
+
+PERIOD = 1e-3
+
+
+def estimates(disturbance, lead, count=100):
+    """Return the estimates (k, n) of an arm with a constant disturbance (n,) from rest.
+
+    Commands change in every period and within it, and act `lead` seconds after the measurement.
+    """
+    robot, rng = md.load_robot("rr"), np.random.default_rng(2)
+    observer = DisturbanceObserver(robot, Tuning(), PERIOD + lead, PERIOD)
+    accelerations = Oracle(robot).forward_dynamics
+    q, v, rows, switches = np.array([0.3, -0.4]), np.zeros(2), [], []
+    for number in range(count):
+        t = number * PERIOD
+        observer.observe(t, q.copy(), v.copy())
+        rows.append(observer.effort)
+        efforts = 0.5 * robot.tau_max * rng.uniform(-1.0, 1.0, (2, 2))
+        offsets = (0.0, lead + 0.4e-3)
+        segments = [Segment(o, effort) for o, effort in zip(offsets, efforts, strict=True)]
+        observer.command(t, segments)
+        switches += [(t + lead, efforts[0]), (t + lead + 0.4e-3, efforts[1])]
+        times = sorted({t, t + PERIOD, *(s for s, _ in switches if t < s < t + PERIOD)})
+        for begin, end in itertools.pairwise(times):
+            acting = [effort for s, effort in switches if s <= begin + 1e-9]
+            tau = (acting[-1] if acting else 0.0 * q) + disturbance
+
+            def rates(y, tau=tau):
+                return np.concatenate([y[2:], accelerations(y[:2], y[2:], tau)])
+
+            y, h = np.concatenate([q, v]), end - begin
+            k1 = rates(y)
+            k2 = rates(y + 0.5 * h * k1)
+            k3 = rates(y + 0.5 * h * k2)
+            y = y + h / 6.0 * (k1 + 2.0 * (k2 + k3) + rates(y + h * k3))
+            q, v = y[:2], y[2:]
+    return np.array(rows), robot
+
+
+@pytest.mark.parametrize("lead", [0.0, 2e-3, 2.5e-3])
+def test_an_exact_model_has_no_disturbance(lead):
+    rows, robot = estimates(np.zeros(2), lead)
+    assert np.abs(rows).max() < 1e-9 * robot.tau_max.max()
+
+
+@pytest.mark.parametrize("lead", [0.0, 2e-3, 2.5e-3])
+def test_a_constant_disturbance_is_estimated_with_the_bandwidth(lead):
+    disturbance = np.array([8.0, -3.0])
+    rows, _ = estimates(disturbance, lead)
+    np.testing.assert_allclose(rows[-1], disturbance, rtol=1e-3)
+    first = round(lead / PERIOD + 1.0)  # commands are unknown before
+    elapsed = 20 * PERIOD
+    expected = 1.0 - np.exp(-Tuning.observer_bandwidth * elapsed)
+    np.testing.assert_allclose(rows[first + 20] / disturbance, expected, atol=0.05)
+
+
+def test_a_bandwidth_of_zero_estimates_nothing():
+    robot = md.load_robot("rr")
+    observer = DisturbanceObserver(robot, Tuning(observer_bandwidth=0.0), PERIOD, PERIOD)
+    for number in range(3):
+        observer.observe(number * PERIOD, np.ones(2), number * np.ones(2))
+        observer.command(number * PERIOD, [Segment(0.0, np.zeros(2))])
+    np.testing.assert_array_equal(observer.effort, np.zeros(2))
