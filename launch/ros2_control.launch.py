@@ -14,9 +14,13 @@ from manip_dyn.demo.scenarios import check_installed, check_known
 from manip_dyn.robot import load_robot
 
 CONFIG = Path(get_package_share_directory("manip_dyn")) / "config" / "ros2_control"
-CONTROLLERS = {"position": "joint_trajectory_controller", "effort": "forward_effort_controller"}
+CONTROLLERS = {
+    "position": "joint_trajectory_controller",
+    "velocity": "velocity_trajectory_controller",
+    "effort": "forward_effort_controller",
+}
 """Name of the controller by kind of command."""
-CLAIMED = {"position": "position velocity", "effort": "effort"}
+CLAIMED = {"position": "position velocity", "velocity": "velocity", "effort": "effort"}
 """Command interfaces that the controller claims, by kind of command."""
 REQUIRED = (
     "robot_state_publisher",
@@ -41,7 +45,7 @@ def generate_launch_description():
             DeclareLaunchArgument(
                 "command",
                 default_value="position",
-                description="Command interface: position for trajectories and MoveIt, or effort",
+                description="position or velocity for trajectories and MoveIt, or effort",
                 choices=list(CONTROLLERS),
             ),
             OpaqueFunction(function=nodes),

@@ -164,6 +164,20 @@ def test_efforts_equal_to_the_state_are_sent_again_after_the_timeout(ros):
     assert np.mean(acted) > 0.9
 
 
+def test_a_controller_that_activates_before_the_first_state_does_not_move_the_arm(ros):
+    """joint_trajectory_controller then commands NaN positions with zero velocities."""
+    hardware, ramp = ros.hardware, np.array([0.6, -0.9])
+    hardware.configure(["joint_1", "joint_2"], ["position", "velocity"], -1.0)
+    for _ in range(5 * TIMEOUT):
+        assert period(ros, position=NAN, velocity=0.0)
+        np.testing.assert_allclose(hardware.state["position"], START, atol=1e-6)
+    expect_state(ros, "running")
+    for k in range(2 * TIMEOUT):  # the first trajectory starts at the state
+        period(ros, position=START + ramp * k * PERIOD, velocity=ramp)
+    np.testing.assert_allclose(hardware.state["velocity"], ramp, rtol=0.03)
+    assert quiet(ros)
+
+
 def test_the_arm_comes_to_rest_when_its_controller_stops_during_a_motion(ros):
     hardware, ramp = ros.hardware, np.array([1.0, -1.5])
     hardware.configure(["joint_1", "joint_2"], ["position", "velocity"], -1.0)

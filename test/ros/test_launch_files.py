@@ -177,9 +177,17 @@ def test_the_urdf_argument_applies_to_all_nodes(launched):
 
 
 @pytest.mark.parametrize("robot", ["ur5", "pa10"])
-def test_ros2_control_starts_with_the_simulator(launched, robot):
+@pytest.mark.parametrize(
+    ("command", "controller"),
+    [
+        ("position", "joint_trajectory_controller"),
+        ("velocity", "velocity_trajectory_controller"),
+        ("effort", "forward_effort_controller"),
+    ],
+)
+def test_ros2_control_starts_with_the_simulator(launched, robot, command, controller):
     pytest.importorskip("xacro", reason="xacro is not installed; pip install '.[test]'")
-    nodes = launched("ros2_control", robot=robot, command="effort")
+    nodes = launched("ros2_control", robot=robot, command=command)
     assert executables(nodes) == [
         "robot_state_publisher",
         "ros2_control_node",
@@ -187,7 +195,12 @@ def test_ros2_control_starts_with_the_simulator(launched, robot):
         "simulator_node",
     ]
     description = "".join(parameters(nodes[0]))
-    assert description.count("command_interface") == len(load_robot(robot).joint_names)
+    interfaces = 2 if command == "position" else 1
+    joints = len(load_robot(robot).joint_names)
+    assert description.count("command_interface") == interfaces * joints
+    assert controller in [
+        item.text for word in nodes[2].cmd for item in word if hasattr(item, "text")
+    ]
     with pytest.raises(ManipDynError, match="must be declared, got 'rviz'"):
         launched("ros2_control", rviz="true")
 
@@ -226,16 +239,32 @@ def test_the_simulator_is_hardware_of_ros2_control(robot, command, tmp_path, mon
         assert {*interfaces} < {item.get("name") for item in joint.findall("state_interface")}
 
 
+INTERFACES = ("command_interfaces", "state_interfaces")
+
+
 @pytest.mark.parametrize("robot", ["ur5", "pa10"])
 def test_the_controllers_are_for_all_joints(robot):
     file = CONFIG / "ros2_control" / f"{robot}_controllers.yaml"
     content = yaml.safe_load(file.read_text(encoding="utf-8"))
     names = list(load_robot(robot).joint_names)
-    for controller in ("joint_trajectory_controller", "forward_effort_controller"):
-        assert content[controller]["ros__parameters"]["joints"] == names
+    allowed = {  # other names are ignored without a message
+        "joint_trajectory_controller": {"joints", *INTERFACES},
+        "velocity_trajectory_controller": {"joints", *INTERFACES, "gains"},
+        "forward_effort_controller": {"joints", "interface_name"},
+    }
+    for controller, keys in allowed.items():
+        options = content[controller]["ros__parameters"]
+        assert options["joints"] == names
+        assert set(options) == keys
         assert controller in content["controller_manager"]["ros__parameters"]
-    trajectories = content["joint_trajectory_controller"]["ros__parameters"]
-    assert trajectories["command_interfaces"] == ["position", "velocity"]
+    positions, velocities = (
+        content[f"{kind}_trajectory_controller"]["ros__parameters"]
+        for kind in ("joint", "velocity")
+    )
+    assert positions["command_interfaces"] == ["position", "velocity"]
+    assert velocities["command_interfaces"] == ["velocity"]
+    assert list(velocities["gains"]) == names
+    assert all(gains["ff_velocity_scale"] == 1.0 for gains in velocities["gains"].values())
     simulator = content["/**/simulator"]["ros__parameters"]
     assert len(simulator["initial_position"]) == len(names)
     assert simulator["control_period"] * 500 == 1.0
