@@ -47,6 +47,14 @@ JointIndices = NDArray[np.int64]
 MOST_SIGNED_JOINTS = 3
 """Maximum number of moving joints for which all signs of the efforts are tried."""
 
+HIGH = 0.8
+"""Fraction of a limit at a node above which the motion is checked between its nodes."""
+SAMPLES = 17
+"""Number of samples from one node to the next in this check."""
+ROUNDING = 1e-9
+"""Tolerance of limits for rounding errors, relative to the limit."""
+TINY = 1e-300
+
 
 def natural_signs(start: Vector, goal: Vector) -> Vector:
     """Return the signs (n,) of the efforts that push every joint towards its goal."""
@@ -212,12 +220,51 @@ def find_motion(robot: Robot, task: MotionTask) -> SearchResult:
     """Search for a single-switch motion. Without one, the verdict of the result is the reason."""
     searching, natural = _search_of(robot), natural_signs(task.start, task.goal)
     guesses = initial_times(robot, *task)
-    result = searching.run(task, natural[None], guesses)
+    result = _checked_between(robot, searching.run(task, natural[None], guesses))
     if result.verdict != PROVED and len(task.moving) <= MOST_SIGNED_JOINTS:
         others = searching.run(task, other_signs(natural, task.moving), guesses[:2])
+        others = _checked_between(robot, others)
         if others.verdict == PROVED:
             return others
     return result
+
+
+def _checked_between(robot: Robot, result: SearchResult) -> SearchResult:
+    """Check the speeds and efforts of a verified motion between its nodes, if they are high there.
+
+    Extremes are computed from parabolas through three of `SAMPLES` samples between two nodes.
+    """
+    nodes, n = result.nodes, robot.n
+    if result.verdict != PROVED:
+        return result
+    limits = np.concatenate([robot.v_max, robot.tau_max])
+    driven = np.hstack([np.zeros_like(nodes.efforts), nodes.modes[:, n:]]) != 0.0
+    high = np.abs(np.hstack([nodes.states[:, n:], nodes.efforts])) > HIGH * limits
+    if not (high & ~driven).any():
+        return result
+    motion = LockedJointMotion(robot, nodes, result.x)
+    for begin, end in itertools.pairwise(nodes.times):
+        last = np.nextafter(end, begin)
+        if last <= begin:
+            continue
+        _, v, effort = motion.at(np.linspace(begin, last, SAMPLES))
+        peaks = _peaks(np.abs(np.hstack([v, effort]))) / limits
+        worst = int(np.argmax(peaks))
+        if peaks[worst] > 1.0 + ROUNDING:
+            verdict = SPEED if worst < n else EFFORT
+            return result._replace(verdict=verdict, joint=worst % n, need=float(peaks[worst]))
+    return result
+
+
+def _peaks(samples: Matrix) -> Vector:
+    """Return the maxima (m,) of m functions from equidistant samples (k, m)."""
+    index, columns = samples.argmax(axis=0), np.arange(samples.shape[1])
+    inner = index.clip(1, len(samples) - 2)
+    before, peak, after = (samples[inner + i, columns] for i in (-1, 0, 1))
+    bend = np.maximum(2.0 * peak - before - after, TINY)
+    return np.where(
+        index == inner, peak + (after - before) ** 2 / (8.0 * bend), samples.max(axis=0)
+    )
 
 
 def failure_reason(robot: Robot, result: SearchResult) -> str:

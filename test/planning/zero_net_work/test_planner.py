@@ -37,6 +37,18 @@ def test_plans_to_random_goals_are_valid(name):
     assert solved > 0
 
 
+def test_limits_hold_between_the_nodes_of_a_motion():
+    """Regression: a solved plan reached 20.05 rad/s between two nodes (limit 20)."""
+    robot = md.load_robot("rr")
+    start = [-0.08899906526957402, 2.447224238106835]
+    plan = md.plan_zero_net_work(robot, start, [2.7271758421328762, -0.8934991306479332])
+    _, v, effort = plan.at(np.linspace(0.0, plan.t_final, 2001))
+    assert np.abs(v).max() <= 20.0 * (1.0 + 1e-9)
+    assert (np.abs(effort) <= robot.tau_max * (1.0 + 1e-9)).all()
+    assert plan.status == "near_minimum"
+    assert "would reach 20.05 rad/s; its limit is 20" in plan.reason
+
+
 def test_plans_of_seven_joints_under_gravity_are_valid():
     robot = md.load_robot("pa10")
     plan = md.plan_zero_net_work(robot, *PA10)
