@@ -306,7 +306,7 @@ def add_curvature(kernels, limits, motion, work):
     """Write the curvature of the limits for a step; return the last diagonal element."""
     q, force, band, border = motion.q, work.force, work.curved, work.curved_border
     scheme, lead, second, lever = limits.scheme, limits.scheme.lead, work.second, work.by_time
-    gradient, share = work.gradient, work.share
+    gradient, share, bent = work.gradient, work.share, work.bent
     nodes, n = q.shape
     size, duration, corner = border.shape[0], exp(motion.log_duration[0]), 0.0
     for r in range(size):
@@ -337,20 +337,14 @@ def add_curvature(kernels, limits, motion, work):
                     continue
                 mixed = -gradient[1, i] * share[1, c] - 2.0 * gradient[2, i] * share[2, c]
                 for s in range(3 * n):
-                    for o in range(3):
-                        mixed += share[o, c] * second[o * n + i, s] * lever[s]
+                    bent[s] = share[0, c] * second[i, s]
+                    bent[s] += share[1, c] * second[n + i, s] + share[2, c] * second[2 * n + i, s]
+                    mixed += bent[s] * lever[s]
                 border[row] += mixed
-                for d in range(c + 1):
-                    for j in range(n):
-                        column = base + d * n + j
-                        if 0 <= column <= row:
-                            total = 0.0
-                            for o in range(3):
-                                for p in range(3 - o):
-                                    total += (
-                                        share[o, c] * share[p, d] * second[o * n + i, p * n + j]
-                                    )
-                            band[row, row - column] += total
+                for column in range(max(base, 0), row + 1):
+                    d, j = (column - base) // n, (column - base) % n
+                    total = share[0, d] * bent[j] + share[1, d] * bent[n + j]
+                    band[row, row - column] += total + share[2, d] * bent[2 * n + j]
         for i in range(n):
             if 0 < k < nodes - 1:
                 push = (force[k, 3 * n + i] - force[k, 2 * n + i]) / limits.scale[i]

@@ -128,6 +128,7 @@ class NodeWork(NamedTuple):
         second: Second derivatives of the weighted efforts (3 n, 3 n).
         by_time: Derivatives of q, v and a by the logarithm of the duration (3 n,).
         share: Derivatives of q, v and a by the positions before, at and after the node (3, 3).
+        bent: Derivatives of `gradient` by the position before, at or after the node (3 n,).
         resume: Damping and number of failed steps, to resume an interior-point method (2,).
     """
 
@@ -155,6 +156,7 @@ class NodeWork(NamedTuple):
     second: Matrix
     by_time: Vector
     share: Matrix
+    bent: Vector
     resume: Vector
 
 
@@ -199,6 +201,7 @@ def empty_node_work(n: int, nodes: int) -> NodeWork:
         np.empty((3 * n, 3 * n)),
         np.empty(3 * n),
         np.empty((3, 3)),
+        np.empty(3 * n),
         np.zeros(2),
     )
 

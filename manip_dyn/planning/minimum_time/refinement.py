@@ -329,6 +329,8 @@ CELLS = (128, 512, 2048)
 FIRST_WEIGHT, BARRIER, COARSER_FACTOR = 1e-4, 1e-5, 3.0
 """Initial weight of the barrier on the first grid; its final fraction of the duration, over all
 efforts, on the last grid; and the factor of this fraction on the other grids."""
+MUCH_SLOWER = 2.0
+"""Largest ratio of a duration on the first grid to that on the coarse grid."""
 RESTART_FACTOR = 30.0
 """Factor of the initial barrier weight after steps with curvature did not converge."""
 SUBSAMPLES = 8
@@ -350,14 +352,19 @@ class Refinement:
         self._grids: dict[int, SplineGrid] = {}
 
     def first(self, spline: Spline) -> GridSolution | None:
-        """Return the fastest motion on the first grid near a motion of the coarse search."""
+        """Return the fastest motion on the first grid near a motion of the coarse search.
+
+        A much slower one belongs to another basin and is not returned.
+        """
         grid, last = self._grid(CELLS[0])
         spline = _on_grid(spline, CELLS[0])
         solution = grid.solved(spline, FIRST_WEIGHT, last)
-        if solution is None or solution.settled or grid.is_over:
-            return solution
-        curved = grid.solved(spline, FIRST_WEIGHT, last, curved=True)
-        return curved if curved is not None and curved.settled else solution
+        if solution is not None and not solution.settled and not grid.is_over:
+            curved = grid.solved(spline, FIRST_WEIGHT, last, curved=True)
+            solution = curved if curved is not None and curved.settled else solution
+        if solution is None or solution.spline.duration > MUCH_SLOWER * spline.duration:
+            return None
+        return solution
 
     def finer(self, solution: GridSolution) -> GridSolution | None:
         """Return the fastest motion on the next grid near a motion on a grid."""

@@ -160,14 +160,15 @@ class MotionSearch:
                 basin.solutions.append(finer)
             if not self._may_win(basin):
                 return
-            if cells < CELLS[-1] and self._certified(basin):
-                return
-            is_over = self._budget.is_over
-            if cells > CELLS[0] or (is_over and self.duration == inf):
-                basin.refined = self._refinement.within_limits(basin.solutions)
-                self._report("motion")
-            if is_over:
+            if cells > CELLS[0] or (self._budget.is_over and self.duration == inf):
+                refined = self._refinement.within_limits(basin.solutions)
+                if basin.refined is None or refined.spline.duration < basin.duration:
+                    basin.refined = refined
+                    self._report("motion")
+            if self._budget.is_over:
                 self.undone = "a motion was not refined"
+                return
+            if cells < CELLS[-1] and self._certified(basin):
                 return
         fraction = undetermined_fraction(self._robot, basin.solutions[-1])
         basin.is_determined = fraction < FREE_FRACTION
