@@ -36,8 +36,8 @@ class Parser(argparse.ArgumentParser):
     """Argument parser with examples in the help and single-line errors.
 
     Attributes:
-        topics: Arguments with separate help, each with a function that returns the description
-            and the examples.
+        topics: Argument values with separate help, each with a function that returns the
+            description and the examples.
     """
 
     topics: Mapping[str, Callable[[], tuple[str, str]]] = {}
@@ -101,7 +101,10 @@ def examples(*lines: str) -> str:
 
 
 def add_topics(command: Any, topics: Mapping[str, Callable[[], tuple[str, str]]]) -> None:
-    """Add arguments with separate help to a command (see `Parser.topics`)."""
+    """Set the separate help of some argument values of a command, see `Parser.topics`.
+
+    The argument itself must be added with `add_argument`.
+    """
     command.topics = topics
 
 

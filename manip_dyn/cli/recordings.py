@@ -208,7 +208,7 @@ def configure_view(command: argparse.ArgumentParser) -> None:
         default="/",
         metavar="WHAT",
         help="shipped robot, path of a URDF or of a recording (.mcap), or a ROS namespace that "
-        "starts with / (default: /, all running nodes)",
+        "starts with / (default: /, the root namespace)",
     )
     add_robot_options(command)
     command.add_argument(

@@ -109,8 +109,8 @@ class Events:
     end at the surface. Read the mode of the right-hand side from `p`, and let `action` change the
     mode. An impact that reverses the motion requires a `direction`. The next impact is located if
     it occurs at least 8 times the tolerance later. Two crossings of the same function within a
-    step, without an action between them, are not detected. Limit `StepControl.max_step` if that
-    can happen.
+    step, without another event between them, are not detected. Limit `StepControl.max_step` if
+    that can happen.
 
     Attributes:
         function: ``function(t, y, p, out)``, compiled by numba; writes k values into `out` (k,).

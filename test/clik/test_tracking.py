@@ -83,8 +83,8 @@ def test_other_methods_follow_the_path_as_well():
 def test_euler_diverges_at_1_s_and_euler_trapezoidal_does_not():
     """Each Euler step leaves the circle outwards by about v w h^2 / 2.
 
-    The feedback reduces the error by K h per step. It therefore grows towards v w h / (2 K), which
-    is far out of reach for K = 0.05 / s. The linear stability intervals of both methods are
+    The feedback reduces the error by K h per step. It grows to about v w h / (2 K), which is far
+    out of reach for K = 0.05 / s. The linear stability intervals of both methods are
     0 <= K h <= 2: strong feedback does not distinguish them.
     """
     robot, path, q0 = scenario()

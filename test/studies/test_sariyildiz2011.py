@@ -86,7 +86,7 @@ def test_printed_errors_hold_around_the_base_axis_only(runs):
 
 
 def test_euler_loses_the_path_at_1_s_with_weak_feedback_off_the_base_axis_only(runs):
-    """The drift grows to v w h / (2 K); the linear stability limit is larger."""
+    """The drift grows to the order of v w h / (2 K); the linear stability limit is larger."""
     lost = runs.run(sariyildiz2011.Case("beside_base", "rk1", 1.0, 0.1))
     assert not lost.stable
     assert lost.steady == pytest.approx(0.1 * 0.2 / (2.0 * 0.1), rel=0.4)

@@ -47,8 +47,8 @@ def plan_zero_net_work(
     the goal, with efforts, speeds and positions within their limits.
 
     If no such motion is found, the status is ``near_minimum``, and `reason` states the cause. The
-    plan is then the fastest motion along the straight joint path. For arms with dry friction, the
-    plan is always this motion (see `md.time_path`).
+    plan is then the fastest motion along the straight joint path. Without a slew rate, the plan
+    for an arm with dry friction is always this motion (see `md.time_path`).
 
     With a slew rate the plan has `Plan.ramps`. Its efforts start and end at the efforts that hold
     the arm, change at most at the slew rate, and all joints arrive together. The status
@@ -62,8 +62,8 @@ def plan_zero_net_work(
             N/s. Default: efforts may jump.
 
     Raises:
-        ManipDynError: If an argument is invalid, the arm cannot hold itself at start or goal, or
-            no motion is found.
+        ManipDynError: If an argument is invalid, the arm cannot hold itself at start or goal, no
+            motion is found, or `slew_rate` is set for an arm with dry friction.
     """
     customize(robot)  # raises if `robot` is not a Robot
     rates = None if slew_rate is None else checked_slew_rates(robot, slew_rate)

@@ -283,14 +283,15 @@ class PathParameters:
     ramp: float = parameter(
         default_of(Line, "ramp"),
         "Duration of the smooth start, and of the smooth stop if the path has an end; 0: full "
-        "speed immediately",
+        "speed immediately; not for the path target",
         "s",
         0.0,
         1e4,
     )
     rounds: int = parameter(
         0,
-        "Number of laps; 0: endless circles and Lissajous figures, one lap of other paths",
+        "Number of laps; 0: endless circles and Lissajous figures, one lap of other paths; not "
+        "for the paths line and target",
         "",
         0,
         1000000,

@@ -71,7 +71,7 @@ def backup_rows(
         ("push at the goal", plan.robot, pushed),
     ):
         for name, backup in (
-            ("new motions (ours)", None),
+            ("return motions (ours)", None),
             ("PD (the thesis's)", PdBackup(gains.kp, gains.kd)),
         ):
             settled, left = _executed(plan, arm, disturbance, backup, near)

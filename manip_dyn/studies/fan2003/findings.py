@@ -105,8 +105,14 @@ class Fan2003(Findings):
             title = "Decoupled links and one switch, by the thesis's formulas and computed"
             yield table_of("decoupled", title, self.decoupled)
         if self.backups:
-            title = "Recovery after a plan misses the goal: new motions and the thesis's PD backup"
-            yield table_of("backup", title, self.backups)
+            title = (
+                "Recovery after a plan misses the goal: return motions and the thesis's PD backup"
+            )
+            head = (
+                *("case", "disturbed", "controller", "planned, s", "settled, s"),
+                *("distance from the goal, rad", "status"),
+            )
+            yield Table("backup", title, head, tuple(tuple(row) for row in self.backups))
 
 
 def file_stem(case: CaseFindings) -> str:
@@ -254,12 +260,13 @@ def final_times(cases: Cases) -> Table:
 def controllers(cases: Cases) -> Table:
     """Return a table of motions with the printed switching positions.
 
-    A joint that arrives early is held exactly, or by the literal holding laws of the thesis.
+    A joint that arrives early moves with zero acceleration, or under the literal holding laws of
+    the thesis.
     """
     head = (
         "case",
         "printed, s",
-        "held exactly, s",
+        "zero acceleration, s",
         "stops short by",
         "literal law (A.4, A.7), s",
         "drift",

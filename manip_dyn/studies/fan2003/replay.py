@@ -235,7 +235,7 @@ def spread(
     )
 
 
-# ----------------------------------------------------------------------------- exact holding
+# ----------------------------------------------------------------------------- zero acceleration
 TOLERANCES: dict[str, Any] = {"rtol": 1e-11, "atol": 1e-12}
 LONGEST = 4.0
 """Time limit of a replay of the controller, s."""

@@ -55,7 +55,8 @@ def claims(cases: Cases) -> tuple[Claim, ...]:
         ),
         (
             "positions arrive",
-            "arrival time with early joints held exactly, s (0: no arrival); all joints arrive",
+            "arrival time with early joints at zero acceleration, s (0: no arrival); all joints "
+            "arrive",
             [_held_arrival(case) for case in tables if case.controlled is not None],
         ),
         (
@@ -294,7 +295,12 @@ def _switch_rows(
 ) -> Iterable[Row]:
     if len(published) != len(computed):
         yield Row(
-            MINIMUM_TIME, f"{joint} switches", tuple(published), tuple(computed), None, "others"
+            MINIMUM_TIME,
+            f"{joint} switches",
+            tuple(published),
+            tuple(computed),
+            None,
+            "other number of switches",
         )
         return
     for k, (published_time, computed_time) in enumerate(
@@ -384,8 +390,8 @@ def _distance(case: CaseFindings, joint: int, t: float) -> float:
 def _controller_words(case: CaseFindings, replay: Controlled) -> str:
     joint = case.joints[replay.farthest]
     short = (
-        f"With early joints held exactly the printed switching positions leave the braked {joint} "
-        f"{replay.miss:.1e} {case.units[replay.farthest]} short of its goal at "
+        f"With early joints at zero acceleration the printed switching positions leave the braked "
+        f"{joint} {replay.miss:.1e} {case.units[replay.farthest]} short of its goal at "
         f"{replay.t_end:.4f} s, for any rounding of the printed digits"
     )
     exact = case.controlled_exactly
