@@ -13,8 +13,6 @@ PACKAGE = Path(manip_dyn.__file__).parent
 MODULES = layout.modules(PACKAGE, "manip_dyn")
 MAX_CHAIN = 5
 """Largest number of modules of one package that import one another in a row."""
-LONG_CHAINS = {"manip_dyn.planning.minimum_time": 8}
-"""Minimum time is a pipeline from the planner over extremals and grids to nodes."""
 ROS = re.compile(r"^(rclpy|builtin_interfaces|rcl_interfaces|rosgraph_msgs|\w+_msgs|std_srvs)$")
 NUMBA = re.compile(
     r"(numba(\.(?!core|np)\w+)?|numba\.extending\.\w+|llvmlite(\.ir|\.binding)?"
@@ -167,11 +165,7 @@ def test_packages_have_no_import_cycles():
 
 def test_import_chains_within_a_package_are_short():
     chains = layout.longest_chains(MODULES)
-    long = {
-        name: chain
-        for name, chain in chains.items()
-        if len(chain) > LONG_CHAINS.get(name, MAX_CHAIN)
-    }
+    long = {name: chain for name, chain in chains.items() if len(chain) > MAX_CHAIN}
     assert long == {}
 
 

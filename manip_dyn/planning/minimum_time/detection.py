@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Matrix, Vector
-from manip_dyn.planning.minimum_time.refinement import BARRIER, CELLS
-from manip_dyn.planning.minimum_time.splines import GridSolution, efforts_of
+from manip_dyn.planning.minimum_time.splines import BARRIER, CELLS, GridSolution, efforts_of
 from manip_dyn.planning.minimum_time.structures import (
     SINGULAR,
     Control,

@@ -221,6 +221,25 @@ def _line_search(kernels, limits, here, there, work, weight, rise):
     return 0.0, descent
 
 
+@compiled(short=True, python=False, counted=False)
+def _accept(here, there, work, weight, fraction, most):
+    """Copy a motion after a fraction of a step, and change the multipliers accordingly.
+
+    `most` is the largest ratio of a multiplier to that of the central path, and of its inverse.
+    """
+    nodes, n = here.q.shape
+    here.log_duration[0] = there.log_duration[0]
+    for k in range(nodes):
+        for i in range(n):
+            here.q[k, i], here.tau[k, i] = there.q[k, i], there.tau[k, i]
+        for i in range(6 * n):
+            here.slack[k, i] = there.slack[k, i]
+            if here.slack[k, i] < np.inf:
+                center = weight / here.slack[k, i]
+                moved = work.force[k, i] + fraction * work.change[k, i]
+                work.force[k, i] = min(max(moved, center / most), most * center)
+
+
 @compiled(short=True, counted=False)
 def gauss_newton_steps(
     kernels, limits, here, there, work, weight, least_weight, first, end, settled
@@ -249,9 +268,7 @@ def gauss_newton_steps(
             return -1, weight, np.inf
         _center_multipliers(here, work, weight)
         work.resume[0] = DAMPING
-    nodes, n = here.q.shape
-    force, change, slack = work.force, work.change, here.slack
-    size = work.step.shape[0]
+    n, size = here.q.shape[1], work.step.shape[0]
     damping, descent = work.resume[0], 0.0
     for taken in range(first, end):
         effort_jacobians(kernels, limits, here, work)
@@ -276,18 +293,7 @@ def gauss_newton_steps(
             weight = max(least_weight, weight * BARRIER_FACTOR) if damping > 1.0 else weight
             continue
         damping = max(0.3 * damping, 1e-8) if fraction > 0.5 else min(2.0 * damping, 1e3)
-        here.log_duration[0] = there.log_duration[0]
-        for k in range(nodes):
-            for i in range(n):
-                here.q[k, i], here.tau[k, i] = there.q[k, i], there.tau[k, i]
-            for i in range(6 * n):
-                slack[k, i] = there.slack[k, i]
-                if slack[k, i] < np.inf:
-                    moved = force[k, i] + fraction * change[k, i]
-                    center = weight / slack[k, i]
-                    force[k, i] = min(max(moved, 1e-2 * center), 1e2 * center)
-                else:
-                    force[k, i] = 0.0
+        _accept(here, there, work, weight, fraction, 1e2)
         if weight <= least_weight:
             if -descent < settled * weight or (settled > 1.0 and taken % 12 == 11):
                 return taken, weight, -descent
@@ -418,8 +424,6 @@ def newton_steps(kernels, limits, here, there, work, weight, least_weight, first
             return -1, weight, np.inf
         _center_multipliers(here, work, weight)
         work.resume[:] = 0.0
-    nodes, n = here.q.shape
-    force, change, slack = work.force, work.change, here.slack
     damping, failures, descent = work.resume[0], work.resume[1], 0.0
     for taken in range(first, end):
         effort_jacobians(kernels, limits, here, work)
@@ -441,20 +445,7 @@ def newton_steps(kernels, limits, here, there, work, weight, least_weight, first
             damping *= 0.25
         if damping < LEAST_DAMPING:
             damping = 0.0
-        here.log_duration[0] = there.log_duration[0]
-        for k in range(nodes):
-            for i in range(n):
-                here.q[k, i], here.tau[k, i] = there.q[k, i], there.tau[k, i]
-            for i in range(6 * n):
-                slack[k, i] = there.slack[k, i]
-                if slack[k, i] < np.inf:
-                    moved = force[k, i] + fraction * change[k, i]
-                    center = weight / slack[k, i]
-                    force[k, i] = min(
-                        max(moved, center / MULTIPLIER_RANGE), MULTIPLIER_RANGE * center
-                    )
-                else:
-                    force[k, i] = 0.0
+        _accept(here, there, work, weight, fraction, MULTIPLIER_RANGE)
         if weight <= least_weight:
             if -descent < settled * weight:
                 return taken, weight, -descent

@@ -31,9 +31,8 @@ from manip_dyn.planning.minimum_time.budget import UNLIMITED, Budget, Progress
 from manip_dyn.planning.minimum_time.convergence import convergence
 from manip_dyn.planning.minimum_time.extremals import ExtremalMotion
 from manip_dyn.planning.minimum_time.nodes import efforts_at, inverse_kernels_of
-from manip_dyn.planning.minimum_time.refinement import CELLS
 from manip_dyn.planning.minimum_time.search import EXACT, Basin, MotionSearch
-from manip_dyn.planning.minimum_time.splines import Ends, SplineMotion, spline_of_plan
+from manip_dyn.planning.minimum_time.splines import CELLS, Ends, SplineMotion, spline_of_plan
 from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
 

@@ -27,6 +27,8 @@ from manip_dyn.planning.minimum_time.nodes import (
     slow_enough,
 )
 from manip_dyn.planning.minimum_time.splines import (
+    BARRIER,
+    CELLS,
     SETTLED,
     Ends,
     GridSolution,
@@ -324,11 +326,9 @@ def are_same(first: Spline, second: Spline) -> bool:
     return abs(log(first.duration / second.duration)) < SAME_TIME and away < SAME_PATH * size
 
 
-CELLS = (128, 512, 2048)
-"""Numbers of cells of the grids on which motions are refined."""
-FIRST_WEIGHT, BARRIER, COARSER_FACTOR = 1e-4, 1e-5, 3.0
-"""Initial weight of the barrier on the first grid; its final fraction of the duration, over all
-efforts, on the last grid; and the factor of this fraction on the other grids."""
+FIRST_WEIGHT, COARSER_FACTOR = 1e-4, 3.0
+"""Initial weight of the barrier on the first grid, and the factor of its final weight on all grids
+but the last."""
 MUCH_SLOWER = 2.0
 """Largest ratio of a duration on the first grid to that on the coarse grid."""
 RESTART_FACTOR = 30.0

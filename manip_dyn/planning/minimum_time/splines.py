@@ -82,6 +82,10 @@ class Spline(NamedTuple):
         return place, speed, bend
 
 
+CELLS = (128, 512, 2048)
+"""Numbers of cells of the grids on which motions are refined."""
+BARRIER = 1e-5
+"""Final weight of the barrier on the last grid, times its cells and joints."""
 SETTLED = 1e-3
 """Predicted decrease, relative to the barrier weight, at which an exact solution has converged."""
 
