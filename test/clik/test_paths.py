@@ -187,6 +187,18 @@ def test_errors_in_a_csv_file_are_reported_with_line_and_column(tmp_path, old, n
             lambda: md.Line(CORNERS[0], ([0, 0, 1], [0, 0, 0, 0])),
             "must be a quaternion of length 1, got [0.0",
         ),
+        (
+            lambda: md.Line(CORNERS[0], ([0, 0, 1], "identity")),
+            "orientation must be numbers of shape (3, 3), got 'identity'",
+        ),
+        (
+            lambda: md.Line(CORNERS[0], ([0, 0, 1], [[1, 0, 0], [0, 1, 0], [0, 0]])),
+            "orientation must be numbers of shape (3, 3), got [[1, 0, 0], [0, 1, 0], [0, 0]]",
+        ),
+        (
+            lambda: md.Line(CORNERS[0], ([0, 0, 1], np.diag([1.0, 1.0, -1.0]))),
+            "orientation must be a rotation matrix (3, 3), got [[1.0",
+        ),
         (lambda: md.Line([0, 0, 1], CORNERS[0]), "line start must be a pair of"),
         (lambda: md.Line(*CORNERS[:2], ramp=-1.0), "ramp"),
         (lambda: md.Waypoints(CORNERS[:1]), "poses must be two or more waypoints, got 1"),

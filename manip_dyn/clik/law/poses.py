@@ -65,7 +65,11 @@ def checked_pose(name: str, value: Any) -> Pose:
 
 def checked_rotation(name: str, value: ArrayLike) -> Matrix:
     """Return a rotation matrix (3, 3) or a quaternion x, y, z, w (4,) as a rotation matrix."""
-    if np.shape(value) != (4,):
+    try:
+        is_quaternion = np.shape(value) == (4,)
+    except ValueError:  # rows of different lengths
+        is_quaternion = False
+    if not is_quaternion:
         return rotation_matrix(name, value)
     quaternion = finite_vector(name, value, 4)
     if abs(np.linalg.norm(quaternion) - 1.0) > UNIT:
