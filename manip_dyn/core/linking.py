@@ -197,18 +197,16 @@ def _mark(values: tuple) -> str:
     return digest_of(values)[:24] or f"in_memory_{next(_unknown)}"
 
 
-def _forwarding(function: Any, callee: Any, mark: str, result: str = "return {}") -> Any:
+def _forwarding(function: Any, callee: Any, mark: str) -> Any:
     """Return a function with the parameters of `function` that calls `callee`.
 
     Args:
         function: The function whose name and parameters are used.
-        callee: The function to call, or a value to return.
-        mark: Suffix of the name.
-        result: Template of the statement with the call.
+        callee: The function to call.
+        mark: Suffix of the qualified name.
     """
     names = ", ".join(inspect.signature(function).parameters)
-    body = result.format(f"callee({names})" if callable(callee) else "callee")
-    source = f"def {function.__name__}({names}):\n    {body}\n"
+    source = f"def {function.__name__}({names}):\n    return callee({names})\n"
     namespace = {"callee": callee, "__name__": function.__globals__["__name__"]}
     exec(compile(source, function.__code__.co_filename, "exec"), namespace)
     forwarding: Any = namespace[function.__name__]
@@ -314,13 +312,12 @@ def _resolved(value: Any, call: Call, typing: Any) -> tuple[str, list[Any]]:
         signature = kind.get_call_type(typing, call.arguments, {})
         if tuple(signature.args) == call.arguments and signature.return_type == call.returns:
             return value.symbol_for(call.arguments)
-    result = "{}" if call.returns is types.none else "return returns({})"
     names = ", ".join(f"x{i}" for i in range(len(call.arguments or ())))
-    namespace: dict[str, Any] = {"__name__": __name__}
-    exec(f"def argument({names}): pass", namespace)
-    forwarding = _forwarding(namespace["argument"], value, "", result)
-    forwarding.__globals__["returns"] = call.returns
-    part: Any = inlined(forwarding)
+    result = f"value({names})" if callable(value) else "value"
+    body = result if call.returns is types.none else f"return returns({result})"
+    namespace = {"value": value, "returns": call.returns, "__name__": __name__}
+    exec(f"def argument({names}):\n    {body}\n", namespace)
+    part: Any = inlined(namespace["argument"])
     part.callable_type.get_call_type(typing, call.arguments, {})
     return part.symbol_for(call.arguments)
 
@@ -368,7 +365,6 @@ class _Rebinding:
         """Initialize from a mapping of template parameters to arguments."""
         self._arguments = {id(key): constant_function(x) for key, x in arguments.items()}
         self._copies: dict[int, Any] = {}
-        self._kept = arguments
 
     def of(self, value: Any) -> Any:
         """Return a value in which template parameters are replaced.

@@ -28,9 +28,11 @@ from manip_dyn.core.fingerprint import closure_of, qualified_name, type_name
 PREFIX = "manip_dyn/"
 """Prefix of the symbols of machine code that other machine code calls."""
 SOURCES = "callables", "compiled", "linking", "machine_code", "operators", "private_numba"
-FORM = b"".join(Path(__file__).with_name(f"{name}.py").read_bytes() for name in SOURCES)
-"""Sources of the modules that define the file format and the calling convention."""
-FORMAT = hashlib.sha256(FORM).hexdigest()
+"""Modules that define the file format and the calling convention."""
+FORMAT = hashlib.sha256(
+    b"".join(Path(__file__).with_name(f"{name}.py").read_bytes() for name in SOURCES)
+).hexdigest()
+"""Digest of the sources of these modules."""
 UNREADABLE = (
     *(EOFError, AttributeError, ImportError, KeyError, TypeError, ValueError),
     pickle.UnpicklingError,
