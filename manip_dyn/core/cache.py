@@ -159,12 +159,12 @@ _listeners: list[Callable[[str], None]] = []
 
 
 def on_first_use(listener: Callable[[str], None]) -> None:
-    """Set the function that `report_first_use` calls, instead of the previous one."""
+    """Set the listener that `report_first_use` calls. It replaces the previous listener."""
     _listeners[:] = [listener]
 
 
 def report_first_use(name: str) -> None:
-    """Report that a function or module is not cached and will be compiled or generated."""
+    """Call the listener with the name of a function or module that is not cached."""
     for listener in _listeners:
         listener(name)
 

@@ -96,7 +96,9 @@ def compiled(
     counted: bool = True,
     keep: bool = True,
 ) -> Any:
-    """Compile a function when it is first called, and store its machine code on disk.
+    """Compile a function on its first call with each combination of argument types.
+
+    With stock numba (see `private_numba`), the options have no effect.
 
     Args:
         function: A function in the subset of Python that numba compiles. None returns a decorator
@@ -140,7 +142,7 @@ def inlined(
 ) -> Any:
     """Compile a function into its compiled callers. Python cannot call it.
 
-    With stock numba (see `private_numba`), the function is compiled by `numba.njit` alone.
+    With stock numba (see `private_numba`), the options have no effect, and Python can call it.
 
     Args:
         function: A function in the subset of Python that numba compiles. None returns a decorator
@@ -205,7 +207,7 @@ class _Compiled(Dispatcher):
     def new(
         cls, function: Any, options: dict, library: type, short: bool = False, always: bool = False
     ) -> Any:
-        """Create a function of this class, which is compiled when it is called.
+        """Create a function of this class without compiling it.
 
         Args:
             function: The Python function.

@@ -71,17 +71,17 @@ class ResultWithStatistics(Result):
 
     @property
     def steps(self) -> int:
-        """Deprecated: `statistics.steps`."""
+        """Number of accepted steps. Deprecated: use `statistics.steps`."""
         return self._count("steps")
 
     @property
     def failures(self) -> int:
-        """Deprecated: `statistics.failures`."""
+        """Number of rejected steps. Deprecated: use `statistics.failures`."""
         return self._count("failures")
 
     @property
     def evaluations(self) -> int:
-        """Deprecated: `statistics.evaluations`."""
+        """Number of evaluations. Deprecated: use `statistics.evaluations`."""
         return self._count("evaluations")
 
     def _count(self, name: str) -> int:
