@@ -79,7 +79,7 @@ def emit_call(
         returns: The numba type of the result.
         kinds: The numba types of the arguments.
         values: The arguments as LLVM values.
-        raises: Whether exceptions of the function are propagated. Stock numba never does.
+        raises: Whether exceptions of the function are propagated (never with stock numba).
     """
     if private_numba.STOCK:
         types_ = [context.get_value_type(kind) for kind in kinds]

@@ -111,7 +111,7 @@ def check_cache() -> None:
 
 
 def is_trusted(path: Path) -> bool:
-    """Return whether no other user may write a file and its folder, or warn once.
+    """Return whether no other user may write a file or its folder. Otherwise warn once.
 
     Missing files and folders are trusted. See `_only_ours` for the condition.
     """
@@ -185,7 +185,7 @@ _locks = _Locks()
 
 @contextmanager
 def file_locks() -> Iterator[None]:
-    """Return a context manager that releases the locks acquired by `wait_for_lock` in it.
+    """Return a context manager that releases the locks of `wait_for_lock` at its end.
 
     The locks prevent processes that start together from compiling the same functions. The lock of
     a cache file is a byte of the file ``.locks``. Its offset is a hash of the file's name.

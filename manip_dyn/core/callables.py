@@ -130,7 +130,7 @@ def check_parameters(module: Any) -> None:
 
 
 def marked(emit: Any) -> Any:
-    """Return an emitter that also adds the global variable `MARK` to the LLVM module."""
+    """Return an emitter that adds the global variable `MARK` to the module and calls `emit`."""
 
     def emit_marked(context, builder, signature, values):
         if MARK not in builder.module.globals:

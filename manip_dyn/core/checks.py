@@ -98,7 +98,7 @@ def _wrong(name: str, condition: str, value: object) -> str:
 
 
 def rotation_matrix(name: str, value: Any) -> Matrix:
-    """Return `value` as a new (3, 3) float64 array. It must be orthonormal to 1e-6, det > 0."""
+    """Return a rotation matrix (3, 3), orthonormal to 1e-6, as a new float64 array."""
     matrix = finite_array(name, value, (3, 3))
     if np.abs(matrix @ matrix.T - np.eye(3)).max() >= 1e-6 or np.linalg.det(matrix) < 0.0:
         raise ManipDynError(_wrong(name, "a rotation matrix (3, 3)", matrix.tolist()))

@@ -98,11 +98,12 @@ def compiled(
 ) -> Any:
     """Compile a function on its first call with each combination of argument types.
 
-    With stock numba (see `private_numba`), the options have no effect.
+    The machine code is stored on disk. With stock numba (see `private_numba`), it is not stored,
+    and the options have no effect.
 
     Args:
-        function: A function in the subset of Python that numba compiles. None returns a decorator
-            with the other arguments.
+        function: A function in the subset of Python that numba compiles. If it is None, the result
+            is a decorator.
         merge: Whether compiled callers link the code of the function instead of calling it.
         short: Whether loops are neither unrolled nor vectorized. This halves the compilation time,
             and short loops of unknown length do not run slower.
@@ -145,8 +146,8 @@ def inlined(
     With stock numba (see `private_numba`), the options have no effect, and Python can call it.
 
     Args:
-        function: A function in the subset of Python that numba compiles. None returns a decorator
-            with the other arguments.
+        function: A function in the subset of Python that numba compiles. If it is None, the result
+            is a decorator.
         always: Whether LLVM must inline the function even if it is long.
         short: Whether loops are neither unrolled nor vectorized, see `compiled`.
         counted: See `compiled`.

@@ -98,8 +98,8 @@ def run_uninterrupted(
 ) -> Value:
     """Call a function so that no signal handler can interrupt it, and return its result.
 
-    The main thread runs it in a new thread, unless it is compiling or importing. Other threads
-    call it directly. Exceptions of the function are propagated.
+    In the main thread, the function runs in a new thread, unless the main thread is compiling or
+    importing. In other threads, it is called directly. Its exceptions are propagated.
 
     A nested call is a point at which the work can stop: after a signal handler has raised an
     exception in the main thread, the next nested call raises `KeyboardInterrupt`.

@@ -49,7 +49,7 @@ class Call(NamedTuple):
     Attributes:
         parameter: Qualified name of the parameter.
         arguments: Numba types of the arguments; None for a number or a table.
-        returns: Numba type of the result, the number or the entries.
+        returns: Numba type of the result, of the number, or of the entries of the table.
     """
 
     parameter: str
@@ -101,8 +101,8 @@ def function_parameter(returns: Any = types.none) -> Callable[[Function], Functi
 def number_parameter(kind: Any = types.int64) -> Callable[[Function], Function]:
     """Return a decorator that declares a number as a template parameter.
 
-    The decorated function has no arguments. With stock numba, its result is the default.
-    Otherwise the parameter has no default.
+    The decorated function has no arguments. Its result is the default with stock numba. Otherwise
+    the parameter has no default.
 
     Args:
         kind: Numba type of the number.
@@ -131,7 +131,7 @@ def table_parameter(function: Any) -> Any:
     """Declare a table with up to 16 columns as a template parameter, and return it.
 
     Args:
-        function: Function of row and column. With stock numba, its results are the default.
+        function: Function of row and column. Its results are the default with stock numba.
             Otherwise the parameter has no default.
     """
     if STOCK:
@@ -305,7 +305,7 @@ class Instance:
 def _resolved(value: Any, call: Call, typing: Any) -> tuple[str, list[Any]]:
     """Return the symbol of a function with the signature of a call, and the libraries to link.
 
-    A function with another signature is called by a new function with the signature.
+    If the signatures differ, the symbol is that of a new function, which calls the function.
     """
     if hasattr(value, "symbol_for"):
         kind = value.callable_type

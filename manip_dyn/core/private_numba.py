@@ -1,4 +1,4 @@
-"""Undocumented names of numba, which are used only in this module and checked at import.
+"""Access to undocumented names of numba, which are checked at import.
 
 `numba.njit` optimizes every helper function twice, once separately and once inside its caller, and
 resolves the same operators again for every use. This module uses undocumented names so that
@@ -125,7 +125,7 @@ class _Library(JITCodeLibrary):
 
 
 class WholeLibrary(_Library):
-    """Machine code of a function. The functions that are linked with it get internal names."""
+    """Machine code of a function. Functions that are linked with it get internal linkage."""
 
     def _optimize_final_module(self):
         _edit(self, self.short, internal=True, always=False)
@@ -211,7 +211,7 @@ def _remembering(context: Any, short: bool) -> Any:
 
 
 class _Pipeline(CompilerBase):
-    """Numba's compiler pipeline with a custom library, typing context and name."""
+    """Numba's compiler pipeline with the library and the typing context of this package."""
 
     library: type = WholeLibrary
     short = always = False
