@@ -1,0 +1,425 @@
+"""Run the arm under ros2_control and store the outcomes.
+
+``python test/ros/record_ros2_control.py docs`` requires a workspace with manip_dyn and the
+packages of docs/ros2_control.md. Names after the folder select runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from xml.etree import ElementTree
+
+sys.path.append(str(Path(__file__).parents[1]))  # the helpers of all tests
+
+import conftest  # noqa: F401  (real nodes, on this machine only)
+import numpy as np
+import yaml
+from ament_index_python.packages import get_package_prefix, get_package_share_directory
+from control_msgs.action import FollowJointTrajectory
+from control_msgs.msg import JointTolerance, JointTrajectoryControllerState
+from controller_manager_msgs.srv import ListControllers, SwitchController
+from diagnostic_msgs.msg import DiagnosticArray
+from harness import Ros
+from rclpy.action import ActionClient
+from rclpy.qos import QoSProfile, qos_profile_sensor_data
+from ros2_control_page import updated_page
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+import manip_dyn as md
+from manip_dyn.bench.timing import commit
+
+PACKAGES = (
+    "rclcpp",
+    "controller_manager",
+    "joint_trajectory_controller",
+    "joint_state_topic_hardware_interface",
+)
+"""Packages whose versions are stored."""
+STATUS = {4: "succeeded", 5: "canceled", 6: "aborted"}
+"""Name of an action's final status by its number."""
+DURATION = 1.0
+"""Duration of a trajectory, s."""
+AMPLITUDE = 0.6
+"""Displacement of every joint by a trajectory, rad."""
+AT_REST = 0.01
+"""Highest joint speed of an arm at rest, rad/s."""
+EXCESS = 0.1
+"""Fraction of the weight that the efforts of a silent publisher exceed it by."""
+
+
+@contextmanager
+def installed_at(rate, edit=lambda content: None):
+    """Install manip_dyn with its configuration at a rate, Hz, in front of the workspace."""
+    with tempfile.TemporaryDirectory() as folder:
+        prefix, source = Path(folder), Path(get_package_prefix("manip_dyn"))
+        share = prefix / "share" / "manip_dyn"
+        shutil.copytree(get_package_share_directory("manip_dyn"), share)
+        index = prefix / "share" / "ament_index" / "resource_index" / "packages"
+        index.mkdir(parents=True)
+        (index / "manip_dyn").touch()
+        (prefix / "lib").symlink_to(source / "lib")
+        for file in (share / "config" / "ros2_control").glob("*_controllers.yaml"):
+            content = yaml.safe_load(file.read_text(encoding="utf-8"))
+            content["controller_manager"]["ros__parameters"]["update_rate"] = rate
+            content["/**/simulator"]["ros__parameters"]["control_period"] = 1.0 / rate
+            edit(content)
+            file.unlink()
+            file.write_text(yaml.safe_dump(content), encoding="utf-8")
+        path = f"{prefix}:{os.environ['AMENT_PREFIX_PATH']}"
+        yield {**os.environ, "AMENT_PREFIX_PATH": path, "ROS_LOG_DIR": folder}
+
+
+class Arm:
+    """The processes of a launch line, and a client of the controllers."""
+
+    def __init__(self, ros, robot, command, environment, log):
+        """Launch the nodes and wait until the arm moves on command."""
+        self.ros, self.robot = ros, md.load_robot(robot)
+        line = ["ros2", "launch", "manip_dyn", "ros2_control.launch.py"]
+        self.process = subprocess.Popen(
+            [*line, f"robot:={robot}", f"command:={command}"],
+            env=environment,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        self.states, self.errors = [], []
+        ros.probe.create_subscription(
+            JointState, "simulator/joint_states", self._on_state, qos_profile_sensor_data
+        )
+        self.diagnostics = ros.listen(DiagnosticArray, "/diagnostics")
+        self.controller = {
+            "position": "joint_trajectory_controller",
+            "velocity": "velocity_trajectory_controller",
+            "effort": "forward_effort_controller",
+        }[command]
+        if command == "effort":
+            self.efforts = ros.probe.create_publisher(
+                Float64MultiArray, f"{self.controller}/commands", QoSProfile(depth=1)
+            )
+        else:
+            topic = f"{self.controller}/controller_state"
+            ros.probe.create_subscription(
+                JointTrajectoryControllerState, topic, self._on_error, qos_profile_sensor_data
+            )
+            action = f"{self.controller}/follow_joint_trajectory"
+            self.client = ActionClient(ros.probe, FollowJointTrajectory, action)
+        ros.until(lambda: self.states and self.is_active(), "the controller is not active", 120.0)
+        ros.spin(2.0)
+
+    def close(self):
+        """End the processes of the launch line."""
+        self.process.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(20.0)
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+
+    def _on_state(self, message):
+        q, v = np.array(message.position), np.array(message.velocity)
+        stamp = message.header.stamp
+        now = (time.monotonic(), stamp.sec + 1e-9 * stamp.nanosec)
+        order = [message.name.index(name) for name in self.robot.joint_names]
+        self.states.append((*now, q[order], v[order]))
+
+    def _on_error(self, message):
+        self.errors.append(np.abs(message.error.positions).max())
+
+    def is_active(self):
+        """Return whether the controller of the launch line is active."""
+        response = self.ros.call(ListControllers, "controller_manager/list_controllers")
+        return (self.controller, "active") in [(c.name, c.state) for c in response.controller]
+
+    @property
+    def q(self):
+        """The latest joint positions, rad."""
+        return self.states[-1][2]
+
+    @property
+    def speed(self):
+        """The latest joint speed, rad/s."""
+        return float(np.abs(self.states[-1][3]).max())
+
+    def real_time_share(self):
+        """Return simulated time as a fraction of wall time since the first state."""
+        first, last = self.states[0], self.states[-1]
+        return (last[1] - first[1]) / (last[0] - first[0])
+
+    def send(self, displacement, **tolerances):
+        """Send a trajectory to a displacement from the current positions; return its handle."""
+        goal = FollowJointTrajectory.Goal(**tolerances)
+        goal.trajectory.joint_names = list(self.robot.joint_names)
+        self.goal = self.q + displacement
+        point = JointTrajectoryPoint(
+            positions=self.goal.tolist(), velocities=[0.0] * len(self.goal)
+        )
+        point.time_from_start.sec = round(DURATION)
+        goal.trajectory.points = [point]
+        self.ros.until(self.client.server_is_ready, "no action server")
+        self.errors.clear()
+        future = self.client.send_goal_async(goal)
+        self.ros.until(future.done, "no answer to the goal")
+        assert future.result().accepted
+        return future.result()
+
+    def result(self, handle):
+        """Return status, error code and error message of a goal after its end."""
+        future = handle.get_result_async()
+        self.ros.until(future.done, "no result", 30.0)
+        response = future.result()
+        result = response.result
+        return {
+            "status": STATUS[response.status],
+            "error_code": result.error_code,
+            "message": result.error_string,
+        }
+
+    def until_fast(self):
+        """Wait for the middle of the trajectory."""
+        end = time.monotonic() + 0.5 * DURATION
+        self.ros.until(lambda: time.monotonic() > end, "time stands still")
+
+    def until_rest(self, start):
+        """Return the simulated time, s, from a wall-clock time until the arm is at rest."""
+        self.ros.until(lambda: self.speed < AT_REST, "the arm does not come to rest", 20.0)
+        self.ros.spin(0.5)
+        assert self.speed < AT_REST
+        after = [state for state in self.states if state[0] >= start]
+        moving = [state for state in after if np.abs(state[3]).max() >= AT_REST]
+        return round(moving[-1][1] - after[0][1], 4) if moving else 0.0
+
+    def condition(self):
+        """Return the state that the simulator reports next."""
+        self.diagnostics.clear()
+
+        def reported():
+            return [s for m in self.diagnostics for s in m.status if "simulator" in s.name]
+
+        self.ros.until(reported, "no report of the simulator")
+        return {v.key: v.value for v in reported()[-1].values}["state"]
+
+    def kill_manager(self):
+        """Kill the controller manager (-9)."""
+        os.kill(child_of(self.process.pid, "ros2_control_node"), signal.SIGKILL)
+
+
+def child_of(pid, name):
+    """Return the process number of a child whose command contains a name."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return next(int(c) for c in children if name in Path(f"/proc/{c}/cmdline").read_text())
+
+
+def goals(arm):
+    """Three trajectories: status and errors of each."""
+    rows = []
+    for sign in (1.0, -1.0, 1.0):
+        answer = arm.result(arm.send(sign * AMPLITUDE))
+        largest = max(arm.errors)
+        arm.ros.spin(0.5)
+        final = float(np.abs(arm.q - arm.goal).max())
+        rows.append({**answer, "largest_error": number(largest), "final_error": number(final)})
+    return rows
+
+
+def number(value):
+    """Return a float, or None in place of NaN, which JSON does not have."""
+    return None if np.isnan(value) else float(value)
+
+
+def violations(arm):
+    """Trajectories with tolerances that cannot be satisfied."""
+    names = arm.robot.joint_names
+    tolerances = [JointTolerance(name=name, position=1e-9, velocity=1e-9) for name in names]
+    path = arm.result(arm.send(-AMPLITUDE, path_tolerance=tolerances))
+    arm.until_rest(time.monotonic())
+    tolerances = [JointTolerance(name=name, position=1e-15) for name in names]
+    goal = FollowJointTrajectory.Goal()
+    goal.goal_time_tolerance.nanosec = 200_000_000
+    late = arm.result(
+        arm.send(
+            AMPLITUDE, goal_tolerance=tolerances, goal_time_tolerance=goal.goal_time_tolerance
+        )
+    )
+    return {"path_tolerance": path, "goal_tolerance": late}
+
+
+def cancelled(arm):
+    """A trajectory that is cancelled in its middle."""
+    handle = arm.send(-AMPLITUDE)
+    arm.until_fast()
+    speed, start = arm.speed, time.monotonic()
+    handle.cancel_goal_async()
+    return {**arm.result(handle), "speed": speed, "rest_after_s": arm.until_rest(start)}
+
+
+def deactivated(arm):
+    """A trajectory whose controller is deactivated in its middle, and its restart."""
+    handle = arm.send(AMPLITUDE)
+    arm.until_fast()
+    speed, start = arm.speed, time.monotonic()
+    switch(arm, deactivate_controllers=[arm.controller])
+    answer = arm.result(handle)
+    outcome = {**answer, "speed": speed, "rest_after_s": arm.until_rest(start)}
+    switch(arm, activate_controllers=[arm.controller])
+    arm.ros.until(arm.is_active, "the controller is not active")
+    return outcome
+
+
+def switch(arm, **controllers):
+    """Activate or deactivate controllers."""
+    request = SwitchController.Request(strictness=SwitchController.Request.STRICT, **controllers)
+    assert arm.ros.call(SwitchController, "controller_manager/switch_controller", request).ok
+
+
+def killed(arm):
+    """SIGKILL of the controller manager in the middle of a trajectory."""
+    arm.send(-AMPLITUDE)
+    arm.until_fast()
+    speed, start, count = arm.speed, time.monotonic(), len(arm.states)
+    arm.kill_manager()
+    rest = arm.until_rest(start)
+    fastest = max(float(np.abs(state[3]).max()) for state in arm.states[count - 1 :])
+    row = {"speed": speed, "fastest_after": fastest, "rest_after_s": rest}
+    return {**row, "simulator": arm.condition()}
+
+
+def weight(arm):
+    """Return the efforts that hold the arm at its positions, N m."""
+    zero = np.zeros_like(arm.q)
+    return md.customize(arm.robot).inverse_dynamics(arm.q, zero, zero)
+
+
+def held(arm):
+    """Efforts of gravity, published for two seconds; then other efforts and silence."""
+    start, efforts = arm.q.copy(), weight(arm)
+    publish(arm, efforts, 2.0)
+    drift = float(np.abs(arm.q - start).max())
+    publish(arm, efforts * (1.0 + EXCESS), 0.1)
+    silent = arm.q.copy()
+    arm.ros.spin(2.0)
+    moved = float(np.abs(arm.q - silent).max())
+    return {"drift": drift, "moved_in_silence": moved, "simulator": arm.condition()}
+
+
+def publish(arm, efforts, duration):
+    """Publish constant efforts at 100 Hz."""
+    end = time.monotonic() + duration
+    while time.monotonic() < end:
+        arm.efforts.publish(Float64MultiArray(data=list(map(float, efforts))))
+        arm.ros.spin(0.01)
+
+
+def killed_in_motion(arm):
+    """SIGKILL of the controller manager while efforts accelerate the arm."""
+    publish(arm, weight(arm) * (1.0 + EXCESS), 0.3)
+    speed, start = arm.speed, time.monotonic()
+    arm.kill_manager()
+    return {"speed": speed, "rest_after_s": arm.until_rest(start), "simulator": arm.condition()}
+
+
+def without_gains(content):
+    """Remove the gains of the velocity controller."""
+    del content["velocity_trajectory_controller"]["ros__parameters"]["gains"]
+
+
+TRAJECTORIES = {
+    "goals": goals,
+    "violations": violations,
+    "cancelled": cancelled,
+    "deactivated": deactivated,
+    "killed": killed,
+}
+EFFORTS = {"held": held, "killed": killed_in_motion}
+RUNS = {
+    "launch_position": ("ur5", "position", 500, {"goals": goals}),
+    "launch_effort": ("pa10", "effort", 500, {"held": held}),
+    **{f"position_{rate}": ("ur5", "position", rate, TRAJECTORIES) for rate in (100, 500, 1000)},
+    **{f"effort_{rate}": ("pa10", "effort", rate, EFFORTS) for rate in (100, 500, 1000)},
+    "velocity_500": ("ur5", "velocity", 500, {"goals": goals, "killed": killed}),
+    "velocity_500_without_gains": ("ur5", "velocity", 500, {"goals": goals}, without_gains),
+}
+
+
+def run(name):
+    """Return the outcome of a run."""
+    robot, command, rate, cases, *edits = RUNS[name]
+    with (
+        installed_at(rate, *edits) as environment,
+        tempfile.TemporaryFile("w+") as log,
+        Ros() as ros,
+    ):
+        arm = Arm(ros, robot, command, environment, log)
+        outcomes = {}
+        try:
+            for case, function in cases.items():
+                if case == "killed":
+                    share = arm.real_time_share()
+                outcomes[case] = function(arm)
+                print(name, case, outcomes[case], flush=True)
+            if "killed" not in cases:
+                share = arm.real_time_share()
+        finally:
+            arm.close()
+            log.seek(0)
+            text = log.read()
+            print(text)
+    return {
+        "robot": robot,
+        "command": command,
+        "rate": rate,
+        "edited": bool(edits),
+        "real_time_share": share,
+        "cases": outcomes,
+        "log": summary(text),
+    }
+
+
+def summary(text):
+    """Return {warning or error of a node, without its numbers: count}."""
+    counts = {}
+    for line in text.splitlines():
+        if match := re.search(r"\[(WARN|ERROR|FATAL)\] \[[\d.]+\] \[(.*?)\]: (.*)", line):
+            level, node, message = match.groups()
+            numberless = re.sub(r"[-\d.]*\d(e[-+]?\d+)?", "N", message)
+            key = f"{level} {node}: {numberless}"
+            counts[key] = counts.get(key, 0) + 1
+    return counts
+
+
+def environment():
+    """Return versions, commit and machine."""
+    shares = {name: Path(get_package_share_directory(name)) for name in PACKAGES}
+    return {
+        "commit": commit(),
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "load": os.getloadavg()[0],
+        "packages": {
+            name: ElementTree.parse(share / "package.xml").findtext("version")
+            for name, share in shares.items()
+        },
+    }
+
+
+if __name__ == "__main__":
+    folder, *names = sys.argv[1:]
+    file, page = (Path(folder) / f"ros2_control.{kind}" for kind in ("json", "md"))
+    stored = json.loads(file.read_text())["runs"] if file.exists() else {}
+    data = {**environment(), "runs": stored}
+    for name in names or RUNS:
+        data["runs"][name] = run(name)
+        file.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    page.write_text(updated_page(page.read_text(encoding="utf-8"), data), encoding="utf-8")
