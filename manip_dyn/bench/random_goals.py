@@ -20,6 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -391,6 +392,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--baseline", type=Path, help="JSON file of an earlier run")
     parser.add_argument("--json", type=Path, help="file for the results")
     options = parser.parse_args(arguments)
+    if options.reference and find_spec("casadi") is None:
+        print("--reference requires CasADi: pip install casadi", file=sys.stderr)
+        return 2
     rows: list[Row] = []
     plan = PLANNERS[options.planner]
     if options.budget is not None:

@@ -98,3 +98,9 @@ def test_zero_net_work_is_measured_by_the_same_program(capsys):
     text = capsys.readouterr().out
     assert "2 of 2, 100.0 %" in text
     assert "0 above 1e-06" in text
+
+
+def test_reference_without_casadi_is_one_error(monkeypatch, capsys):
+    monkeypatch.setattr(random_goals, "find_spec", lambda name: None)
+    assert random_goals.main(["--arms", "1", "--goals", "1", "--reference"]) == 2
+    assert capsys.readouterr().err == "--reference requires CasADi: pip install casadi\n"
