@@ -19,8 +19,8 @@ class Progress(NamedTuple):
 
     Attributes:
         elapsed: Planning time so far, s.
-        stage: ``motion`` (on grids), ``certificate`` or ``basins``.
-        duration: Duration of the fastest motion so far, s; inf before the first one.
+        stage: ``motion`` (on grids) or ``certificate``.
+        duration: Duration of the fastest motion so far, s.
         basins: Number of distinct motions on the coarse grid.
     """
 
@@ -31,7 +31,7 @@ class Progress(NamedTuple):
 
 
 class Budget:
-    """CPU time for planning, without the time for compiling and importing.
+    """CPU time for planning, without compiling and without imports in `paused`.
 
     Attributes:
         seconds: Available time, s; inf without a limit.

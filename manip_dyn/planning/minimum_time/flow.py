@@ -224,7 +224,8 @@ class Flow(PickledByArguments):
     def along(self, controls: Controls) -> LimitFlow | ConstrainedFlow | None:
         """Return the flow for the controls (n,), or None if they are not supported.
 
-        Full efforts, one singular effort, and any number of joints at limits are supported.
+        Supported are full efforts with either one singular effort or any number of joints at
+        limits.
         """
         if are_full(controls):
             self._limit.choose(

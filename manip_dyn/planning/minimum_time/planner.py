@@ -63,10 +63,10 @@ def plan_minimum_time(
     conditions (Fan 2003, eqs. 2.22 to 2.27), with residuals in `Plan.certificate`. These
     conditions are necessary, and several motions can satisfy them. The search compares the motions
     that it reaches from different initial guesses; `Plan.certificate.searched` contains their
-    numbers. None of them, including those on grids, is faster than a ``solved`` plan.
+    numbers. No extremal and no refined motion among them is faster than a ``solved`` plan.
 
     A plan with status ``converged`` was refined on grids of up to 2048 cells. Its certificate, a
-    `Convergence`, bounds how much faster nearby motions can be.
+    `Convergence`, estimates how much faster nearby motions can be.
 
     The planner first computes a converged motion, then certificates and other motions. When the
     budget is spent, it returns the best motion so far, and `Plan.reason` names the unfinished

@@ -47,9 +47,9 @@ SHORT_MOTION = 2.0
 
 
 def swings(robot: Robot, distance: float) -> Iterator[Vector]:
-    """Yield detours (n,): none, of single joints, and of pairs of adjacent joints.
+    """Yield detours (n,): zero, then of single joints, then of pairs of adjacent joints.
 
-    Arms with one joint have no useful detours.
+    An arm with one joint has only the first one.
     """
     unit = _units(robot, distance)
     yield np.zeros(robot.n)
@@ -146,7 +146,10 @@ class SplineGrid:
     def solved(
         self, near: Spline, first: float, last: float, curved: bool = False
     ) -> GridSolution | None:
-        """Return the fastest motion near another one, which is slowed down if necessary.
+        """Return the fastest motion near another one, or None.
+
+        The other motion is slowed down if it violates limits. The result is None if it cannot be
+        moved within them.
 
         Args:
             near: The other motion, on a grid with the same number of cells.
@@ -367,7 +370,7 @@ class Refinement:
         return solution
 
     def finer(self, solution: GridSolution) -> GridSolution | None:
-        """Return the fastest motion on the next grid near a motion on a grid."""
+        """Return the fastest motion on the next grid near a motion on a grid, or None."""
         cells = CELLS[CELLS.index(solution.spline.cells) + 1]
         grid, last = self._grid(cells)
         return _settled(
@@ -375,10 +378,13 @@ class Refinement:
         )
 
     def within_limits(self, solutions: list[GridSolution]) -> RefinedSolution:
-        """Return a motion within its limits everywhere.
+        """Return the last solution after it was moved within its limits between the nodes.
+
+        The effort limits are tightened where they are violated, and the grid is solved again. A
+        slowdown removes the remaining violations. `RefinedSolution.load` is the largest effort.
 
         Args:
-            solutions: Solutions on successively finer grids; the last one is moved.
+            solutions: Solutions on successively finer grids.
         """
         solution = feasible = solutions[-1]
         grid, _ = self._grid(solution.spline.cells)
@@ -434,7 +440,10 @@ def _settled(
 
 
 def _slower(robot: Robot, ends: Ends, spline: Spline) -> tuple[Spline, float]:
-    """Return a motion slowed down to satisfy the effort limits, and its largest load."""
+    """Return a motion slowed down to satisfy the effort limits, and its largest load.
+
+    If the slowdown reaches `SLOWEST`, it is the tried motion with the smallest load.
+    """
     beyond, slowdown, slower = float(_beyond(robot, spline).max()), 0.0, spline
     best, z = (slower, beyond), np.linspace(0.0, 1.0, spline.cells + 1)[1:-1]
     while beyond > EFFORT_TOLERANCE and slowdown < SLOWEST:

@@ -56,8 +56,8 @@ class ExtremalSearch:
     """Search for extremals between one start and one goal.
 
     Attributes:
-        tried: Structures for which Newton's method was started.
-        candidates: All extremals, in order of computation.
+        tried: Keys of the structures for which Newton's method was started.
+        candidates: Extremals with their certificates, in order of computation.
     """
 
     def __init__(self, robot: Robot, start: Vector, goal: Vector, budget: Budget):
@@ -70,7 +70,8 @@ class ExtremalSearch:
     def near(self, solved: GridSolution) -> Candidate | None:
         """Return the certified extremal near a motion on a grid, or None.
 
-        A slower extremal belongs to another motion and is not returned.
+        An extremal that is slower than the motion on the grid is not returned, because it belongs
+        to another motion.
         """
         costates, cells = GuessedCostates(self._robot, solved), solved.spline.cells
         structures, self._shots = TRIES[cells]
@@ -95,7 +96,7 @@ class ExtremalSearch:
     def _guesses(
         self, switching: Switching, costates: GuessedCostates, cells: int
     ) -> Iterator[Guess | None]:
-        """Yield guesses of the costates.
+        """Yield guesses of the costates; None stands for computed costates and comes first.
 
         Costates from a coarse grid are inaccurate. Structures without singular arcs require none,
         because the conditions at their switches are linear in the costates.
@@ -105,7 +106,10 @@ class ExtremalSearch:
         yield costates.guess(switching)
 
     def _revised(self, switching: Switching, guess: Guess | None) -> list[Candidate]:
-        """Return the extremals of a structure and of its revisions by the switching functions."""
+        """Return the extremals of a structure and of its revisions by the switching functions.
+
+        The list is empty if Newton's method fails for the structure.
+        """
         trail = list[Candidate]()
         for _ in range(REVISIONS):
             candidate = self._extremal(switching, guess)
@@ -162,9 +166,9 @@ class Basin:
 
     Attributes:
         solutions: Solutions on the grids, coarsest first.
-        refined: The motion within its limits everywhere, on the finest grid, or None.
+        refined: The fastest motion that was moved within its limits between the nodes, or None.
         extremal: Certified extremal, or None.
-        is_determined: Whether the conditions determine all efforts; None before the finest grid.
+        is_determined: Whether the conditions determine all efforts; None without the finest grid.
     """
 
     def __init__(self, solution: GridSolution):
@@ -176,7 +180,7 @@ class Basin:
 
     @property
     def duration(self) -> float:
-        """Duration on the finest grid so far, or of the extremal, s."""
+        """Duration of the extremal, of `refined` or of the last solution, s."""
         if self.extremal is not None:
             return self.extremal.t_final
         if self.refined is not None:
@@ -198,7 +202,7 @@ class MotionSearch:
     The order of the search does not depend on the time. The budget only determines where it stops.
 
     Attributes:
-        basins: Distinct motions that were refined at least once.
+        basins: Distinct motions on the first grid.
         undone: Steps that were unfinished when the time was up, as a clause, or "".
     """
 
@@ -210,11 +214,14 @@ class MotionSearch:
         is_exact = robot.n <= EXACT and not ends.moving
         self._extremals = ExtremalSearch(robot, ends.q0, ends.qf, budget) if is_exact else None
         self.basins, self.undone = list[Basin](), ""
-        self._straight: Spline | None = None
 
     # ------------------------------------------------------------------------ search
     def run(self, straight: Spline | None = None) -> None:
-        """Search with all detours, then with random ones until they lead to nothing new."""
+        """Search with all detours, then with batches of random ones.
+
+        The search ends after a batch that leads to no faster motion, after `MOST_BATCHES`, or when
+        the time is up. `straight` is an additional initial guess on the first grid.
+        """
         distance = float(np.abs(self._ends.qf - self._ends.q0).max())
         distance = max(distance, float(np.abs([self._ends.v0, self._ends.vf]).max()))
         guesses = swings(self._robot, distance)
@@ -238,7 +245,10 @@ class MotionSearch:
             yield islice(guesses, RANDOM_GUESSES)
 
     def _examine(self, motions: list[Spline], guess: Spline | None = None) -> bool:
-        """Refine new motions that may be the fastest; return whether one of them is."""
+        """Refine new motions that may be the fastest; return whether one of them is.
+
+        `guess` is an additional motion on the first grid.
+        """
         before, fastest = self.duration, self._coarse.motions[:1]
         near = [
             motion
@@ -314,7 +324,7 @@ class MotionSearch:
     # ------------------------------------------------------------------------ results
     @property
     def duration(self) -> float:
-        """Duration of the fastest certified or refined motion, s; inf without one."""
+        """Duration of the fastest certified or refined motion, s; inf if there is none."""
         return min((basin.duration for basin in self._finished), default=inf)
 
     @property

@@ -122,12 +122,13 @@ class GridSolution(NamedTuple):
 
 
 class RefinedSolution(NamedTuple):
-    """A motion within its limits, refined on grids.
+    """A motion that was moved within its limits between the nodes.
 
     Attributes:
         spline: The motion.
-        solved: Solution on the finest grid, before it was slowed down.
-        durations: Shortest durations on each grid with limits at its nodes, s.
+        solved: Solution on the grid, before it was slowed down.
+        durations: Shortest durations on the previous grid, or inf, and on this grid, s, with
+            limits at the nodes.
         load: Largest effort over its limit, including times between the nodes.
     """
 
