@@ -36,7 +36,7 @@ class Costates(NamedTuple):
 
 
 def costates_of(robot: Robot, solved: GridSolution) -> Costates:
-    """Return the costates at the nodes between start and goal.
+    """Return the costates at the nodes, without two nodes at each end.
 
     The multiplier of an effort limit at a node is the switching function S = M^-1 p_v times the
     cell duration: relaxing the limit for one cell shortens the motion by this amount. p_q follows

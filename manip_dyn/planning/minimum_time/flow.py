@@ -311,7 +311,10 @@ def refined(along: Trajectory, joint: int) -> tuple[Vector, Vector]:
 
 
 def trajectory_of(flows: Flow, start: Vector, extremal: Extremal) -> Trajectory | None:
-    """Integrate an extremal with its costates from rest at `start` (n,)."""
+    """Integrate an extremal with its costates from rest at `start` (n,).
+
+    The result is None if the controls of an arc are not supported or the integration fails.
+    """
     n, arcs = len(start), extremal.switching.arcs()
     jumping = zip(extremal.switching.jumps(), extremal.jumps, strict=True)
     after = {arc + 1: (component, jump) for (arc, component), jump in jumping}

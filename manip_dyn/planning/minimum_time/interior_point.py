@@ -195,7 +195,7 @@ def _line_search(kernels, limits, here, there, work, weight, rise):
 
     Returns:
         The fraction of the step, 0 if no tried fraction is feasible and decreases the merit
-        enough, and the predicted decrease of a whole step, which is negative.
+        enough, and the predicted change of the merit for a whole step, usually negative.
     """
     nodes, n = here.q.shape
     force, change, slope, slack = work.force, work.change, work.slope, here.slack
