@@ -1,7 +1,7 @@
 """Sine and cosine as LLVM instructions, for numbers or vectors.
 
 The argument is reduced by multiples of pi/2 in three parts (Cody, Waite 1980). The polynomials
-are those of fdlibm (Sun Microsystems 1993, k_sin.c and k_cos.c): errors below 2 units
+are those of fdlibm (Sun Microsystems 1993, k_sin.c and k_cos.c). Errors are below 2.5 units
 in the last place. Beyond `LIMIT`, and for infinite numbers and NaN, the C library is called.
 """
 
