@@ -344,8 +344,6 @@ TRAJECTORIES = {
 }
 EFFORTS = {"held": held, "killed": killed_in_motion}
 RUNS = {
-    "launch_position": ("ur5", "position", 500, {"goals": goals}),
-    "launch_effort": ("pa10", "effort", 500, {"held": held}),
     **{f"position_{rate}": ("ur5", "position", rate, TRAJECTORIES) for rate in (100, 500, 1000)},
     **{f"effort_{rate}": ("pa10", "effort", rate, EFFORTS) for rate in (100, 500, 1000)},
     "velocity_500": ("ur5", "velocity", 500, {"goals": goals, "killed": killed}),
