@@ -5,9 +5,10 @@ the estimate. The prediction error corrects the estimate d::
 
     d += (1 - exp(-w h)) M(q) (v - predicted v) / h
 
-The estimate of a constant disturbance converges with the bandwidth w. With an exact model the
-prediction error is zero, and so is d. The prediction uses the efforts that were applied, including
-the compensation. Therefore a known delay does not affect the stability of the estimate.
+The estimate of a constant disturbance converges with the bandwidth w. Noise in the error of a
+joint lowers its bandwidth. With an exact model the error is zero, and so is d. The prediction uses
+the efforts that were applied, including the compensation. Therefore a known delay does not affect
+the stability of the estimate.
 """
 
 from __future__ import annotations
@@ -24,6 +25,12 @@ from manip_dyn.robot import Robot
 
 LONGEST_STEP = 1e-3
 """Longest step of the prediction, s."""
+NOISE = 0.05
+"""Largest correction by a typical noise, as a fraction of the effort limit."""
+NOISE_WEIGHT = 0.02
+"""Smallest weight of a new sample in the estimate of the noise."""
+TINY = 1e-6
+"""Smallest noise, as a fraction of the effort limit."""
 SAME = 1e-9
 """Difference below which times are equal, s."""
 
@@ -49,6 +56,8 @@ class DisturbanceObserver:
         self._bandwidth, self._period = tuning.observer_bandwidth, period
         self._delay = max(horizon - period, 0.0)
         self._active = tuning.observer_bandwidth > 0.0 and not robot.has_dry_friction
+        self._limit, self._count, self._variance = robot.tau_max, 0, np.zeros(robot.n)
+        self._error: Vector | None = None
         self._measured: tuple[float, Vector, Vector] | None = None
         self._commands: list[tuple[float, list[tuple[float, Vector]]]] = []
 
@@ -64,9 +73,20 @@ class DisturbanceObserver:
             rows = self._applied(begin, t)
             if rows is not None:
                 predicted = self._predicted(before_q, before_v, rows)
-                gain = -math.expm1(-self._bandwidth * elapsed) / elapsed
-                self.effort = self.effort + gain * (self._kernels.mass_matrix(q) @ (v - predicted))
+                self._correct(self._kernels.mass_matrix(q) @ (v - predicted) / elapsed, elapsed)
         self._measured = (t, q, v)
+
+    def _correct(self, error: Vector, elapsed: float) -> None:
+        """Correct the estimate by an effort error (n,); noise lowers the gain of a joint."""
+        if self._error is not None:
+            weight = max(1.0 / (self._count + 1.0), NOISE_WEIGHT)
+            change = 0.5 * (error - self._error) ** 2
+            self._variance = self._variance + weight * (change - self._variance)
+            self._count += 1
+            noise = np.maximum(np.sqrt(self._variance), TINY * self._limit)
+            gain = -math.expm1(-self._bandwidth * elapsed)
+            self.effort = self.effort + np.minimum(gain, NOISE * self._limit / noise) * error
+        self._error = error
 
     def command(self, t: float, segments: list[Segment]) -> None:
         """Record the command for the state measured at time `t`, s."""

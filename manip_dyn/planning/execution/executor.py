@@ -371,7 +371,8 @@ class PlanExecutor:
     def _watch_arrival(self, t: float, q: Vector, v: Vector, q_ref: Vector) -> None:
         end = self._begin + self._reference.t_final
         over, updated_at = t >= end, self._updated_at
-        if updated_at is not None and (over or self.returns):
+        integrates = over or (self.returns > 0 and self._observer is None)
+        if updated_at is not None and integrates:
             self._feedback.integrate(q_ref - q, t - updated_at)
         near = self._tuning.tolerance
         rests = np.abs(q - self.goal).max() <= near and np.abs(v).max() <= 10.0 * near
@@ -403,6 +404,7 @@ class PlanExecutor:
         if self._tuning.replan == "new_motion" or self.goal is not self.plan.qf:
             self._move_straight(t, q, v)
             return
+        self._feedback.sum = self._zero
         point = self._recovery.nearest(self._path_time(t), q)
         stopped = self._stopping and self._over(t)
         if not stopped and (self._returning or not self._stopping):

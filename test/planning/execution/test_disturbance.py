@@ -64,6 +64,17 @@ def test_a_constant_disturbance_is_estimated_with_the_bandwidth(lead):
     np.testing.assert_allclose(rows[first + 20] / disturbance, expected, atol=0.05)
 
 
+def test_noise_is_not_compensated():
+    """Regression: estimates beyond the effort limits of a heavy arm at rest."""
+    robot, rng, largest = md.load_robot("ibm7535"), np.random.default_rng(3), 0.0
+    observer = DisturbanceObserver(robot, Tuning(), PERIOD, PERIOD)
+    for number in range(1000):
+        observer.observe(number * PERIOD, np.zeros(2), 0.02 * rng.standard_normal(2))
+        observer.command(number * PERIOD, [Segment(0.0, np.zeros(2))])
+        largest = max(largest, float((np.abs(observer.effort) / robot.tau_max).max()))
+    assert largest < 0.6
+
+
 def test_a_bandwidth_of_zero_estimates_nothing():
     robot = md.load_robot("rr")
     observer = DisturbanceObserver(robot, Tuning(observer_bandwidth=0.0), PERIOD, PERIOD)
