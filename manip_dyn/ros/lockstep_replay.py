@@ -21,8 +21,13 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.recording.reader import PARAMETERS, Message, MessageReader
 from manip_dyn.robot import Robot
 from manip_dyn.ros.messages.geometry import to_nanoseconds
-from manip_dyn.ros.messages.joints import efforts_from, in_joint_order, references_from
-from manip_dyn.ros.messages.trajectories import schedule_from
+from manip_dyn.ros.messages.joints import (
+    efforts_from,
+    in_joint_order,
+    is_release,
+    references_from,
+)
+from manip_dyn.ros.messages.trajectories import is_release_trajectory, schedule_from
 from manip_dyn.ros.parameters.common import TOPIC, robot_from
 from manip_dyn.ros.parameters.declaration import rows, with_values
 from manip_dyn.ros.parameters.simulator import (
@@ -220,7 +225,12 @@ def _execute_next(
     """Execute the next valid command sent until `sent_ns`; return False if there is none."""
     while commands and commands[0].sent_ns <= sent_ns:
         try:
-            law = _law(arm, parameters, commands.popleft())
+            command = commands.popleft()
+            message: Any = deserialize_message(command.data, KINDS[command.topic])
+            if _releases(message):
+                arm.release()
+                continue
+            law = _law(arm, parameters, message)
             if law is not None:
                 arm.command(law)
                 return True
@@ -229,10 +239,16 @@ def _execute_next(
     return False
 
 
-def _law(arm: CommandedArm, parameters: SimulatorParameters, command: Message) -> EffortLaw | None:
+def _releases(message: Any) -> bool:
+    """Return whether a message ends the current command. It does not advance time."""
+    if isinstance(message, Float64MultiArray):
+        return is_release(message)
+    return isinstance(message, JointTrajectory) and is_release_trajectory(message)
+
+
+def _law(arm: CommandedArm, parameters: SimulatorParameters, message: Any) -> EffortLaw | None:
     """Return the effort law that the simulator creates for a command, or None for only NaN."""
     simulation, robot = arm.simulation, arm.simulation.robot
-    message: Any = deserialize_message(command.data, KINDS[command.topic])
     if isinstance(message, Float64MultiArray):
         return held(robot, efforts_from(message, robot))
     if isinstance(message, JointState):

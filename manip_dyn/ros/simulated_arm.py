@@ -29,6 +29,7 @@ from manip_dyn.simulation import EffortLaw
 from manip_dyn.simulation.commanded_arm import SLOW, CommandedArm, Following
 
 HELD_SENTENCE = "the last commanded position is held"
+RELEASED = "the commander has released the arm"
 ROUNDING = 1e-9
 """Tolerance for the rounding error of a joint at its limit, rad or m."""
 
@@ -227,6 +228,16 @@ class FreshCommands:
         self.arm.command(law)
         self._sent_ns, self.handover, self._too_fast = sent_ns, "", False
         self.stand_still()
+
+    def release(self, sent_ns: int) -> None:
+        """End the current command, if any: the safe command acts.
+
+        Args:
+            sent_ns: Wall-clock time at which the release was sent, ns.
+        """
+        self.check(sent_ns)
+        if self.arm.release():
+            self.handover = RELEASED
 
     def stand_still(self) -> None:
         """Record whether time is paused. Must be called regularly."""

@@ -126,6 +126,13 @@ class CommandedArm:
         now = self.time_ns
         self.simulation.disturbance = Disturbance(effort, now, now + duration_ns)
 
+    def release(self) -> bool:
+        """End the current command: the safe law acts. Return False if there was none to end."""
+        acted = self.commanded and not self.timed_out
+        if acted:
+            self.time_out()
+        return acted
+
     def time_out(self) -> None:
         """Apply the safe law."""
         self.simulation.law, self.timed_out = self._safe_law, True

@@ -151,6 +151,21 @@ def _check_one_kind(references: References, robot: Robot) -> None:
         )
 
 
+RELEASE = "release"
+"""Label of a command without efforts, and frame of an effort trajectory without points, that end
+the current command. An empty message without it is an error."""
+
+
+def release_command() -> Float64MultiArray:
+    """Return a command message that ends the current command."""
+    return Float64MultiArray(layout=MultiArrayLayout(dim=[MultiArrayDimension(label=RELEASE)]))
+
+
+def is_release(message: Float64MultiArray) -> bool:
+    """Return whether a command message has no efforts and the label `RELEASE`."""
+    return not message.data and [dim.label for dim in message.layout.dim] == [RELEASE]
+
+
 def effort_command(effort: Vector) -> Float64MultiArray:
     """Return a command message with efforts (n,), N m or N."""
     return Float64MultiArray(data=effort.tolist())

@@ -21,6 +21,7 @@ from manip_dyn.core.checks import Matrix, Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 from manip_dyn.ros.messages.geometry import to_duration, to_nanoseconds, to_time
+from manip_dyn.ros.messages.joints import RELEASE
 from manip_dyn.simulation import Schedule
 
 if TYPE_CHECKING:
@@ -108,6 +109,18 @@ def trajectory_from(
         time = to_duration(round(seconds * 1e9))
         message.points.append(JointTrajectoryPoint(effort=effort.tolist(), time_from_start=time))
     return message
+
+
+def release_trajectory() -> JointTrajectory:
+    """Return an effort trajectory message that ends the current command."""
+    message = JointTrajectory()
+    message.header.frame_id = RELEASE
+    return message
+
+
+def is_release_trajectory(message: JointTrajectory) -> bool:
+    """Return whether an effort trajectory has no points and the frame `RELEASE`."""
+    return not message.points and message.header.frame_id == RELEASE
 
 
 def waypoints_from(message: JointTrajectory, robot: Robot) -> Matrix:

@@ -85,7 +85,8 @@ class BangBangPlannerNode:
         await_recorder(node, parameters.await_recorder)
 
     def close(self) -> None:
-        """End planning and the action server."""
+        """Release the arm; end planning and the action server."""
+        self._execution.release()
         self._planning.close()
         self._trajectories.close()
 

@@ -20,10 +20,15 @@ from manip_dyn.ros.messages.geometry import to_nanoseconds
 from manip_dyn.ros.messages.joints import (
     efforts_from,
     energy_message,
+    is_release,
     joint_state,
     references_from,
 )
-from manip_dyn.ros.messages.trajectories import deserialized, schedule_from
+from manip_dyn.ros.messages.trajectories import (
+    deserialized,
+    is_release_trajectory,
+    schedule_from,
+)
 from manip_dyn.ros.parameters.common import prepare, robot_from
 from manip_dyn.ros.parameters.declaration import declare, declare_joints, on_change
 from manip_dyn.ros.parameters.simulator import (
@@ -133,6 +138,9 @@ class SimulatorNode:
     def _on_command(self, message: Float64MultiArray, info: Mapping[str, Any]) -> None:
         with self._stepper.lock:
             try:
+                if is_release(message):
+                    self._commands.release(sent_at(info))
+                    return
                 law = held(self._robot, efforts_from(message, self._robot))
                 self._commands.command(law, sent_at(info))
             except ManipDynError as error:
@@ -167,6 +175,9 @@ class SimulatorNode:
             return
         with self._stepper.lock:
             try:
+                if is_release_trajectory(message):
+                    self._commands.release(sent_at(info))
+                    return
                 self._commands.check(sent_at(info))
                 stamp, now = to_nanoseconds(message.header.stamp), self._arm.time_ns
                 origin = self._stepper.origin_at(stamp)

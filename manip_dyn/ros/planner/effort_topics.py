@@ -11,9 +11,10 @@ from trajectory_msgs.msg import JointTrajectory
 from manip_dyn.planning import Segment, mean_effort
 from manip_dyn.robot import Robot
 from manip_dyn.ros.diagnostics import other_publishers
-from manip_dyn.ros.messages.joints import effort_command
-from manip_dyn.ros.messages.trajectories import trajectory_from
+from manip_dyn.ros.messages.joints import effort_command, release_command
+from manip_dyn.ros.messages.trajectories import release_trajectory, trajectory_from
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
+from manip_dyn.ros.runtime.execution import publish_last
 from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE
 
 
@@ -57,3 +58,11 @@ class EffortTopics:
             self._commands.publish(effort_command(segments[0].effort))
         else:
             self._switches.publish(trajectory_from(self._robot, stamp_ns, segments))
+
+    def release(self) -> None:
+        """End the current command. The simulator then applies its safe command immediately.
+
+        Each topic preserves its order, so that no earlier message acts after both are received.
+        """
+        last = (self._commands, release_command()), (self._switches, release_trajectory())
+        publish_last(self._node, last)

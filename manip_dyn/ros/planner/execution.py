@@ -58,6 +58,12 @@ class Execution:
         """Stop sending commands."""
         self.motion = self.prepared = None
 
+    def release(self) -> None:
+        """Release the arm and stop sending commands, if a motion was in progress."""
+        if self.motion is not None:
+            self.forget()
+            self.efforts.release()
+
     def begin(self, motion: PlannedMotion | FollowedMotion, measured: MeasuredState) -> None:
         """Begin a motion at the current state. The efforts are published by `answer`."""
         self.prepared, self.motion = None, motion

@@ -5,27 +5,36 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol, TypeVar
 
 import rclpy
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
+from rclpy.duration import Duration
 from rclpy.exceptions import NotInitializedException
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.signals import SignalHandlerOptions
 
 from manip_dyn.core.cache import cache_directory, disable_announcements, on_first_use
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.interruption import reset_interrupt_flag
+from manip_dyn.core.interruption import END, reset_interrupt_flag
 from manip_dyn.robot import Robot
 from manip_dyn.ros.runtime.environment import check_parameter_files, local_discovery
 
 STOPPED, BAD_INPUT = 0, 2
 ANNOUNCEMENT_PERIOD = 10.0
 """Wall time between two log lines about compilation, s."""
+GRACE = 0.5
+"""Wall time from a signal to the shutdown of ROS if the main thread does not respond, s."""
+LAST_MESSAGES_TIMEOUT = 0.2
+"""Longest wall time for which a node that exits waits until its last messages are received, s."""
 
 
 class Component(Protocol):
@@ -130,17 +139,17 @@ def _run(kind: type[Component], args: list[str] | None) -> int:
     component: Component | None = None
     initialized = False
     try:
-        # While a node is created, no executor checks for a shutdown. rclpy also calls these
-        # handlers.
+        # rclpy's own handlers would shut ROS down before `close` can publish last messages.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.default_int_handler)
         _initialize(args)
         initialized = True
         sys.unraisablehook = report_unraisable
-        component = build(kind, args)
         executor = getattr(kind, "executor", SingleThreadedExecutor)()
-        executor.add_node(component.node)
-        executor.spin()
+        with _woken_by_signals(executor):
+            component = build(kind, args)
+            executor.add_node(component.node)
+            executor.spin()
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     except Exception as error:
@@ -166,9 +175,40 @@ def _run(kind: type[Component], args: list[str] | None) -> int:
 
 def _initialize(args: list[str] | None) -> None:
     try:
-        rclpy.init(args=args)
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:
         raise RosError(_first_line(error)) from error
+
+
+@contextmanager
+def _woken_by_signals(executor: Executor) -> Iterator[None]:
+    """Return a context manager in which signals wake the executor, so that their handlers run.
+
+    Python's C signal handler writes signal numbers to a pipe, and a thread reads them. If no
+    exception leaves the context within `GRACE`, as during compilation, the thread shuts ROS down.
+    """
+    finished = threading.Event()
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+
+    def watch() -> None:
+        while os.read(reading, 1) != END:
+            executor.wake()
+            if not finished.wait(GRACE):
+                rclpy.try_shutdown()
+
+    thread = threading.Thread(target=watch, name="signals", daemon=True)
+    before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    thread.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        signal.set_wakeup_fd(before)
+        os.write(writing, END)
+        thread.join()
+        os.close(reading)
+        os.close(writing)
 
 
 def _first_line(error: Exception) -> str:
@@ -197,6 +237,26 @@ def unless_shut_down(node: Node, call: Callable[[], None]) -> None:
     except RuntimeError:
         if node.context.ok():
             raise
+
+
+def publish_last(node: Node, messages: Sequence[tuple[Publisher, Any]]) -> None:
+    """Publish the last messages of a node that exits, and wait until they are received.
+
+    The wait ends after `LAST_MESSAGES_TIMEOUT`. After a shutdown of ROS, nothing is published.
+
+    Args:
+        node: The node.
+        messages: Publishers and their messages.
+    """
+
+    def publish() -> None:
+        for publisher, message in messages:
+            publisher.publish(message)
+        for publisher, _ in messages:
+            with suppress(RuntimeError):  # the middleware does not support it
+                publisher.wait_for_all_acked(Duration(seconds=LAST_MESSAGES_TIMEOUT))
+
+    unless_shut_down(node, publish)
 
 
 def create_wall_timer(node: Node, period: float, call: Callable[[], None]) -> None:

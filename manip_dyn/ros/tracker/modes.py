@@ -26,10 +26,15 @@ from manip_dyn.ros.diagnostics import (
     other_publishers,
 )
 from manip_dyn.ros.messages.geometry import to_nanoseconds
-from manip_dyn.ros.messages.joints import effort_command, in_joint_order, joint_state
+from manip_dyn.ros.messages.joints import (
+    effort_command,
+    in_joint_order,
+    joint_state,
+    release_command,
+)
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters, driver_from
 from manip_dyn.ros.robot_topics import Transforms
-from manip_dyn.ros.runtime.execution import ThrottledWarning, unless_shut_down
+from manip_dyn.ros.runtime.execution import ThrottledWarning, publish_last, unless_shut_down
 from manip_dyn.ros.runtime.subscriptions import (
     EVERY_MESSAGE,
     NEWEST_ONLY,
@@ -331,8 +336,9 @@ class DynamicMode:
         self._listener.start()
 
     def stop(self) -> None:
-        """Stop the subscription."""
+        """Stop the subscription and release the arm."""
         self._listener.stop()
+        self._release()
 
     def restart(self) -> str:
         """Restart the path with the next state."""
@@ -357,8 +363,12 @@ class DynamicMode:
         return {} if self._unsubscribed else self._driver.report()
 
     def _on_joint_state(self, message: JointState, _info: object) -> None:
-        with self._calls.lock:
-            self._update(message)
+        try:
+            with self._calls.lock:
+                self._update(message)
+        except BaseException:
+            self._release()  # ROS is shut down next
+            raise
 
     def _update(self, message: JointState) -> None:
         try:
@@ -403,6 +413,11 @@ class DynamicMode:
         period = (stamp - self._measured.stamp_ns) * 1e-9
         late = tolerated_lateness(self._parameters.step)
         self._arrivals.add(now - self._received_at - period, period > late)
+
+    def _release(self) -> None:
+        """End the current command, if commands were sent. The simulator's safe command acts."""
+        if self._driver.stamp_ns is not None:
+            publish_last(self._node, [(self._commands, release_command())])
 
     def _send(self) -> None:
         self._repeated = 0
