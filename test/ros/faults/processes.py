@@ -128,6 +128,20 @@ def killed(node, phase):
     return do
 
 
+def interrupted(node, number):
+    """Return a fault that ends the planner or tracker by a signal during a motion."""
+
+    def do(system):
+        if node == "clik_tracker":
+            system.move()
+        else:
+            system.phase("executing")
+        system.processes.signal(node, number)
+        system.processes.running.pop(node).wait()
+
+    return do
+
+
 def again(node, phase):
     """Return a fault that kills a node, restarts it and sends the goal again."""
 
@@ -181,6 +195,7 @@ def stopped_tracked(node, seconds):
 
 
 LOST = "simulator", "lost_commander", WARN, "no command for 0.3 s: brake"
+RELEASED = "simulator", "lost_commander", WARN, "the commander has released the arm: brake"
 GONE = {
     "idle": ("waiting", WARN, "no joint states for"),
     "planning": ("lost", ERROR, "gave up: no joint states for"),
@@ -271,4 +286,14 @@ def _tracked():
             )  # fmt: skip
 
 
-CASES = tuple(replace(case, by_hand=True) for case in (*_planned(), *_tracked()))
+def _interrupted():
+    for node, name in (("bang_bang_planner", "planner"), ("clik_tracker", "tracker")):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            yield Case(
+                f"{name}_ended_by_{number.name.lower()}", f"{name}_processes",
+                f"{number.name} of the {name} during a motion", interrupted(node, number),
+                *RELEASED,
+            )  # fmt: skip
+
+
+CASES = tuple(replace(case, by_hand=True) for case in (*_planned(), *_tracked(), *_interrupted()))
