@@ -32,7 +32,8 @@ class Tuning:
         tolerance: Largest position error (rad or m) with which an arm has arrived. Its largest
             speed is ten times this value, in rad/s or m/s.
         max_deviation: Largest distance of a joint from the path with which an arm that has left
-            the plan brakes along the path, rad or m. Farther away, it brakes all joints at once.
+            the plan brakes along the path, rad or m; `off_plan` if that is larger. Farther away,
+            it brakes all joints at once.
         replan: Response of an arm that has left the plan. ``stop``: it stops and holds its
             position. ``resume``: it stops, returns to the path if necessary, and follows the rest
             of the path with lower efforts. ``new_motion``: it moves straight to the goal.

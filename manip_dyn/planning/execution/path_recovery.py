@@ -29,6 +29,8 @@ BRAKING_FRACTIONS = (0.9, 1.0)
 """Fractions of the effort limits that a braking motion may use, in order of trial."""
 EFFORT_FRACTIONS = (0.7, 0.85, 0.98)
 """Fractions of the effort limits that other motions may use, in order of trial."""
+LARGEST_CHANGE = 1e3
+"""Largest u where the plan is at rest, 1/s."""
 SLOWEST = 0.02
 """Lowest rate at which the path is followed."""
 FASTEST = 1.5
@@ -102,7 +104,9 @@ class PathRecovery:
         return min(max(float(v @ along) / energy, 0.0), FASTEST) if energy > 0.0 else 0.0
 
     def brake(self, time: float, rate: float) -> PathMotion:
-        """Return the fastest braking motion along the path. It may end at the end of the path.
+        """Return a motion that brakes along the path.
+
+        It ends at rest, or at the end of the path if the efforts do not suffice to stop before.
 
         Args:
             time: Plan time at the start, s.
@@ -122,7 +126,9 @@ class PathRecovery:
         return self._sampled(np.array(times), np.array(squares))
 
     def resume(self, time: float, slower: float) -> PathMotion | None:
-        """Return the motion from rest at a plan time (s) to the end of the path, or None.
+        """Return the motion from rest at a plan time (s) to the end of the path.
+
+        The result is None if no rate of at least `SLOWEST` is feasible.
 
         Args:
             time: Plan time at the start, s.
@@ -161,18 +167,21 @@ class PathRecovery:
         return moving - static, static, efforts(q, self._zero, v) - static
 
     def _changes(self, k: int, square: float, limit: Vector) -> tuple[float, float]:
-        """Return the range of the change of the rate within the limits (n,), 1/s^2."""
+        """Return the least and the largest u (1/s) in a cell within effort limits (n,).
+
+        The least exceeds the largest if no u is feasible.
+        """
         moving, static, tangent = self._efforts[k]
         base = square * moving + static
         acts = np.abs(tangent) > 1e-9 * self._limit
         if not acts.any():
-            return -math.inf, math.inf
+            return -LARGEST_CHANGE, LARGEST_CHANGE
         base, tangent, limit = base[acts], tangent[acts], limit[acts]
         ends = np.sort(np.array([(-limit - base) / tangent, (limit - base) / tangent]), axis=0)
         return float(ends[0].max()), float(ends[1].min())
 
     def _change(self, k: int, square: float) -> float:
-        """Return the strongest feasible decrease of the rate in a cell, 1/s^2."""
+        """Return the least feasible u (1/s) for braking in a cell; 0 if none is below 0."""
         for fraction in BRAKING_FRACTIONS:
             least, most = self._changes(k, square, fraction * self._limit)
             if least < 0.0 and least <= most:
