@@ -101,6 +101,7 @@ class Arm:
             JointState, "simulator/joint_states", self._on_state, qos_profile_sensor_data
         )
         self.diagnostics = ros.listen(DiagnosticArray, "/diagnostics")
+        self.reports = ros.listen(DiagnosticArray, "/diagnostics")
         self.controller = {
             "position": "joint_trajectory_controller",
             "velocity": "velocity_trajectory_controller",
@@ -153,10 +154,10 @@ class Arm:
         """The latest joint speed, rad/s."""
         return float(np.abs(self.states[-1][3]).max())
 
-    def real_time_share(self):
-        """Return simulated time as a fraction of wall time since the first state."""
-        first, last = self.states[0], self.states[-1]
-        return (last[1] - first[1]) / (last[0] - first[0])
+    def lowest_share(self):
+        """Return the lowest `real_time_share` that the simulator reported."""
+        values = [v for m in self.reports for s in m.status for v in s.values]
+        return min((float(v.value) for v in values if v.key == "real_time_share"), default=None)
 
     def send(self, displacement, **tolerances):
         """Send a trajectory to a displacement from the current positions; return its handle."""
@@ -227,7 +228,8 @@ def goals(arm):
     rows = []
     for sign in (1.0, -1.0, 1.0):
         answer = arm.result(arm.send(sign * AMPLITUDE))
-        largest = max(arm.errors)
+        # The error is NaN until the first trajectory if no state arrived before the activation.
+        largest = max((error for error in arm.errors if np.isfinite(error)), default=np.nan)
         arm.ros.spin(0.5)
         final = float(np.abs(arm.q - arm.goal).max())
         rows.append({**answer, "largest_error": number(largest), "final_error": number(final)})
@@ -364,11 +366,11 @@ def run(name):
         try:
             for case, function in cases.items():
                 if case == "killed":
-                    share = arm.real_time_share()
+                    share = arm.lowest_share()
                 outcomes[case] = function(arm)
                 print(name, case, outcomes[case], flush=True)
             if "killed" not in cases:
-                share = arm.real_time_share()
+                share = arm.lowest_share()
         finally:
             arm.close()
             log.seek(0)
@@ -379,7 +381,7 @@ def run(name):
         "command": command,
         "rate": rate,
         "edited": bool(edits),
-        "real_time_share": share,
+        "lowest_real_time_share": share,
         "cases": outcomes,
         "log": summary(text),
     }

@@ -14,14 +14,12 @@ TRAJECTORIES = (
     "deactivated",
     "manager killed",
     "speed after it, rad/s",
-    "real time",
 )
 EFFORTS = (
     "rate, Hz",
     "drift in 2 s, rad",
     "moved in 2 s of silence, rad",
     "manager killed",
-    "real time",
 )
 
 
@@ -61,7 +59,6 @@ def _trajectory_row(run):
         _rest(cases.get("deactivated")),
         _rest(killed),
         f"{killed['fastest_after']:.2g}" if killed else "",
-        f"{run['real_time_share']:.2f}",
     )
 
 
@@ -69,12 +66,12 @@ def _effort_row(run):
     held = run["cases"]["held"]
     moved = f"{held['moved_in_silence']:.2g}"
     killed = _rest(run["cases"].get("killed"))
-    return f"{run['rate']}", f"{held['drift']:.1g}", moved, killed, f"{run['real_time_share']:.2f}"
+    return f"{run['rate']}", f"{held['drift']:.1g}", moved, killed
 
 
 def _largest(rows, key):
-    values = [row[key] for row in rows]
-    return "NaN" if None in values else f"{max(values):.2g}"
+    values = [row[key] for row in rows if row[key] is not None]
+    return f"{max(values):.2g}" if values else "NaN"
 
 
 def _rest(case):

@@ -1,5 +1,6 @@
 """The launch files: every scenario has one, which starts the same nodes as the demo."""
 
+import json
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -7,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
+from ros2_control_page import BEGIN, END, tables
 
 from manip_dyn import ManipDynError
 from manip_dyn.demo import SCENARIOS, check_arguments, check_installed, description_of, scenario
@@ -268,3 +270,13 @@ def test_the_controllers_are_for_all_joints(robot):
     simulator = content["/**/simulator"]["ros__parameters"]
     assert len(simulator["initial_position"]) == len(names)
     assert simulator["control_period"] * 500 == 1.0
+
+
+def test_the_page_has_the_tables_of_the_recorded_runs():
+    data = json.loads((SHARE / "docs" / "ros2_control.json").read_text(encoding="utf-8"))
+    assert {run["rate"] for run in data["runs"].values()} == {100, 500, 1000}
+    page = (SHARE / "docs" / "ros2_control.md").read_text(encoding="utf-8")
+    hint = "run python test/ros/record_ros2_control.py docs"
+    assert page.split(BEGIN)[1].split(END)[0] == tables(data), hint
+    for package, version in data["packages"].items():
+        assert f"{package} {version}" in page.replace("\n", " ")
