@@ -24,7 +24,8 @@ from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
 
 CELLS = 150
-"""Number of cells of the path without those for effort jumps."""
+"""Number of cells of the path without those for effort jumps. Plans with more jumps have no cells
+for them."""
 BRAKING_FRACTIONS = (0.9, 1.0)
 """Fractions of the effort limits that a braking motion may use, in order of trial."""
 EFFORT_FRACTIONS = (0.7, 0.85, 0.98)
@@ -67,7 +68,8 @@ class PathRecovery:
         """Sample the path of a plan from the reference, which is the sampled plan."""
         self._robot, self._limit = robot, robot.tau_max
         self._kernels, self._zero = customize(robot).unchecked, np.zeros(robot.n)
-        self._times = cells(plan.knots, plan.t_final, plan.t_final / CELLS)
+        knots = plan.knots if len(plan.knots) < CELLS else np.zeros(1)
+        self._times = cells(knots, plan.t_final, plan.t_final / CELLS)
         states = [reference.state(float(time)) for time in self._times]
         self._q, self._v = (np.array(rows) for rows in zip(*states, strict=True))
         self._efforts = [self._cell_efforts(k) for k in range(len(self._times) - 1)]
