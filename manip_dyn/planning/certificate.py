@@ -156,7 +156,7 @@ class Certificate:
         return not self.failures
 
 
-GAP_TOLERANCE, KKT_TOLERANCE, RMS_HAMILTONIAN_TOLERANCE, LOAD_BOUND = 1e-3, 1e-6, 2e-2, 1.0 + 1e-9
+GAP_TOLERANCE, KKT_TOLERANCE, RMS_HAMILTONIAN_TOLERANCE, LOAD_BOUND = 1e-3, 1e-6, 1e-2, 1.0 + 1e-9
 
 
 @dataclass(frozen=True)

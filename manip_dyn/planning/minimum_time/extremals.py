@@ -97,7 +97,7 @@ def violated_limit(robot: Robot, trajectory: Trajectory) -> str:
 
 def _range(times: Vector, q: Vector, v: Vector) -> tuple[float, float]:
     """Return the smallest and largest position, including reversals between samples."""
-    turning = np.flatnonzero(v[:-1] * v[1:] < 0.0)
+    turning = np.flatnonzero((v[:-1] * v[1:] < 0.0) & (np.diff(times) > 0.0))
     h, a, b = np.diff(times)[turning], v[turning], v[turning + 1]
     first, rise = q[turning], q[turning + 1] - q[turning]
     # The slope of the cubic interpolant, a + 2 c z + d z^2, has one root between the samples.
