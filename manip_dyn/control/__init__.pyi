@@ -35,6 +35,18 @@ from manip_dyn.control.joint_trajectory import (
 from manip_dyn.control.joint_trajectory import (
     checked_waypoints as checked_waypoints,
 )
+from manip_dyn.control.state_estimation import (
+    HISTORY as HISTORY,
+)
+from manip_dyn.control.state_estimation import (
+    SIGMAS as SIGMAS,
+)
+from manip_dyn.control.state_estimation import (
+    Noise as Noise,
+)
+from manip_dyn.control.state_estimation import (
+    StateEstimator as StateEstimator,
+)
 from manip_dyn.control.trajectory_follower import (
     JointTolerance as JointTolerance,
 )

@@ -232,8 +232,8 @@ def test_silence_of_the_arm_is_reported_as_lost(ros):
 def test_invalid_joint_states_are_dropped_with_a_reason(ros):
     ros.start(BangBangPlannerNode, robot="ibm7535")
     states = ros.publisher(JointState, "joint_states")
-    states.publish(JointState(name=["shoulder"], position=[0.0], velocity=[0.0]))
-    ros.expect_warning("dropped", "must have joint 'elbow'")
+    states.publish(JointState(name=["S1"], position=[0.0], velocity=[0.0]))
+    ros.expect_warning("dropped", "must have joint 'shoulder'")
     short = JointState(name=["shoulder", "elbow"], position=[0.0], velocity=[0.0, 0.0])
     # Repeated, because warnings are throttled to one per second.
     dropped = lambda: ros.warned("dropped", "one position for each of its 2 names")  # noqa: E731

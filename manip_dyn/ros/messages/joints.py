@@ -37,32 +37,40 @@ def joint_state(
     return message
 
 
-def in_joint_order(message: JointState, robot: Robot, field: str) -> Vector:
-    """Return a field (n,), such as "position", of a joint state in the robot's joint order.
+def in_joint_order(
+    message: JointState, robot: Robot, field: str, joints: Sequence[str] = ()
+) -> Vector:
+    """Return a field (k,), such as "position", of a joint state in the order of the joints.
 
     Other joints in the message are ignored.
 
+    Args:
+        message: The joint state.
+        robot: The arm.
+        field: Name of the field.
+        joints: Names of k joints of the arm. Default: all its joints, in their order.
+
     Raises:
-        ManipDynError: If a joint of the robot is missing or named twice, its value is not finite,
-            or the number of values differs from the number of names.
+        ManipDynError: If one of the joints is missing or named twice, its value is not finite, or
+            the number of values differs from the number of names.
     """
-    values = getattr(message, field)
+    values, joints = getattr(message, field), joints or robot.joint_names
     if len(values) != len(message.name):
         raise ManipDynError(
             f"joint state must have one {field} for each of its {len(message.name)} names, got "
             f"{len(values)}."
         )
     index = {name: i for i, name in enumerate(message.name)}
-    missing = [name for name in robot.joint_names if name not in index]
+    missing = [name for name in joints if name not in index]
     if missing:
         raise ManipDynError(
             f"joint state must have joint '{missing[0]}' of '{robot.name}'"
             f"{closest(missing[0], message.name)}"
         )
-    twice = [name for name in robot.joint_names if message.name.count(name) > 1]
+    twice = [name for name in joints if message.name.count(name) > 1]
     if twice:
         raise ManipDynError(f"joint state must name joint '{twice[0]}' once, got it twice.")
-    return finite_vector(field, [values[index[name]] for name in robot.joint_names], robot.n)
+    return finite_vector(field, [values[index[name]] for name in joints], len(joints))
 
 
 def goal_from_message(message: JointState, robot: Robot, q: Vector) -> Vector:

@@ -9,11 +9,13 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from manip_dyn.control.continuity import MeasuredState
+from manip_dyn.control.state_estimation import StateEstimator
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros import diagnostics
 from manip_dyn.ros.diagnostics import joints_outside_limits
 from manip_dyn.ros.follow_joint_trajectory import FollowJointTrajectory
+from manip_dyn.ros.joint_states import estimate_values
 from manip_dyn.ros.parameters.bang_bang_planner import (
     BangBangPlannerParameters,
     goal_from,
@@ -60,9 +62,11 @@ class BangBangPlannerNode:
             node, self._robot, parameters, self._status, lambda: self._goals.show()
         )
         self._execution.goal = None if goal is None else JointGoal(goal)
+        self._estimator = StateEstimator(self._robot, parameters.velocity_window)
         self._planning = Planning(
             node,
             self._robot,
+            self._estimator,
             parameters,
             self._execution,
             self._status,
@@ -71,11 +75,13 @@ class BangBangPlannerNode:
         )
         self.commands = Commands(self._execution, self._planning, self._status, self._reject)
         self.commands.awaiting_start = goal is not None and parameters.autostart
-        self._arm = ArmStates(node, self._robot, parameters, self._on_state, self._status.drop)
+        self._arm = ArmStates(
+            node, self._robot, self._estimator, parameters, self._on_state, self._status.drop
+        )
         self._status.enter("waiting", "no_joint_states", topic=self._arm.topic)
         begin = self.commands.begin
         self._goals = Goals(node, self._robot, self._positions, begin, self._reject)
-        trajectories = Trajectories(self.commands, self._robot, parameters)
+        trajectories = Trajectories(self.commands, self._robot, parameters, self._estimator)
         self._trajectories = FollowJointTrajectory(node, self._robot, trajectories)
         node.create_service(Trigger, "~/plan", self._on_plan)
         node.create_service(Trigger, "~/abort", self._on_abort)
@@ -169,7 +175,8 @@ class BangBangPlannerNode:
         """Return the status, or a current problem that is at least as severe."""
         q, efforts = self._positions(), self._execution.efforts
         outside = "" if q is None else joints_outside_limits(self._robot, q)
-        return self._status.overlaid(outside, efforts.others(), efforts.name)
+        report = self._status.overlaid(outside, efforts.others(), efforts.name)
+        return report._replace(values=report.values | estimate_values(self._estimator))
 
 
 def _invalid_combination(parameters: BangBangPlannerParameters, _changed: Collection[str]) -> str:

@@ -7,12 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from manip_dyn.control.state_estimation import FASTEST_REST, SIGMAS, Noise
 from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.planning import Tuning, plan_minimum_time, plan_zero_net_work
 from manip_dyn.planning.execution.feedback import REPLAN
 from manip_dyn.robot import Robot
-from manip_dyn.ros.parameters.common import RecordedParameters, RobotParameters
+from manip_dyn.ros.parameters.common import (
+    JointStateParameters,
+    RecordedParameters,
+    RobotParameters,
+)
 from manip_dyn.ros.parameters.declaration import Numbers, parameter
 
 
@@ -29,7 +34,7 @@ PLANNERS: dict[str, Callable[..., Any]] = {
 
 
 @dataclass(frozen=True)
-class BangBangPlannerParameters(RecordedParameters, RobotParameters):
+class BangBangPlannerParameters(RecordedParameters, JointStateParameters, RobotParameters):
     """Parameters of the bang-bang planner node."""
 
     method: str = parameter(
@@ -127,7 +132,11 @@ class BangBangPlannerParameters(RecordedParameters, RobotParameters):
         1e6,
     )
     rest_speed: float = parameter(
-        1e-3, "Largest joint speed of an arm at rest", "rad/s or m/s", 0.0, 10.0
+        1e-3,
+        "Largest joint speed of an arm at rest; noise of the measured speeds is added",
+        "rad/s or m/s",
+        0.0,
+        10.0,
     )
     command_topic: str = parameter("simulator/commands", "Topic of effort commands")
     effort_trajectory_topic: str = parameter(
@@ -157,18 +166,30 @@ def planner_from(parameters: BangBangPlannerParameters) -> Callable[..., Any]:
     return plan
 
 
-def tuning_from(parameters: BangBangPlannerParameters) -> Tuning:
-    """Return the gains and thresholds of the executor. The method pd ignores `off_plan`."""
+def tuning_from(parameters: BangBangPlannerParameters, noise: Noise | None = None) -> Tuning:
+    """Return the gains and thresholds of the executor. The method pd ignores `off_plan`.
+
+    Args:
+        parameters: The planner's parameters.
+        noise: Noise of the measured states, which must not prevent the arrival. Default: none.
+    """
     limited = parameters.off_plan and parameters.method != "pd"
     return Tuning(
         parameters.stiffness,
         parameters.damping,
         parameters.integral,
         parameters.off_plan if limited else math.inf,
-        parameters.arrival_tolerance,
+        parameters.arrival_tolerance if noise is None else _arrival_tolerance(parameters, noise),
         parameters.max_deviation,
         parameters.replan,
     )
+
+
+def _arrival_tolerance(parameters: BangBangPlannerParameters, noise: Noise) -> float:
+    """Return the tolerance of positions and, times ten, of speeds that noise rarely exceeds."""
+    speed = min(SIGMAS * float(noise.velocity.max()), FASTEST_REST)
+    position = min(SIGMAS * float(noise.position.max()), 0.1 * FASTEST_REST)
+    return max(parameters.arrival_tolerance, position, 0.1 * speed)
 
 
 def goal_from(parameters: BangBangPlannerParameters, robot: Robot) -> Vector | None:

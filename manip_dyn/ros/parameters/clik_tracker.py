@@ -27,6 +27,7 @@ from manip_dyn.integration import METHODS
 from manip_dyn.integration.methods.taylor import Taylor
 from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.common import (
+    JointStateParameters,
     RecordedParameters,
     RobotParameters,
     TransformParameters,
@@ -144,7 +145,12 @@ def _controlled(numbers: Numbers) -> tuple[bool, ...]:
 
 @dataclass(frozen=True)
 class ClikTrackerParameters(
-    RecordedParameters, TransformParameters, PathParameters, LawParameters, RobotParameters
+    RecordedParameters,
+    TransformParameters,
+    JointStateParameters,
+    PathParameters,
+    LawParameters,
+    RobotParameters,
 ):
     """Parameters of the CLIK tracker node."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from manip_dyn.codegen import customize
+from manip_dyn.control.state_estimation import VELOCITY_WINDOW
 from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.robot import Robot, load_robot, lock_from, xacro_arguments_from
 from manip_dyn.ros.parameters.declaration import Numbers, parameter
@@ -91,6 +92,20 @@ def prepare(robot: Robot, *kernels: str) -> None:
 def joint_array(name: str, numbers: Sequence[float], robot: Robot) -> Vector:
     """Return the numbers of parameter `name` as an array (n,), or zeros if there are none."""
     return finite_vector(name, numbers, robot.n) if numbers else np.zeros(robot.n)
+
+
+@dataclass(frozen=True)
+class JointStateParameters:
+    """Parameter of nodes that control an arm by its joint states."""
+
+    velocity_window: float = parameter(
+        VELOCITY_WINDOW,
+        "Time over which positions are averaged to velocities if joint states lack them; half of "
+        "it is the delay of the velocities",
+        "s",
+        0.0,
+        0.5,
+    )
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
 
 from manip_dyn.control.continuity import MeasuredState, reset_reason
-from manip_dyn.core.errors import ManipDynError
+from manip_dyn.control.state_estimation import StateEstimator
 from manip_dyn.robot import Robot
-from manip_dyn.ros.messages.geometry import to_nanoseconds
-from manip_dyn.ros.messages.joints import in_joint_order
+from manip_dyn.ros.joint_states import JointStateSubscription
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
-from manip_dyn.ros.runtime.subscriptions import NEWEST_ONLY
 
 WATCH_PERIOD = 0.1
 """Wall time between checks for silence, s."""
@@ -40,6 +37,7 @@ class ArmStates:
         self,
         node: Node,
         robot: Robot,
+        estimator: StateEstimator,
         parameters: BangBangPlannerParameters,
         receive: Callable[[MeasuredState | None, MeasuredState], None],
         drop: Callable[[object], None],
@@ -49,19 +47,20 @@ class ArmStates:
         Args:
             node: The node.
             robot: The arm.
+            estimator: Builds states from the messages.
             parameters: The planner's parameters.
             receive: Called with the previous state (or None) and the new state.
             drop: Called with the error of an invalid message.
         """
-        self._robot, self._receive, self._drop = robot, receive, drop
-        self._timeout = parameters.state_timeout
+        self._robot, self._receive = robot, receive
+        self._damping, self._timeout = parameters.damping, parameters.state_timeout
         self._longest = max(self._timeout, 10.0 * parameters.control_period)
         self.measured: MeasuredState | None = None
         self._received_at = self._checked_at = time.monotonic()
-        # A queue of one message suffices in lockstep: the next state follows the command.
-        self.topic = node.create_subscription(
-            JointState, "joint_states", self._on_joint_state, NEWEST_ONLY
-        ).topic_name
+        self._subscription = JointStateSubscription(
+            node, estimator, robot, self._on_state, drop, executed=lambda: True
+        )
+        self.topic = self._subscription.topic_name
 
     def loss(self, before: MeasuredState, measured: MeasuredState) -> Loss | None:
         """Return the reset or silence between two successive states, or None."""
@@ -89,14 +88,8 @@ class ArmStates:
         self.measured = None
         return silence
 
-    def _on_joint_state(self, message: JointState) -> None:
-        try:
-            q = in_joint_order(message, self._robot, "position")
-            v = in_joint_order(message, self._robot, "velocity")
-        except ManipDynError as error:
-            self._drop(error)
-            return
+    def _on_state(self, measured: MeasuredState) -> None:
+        self._subscription.velocity_hint(self._damping, "damping")
         self._received_at = time.monotonic()
-        before = self.measured
-        self.measured = MeasuredState(to_nanoseconds(message.header.stamp), q, v)
-        self._receive(before, self.measured)
+        before, self.measured = self.measured, measured
+        self._receive(before, measured)

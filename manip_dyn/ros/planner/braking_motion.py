@@ -7,6 +7,7 @@ import numpy as np
 from manip_dyn.codegen import customize
 from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.control.joint_drives import Brake
+from manip_dyn.control.state_estimation import SIGMAS, StateEstimator
 from manip_dyn.core.checks import Vector
 from manip_dyn.planning import Segment
 from manip_dyn.planning.execution.feedback import Feedback
@@ -25,19 +26,25 @@ class BrakingMotion:
     """
 
     def __init__(
-        self, robot: Robot, parameters: BangBangPlannerParameters, held: Vector | None = None
+        self,
+        robot: Robot,
+        parameters: BangBangPlannerParameters,
+        estimator: StateEstimator,
+        held: Vector | None = None,
     ):
         """Create the brake and the feedback.
 
         Args:
             robot: The arm.
             parameters: The planner's parameters.
+            estimator: Estimates the noise of the states, which must not prevent rest.
             held: Positions (n,) to hold without braking, rad or m. Default: brake, then hold the
                 current positions.
         """
         self._brake = Brake(customize(robot), period=parameters.control_period)
         self._feedback = Feedback(robot, tuning_from(parameters))
         self._rest_speed, self._near = parameters.rest_speed, 10.0 * parameters.arrival_tolerance
+        self._estimator = estimator
         self._zero = np.zeros(robot.n)
         self._before: MeasuredState | None = None
         self._held = held
@@ -51,7 +58,8 @@ class BrakingMotion:
         if self._held is None:
             self._held = measured.q.copy()
         off = float(np.abs(self._held - measured.q).max())
-        self.arrived = fastest <= self._rest_speed and off <= self._near
+        near = off <= self._near or off <= SIGMAS * float(self._estimator.noise().position.max())
+        self.arrived = near and self._estimator.at_rest(measured.v, self._rest_speed)
         return [Segment(0.0, self._holding(measured, self._held))]
 
     def _holding(self, measured: MeasuredState, held: Vector) -> Vector:

@@ -8,7 +8,9 @@ from manip_dyn.codegen import customize
 from manip_dyn.control import JointMotion
 from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.control.joint_trajectory import Code, JointSplines, Outcome
+from manip_dyn.control.state_estimation import StateEstimator
 from manip_dyn.control.trajectory_follower import TrajectoryFollower
+from manip_dyn.core.checks import Vector
 from manip_dyn.planning import Segment
 from manip_dyn.robot import Robot
 from manip_dyn.ros.messages.trajectories import TrajectoryGoal
@@ -29,9 +31,16 @@ class FollowedMotion:
         values: Named values for the status; always empty.
     """
 
-    def __init__(self, robot: Robot, goal: TrajectoryGoal, parameters: BangBangPlannerParameters):
-        """Store the trajectory; `begin` starts it."""
+    def __init__(
+        self,
+        robot: Robot,
+        goal: TrajectoryGoal,
+        parameters: BangBangPlannerParameters,
+        estimator: StateEstimator,
+    ):
+        """Store the trajectory and the estimator of the states; `begin` starts the motion."""
         self._robot, self._goal, self._parameters = robot, goal, parameters
+        self._estimator = estimator
         self._follower: TrajectoryFollower | None = None
         self._after: BrakingMotion | None = None
         self._start_ns = self._ended_ns = 0
@@ -82,7 +91,7 @@ class FollowedMotion:
     def stop(self, _measured: MeasuredState) -> None:
         """Brake and hold the arm."""
         self.end(ABORTED)
-        self._after = BrakingMotion(self._robot, self._parameters)
+        self._after = self._braking()
 
     def end(self, outcome: Outcome) -> None:
         """Set the outcome, unless it is already set."""
@@ -119,11 +128,14 @@ class FollowedMotion:
         assert self._follower is not None
         return self._follower
 
+    def _braking(self, held: Vector | None = None) -> BrakingMotion:
+        return BrakingMotion(self._robot, self._parameters, self._estimator, held)
+
     def _judge(self, t: float, measured: MeasuredState) -> None:
         splines = self._following.splines
         if self._after is None and t >= splines.t_final:  # hold the end with an integral
-            self._after = BrakingMotion(self._robot, self._parameters, np.array(splines.goal))
+            self._after = self._braking(np.array(splines.goal))
         self.outcome = self._following.outcome(t, measured.q, measured.v)
         self._ended_ns = measured.stamp_ns
         if self.outcome is not None and not self.reached:
-            self._after = BrakingMotion(self._robot, self._parameters)
+            self._after = self._braking()

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from manip_dyn.control.continuity import MeasuredState
+from manip_dyn.control.state_estimation import Noise
 from manip_dyn.core.checks import Vector
 from manip_dyn.planning import PlanExecutor, Segment
 from manip_dyn.planning.execution.sampled_motion import SAME
@@ -37,6 +38,7 @@ class PlannedMotion:
         parameters: BangBangPlannerParameters,
         purpose: Any = None,
         departure: Departure | None = None,
+        noise: Noise | None = None,
     ):
         """Prepare the execution of a plan.
 
@@ -46,6 +48,7 @@ class PlannedMotion:
             parameters: The planner's parameters.
             purpose: The goal of the plan.
             departure: Departure at which the plan begins. Default: at rest, at the next state.
+            noise: Noise of the measured states. Default: none.
         """
         self.purpose, self.departure = purpose, departure
         self._plan, self._parameters = prepared.plan, parameters
@@ -53,7 +56,12 @@ class PlannedMotion:
         period = parameters.control_period
         horizon = period + parameters.transport_delay
         self._executor = PlanExecutor(
-            robot, plan, horizon, tuning_from(parameters), period, reference=prepared.reference
+            robot,
+            plan,
+            horizon,
+            tuning_from(parameters, noise),
+            period,
+            reference=prepared.reference,
         )
         self._began_ns = self._returns = 0
         self.rows = prepared.rows

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 from rclpy.node import Node
 
 from manip_dyn.control.continuity import MeasuredState
+from manip_dyn.control.state_estimation import StateEstimator
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 from manip_dyn.ros.diagnostics import fastest_joint
@@ -40,6 +40,7 @@ class Planning:
         self,
         node: Node,
         robot: Robot,
+        estimator: StateEstimator,
         parameters: BangBangPlannerParameters,
         execution: Execution,
         status: PlannerStatus,
@@ -51,6 +52,7 @@ class Planning:
         Args:
             node: The node.
             robot: The arm.
+            estimator: Builds the states and estimates their noise.
             parameters: The planner's parameters.
             execution: Executes the motions.
             status: Reports the state of the planner.
@@ -58,6 +60,7 @@ class Planning:
             reject: Called with a code and a reason.
         """
         self._robot, self._execution, self._status = robot, execution, status
+        self._estimator = estimator
         self.measured, self._reject = measured, reject
         self._warn = node.get_logger().warning
         self._worker = Worker(node, self.execute)
@@ -102,8 +105,8 @@ class Planning:
         self._pending = self.active_goal = None
 
     def moves(self, measured: MeasuredState) -> str:
-        """Describe the fastest joint, or return "" if the arm is at rest."""
-        rests = float(np.abs(measured.v).max()) <= self.parameters.rest_speed
+        """Describe the fastest joint of the latest state, or return "" if the arm is at rest."""
+        rests = self._estimator.at_rest(measured.v, self.parameters.rest_speed)
         return "" if rests else fastest_joint(self._robot, measured.v)
 
     # ------------------------------------------------------------------------------------ goals
@@ -123,7 +126,7 @@ class Planning:
             if self._status.state != "braking":
                 execution.motion.stop(measured)
         elif not isinstance(execution.motion, BrakingMotion):
-            execution.motion = BrakingMotion(self._robot, self.parameters)
+            execution.motion = BrakingMotion(self._robot, self.parameters, self._estimator)
         self._pending = self.active_goal = goal
         self._status.enter("braking", "arm_moves", fastest=moves)
 
@@ -231,6 +234,7 @@ class Planning:
                 prepared = self._process.solved(task, is_needed)
             else:
                 prepared = task.solved(self._robot)
-            return PlannedMotion(self._robot, prepared, task.parameters, goal, departure)
+            noise = self._estimator.noise()
+            return PlannedMotion(self._robot, prepared, task.parameters, goal, departure, noise)
 
         self._worker.start(job)

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from manip_dyn.control.computed_torque import unstable_feedback
 from manip_dyn.control.continuity import MeasuredState
 from manip_dyn.control.joint_trajectory import Code, Outcome, RejectedTrajectoryError
+from manip_dyn.control.state_estimation import StateEstimator
 from manip_dyn.robot import Robot
 from manip_dyn.ros.follow_joint_trajectory import ActiveTrajectory, Progress
 from manip_dyn.ros.messages.trajectories import TrajectoryGoal
@@ -64,9 +65,16 @@ class FollowedTrajectory:
 class Trajectories:
     """Starts trajectories on the planner; implements `TrajectoryFollower`."""
 
-    def __init__(self, planner: Planner, robot: Robot, parameters: BangBangPlannerParameters):
-        """Store the planner and its arm."""
+    def __init__(
+        self,
+        planner: Planner,
+        robot: Robot,
+        parameters: BangBangPlannerParameters,
+        estimator: StateEstimator,
+    ):
+        """Store the planner, its arm and the estimator of its states."""
         self._planner, self._robot, self._parameters = planner, robot, parameters
+        self._estimator = estimator
 
     def check(self, goal: TrajectoryGoal, _info: Mapping[str, Any] | None = None) -> None:
         """Raise `RejectedTrajectoryError` if a trajectory may not begin now."""
@@ -83,7 +91,7 @@ class Trajectories:
             planned = PlannedGoal(self._planner, self._robot, goal, measured.stamp_ns)
             self._planner.plan_to(planned)
             return planned
-        motion = FollowedMotion(self._robot, goal, self._parameters)
+        motion = FollowedMotion(self._robot, goal, self._parameters, self._estimator)
         self._planner.follow(motion)
         return FollowedTrajectory(self._planner, motion)
 

@@ -17,28 +17,21 @@ from std_msgs.msg import Float64MultiArray
 from manip_dyn.clik import TrackingSample, task_error, tool_pose
 from manip_dyn.clik.joint_reference import JointReference
 from manip_dyn.control.continuity import MeasuredState
+from manip_dyn.control.state_estimation import StateEstimator
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.errors import ManipDynError
 from manip_dyn.ros.diagnostics import (
     RecentOverruns,
     fastest_joint,
     joints_outside_limits,
     other_publishers,
 )
-from manip_dyn.ros.messages.geometry import to_nanoseconds
-from manip_dyn.ros.messages.joints import (
-    effort_command,
-    in_joint_order,
-    joint_state,
-    release_command,
-)
+from manip_dyn.ros.joint_states import JointStateSubscription, estimate_values
+from manip_dyn.ros.messages.joints import effort_command, joint_state, release_command
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters, driver_from
 from manip_dyn.ros.robot_topics import Transforms
 from manip_dyn.ros.runtime.execution import ThrottledWarning, publish_last, unless_shut_down
 from manip_dyn.ros.runtime.subscriptions import (
     EVERY_MESSAGE,
-    NEWEST_ONLY,
-    PolledSubscription,
     SubscriptionThread,
 )
 from manip_dyn.ros.runtime.threads import (
@@ -282,9 +275,9 @@ class DynamicMode:
         self._repeated = 0
         self._arrivals = PeriodStatistics()
         self._effort = np.zeros(self._robot.n)
-        # A queue of one message suffices in lockstep: the next state follows the command.
-        self._states = PolledSubscription(
-            node, JointState, "joint_states", self._on_joint_state, NEWEST_ONLY
+        self._estimator = StateEstimator(self._robot, parameters.velocity_window)
+        self._states = JointStateSubscription(
+            node, self._estimator, self._robot, self._on_state, self._warn_dropped
         )
         self._listener = SubscriptionThread(node, self._states)
         self._errors = node.create_publisher(JointState, "~/joint_error", 100)
@@ -360,29 +353,26 @@ class DynamicMode:
 
     def report(self) -> dict[str, Any]:
         """Return the driver's values, or no values while the commands have no subscriber."""
-        return {} if self._unsubscribed else self._driver.report()
+        if self._unsubscribed:
+            return {}
+        return self._driver.report() | estimate_values(self._estimator)
 
-    def _on_joint_state(self, message: JointState, _info: object) -> None:
+    def _on_state(self, measured: MeasuredState) -> None:
         try:
             with self._calls.lock:
-                self._update(message)
+                self._update(measured)
         except BaseException:
             self._release()  # ROS is shut down next
             raise
 
-    def _update(self, message: JointState) -> None:
-        try:
-            q = in_joint_order(message, self._robot, "position")
-            v = in_joint_order(message, self._robot, "velocity")
-        except ManipDynError as error:
-            self._warn_dropped(error)
-            return
-        stamp, now = to_nanoseconds(message.header.stamp), time.perf_counter()
+    def _update(self, measured: MeasuredState) -> None:
+        self._states.velocity_hint(self._parameters.joint_damping, "joint_damping")
+        stamp, now = measured.stamp_ns, time.perf_counter()
         repeated = self._measured is not None and stamp == self._measured.stamp_ns
         if not repeated:
             self._time(stamp, now)
             self._fresh_at = now
-        self._received_at, self._measured = now, MeasuredState(stamp, q, v)
+        self._received_at, self._measured = now, measured
         self._unsubscribed = self._commands.get_subscription_count() == 0
         if repeated and stamp == self._driver.stamp_ns:
             # The simulator repeats its state while time stands still.
@@ -390,7 +380,7 @@ class DynamicMode:
             if self._repeated == SEND_AGAIN:
                 self._send()
         elif not self._unsubscribed:
-            self._answer(self._measured)
+            self._answer(measured)
 
     def _answer(self, measured: MeasuredState) -> None:
         driver = self._driver
