@@ -14,12 +14,14 @@ TRAJECTORIES = (
     "deactivated",
     "manager killed",
     "speed after it, rad/s",
+    "real time",
 )
 EFFORTS = (
     "rate, Hz",
     "drift in 2 s, rad",
     "moved in 2 s of silence, rad",
     "manager killed",
+    "real time",
 )
 
 
@@ -59,6 +61,7 @@ def _trajectory_row(run):
         _rest(cases.get("deactivated")),
         _rest(killed),
         f"{killed['fastest_after']:.2g}" if killed else "",
+        f"{run['lowest_real_time_share']:.2f}",
     )
 
 
@@ -66,7 +69,8 @@ def _effort_row(run):
     held = run["cases"]["held"]
     moved = f"{held['moved_in_silence']:.2g}"
     killed = _rest(run["cases"].get("killed"))
-    return f"{run['rate']}", f"{held['drift']:.1g}", moved, killed
+    share = f"{run['lowest_real_time_share']:.2f}"
+    return f"{run['rate']}", f"{held['drift']:.1g}", moved, killed, share
 
 
 def _largest(rows, key):
