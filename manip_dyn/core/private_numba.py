@@ -109,8 +109,8 @@ class _Library(JITCodeLibrary):
     """Code library that LLVM does not optimize function by function.
 
     Attributes:
-        short: Whether loops are neither unrolled nor vectorized.
-        always: Whether callers must inline the function.
+        short: Whether loops are neither unrolled nor vectorized, if llvmlite supports this.
+        always: Whether callers must inline the function, if llvmlite supports this.
     """
 
     short = always = False
@@ -128,7 +128,7 @@ class WholeLibrary(_Library):
     """Machine code of a function. Functions that are linked with it get internal linkage."""
 
     def _optimize_final_module(self):
-        _edit(self, self.short, internal=True, always=False)
+        _edit(self, internal=True)
         check_parameters(self.module)
         super()._optimize_final_module()
 
@@ -144,7 +144,7 @@ class PartLibrary(MergedLibrary):
     """Unoptimized code that is linked into callers and optimized there."""
 
     def _optimize_final_module(self):
-        _edit(self, self.short, internal=False, always=self.always)
+        _edit(self, internal=False)
 
 
 @cache
@@ -155,16 +155,15 @@ def _has_function_attributes() -> bool:
     return b"optsize" in function.attributes
 
 
-def _edit(library: Any, short: bool, internal: bool, always: bool) -> None:
-    """Set attributes and linkage of the functions in a library.
+def _edit(library: Any, internal: bool) -> None:
+    """Set attributes of the functions in a library.
 
     Args:
-        library: The library.
-        short: Whether loops are neither unrolled nor vectorized, if llvmlite supports this.
+        library: A `_Library`.
         internal: Whether the names of linked functions and constants become internal.
-        always: Whether callers must inline the function, if llvmlite supports this.
     """
     functions = [*library.get_defined_functions()]
+    short, always = library.short, library.always
     if not _has_function_attributes():
         short = always = False
     for function in functions if short or internal or always else ():
@@ -241,10 +240,7 @@ class _Pipeline(CompilerBase):
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _WithoutEntry(AnalysisPass):
-    """Pass that sets a dummy entry point, which a dispatcher requires.
-
-    `Part.__call__` prevents its use.
-    """
+    """Pass that sets a dummy entry point for the dispatcher. `Part.__call__` prevents its use."""
 
     _name = "manip_dyn_without_entry"
 
@@ -260,13 +256,7 @@ class _WithoutEntry(AnalysisPass):
 
 @cache
 def pipeline(library: type, short: bool, always: bool) -> type:
-    """Return a class of compiler pipelines.
-
-    Args:
-        library: `WholeLibrary`, `MergedLibrary` or `PartLibrary`.
-        short: Whether loops are neither unrolled nor vectorized.
-        always: Whether callers must inline the function.
-    """
+    """Return a class of compiler pipelines with a subclass of `_Library` and its attributes."""
     return type("Pipeline", (_Pipeline,), {"library": library, "short": short, "always": always})
 
 
