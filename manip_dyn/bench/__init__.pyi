@@ -8,4 +8,5 @@ from manip_dyn.bench.record import read_record as read_record
 from manip_dyn.bench.record import suite as suite
 from manip_dyn.bench.timing import Candidate as Candidate
 from manip_dyn.bench.timing import Timing as Timing
+from manip_dyn.bench.timing import commit as commit
 from manip_dyn.bench.timing import compare as compare

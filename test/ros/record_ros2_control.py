@@ -39,7 +39,7 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 import manip_dyn as md
-from manip_dyn.bench.timing import commit
+from manip_dyn.bench import commit
 
 PACKAGES = (
     "rclcpp",

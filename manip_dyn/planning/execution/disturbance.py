@@ -111,9 +111,9 @@ class DisturbanceObserver:
             until = end
             if started[-1] + 1 < len(commands):
                 until = min(until, commands[started[-1] + 1][0] + self._delay)
-            acting = None
-            for begins, effort in commands[started[-1]][1]:
-                if acting is None or begins <= now + SAME:
+            (_, acting), *later = commands[started[-1]][1]
+            for begins, effort in later:
+                if begins <= now + SAME:
                     acting = effort
                 else:
                     until = min(until, begins)

@@ -125,7 +125,8 @@ class PlanExecutor:
         self._horizon = positive("horizon", horizon, "s")
         period = positive("period", period or horizon, "s")
         self._spacing, self._tuning = spacing(horizon, period), tuning or Tuning()
-        self._period, self._observer = period, None
+        self._period = period
+        self._observer: DisturbanceObserver | None = None
         self._off_plan = self._tuning.off_plan
         # Largest position error of an arm that is too heavy to be held at the same position.
         self._yields = self._off_plan if np.isfinite(self._off_plan) else Tuning.off_plan
