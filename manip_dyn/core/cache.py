@@ -261,20 +261,25 @@ def generated_module(label: str, inputs: bytes, generate: Callable[[], str]) -> 
     digest.update(f"{numba.__version__} {platform.python_version()}".encode())
     name = "".join(c if c.isascii() and c.isalnum() else "_" for c in label)
     name = f"{name}_{digest.hexdigest()[:24]}"
-    if name not in _modules:
-        path = cache_directory() / f"{name}.py"
-        if not is_trusted(path):
-            path = _private_folder() / path.name
-        if not _is_complete(path):
-            with file_locks():
-                if not wait_for_lock(path) or not _is_complete(path):
-                    report_first_use(name.rpartition("_")[0])
-                    path = _write(path, generate() + COMPLETE)
-        _modules[name] = _load(name, path)
-    return _modules[name]
+    if name in _modules:
+        return _modules[name]
+    with _import_lock:
+        if name not in _modules:
+            path = cache_directory() / f"{name}.py"
+            if not is_trusted(path):
+                path = _private_folder() / path.name
+            if not _is_complete(path):
+                with file_locks():
+                    if not wait_for_lock(path) or not _is_complete(path):
+                        report_first_use(name.rpartition("_")[0])
+                        path = _write(path, generate() + COMPLETE)
+            _modules[name] = _load(name, path)
+        return _modules[name]
 
 
 _modules: dict[str, ModuleType] = {}
+_import_lock = threading.RLock()
+"""Held while a generated module is imported, so that no thread sees an incomplete module."""
 
 
 @cache

@@ -231,7 +231,7 @@ class _Compiled(Dispatcher):
         return f"<compiled {call} of '{code.co_filename}' at {id(self):#x}>"
 
     def declare(self, arguments: tuple) -> None:
-        """Compile for argument types. This also defines calls by compiled code."""
+        """Compile for argument types, and define the call for compiled callers."""
         self.compile(arguments)
 
     def compile(self, sig):

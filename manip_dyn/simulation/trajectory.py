@@ -90,7 +90,8 @@ def simulate(
             runs in Python: slowly, and only with the method ``rk4`` with a fixed step, without
             `control` and `stop_at_limits`.
         duration: Duration of the motion, s.
-        step: Fixed integration step, s; unused with tolerances.
+        step: Fixed integration step, s. With tolerances, only the time for which the efforts of
+            `PDControl` and of smooth plans are held.
         sample_period: Time between samples, s; steps end at the samples. Default: `step`, or 1 %
             of the duration with tolerances and with Adams methods, which restart at samples.
         method: Name in `md.METHODS`, or a `Method`.

@@ -358,6 +358,21 @@ def mass_matrix(tree, memory, q, out):
 
 
 @compiled(python=False, counted=False)
+def forward_dynamics(tree, memory, q, v, tau, out):
+    """Write the accelerations (n,) for the efforts tau into `out`.
+
+    Kernels have straight-line code instead, to which a study compares this loop.
+    """
+    n = q.shape[0]
+    _prepare(tree, memory, q)
+    space = workspace(n, memory)
+    move(tree, space, v)
+    _accelerations(tree, space, q, v, tau)
+    for i in range(n):
+        out[i] = space.joint_acceleration[i]
+
+
+@compiled(python=False, counted=False)
 def inverse_dynamics_derivatives(tree, memory, q, v, a, out):
     """Write the derivatives (3, n, n) of the efforts with respect to q, v and a."""
     n = q.shape[0]

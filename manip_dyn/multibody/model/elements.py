@@ -224,7 +224,9 @@ class RotationalSpring:
 
 @dataclass(frozen=True, eq=False)
 class Tyre:
-    """A vertical spring and damper between a wheel centre and the road, which may have a bump.
+    """A spring and damper along z between a wheel centre and the road, which may have a bump.
+
+    The tyre never loses contact: above its unloaded radius, it pulls the wheel down.
 
     Attributes:
         body: Name of the body of the wheel.

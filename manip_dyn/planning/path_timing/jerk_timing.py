@@ -81,8 +81,9 @@ class JerkProgram(NamedTuple):
     """Merit function and linear programs for motions with the same phases.
 
     Attributes:
-        rows: Function that returns the rows at the ends of the intervals of a grid.
-        most: Limits of the rows (k, r).
+        rows: Function that returns the coefficients of the constraint rows at the ends of the
+            intervals of a grid.
+        most: Largest absolute values of the constraint rows (k, r).
         whole: Time by which durations are divided, s.
         phase: Phase of each interval (k,).
         places: Values of s at the ends of the phases (p,).

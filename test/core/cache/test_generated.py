@@ -1,9 +1,12 @@
 """The cache of generated modules: shared by processes, and doing without a folder."""
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from fresh import Fresh
+
+from manip_dyn.core import generated_module
 
 SCRIPT = """
 import sys, warnings
@@ -35,6 +38,20 @@ def test_concurrent_processes_share_a_fresh_cache(tmp_path):
         assert float(out) == pytest.approx(5.0 * 9.8 * 0.15, abs=1e-12)
     assert len(list((tmp_path / "cache").glob("*.py"))) == 1
     assert not list((tmp_path / "cache").glob("*.tmp"))
+
+
+def test_threads_share_one_complete_module(tmp_path, monkeypatch):
+    """Regression: a thread saw the incomplete module that another thread imported."""
+    monkeypatch.setenv("MANIP_DYN_CACHE", str(tmp_path))
+    source = "import time\ntime.sleep(0.3)\nvalue = 1\n"
+
+    def load(_):
+        return generated_module("slow", str(tmp_path).encode(), lambda: source)
+
+    with ThreadPoolExecutor(4) as pool:
+        modules = list(pool.map(load, range(4)))
+    assert modules[0].value == 1
+    assert all(module is modules[0] for module in modules)
 
 
 def test_an_unusable_cache_folder_causes_one_warning(tmp_path):
