@@ -45,7 +45,7 @@ class StateEstimator:
     A missing velocity is the slope of the least-squares line through the positions of the last
     `velocity_window` seconds, at least through the last two. With n evenly spaced positions over a
     time T, its delay is T / 2. Its noise is that of the positions times sqrt(12 / n) / T for large
-    n. The first measurement of a joint, and the first one after a gap or a jump, gives no
+    n. The first measurement of a joint, and the first one after a gap or a jump, yields no
     velocity. The velocity is zero if this measurement is repeated with the same stamp.
 
     Attributes:

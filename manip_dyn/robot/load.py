@@ -44,7 +44,8 @@ def load_robot(
             that mimic a locked joint are also locked. Locked links retain their mass.
         tip: Name of the link that is the tool frame. Links beyond it, and side branches behind
             other movable joints, are removed. By default nothing is removed, and the tip is
-            ``tool0``, or else the last link behind the most movable joints.
+            ``tool0`` if it exists, otherwise the last link of the chain with the most movable
+            joints.
         mass_scale: Factor for the masses and inertias of all bodies and the payload, for example
             for an arm that is heavier than its URDF. Rotor inertias are not scaled.
         xacro_args: Arguments of a xacro file by name.

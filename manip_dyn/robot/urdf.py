@@ -302,7 +302,7 @@ class Description:
         return root_links_of(self.root)[0]
 
     def default_tip(self) -> str:
-        """Return ``tool0`` if it exists, else the leaf link behind the most movable joints."""
+        """Return ``tool0`` if it exists, else the end of the chain with most movable joints."""
         if "tool0" in self.links():
             return "tool0"
         movable = self.movable()

@@ -32,7 +32,7 @@ function's length."""
 
 
 class Statement(NamedTuple):
-    """An assignment, the names in its expression, and its size: operations plus one result."""
+    """An assignment, the names in its expression, and its size: its operations plus one."""
 
     target: ast.expr
     value: ast.expr
@@ -41,7 +41,7 @@ class Statement(NamedTuple):
 
 
 def program_size(statements: list[Statement]) -> int:
-    """Return the number of operations and results of a program."""
+    """Return the number of operations and assignments of a program."""
     return sum(statement.size for statement in statements)
 
 
@@ -65,7 +65,7 @@ def parsed(line: str) -> Statement:
 
 
 def divided(statements: list[Statement]) -> list[list[Statement]]:
-    """Divide the statements into groups of about `FUNCTION_SIZE` operations and results."""
+    """Divide the statements into groups with a size of about `FUNCTION_SIZE`."""
     groups: list[list[Statement]] = []
     size = FUNCTION_SIZE
     for statement in statements:

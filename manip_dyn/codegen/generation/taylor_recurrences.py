@@ -280,7 +280,12 @@ class LaneSeriesWriter(SeriesWriter):
     """
 
     def __init__(self, function: Function, n: int):
-        """Initialize with the graph of the rates of a state y; other arguments are constant."""
+        """Assign a column to every quantity whose coefficients a recurrence reads.
+
+        Args:
+            function: The graph of y' = f(y, ...). The arguments after y are constant in time.
+            n: Number of joints.
+        """
         super().__init__(function, n, function.declaration.arguments[1:])
 
     def _lay_out(self, size: int, n: int) -> None:

@@ -147,7 +147,16 @@ ENDLESS = 1 << 40
 
 @inlined(always=True, counted=False)
 def count_steps(rules, method, room, passed, quiet):
-    """Count `passed` accepted steps of `quiet` attempted ones in all active lanes."""
+    """Advance the time and the step counters of all active lanes by accepted fixed steps.
+
+    Args:
+        rules: Options of the loop.
+        method: Arrays of the method.
+        room: Working memory of the thread.
+        passed: Number of accepted steps.
+        quiet: Number of attempted steps. If it exceeds `passed`, the rates at the start of the
+            rejected step are known.
+    """
     if passed == 0:
         return
     for lane in range(LANES):
@@ -188,7 +197,7 @@ def compute_rates(cases, rules, room):
 
 @inlined(always=True, counted=False)
 def choose_steps(cases, rules, method, room):
-    """Choose the step sizes; return the number of fixed steps that need no checks of each lane.
+    """Choose the step sizes; return the number of fixed steps to take without checks of each lane.
 
     The result is -1 if a motion cannot continue and must end.
     """

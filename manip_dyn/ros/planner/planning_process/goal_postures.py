@@ -79,7 +79,11 @@ class PoseGoal:
 
 
 def controllable(robot: Robot) -> list[bool]:
-    """Return a mask (6,): whether a goal pose determines x, y, z and the rotations about them."""
+    """Return flags (6,) of the pose components to reach: x, y, z, and rotations about the axes.
+
+    An arm with at least six joints must reach all components. With fewer joints, only the
+    positions along the axes in which the tool can move are reached.
+    """
     if robot.n >= 6:
         return [True] * 6
     rng, kinematics = np.random.default_rng(0), Oracle(robot)
