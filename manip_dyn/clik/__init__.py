@@ -3,6 +3,6 @@
 The public names are listed in ``__init__.pyi`` and imported on first use.
 """
 
-from manip_dyn.core.lazy import lazy_package
+from manip_dyn.core.imports import lazy_package
 
 __getattr__, __dir__, __all__ = lazy_package(__name__)

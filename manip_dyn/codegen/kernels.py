@@ -15,7 +15,7 @@ from manip_dyn.codegen.interfaces import Batch, Checked, InPlace, describe, unch
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
 from manip_dyn.core.checks import Matrix, Tensor, Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.linear_algebra import box_minimum
+from manip_dyn.core.solvers import box_minimum
 from manip_dyn.robot import Robot, check_inertia_tensor
 from manip_dyn.robot.model import checked_robot
 
@@ -94,8 +94,8 @@ class Kernels:
     `wrench` (6,) is an external force and moment at the tool's origin, in base axes.
 
     The methods `forward_dynamics` and `inverse_dynamics` include the dry friction of the joints,
-    see `manip_dyn.core.numerics`. All other functions omit it, including those of `in_place`,
-    `unchecked` and `batch`.
+    see `manip_dyn.robot.model.Friction`. All other functions omit it, including those of
+    `in_place`, `unchecked` and `batch`.
 
     Attributes:
         robot: The robot.

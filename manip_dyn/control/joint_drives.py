@@ -11,9 +11,12 @@ from manip_dyn.codegen import Kernels
 from manip_dyn.core.checks import Matrix, Vector, nanoseconds, not_negative, positive
 from manip_dyn.core.deprecation import warn_deprecated
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.linear_algebra import box_minimum
-from manip_dyn.core.numerics import CREEP
+from manip_dyn.core.solvers import box_minimum
 from manip_dyn.robot import Robot
+
+CREEP = 0.05
+"""Velocity v0 (rad/s or m/s) of the friction compensation. To avoid chattering, controllers
+compensate Coulomb friction F by F tanh(v / v0), with the measured or desired velocity v."""
 
 
 class References(NamedTuple):

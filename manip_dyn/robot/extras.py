@@ -43,7 +43,7 @@ class Payload:
 
 
 class DryFriction(NamedTuple):
-    """Dry friction of one joint, see `core.numerics.Friction`.
+    """Dry friction of one joint, see `manip_dyn.robot.model.Friction`.
 
     None selects the value of the URDF for `coulomb`, and the Coulomb friction for `static`.
     """

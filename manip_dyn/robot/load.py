@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.numerics import Friction
 from manip_dyn.robot.extras import DryFriction, Extras, read_extras
-from manip_dyn.robot.model import Robot, bodies_of, frame_of
+from manip_dyn.robot.model import Friction, Robot, bodies_of, frame_of
 from manip_dyn.robot.pinocchio_model import Oracle, pinocchio_model
 from manip_dyn.robot.source import read_source
 from manip_dyn.robot.urdf import Description

@@ -11,7 +11,6 @@ import pinocchio
 from manip_dyn.core.checks import Matrix, Vector, distinct_digits
 from manip_dyn.core.deprecation import renamed_attribute
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.numerics import Friction
 
 
 class Body(NamedTuple):
@@ -34,6 +33,32 @@ class Body(NamedTuple):
     mass: float
     com: Vector
     inertia: Matrix
+
+
+class Friction(NamedTuple):
+    """Dry friction of n joints.
+
+    Attributes:
+        coulomb: Coulomb friction (n,), N m or N.
+        static: Static friction (n,), N m or N, not below the Coulomb friction.
+        stribeck: Stribeck velocities (n,), rad/s or m/s. With 0, sliding joints have only Coulomb
+            friction.
+    """
+
+    coulomb: Vector
+    static: Vector
+    stribeck: Vector
+
+    def sliding(self, direction: Vector, speed: Vector) -> Vector:
+        """Return the friction of sliding joints (..., n), with the signs of the velocities.
+
+        Args:
+            direction: Numbers (..., n) with the signs of the velocities. For 0, the result is 0.
+            speed: Absolute values of the velocities (..., n).
+        """
+        ratio = speed / np.where(self.stribeck > 0.0, self.stribeck, 1.0)
+        fall = np.where(self.stribeck > 0.0, np.exp(-ratio * ratio), 0.0)
+        return np.sign(direction) * (self.coulomb + (self.static - self.coulomb) * fall)
 
 
 class Frame(NamedTuple):
@@ -128,7 +153,7 @@ class Robot:
         v_max: Speed limits; inf if the URDF has none.
         tau_max: Effort limits; inf if the URDF has none.
         damping: Viscous damping, N m s/rad or N s/m.
-        coulomb_friction: Coulomb friction, N m or N; see `manip_dyn.core.numerics`.
+        coulomb_friction: Coulomb friction, N m or N; see `Friction`.
         static_friction: Maximum friction at rest, not below Coulomb friction.
         stribeck_velocity: Velocity scale of the transition from static to Coulomb friction; 0 for
             a jump.

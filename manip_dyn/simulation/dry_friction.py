@@ -29,8 +29,8 @@ from manip_dyn.codegen.kernels import holding_friction
 from manip_dyn.core.arrays import by_reference, part
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled, inlined
-from manip_dyn.core.linear_algebra import factorize, solve
 from manip_dyn.core.linking import function_parameter, instantiate, number_parameter
+from manip_dyn.core.solvers import factorize, solve
 from manip_dyn.integration import Events
 from manip_dyn.simulation.feedback import add_law_derivatives, efforts
 

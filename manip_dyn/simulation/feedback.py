@@ -15,7 +15,7 @@ import numpy as np
 from manip_dyn.core.arrays import part
 from manip_dyn.core.compiled import compiled, inlined
 from manip_dyn.core.linking import function_parameter, number_parameter
-from manip_dyn.core.numerics import RELATIVE_CHANGE
+from manip_dyn.core.solvers import RELATIVE_CHANGE
 
 TICK = 1e-6
 """Time step of finite differences, s."""

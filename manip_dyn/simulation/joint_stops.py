@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from manip_dyn.codegen import Kernels
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.linear_algebra import box_minimum
+from manip_dyn.core.solvers import box_minimum
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.function_law import Feedback
 from manip_dyn.simulation.integrator import Integrator

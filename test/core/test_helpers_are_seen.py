@@ -99,7 +99,7 @@ def unchanged(copy):
         ("long chains", "codegen/generation/long_chain_workspace.py", "def ", "def  "),
         ("simulation", "simulation/feedback.py", "-limits[i]", "-0.5 * limits[i]"),
         ("clik", "clik/law/inverses.py", "SWEEPS = 30", "SWEEPS = 29"),
-        ("planning", "core/linear_algebra.py", "range(size - 1, -1, -1)", "range(size)"),
+        ("planning", "core/solvers.py", "range(size - 1, -1, -1)", "range(size)"),
         (
             "minimum time",
             "planning/minimum_time/banded_cholesky.py",

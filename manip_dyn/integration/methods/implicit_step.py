@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from manip_dyn.core.arrays import part, row, rows
 from manip_dyn.core.compiled import compiled, inlined
-from manip_dyn.core.linear_algebra import factorize, solve
-from manip_dyn.core.numerics import RELATIVE_CHANGE
+from manip_dyn.core.solvers import RELATIVE_CHANGE, factorize, solve
 from manip_dyn.integration.methods.dense_output import fill_hermite, finish_piece
 from manip_dyn.integration.methods.step_control import (
     NON_FINITE,

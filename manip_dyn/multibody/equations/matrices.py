@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from manip_dyn.core.compiled import compiled
-from manip_dyn.core.linear_algebra import factorize, solve
+from manip_dyn.core.solvers import factorize, solve
 from manip_dyn.multibody.equations.primitives import SIZE
 from manip_dyn.multibody.equations.tables import FIRST
 

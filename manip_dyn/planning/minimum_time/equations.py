@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from manip_dyn.codegen.kernel_addresses import addresses, call_kernel
 from manip_dyn.core.checks import Matrix, Tensor, Vector
 from manip_dyn.core.compiled import compiled, inlined
-from manip_dyn.core.linear_algebra import factorize, solve
+from manip_dyn.core.solvers import factorize, solve
 from manip_dyn.robot import Robot
 
 

@@ -29,7 +29,7 @@ import numpy as np
 
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Matrix, Tensor, Vector
-from manip_dyn.core.numerics import Damping, damped_newton
+from manip_dyn.core.solvers import Damping, damped_newton
 from manip_dyn.planning.minimum_time.budget import UNLIMITED, Budget
 from manip_dyn.planning.minimum_time.flow import Flow
 from manip_dyn.planning.minimum_time.structures import (

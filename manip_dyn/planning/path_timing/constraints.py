@@ -21,9 +21,9 @@ import numpy as np
 from manip_dyn.codegen.kernel_addresses import addresses, call_kernel
 from manip_dyn.core.checks import Tensor, Vector
 from manip_dyn.core.compiled import compiled
-from manip_dyn.core.numerics import Friction
 from manip_dyn.planning.path_timing.joint_path import ENDPOINT_OFFSET, JointPath
 from manip_dyn.robot import Robot
+from manip_dyn.robot.model import Friction
 
 SAMPLE_FRACTIONS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 """Sample points of an interval. The ends are constrained, and all points are checked."""

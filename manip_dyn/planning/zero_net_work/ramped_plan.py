@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.numerics import Damping, damped_newton
+from manip_dyn.core.solvers import Damping, damped_newton
 from manip_dyn.planning.plan import FiniteRamps, Plan
 from manip_dyn.planning.zero_net_work.ramps import Corners, RampedFlow, RampedMotion, Ramps
 from manip_dyn.robot import Robot

@@ -32,7 +32,7 @@ from manip_dyn.codegen.kernel_addresses import addresses, call_kernel
 from manip_dyn.core.arrays import address_of, call_returning, value_of
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled, inlined
-from manip_dyn.core.linear_algebra import factorize, solve
+from manip_dyn.core.solvers import factorize, solve
 from manip_dyn.integration import METHODS, Engine, Options, Space, compile_engine
 from manip_dyn.robot import Robot
 

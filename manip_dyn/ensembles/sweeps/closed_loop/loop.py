@@ -10,7 +10,7 @@ import numpy as np
 from manip_dyn.codegen.kernel_addresses import call_kernel
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled
-from manip_dyn.core.linear_algebra import factorize, solve
+from manip_dyn.core.solvers import factorize, solve
 from manip_dyn.ensembles.sweeps.closed_loop.feedback import (
     DONE,
     Command,

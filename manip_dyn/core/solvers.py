@@ -1,8 +1,16 @@
-"""Compiled linear algebra for small systems."""
+"""Solvers of equations: compiled linear algebra for small systems, and Newton's method."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+from manip_dyn.core.checks import Vector
 from manip_dyn.core.compiled import compiled
+
+Evaluated = TypeVar("Evaluated")
+RELATIVE_CHANGE = 6e-6
+"""Relative step of central differences: about the cube root of the machine epsilon."""
 
 
 @compiled(merge=True)
@@ -90,3 +98,62 @@ def box_minimum(hessian, slope, low, high, x):
             x[i] = new
         if change <= CONVERGED * largest:
             return
+
+
+class Damping(NamedTuple):
+    """Parameters of the damped Newton method.
+
+    Attributes:
+        most: Largest number of steps. The residual is not checked after the last one.
+        converged: Residual below which the method has converged.
+        shrink: Factor (< 1) that a rejected step is multiplied by.
+        least: Only fractions of a step above this value are tried.
+    """
+
+    most: int
+    converged: float
+    shrink: float
+    least: float
+
+
+def damped_newton(
+    x: Vector,
+    at_x: Evaluated,
+    evaluate: Callable[[Vector], Evaluated | None],
+    size: Callable[[Evaluated], float],
+    step: Callable[[Vector, Evaluated], tuple[Vector, float] | None],
+    damping: Damping,
+) -> tuple[Vector, Evaluated, bool]:
+    """Solve equations by Newton's method with damping.
+
+    Args:
+        x: Initial unknowns (k,).
+        at_x: Evaluation of the initial unknowns.
+        evaluate: Function of the unknowns. It returns their evaluation, or None if it fails.
+        size: Function of an evaluation. It returns the norm of the residual. Steps must reduce it.
+        step: Function of the unknowns and their evaluation. It returns the Newton step (k,) and
+            the fraction of it to try first, or None if there is no step.
+        damping: Parameters of the method.
+
+    Returns:
+        The last accepted or initial unknowns (k,), their evaluation, and whether the method
+        converged.
+    """
+    for _ in range(damping.most):
+        before = size(at_x)
+        if before < damping.converged:
+            return x, at_x, True
+        direction = step(x, at_x)
+        if direction is None:
+            break
+        newton_step, fraction = direction
+        change = fraction * newton_step
+        while fraction > damping.least:
+            trial = evaluate(x + change)
+            if trial is not None and size(trial) < before:
+                x, at_x = x + change, trial
+                break
+            change, fraction = damping.shrink * change, damping.shrink * fraction
+        else:
+            break
+    return x, at_x, False
