@@ -48,7 +48,7 @@ setup(
         "scipy>=1.11",  # dense ODE solutions, root finding, rotations
         "numba>=0.58.1,<0.69",  # compiles; the first for numpy 1.26, the last that is tested
         "llvmlite>=0.41",  # LLVM for straight-line code that is emitted without numba
-        "pin>=3.3",  # pinocchio: URDF parser and reference algorithms
+        "pin>=3.3",  # pinocchio: URDF parser and reference algorithms; coal: distances
         "pyyaml>=6",  # robot extras, scenarios, studies
         "rich>=13",  # tables and progress bars on a terminal; loaded only there
         "argcomplete>=3",  # shell completion; loaded only for that

@@ -63,6 +63,39 @@ from manip_dyn.codegen import (
 from manip_dyn.codegen import (
     customize as customize,
 )
+from manip_dyn.collision import (
+    Box as Box,
+)
+from manip_dyn.collision import (
+    Capsule as Capsule,
+)
+from manip_dyn.collision import (
+    Clearance as Clearance,
+)
+from manip_dyn.collision import (
+    Cylinder as Cylinder,
+)
+from manip_dyn.collision import (
+    HalfSpace as HalfSpace,
+)
+from manip_dyn.collision import (
+    Mesh as Mesh,
+)
+from manip_dyn.collision import (
+    Scene as Scene,
+)
+from manip_dyn.collision import (
+    Sphere as Sphere,
+)
+from manip_dyn.collision import (
+    check_motion as check_motion,
+)
+from manip_dyn.collision import (
+    clearance as clearance,
+)
+from manip_dyn.collision import (
+    load_scene as load_scene,
+)
 from manip_dyn.core.compiled import (
     compiled as compiled,
 )

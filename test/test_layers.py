@@ -27,14 +27,15 @@ MAY_IMPORT = {
     "core": set(),
     "robot": {"robot"},
     "codegen": {"codegen", "robot"},
+    "collision": {"collision", "codegen", "robot"},
     "export": {"export", "codegen", "robot"},
     "integration": {"integration"},
     "identification": {"identification", "recording", "codegen", "robot"},
-    "inspection": {"inspection", "codegen", "robot"},
+    "inspection": {"inspection", "collision", "codegen", "robot"},
     "control": {"control", "codegen", "robot"},
-    "simulation": {"simulation", "control", "codegen", "robot", "integration"},
-    "clik": {"clik", "control", "codegen", "robot", "integration"},
-    "planning": {"planning", "control", "codegen", "robot", "integration"},
+    "simulation": {"simulation", "collision", "control", "codegen", "robot", "integration"},
+    "clik": {"clik", "collision", "control", "codegen", "robot", "integration"},
+    "planning": {"planning", "collision", "control", "codegen", "robot", "integration"},
     "multibody": {"multibody", "codegen", "robot", "integration"},
     "ensembles": {
         "ensembles",
@@ -61,6 +62,7 @@ MAY_IMPORT = {
     "demo": {"demo", "recording", "robot"},
     "viewer": {
         "viewer",
+        "collision",
         "recording",
         "simulation",
         "clik",
@@ -72,6 +74,7 @@ MAY_IMPORT = {
     "recording": {"recording", "simulation", "clik", "planning", "multibody", "robot"},
     "studies": {
         "studies",
+        "collision",
         "simulation",
         "control",
         "clik",
@@ -85,6 +88,7 @@ MAY_IMPORT = {
     },
     "ros": {
         "ros",
+        "collision",
         "integration",
         "control",
         "clik",
@@ -114,8 +118,8 @@ def forbidden(package, name):
         allowed = MAY_IMPORT.get(package)
         # Only `bench` imports `manip_dyn` itself, as users do.
         return allowed is not None and (rest[0] if rest else "bench") not in (*allowed, "core")
-    if top == "pinocchio":
-        return package not in ("robot", "bench")
+    if top in ("pinocchio", "coal"):
+        return package not in ("robot", "collision", "bench")
     if top in ("viser", "trimesh"):
         return package != "viewer"
     return bool(ROS.match(top)) and package != "ros"

@@ -19,8 +19,8 @@ ROSDISTRO = os.environ.get("ROSDISTRO", "")
 """Path of a clone of ros/rosdistro, or ""."""
 PYTHON = ("argcomplete", "matplotlib", "numba", "numpy", "rich", "scipy", "yaml")
 KEYS = {name: f"python3-{name}" for name in PYTHON}
-KEYS |= {"llvmlite": KEYS["numba"]}
-"""Module -> rosdep key if it differs; numba depends on llvmlite."""
+KEYS |= {"llvmlite": KEYS["numba"], "coal": "pinocchio"}
+"""Module -> rosdep key if it differs; numba depends on llvmlite, and pinocchio on coal."""
 WHEELS = {"pin": "pinocchio", "pyyaml": "python3-yaml"}
 """Name on PyPI -> rosdep key."""
 WITH_VISER = {"PIL", "trimesh"}

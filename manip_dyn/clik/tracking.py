@@ -15,6 +15,7 @@ from manip_dyn.clik.law.settings import ClikSettings, checked_settings
 from manip_dyn.clik.paths.path import Path
 from manip_dyn.clik.postures import REACHED, posture_at, postures_at
 from manip_dyn.clik.samples import ROW_ACTUAL, ROW_DESIRED, ROW_ERROR, ROW_JOINTS
+from manip_dyn.collision import JointCurve, sampled_curve
 from manip_dyn.core.checks import Matrix, Tensor, Vector, finite_vector, nanoseconds, positive
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.results import Result
@@ -79,6 +80,10 @@ class TrackResult(Result):
     def success(self) -> bool:
         """Whether the path was followed to the requested end within the tolerance."""
         return self.status is Status.SUCCESS
+
+    def joint_curve(self) -> JointCurve:
+        """Return the curve through the samples, for collision checks; see `sampled_curve`."""
+        return sampled_curve(self.t, self.q, self.v)
 
 
 def track_result(

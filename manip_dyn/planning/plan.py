@@ -15,6 +15,7 @@ from manip_dyn.core.results import Result
 from manip_dyn.robot import Robot
 
 if TYPE_CHECKING:
+    from manip_dyn.collision import Clearance, JointCurve, Scene
     from manip_dyn.planning.certificate import Certificate, Convergence
     from manip_dyn.planning.work import WorkCurves
 
@@ -193,17 +194,49 @@ class Plan(Result):
             return self.hold.copy()
         return self._within_limits(self.motion.effort(max(t, 0.0)))
 
+    def joint_curve(self) -> JointCurve:
+        """Return the positions as a piecewise polynomial, for collision checks.
+
+        Motions that are no polynomials are interpolated with a deviation of 1e-7 rad or m, see
+        `manip_dyn.collision.interpolated_curve`.
+        """
+        from manip_dyn.collision import HasJointCurve, constant_curve, interpolated_curve
+
+        if self.motion is None:
+            return constant_curve(self.qf)
+        if isinstance(self.motion, HasJointCurve):
+            return self.motion.joint_curve()
+        return interpolated_curve(self._states, self.knots)
+
+    def clearance(self, scene: Scene | None = None, **options: Any) -> Clearance:
+        """Check the plan for collisions, with a proof for all times; see `md.check_motion`.
+
+        Args:
+            scene: Objects around the arm. Default: only the arm itself is checked.
+            options: Other arguments of `md.check_motion`.
+        """
+        from manip_dyn.collision import check_motion
+
+        return check_motion(self.robot, self, scene, **options)
+
     def at(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
         """Return positions, velocities and efforts (k, n) of the plan at times (k,), s."""
         times = np.asarray(times, dtype=float)
         if not isinstance(self.motion, VectorizedMotion):
-            q, v = (np.array(values) for values in zip(*map(self.state, times), strict=True))
+            q, v = self._states(times)
             return q, v, np.array([self.effort(t) for t in times])
         q, v, effort = self.motion.at(np.clip(times, 0.0, self.t_final))
         over = times >= self.t_final
         q[over], v[over] = self.state(self.t_final)
         effort[over] = self.hold
         return q, v, self._within_limits(effort)
+
+    def _states(self, times: Vector) -> tuple[Matrix, Matrix]:
+        """Return positions and velocities (k, n) at times (k,), s."""
+        if isinstance(self.motion, VectorizedMotion):
+            return self.motion.at(np.clip(times, 0.0, self.t_final))[:2]
+        q, v = zip(*map(self.state, times.tolist()), strict=True)
+        return np.array(q), np.array(v)
 
     def costate(self, t: float) -> Vector:
         """Return the costates (2 n,) at time `t`, s, in s per unit of the state.

@@ -16,7 +16,7 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot.extras import DryFriction, Extras, read_extras
 from manip_dyn.robot.model import Friction, Robot, bodies_of, frame_of
 from manip_dyn.robot.pinocchio_model import Oracle, pinocchio_model
-from manip_dyn.robot.source import read_source
+from manip_dyn.robot.source import read_source, read_srdf
 from manip_dyn.robot.urdf import Description
 
 LARGEST_INERTIA = 1e300
@@ -33,6 +33,7 @@ def load_robot(
     viscous_friction: ArrayLike | None = None,
     coulomb_friction: ArrayLike | None = None,
     armature: ArrayLike | None = None,
+    srdf: str | Path | None = None,
 ) -> Robot:
     """Load a robot from a URDF.
 
@@ -55,6 +56,9 @@ def load_robot(
         coulomb_friction: Speed-independent friction of the joints (n,), N m or N, instead of that
             of URDF and YAML file. Zeros disable it.
         armature: Rotor inertia at the joints (n,), kg m^2 or kg, instead of the YAML file's.
+        srdf: Path of an SRDF file, or its text. Its ``disable_collisions`` elements list the pairs
+            of links that need no collision check. By default they are found automatically, see
+            `manip_dyn.collision`.
 
     Returns:
         The robot, with the extras of the YAML file next to the URDF.
@@ -75,7 +79,9 @@ def load_robot(
     scale = positive("mass_scale", mass_scale)
     if holds_itself:  # the controller compensates the weight of the unscaled masses
         extras = replace(extras, gravity=(1.0 - 1.0 / scale) * extras.gravity)
-    return _build(description, extras, tip, scale, (viscous_friction, coulomb_friction), armature)
+    robot = _build(description, extras, tip, scale, (viscous_friction, coulomb_friction), armature)
+    folder = "" if content.extras is None else str(content.extras.parent.absolute())
+    return replace(robot, folder=folder, srdf=read_srdf(srdf))
 
 
 def _build(

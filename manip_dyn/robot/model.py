@@ -168,6 +168,8 @@ class Robot:
         model: The pinocchio model, for `Oracle` and comparisons.
         bodies: The moving bodies as plain numbers, one per joint.
         tip_frame: Frame of the tip on its body.
+        folder: Folder of the URDF file, to resolve mesh files; "" for a URDF string.
+        srdf: SRDF text with the pairs of links that need no collision check; "" without.
     """
 
     name: str
@@ -192,6 +194,8 @@ class Robot:
     model: pinocchio.Model = field(repr=False)
     bodies: tuple[Body, ...] = field(repr=False)
     tip_frame: Frame = field(repr=False)
+    folder: str = field(default="", repr=False)
+    srdf: str = field(default="", repr=False)
 
     @property
     def n(self) -> int:

@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import shlex
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -113,6 +114,26 @@ def read_source(source: str | Path, xacro_args: Mapping[str, object] | None = No
         return Source(f"'{path}'", path.read_bytes(), extras, stem)
     except OSError as error:
         raise ManipDynError(f"robot '{path}' cannot be read: {error.strerror}.") from error
+
+
+def read_srdf(source: str | Path | None) -> str:
+    """Return the text of an SRDF from a path or a string, or "" for None.
+
+    Raises:
+        ManipDynError: If the file cannot be read or is not an SRDF.
+    """
+    if source is None:
+        return ""
+    is_text = isinstance(source, str) and source.lstrip().startswith("<")
+    label = "from a string" if is_text else f"'{source}'"
+    try:
+        text = str(source) if is_text else Path(source).expanduser().read_text(encoding="utf-8")
+        root = ElementTree.fromstring(text)
+    except (OSError, UnicodeDecodeError, ElementTree.ParseError, TypeError) as error:
+        raise ManipDynError(f"srdf must be a readable SRDF, got {label}: {error}.") from error
+    if root.tag != "robot":
+        raise ManipDynError(f"srdf must have the root <robot>, got <{root.tag}>.")
+    return text
 
 
 def find_urdf(source: str | Path) -> Path:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from manip_dyn.collision import JointCurve, sampled_curve
 from manip_dyn.core.checks import Matrix, Vector, nanoseconds
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.results import Result, Statistics
@@ -52,6 +53,10 @@ class Trajectory(Result):
     def success(self) -> bool:
         """Whether the whole duration was simulated."""
         return self.status is Status.SUCCESS
+
+    def joint_curve(self) -> JointCurve:
+        """Return the curve through the samples, for collision checks; see `sampled_curve`."""
+        return sampled_curve(self.t, self.q, self.v)
 
 
 def simulate(

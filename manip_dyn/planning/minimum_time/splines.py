@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from manip_dyn.codegen import customize
+from manip_dyn.collision import JointCurve
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.results import PickledByArguments
 from manip_dyn.planning.certificate import Convergence
@@ -195,6 +196,14 @@ class SplineMotion(PickledByArguments):
         """Return positions and velocities (n,) at time `t`, s."""
         q, v, _ = self.spline.joints(np.array([t]))
         return q[0], v[0]
+
+    def joint_curve(self) -> JointCurve:
+        """Return the positions as a piecewise polynomial, for collision checks."""
+        a, b, c, d = (self.spline.control[k : k + self.spline.cells] for k in range(4))
+        rows = [(a + 4.0 * b + c) / 6.0, (2.0 * b + c) / 3.0, (b + 2.0 * c) / 3.0]
+        coefficients = np.stack([*rows, (b + 4.0 * c + d) / 6.0], axis=1)
+        rounding = 1e-15 * np.abs(self.spline.control).max(axis=0)
+        return JointCurve(self.knots, coefficients, rounding)
 
     def joints(self, times: Vector) -> tuple[Matrix, Matrix, Matrix]:
         """Return positions, velocities and accelerations (k, n) at times (k,), s."""

@@ -53,6 +53,7 @@ class PiecewisePath:
     """Piecewise polynomial path in s.
 
     Attributes:
+        polynomial: Positions as a SciPy `PPoly`.
         blends: Distances (m - 2,) from the inner waypoints at which their parabolas start and end,
             rad or m. A distance is shorter than requested if an adjacent waypoint is closer than
             twice the blend. None for paths without parabolas.
@@ -61,6 +62,7 @@ class PiecewisePath:
     def __init__(self, pieces: PPoly, blends: Vector | None = None):
         """Initialize from a SciPy piecewise polynomial with values (n,)."""
         self.blends = blends
+        self.polynomial = pieces
         self._derivatives = [pieces, *(pieces.derivative(order) for order in (1, 2, 3))]
         self.breaks = np.asarray(pieces.x, dtype=np.float64)
 

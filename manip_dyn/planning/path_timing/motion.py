@@ -8,13 +8,14 @@ functions if w^2 is negative.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from manip_dyn.codegen import customize
+from manip_dyn.collision import JointCurve, interpolated_curve, polynomial_curve
 from manip_dyn.core.checks import Matrix, Vector, distinct_digits, finite, sampled
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.results import Result
@@ -22,12 +23,14 @@ from manip_dyn.planning.path_timing.constraints import STANDSTILL
 from manip_dyn.planning.path_timing.joint_path import (
     ENDPOINT_OFFSET,
     JointPath,
+    PiecewisePath,
     interval_durations,
 )
 from manip_dyn.planning.plan import Plan, Samples, held_samples
 from manip_dyn.robot import Robot
 
 if TYPE_CHECKING:
+    from manip_dyn.collision import Clearance, Scene
     from manip_dyn.planning.path_timing.jerk_motion import CubicProfile
 
 SMALL = 1e-6
@@ -99,6 +102,27 @@ class PathMotion:
             max(v * zero + (u + 0.0) * elapsed * one, 0.0),
             u + slope * distance,
         )
+
+    def joint_curve(self) -> JointCurve:
+        """Return the positions on the path as a piecewise polynomial, for collision checks.
+
+        User-defined paths are interpolated with a deviation of 1e-7 rad or m.
+        """
+        path = self._path
+        if isinstance(path, PiecewisePath):
+            return polynomial_curve(path.polynomial, self.time_at)
+        curve = interpolated_curve(lambda s: (path(s, 0), path(s, 1)), path.breaks)
+        return replace(curve, time_of=self.time_at)
+
+    def time_at(self, s: float) -> float:
+        """Return the time, s, at which the motion reaches a parameter of the path."""
+        k = int(np.searchsorted(self.grid, s, side="right")) - 1
+        k = min(max(k, 0), len(self.grid) - 2)
+        low, high = float(self.knots[k]), float(self.knots[k + 1])
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if self.on_path(middle).s < s else (low, middle)
+        return high
 
     def joints(self, t: float) -> JointState:
         """Return positions, velocities and accelerations (n,) at time `t`, s."""
@@ -278,6 +302,21 @@ class PathTiming(Result):
         q, v, a = stack_states([self.joints(float(t)) for t in times])
         effort = np.array([self.motion.effort(float(t)) for t in times])
         return PathSamples(times, q, v, a, effort)
+
+    def joint_curve(self) -> JointCurve:
+        """Return the positions on the path as a piecewise polynomial, for collision checks."""
+        return self.motion.joint_curve()
+
+    def clearance(self, scene: Scene | None = None, **options: Any) -> Clearance:
+        """Check the motion for collisions, with a proof for all times; see `md.check_motion`.
+
+        Args:
+            scene: Objects around the arm. Default: only the arm itself is checked.
+            options: Other arguments of `md.check_motion`.
+        """
+        from manip_dyn.collision import check_motion
+
+        return check_motion(self.robot, self, scene, **options)
 
     def _on_path(self, t: float) -> float:
         """Check that a time (s) is within the motion up to rounding, and return it clipped."""

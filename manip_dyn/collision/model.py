@@ -1,0 +1,395 @@
+"""Collision geometry of a robot and a scene, and the pairs that are checked.
+
+A pair of links is not checked if no joint moves between them, if the SRDF disables it, or, without
+an SRDF, if only one joint moves between them or they touch in nearly all random postures.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree.ElementTree import Element
+
+import coal
+import numpy as np
+
+from manip_dyn.collision.scene import Scene, SceneObject
+from manip_dyn.collision.shapes import (
+    Box,
+    Capsule,
+    Cylinder,
+    Mesh,
+    Shape,
+    Sphere,
+    rotation_from_rpy,
+)
+from manip_dyn.core.checks import Matrix, Tensor, Vector
+from manip_dyn.core.errors import ManipDynError, closest
+from manip_dyn.robot import Robot
+from manip_dyn.robot.geometry import find_mesh
+
+SAMPLES = 200
+"""Number of random postures that select pairs of links."""
+ALWAYS = 0.95
+"""Fraction of random postures in contact above which a pair is not checked, as in MoveIt."""
+
+
+class Geometry(NamedTuple):
+    """A shape that is fixed to a body.
+
+    Attributes:
+        owner: Name of the link or scene object.
+        body: Index of the body; -1 for the base frame.
+        rotation: Rotation (3, 3) from the shape's frame to the body frame.
+        translation: Origin (3,) of the shape's frame in the body frame, m.
+        shape: The shape.
+        padding: Distance by which the shape is enlarged, m.
+    """
+
+    owner: str
+    body: int
+    rotation: Matrix
+    translation: Vector
+    shape: Shape
+    padding: float
+
+
+@dataclass(frozen=True, eq=False)
+class CollisionModel:
+    """Collision geometry of a robot in a scene.
+
+    Attributes:
+        robot: The robot.
+        geometries: Shapes of links and objects. An owner may have several shapes.
+        pairs: Pairs of owners that are checked.
+        unchecked: Reasons by pair of owners for the pairs of links that are not checked.
+        notes: Remarks, such as links without a collision shape, one sentence each.
+    """
+
+    robot: Robot = field(repr=False)
+    geometries: tuple[Geometry, ...]
+    pairs: tuple[tuple[str, str], ...]
+    unchecked: dict[tuple[str, str], str]
+    notes: tuple[str, ...]
+
+    def of(self, owner: str) -> list[Geometry]:
+        """Return the shapes of a link or an object."""
+        return [geometry for geometry in self.geometries if geometry.owner == owner]
+
+
+def collision_model(robot: Robot, scene: Scene | None = None) -> CollisionModel:
+    """Return the collision geometry of a robot, with the objects of a scene if there is one.
+
+    Shapes are read from the ``<collision>`` elements of the URDF. Meshes of links are replaced
+    with their convex hulls.
+
+    Raises:
+        ManipDynError: If a mesh is missing, or if the scene names an unknown link.
+    """
+    if not isinstance(scene, (Scene, type(None))):
+        raise ManipDynError(f"scene must be a Scene or None, got {scene!r}.")
+    return _with_scene(robot, scene) if scene else _of_robot(robot)
+
+
+@lru_cache(maxsize=16)
+def _of_robot(robot: Robot) -> CollisionModel:
+    root = ElementTree.fromstring(robot.urdf)
+    geometries, notes = list[Geometry](), list[str]()
+    for link in root.iter("link"):
+        shapes = list(_shapes_of_link(robot, link))
+        geometries += shapes
+        has_mass = link.find("inertial") is not None or link.find("visual") is not None
+        if not shapes and has_mass:
+            notes.append(f"link '{link.get('name')}' has no collision shape and is not checked")
+    bodies = {geometry.owner: geometry.body for geometry in geometries}
+    links = list(bodies)
+    pairs, unchecked = list[tuple[str, str]](), dict[tuple[str, str], str]()
+    disabled = disabled_pairs(robot)
+    for first, second in combinations(links, 2):
+        between = joints_between(robot, bodies[first], bodies[second])
+        reason = disabled.get(frozenset((first, second)), "")
+        if not between:
+            reason = "no joint moves between them"
+        elif not robot.srdf and len(between) == 1:
+            reason = "adjacent"
+        if reason:
+            unchecked[first, second] = reason
+        else:
+            pairs.append((first, second))
+    model = CollisionModel(robot, tuple(geometries), tuple(pairs), unchecked, tuple(notes))
+    return model if robot.srdf else _without_permanent_contacts(model)
+
+
+def disabled_pairs(robot: Robot) -> dict[frozenset[str], str]:
+    """Return the reasons of the SRDF by pair of links that it disables."""
+    if not robot.srdf:
+        return {}
+    return {
+        frozenset((entry.get("link1", ""), entry.get("link2", ""))): "disabled by the SRDF: "
+        + entry.get("reason", "no reason stated")
+        for entry in ElementTree.fromstring(robot.srdf).iter("disable_collisions")
+    }
+
+
+def joints_between(robot: Robot, first: int, second: int) -> list[int]:
+    """Return the joints that move body `second` relative to body `first`, from first to second.
+
+    Joints have the indices of the bodies that they move. -1 is the base.
+    """
+    up, down = _above(robot, first), _above(robot, second)
+    while up and down and up[-1] == down[-1]:
+        up.pop()
+        down.pop()
+    return [*up, *reversed(down)]
+
+
+def _above(robot: Robot, body: int) -> list[int]:
+    """Return a body and all bodies between it and the base."""
+    chain = []
+    while body >= 0:
+        chain.append(body)
+        body = robot.bodies[body].parent
+    return chain
+
+
+def _shapes_of_link(robot: Robot, link: Element) -> Iterator[Geometry]:
+    name = link.get("name", "")
+    frame = robot.frame(name)
+    for element in link.findall("collision"):
+        shape = element.find("geometry/*")
+        if shape is None:
+            continue
+        origin = element.find("origin")
+        position, rpy = (
+            np.array(("0 0 0" if origin is None else origin.get(key, "0 0 0")).split(), float)
+            for key in ("xyz", "rpy")
+        )
+        yield Geometry(
+            name,
+            frame.body,
+            frame.rotation @ rotation_from_rpy(rpy),
+            frame.translation + frame.rotation @ position,
+            _shape(robot, name, shape),
+            0.0,
+        )
+
+
+def _shape(robot: Robot, link: str, element: Element) -> Shape:
+    """Return the shape of an element of ``<geometry>``."""
+    where = f"collision shape of link '{link}'"
+    try:
+        if element.tag == "box":
+            return Box([float(word) for word in element.get("size", "").split()])
+        if element.tag == "sphere":
+            return Sphere(float(element.get("radius", "")))
+        if element.tag in ("cylinder", "capsule"):
+            kind = Cylinder if element.tag == "cylinder" else Capsule
+            return kind(float(element.get("radius", "")), float(element.get("length", "")))
+    except (ValueError, ManipDynError) as error:
+        raise ManipDynError(f"robot '{robot.name}': {where}: {error}") from error
+    if element.tag != "mesh":
+        raise ManipDynError(
+            f"robot '{robot.name}': {where} must be a box, sphere, cylinder, capsule or mesh, got "
+            f"<{element.tag}>."
+        )
+    file = find_collision_mesh(robot, element.get("filename", ""))
+    scale = tuple(float(word) for word in element.get("scale", "1 1 1").split())
+    return Mesh(file, scale, convex=True)  # type: ignore[arg-type]
+
+
+def find_collision_mesh(robot: Robot, address: str) -> str:
+    """Return the path of a mesh file of a robot's URDF.
+
+    Packages are searched in the sourced workspaces and above the folder of the URDF.
+
+    Raises:
+        ManipDynError: If the file does not exist.
+    """
+    folder = Path(robot.folder)
+    folders = [folder, *folder.parents] if robot.folder else []
+    file = find_mesh(address, folders)
+    if not file:
+        raise ManipDynError(
+            f"robot '{robot.name}': mesh '{address}' is not found. Source the workspace that "
+            "contains its package."
+        )
+    return file
+
+
+def random_postures(robot: Robot, count: int, seed: int = 0) -> Matrix:
+    """Return random postures (count, n) within the limits; joints without limits within pi."""
+    low = np.where(np.isfinite(robot.q_min), robot.q_min, -np.pi)
+    high = np.where(np.isfinite(robot.q_max), robot.q_max, np.pi)
+    return np.random.default_rng(seed).uniform(low, high, (count, robot.n))
+
+
+def _without_permanent_contacts(model: CollisionModel) -> CollisionModel:
+    """Return the model without pairs that touch in nearly all of many random postures."""
+    objects = CoalObjects(model)
+    touching = np.zeros(len(model.pairs))
+    for q in random_postures(model.robot, SAMPLES):
+        objects.move(q)
+        touching += [objects.touch(*pair) for pair in model.pairs]
+    pairs, unchecked = [], dict(model.unchecked)
+    for pair, count in zip(model.pairs, touching, strict=True):
+        if count > ALWAYS * SAMPLES:
+            unchecked[pair] = f"in contact in {count:.0f} of {SAMPLES} random postures"
+        else:
+            pairs.append(pair)
+    return CollisionModel(model.robot, model.geometries, tuple(pairs), unchecked, model.notes)
+
+
+@lru_cache(maxsize=32)
+def _with_scene(robot: Robot, scene: Scene) -> CollisionModel:
+    own = _of_robot(robot)
+    links = {link.get("name", "") for link in ElementTree.fromstring(robot.urdf).iter("link")}
+    for link in scene.link_padding:
+        if link not in links:
+            hint = closest(link, links)
+            raise ManipDynError(f"link_padding has the unknown link '{link}'{hint}")
+    geometries = [
+        geometry._replace(padding=scene.link_padding.get(geometry.owner, 0.0))
+        for geometry in own.geometries
+    ]
+    pairs, unchecked = list(own.pairs), dict(own.unchecked)
+    bodies = {geometry.owner: geometry.body for geometry in geometries}
+    for entry in scene.objects.values():
+        if entry.name in bodies:
+            raise ManipDynError(
+                f"names of scene objects must differ from those of links, got '{entry.name}'."
+            )
+        names = links | set(scene.objects)
+        for name in entry.allowed:
+            if name not in names:
+                raise ManipDynError(
+                    f"allowed of '{entry.name}' must be links or objects, got '{name}'"
+                    f"{closest(name, names)}"
+                )
+        geometry = _placed(robot, entry)
+        for partner, body in bodies.items():
+            between = joints_between(robot, body, geometry.body)
+            allowed = partner in entry.allowed or (
+                partner in scene.objects and entry.name in scene.objects[partner].allowed
+            )
+            if between and not allowed:
+                pairs.append((partner, entry.name))
+            else:
+                reason = "allowed by the scene" if between else "no joint moves between them"
+                unchecked[partner, entry.name] = reason
+        geometries.append(geometry)
+        bodies[entry.name] = geometry.body
+    return CollisionModel(robot, tuple(geometries), tuple(pairs), unchecked, own.notes)
+
+
+def _placed(robot: Robot, entry: SceneObject) -> Geometry:
+    rotation, translation, body = entry.rotation, entry.position, -1
+    if entry.link is not None:
+        frame = robot.frame(entry.link)
+        body = frame.body
+        translation = frame.translation + frame.rotation @ translation
+        rotation = frame.rotation @ rotation
+    return Geometry(entry.name, body, rotation, translation, entry.shape, entry.padding)
+
+
+def body_poses(robot: Robot, q: Vector) -> tuple[Tensor, Matrix]:
+    """Return rotations (n + 1, 3, 3) and origins (n + 1, 3), m, of the bodies and the base.
+
+    The last entry is the base, so that its index is -1.
+    """
+    rotations, origins = np.zeros((robot.n + 1, 3, 3)), np.zeros((robot.n + 1, 3))
+    rotations[-1] = np.eye(3)
+    for i, body in enumerate(robot.bodies):
+        above = rotations[body.parent] @ body.rotation
+        origins[i] = origins[body.parent] + rotations[body.parent] @ body.translation
+        if body.prismatic:
+            rotations[i] = above
+            origins[i] += q[i] * above[:, 2]
+        else:
+            s, c = np.sin(q[i]), np.cos(q[i])
+            rotations[i] = above @ np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    return rotations, origins
+
+
+class Separation(NamedTuple):
+    """Signed distance of two padded shapes, m, and their nearest points (3,), base frame, m."""
+
+    distance: float
+    first: Vector
+    second: Vector
+
+
+class CoalObjects:
+    """Shapes of a collision model as objects of coal, at one posture.
+
+    The class is not thread-safe.
+    """
+
+    def __init__(self, model: CollisionModel):
+        """Create the objects of coal."""
+        self._robot = model.robot
+        self._geometries = model.geometries
+        self._shapes = [_coal_shape(geometry.shape) for geometry in model.geometries]
+        self._places = [coal.Transform3s() for _ in model.geometries]
+        self._of = {
+            owner: [i for i, g in enumerate(model.geometries) if g.owner == owner]
+            for owner in {geometry.owner for geometry in model.geometries}
+        }
+        self._distance, self._collision = coal.DistanceRequest(), coal.CollisionRequest()
+        self._distance.gjk_tolerance = self._distance.epa_tolerance = 1e-9
+
+    def move(self, q: Vector) -> None:
+        """Move all objects to a posture (n,)."""
+        rotations, origins = body_poses(self._robot, q)
+        for place, geometry in zip(self._places, self._geometries, strict=True):
+            rotation = rotations[geometry.body]
+            place.setRotation(rotation @ geometry.rotation)
+            place.setTranslation(origins[geometry.body] + rotation @ geometry.translation)
+
+    def separation(self, first: str, second: str) -> Separation:
+        """Return the smallest signed distance of the shapes of two owners."""
+        return min(
+            (self._separation(i, j) for i in self._of[first] for j in self._of[second]),
+            key=lambda separation: separation.distance,
+        )
+
+    def touch(self, first: str, second: str) -> bool:
+        """Return whether shapes of two owners touch, without padding."""
+        return any(
+            coal.collide(
+                self._shapes[i],
+                self._places[i],
+                self._shapes[j],
+                self._places[j],
+                self._collision,
+                coal.CollisionResult(),
+            )
+            for i in self._of[first]
+            for j in self._of[second]
+        )
+
+    def _separation(self, i: int, j: int) -> Separation:
+        result = coal.DistanceResult()
+        distance = coal.distance(
+            self._shapes[i],
+            self._places[i],
+            self._shapes[j],
+            self._places[j],
+            self._distance,
+            result,
+        )
+        first, second = np.array(result.getNearestPoint1()), np.array(result.getNearestPoint2())
+        paddings = self._geometries[i].padding, self._geometries[j].padding
+        if distance > 0.0:
+            direction = (second - first) / max(float(np.linalg.norm(second - first)), 1e-300)
+            first, second = first + paddings[0] * direction, second - paddings[1] * direction
+        return Separation(float(distance) - sum(paddings), first, second)
+
+
+@lru_cache(maxsize=512)
+def _coal_shape(shape: Shape) -> coal.CollisionGeometry:
+    return shape.coal_shape()

@@ -1,0 +1,369 @@
+"""`check_motion`: prove that a motion is free of collisions between its samples, too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from manip_dyn.collision import certification as search
+from manip_dyn.collision.convex import Bodies, Pieces
+from manip_dyn.collision.curves import (
+    HasJointCurve,
+    JointCurve,
+    polygon_curve,
+    polynomial_curve,
+)
+from manip_dyn.collision.model import (
+    CoalObjects,
+    CollisionModel,
+    Geometry,
+    Separation,
+    collision_model,
+    joints_between,
+)
+from manip_dyn.collision.scene import FARTHEST, Scene
+from manip_dyn.collision.shapes import CYLINDER, HALF_SPACE, Piece
+from manip_dyn.core.checks import (
+    Vector,
+    finite_array,
+    finite_vector,
+    not_negative,
+    positive,
+    shortened,
+    whole_number,
+)
+from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.results import Result
+from manip_dyn.robot import Robot
+from manip_dyn.robot.model import checked_robot
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Clearance(Result):
+    """Result of the collision check of a motion.
+
+    Attributes:
+        clear: True if all pairs of shapes are proved to be farther apart than the margin during
+            the whole motion. False if two shapes touch at `time`. None if it is undecided.
+        least: Proved lower bound of the distance of all pairs over the whole motion, m. For
+            motions that are not clear it is 0 or less.
+        distance: Smallest distance that was found, m; negative for shapes that overlap. It is
+            exact at `time`.
+        time: Time of the smallest distance; for collisions, a time at or shortly after the first
+            contact. For splines and waypoints it is the parameter.
+        pair: Names of the closest link and link or scene object; ("", "") without pairs.
+        q: Positions (n,) at `time`, rad or m.
+        points: Nearest points (2, 3) of the pair at `time`, base frame, m.
+        intervals: Number of time intervals of the proof.
+        status: ``clear``, ``collision`` or ``undecided``.
+        reason: The result as a sentence.
+    """
+
+    clear: bool | None
+    least: float
+    distance: float
+    time: float
+    pair: tuple[str, str]
+    q: Vector
+    points: np.ndarray = field(repr=False)
+    intervals: int
+    status: str
+    reason: str
+
+    @property
+    def success(self) -> bool:
+        """Whether the motion is proved to be free of collisions."""
+        return self.clear is True
+
+
+def clearance(robot: Robot, q: Any, scene: Scene | None = None) -> Clearance:
+    """Return the least distance of all pairs of links and objects at a posture, computed by coal.
+
+    Args:
+        robot: The arm.
+        q: Posture (n,), rad or m.
+        scene: Objects around the arm. Default: none, so that only the arm itself is checked.
+
+    Raises:
+        ManipDynError: If an argument is invalid or a mesh is missing.
+    """
+    model = collision_model(checked_robot(robot), scene)
+    posture = finite_vector("q", q, robot.n)
+    pair, separation = _closest(model, posture)
+    clear = separation.distance > 0.0
+    points = np.array([separation.first, separation.second])
+    reason = _sentence(pair, separation.distance)
+    return Clearance(
+        clear,
+        separation.distance,
+        separation.distance,
+        0.0,
+        pair,
+        posture,
+        points,
+        0,
+        "clear" if clear else "collision",
+        reason,
+    )
+
+
+def check_motion(
+    robot: Robot,
+    motion: Any,
+    scene: Scene | None = None,
+    *,
+    margin: float = 0.0,
+    resolution: float = 1e-3,
+    max_intervals: int = 100_000,
+) -> Clearance:
+    """Prove that a motion keeps all pairs of links and objects apart, also between samples.
+
+    The proof is described in `docs/collisions.md`. Meshes of links are replaced with their convex
+    hulls.
+
+    Args:
+        robot: The arm.
+        motion: A `Plan`, `PathTiming`, `TrackResult` or `Trajectory`; a SciPy spline with values
+            (n,); waypoints (m, n) that are joined by straight lines; or any object with a method
+            ``joint_curve()`` that returns a `JointCurve`.
+        scene: Objects around the arm. Default: none, so that only the arm itself is checked.
+        margin: Distance that must be exceeded, m.
+        resolution: Uncertainty of the least clearance of a clear motion, m.
+        max_intervals: Largest number of time intervals. If more are required, the result is
+            undecided.
+
+    Raises:
+        ManipDynError: If an argument is invalid or a mesh is missing.
+    """
+    model = collision_model(checked_robot(robot), scene)
+    curve = joint_curve(robot, motion)
+    margin = not_negative("margin", margin, "m")
+    resolution = positive("resolution", resolution, "m")
+    most = whole_number("max_intervals", max_intervals, 1)
+    problem = _problem(model)
+    if not len(problem.pairs.first):
+        q = curve(curve.breaks[0])
+        nothing = np.full((2, 3), np.nan)
+        reason = "there is no pair to check"
+        return Clearance(True, np.inf, np.inf, 0.0, ("", ""), q, nothing, 0, "clear", reason)
+    outcome = problem.search(curve, margin, resolution, most)
+    return _clearance(model, curve, problem, outcome, margin)
+
+
+def joint_curve(robot: Robot, motion: Any) -> JointCurve:
+    """Return a motion as a `JointCurve`; see `check_motion`."""
+    if isinstance(motion, JointCurve):
+        curve = motion
+    elif isinstance(motion, HasJointCurve):
+        curve = motion.joint_curve()
+    elif hasattr(motion, "c") and hasattr(motion, "x"):
+        curve = polynomial_curve(motion)
+    elif isinstance(motion, (np.ndarray, list, tuple)):
+        shape = np.shape(motion)
+        if len(shape) != 2 or shape[0] < 2:
+            raise ManipDynError(
+                f"motion must have at least two waypoints (m, {robot.n}), got shape {shape}."
+            )
+        curve = polygon_curve(finite_array("motion", motion, (shape[0], robot.n)))
+    else:
+        raise ManipDynError(
+            "motion must be a plan, a timing, a track, a trajectory, a spline or waypoints, got "
+            f"{shortened(motion)}."
+        )
+    if curve.n != robot.n:
+        raise ManipDynError(f"motion must have {robot.n} joints, got {curve.n}.")
+    return curve
+
+
+class _Problem:
+    """Arrays of the pairs of pieces of a collision model for the compiled search."""
+
+    def __init__(self, model: CollisionModel):
+        robot, n = model.robot, model.robot.n
+        self.bodies = Bodies(
+            np.array([body.parent for body in robot.bodies]),
+            np.array([body.prismatic for body in robot.bodies]),
+            np.array([body.rotation for body in robot.bodies]),
+            np.array([body.translation for body in robot.bodies]),
+        )
+        entries = [(g, piece) for g in model.geometries for piece in g.shape.pieces()]
+        self.pieces = _pieces(entries, n)
+        self.owner = [geometry.owner for geometry, _ in entries]
+        index = dict[str, list[int]]()
+        for k, owner in enumerate(self.owner):
+            index.setdefault(owner, []).append(k)
+        chains = dict[tuple[int, int], int]()
+        joints, rows = list[list[int]](), list[tuple[int, int, int]]()
+        for first, second in model.pairs:
+            ordered = _ordered(model, first, second)
+            bodies = (model.of(ordered[0])[0].body, model.of(ordered[1])[0].body)
+            if bodies not in chains:
+                chains[bodies] = len(joints)
+                joints.append(joints_between(robot, *bodies))
+            rows += [(i, j, chains[bodies]) for i in index[ordered[0]] for j in index[ordered[1]]]
+        first_piece, second_piece, chain = np.array(rows, dtype=np.int64).reshape(-1, 3).T.copy()
+        begin = np.cumsum([0, *map(len, joints)])
+        flat = np.array([joint for row in joints for joint in row], dtype=np.int64)
+        self.pairs = search.PiecePairs(first_piece, second_piece, chain, begin, flat)
+
+    def names(self, pair: int) -> tuple[str, str]:
+        """Return the owners of a pair of pieces."""
+        return self.owner[self.pairs.first[pair]], self.owner[self.pairs.second[pair]]
+
+    def search(
+        self, curve: JointCurve, margin: float, resolution: float, most: int
+    ) -> search.Outcome:
+        """Run the branch and bound over a motion."""
+        outcome = search.Outcome(np.zeros(5), np.zeros(6, dtype=np.int64))
+        pairs, n = len(self.pairs.first), curve.n
+        levels, order = search.LEVELS, curve.coefficients.shape[1]
+        normal = np.full((pairs, 3), search.UNKNOWN)
+        work = search.Workspace(
+            np.zeros((levels + 1, pairs), dtype=np.int64),
+            np.zeros(levels + 1, dtype=np.int64),
+            normal,
+            np.zeros((levels + 2, order, n)),
+            np.zeros((levels + 2, 2)),
+            np.zeros((levels + 2, 3), dtype=np.int64),
+            np.zeros((n + 1, 12)),
+            np.zeros((n + 1, 12)),
+            np.zeros((n + 1, 12)),
+            np.zeros((3, n)),
+            np.zeros((4, n)),
+            np.zeros(n),
+            np.zeros((5, 3)),
+            np.zeros(4, dtype=np.int64),
+            np.zeros(3),
+        )
+        pieces = self.pieces
+        if margin:
+            # the second piece of a pair may be the first piece of another pair
+            half = 0.5 * margin
+            pieces = pieces._replace(radius=pieces.radius + half, ball=pieces.ball + half)
+        motion = search.Curve(
+            curve.breaks, np.ascontiguousarray(curve.coefficients), curve.deviation
+        )
+        search.search(self.bodies, pieces, self.pairs, motion, resolution, most, work, outcome)
+        return outcome
+
+
+@lru_cache(maxsize=32)
+def _problem(model: CollisionModel) -> _Problem:
+    return _Problem(model)
+
+
+def _ordered(model: CollisionModel, first: str, second: str) -> tuple[str, str]:
+    """Return a pair so that the second moves, is no half-space, and is behind the first."""
+    a, b = model.of(first)[0], model.of(second)[0]
+    return (second, first) if b.body < a.body or b.body < 0 else (first, second)
+
+
+def _pieces(entries: list[tuple[Geometry, Piece]], n: int) -> Pieces:
+    points, axes, centres, balls = [], [], [], []
+    for geometry, piece in entries:
+        core = piece.points @ geometry.rotation.T + geometry.translation
+        centre = 0.5 * (core.min(axis=0) + core.max(axis=0))
+        ball = float(np.linalg.norm(core - centre, axis=1).max()) + piece.disc
+        points.append(core)
+        axes.append(geometry.rotation[:, 2])
+        centres.append(centre)
+        balls.append(np.inf if piece.kind == HALF_SPACE else ball)
+        if np.abs(core).max() > FARTHEST:
+            raise ManipDynError(
+                f"collision shape of '{geometry.owner}' must be within {FARTHEST:g} m of its "
+                f"frame, got {np.abs(core).max():g} m."
+            )
+    radius = np.array([piece.radius + geometry.padding for geometry, piece in entries])
+    return Pieces(
+        np.array([piece.kind for _, piece in entries]),
+        np.array([n if geometry.body < 0 else geometry.body for geometry, _ in entries]),
+        np.cumsum([0, *map(len, points)]),
+        np.concatenate(points),
+        np.array(axes),
+        np.array([piece.disc if piece.kind == CYLINDER else 0.0 for _, piece in entries]),
+        radius,
+        np.array(centres),
+        np.array(balls) + radius,
+    )
+
+
+def _closest(model: CollisionModel, q: Vector) -> tuple[tuple[str, str], Separation]:
+    """Return the closest pair at a posture, and its separation by coal."""
+    nothing = np.full(3, np.nan)
+    best: tuple[tuple[str, str], Separation] = ("", ""), Separation(np.inf, nothing, nothing)
+    objects = _coal_objects(model)
+    objects.move(q)
+    for pair in model.pairs:
+        separation = objects.separation(*pair)
+        if separation.distance < best[1].distance:
+            best = pair, separation
+    return best
+
+
+@lru_cache(maxsize=32)
+def _coal_objects(model: CollisionModel) -> CoalObjects:
+    return CoalObjects(model)
+
+
+def _clearance(
+    model: CollisionModel,
+    curve: JointCurve,
+    problem: _Problem,
+    outcome: search.Outcome,
+    margin: float,
+) -> Clearance:
+    numbers, counts = outcome
+    contact, undecided = counts[search.CONTACT_PAIR], counts[search.UNDECIDED_PAIR]
+    least = float(numbers[search.LOWER]) + margin
+    if contact >= 0:
+        clear, status, pair = False, "collision", contact
+        parameter, least = numbers[search.CONTACT_TIME], min(0.0, least)
+    elif undecided >= 0 or counts[search.EXCEEDED]:
+        clear, status = None, "undecided"
+        pair = undecided if undecided >= 0 else counts[search.UPPER_PAIR]
+        parameter = numbers[search.UNDECIDED_TIME if undecided >= 0 else search.UPPER_TIME]
+        least = -np.inf if counts[search.EXCEEDED] else least
+    else:
+        clear, status, pair = True, "clear", counts[search.UPPER_PAIR]
+        parameter = numbers[search.UPPER_TIME]
+    q = curve(float(parameter))
+    names = problem.names(int(pair))
+    objects = _coal_objects(model)
+    if contact >= 0:  # the search checks middles of intervals, not the start
+        start = curve(float(curve.breaks[0]))
+        objects.move(start)
+        if objects.separation(*names).distance <= 0.0:
+            parameter, q = curve.breaks[0], start
+    objects.move(q)
+    separation = objects.separation(*names)
+    time = curve.time_of(float(parameter))
+    reason = f"{_sentence(names, separation.distance)} at {time:.6g} s"
+    if clear:
+        reason += f"; proved least clearance {least:.4g} m"
+    if clear is None:
+        reason += (
+            "; max_intervals is too small" if counts[search.EXCEEDED] else "; too close to decide"
+        )
+    return Clearance(
+        clear,
+        least,
+        separation.distance,
+        time,
+        names,
+        q,
+        np.array([separation.first, separation.second]),
+        int(counts[search.INTERVALS]),
+        status,
+        reason,
+    )
+
+
+def _sentence(pair: tuple[str, str], distance: float) -> str:
+    if pair == ("", ""):
+        return "there is no pair to check"
+    if distance <= 0.0:
+        return f"{pair[0]} collides with {pair[1]}"
+    return f"{pair[0]} is {distance:.4g} m from {pair[1]}"

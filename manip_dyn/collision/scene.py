@@ -1,0 +1,228 @@
+"""`Scene`: named shapes around an arm or attached to its links, from Python or YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from manip_dyn.collision.shapes import (
+    Box,
+    Capsule,
+    Cylinder,
+    HalfSpace,
+    Mesh,
+    Shape,
+    Sphere,
+    checked_shape,
+    rotation_from_rpy,
+)
+from manip_dyn.core.checks import Matrix, Vector, finite_vector, not_negative
+from manip_dyn.core.errors import ManipDynError, closest
+from manip_dyn.core.files import mapping, read_yaml
+
+FARTHEST = 1e4
+"""Largest coordinate of a scene object, m. It bounds the rounding errors of proofs."""
+
+
+@dataclass(frozen=True, eq=False)
+class SceneObject:
+    """A shape with a pose.
+
+    Attributes:
+        name: Unique name in the scene.
+        shape: The shape.
+        position: Position (3,) of the shape's frame, m.
+        rpy: Roll, pitch and yaw (3,) of the shape's frame, rad, as in URDF.
+        link: Name of the link to which the object is attached and in whose frame the pose is
+            given. None for an object that is fixed in the base frame.
+        padding: Distance by which the shape is enlarged on all sides, m.
+        allowed: Names of links and objects that the object may touch.
+    """
+
+    name: str
+    shape: Shape
+    position: Vector
+    rpy: Vector
+    link: str | None = None
+    padding: float = 0.0
+    allowed: tuple[str, ...] = ()
+
+    @property
+    def rotation(self) -> Matrix:
+        """Rotation matrix (3, 3) from the shape's frame to the frame of the pose."""
+        return rotation_from_rpy(self.rpy)
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """Immutable set of named objects around an arm.
+
+    `add` and `without` return new scenes.
+
+    Attributes:
+        objects: Objects by name.
+        link_padding: Distances by which the links are enlarged on all sides, m, by link name.
+    """
+
+    objects: Mapping[str, SceneObject] = field(default_factory=lambda: MappingProxyType({}))
+    link_padding: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        """Check and freeze the mappings."""
+        for name, entry in self.objects.items():
+            if not isinstance(entry, SceneObject) or entry.name != name:
+                raise ManipDynError(
+                    f"objects must map names to scene objects, got {name!r}: {entry!r}. Use add."
+                )
+        padding = {
+            str(link): not_negative(f"link_padding of '{link}'", value, "m")
+            for link, value in self.link_padding.items()
+        }
+        object.__setattr__(self, "objects", MappingProxyType(dict(self.objects)))
+        object.__setattr__(self, "link_padding", MappingProxyType(padding))
+
+    def add(
+        self,
+        name: str,
+        shape: Shape,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        rpy: ArrayLike = (0.0, 0.0, 0.0),
+        link: str | None = None,
+        padding: float = 0.0,
+        allowed: Sequence[str] = (),
+    ) -> Scene:
+        """Return a scene with one more object.
+
+        Args:
+            name: Unique name of the object.
+            shape: A `Box`, `Sphere`, `Cylinder`, `Capsule`, `HalfSpace` or `Mesh`.
+            position: Position (3,) of the shape's frame, m.
+            rpy: Roll, pitch and yaw (3,) of the shape's frame, rad, as in URDF.
+            link: Name of the link to which the object is attached. Default: fixed in the base
+                frame.
+            padding: Distance by which the shape is enlarged on all sides, m.
+            allowed: Names of links and objects that the object may touch, such as the fingers
+                that hold it.
+
+        Raises:
+            ManipDynError: If the name exists or an argument is invalid.
+        """
+        if not isinstance(name, str) or not name:
+            raise ManipDynError(f"name must be a string that is not empty, got {name!r}.")
+        if name in self.objects:
+            raise ManipDynError(f"name must be unique in the scene, got '{name}' twice.")
+        if isinstance(allowed, str) or not all(isinstance(entry, str) for entry in allowed):
+            raise ManipDynError(f"allowed must be a list of names, got {allowed!r}.")
+        if not (link is None or isinstance(link, str)):
+            raise ManipDynError(f"link must be the name of a link or None, got {link!r}.")
+        checked = checked_shape(f"shape of '{name}'", shape)
+        if link is not None and isinstance(checked, HalfSpace):
+            raise ManipDynError(f"link of the half-space '{name}' must be None, got '{link}'.")
+        place = finite_vector(f"position of '{name}'", position, 3)
+        if np.abs(place).max() > FARTHEST:
+            raise ManipDynError(
+                f"position of '{name}' must be within {FARTHEST:g} m of the origin, got "
+                f"{place.tolist()}."
+            )
+        entry = SceneObject(
+            name,
+            checked,
+            place,
+            finite_vector(f"rpy of '{name}'", rpy, 3),
+            link,
+            not_negative(f"padding of '{name}'", padding, "m"),
+            tuple(allowed),
+        )
+        return replace(self, objects={**self.objects, name: entry})
+
+    def without(self, name: str) -> Scene:
+        """Return a scene without the object `name`.
+
+        Raises:
+            ManipDynError: If there is no such object.
+        """
+        if name not in self.objects:
+            hint = closest(str(name), self.objects)
+            raise ManipDynError(f"name must be an object of the scene, got '{name}'{hint}")
+        return replace(self, objects={k: v for k, v in self.objects.items() if k != name})
+
+
+def load_scene(path: str | Path) -> Scene:
+    """Read a scene from a YAML file.
+
+    The file has the key ``objects`` and optionally ``link_padding``. Each object has exactly one
+    shape and optionally the other arguments of `Scene.add`::
+
+        objects:
+          table: {box: [1.2, 0.8, 0.05], position: [0.6, 0.0, -0.025]}
+          ball: {sphere: 0.1, position: [0.5, 0.2, 0.4], padding: 0.01}
+          post: {cylinder: {radius: 0.05, length: 1.0}, rpy: [0.0, 0.3, 0.0]}
+          hose: {capsule: {radius: 0.02, length: 0.3}, link: tool0, allowed: [wrist_3_link]}
+          floor: {half_space: {}, position: [0.0, 0.0, -0.5]}
+          bin: {mesh: {file: bin.stl, scale: 0.001}}
+        link_padding: {forearm_link: 0.02}
+
+    The paths of mesh files are relative to the YAML file.
+
+    Raises:
+        ManipDynError: If the file cannot be read, or has an unknown key or an invalid value.
+    """
+    path = Path(path).expanduser()
+    return read_yaml(path, lambda content: _scene(content, path.parent))
+
+
+SHAPES: Mapping[str, tuple[str, ...]] = {
+    "box": (),
+    "sphere": (),
+    "cylinder": ("radius", "length"),
+    "capsule": ("radius", "length"),
+    "half_space": (),
+    "mesh": ("file", "scale", "convex"),
+}
+"""Keys of the shapes in YAML and of their fields. Boxes and spheres are numbers."""
+PLACEMENT = ("position", "rpy", "link", "padding", "allowed")
+
+
+def _scene(content: Any, folder: Path) -> Scene:
+    content = mapping("the scene", {} if content is None else content, ("objects", "link_padding"))
+    scene = Scene(link_padding=_mapping("link_padding", content.get("link_padding")))
+    for name, entry in _mapping("objects", content.get("objects")).items():
+        entry = mapping(f"object '{name}'", entry, (*SHAPES, *PLACEMENT))
+        kinds = [key for key in entry if key in SHAPES]
+        if len(kinds) != 1:
+            raise ManipDynError(
+                f"object '{name}' must have one of {', '.join(SHAPES)}, got "
+                f"{', '.join(kinds) or 'none'}."
+            )
+        shape = _shape(f"{kinds[0]} of '{name}'", kinds[0], entry[kinds[0]], folder)
+        scene = scene.add(str(name), shape, **{k: entry[k] for k in PLACEMENT if k in entry})
+    return scene
+
+
+def _mapping(name: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value or {}, dict):
+        raise ManipDynError(f"{name} must be a mapping by name, got {value!r}.")
+    return value or {}
+
+
+def _shape(where: str, kind: str, value: Any, folder: Path) -> Shape:
+    if kind == "box":
+        return Box(value)
+    if kind == "sphere":
+        return Sphere(value)
+    if kind == "half_space":
+        mapping(where, {} if value is None else value, ())
+        return HalfSpace()
+    if kind == "mesh" and isinstance(value, str):
+        value = {"file": value}
+    keys = SHAPES[kind]
+    value = mapping(where, value, keys, required=keys[:1] if kind == "mesh" else keys)
+    if kind == "mesh":
+        return Mesh(**{**value, "file": str(folder / str(value["file"]))})
+    return Cylinder(**value) if kind == "cylinder" else Capsule(**value)

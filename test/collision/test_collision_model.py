@@ -1,0 +1,171 @@
+"""Collision models of robots: shapes, pairs, padding, and laws of distances."""
+
+import numpy as np
+import pytest
+from arms import PANDA, UR5, example
+from collision_cases import LINK, collision, moving_ball, random_arm, random_scene
+from scipy.spatial.transform import Rotation
+
+import manip_dyn as md
+from manip_dyn.collision import collision_model
+
+FINGERS = {"panda_finger_joint1": 0.0, "panda_finger_joint2": 0.0}
+
+
+def random_posture(rng, robot):
+    """Return a posture (n,) within 1.5 rad or m."""
+    return rng.uniform(-1.5, 1.5, robot.n)
+
+
+def test_distance_of_primitives_is_exact():
+    robot = moving_ball("prismatic", radius=0.1)
+    shapes = {
+        "box": (md.Box([0.2, 0.4, 0.6]), 0.1),
+        "sphere": (md.Sphere(0.25), 0.25),
+        "cylinder": (md.Cylinder(0.15, 0.3), 0.15),
+        "capsule": (md.Capsule(0.2, 0.3), 0.2),
+    }
+    for name, (shape, half) in shapes.items():
+        scene = md.Scene().add(name, shape, [1.0, 0.0, 0.0])
+        result = md.clearance(robot, [0.0], scene)
+        assert result.distance == pytest.approx(0.9 - half, abs=1e-9)
+        assert set(result.pair) == {name, "l0"}
+        expected = sorted([0.1, 1.0 - half])
+        assert sorted(result.points[:, 0]) == pytest.approx(expected, abs=1e-6)
+
+
+def test_moving_the_base_frame_changes_no_distance():
+    rng = np.random.default_rng(0)
+    robot, scene = random_arm(rng), random_scene(rng, count=3)
+    turn, shift = Rotation.from_rotvec([0.3, -0.5, 0.8]), np.array([0.4, -1.0, 0.2])
+    origin = f'<origin xyz="{shift[0]} {shift[1]} {shift[2]}" rpy="%r %r %r"/>'
+    roll, pitch, yaw = turn.as_euler("xyz")
+    urdf = robot.urdf.replace('<link name="base"', '<link name="world"/><link name="base"', 1)
+    fixed = (
+        '<joint name="placed" type="fixed"><parent link="world"/><child link="base"/>'
+        + origin % (float(roll), float(pitch), float(yaw))
+        + "</joint></robot>"
+    )
+    moved = md.load_robot(urdf.replace("</robot>", fixed))
+    moved_scene = md.Scene()
+    for entry in scene.objects.values():
+        place = turn * Rotation.from_matrix(entry.rotation)
+        moved_scene = moved_scene.add(
+            entry.name,
+            entry.shape,
+            turn.apply(entry.position) + shift,
+            place.as_euler("xyz"),
+            padding=entry.padding,
+        )
+    for _ in range(5):
+        q = random_posture(rng, robot)
+        first, second = md.clearance(robot, q, scene), md.clearance(moved, q, moved_scene)
+        assert first.pair == second.pair
+        assert first.distance == pytest.approx(second.distance, abs=1e-7)
+
+
+def test_attached_object_moves_with_its_link():
+    rng = np.random.default_rng(1)
+    robot = random_arm(rng, joints=3)
+    kernels_frame = robot.frame("l2")
+    assert kernels_frame.body == 2
+    part = md.Scene().add("part", md.Sphere(0.05), [0.1, 0.2, 0.3], link="l2")
+    target = md.Scene().add("target", md.Sphere(0.05), [0.4, 0.0, 0.2])
+    both = part.add("target", md.Sphere(0.05), [0.4, 0.0, 0.2])
+    pairs = collision_model(robot, both).pairs
+    assert ("part", "target") in pairs
+    assert ("l2", "part") not in pairs
+    assert ("l0", "part") in pairs
+    alone = collision_model(robot, target).pairs
+    assert ("l2", "target") in alone
+
+
+def test_clearance_is_lipschitz_in_the_padding():
+    rng = np.random.default_rng(2)
+    robot = random_arm(rng)
+    q = random_posture(rng, robot)
+    for shape in (md.Box([0.1, 0.2, 0.3]), md.Cylinder(0.1, 0.3)):
+        distances = [
+            md.clearance(robot, q, md.Scene().add("far", shape, [3.0, 0.0, 0.0], padding=padding))
+            for padding in (0.0, 0.01, 0.03)
+        ]
+        values = [result.distance for result in distances]
+        assert 0.0 <= values[0] - values[1] <= 0.01 + 1e-9
+        assert 0.0 <= values[1] - values[2] <= 0.02 + 1e-9
+
+
+def test_srdf_selects_the_pairs():
+    path = example(PANDA)
+    srdf = path.parents[1] / "srdf" / "panda.srdf"
+    own = collision_model(md.load_robot(path, lock=FINGERS))
+    from_srdf = collision_model(md.load_robot(path, lock=FINGERS, srdf=srdf))
+    assert ("panda_link0", "panda_link1") in own.unchecked
+    reasons = [reason for reason in from_srdf.unchecked.values() if "SRDF" in reason]
+    assert len(reasons) > 10
+    assert len(from_srdf.pairs) < len(own.pairs)
+    for model in (own, from_srdf):
+        owners = {geometry.owner for geometry in model.geometries}
+        count = len(owners) * (len(owners) - 1) // 2
+        assert len(model.pairs) + len(model.unchecked) == count
+
+
+def test_links_without_shapes_are_named():
+    robot = md.load_robot("rr")
+    model = collision_model(robot)
+    assert not model.geometries
+    assert any("has no collision shape" in note for note in model.notes)
+    assert md.clearance(robot, np.zeros(2)).distance == np.inf
+
+
+def test_pairs_in_permanent_contact_are_not_checked():
+    big = collision('<sphere radius="1"/>')
+    links = "".join(
+        LINK.format(
+            k=k,
+            shape=big,
+            kind="revolute",
+            parent=f"l{k - 1}" if k else "base",
+            xyz="0 0 0.1",
+            rpy="0 0 0",
+            axis="0 0 1",
+        )
+        for k in range(3)
+    )
+    robot = md.load_robot(f'<robot name="fat"><link name="base"/>{links}</robot>')
+    model = collision_model(robot)
+    assert model.pairs == ()
+    assert "random postures" in model.unchecked["l0", "l2"]
+
+
+@pytest.mark.parametrize(
+    ("scene", "message"),
+    [
+        (md.Scene().add("ball", md.Sphere(0.1), link="l7"), "link must be a link"),
+        (md.Scene().add("ball", md.Sphere(0.1), allowed=["l7"]), "allowed of 'ball'"),
+        (md.Scene(link_padding={"l7": 0.1}), "unknown link 'l7'"),
+        (md.Scene().add("l0", md.Sphere(0.1)), "must differ"),
+        ("scene", "scene must be a Scene"),
+    ],
+)
+def test_scenes_with_unknown_names_are_rejected(scene, message):
+    with pytest.raises(md.ManipDynError, match=message):
+        md.clearance(moving_ball("revolute"), [0.0], scene)
+
+
+def test_srdf_must_be_readable(tmp_path):
+    with pytest.raises(md.ManipDynError, match="srdf must be a readable SRDF"):
+        md.load_robot("pa10", srdf=tmp_path / "missing.srdf")
+    with pytest.raises(md.ManipDynError, match="root <robot>"):
+        md.load_robot("pa10", srdf="<group/>")
+
+
+def test_ur5_touches_a_table_that_its_urdf_knows_nothing_of():
+    robot = md.load_robot(example(UR5))
+    table = md.Scene().add("table", md.Box([2.0, 2.0, 0.1]), [0.0, 0.0, -0.05])
+    below = np.array([0.0, 0.8, 0.5, 0.0, 0.0, 0.0])
+    above = np.array([0.0, -1.2, 0.9, 0.0, 0.3, 0.0])
+    assert not md.clearance(robot, below, table).clear
+    assert md.clearance(robot, above, table).clear
+    result = md.check_motion(robot, [above, below], table)
+    assert result.clear is False
+    assert "table" in result.pair

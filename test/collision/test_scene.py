@@ -1,0 +1,90 @@
+"""Scenes: objects from Python and YAML, and the messages about invalid ones."""
+
+import numpy as np
+import pytest
+from collision_cases import moving_ball
+
+import manip_dyn as md
+
+YAML = """
+objects:
+  table: {box: [1.2, 0.8, 0.05], position: [0.6, 0.0, -0.025]}
+  ball: {sphere: 0.1, position: [0.5, 0.2, 0.4], padding: 0.01}
+  post: {cylinder: {radius: 0.05, length: 1.0}, rpy: [0.0, 0.3, 0.0]}
+  hose: {capsule: {radius: 0.02, length: 0.3}, link: tool0, allowed: [wrist]}
+  floor: {half_space: {}, position: [0.0, 0.0, -0.5]}
+link_padding: {forearm: 0.02}
+"""
+
+
+def test_scene_is_read_from_yaml(tmp_path):
+    path = tmp_path / "scene.yaml"
+    path.write_text(YAML)
+    scene = md.load_scene(path)
+    assert list(scene.objects) == ["table", "ball", "post", "hose", "floor"]
+    assert scene.objects["table"].shape.size.tolist() == [1.2, 0.8, 0.05]
+    assert scene.objects["ball"].padding == 0.01
+    assert scene.objects["hose"].link == "tool0"
+    assert scene.objects["hose"].allowed == ("wrist",)
+    assert scene.link_padding == {"forearm": 0.02}
+
+
+def test_scenes_are_immutable():
+    scene = md.Scene()
+    larger = scene.add("ball", md.Sphere(0.1))
+    assert not scene.objects
+    assert not larger.without("ball").objects
+    with pytest.raises(TypeError):
+        larger.objects["ball"] = None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("objects: {a: {box: [1, 2]}}", "size of a box must"),
+        ("objects: {a: {box: [1, 2, -1]}}", "above 0 m"),
+        ("objects: {a: {sphere: 1, box: [1, 1, 1]}}", "must have one of"),
+        ("objects: {a: {position: [0, 0, 0]}}", "got none"),
+        ("objects: {a: {sphere: 1, pose: 3}}", "unknown key 'pose'"),
+        ("objects: {a: {cylinder: {radius: 1}}}", "must have the key 'length'"),
+        ("objects: {a: {sphere: 0.1, padding: -1}}", "padding of 'a'"),
+        ("objects: {a: {half_space: {}, link: tool0}}", "must be None"),
+        ("objects: {a: {mesh: missing.stl}}", "no such file"),
+        ("objects: {a: {sphere: 0.1, position: [1e6, 0, 0]}}", "within 10000 m"),
+        ("objects: [a]", "mapping"),
+        ("boxes: {}", "unknown key 'boxes'"),
+    ],
+)
+def test_invalid_scenes_are_rejected(text, message, tmp_path):
+    path = tmp_path / "scene.yaml"
+    path.write_text(text)
+    with pytest.raises(md.ManipDynError, match=message):
+        md.load_scene(path)
+
+
+def test_names_are_unique():
+    scene = md.Scene().add("ball", md.Sphere(0.1))
+    with pytest.raises(md.ManipDynError, match="unique"):
+        scene.add("ball", md.Sphere(0.2))
+    with pytest.raises(md.ManipDynError, match="got 'bal'"):
+        scene.without("bal")
+
+
+def test_nonconvex_mesh_is_its_surface(tmp_path):
+    """A motion through the gap of an L-shaped mesh is clear; through its hull it is not."""
+    corners = [(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)]
+    lines = [f"v {x} {y} {z}" for z in (-1, 1) for x, y in corners]
+    for a in range(6):
+        b = (a + 1) % 6
+        lines += [f"f {a + 1} {b + 1} {b + 7}", f"f {a + 1} {b + 7} {a + 7}"]
+    path = tmp_path / "corner.obj"
+    path.write_text("\n".join(lines))
+    robot = moving_ball("prismatic", radius=0.05)
+    motion = [[1.15], [1.7]]
+    for convex, clear in ((False, True), (True, False)):
+        shape = md.Mesh(str(path), convex=convex)
+        scene = md.Scene().add("corner", shape, [-1.2, 0.0, 0.0])
+        result = md.check_motion(robot, motion, scene)
+        assert result.clear is clear
+        assert md.clearance(robot, [1.2], scene).clear is clear
+    assert md.Mesh(str(path), convex=True).excess() >= np.sqrt(0.5) - 1e-9
