@@ -28,7 +28,7 @@ DEFECTS = {
     "inertia beyond the triangle": (
         UPPER,
         UPPER.replace("0.05", "0.5"),
-        "error link upper inertia",
+        "warning link upper inertia",
     ),
     "inertia below zero": ('ixx="0.05"', 'ixx="-0.05"', "error link upper inertia"),
     "products too large": ('ixy="0"', 'ixy="0.2"', "error link upper inertia"),
@@ -70,7 +70,8 @@ DEFECTS = {
     "origin in mm": ('xyz="0 0 0.4"', 'xyz="0 0 400"', "warning joint elbow origin"),
     "damping below zero": ('damping="0.5"', 'damping="-0.5"', "error joint shoulder damping"),
     "friction": ('damping="0.5"', 'friction="0.5"', "note joint shoulder friction"),
-    "mimic": ("<dynamics", '<mimic joint="elbow"/><dynamics', "error joint shoulder mimic"),
+    "mimic": ("<dynamics", '<mimic joint="elbow"/><dynamics', "note joint shoulder mimic"),
+    "effort of 1e9": ('effort="50"', 'effort="1e9"', "warning joint shoulder effort limit"),
     "mimic of a missing joint": (
         "<dynamics",
         '<mimic joint="elbo"/><dynamics',
@@ -118,7 +119,7 @@ DEFECTS = {
     "origin too short": ('xyz="0 0 0.3"', 'xyz="0 0.3"', "error joint shoulder origin xyz"),
     "misspelt element": ("<dynamics", "<dynamic", "warning joint shoulder element"),
     "misspelt attribute": ('damping="0.5"', 'dampning="0.5"', "warning joint shoulder attribute"),
-    "no izz": (' izz="0.02"', "", "warning link upper inertia"),
+    "no izz": (' izz="0.02"', "", "error link upper inertia"),
     "a link too light": ('value="2"', 'value="2e-9"', "warning joint elbow mass matrix"),
 }
 """Defect -> text, its replacement, and level, element, name and topic of the finding."""
@@ -129,9 +130,9 @@ WITH = {
 }
 """Further changes without which there would be other defects."""
 CONSEQUENCES = {
+    "no izz": {"warning link upper inertia"},
     "centre of mass in mm": {"warning joint elbow mass matrix"},
     "origin in mm": {"warning joint elbow mass matrix"},
     "link twice": {"error link upper mass"},  # the second link has no mass
     "joint twice": {"error robot arm root links"},  # the first joint is lost
-    "no izz": {"error link upper inertia"},
 }

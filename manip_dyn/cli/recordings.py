@@ -10,18 +10,22 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from manip_dyn.cli.outputs import check_writable, view
-from manip_dyn.cli.parser import DONE, FAILED, add_json, add_robot_options, examples, robot_of
+from manip_dyn.cli.parser import (
+    DONE,
+    FAILED,
+    add_json,
+    add_robot_options,
+    examples,
+    load_arguments,
+)
 from manip_dyn.cli.terminal import Bar, error_line
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.recording.messages import required_library
-from manip_dyn.recording.reader import MessageReader, Recording, read
+from manip_dyn.recording.reader import MessageReader, read
 from manip_dyn.recording.recorder import SUFFIX, check_new
-
-if TYPE_CHECKING:
-    from manip_dyn.viewer import Motion
 
 NAMESPACE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
 """Pattern of namespaces that rcl accepts, without the leading slash."""
@@ -226,8 +230,7 @@ def configure_view(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--port",
         type=int,
-        default=PORT,
-        help="port of the page (default: %(default)s, or the next free one)",
+        help=f"port of the page (default: {PORT}, or the next free one)",
     )
     command.add_argument("--dark", action="store_true", help="start in dark mode")
     command.set_defaults(run=_view)
@@ -235,19 +238,42 @@ def configure_view(command: argparse.ArgumentParser) -> None:
 
 def _view(options: argparse.Namespace) -> int:
     source = options.robot
-    if source.startswith("/") and not Path(source).is_file():
+    if _is_namespace(source):
         return _view_nodes(options)
-    from manip_dyn.viewer import standing, view
+    from manip_dyn.viewer import file_motion, view
 
-    motion: Motion | Recording
-    if Path(source).suffix == SUFFIX:
-        motion = read(source)
-    else:
-        robot = robot_of(options)
-        parents = Path(source).resolve().parents if Path(source).is_file() else ()
-        motion = standing(robot, meshes=[*options.meshes, *parents])
-    view(motion, host=options.host, port=options.port, dark=options.dark, wait=True)
+    arguments = {} if Path(source).suffix == SUFFIX else load_arguments(options)
+    motion = file_motion(source, meshes=options.meshes, **arguments)
+    port = _port(options)
+    view(motion, host=options.host, port=port, dark=options.dark, wait=True)
     return DONE
+
+
+def _is_namespace(source: str) -> bool:
+    """Return whether the argument of `view` is a ROS namespace and not the path of a file.
+
+    Raises:
+        ManipDynError: If it is the path of a folder or of a missing file.
+    """
+    if not source.startswith("/") or Path(source).is_file():
+        return False
+    name, above = source.strip("/"), Path(source).parent
+    is_path = Path(source).exists() or (above.exists() and above != Path("/"))
+    if name and (is_path or not NAMESPACE.fullmatch(name)):
+        reason = "it is a folder" if Path(source).is_dir() else "no such file"
+        raise ManipDynError(f"WHAT must be a file or a ROS namespace, got '{source}': {reason}.")
+    return True
+
+
+def _port(options: argparse.Namespace) -> int:
+    """Return the port of the page, and check that a port that the user selects is free."""
+    from manip_dyn.viewer.server import PORT, check_free, viser
+
+    viser()
+    if options.port is None:
+        return PORT
+    check_free(options.host, options.port)
+    return int(options.port)
 
 
 def _view_nodes(options: argparse.Namespace) -> int:
@@ -259,7 +285,7 @@ def _view_nodes(options: argparse.Namespace) -> int:
     words = ["--ros-args"]
     if options.robot.strip("/"):
         words += ["-r", f"__ns:={options.robot.rstrip('/')}"]
-    parameters = {"host": options.host, "port": options.port, "dark": str(options.dark).lower()}
+    parameters = {"host": options.host, "port": _port(options), "dark": str(options.dark).lower()}
     parameters |= {"open_browser": "true"}
     if options.meshes:
         parameters["meshes"] = ":".join(options.meshes)

@@ -102,7 +102,7 @@ def unwound(robot: Robot, q: Vector) -> Vector:
     """Return `q` (n,) with limited revolute joints shifted by full turns towards mid-range."""
     turns = np.zeros(robot.n)
     for i in np.flatnonzero(np.isfinite(robot.q_max - robot.q_min)):
-        if not robot.bodies[i].prismatic:
+        if robot.joint_types[i] != "prismatic":
             middle = 0.5 * (robot.q_min[i] + robot.q_max[i])
             turns[i] = np.round((middle - q[i]) / (2.0 * np.pi))
     return np.clip(q + 2.0 * np.pi * turns, robot.q_min, robot.q_max)

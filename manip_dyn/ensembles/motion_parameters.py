@@ -197,6 +197,11 @@ def _body_parameters(
     robot: Robot, mass_scale: Any, payload: Any, counts: dict[str, int]
 ) -> Matrix:
     """Return the parameters (1, 10 n) or (N, 10 n) of all bodies; add row numbers to `counts`."""
+    if robot.has_mimic_joints:
+        raise ManipDynError(
+            "mass_scale and payload require a robot without mimic joints, got "
+            f"'{robot.name}' with {len(robot.bodies) - robot.n}."
+        )
     scale = np.ones((1, robot.n))
     if mass_scale is not None:
         scale = per_motion_rows("mass_scale", mass_scale, robot.n)

@@ -20,13 +20,13 @@ from manip_dyn.identification.parameters import (
     OF_A_JOINT,
     BaseParameters,
     base_parameters,
+    check_independent_joints,
     checked_estimated,
     observation,
     spring_efforts,
     stated_parameters,
 )
 from manip_dyn.robot import Robot
-from manip_dyn.robot.model import checked_robot
 
 ITERATIONS = 3
 """Number of iterations in which the residuals determine new weights."""
@@ -246,7 +246,7 @@ def identify(
         ManipDynError: If the log does not match the robot, has too few samples, or has no efforts,
             if its times do not increase, or if another argument is invalid.
     """
-    checked_robot(robot)
+    check_independent_joints(robot)
     estimated = checked_estimated(estimated)
     if log is not None:
         t, q, tau = _signals(log, robot)

@@ -22,13 +22,13 @@ from manip_dyn.identification.parameters import (
     OF_A_JOINT,
     BaseParameters,
     base_parameters,
+    check_independent_joints,
     checked_estimated,
     observation,
     spring_efforts,
     stated_parameters,
 )
 from manip_dyn.robot import Robot
-from manip_dyn.robot.model import checked_robot
 
 
 class Fourier(NamedTuple):
@@ -249,7 +249,7 @@ def plan_excitation(
         ManipDynError: If an argument is invalid, or no motion satisfies the effort limits, for
             example because gravity exceeds them.
     """
-    checked_robot(robot)
+    check_independent_joints(robot)
     period = positive("period", period, "s")
     harmonics = whole_number("harmonics", harmonics, 2)
     iterations = whole_number("iterations", iterations, 1)

@@ -45,6 +45,17 @@ def checked_estimated(names: Iterable[str]) -> tuple[str, ...]:
     return parameters
 
 
+def check_independent_joints(robot: Robot) -> Robot:
+    """Return the robot; raise `ManipDynError` if it has mimic joints."""
+    for coupling in checked_robot(robot).couplings:
+        if coupling.name not in robot.joint_names:
+            raise ManipDynError(
+                f"robot must have no mimic joints to be identified, got '{coupling.name}' of "
+                f"'{robot.name}'. Lock it: lock={{'{coupling.name}': {coupling.offset:g}}}."
+            )
+    return robot
+
+
 def parameter_names(robot: Robot) -> list[str]:
     """Return the names of all parameters (13 n), such as ``elbow Izz`` and ``elbow damping``."""
     return [f"{joint} {parameter}" for joint in robot.joint_names for parameter in OF_A_BODY] + [
@@ -171,7 +182,7 @@ def base_parameters(robot: Robot, estimated: tuple[str, ...] = OF_A_JOINT) -> Ba
         robot: The robot; only its dimensions and gravity are used.
         estimated: Joint parameters to include: ``damping``, ``friction`` and ``armature``.
     """
-    n, estimated = checked_robot(robot).n, checked_estimated(estimated)
+    n, estimated = check_independent_joints(robot).n, checked_estimated(estimated)
     by_joint_types = np.zeros((13 * n, 13 * n))
     by_joint_types[: 10 * n, : 10 * n] = _base_parameter_matrix(robot)
     for k, kind in enumerate(OF_A_JOINT):

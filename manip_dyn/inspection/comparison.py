@@ -220,8 +220,8 @@ def with_parameters(robot: Robot, reading: Reading, merged: bool) -> Robot:
     joints = joints_of(ElementTree.fromstring(robot.urdf))
     masses = reading.links if merged else merged_links(reading, robot.urdf)
     bodies: list[Body] = []
-    for name, body in zip(robot.joint_names, robot.bodies, strict=True):
-        link = child_of(joints[name])
+    for coupling, body in zip(robot.couplings, robot.bodies, strict=True):
+        link = child_of(joints[coupling.name])
         frame = robot.frame(link)
         mass = masses[link].transformed(frame.rotation, frame.translation)
         bodies.append(body._replace(mass=mass.mass, com=mass.com, inertia=mass.inertia))
@@ -318,7 +318,9 @@ def _installed(robot: Robot) -> tuple[list[Peer], list[Finding]]:
     peers, notes = list[Peer]([PinocchioPeer(robot)]), list[Finding]()
     for package, (module, kind) in OPTIONAL_PEERS.items():
         value, remedy = "", ""
-        if not find_spec(module):
+        if robot.has_mimic_joints:
+            value = f"{kind.name} does not read mimic joints from a URDF as this package does"
+        elif not find_spec(module):
             value, remedy = f"{kind.name} is not installed", f"pip install {package}"
         else:
             try:

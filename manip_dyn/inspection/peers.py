@@ -39,8 +39,8 @@ def _pinocchio_links(robot: Robot) -> dict[str, Mass]:
     """Return the mass distribution of each body in the frame of its joint's child link."""
     joints = joints_of(ElementTree.fromstring(robot.urdf))
     links = {}
-    for name, body in zip(robot.joint_names, robot.bodies, strict=True):
-        link = child_of(joints[name])
+    for coupling, body in zip(robot.couplings, robot.bodies, strict=True):
+        link = child_of(joints[coupling.name])
         frame = robot.frame(link)
         inverse = frame.rotation.T
         mass = Mass(body.mass, body.com, body.inertia)

@@ -27,6 +27,7 @@ from manip_dyn.robot.urdf import (
     links_of,
     movable_joints_of,
     parent_of,
+    resting_position,
     root_links_of,
 )
 
@@ -109,7 +110,7 @@ ELEMENTS = {
 """Child elements that URDF defines, by parent. Other elements are extensions or misspelt."""
 
 REQUIRED = {"mass": ("value",), "inertia": INERTIA_KEYS}
-"""Required attributes in <inertial>. Parsers replace missing attributes with zero."""
+"""Required attributes in <inertial>. Most parsers drop the mass of a link without them."""
 
 
 def number_findings(root: Element) -> Iterator[Finding]:
@@ -148,10 +149,10 @@ def _missing(kind: str, owner: str, element: Element) -> Iterator[Finding]:
                 yield Finding("error", kind, owner, "inertial", f"no <{tag}>", f"<{tag} .../>")
     missing = [key for key in REQUIRED.get(element.tag, ()) if key not in element.attrib]
     if missing:
-        level = "error" if element.tag == "mass" else "warning"
         value = f"no {', '.join(missing)}"
         expected = ", ".join(REQUIRED[element.tag])
-        yield Finding(level, kind, owner, element.tag, value, expected, "zero by default")
+        remedy = "most parsers drop the mass"
+        yield Finding("error", kind, owner, element.tag, value, expected, remedy)
 
 
 def _elements(root: Element) -> Iterator[tuple[str, str, Element]]:
@@ -200,12 +201,14 @@ def mesh_findings(root: Element, folder: Path | None) -> Iterator[Finding]:
 
 DEGREES = (12.7, 1000.0)
 """Revolute limits in this range (rad) are probably in degrees."""
+PLACEHOLDER = {"effort": 1e5, "velocity": 1e3}
+"""Effort (N m or N) and velocity (rad/s or m/s) from which a limit is probably a placeholder."""
 MAXIMUM_DISTANCE = 5.0
 """Distance between joints (m) above which the unit is probably wrong."""
 
 
 def limit_findings(root: Element) -> Iterator[Finding]:
-    """Yield findings for limits that are missing, negative, zero, reversed or in degrees."""
+    """Yield findings for limits that are missing, negative, zero, huge, reversed or in degrees."""
     for name, joint in movable_joints_of(root).items():
         limit = joint.find("limit")
         if limit is None:
@@ -246,7 +249,7 @@ def origin_findings(root: Element) -> Iterator[Finding]:
 
 
 def _amount(name: str, joint: Element, limit: Element, key: str) -> Iterator[Finding]:
-    """Yield a finding if an effort or velocity limit is missing, negative or zero."""
+    """Yield a finding for a limit that is missing, negative, zero or a placeholder."""
     value, expected = number(limit, key, math.nan), f"the {key} of the drive"
     if limit.get(key) is None:
         if joint.get("type") != "continuous":
@@ -259,6 +262,9 @@ def _amount(name: str, joint: Element, limit: Element, key: str) -> Iterator[Fin
             "velocity": "no plan can move the joint",
         }
         yield Finding("warning", "joint", name, f"{key} limit", "0", expected, consequences[key])
+    elif math.inf > value >= PLACEHOLDER[key]:
+        remedy = "probably a placeholder: plans are then limited by the other joints only"
+        yield Finding("warning", "joint", name, f"{key} limit", f"{value:g}", expected, remedy)
 
 
 def _range(name: str, joint: Element, limit: Element) -> Iterator[Finding]:
@@ -303,22 +309,50 @@ def friction_findings(root: Element) -> Iterator[Finding]:
 
 
 def mimic_findings(root: Element) -> Iterator[Finding]:
-    """Yield findings for mimic joints."""
-    joints = joints_of(root)
-    for name, joint in joints.items():
+    """Yield findings for mimic joints: errors without a leader, notes, warnings about limits."""
+    movable = movable_joints_of(root)
+    for name, joint in joints_of(root).items():
         mimic = joint.find("mimic")
         if mimic is None:
             continue
         leader = mimic.get("joint", "")
-        value = f"of '{leader}'"
-        if leader not in joints:
-            value += ", which does not exist"
-            yield Finding("error", "joint", name, "mimic", value, "the name of a joint")
-        elif joint.get("type") == "fixed":
-            yield Finding("note", "joint", name, "mimic", f"{value}, but the joint is fixed", "")
+        ratio, offset = number(mimic, "multiplier", 1.0), number(mimic, "offset")
+        if joint.get("type") == "fixed":
+            value = f"of '{leader}', but the joint is fixed"
+            yield Finding("note", "joint", name, "mimic", value, "")
+        elif leader not in movable:
+            value = f"of '{leader}', which is not a movable joint"
+            position = f"{resting_position(joint):g}"
+            remedy = f"lock it: --lock {name}={position}"
+            yield Finding("error", "joint", name, "mimic", value, "a movable joint", remedy)
+        elif not (math.isfinite(ratio) and math.isfinite(offset)):
+            continue  # reported by number_findings
         else:
-            remedy = f"not supported: lock '{leader}', or set a tip before this joint"
-            yield Finding("error", "joint", name, "mimic", value, "an independent joint", remedy)
+            value = f"{ratio:g} q + {offset:g}, where q is the position of '{leader}'"
+            yield Finding("note", "joint", name, "mimic", value, "", "not an independent joint")
+            yield from _mimic_limits(joint, movable[leader], ratio, offset)
+
+
+def _mimic_limits(
+    joint: Element, leader: Element, ratio: float, offset: float
+) -> Iterator[Finding]:
+    """Yield a finding if a mimic joint leaves its limits within those of its leader."""
+    limit, range_of = joint.find("limit"), leader.find("limit")
+    if (
+        limit is None
+        or range_of is None
+        or "continuous" in (joint.get("type"), leader.get("type"))
+    ):
+        return
+    ends = sorted(ratio * number(range_of, key) + offset for key in ("lower", "upper"))
+    lower, upper = number(limit, "lower"), number(limit, "upper")
+    slack = 1e-3 * max(upper - lower, 0.0) + 1e-6
+    if ends[0] < lower - slack or ends[1] > upper + slack:
+        value = f"moves from {ends[0]:.4g} to {ends[1]:.4g}"
+        expected = f"within its limits, {lower:.4g} to {upper:.4g}"
+        remedy = "limits of mimic joints are not used"
+        name = joint.get("name", "")
+        yield Finding("warning", "joint", name, "position limits", value, expected, remedy)
 
 
 def _unit(joint: Element, key: str) -> str:

@@ -11,12 +11,11 @@ from manip_dyn.core.checks import truth
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.inspection.comparison import compare, conditioning, our_dynamics
 from manip_dyn.inspection.findings import Agreement, Finding, Inspection, by_level
-from manip_dyn.inspection.readings import number
 from manip_dyn.inspection.rules import rule_findings
 from manip_dyn.robot import Robot, load_robot
 from manip_dyn.robot.extras import read_extras
 from manip_dyn.robot.source import Source, read_source
-from manip_dyn.robot.urdf import MOVABLE, Description, joints_of
+from manip_dyn.robot.urdf import Description, joints_of
 
 
 def check_urdf(
@@ -43,8 +42,7 @@ def check_urdf(
 
     Returns:
         The inspection. Its `success` is False if `load_robot` rejects the robot with these
-        arguments, or if this package and pinocchio disagree. Mimic joints are errors, and are
-        locked for the remaining checks.
+        arguments, or if this package and pinocchio disagree.
 
     Raises:
         ManipDynError: If the file does not exist, is not XML or not a URDF, or `lock`, `tip` or
@@ -57,9 +55,7 @@ def check_urdf(
     agreements: list[Agreement] = []
     condition: float | None = None
     try:
-        robot = load_robot(
-            source, {**(lock or {}), **_mimic_positions(root)}, tip, xacro_args=xacro_args
-        )
+        robot = load_robot(source, lock, tip, xacro_args=xacro_args)
         condition, condition_findings = conditioning(robot)
         differences, agreements = _compared(robot, content, compiled)
         findings += condition_findings + differences
@@ -94,18 +90,6 @@ def _processed(
         raise ManipDynError(f"lock must be a mapping of joint names to positions, got {lock!r}.")
     description.lock(lock or {})
     return description.root, description.name
-
-
-def _mimic_positions(root: Element) -> dict[str, float]:
-    """Return the position closest to zero within the limits for each mimic joint."""
-    positions = {}
-    for name, joint in joints_of(root).items():
-        if joint.find("mimic") is not None and joint.get("type") in MOVABLE:
-            limit = joint.find("limit")
-            low, high = number(limit, "lower"), number(limit, "upper")
-            free = joint.get("type") == "continuous" or limit is None
-            positions[name] = 0.0 if free else min(max(0.0, low), high)
-    return positions
 
 
 def _compared(

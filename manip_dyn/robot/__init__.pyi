@@ -4,6 +4,9 @@ from manip_dyn.robot.geometry import (
     LinkTree as LinkTree,
 )
 from manip_dyn.robot.load import (
+    load_kinematics as load_kinematics,
+)
+from manip_dyn.robot.load import (
     load_robot as load_robot,
 )
 from manip_dyn.robot.model import (

@@ -86,13 +86,15 @@ class LinkTree:
     def __init__(self, robot: Robot):
         """Initialize with the joints of the robot's URDF."""
         joints = joints_of(ElementTree.fromstring(robot.urdf))
-        self._movable = _Joints([joints[name] for name in robot.joint_names])
-        fixed = [joint for name, joint in joints.items() if name not in robot.joint_names]
+        movable = [coupling.name for coupling in robot.couplings]
+        self._positions = robot.body_positions
+        self._movable = _Joints([joints[name] for name in movable])
+        fixed = [joint for name, joint in joints.items() if name not in movable]
         self.fixed = _Joints(fixed).at(np.zeros(len(fixed))) if fixed else []
 
     def moving(self, q: Vector) -> list[Placement]:
         """Return the placements of links behind movable joints at positions `q` (n,)."""
-        return self._movable.at(q)
+        return self._movable.at(self._positions(q))
 
 
 class _Joints:

@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike
 from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot.extras import DryFriction, Extras, read_extras
-from manip_dyn.robot.model import Friction, Robot, bodies_of, frame_of
+from manip_dyn.robot.model import Coupling, Friction, Robot, bodies_of, frame_of, ratios_of
 from manip_dyn.robot.pinocchio_model import Oracle, pinocchio_model
 from manip_dyn.robot.source import read_source, read_srdf
-from manip_dyn.robot.urdf import Description
+from manip_dyn.robot.urdf import Description, Mimic, inertia_notes
 
 LARGEST_INERTIA = 1e300
 """Joint inertia, kg m^2 or kg, above which computations overflow."""
@@ -66,6 +66,52 @@ def load_robot(
     Raises:
         ManipDynError: If the file, the tree, an inertia or an argument is invalid.
     """
+    description, extras, folder = _read(source, lock, tip, xacro_args)
+    description.check_dynamics()
+    scale = positive("mass_scale", mass_scale)
+    if holds_itself:  # the controller compensates the weight of the unscaled masses
+        extras = replace(extras, gravity=(1.0 - 1.0 / scale) * extras.gravity)
+    tip = tip or description.default_tip()
+    friction = (viscous_friction, coulomb_friction)
+    robot = _build(description, extras, tip, scale, friction, armature)
+    _check_mass_matrix(robot)
+    return replace(robot, folder=folder, srdf=read_srdf(srdf))
+
+
+def load_kinematics(
+    source: str | Path,
+    lock: Mapping[str, float] | None = None,
+    tip: str | None = None,
+    xacro_args: Mapping[str, object] | None = None,
+) -> Robot:
+    """Load any URDF to show it, without checks of its dynamics.
+
+    Links without mass and impossible inertias are accepted, so simulations and plans of the robot
+    may be wrong or fail. Floating and planar joints are fixed, and `notes` lists them.
+
+    Args:
+        source: See `load_robot`.
+        lock: See `load_robot`.
+        tip: See `load_robot`.
+        xacro_args: See `load_robot`.
+
+    Raises:
+        ManipDynError: If the file, the tree, a number or an argument is invalid.
+    """
+    description, extras, folder = _read(source, lock, tip, xacro_args)
+    fixed = description.fix_unsupported()
+    robot = _build(description, extras, tip or description.default_tip(), 1.0, (None, None), None)
+    notes = [f"joint '{name}' is shown fixed" for name in fixed]
+    return replace(robot, folder=folder, notes=(*robot.notes, *notes))
+
+
+def _read(
+    source: str | Path,
+    lock: Mapping[str, float] | None,
+    tip: str | None,
+    xacro_args: Mapping[str, object] | None,
+) -> tuple[Description, Extras, str]:
+    """Return the URDF after `tip` and `lock`, the content of the YAML file, and their folder."""
     content = read_source(source, xacro_args)
     description = Description(content)
     extras = read_extras(content.extras, description.joints(), description.links())
@@ -74,14 +120,8 @@ def load_robot(
     if not isinstance(lock or {}, Mapping):
         raise ManipDynError(f"lock must be a mapping of joint names to positions, got {lock!r}.")
     description.lock(lock or {})
-    description.check_dynamics()
-    tip = tip or description.default_tip()
-    scale = positive("mass_scale", mass_scale)
-    if holds_itself:  # the controller compensates the weight of the unscaled masses
-        extras = replace(extras, gravity=(1.0 - 1.0 / scale) * extras.gravity)
-    robot = _build(description, extras, tip, scale, (viscous_friction, coulomb_friction), armature)
     folder = "" if content.extras is None else str(content.extras.parent.absolute())
-    return replace(robot, folder=folder, srdf=read_srdf(srdf))
+    return description, extras, folder
 
 
 def _build(
@@ -93,15 +133,28 @@ def _build(
     armature: ArrayLike | None,
 ) -> Robot:
     model = pinocchio_model(description, extras, mass_scale)
-    names = tuple(model.names)[1:]
-    rotors = _not_negative(
-        "armature", armature, [extras.armature.get(name, 0.0) for name in names]
-    )
-    model.armature = np.array(rotors)
+    couplings = _couplings(description, tuple(model.names)[1:])
+    mimics = description.mimics()
+    names = tuple(c.name for c in couplings if c.name not in mimics)
     joints = [description.movable()[name] for name in names]
-    damping = [_attribute(joint, "dynamics", "damping", 0.0) for joint in joints]
-    dry = _dry_friction(names, joints, extras, friction[1])
-    robot = Robot(
+    _check_no_mimic(extras, mimics)
+    elements = [description.movable()[c.name] for c in couplings]
+    by_body = np.array(
+        [
+            (
+                _attribute(element, "dynamics", "damping", 0.0),
+                _attribute(element, "dynamics", "friction", 0.0),
+                extras.armature.get(element.get("name", ""), 0.0),
+            )
+            for element in elements
+        ]
+    ).reshape(-1, 3)
+    ratios = ratios_of(couplings)
+    damping, inertia = (ratios.T**2 @ by_body[:, [0, 2]]).T.tolist()
+    rotors = _not_negative("armature", armature, inertia)
+    model.armature = np.array([0.0 if c.name in mimics else rotors[c.joint] for c in couplings])
+    dry = _dry_friction(names, (np.abs(ratios).T @ by_body[:, 1]).tolist(), extras, friction[1])
+    return Robot(
         name=description.name,
         joint_names=names,
         joint_types=tuple(joint.get("type", "") for joint in joints),
@@ -120,13 +173,34 @@ def _build(
         base=description.base(),
         tip=tip,
         urdf=description.text(),
-        notes=tuple(_notes(names, joints)),
+        notes=(*_notes(names, joints), *inertia_notes(description.root)),
         model=model,
         bodies=bodies_of(model),
+        couplings=couplings,
         tip_frame=frame_of(model, tip),
     )
-    _check_mass_matrix(robot)
-    return robot
+
+
+def _couplings(description: Description, names: tuple[str, ...]) -> tuple[Coupling, ...]:
+    """Return the couplings of the joints `names` to the independent joints among them."""
+    mimics = description.mimics()
+    index = {name: i for i, name in enumerate(name for name in names if name not in mimics)}
+    return tuple(
+        Coupling(name, index[name])
+        if name in index
+        else Coupling(name, index[mimics[name].leader], mimics[name].ratio, mimics[name].offset)
+        for name in names
+    )
+
+
+def _check_no_mimic(extras: Extras, mimics: Mapping[str, Mimic]) -> None:
+    """Raise `ManipDynError` for springs or friction of a mimic joint in the YAML file."""
+    for key, entries in (("springs", extras.springs), ("friction", extras.friction)):
+        for name in mimics.keys() & entries:
+            raise ManipDynError(
+                f"{key} must be given for an independent joint such as '{mimics[name].leader}', "
+                f"got the mimic joint '{name}'."
+            )
 
 
 def _position_limit(joint: Element, key: str, default: float) -> float:
@@ -152,16 +226,15 @@ def _not_negative(name: str, values: ArrayLike | None, default: list[float]) -> 
 
 
 def _dry_friction(
-    names: tuple[str, ...], joints: list[Element], extras: Extras, coulomb: ArrayLike | None
+    names: tuple[str, ...], urdf: list[float], extras: Extras, coulomb: ArrayLike | None
 ) -> Friction:
     """Return the friction from the argument, the YAML file or the URDF, in this order."""
     if coulomb is not None:
-        levels = _not_negative("coulomb_friction", coulomb, [0.0] * len(joints))
-        return Friction(levels, levels, _frozen([0.0] * len(joints)))
+        levels = _not_negative("coulomb_friction", coulomb, [0.0] * len(names))
+        return Friction(levels, levels, _frozen([0.0] * len(names)))
     rows = []
-    for name, joint in zip(names, joints, strict=True):
+    for name, urdf_level in zip(names, urdf, strict=True):
         entry = extras.friction.get(name, DryFriction())
-        urdf_level = _attribute(joint, "dynamics", "friction", 0.0)
         level = urdf_level if entry.coulomb is None else entry.coulomb
         static = level if entry.static is None else entry.static
         if static < level:
@@ -170,7 +243,7 @@ def _dry_friction(
                 f"{static:g}."
             )
         rows.append((level, static, entry.stribeck))
-    return Friction(*(_frozen(column) for column in zip(*rows, strict=True)))
+    return Friction(*map(_frozen, np.array(rows).reshape(-1, 3).T))
 
 
 def _notes(names: tuple[str, ...], joints: list[Element]) -> list[str]:

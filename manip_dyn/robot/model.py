@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -72,6 +73,30 @@ class Frame(NamedTuple):
     translation: Vector
 
 
+class Coupling(NamedTuple):
+    """Position of the joint of a body: ratio * q[joint] + offset.
+
+    Attributes:
+        name: Name of the joint in the URDF.
+        joint: Index in q.
+        ratio: 1 for an independent joint, the multiplier of a mimic joint.
+        offset: 0 for an independent joint, the offset of a mimic joint, rad or m.
+    """
+
+    name: str
+    joint: int
+    ratio: float = 1.0
+    offset: float = 0.0
+
+
+def ratios_of(couplings: Sequence[Coupling]) -> Matrix:
+    """Return the matrix (b, n) that converts joint velocities to those of b bodies."""
+    ratios = np.zeros((len(couplings), 1 + max((c.joint for c in couplings), default=-1)))
+    for row, coupling in zip(ratios, couplings, strict=True):
+        row[coupling.joint] = coupling.ratio
+    return ratios
+
+
 def bodies_of(model: pinocchio.Model) -> tuple[Body, ...]:
     """Return the bodies of a pinocchio model, parents before children."""
     subspaces = _subspaces(model)
@@ -138,7 +163,11 @@ def _snapped(values: Vector) -> Vector:
 
 @dataclass(frozen=True, eq=False)
 class Robot:
-    """A fixed-base arm with n joints of one degree of freedom each.
+    """A fixed-base arm with n independent joints of one degree of freedom each.
+
+    A mimic joint follows an independent joint and is not one of the n joints. Its friction,
+    damping and rotor inertia are included in those of the joint that it follows, and its limits
+    are not used.
 
     Units are SI: rad and N m for revolute and continuous joints, m and N for prismatic joints.
     The vectors are read-only. Except `gravity`, they have shape (n,) in the order of
@@ -146,7 +175,8 @@ class Robot:
 
     Attributes:
         name: Name of the robot in the URDF, or the file's stem if the URDF has none.
-        joint_names: Names of the movable joints; those nearer to the base come first in a chain.
+        joint_names: Names of the independent joints; in a chain, those nearer to the base come
+            first.
         joint_types: ``revolute``, ``continuous`` or ``prismatic`` for each joint.
         q_min: Lower position limits; -inf for no limit.
         q_max: Upper position limits; inf for no limit.
@@ -165,8 +195,10 @@ class Robot:
         tip: Name of the link that is the tool frame.
         urdf: URDF text after `lock` and `tip`.
         notes: Remarks about the URDF, such as joints with a zero limit, one sentence each.
-        model: The pinocchio model, for `Oracle` and comparisons.
-        bodies: The moving bodies as plain numbers, one per joint.
+        model: The pinocchio model, for `Oracle` and comparisons. Its joints are those of
+            `couplings`.
+        bodies: The moving bodies as plain numbers, one per independent or mimic joint.
+        couplings: Joint of each body. With mimic joints, there are more bodies than joints.
         tip_frame: Frame of the tip on its body.
         folder: Folder of the URDF file, to resolve mesh files; "" for a URDF string.
         srdf: SRDF text with the pairs of links that need no collision check; "" without.
@@ -193,6 +225,7 @@ class Robot:
     notes: tuple[str, ...] = field(repr=False)
     model: pinocchio.Model = field(repr=False)
     bodies: tuple[Body, ...] = field(repr=False)
+    couplings: tuple[Coupling, ...] = field(repr=False)
     tip_frame: Frame = field(repr=False)
     folder: str = field(default="", repr=False)
     srdf: str = field(default="", repr=False)
@@ -201,6 +234,22 @@ class Robot:
     def n(self) -> int:
         """Number of joints."""
         return len(self.joint_names)
+
+    @property
+    def has_mimic_joints(self) -> bool:
+        """Whether bodies share a joint coordinate."""
+        return len(self.couplings) > self.n
+
+    @property
+    def ratios(self) -> Matrix:
+        """Velocities of the joints of b bodies per unit velocity of each joint, (b, n)."""
+        return ratios_of(self.couplings)
+
+    def body_positions(self, q: Vector) -> Vector:
+        """Return the positions of the joints of all bodies for joint positions q (n,)."""
+        if not self.has_mimic_joints:
+            return q
+        return np.array([c.ratio * q[c.joint] + c.offset for c in self.couplings])
 
     @property
     def friction(self) -> Friction:

@@ -60,7 +60,8 @@ def _scale(model: pinocchio.Model, factor: float) -> None:
 class Oracle:
     """Reference dynamics and kinematics of one robot by pinocchio, without dry friction.
 
-    The class is not thread-safe.
+    With mimic joints, the joint velocities of all bodies are G v and the efforts G^T tau_b, where
+    G is `Robot.ratios`. The class is not thread-safe.
     """
 
     def __init__(self, robot: Robot):
@@ -69,24 +70,28 @@ class Oracle:
         self._model = robot.model
         self._data = robot.model.createData()
         self._tip = robot.model.getFrameId(robot.tip, pinocchio.BODY)
+        self._ratios = robot.ratios
         self._passive = bool(np.any(robot.damping) or np.any(robot.stiffness))
 
     def forward_dynamics(self, q: Vector, v: Vector, tau: Vector) -> Vector:
         """Return the joint accelerations (n,) for the efforts `tau` (n,)."""
         if self._passive:
             tau = tau + self._passive_effort(q, v)
+        if self._robot.has_mimic_joints:
+            bias = self._project(self._rnea(q, v, np.zeros(self._robot.n)))
+            return np.array(np.linalg.solve(self.mass_matrix(q), tau - bias))
         return pinocchio.aba(self._model, self._data, q, v, tau).copy()
 
     def inverse_dynamics(self, q: Vector, v: Vector, a: Vector) -> Vector:
         """Return the efforts (n,) for the accelerations `a` (n,)."""
-        tau = pinocchio.rnea(self._model, self._data, q, v, a).copy()
+        tau = self._project(self._rnea(q, v, a))
         return tau - self._passive_effort(q, v) if self._passive else tau
 
     def mass_matrix(self, q: Vector) -> Matrix:
         """Return the joint-space inertia matrix (n, n), including rotor inertias."""
-        n = self._robot.n
-        mass = pinocchio.crba(self._model, self._data, q, pinocchio.Convention.WORLD)
-        return mass.reshape(n, n).copy()
+        positions, bodies = self._robot.body_positions(q), len(self._robot.bodies)
+        mass = pinocchio.crba(self._model, self._data, positions, pinocchio.Convention.WORLD)
+        return self._project(self._project(mass.reshape(bodies, bodies).T).T)
 
     def forward_kinematics(self, q: Vector) -> Matrix:
         """Return the pose of the tip in the base frame as a homogeneous matrix (4, 4)."""
@@ -95,7 +100,7 @@ class Oracle:
     def frame_pose(self, link: str, q: Vector) -> Matrix:
         """Return the pose of a link in the base frame as a homogeneous matrix (4, 4)."""
         frame = self._model.getFrameId(link, pinocchio.BODY)
-        pinocchio.forwardKinematics(self._model, self._data, q)
+        pinocchio.forwardKinematics(self._model, self._data, self._robot.body_positions(q))
         return pinocchio.updateFramePlacement(self._model, self._data, frame).homogeneous
 
     def jacobian(self, q: Vector) -> Matrix:
@@ -104,15 +109,26 @@ class Oracle:
         Both velocities are in the base frame. The linear velocity is that of the tip's origin.
         """
         jacobian = pinocchio.computeFrameJacobian(
-            self._model, self._data, q, self._tip, pinocchio.LOCAL_WORLD_ALIGNED
+            self._model,
+            self._data,
+            self._robot.body_positions(q),
+            self._tip,
+            pinocchio.LOCAL_WORLD_ALIGNED,
         )
-        return jacobian.reshape(6, self._robot.n)
+        return jacobian.reshape(6, len(self._robot.bodies)) @ self._ratios
 
     def forward_dynamics_derivatives(
         self, q: Vector, v: Vector, tau: Vector
     ) -> tuple[Vector, Vector, Vector]:
         """Return the derivatives (n, n) of the accelerations with respect to q, v and tau."""
         robot = self._robot
+        if robot.has_mimic_joints:
+            a, inverse = (
+                self.forward_dynamics(q, v, tau),
+                np.array(np.linalg.inv(self.mass_matrix(q))),
+            )
+            by_q, by_v, _ = self.inverse_dynamics_derivatives(q, v, a)
+            return -inverse @ by_q, -inverse @ by_v, inverse
         tau = tau + self._passive_effort(q, v)
         by_q, by_v, by_tau = (
             matrix.reshape(robot.n, robot.n)
@@ -125,22 +141,25 @@ class Oracle:
         self, q: Vector, v: Vector, a: Vector
     ) -> tuple[Vector, Vector, Vector]:
         """Return the derivatives (n, n) of the efforts with respect to q, v and a."""
-        robot = self._robot
+        robot, bodies = self._robot, len(self._robot.bodies)
+        state = (robot.body_positions(q), self._ratios @ v, self._ratios @ a)
         by_q, by_v, by_a = (
-            np.array(matrix).reshape(robot.n, robot.n)
-            for matrix in pinocchio.computeRNEADerivatives(self._model, self._data, q, v, a)
+            np.array(matrix).reshape(bodies, bodies)
+            for matrix in pinocchio.computeRNEADerivatives(self._model, self._data, *state)
         )
         by_a = np.triu(by_a) + np.triu(by_a, 1).T
+        by_q, by_v, by_a = (self._project(x @ self._ratios) for x in (by_q, by_v, by_a))
         return by_q + np.diag(robot.stiffness), by_v + np.diag(robot.damping), by_a
 
     def regressor(self, q: Vector, v: Vector, a: Vector) -> Matrix:
-        """Return the regressor (n, 10 n): efforts per unit of each inertial parameter.
+        """Return the regressor (n, 10 b): efforts per unit of each inertial parameter of b bodies.
 
         The parameters of each body are its mass, its first moments (3,), and Ixx, Ixy, Ixz, Iyy,
         Iyz, Izz about the origin of the body frame. Rotors, damping and springs are omitted.
         """
-        by_parameters = pinocchio.computeJointTorqueRegressor(self._model, self._data, q, v, a)
-        blocks = np.hsplit(by_parameters, self._robot.n)
+        state = (self._robot.body_positions(q), self._ratios @ v, self._ratios @ a)
+        by_parameters = pinocchio.computeJointTorqueRegressor(self._model, self._data, *state)
+        blocks = np.hsplit(self._project(by_parameters), len(self._robot.bodies))
         pairs = zip(blocks, self._transformations, strict=True)
         return np.hstack([block @ transformation for block, transformation in pairs])
 
@@ -156,8 +175,18 @@ class Oracle:
         """
         robot = self._robot
         kinetic = 0.5 * float(v @ self.mass_matrix(q) @ v)
-        potential = float(pinocchio.computePotentialEnergy(self._model, self._data, q))
+        positions = robot.body_positions(q)
+        potential = float(pinocchio.computePotentialEnergy(self._model, self._data, positions))
         return kinetic, potential + 0.5 * float(robot.stiffness @ (q - robot.rest) ** 2)
+
+    def _rnea(self, q: Vector, v: Vector, a: Vector) -> Vector:
+        """Return the efforts of all bodies."""
+        state = (self._robot.body_positions(q), self._ratios @ v, self._ratios @ a)
+        return pinocchio.rnea(self._model, self._data, *state)
+
+    def _project(self, rows: Matrix) -> Matrix:
+        """Return G^T times a matrix or vector with one row per body."""
+        return self._ratios.T @ rows if self._robot.has_mimic_joints else rows.copy()
 
     def _passive_effort(self, q: Vector, v: Vector) -> Vector:
         robot = self._robot

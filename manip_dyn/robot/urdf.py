@@ -1,7 +1,8 @@
 """A URDF as a tree of elements: rules for supported arms, and `Description`, an editable tree.
 
 Supported robots are serial or branched trees with a fixed base and revolute, continuous, prismatic
-and fixed joints. All others raise an error.
+and fixed joints. A joint with <mimic> is a linear function of another joint. All others raise an
+error.
 """
 
 from __future__ import annotations
@@ -10,18 +11,27 @@ import math
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
 from copy import deepcopy
+from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 import numpy as np
 from pinocchio import AngleAxis
 from pinocchio.rpy import matrixToRpy, rpyToMatrix
 
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot.source import Source
 
 MOVABLE = ("revolute", "continuous", "prismatic")
 """Joint types with one degree of freedom."""
+
+
+class Mimic(NamedTuple):
+    """Position of a mimic joint: ratio * (position of the joint `leader`) + offset, rad or m."""
+
+    leader: str
+    ratio: float
+    offset: float
 
 
 def links_of(root: Element) -> dict[str, Element]:
@@ -155,27 +165,78 @@ def check_joints(where: str, root: Element) -> None:
             raise ManipDynError(f"{label}: axis must not be zero, got '{axis.get('xyz')}'.")
 
 
+def mimics_of(where: str, root: Element) -> dict[str, Mimic]:
+    """Return the mimic joints by name, each relative to an independent joint.
+
+    Raises:
+        ManipDynError: If a joint mimics a joint that does not exist or cannot move, or mimic
+            joints form a cycle.
+    """
+    movable = movable_joints_of(root)
+    mimics = {name: _mimic_of(joint) for name, joint in movable.items() if _is_mimic(joint)}
+    lost = lost_mimics_of(root)
+    if lost:
+        positions = {name: resting_position(movable[name]) for name in lost}
+        options = " ".join(f"--lock {name}={position:g}" for name, position in positions.items())
+        raise ManipDynError(
+            f"{where}: joint '{lost[0]}' mimics '{mimics[lost[0]].leader}', which must be a "
+            f"movable joint of the robot. Lock it with {options} (Python: lock={positions})."
+        )
+    for name, mimic in mimics.items():
+        visited = [name]
+        while mimic.leader in mimics:
+            visited.append(mimic.leader)
+            if visited.count(mimic.leader) > 1:
+                raise ManipDynError(f"{where}: joints {', '.join(visited)} mimic each other.")
+            above = mimics[mimic.leader]
+            offset = mimic.offset + mimic.ratio * above.offset
+            mimic = Mimic(above.leader, mimic.ratio * above.ratio, offset)
+        mimics[name] = mimic
+    return mimics
+
+
+def lost_mimics_of(root: Element) -> list[str]:
+    """Return the names of mimic joints that follow a joint that does not exist or cannot move."""
+    movable = movable_joints_of(root)
+    mimics = {name: _mimic_of(joint) for name, joint in movable.items() if _is_mimic(joint)}
+    return [name for name, mimic in mimics.items() if mimic.leader not in movable]
+
+
+def resting_position(joint: Element) -> float:
+    """Return the position of a movable joint within its limits that is closest to zero."""
+    limit = joint.find("limit")
+    if joint.get("type") == "continuous" or limit is None:
+        return 0.0
+    return min(max(0.0, float(limit.get("lower", 0.0))), float(limit.get("upper", 0.0)))
+
+
+def _is_mimic(joint: Element) -> bool:
+    return joint.find("mimic") is not None
+
+
+def _mimic_of(joint: Element) -> Mimic:
+    element = joint.find("mimic")
+    keys = {} if element is None else element.attrib
+    ratio, offset = float(keys.get("multiplier", 1.0)), float(keys.get("offset", 0.0))
+    return Mimic(keys.get("joint", ""), ratio, offset)
+
+
 def check_dynamics(where: str, root: Element) -> None:
     """Raise `ManipDynError` for unsupported dynamics.
 
-    These are unsupported joints, no movable joint, movable links without mass, and impossible
-    masses and inertias.
+    These are unsupported joints, no movable joint, movable links without mass, and negative masses
+    and principal inertias.
     """
     for name, joint in joints_of(root).items():
-        mimic, kind = joint.find("mimic"), joint.get("type")
+        kind = joint.get("type")
         if kind not in (*MOVABLE, "fixed"):
             raise ManipDynError(
                 f"{where}: joint '{name}' must be revolute, continuous, prismatic or fixed, got "
                 f"{kind}. Set a tip before it to omit it."
             )
-        if mimic is not None and kind != "fixed":
-            raise ManipDynError(
-                f"{where}: joint '{name}' mimics '{mimic.get('joint')}', which is not supported. "
-                f"Lock it with lock={{'{name}': 0.0}}, or set a tip before it."
-            )
     if not movable_joints_of(root):
         raise ManipDynError(f"{where} must have at least one movable joint, got no movable joint.")
-    for name in _moving_links(root):
+    for name in moving_links_of(root):
         _check_body(f"{where}: link '{name}'", links_of(root)[name])
     for name, joint in movable_joints_of(root).items():
         if _rigid_mass(root, child_of(joint)) <= 0.0:
@@ -185,14 +246,22 @@ def check_dynamics(where: str, root: Element) -> None:
             )
 
 
+def principal_inertias(tensor: Matrix) -> tuple[Vector, float]:
+    """Return the principal moments (3,) of an inertia (3, 3) and their tolerance, kg m^2.
+
+    The tolerance is 0.1 % of the largest moment, because URDFs contain rounded numbers.
+    """
+    moments: Vector = np.linalg.eigvalsh(tensor)  # type: ignore[assignment]
+    return moments, 1e-3 * float(np.abs(moments).max()) + 1e-12
+
+
 def check_inertia_tensor(where: str, tensor: Vector) -> None:
     """Raise `ManipDynError` unless an inertia (3, 3), kg m^2, is physically possible.
 
     The inertia is about the centre of mass. Principal moments must not be negative, and none may
     exceed the sum of the other two. The tolerance is 0.1 %, because URDFs contain rounded numbers.
     """
-    moments = np.linalg.eigvalsh(tensor)
-    slack = 1e-3 * float(np.abs(moments).max()) + 1e-12
+    moments, slack = principal_inertias(tensor)
     if moments[0] < -slack or moments[2] > moments[0] + moments[1] + slack:
         raise ManipDynError(
             f"{where} has the non-physical principal inertias {moments.tolist()} kg m^2. None may "
@@ -247,11 +316,44 @@ def _check_body(where: str, link: Element) -> None:
         raise ManipDynError(f"{where} has an <inertial> without <{missing}>.")
     if numbers(f"{where}, mass", mass.get("value", ""), 1)[0] < 0.0:
         raise ManipDynError(f"{where}: mass must be at least 0 kg, got {mass.get('value')} kg.")
-    ixx, ixy, ixz, iyy, iyz, izz = (float(tensor.get(key, "0")) for key in INERTIA_KEYS)
-    check_inertia_tensor(where, np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]]))
+    absent = [key for key in INERTIA_KEYS if key not in tensor.attrib]
+    if absent:  # urdfdom would drop the whole <inertial>
+        raise ManipDynError(f"{where} has an <inertia> without {', '.join(absent)}.")
+    moments, slack = principal_inertias(_tensor(tensor))
+    if moments[0] < -slack:
+        raise ManipDynError(
+            f"{where} has the non-physical principal inertias {moments.tolist()} kg m^2. None may "
+            "be negative."
+        )
 
 
-def _moving_links(root: Element) -> list[str]:
+def _tensor(inertia: Element) -> Matrix:
+    ixx, ixy, ixz, iyy, iyz, izz = (float(inertia.get(key, "0")) for key in INERTIA_KEYS)
+    return np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
+
+
+def inertia_notes(root: Element) -> list[str]:
+    """Return a sentence for each moving link whose inertia no mass distribution has.
+
+    One principal moment exceeds the sum of the other two, or a moment is slightly negative by
+    rounding. The equations of motion remain well defined.
+    """
+    notes = []
+    for name in moving_links_of(root):
+        element = links_of(root)[name].find("inertial/inertia")
+        if element is None:
+            continue
+        moments, slack = principal_inertias(_tensor(element))
+        if moments[2] > moments[0] + moments[1] + slack:
+            values = ", ".join(f"{moment:.3g}" for moment in moments)
+            notes.append(
+                f"link '{name}': no mass distribution has the principal inertias {values} kg m^2, "
+                "because one exceeds the sum of the other two"
+            )
+    return notes
+
+
+def moving_links_of(root: Element) -> list[str]:
     """Return the links that are not rigidly fixed to the base."""
     movable = movable_joints_of(root)
     return [name for name in links_of(root) if any(j in movable for j in path_to(root, name))]
@@ -356,6 +458,26 @@ class Description:
             self._fix(joints[name], value)
         while self._lock_one_follower(locked):
             pass
+
+    def mimics(self) -> dict[str, Mimic]:
+        """Return the mimic joints by name, each relative to an independent joint.
+
+        Raises:
+            ManipDynError: See `mimics_of`.
+        """
+        return mimics_of(self._where, self.root)
+
+    def fix_unsupported(self) -> list[str]:
+        """Fix joints that `check_dynamics` and `mimics` reject, and return their names.
+
+        These are joints of other types, and joints that mimic a missing joint.
+        """
+        names = [n for n, j in self.joints().items() if j.get("type") not in (*MOVABLE, "fixed")]
+        for name in names:
+            self.joints()[name].set("type", "fixed")
+        lost = lost_mimics_of(self.root)
+        self.lock({name: resting_position(self.joints()[name]) for name in lost})
+        return names + lost
 
     def check_dynamics(self) -> None:
         """Raise `ManipDynError` for unsupported dynamics; call this after `cut` and `lock`."""

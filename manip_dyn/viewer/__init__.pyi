@@ -4,6 +4,9 @@ from manip_dyn.viewer.charts import (
     Chart as Chart,
 )
 from manip_dyn.viewer.drawing import (
+    Drawing as Drawing,
+)
+from manip_dyn.viewer.drawing import (
     look_at as look_at,
 )
 from manip_dyn.viewer.figures import (
@@ -17,6 +20,12 @@ from manip_dyn.viewer.figures import (
 )
 from manip_dyn.viewer.live import (
     LivePage as LivePage,
+)
+from manip_dyn.viewer.meshes import (
+    surfaces_of as surfaces_of,
+)
+from manip_dyn.viewer.motions import (
+    file_motion as file_motion,
 )
 from manip_dyn.viewer.motions import (
     motion_of as motion_of,

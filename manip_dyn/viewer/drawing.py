@@ -3,42 +3,14 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.viewer.meshes import surfaces_of
 from manip_dyn.viewer.scene import GROUND, Colour, Figure, Part, Poses
-
-
-@cache
-def mesh_of(file: str) -> tuple[Matrix, Any, Colour | None]:
-    """Read a mesh file; return vertices (m, 3), faces (f, 3), and a colour or None.
-
-    Raises:
-        ManipDynError: If the file cannot be read.
-    """
-    import trimesh
-
-    try:
-        mesh: Any = trimesh.load(file, force="mesh")
-        vertices, faces = np.asarray(mesh.vertices), np.asarray(mesh.faces)
-    except Exception as error:  # the exceptions depend on the format
-        raise ManipDynError(f"mesh '{file}' cannot be read: {error}.") from error
-    return vertices, faces, _colour(mesh)
-
-
-def _colour(mesh: Any) -> Colour | None:
-    """Return the median colour of a mesh, or None if it has no colours."""
-    if not getattr(mesh.visual, "defined", False):
-        return None
-    red, green, blue = (
-        int(channel) for channel in np.median(mesh.visual.to_color().face_colors, axis=0)[:3]
-    )
-    return red, green, blue
-
 
 PLAIN: Colour = (48, 70, 104)
 """Default colour of shapes."""
@@ -53,6 +25,7 @@ class Drawing:
 
     Attributes:
         node: Scene node of the figure.
+        notes: Mesh files that could not be drawn, one sentence each.
     """
 
     def __init__(
@@ -68,12 +41,16 @@ class Drawing:
         self.node = server.scene.add_frame(name, show_axes=False)
         self._bodies: dict[int, Any] = {}
         self._drawn: Poses | None = None
+        self.notes: list[str] = []
         bodies = {part.body for part in figure.parts} - {GROUND}
         for body in sorted(bodies):
             self._bodies[body] = server.scene.add_frame(f"{name}/body{body}", show_axes=False)
         for number, part in enumerate(figure.parts):
             parent = name if part.body == GROUND else f"{name}/body{part.body}"
-            draw(server, f"{parent}/part{number}", part, tint, opacity)
+            try:
+                draw(server, f"{parent}/part{number}", part, tint, opacity)
+            except ManipDynError as error:  # the other shapes are drawn
+                self.notes.append(str(error))
         self._rods = (
             server.scene.add_line_segments(
                 f"{name}/rods",
@@ -119,13 +96,16 @@ def line(server: Any, name: str, points: Matrix, colour: Colour, width: float = 
 
 
 def draw(server: Any, name: str, part: Part, tint: Colour | None, opacity: float) -> None:
-    """Draw a shape of a figure as the scene node `name`."""
+    """Draw a shape of a figure as the scene node `name`.
+
+    The materials of a mesh file override the colour of the shape, as in RViz.
+
+    Raises:
+        ManipDynError: If a mesh file cannot be read.
+    """
     alpha = opacity * part.opacity
-    common = {
-        "position": part.position,
-        "wxyz": _quaternion(part.rotation),
-        "opacity": None if alpha >= 1.0 else alpha,
-    }
+    pose = {"position": part.position, "wxyz": _quaternion(part.rotation)}
+    common = {**pose, "opacity": None if alpha >= 1.0 else alpha}
     colour = _mixed(part.colour or PLAIN, tint)
     scene, size = server.scene, part.size
     if part.kind == "box":
@@ -138,9 +118,15 @@ def draw(server: Any, name: str, part: Part, tint: Colour | None, opacity: float
     elif part.kind == "sphere":
         scene.add_icosphere(name, radius=0.5 * float(size[0]), color=colour, **common)
     else:
-        vertices, faces, mesh_colour = mesh_of(part.file)
-        colour = _mixed(part.colour or mesh_colour or PLAIN, tint)
-        scene.add_mesh_simple(name, vertices * size, faces, color=colour, **common)
+        for number, surface in enumerate(surfaces_of(part.file)):
+            node = f"{name}/surface{number}"
+            if surface.textured is not None and tint is None and alpha >= 1.0:
+                scene.add_mesh_trimesh(node, surface.textured, scale=tuple(size), **pose)
+                continue
+            colour = _mixed(surface.colour or part.colour or PLAIN, tint)
+            mirrored = np.prod(size) < 0.0  # faces must stay counter-clockwise seen from outside
+            faces = surface.faces[:, ::-1] if mirrored else surface.faces
+            scene.add_mesh_simple(node, surface.vertices * size, faces, color=colour, **common)
 
 
 def _mixed(colour: Colour, tint: Colour | None) -> Colour:

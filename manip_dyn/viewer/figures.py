@@ -132,6 +132,18 @@ def _urdf_part(
     )
 
 
+def _missing_meshes(robot: Robot, meshes: Sequence[str | Path]) -> Iterator[str]:
+    """Yield a sentence about the mesh files of visual shapes that are not found."""
+    root = ElementTree.fromstring(robot.urdf)
+    files = {mesh.get("filename", "") for mesh in root.iterfind("link/visual/geometry/mesh")}
+    missing = sorted(file for file in files if not find_mesh(file, meshes))
+    if missing:
+        yield (
+            f"{len(missing)} of {len(files)} mesh files are not found, such as '{missing[0]}'. "
+            "Pass the folder that contains the package: --meshes FOLDER."
+        )
+
+
 def _shade(material: Element | None, named: Colours) -> tuple[Colour | None, float]:
     if material is None:
         return None, 1.0
@@ -158,8 +170,11 @@ def robot_figure(robot: Robot, meshes: Sequence[str | Path] = ()) -> Figure:
 
     Args:
         robot: The robot.
-        meshes: Folders of the packages that contain the meshes of the URDF.
+        meshes: Folders of the packages that contain the meshes of the URDF, in addition to the
+            folder of the URDF and those above it.
     """
+    if robot.folder:
+        meshes = [*meshes, robot.folder, *Path(robot.folder).resolve().parents]
     kinematics = _ForwardKinematics(robot)
     parts = urdf_parts(robot, meshes)
     reach = _reach(robot, parts)
@@ -169,6 +184,7 @@ def robot_figure(robot: Robot, meshes: Sequence[str | Path] = ()) -> Figure:
         poses=kinematics.poses,
         reach=reach,
         tool=kinematics.tool,
+        notes=(*_missing_meshes(robot, meshes), *robot.notes),
         joints=tuple(
             Coordinate(name, float(low), float(high), robot.unit(i))
             for i, (name, low, high) in enumerate(
@@ -183,9 +199,11 @@ class _ForwardKinematics:
 
     def __init__(self, robot: Robot):
         self._bodies, self._tip = robot.bodies, robot.tip_frame
+        self._positions = robot.body_positions
 
     def frames(self, q: Vector) -> tuple[Matrix, Vector]:
         """Return origins (n, 3) and rotations (n, 3, 3) of the bodies at joint positions `q`."""
+        q = self._positions(q)
         origins, rotations = np.zeros((len(q), 3)), np.zeros((len(q), 3, 3))
         sines, cosines = np.sin(q), np.cos(q)
         for i, body in enumerate(self._bodies):
@@ -227,7 +245,11 @@ def quaternions(rotations: Vector) -> Matrix:
 def _reach(robot: Robot, parts: Sequence[Part]) -> float:
     """Return an estimate of the largest distance (m) of the arm from its base, without meshes."""
     ends: list[float] = []
-    for body, low, high in zip(robot.bodies, robot.q_min, robot.q_max, strict=True):
+    for body, coupling in zip(robot.bodies, robot.couplings, strict=True):
+        low, high = (
+            coupling.ratio * limits[coupling.joint] + coupling.offset
+            for limits in (robot.q_min, robot.q_max)
+        )
         length = float(np.linalg.norm(body.translation))
         if body.prismatic and np.isfinite([low, high]).all():
             length += max(abs(low), abs(high))

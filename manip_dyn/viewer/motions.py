@@ -17,8 +17,9 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.multibody import Mechanism, MechanismMotion
 from manip_dyn.planning import Plan
 from manip_dyn.planning.path_timing import PathTiming
-from manip_dyn.recording.reader import Recording
-from manip_dyn.robot import Robot
+from manip_dyn.recording.reader import Recording, read
+from manip_dyn.recording.recorder import SUFFIX
+from manip_dyn.robot import Robot, load_kinematics
 from manip_dyn.simulation import Trajectory
 from manip_dyn.viewer.figures import mechanism_figure, robot_figure
 from manip_dyn.viewer.scene import Curves, Figure, Mark, Motion, Scope
@@ -191,7 +192,10 @@ def _joined(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return [(spans[a][0], spans[b - 1][1]) for a, b in zip(begins, ends, strict=True)]
 
 
-KINDS = "Plan, PathTiming, Trajectory, TrackResult, MechanismMotion, Recording, Robot or Motion"
+KINDS = (
+    "Plan, PathTiming, Trajectory, TrackResult, MechanismMotion, Recording, Robot, Motion, or the "
+    "path of a URDF or recording"
+)
 
 
 def motion_of(
@@ -203,7 +207,7 @@ def motion_of(
     """Convert a result to a motion for the viewer.
 
     Args:
-        result: One of `KINDS`. A robot is shown at rest (see `standing`).
+        result: One of `KINDS`. A robot is shown at rest (see `standing` and `file_motion`).
         robot: Robot of a `Trajectory` or `TrackResult`.
         mechanism: Mechanism of a `MechanismMotion`.
         title: Title of the motion. Default: depends on the result.
@@ -220,6 +224,8 @@ def motion_of(
         return _of_path(result, title)
     if isinstance(result, Robot):
         return standing(result, title)
+    if isinstance(result, str | Path):
+        return file_motion(result, title)
     if isinstance(result, Recording):
         return _of_recording(result, title)
     if isinstance(result, MechanismMotion):
@@ -229,12 +235,27 @@ def motion_of(
         TrackResult: _of_tracking,
     }
     if type(result) not in converters:
-        hint = ""
-        if isinstance(result, str | Path):
-            hint = f" Read a recording with manip_dyn.recording.read('{result}')."
         kind = type(result).__name__
-        raise ManipDynError(f"the result must be a {KINDS}, got {kind}.{hint}")
+        raise ManipDynError(f"the result must be a {KINDS}, got {kind}.")
     return converters[type(result)](result, _required(robot, "robot", result), title)
+
+
+def file_motion(
+    source: str | Path, title: str = "", meshes: Sequence[str | Path] = (), **options: Any
+) -> Motion:
+    """Return the motion of a recording, or a robot at rest.
+
+    The robot needs no dynamics: see `manip_dyn.robot.load_kinematics`.
+
+    Args:
+        source: Path of a recording (.mcap), or a robot as for `load_robot`.
+        title: Title of the motion. Default: name of the file or the robot.
+        meshes: Folders of the packages that contain the meshes of the URDF.
+        **options: Further arguments of `load_kinematics`.
+    """
+    if Path(source).suffix == SUFFIX:
+        return _of_recording(read(source), title)
+    return standing(load_kinematics(source, **options), title, meshes)
 
 
 def standing(robot: Robot, title: str = "", meshes: Sequence[str | Path] = ()) -> Motion:

@@ -22,6 +22,8 @@ UPDATE_PERIOD = 0.1
 """Wall time (s) between updates of the slider and the charts."""
 REST = 0.6
 """Wall time (s) for which motions remain at their end before they restart."""
+PRINTED_NOTES = 4
+"""Maximum number of notes on the console. The page shows all."""
 SPEEDS = {"1/10": 0.1, "1/4": 0.25, "1/2": 0.5, "1": 1.0, "2": 2.0, "5": 5.0}
 
 
@@ -136,6 +138,7 @@ class ResultsPage:
 
     Attributes:
         player: Player of the motions, or None if all motions end at time 0.
+        notes: Remarks about the figures, such as missing mesh files.
     """
 
     def __init__(self, server: Any, motions: Sequence[Motion], dark: bool, playing: bool = True):
@@ -159,6 +162,9 @@ class ResultsPage:
                     server.scene.add_label(f"/m{k}/label", motion.title, anchor="bottom-center")
                 )
         self._grid = ground(server, self._reach, dark)
+        figures = {id(motion.figure): motion.figure for motion in self._motions}.values()
+        self.notes = [note for figure in figures for note in figure.notes]
+        self.notes += dict.fromkeys(note for drawing in self._drawings for note in drawing.notes)
         self._controls(several, dark, playing)
         self._arrange(apart=several)
 
@@ -171,6 +177,9 @@ class ResultsPage:
         gui, motions = self._server.gui, self._motions
         if not several:
             gui.add_markdown(f"**{motions[0].title}**")
+        if self.notes:
+            with gui.add_folder("notes", expand_by_default=False):
+                gui.add_markdown("\n".join(f"- {note}" for note in self.notes))
         charts: list[Chart] = []
         if max(motion.end for motion in motions) > 0.0:
             self.player = Player(self._server, motions, self._drawings, playing)
@@ -286,8 +295,8 @@ def view(
 
     Args:
         results: `Plan`, `PathTiming`, `Trajectory`, `TrackResult`, `MechanismMotion`,
-            `Recording`, `Robot` or `Motion`. A `Robot` is shown at rest; a single `Robot` has a
-            slider for each joint.
+            `Recording`, `Robot`, `Motion`, or the path of a URDF or recording. A robot is shown
+            at rest; a single robot has a slider for each joint.
         robot: Robot of all results of type `Trajectory` or `TrackResult`.
         mechanism: Mechanism of all results of type `MechanismMotion`.
         titles: Titles of the results, in order. Default: depends on the result.
@@ -316,7 +325,12 @@ def view(
         for result, title in zip(results, all_titles, strict=True)
     ]
     server = start(host, port, dark)
-    handle = View(server, ResultsPage(server, motions, dark))
+    page = ResultsPage(server, motions, dark)
+    handle = View(server, page)
+    for note in page.notes[:PRINTED_NOTES]:
+        print(f"manip_dyn: {note}", file=sys.stderr, flush=True)
+    if len(page.notes) > PRINTED_NOTES:
+        print(f"manip_dyn: the page shows all {len(page.notes)} notes", file=sys.stderr)
     if wait is None:
         wait = not hasattr(sys, "ps1") and "ipykernel" not in sys.modules
     print(f"manip_dyn: {handle.url}{', until Ctrl-C' if wait else ''}", flush=True)

@@ -97,6 +97,7 @@ class Figure:
         tool: Function that returns position (3,) in m and quaternion (4,) in the order w, x, y, z
             of the tool for coordinates (N,). None: no tool.
         joints: Names and limits of the coordinates, or () if they are not independent.
+        notes: Remarks about the figure, such as missing mesh files.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Figure:
     rods: tuple[Rod, ...] = field(default=(), repr=False)
     tool: Callable[[Vector], tuple[Vector, Vector]] | None = field(default=None, repr=False)
     joints: tuple[Coordinate, ...] = field(default=(), repr=False)
+    notes: tuple[str, ...] = field(default=(), repr=False)
 
 
 class Curves(NamedTuple):

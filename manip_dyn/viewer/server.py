@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import logging
 import os
@@ -41,10 +42,7 @@ def start(host: str = LOCALHOST, port: int = PORT, dark: bool = False) -> Any:
     library = viser()
     if not 0 <= port < 2**16:
         raise ManipDynError(f"port must be from 0 to 65535, got {port}.")
-    try:
-        socket.getaddrinfo(host, None)
-    except OSError as error:
-        raise ManipDynError(f"host must be an address or a host name, got '{host}'.") from error
+    _bind(host, 0)
     with contextlib.redirect_stdout(io.StringIO()):  # suppresses viser's greeting
         server = library.ViserServer(host=host, port=port or _free(host), verbose=False)
     # websockets logs errors for connections that browsers open but do not use.
@@ -83,9 +81,44 @@ def show(url: str) -> None:
         webbrowser.open(url)
 
 
+def check_free(host: str, port: int) -> None:
+    """Raise `ManipDynError` if a port of this machine is in use or not permitted."""
+    try:
+        _bind(host, port)
+    except OSError as error:
+        raise ManipDynError(
+            f"port must be free, got {port}: {error.strerror}. --port 0 selects a free port."
+        ) from error
+
+
 def _free(host: str) -> int:
-    with socket.socket() as probe:
-        probe.bind((host, 0))
+    return _bind(host, 0)
+
+
+def _bind(host: str, port: int) -> int:
+    """Bind a port for a moment and return it; 0: any free port.
+
+    Raises:
+        ManipDynError: If `host` is not an address of this machine.
+        OSError: If the port is in use or not permitted.
+    """
+    try:
+        family, kind, protocol, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[
+            0
+        ]
+    except OSError as error:
+        raise ManipDynError(f"host must be an address or a host name, got '{host}'.") from error
+    with socket.socket(family, kind, protocol) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(where)
+        except OSError as error:
+            if error.errno != errno.EADDRNOTAVAIL:
+                raise
+            raise ManipDynError(
+                f"host must be an address of this machine, got '{host}'. 0.0.0.0 selects all "
+                "network interfaces."
+            ) from error
         return int(probe.getsockname()[1])
 
 

@@ -113,17 +113,13 @@ def test_robots_of_other_sources_have_the_assessed_warnings(name, pinocchio_only
     assert all(agreement.holds for agreement in inspection.agreements)
 
 
-def test_mimic_joints_are_locked_for_the_comparison(pinocchio_only):
-    """The limits of the elbow exclude zero: it is locked at the nearest position."""
+def test_mimic_joints_are_compared_with_pinocchio(pinocchio_only):
     follower = ('<axis xyz="1 0 0"/>', '<axis xyz="1 0 0"/><mimic joint="shoulder"/>')
-    inspection = md.check_urdf(changed(ARM, follower, ("-1.5", "0.5")), compiled=False)
-    assert findings_of(inspection, ("error",)) == {"error joint elbow mimic"}
+    inspection = md.check_urdf(changed(ARM, follower), compiled=False)
+    assert inspection.success
+    # The shoulder moves from -2 to 2.5, the elbow may move from -1.5 to 1.5.
+    assert findings_of(inspection, ("warning",)) == {"warning joint elbow position limits"}
     assert [agreement.peer for agreement in inspection.agreements] == ["pinocchio"] * 5
-    locked = md.check_urdf(
-        changed(ARM, follower), lock={"shoulder": 0.1, "elbow": 0.1}, compiled=False
-    )
-    assert not locked.success  # no movable joint
-    assert findings_of(locked, ("error",)) == {"error robot arm movable joints"}
 
 
 def test_links_beyond_the_tip_are_not_checked(pinocchio_only):

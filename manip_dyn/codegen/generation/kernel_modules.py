@@ -24,9 +24,14 @@ def purpose_of(robot: Robot, frame: Frame, name: str) -> str:
 
 
 def _module_of(robot: Robot, frame: Frame, declaration: Declaration) -> ModuleType:
-    if declaration.module != "linear" and robot.n > declaration.longest:
+    if declaration.module != "linear" and not _is_straight(robot, declaration):
         return _looped_module(robot, frame, declaration)
     return kernel_module(robot, frame, declaration.module)
+
+
+def _is_straight(robot: Robot, declaration: Declaration) -> bool:
+    """Return whether a kernel is straight-line code; loops do not support mimic joints."""
+    return robot.n <= declaration.longest or robot.has_mimic_joints
 
 
 def kernel_module(robot: Robot, frame: Frame, module: str) -> ModuleType:
@@ -35,7 +40,7 @@ def kernel_module(robot: Robot, frame: Frame, module: str) -> ModuleType:
     Kernels that use loops for this number of joints are omitted, except in module ``linear``.
     """
     kernels = [kernel for kernel in DECLARATIONS if kernel.module == module]
-    straight = [kernel for kernel in kernels if robot.n <= kernel.longest]
+    straight = [kernel for kernel in kernels if _is_straight(robot, kernel)]
     return robot_module(robot, frame, module, _source(robot, frame, module, straight, kernels))
 
 
@@ -82,6 +87,8 @@ def _numbers(robot: Robot, frame: Frame) -> bytes:
     for body in robot.bodies:
         parts.append(repr((body.parent, body.prismatic, body.mass)).encode())
         parts += [x.tobytes() for x in (body.rotation, body.translation, body.com, body.inertia)]
+    if robot.has_mimic_joints:
+        parts.append(repr([coupling[1:] for coupling in robot.couplings]).encode())
     for link in (robot.tip_frame, frame):
         parts.append(repr(link.body).encode())
         parts += [link.rotation.tobytes(), link.translation.tobytes()]

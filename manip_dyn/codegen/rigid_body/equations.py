@@ -41,7 +41,10 @@ class Equations:
         """Initialize with the parameters of a robot and one of its frames."""
         self.n = robot.n
         self.bodies, self.frame = robot.bodies, frame
-        self.parents = [body.parent for body in robot.bodies]
+        self.couplings = robot.couplings if robot.has_mimic_joints else ()
+        # Mimic joints couple branches of the tree, so that the mass matrix is dense.
+        dense = range(-1, robot.n - 1)
+        self.parents = list(dense if self.couplings else (body.parent for body in robot.bodies))
         self.rigid = with_base_parameters(robot.bodies, rigid_bodies(robot.bodies))
         self.tip_frame = robot.tip_frame
         self.gravity, self.armature = robot.gravity.tolist(), robot.armature.tolist()
@@ -57,7 +60,7 @@ class Equations:
 
     def jacobian(self, q: Sequence[Any]) -> Matrix:
         """Return the geometric Jacobian (6, n) of the frame in base axes: linear, then angular."""
-        return bodies.jacobian(self.bodies, self.frame, self._world(q))
+        return self._of_joints(bodies.jacobian(self.bodies, self.frame, self._world(q)))
 
     def kinematics(self, q: Sequence[Any]) -> list[Any]:
         """Return position (3), rotation by rows (9) and Jacobian by rows (6 n) in one list.
@@ -66,7 +69,7 @@ class Equations:
         """
         world = self._world(q)
         rotation, origin = bodies.frame_pose(self.frame, world)
-        rows = bodies.jacobian(self.bodies, self.frame, world)
+        rows = self._of_joints(bodies.jacobian(self.bodies, self.frame, world))
         return [*origin, *(x for row in (*rotation, *rows) for x in row)]
 
     def jacobian_rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Matrix:
@@ -181,9 +184,9 @@ class Equations:
 
     def energy_with_inertias(self, q, v, inertias) -> list[Any]:
         """Return kinetic and potential energy, J, for `Rigid.numbers` of the bodies (10 n,)."""
-        rigid = [Rigid.of_numbers(inertias[10 * i : 10 * i + 10]) for i in range(self.n)]
-        poses = bodies.joint_poses(self.bodies, q)
-        kinetic = dynamics.kinetic_energy(self.bodies, rigid, poses, v)
+        count = len(self.bodies)
+        rigid = [Rigid.of_numbers(inertias[10 * i : 10 * i + 10]) for i in range(count)]
+        kinetic = dynamics.kinetic_energy(self.bodies, rigid, self._poses(q), self._rates(v))
         rotors = vectors.dot([0.5 * inertia for inertia in self.armature], [x * x for x in v])
         potential = 0.0 * q[0]
         for body, (rotation, origin) in zip(rigid, self._world(q), strict=True):
@@ -252,11 +255,41 @@ class Equations:
 
     # ---------------------------------------------------------------------- internal
     def _world(self, q) -> list:
-        return bodies.world_poses(self.bodies, bodies.joint_poses(self.bodies, q))
+        return bodies.world_poses(self.bodies, self._poses(q))
+
+    def _poses(self, q) -> list[JointPose]:
+        """Return the poses of the bodies in their parents' frames."""
+        if self.couplings:
+            q = [c.ratio * q[c.joint] + c.offset for c in self.couplings]
+        return bodies.joint_poses(self.bodies, q)
+
+    def _rates(self, v) -> list[Any]:
+        """Return the velocities or accelerations of the joints of all bodies."""
+        return [c.ratio * v[c.joint] for c in self.couplings] if self.couplings else v
+
+    def _projected(self, efforts: Sequence[Any]) -> list[Any]:
+        """Return the efforts (n,) of the independent joints for the efforts of all bodies."""
+        if not self.couplings:
+            return list(efforts)
+        sums: list[Any] = [None] * self.n
+        for c, effort in zip(self.couplings, efforts, strict=True):
+            term = c.ratio * effort
+            sums[c.joint] = term if sums[c.joint] is None else sums[c.joint] + term
+        return sums
+
+    def _of_joints(self, matrix: Matrix) -> Matrix:
+        """Return a matrix with a column per joint for one with a column per body."""
+        return [self._projected(row) for row in matrix]
+
+    def _square(self, matrix: Matrix) -> Matrix:
+        """Return the matrix (n, n) of the independent joints for that of all bodies."""
+        columns = vectors.transposed(self._of_joints(matrix))
+        return vectors.transposed(self._of_joints(columns))
 
     def _efforts(self, q, v, a, rigid: Sequence[Rigid]) -> list[Any]:
-        poses = bodies.joint_poses(self.bodies, q)
-        efforts = dynamics.inverse_dynamics(self.bodies, rigid, poses, v, a, self.gravity)
+        state = self._poses(q), self._rates(v), self._rates(a)
+        of_bodies = dynamics.inverse_dynamics(self.bodies, rigid, *state, self.gravity)
+        efforts = self._projected(of_bodies)
         passive = self._passive(q, v)
         return [efforts[i] + self.armature[i] * a[i] - passive[i] for i in range(self.n)]
 
@@ -277,17 +310,16 @@ class Equations:
         """Return M^-1 (tau - bias), from factors of M or by the articulated-body method.
 
         Expressions use the variant with fewer operations: factors for arms, articulated bodies for
-        long chains. Floats always use factors.
+        long chains. Floats and robots with mimic joints always use factors.
         """
         resting = [0.0 * velocity for velocity in v]
         bias = self._efforts(q, v, resting, rigid)
         resultant = vectors.subtract(tau, bias)
         factored = solved(self._factors(q, rigid), resultant)
-        if not isinstance(q[0], Scalar):
+        if self.couplings or not isinstance(q[0], Scalar):
             return factored
-        poses = bodies.joint_poses(self.bodies, q)
         articulated = dynamics.solve_by_articulated_bodies(
-            self.bodies, rigid, poses, self.armature, resultant
+            self.bodies, rigid, self._poses(q), self.armature, resultant
         )
         graph = q[0].graph
         return min(factored, articulated, key=lambda values: graph.count(values).total())
@@ -307,23 +339,31 @@ class Equations:
         return solved(factorized(mass, self.parents), resultant)
 
     def _mass_matrix(self, q, rigid: Sequence[Rigid]) -> Matrix:
-        poses = bodies.joint_poses(self.bodies, q)
-        return dynamics.mass_matrix(self.bodies, rigid, poses, self.armature)
+        if not self.couplings:
+            return dynamics.mass_matrix(self.bodies, rigid, self._poses(q), self.armature)
+        rotorless = [0.0] * len(self.bodies)
+        matrix = dynamics.mass_matrix(self.bodies, rigid, self._poses(q), rotorless)
+        reduced = self._square(matrix)
+        for i, inertia in enumerate(self.armature):
+            reduced[i][i] = reduced[i][i] + inertia
+        return reduced
 
     def _kinetic_energy(self, q, v) -> Any:
         """Return the kinetic energy from the mass matrix, or body by body for long chains."""
         if self.n <= LONGEST_MASS_ENERGY:
             return 0.5 * vectors.dot(v, [vectors.dot(row, v) for row in self.mass_matrix(q)])
         rotors = vectors.dot([0.5 * inertia for inertia in self.armature], [x * x for x in v])
-        poses = bodies.joint_poses(self.bodies, q)
-        return rotors + dynamics.kinetic_energy(self.bodies, self.rigid, poses, v)
+        poses, rates = self._poses(q), self._rates(v)
+        return rotors + dynamics.kinetic_energy(self.bodies, self.rigid, poses, rates)
 
     def _factors(self, q, rigid: Sequence[Rigid]) -> Factors:
         return factorized(self._mass_matrix(q, rigid), self.parents)
 
     def _sensitivities(self, q, v, a) -> Sensitivities:
-        poses = bodies.joint_poses(self.bodies, q)
-        result = inverse_dynamics_sensitivities(self.bodies, self.rigid, poses, v, a, self.gravity)
+        state = self._poses(q), self._rates(v), self._rates(a)
+        result = inverse_dynamics_sensitivities(self.bodies, self.rigid, *state, self.gravity)
+        if self.couplings:
+            result = Sensitivities(*(self._square(matrix) for matrix in result))
         for i in range(self.n):
             result.by_position[i][i] += self.stiffness[i]
             result.by_velocity[i][i] += self.damping[i]
@@ -347,7 +387,8 @@ class Equations:
 
     def _wrench_efforts(self, q, wrench: Sequence[Any]) -> list[Any]:
         """Return the joint efforts (n,) of a force and moment (6,) on the tool, in base axes."""
-        columns = vectors.transposed(bodies.jacobian(self.bodies, self.tip_frame, self._world(q)))
+        jacobian = bodies.jacobian(self.bodies, self.tip_frame, self._world(q))
+        columns = vectors.transposed(self._of_joints(jacobian))
         return [vectors.dot(wrench, column) for column in columns]
 
     def _lifted(self, q: Sequence[Scalar], rows: Matrix) -> list[Scalar]:

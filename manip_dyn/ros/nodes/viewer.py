@@ -13,7 +13,7 @@ from std_msgs.msg import String
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.robot import load_robot
+from manip_dyn.robot import load_kinematics
 from manip_dyn.ros.monitors.progress import print_json
 from manip_dyn.ros.parameters.declaration import declare, default_of, parameter
 from manip_dyn.ros.robot_topics import ROBOT_DESCRIPTION
@@ -99,7 +99,7 @@ class ViewerNode:
         if self._figure is not None:
             return
         try:
-            robot = load_robot(message.data)
+            robot = load_kinematics(message.data)
         except ManipDynError as error:
             self.node.get_logger().error(f"{error}")
             return
