@@ -69,6 +69,7 @@ class TrackingDiagnostics:
         self.worst: Miss | None = None
         self.unreached: Miss | None = None
         self._followed = self._off = self._damped = False
+        self._excess: Miss | None = None
         self._nearest = self._size = np.full(2, np.inf)
         self._nearest_at = 0.0
 
@@ -79,6 +80,10 @@ class TrackingDiagnostics:
                 self.limits_met[joint] = sample.t
                 self.news.append(f"joint '{joint}' met its limit at {sample.t:.3f} s of the path")
         self.slowest = min(self.slowest, sample.speed_scale)
+        miss = self._error(sample)
+        size = max(miss.position, miss.orientation)
+        if size > max(self._tolerance, max(self._excess[:2]) if self._excess else 0.0):
+            self._excess = miss
         if (sample.damping > 0.0) != self._damped:
             self._damped = not self._damped
             if self._damped:
@@ -103,7 +108,7 @@ class TrackingDiagnostics:
         )
 
     def _look_at_path(self, sample: TrackingSample, gain: float) -> None:
-        miss = _miss(np.array(self.controlled) * sample.error, sample.desired.position, sample.t)
+        miss = self._error(sample)
         off = max(miss.position, miss.orientation) > self._tolerance
         self._followed |= not off or sample.t * gain > FADE_TIME_CONSTANTS
         if off and self._followed:
@@ -149,6 +154,15 @@ class TrackingDiagnostics:
         if met:
             return f"joint limit met: {', '.join(met)}"
         return ""
+
+    def excess(self) -> str:
+        """Describe the largest error since the last call, or return "" if none was too large."""
+        miss, self._excess = self._excess, None
+        return "" if miss is None else f"off the desired pose by up to {miss}"
+
+    def _error(self, sample: TrackingSample) -> Miss:
+        error = np.array(self.controlled) * sample.error
+        return _miss(error, sample.desired.position, sample.t)
 
     def values(self, sample: TrackingSample) -> dict[str, Any]:
         """Return the values for /diagnostics by name."""

@@ -6,6 +6,9 @@ from manip_dyn.control.computed_torque import (
 from manip_dyn.control.computed_torque import (
     JointMotion as JointMotion,
 )
+from manip_dyn.control.computed_torque import (
+    delay_margin as delay_margin,
+)
 from manip_dyn.control.continuity import MeasuredState as MeasuredState
 from manip_dyn.control.continuity import reset_reason as reset_reason
 from manip_dyn.control.joint_drives import (

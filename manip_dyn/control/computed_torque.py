@@ -115,6 +115,25 @@ def mean_sign(v: Vector, a: Vector, half: float) -> Vector:
     return np.clip((v + half * a) / np.maximum(np.abs(half * a), SMALLEST), -1.0, 1.0)
 
 
+def delay_margin(stiffness: float, damping: float, period: float) -> float:
+    """Return the delay (s) from a state to its effort at which the sampled feedback is unstable.
+
+    The loop gain L(s) = (D s + K) / s^2 has its crossover at w^2 = (D^2 + sqrt(D^4 + 4 K^2)) / 2
+    and the phase margin atan(D w / K). A hold of the efforts acts like a delay of half a period.
+    The result is 0 if the feedback is unstable without a delay.
+
+    Args:
+        stiffness: Feedback K of the positions, 1/s^2.
+        damping: Feedback D of the velocities, 1/s.
+        period: Time for which each effort is held, s.
+    """
+    if unstable_feedback(stiffness, damping, period):
+        return 0.0
+    crossover = np.sqrt(0.5 * (damping**2 + np.hypot(damping**2, 2.0 * stiffness)))
+    margin = np.arctan(damping * crossover / stiffness) / crossover
+    return max(float(margin) - 0.5 * period, 0.0)
+
+
 def unstable_feedback(stiffness: float, damping: float, period: float) -> str:
     """Return an error message if the sampled feedback is unstable, otherwise ""."""
     d, k = damping * period, stiffness * period**2

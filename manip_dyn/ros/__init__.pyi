@@ -10,6 +10,8 @@ from manip_dyn.ros.diagnostics import joints_outside_limits as joints_outside_li
 from manip_dyn.ros.diagnostics import state_rows as state_rows
 from manip_dyn.ros.diagnostics import status_message as status_message
 from manip_dyn.ros.lockstep_replay import check_recording as check_recording
+from manip_dyn.ros.loop_delay import CommandEnd as CommandEnd
+from manip_dyn.ros.loop_delay import LoopDelay as LoopDelay
 from manip_dyn.ros.messages.geometry import quaternion as quaternion
 from manip_dyn.ros.messages.geometry import rotation_matrices as rotation_matrices
 from manip_dyn.ros.messages.geometry import serialized_stamp as serialized_stamp

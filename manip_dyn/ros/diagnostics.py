@@ -88,10 +88,12 @@ def _formatted(value: object) -> str:
 LEVELS = {OK: "OK", WARN: "WARN", ERROR: "ERROR"}
 VALUE_DESCRIPTIONS = {
     "beginning": "the motion, and when it ends",
+    "delayed": "delay of the control loop and its margin",
     "distance": "distance, m and rad,",
     "end": "time of arrival, and delay",
     "fastest": "the fastest joint and its speed",
     "fault": "the reason",
+    "late": "delay of the control loop and its margin, or time without the effect of a command",
     "lead": "number",
     "method": "method",
     "news": "off the path, out of reach, near a singularity or at a joint limit, with the amount",

@@ -30,6 +30,10 @@ class JointStateSubscription(PolledSubscription):
 
     The messages in the queue are processed together, and only the newest state is passed on: an
     older one would delay the control loop.
+
+    Attributes:
+        effort: Efforts (n,) of the newest message, in joint order; None if it does not contain the
+            efforts of all joints.
     """
 
     def __init__(
@@ -58,6 +62,7 @@ class JointStateSubscription(PolledSubscription):
         self._log, self._informed = node.get_logger(), False
         self._newest: MeasuredState | None = None
         self._taking = False
+        self.effort: list[float] | None = None
         # One message per joint, twice: the queue may contain parts of two states.
         queue = QoSProfile(depth=2 * robot.n, reliability=ReliabilityPolicy.RELIABLE)
         super().__init__(node, JointState, "joint_states", self._add, queue, executed=executed)
@@ -104,6 +109,7 @@ class JointStateSubscription(PolledSubscription):
             self._drop(error)
             return
         self._newest = state or self._newest
+        self.effort = self._efforts(message)
         if self._estimator.incomplete > INCOMPLETE:
             self._report_missing()
         if not self._taking:  # called by the executor
@@ -123,6 +129,13 @@ class JointStateSubscription(PolledSubscription):
         q = in_joint_order(message, self._robot, "position", chosen)
         v = in_joint_order(message, self._robot, "velocity", chosen) if message.velocity else None
         return to_nanoseconds(message.header.stamp), joints, q, v
+
+    def _efforts(self, message: JointState) -> list[float] | None:
+        if len(message.effort) != len(message.name):
+            return None
+        values = dict(zip(message.name, message.effort, strict=True))
+        names = self._robot.joint_names
+        return [values[name] for name in names] if all(name in values for name in names) else None
 
     def _report_missing(self) -> None:
         joints = ", ".join(f"'{name}'" for name in self._estimator.missing)

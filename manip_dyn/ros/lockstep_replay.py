@@ -257,7 +257,7 @@ def _law(arm: CommandedArm, parameters: SimulatorParameters, message: Any) -> Ef
             return None
         bandwidth = parameters.command_bandwidth
         return driven(simulation.kernels, references, simulation.q, simulation.law, bandwidth)
-    schedule = schedule_from(message, robot, 0, arm.time_ns)
+    schedule, _end = schedule_from(message, robot, 0, arm.time_ns)
     if to_nanoseconds(message.header.stamp):
         arm.check_age(schedule.times_ns[0])
     return schedule

@@ -30,6 +30,7 @@ from manip_dyn.simulation.commanded_arm import SLOW, CommandedArm, Following
 
 HELD_SENTENCE = "the last commanded position is held"
 RELEASED = "the commander has released the arm"
+ENDED = "no command before the end of the last one"
 ROUNDING = 1e-9
 """Tolerance for the rounding error of a joint at its limit, rad or m."""
 
@@ -173,6 +174,7 @@ class FreshCommands:
         self._speeds = np.zeros(arm.simulation.robot.n)
         self._too_fast = False
         self._since_ns, self._sent_ns = time.time_ns(), 0
+        self._end_ns: int | None = None
         self._was_paused = False
         self._passing: TimeControl | None = None
 
@@ -217,15 +219,28 @@ class FreshCommands:
                 f"{1e-9 * (self._since_ns - sent_ns):.3f} s before the reset was done."
             )
 
-    def command(self, law: EffortLaw, sent_ns: int) -> None:
-        """Apply an effort law that was sent at wall-clock time `sent_ns`, ns.
+    def command(self, law: EffortLaw, sent_ns: int, end_ns: int | None = None) -> None:
+        """Apply an effort law. While the arm brakes because it was too fast, the law is ignored.
 
-        While the arm brakes because it was too fast, the law is ignored.
+        Args:
+            law: The effort law.
+            sent_ns: Wall-clock time at which it was sent, ns.
+            end_ns: Simulated time at which the safe command replaces it, ns. Default: only the
+                timeout ends it.
+
+        Raises:
+            ManipDynError: If it was sent before the reset was done, or its end has passed.
         """
         self.check(sent_ns)
+        if end_ns is not None and end_ns <= self.time_ns:
+            raise ManipDynError(
+                "command must arrive before its end, got one "
+                f"{1e-9 * (self.time_ns - end_ns):.3f} s late."
+            )
         if self.stopping:
             return
-        self.arm.command(law)
+        self.arm.command(law, end_ns)
+        self._end_ns = end_ns
         self._sent_ns, self.handover, self._too_fast = sent_ns, "", False
         self.stand_still()
 
@@ -236,7 +251,8 @@ class FreshCommands:
             sent_ns: Wall-clock time at which the release was sent, ns.
         """
         self.check(sent_ns)
-        if self.arm.release():
+        if self.arm.commanded:
+            self.arm.release()
             self.handover = RELEASED
 
     def stand_still(self) -> None:
@@ -251,7 +267,8 @@ class FreshCommands:
         timed_out = self.arm.timed_out
         self.arm.advance(duration_ns)
         if self.arm.timed_out and not timed_out:
-            self.handover = f"no command for {self.arm.timeout:g} s"
+            ended = self._end_ns is not None and self._end_ns <= self.time_ns
+            self.handover = ENDED if ended else f"no command for {self.arm.timeout:g} s"
         speeds = np.abs(self.arm.simulation.v)
         np.maximum(self._speeds, speeds, out=self._speeds)
         if self.brakes_if_too_fast and not self._too_fast:

@@ -210,7 +210,7 @@ def planned_trail(robot: Robot, q: Vector, message: JointTrajectory) -> Matrix:
     The path is empty if the duration of the plan is 0 or exceeds `LONGEST_PLAN`.
     """
     stamp = to_nanoseconds(message.header.stamp)
-    schedule = schedule_from(message, robot, stamp, 0)
+    schedule, _end = schedule_from(message, robot, stamp, 0)
     duration = 1e-9 * schedule.times_ns[-1]
     if not 0.0 < duration <= LONGEST_PLAN:
         return np.zeros((0, 3))

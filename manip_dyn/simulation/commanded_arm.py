@@ -64,7 +64,7 @@ class CommandedArm:
         simulation: The arm.
         timeout: Simulated time without a command after which the safe law acts unless the arm is
             `holding`, s; 0 for never.
-        timed_out: Whether the safe law acts because of the timeout.
+        timed_out: Whether the safe law acts because the timeout or the command's end has passed.
     """
 
     def __init__(
@@ -96,11 +96,18 @@ class CommandedArm:
         self.simulation.law = self._safe_law
         self.simulation.disturbance = self._no_disturbance
         self._commanded_ns: int | None = None
+        self._end_ns: int | None = None
         self.timed_out = False
 
-    def command(self, law: EffortLaw) -> None:
-        """Apply an effort law. If it is a schedule, the current effort acts until it starts."""
-        now = self.time_ns
+    def command(self, law: EffortLaw, end_ns: int | None = None) -> None:
+        """Apply an effort law. If it is a schedule, the current effort acts until it starts.
+
+        Args:
+            law: The effort law.
+            end_ns: Simulated time at which the safe law replaces the command, ns. Default: only
+                the timeout ends it.
+        """
+        now, self._end_ns = self.time_ns, end_ns
         if isinstance(law, Schedule) and law.times_ns[0] > now:
             law = law.preceded_by(now, self.simulation.effort)
         self.simulation.law = law
@@ -126,16 +133,15 @@ class CommandedArm:
         now = self.time_ns
         self.simulation.disturbance = Disturbance(effort, now, now + duration_ns)
 
-    def release(self) -> bool:
-        """End the current command: the safe law acts. Return False if there was none to end."""
-        acted = self.commanded and not self.timed_out
-        if acted:
+    def release(self) -> None:
+        """End the current command, if any: the safe law acts."""
+        if self.commanded:
             self.time_out()
-        return acted
 
     def time_out(self) -> None:
         """Apply the safe law."""
         self.simulation.law, self.timed_out = self._safe_law, True
+        self._end_ns = None
 
     @property
     def holding(self) -> bool:
@@ -163,11 +169,17 @@ class CommandedArm:
             )
 
     def advance(self, duration_ns: int) -> None:
-        """Apply the safe law if the timeout has passed, then advance the simulation.
+        """Advance the simulation. Apply the safe law if the timeout or the command's end passes.
 
-        An arm that is `holding` keeps its law. See `Simulation.advance`.
+        An arm that is `holding` keeps its law after the timeout. See `Simulation.advance`.
         """
         if self.silent and not self.timed_out and not self.holding:
+            self.time_out()
+        remaining = None if self._end_ns is None else self._end_ns - self.time_ns
+        if remaining is not None and remaining < duration_ns:
+            if remaining > 0:
+                self.simulation.advance(remaining)
+                duration_ns -= remaining
             self.time_out()
         self.simulation.advance(duration_ns)
 

@@ -82,9 +82,13 @@ class Ros:
         self.probe.create_subscription(kind, topic, messages.append, qos)
         return messages
 
+    def publisher_of(self, kind, topic):
+        """Return a publisher that need not have a subscriber yet."""
+        return self.probe.create_publisher(kind, topic, 1000)
+
     def publisher(self, kind, topic):
         """Return a publisher that has a subscriber."""
-        publisher = self.probe.create_publisher(kind, topic, 1000)
+        publisher = self.publisher_of(kind, topic)
         self.until(lambda: publisher.get_subscription_count() > 0, f"no subscriber of {topic}")
         return publisher
 

@@ -45,6 +45,24 @@ def push(commands, sent_ns):
     commands.command(held(commands.arm.simulation.robot, PUSH), sent_ns)
 
 
+def test_the_safe_command_replaces_a_command_at_its_end(commands, clock):
+    law = held(commands.arm.simulation.robot, PUSH)
+    commands.command(law, clock.ns, end_ns=5 * PERIOD // 2)
+    commands.advance(2 * PERIOD)
+    assert (acting(commands), commands.handover) == (PUSH, "")
+    pushed = commands.arm.simulation.energy().work
+    commands.advance(PERIOD // 2)
+    assert commands.arm.simulation.energy().work != pushed
+    commands.advance(PERIOD)
+    assert (acting(commands), commands.time_ns) == (SAFE, 7 * PERIOD // 2)
+    assert commands.handover == "no command before the end of the last one"
+    with pytest.raises(ManipDynError, match=r"must arrive before its end, got one 0\.001 s late"):
+        commands.command(law, clock.ns, end_ns=5 * PERIOD // 2)
+    push(commands, clock.ns)
+    commands.advance(100 * PERIOD)
+    assert (acting(commands), commands.handover) == (PUSH, "")
+
+
 def acting(commands):
     return commands.arm.simulation.effort.tolist()
 

@@ -50,6 +50,7 @@ FACTS = [
         "joint outside its limits: S1 at 3 rad (-1 to 1)",
     ),
     (TrackerFacts(unheard="/c", topic="/c"), "unheard", WARN, "no node subscribes to /c"),
+    (TrackerFacts(late="too late", braking="x"), "late", ERROR, "too late: braking until ~/reset"),
     (TrackerFacts(braking="joint 'S1' at 200 rad/s"), "braking", WARN, "joint 'S1' at 200 rad/s"),
     (
         TrackerFacts(others="/a, /b", topic="/c"),
@@ -57,6 +58,7 @@ FACTS = [
         WARN,
         "other nodes publish on /c: /a, /b; this node must be the only publisher",
     ),
+    (TrackerFacts(delayed="efforts act late"), "delayed", WARN, "efforts act late"),
     (
         TrackerFacts(approaching="0.1 m and 0 rad"),
         "approaching",
@@ -188,6 +190,7 @@ def test_a_worse_condition_overrides_the_state_in_diagnostics(ros):
     assert status.overlaid("", "/a", "/c").message == (
         "other nodes publish on /c: /a; this node must be the only publisher (reached)"
     )
+    assert "the same joint state for 2.0 s" in status.overlaid("", "", "/c", 2.0).message
     outside = status.overlaid("S1 at 3 rad (-1 to 1)", "/a", "/c")
     assert outside.level == ERROR
     assert "joint outside its limits: S1 at 3 rad" in outside.message

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from sensor_msgs.msg import JointState
@@ -174,9 +174,43 @@ def is_release(message: Float64MultiArray) -> bool:
     return not message.data and [dim.label for dim in message.layout.dim] == [RELEASE]
 
 
-def effort_command(effort: Vector) -> Float64MultiArray:
-    """Return a command message with efforts (n,), N m or N."""
-    return Float64MultiArray(data=effort.tolist())
+class Validity(NamedTuple):
+    """Time in which a command is valid: `duration_ns` from a stamp of joint_states, ns."""
+
+    stamp_ns: int
+    duration_ns: int
+
+
+_STATE, _VALID = "state", "valid"
+"""Labels of the dimensions that contain the stamp of the state and the duration."""
+
+
+def effort_command(effort: Vector, validity: Validity | None = None) -> Float64MultiArray:
+    """Return a command message with efforts (n,), N m or N.
+
+    Args:
+        effort: The efforts.
+        validity: Time after which the receiver must end the command. Default: no end. Receivers
+            that do not know it, such as the controllers of ros2_control, ignore it.
+    """
+    message = Float64MultiArray(data=effort.tolist())
+    if validity is not None:
+        message.layout.dim = [
+            MultiArrayDimension(label=label, size=time // _SECOND, stride=time % _SECOND)
+            for label, time in zip((_STATE, _VALID), validity, strict=True)
+        ]
+    return message
+
+
+def validity_of(message: Float64MultiArray) -> Validity | None:
+    """Return the validity of a command message, or None if it has none."""
+    dimensions = message.layout.dim
+    if [dimension.label for dimension in dimensions] != [_STATE, _VALID]:
+        return None
+    return Validity(*(dim.size * _SECOND + dim.stride for dim in dimensions))
+
+
+_SECOND = 1_000_000_000
 
 
 def efforts_from(message: Float64MultiArray, robot: Robot) -> Vector:

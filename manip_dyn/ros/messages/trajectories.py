@@ -57,14 +57,21 @@ def _too_long(got: str) -> ManipDynError:
     return ManipDynError(f"trajectory must have at most {MAX_POINTS} points, got {got}.")
 
 
-def schedule_from(message: JointTrajectory, robot: Robot, origin_ns: int, now_ns: int) -> Schedule:
-    """Return the effort schedule of a trajectory. Efforts are constant between its points.
+def schedule_from(
+    message: JointTrajectory, robot: Robot, origin_ns: int, now_ns: int
+) -> tuple[Schedule, int | None]:
+    """Return the effort schedule of a trajectory and its end. Efforts are constant between points.
+
+    A last point without efforts, after at least one other point, is the end.
 
     Args:
         message: Trajectory with the joints in any order. With a zero stamp it begins now.
         robot: The arm.
         origin_ns: Stamp of simulation time zero, ns.
         now_ns: Current simulation time, ns.
+
+    Returns:
+        The schedule, and its end in simulation time (ns), or None if its last efforts hold.
 
     Raises:
         ManipDynError: If joints are missing, repeated or unknown, or times or efforts are invalid.
@@ -81,7 +88,15 @@ def schedule_from(message: JointTrajectory, robot: Robot, origin_ns: int, now_ns
     stamp = to_nanoseconds(message.header.stamp)
     start = now_ns if stamp == 0 else stamp - origin_ns
     times = [start + to_nanoseconds(point.time_from_start) for point in message.points]
-    return Schedule(robot, times, _rows("effort", message.points, robot.n)[:, order])
+    points, end = message.points, None
+    if len(points) > 1 and not points[-1].effort:
+        points, end = points[:-1], times.pop()
+        if end <= times[-1]:
+            raise ManipDynError(
+                f"effort trajectory must end after its last efforts at {times[-1]} ns, got an end "
+                f"at {end} ns."
+            )
+    return Schedule(robot, times, _rows("effort", points, robot.n)[:, order]), end
 
 
 def _rows(field: str, points: Sequence[JointTrajectoryPoint], n: int) -> Matrix:
@@ -94,7 +109,7 @@ def _rows(field: str, points: Sequence[JointTrajectoryPoint], n: int) -> Matrix:
 
 
 def trajectory_from(
-    robot: Robot, stamp_ns: int, rows: Sequence[tuple[float, Vector]]
+    robot: Robot, stamp_ns: int, rows: Sequence[tuple[float, Vector]], end: float | None = None
 ) -> JointTrajectory:
     """Return a trajectory message with efforts that are constant between times.
 
@@ -102,12 +117,17 @@ def trajectory_from(
         robot: The arm.
         stamp_ns: Stamp of time zero, ns.
         rows: Times (s) and efforts (n,), N m or N.
+        end: Time (s) at which the receiver must end the command, a point without efforts.
+            Default: the last efforts hold.
     """
     message = JointTrajectory(joint_names=list(robot.joint_names))
     message.header.stamp = to_time(stamp_ns)
     for seconds, effort in rows:
         time = to_duration(round(seconds * 1e9))
         message.points.append(JointTrajectoryPoint(effort=effort.tolist(), time_from_start=time))
+    if end is not None:
+        time = to_duration(round(end * 1e9))
+        message.points.append(JointTrajectoryPoint(time_from_start=time))
     return message
 
 

@@ -59,7 +59,12 @@ class BangBangPlannerNode:
         goal = goal_from(parameters, self._robot)
         self._status = PlannerStatus(node, self._robot.name)
         self._execution = Execution(
-            node, self._robot, parameters, self._status, lambda: self._goals.show()
+            node,
+            self._robot,
+            parameters,
+            self._status,
+            lambda: self._goals.show(),
+            lambda: self._arm.valid_ns,
         )
         self._execution.goal = None if goal is None else JointGoal(goal)
         self._estimator = StateEstimator(self._robot, parameters.velocity_window)
@@ -111,6 +116,7 @@ class BangBangPlannerNode:
             return
         else:
             self._give_up(self._arm.loss(before, measured))
+            self._execution.hold(self._arm.gap_ns(before, measured))
         self._planning.begin_due(measured)
         if self._execution.motion is None:
             self.commands.start_when_connected()
@@ -175,7 +181,8 @@ class BangBangPlannerNode:
         """Return the status, or a current problem that is at least as severe."""
         q, efforts = self._positions(), self._execution.efforts
         outside = "" if q is None else joints_outside_limits(self._robot, q)
-        report = self._status.overlaid(outside, efforts.others(), efforts.name)
+        standing = self._arm.standing() if self._execution.motion is not None else 0.0
+        report = self._status.overlaid(outside, efforts.others(), efforts.name, standing)
         return report._replace(values=report.values | estimate_values(self._estimator))
 
 

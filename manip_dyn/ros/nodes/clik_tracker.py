@@ -158,7 +158,8 @@ class ClikTrackerNode:
         facts = self._mode.facts()
         if facts.unheard or facts.braking or facts.approaching:
             self._sample = None  # the last sample is from before the interruption
-        off_path = "" if self._sample is None else self._watch.sentence(self._sample)
+        excess = self._watch.excess()
+        off_path = "" if self._sample is None else self._watch.sentence(self._sample) or excess
         fault = bool(self._reference.follower.status)
         return replace(facts, fault=fault, off_path=off_path, paused=self._paused)
 

@@ -23,6 +23,7 @@ from manip_dyn.ros.messages.joints import (
     is_release,
     joint_state,
     references_from,
+    validity_of,
 )
 from manip_dyn.ros.messages.trajectories import (
     deserialized,
@@ -50,6 +51,7 @@ from manip_dyn.ros.runtime.execution import (
 )
 from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE, NEWEST_ONLY, PolledSubscription
 from manip_dyn.ros.simulated_arm import (
+    ENDED,
     RESET_SETTLING,
     ArmFacts,
     FreshCommands,
@@ -142,11 +144,22 @@ class SimulatorNode:
                     self._commands.release(sent_at(info))
                     return
                 law = held(self._robot, efforts_from(message, self._robot))
-                self._commands.command(law, sent_at(info))
+                self._commands.command(law, sent_at(info), self._end_of(message))
             except ManipDynError as error:
                 self._drop(error)
             else:
                 self._stepper.answer()
+
+    def _end_of(self, message: Float64MultiArray) -> int | None:
+        """Return the simulated time (ns) at which a command ends, or None.
+
+        In lockstep, commands have no end, because time stands still without them.
+        """
+        validity = validity_of(message)
+        if validity is None or self._stepper.lockstep:
+            return None
+        origin = self._stepper.origin_at(validity.stamp_ns)
+        return validity.stamp_ns - origin + validity.duration_ns
 
     def _on_joints(self, message: JointState, info: Mapping[str, Any]) -> None:
         with self._stepper.lock:
@@ -181,10 +194,11 @@ class SimulatorNode:
                 self._commands.check(sent_at(info))
                 stamp, now = to_nanoseconds(message.header.stamp), self._arm.time_ns
                 origin = self._stepper.origin_at(stamp)
-                schedule = schedule_from(message, self._robot, origin, now)
+                schedule, end = schedule_from(message, self._robot, origin, now)
                 if stamp:
                     self._arm.check_age(schedule.times_ns[0])
-                self._commands.command(schedule, sent_at(info))
+                end = None if self._stepper.lockstep else end
+                self._commands.command(schedule, sent_at(info), end)
             except ManipDynError as error:
                 self._drop(error)
             else:
@@ -268,9 +282,12 @@ class SimulatorNode:
 
     def _report_handover(self) -> None:
         reason = self._commands.handover
-        if reason and not self._reported:
-            safe = self._parameters.safe_command
-            self.node.get_logger().warning(f"{reason}; the safe command ({safe}) acts")
+        if reason and reason != self._reported:
+            message = f"{reason}; the safe command ({self._parameters.safe_command}) acts"
+            if reason == ENDED:  # often on a busy machine
+                self.node.get_logger().warning(message, throttle_duration_sec=1.0)
+            else:
+                self.node.get_logger().warning(message)
         self._reported = reason
 
     def _report(self) -> Report:

@@ -14,6 +14,7 @@ from manip_dyn.planning import Tuning, plan_minimum_time, plan_zero_net_work
 from manip_dyn.planning.execution.feedback import REPLAN
 from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.common import (
+    CommandParameters,
     JointStateParameters,
     RecordedParameters,
     RobotParameters,
@@ -34,7 +35,9 @@ PLANNERS: dict[str, Callable[..., Any]] = {
 
 
 @dataclass(frozen=True)
-class BangBangPlannerParameters(RecordedParameters, JointStateParameters, RobotParameters):
+class BangBangPlannerParameters(
+    CommandParameters, RecordedParameters, JointStateParameters, RobotParameters
+):
     """Parameters of the bang-bang planner node."""
 
     method: str = parameter(

@@ -27,6 +27,7 @@ from manip_dyn.integration import METHODS
 from manip_dyn.integration.methods.taylor import Taylor
 from manip_dyn.robot import Robot
 from manip_dyn.ros.parameters.common import (
+    CommandParameters,
     JointStateParameters,
     RecordedParameters,
     RobotParameters,
@@ -145,6 +146,7 @@ def _controlled(numbers: Numbers) -> tuple[bool, ...]:
 
 @dataclass(frozen=True)
 class ClikTrackerParameters(
+    CommandParameters,
     RecordedParameters,
     TransformParameters,
     JointStateParameters,

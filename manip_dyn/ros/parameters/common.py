@@ -109,6 +109,21 @@ class JointStateParameters:
 
 
 @dataclass(frozen=True)
+class CommandParameters:
+    """Parameter of nodes that send efforts for each joint state."""
+
+    command_periods: int = parameter(
+        5,
+        "Number of control periods from a joint state to the end of its command, at which the "
+        "simulator's safe command acts; longer if the control loop is late or irregular; 0: the "
+        "command holds until the simulator's command_timeout",
+        "",
+        0,
+        1000000,
+    )
+
+
+@dataclass(frozen=True)
 class RecordedParameters:
     """Parameter of nodes that may wait for a recorder."""
 

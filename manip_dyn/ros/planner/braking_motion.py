@@ -73,6 +73,9 @@ class BrakingMotion:
     def stop(self, _measured: MeasuredState) -> None:
         """Do nothing: this motion stops the arm in any case."""
 
+    def hold(self, _duration_ns: int) -> None:
+        """Do nothing: this motion does not depend on time."""
+
     def is_over(self, _measured: MeasuredState) -> bool:
         """Return False: the arm is held until another motion begins."""
         return False

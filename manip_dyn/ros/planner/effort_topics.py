@@ -11,7 +11,7 @@ from trajectory_msgs.msg import JointTrajectory
 from manip_dyn.planning import Segment, mean_effort
 from manip_dyn.robot import Robot
 from manip_dyn.ros.diagnostics import other_publishers
-from manip_dyn.ros.messages.joints import effort_command, release_command
+from manip_dyn.ros.messages.joints import Validity, effort_command, release_command
 from manip_dyn.ros.messages.trajectories import release_trajectory, trajectory_from
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
 from manip_dyn.ros.runtime.execution import publish_last
@@ -50,14 +50,24 @@ class EffortTopics:
         """Return the names of the other nodes that publish on the command topic, or ""."""
         return other_publishers(self._node, self.name)
 
-    def publish(self, stamp_ns: int, segments: Sequence[Segment]) -> None:
-        """Publish efforts that start at the stamp `stamp_ns`."""
-        if self._sampled:
-            self._commands.publish(effort_command(mean_effort(list(segments), self._period)))
-        elif len(segments) == 1:
-            self._commands.publish(effort_command(segments[0].effort))
+    def publish(self, stamp_ns: int, segments: Sequence[Segment], valid: int | None) -> None:
+        """Publish efforts that start at the stamp of a state.
+
+        Args:
+            stamp_ns: The stamp, ns.
+            segments: The efforts.
+            valid: Time after the state at which the command ends, ns, or None for never.
+        """
+        if self._sampled or len(segments) == 1:
+            effort = segments[0].effort
+            if self._sampled:
+                effort = mean_effort(list(segments), self._period)
+            validity = None if valid is None else Validity(stamp_ns, valid)
+            self._commands.publish(effort_command(effort, validity))
         else:
-            self._switches.publish(trajectory_from(self._robot, stamp_ns, segments))
+            last = segments[-1].offset + self._period
+            end = None if valid is None else max(1e-9 * valid, last)
+            self._switches.publish(trajectory_from(self._robot, stamp_ns, segments, end))
 
     def release(self) -> None:
         """End the current command. The simulator then applies its safe command immediately.

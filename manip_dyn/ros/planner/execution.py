@@ -40,8 +40,19 @@ class Execution:
         parameters: BangBangPlannerParameters,
         status: PlannerStatus,
         place_marker: Callable[[], None],
+        valid_ns: Callable[[], int | None],
     ):
-        """Create the publishers; `place_marker` is called when a motion has ended."""
+        """Create the publishers.
+
+        Args:
+            node: The node.
+            robot: The arm.
+            parameters: The planner's parameters.
+            status: Reports the state of the planner.
+            place_marker: Called when a motion has ended.
+            valid_ns: Returns the time after the latest state at which its command ends, ns.
+        """
+        self._valid_ns = valid_ns
         self.motion: AnyMotion | None = None
         self.prepared: PlannedMotion | FollowedMotion | None = None
         self.goal: Goal | None = None
@@ -57,6 +68,11 @@ class Execution:
     def forget(self) -> None:
         """Stop sending commands."""
         self.motion = self.prepared = None
+
+    def hold(self, duration_ns: int) -> None:
+        """Delay the rest of the motion, if any, ns."""
+        if self.motion is not None:
+            self.motion.hold(duration_ns)
 
     def release(self) -> None:
         """Release the arm and stop sending commands, if a motion was in progress."""
@@ -108,7 +124,7 @@ class Execution:
         if motion.is_over(measured) and not awaited:
             self.motion = None
         else:
-            self.efforts.publish(measured.stamp_ns, segments)
+            self.efforts.publish(measured.stamp_ns, segments, self._valid_ns())
 
     def _report_outcome(self, motion: FollowedMotion) -> None:
         if self._status.state == "executing" and motion.outcome is not None:

@@ -93,6 +93,10 @@ class FollowedMotion:
         self.end(ABORTED)
         self._after = self._braking()
 
+    def hold(self, duration_ns: int) -> None:
+        """Delay the rest of the trajectory, ns: the arm has not followed it in this time."""
+        self._start_ns += duration_ns
+
     def end(self, outcome: Outcome) -> None:
         """Set the outcome, unless it is already set."""
         self.outcome = self.outcome or outcome

@@ -147,6 +147,10 @@ class PlannedMotion:
         """Stop the arm as soon as possible and hold it there."""
         self._executor.stop(self._time(measured), measured.q, measured.v)
 
+    def hold(self, duration_ns: int) -> None:
+        """Delay the rest of the motion, ns: the arm has not followed it in this time."""
+        self._began_ns += duration_ns
+
     def is_over(self, measured: MeasuredState) -> bool:
         """Return whether the goal has been held for the hold duration."""
         hold, arrival = self._parameters.hold_duration, self._executor.arrival_time

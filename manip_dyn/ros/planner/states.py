@@ -37,6 +37,7 @@ PLANNER_STATES = (
 PLANNER_OVERLAYS = (
     State("outside_limits", ERROR, "joint outside its limits: {outside}"),
     State("not_alone", WARN, NOT_ALONE),
+    State("standing", WARN, "time stands still: the same joint state for {seconds:.1f} s"),
 )
 """States on /diagnostics that replace a state that is not more severe while they hold."""
 

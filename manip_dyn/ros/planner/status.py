@@ -52,22 +52,26 @@ class PlannerStatus:
         else:
             self._node.get_logger().warning(self.report.message)
 
-    def overlaid(self, outside: str, others: str, topic: str) -> Report:
+    def overlaid(self, outside: str, others: str, topic: str, standing: float = 0.0) -> Report:
         """Return the latest report, or a current problem that is at least as severe.
 
         Args:
             outside: Joints outside their limits, or "".
             others: Other nodes that publish on the command topic, or "".
             topic: Name of the command topic.
+            standing: Time for which the stamps have not advanced during a motion, s, or 0.
         """
         row = None
         if outside:
             row = BY_KEY["outside_limits", ""]
         elif others:
             row = BY_KEY["not_alone", ""]
+        elif standing:
+            row = BY_KEY["standing", ""]
         if row is None or row.level < self.report.level:
             return self.report
-        sentence = row.message(outside=outside, others=others, topic=topic)
+        words = {"outside": outside, "others": others, "topic": topic, "seconds": standing}
+        sentence = row.message(**words)
         return Report(row.level, f"{sentence} ({self.state})", self.report.values)
 
     def drop(self, reason: object) -> None:

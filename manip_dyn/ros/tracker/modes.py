@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from threading import RLock
@@ -16,7 +17,10 @@ from std_msgs.msg import Float64MultiArray
 
 from manip_dyn.clik import TrackingSample, task_error, tool_pose
 from manip_dyn.clik.joint_reference import JointReference
+from manip_dyn.codegen import customize
+from manip_dyn.control.computed_torque import delay_margin
 from manip_dyn.control.continuity import MeasuredState
+from manip_dyn.control.joint_drives import RATE, Brake
 from manip_dyn.control.state_estimation import StateEstimator
 from manip_dyn.core.checks import Vector
 from manip_dyn.ros.diagnostics import (
@@ -26,7 +30,13 @@ from manip_dyn.ros.diagnostics import (
     other_publishers,
 )
 from manip_dyn.ros.joint_states import JointStateSubscription, estimate_values
-from manip_dyn.ros.messages.joints import effort_command, joint_state, release_command
+from manip_dyn.ros.loop_delay import CommandEnd, LoopDelay
+from manip_dyn.ros.messages.joints import (
+    Validity,
+    effort_command,
+    joint_state,
+    release_command,
+)
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters, driver_from
 from manip_dyn.ros.robot_topics import Transforms
 from manip_dyn.ros.runtime.execution import ThrottledWarning, publish_last, unless_shut_down
@@ -239,6 +249,8 @@ class KinematicMode:
         self._calls.sampled(stamp, sample)
 
 
+LOST = 0.5
+"""Smallest time without the effect of a command after which the arm is braked, s."""
 STANDING = 0.5
 """Wall time with equal stamps of the joint states after which stopped time is reported, s."""
 SEND_AGAIN = 20
@@ -275,6 +287,10 @@ class DynamicMode:
         self._repeated = 0
         self._arrivals = PeriodStatistics()
         self._effort = np.zeros(self._robot.n)
+        self._answered_ns: int | None = None
+        self._delay = LoopDelay(self._robot, parameters.step)
+        self._end = CommandEnd(parameters.command_periods, parameters.step)
+        self._late, self._late_brake = "", Brake(customize(self._robot), period=parameters.step)
         self._estimator = StateEstimator(self._robot, parameters.velocity_window)
         self._states = JointStateSubscription(
             node, self._estimator, self._robot, self._on_state, self._warn_dropped
@@ -294,7 +310,7 @@ class DynamicMode:
         """Return why targets are not accepted yet, or ""."""
         if self._driver.stamp_ns is None:
             return "before any joint state"
-        return "while the arm is braked" if self._driver.braking else ""
+        return "while the arm is braked" if self._driver.braking or self._late else ""
 
     def facts(self) -> TrackerFacts:
         """Return facts about the arm. An outdated joint state is not evaluated."""
@@ -309,6 +325,8 @@ class DynamicMode:
         return TrackerFacts(
             outside=joints_outside_limits(self._robot, q),
             unheard=topic if self._unsubscribed else "",
+            late=self._late,
+            delayed=self._delay_message(0.5 * self._margin),
             braking=fastest_joint(self._robot, v) if self._driver.braking else "",
             others=other_publishers(self._node, topic),
             topic=topic,
@@ -334,8 +352,10 @@ class DynamicMode:
         self._release()
 
     def restart(self) -> str:
-        """Restart the path with the next state."""
+        """Restart the path with the next state; end the brake of a late control loop."""
         self._driver.restart()
+        self._delay.restart()
+        self._late, self._answered_ns = "", None
         return "the path restarts; the arm moves to its start"
 
     def pause(self, paused: bool) -> None:
@@ -355,7 +375,12 @@ class DynamicMode:
         """Return the driver's values, or no values while the commands have no subscriber."""
         if self._unsubscribed:
             return {}
-        return self._driver.report() | estimate_values(self._estimator)
+        return {
+            **self._driver.report(),
+            "loop delay [s]": self._delay.seconds,
+            "delay margin [s]": self._margin,
+            **estimate_values(self._estimator),
+        }
 
     def _on_state(self, measured: MeasuredState) -> None:
         try:
@@ -372,9 +397,12 @@ class DynamicMode:
         if not repeated:
             self._time(stamp, now)
             self._fresh_at = now
+            self._end.received(stamp)
+            self._delay.received(stamp, self._states.effort)
+            self._watch_delay()
         self._received_at, self._measured = now, measured
         self._unsubscribed = self._commands.get_subscription_count() == 0
-        if repeated and stamp == self._driver.stamp_ns:
+        if repeated and stamp == self._answered_ns:
             # The simulator repeats its state while time stands still.
             self._repeated += 1
             if self._repeated == SEND_AGAIN:
@@ -382,7 +410,47 @@ class DynamicMode:
         elif not self._unsubscribed:
             self._answer(measured)
 
+    @property
+    def _margin(self) -> float:
+        """Delay of the control loop at which it becomes unstable, s."""
+        gains = self._parameters.joint_stiffness, self._parameters.joint_damping
+        margin = delay_margin(*gains, self._parameters.step)
+        return max(margin - self._estimator.velocity_delay, 0.0)
+
+    def _delay_message(self, bound: float) -> str:
+        """Describe the delay of the control loop if it exceeds a bound, s; else return ""."""
+        delay, margin = self._delay.seconds, self._margin
+        if delay is None or delay <= bound:
+            return ""
+        return (
+            f"efforts act {delay:.3g} s after their states; the loop is unstable from the delay "
+            f"margin {margin:.3g} s of 'joint_stiffness' and 'joint_damping'"
+        )
+
+    def _watch_delay(self) -> None:
+        """Brake until a reset if the control loop is unstable, or commands have no effect."""
+        if self._late:
+            return
+        self._late = self._delay_message(self._margin)
+        lost = self._delay.ineffective
+        if lost > max(LOST, 2.0 * self._margin):
+            self._late = f"no command has taken effect for {lost:.2g} s"
+        if self._late:
+            self._log.error(f"{self._late}: braking until ~/reset")
+            # With a delay T, the speeds decay without oscillation up to the rate 1 / (e T).
+            delay = (self._delay.seconds or self._margin) + self._parameters.step
+            rate = min(RATE, 1.0 / (math.e * delay))
+            self._late_brake = Brake(customize(self._robot), rate, period=self._parameters.step)
+
     def _answer(self, measured: MeasuredState) -> None:
+        self._answered_ns = measured.stamp_ns
+        if self._late:
+            self._effort = self._late_brake.effort(*measured)
+            self._send()
+        else:
+            self._drive(measured)
+
+    def _drive(self, measured: MeasuredState) -> None:
         driver = self._driver
         pick_ups, resets = driver.pick_ups, driver.resets
         self._effort = driver.answer(*measured).effort
@@ -399,6 +467,7 @@ class DynamicMode:
     def _time(self, stamp: int, now: float) -> None:
         if self._measured is None or stamp < self._measured.stamp_ns:
             self._arrivals.begin()
+            self._delay.restart()
             return
         period = (stamp - self._measured.stamp_ns) * 1e-9
         late = tolerated_lateness(self._parameters.step)
@@ -406,12 +475,18 @@ class DynamicMode:
 
     def _release(self) -> None:
         """End the current command, if commands were sent. The simulator's safe command acts."""
-        if self._driver.stamp_ns is not None:
+        if self._answered_ns is not None:
             publish_last(self._node, [(self._commands, release_command())])
 
     def _send(self) -> None:
         self._repeated = 0
-        self._commands.publish(effort_command(self._effort))
+        stamp = self._answered_ns
+        assert stamp is not None
+        self._delay.sent(stamp, self._effort)
+        delay = self._margin if self._delay.seconds is None else self._delay.seconds
+        duration = self._end.duration_ns(min(delay, self._margin))
+        validity = None if duration is None else Validity(stamp, duration)
+        self._commands.publish(effort_command(self._effort, validity))
 
     def _publish_error(self, stamp: int, q: Vector, v: Vector) -> None:
         due = self._driver.steps % self._parameters.publish_every == 0

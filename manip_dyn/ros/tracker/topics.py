@@ -22,12 +22,14 @@ TRACKER_STATES = (
     State("silent", WARN, "no joint states for {silence:.1f} s"),
     State("outside_limits", ERROR, "joint outside its limits: {outside}"),
     State("unheard", WARN, "no node subscribes to {topic}"),
+    State("late", ERROR, "{late}: braking until ~/reset"),
     State("braking", WARN, "braking: {fastest}; the motion continues when the arm is slow"),
     State(
         "not_alone",
         WARN,
         "other nodes publish on {topic}: {others}; this node must be the only publisher",
     ),
+    State("delayed", WARN, "{delayed}"),
     State("approaching", WARN, "moving to the path: {distance} away"),
     State("off_path", WARN, "{news}"),
     State("overruns", WARN, "recent overruns: {overruns}"),
@@ -37,7 +39,7 @@ TRACKER_STATES = (
 )
 """States in order of priority."""
 BY_NAME = {state.name: state for state in TRACKER_STATES}
-WITHOUT_ERRORS = ("fault", "waiting", "silent", "unheard", "braking", "approaching")
+WITHOUT_ERRORS = ("fault", "waiting", "silent", "unheard", "late", "braking", "approaching")
 """States in which the diagnostics do not contain the tracking error."""
 
 
@@ -51,9 +53,11 @@ class TrackerFacts:
         silence: Time since the last joint state, s; 0 while they arrive.
         outside: Joints outside their limits, or "".
         unheard: Topic of commands if it has no subscribers, or "".
+        late: Why the arm is braked until a reset, or "".
         braking: Fastest joint of an arm that is being braked, or "".
         others: Other nodes that publish on `topic`, or "".
         topic: Topic of commands, or of joint states in kinematic mode.
+        delayed: Message about a delay of the control loop above half its margin, or "".
         approaching: Distance to the path while the tool moves towards it, or "".
         off_path: Message about a deviation from the path or target, or "".
         overruns: Number of recent overruns.
@@ -66,9 +70,11 @@ class TrackerFacts:
     silence: float = 0.0
     outside: str = ""
     unheard: str = ""
+    late: str = ""
     braking: str = ""
     others: str = ""
     topic: str = field(default="", compare=False)
+    delayed: str = ""
     approaching: str = ""
     off_path: str = ""
     overruns: int = 0
@@ -84,8 +90,10 @@ def state_of(facts: TrackerFacts) -> tuple[State, str]:
         "silent": facts.silence,
         "outside_limits": facts.outside,
         "unheard": facts.unheard,
+        "late": facts.late,
         "braking": facts.braking,
         "not_alone": facts.others,
+        "delayed": facts.delayed,
         "approaching": facts.approaching,
         "off_path": facts.off_path,
         "overruns": facts.overruns,
@@ -98,6 +106,8 @@ def state_of(facts: TrackerFacts) -> tuple[State, str]:
         topic=facts.waiting or facts.unheard or facts.topic,
         silence=facts.silence,
         outside=facts.outside,
+        late=facts.late,
+        delayed=facts.delayed,
         fastest=facts.braking,
         others=facts.others,
         distance=facts.approaching,

@@ -104,7 +104,7 @@ CASES = (
         names=["S1", "S2"],
     ),
     lost("stale_state", "a joint state stamped 10 s ago during a motion", "reset", seconds=-10),
-    lost("future_state", "a joint state stamped 10 s in the future during a motion", "gave up",
+    lost("future_state", "a joint state stamped 10 s in the future during a motion", "reset",
          seconds=10),
     lost(
         "impossible_state", "a joint state 2 rad away during a motion", "reset",

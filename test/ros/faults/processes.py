@@ -194,7 +194,7 @@ def stopped_tracked(node, seconds):
     return do
 
 
-LOST = "simulator", "lost_commander", WARN, "no command for 0.3 s: brake"
+LOST = "simulator", "lost_commander", WARN, "no command before the end of the last one: brake"
 RELEASED = "simulator", "lost_commander", WARN, "the commander has released the arm: brake"
 GONE = {
     "idle": ("waiting", WARN, "no joint states for"),

@@ -1,0 +1,129 @@
+"""Delay of a control loop over topics, and the end of its commands.
+
+The delay is the time from a joint state to the effect of its command.
+
+A simulated arm publishes the effort that acts after each state. If this effort equals that of an
+earlier command, the command has taken effect: its delay is the time between both states, minus
+the control period. Both times are stamps, so that clocks and the real-time factor do not matter.
+An arm that publishes measured efforts gives no result.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+import numpy as np
+
+from manip_dyn.core.checks import Vector
+from manip_dyn.robot import Robot
+
+WINDOW = 0.2
+"""Time over which delays are averaged by their median, s."""
+FEWEST = 5
+"""Smallest number of delays of a median."""
+COMMANDS = 2000
+"""Number of commands whose effects are recognized."""
+
+
+MEMORY_NS = 2_000_000_000
+"""Time for which the interval between two states is remembered, ns."""
+LONGEST_NS = 200_000_000
+"""Longest extension of a command by irregular states, ns."""
+
+
+class CommandEnd:
+    """Computes how long the command for a joint state is valid.
+
+    A command ends a number of control periods after its state. On a busy machine, states are
+    answered irregularly. The longest recent interval between two answered states then replaces
+    one of the periods, so that the safe command does not act while the commander is alive.
+    """
+
+    def __init__(self, periods: int, period: float):
+        """Set the number of periods, 0 for commands without an end, and the control period, s."""
+        self._periods, self._period_ns = periods, round(1e9 * period)
+        self._intervals: deque[tuple[int, int]] = deque()  # intervals decrease
+        self._newest_ns: int | None = None
+
+    def received(self, stamp_ns: int) -> None:
+        """Record the stamp (ns) of a state that is answered."""
+        before, self._newest_ns = self._newest_ns, stamp_ns
+        if before is None or stamp_ns < before:
+            self._intervals.clear()
+            return
+        interval = stamp_ns - before
+        while self._intervals and self._intervals[-1][1] <= interval:
+            self._intervals.pop()
+        self._intervals.append((stamp_ns, interval))
+        while self._intervals[0][0] < stamp_ns - MEMORY_NS:
+            self._intervals.popleft()
+
+    def duration_ns(self, delay: float) -> int | None:
+        """Return the time (ns) after a state at which its command ends, or None for never.
+
+        Args:
+            delay: Delay of the control loop, s.
+        """
+        if not self._periods:
+            return None
+        longest = self._intervals[0][1] if self._intervals else self._period_ns
+        irregular = min(max(longest - self._period_ns, 0), LONGEST_NS)
+        return self._periods * self._period_ns + irregular + round(1e9 * delay)
+
+
+class LoopDelay:
+    """Measures the delay of a control loop from the efforts in joint states.
+
+    Attributes:
+        seconds: Median delay in the last `WINDOW` s of stamps; None before the first result.
+        ineffective: Time for which no command has taken effect since one did, s.
+    """
+
+    def __init__(self, robot: Robot, period: float):
+        """Set the arm, whose effort limits clip the commands, and the control period, s."""
+        self._limits, self._period = robot.tau_max, period
+        self._stamps: dict[tuple[float, ...], int | None] = {}
+        self._order: deque[tuple[float, ...]] = deque()
+        self._delays: deque[tuple[int, float]] = deque()
+        self._effective_ns: int | None = None
+        self.seconds: float | None = None
+        self.ineffective = 0.0
+
+    def restart(self) -> None:
+        """Forget all commands and delays."""
+        self._stamps.clear()
+        self._order.clear()
+        self._delays.clear()
+        self.seconds, self._effective_ns, self.ineffective = None, None, 0.0
+
+    def sent(self, stamp_ns: int, effort: Vector) -> None:
+        """Record the efforts (n,) of the command that answers the state with a stamp, ns."""
+        key = tuple(np.clip(effort, -self._limits, self._limits).tolist())
+        if key in self._stamps:
+            # Equal efforts of two states give no delay.
+            self._stamps[key] = stamp_ns if self._stamps[key] == stamp_ns else None
+            return
+        self._stamps[key] = stamp_ns
+        self._order.append(key)
+        if len(self._order) > COMMANDS:
+            del self._stamps[self._order.popleft()]
+
+    def received(self, stamp_ns: int, effort: Sequence[float] | None) -> None:
+        """Look for the command that has the efforts (n,) of a state with a new stamp, ns."""
+        if effort is None:
+            return
+        key = tuple(effort)
+        if key in self._stamps:
+            self._effective_ns = stamp_ns
+        if self._effective_ns is not None:
+            self.ineffective = 1e-9 * (stamp_ns - self._effective_ns)
+        sent = self._stamps.get(key)
+        if sent is None or sent >= stamp_ns:
+            return
+        delay = max(1e-9 * (stamp_ns - sent) - self._period, 0.0)
+        self._delays.append((stamp_ns, delay))
+        while self._delays[0][0] < stamp_ns - round(1e9 * WINDOW):
+            self._delays.popleft()
+        if len(self._delays) >= FEWEST:
+            self.seconds = float(np.median([delay for _, delay in self._delays]))
