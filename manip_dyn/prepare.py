@@ -180,7 +180,7 @@ def _minimum_time(robot: Robot) -> None:
 
 
 def _mechanism(name: str) -> None:
-    """Simulate a shipped mechanism with adaptive and with fixed steps."""
+    """Simulate a shipped mechanism with its default method, and with fixed steps."""
     mechanism = load_mechanism(name)
     simulate_mechanism(mechanism, 0.01, rtol=1e-3)
     simulate_mechanism(mechanism, 0.01, step=0.005)

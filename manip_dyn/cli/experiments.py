@@ -163,7 +163,12 @@ def configure_study(command: argparse.ArgumentParser) -> None:
     add_json(command)
     command.add_argument("--out", metavar="DIR", help="write PNG, SVG, CSV and HTML files")
     command.add_argument("--keep", metavar="DIR", help="store the run as data for docs/studies.md")
-    command.set_defaults(run=lambda o: study(o.paper, o.item, o.json, o.out, o.keep))
+    command.add_argument(
+        "--check",
+        metavar="DIR",
+        help="compare with the stored runs in DIR; exit code 1 if they differ",
+    )
+    command.set_defaults(run=lambda o: study(o.paper, o.item, o.json, o.out, o.keep, o.check))
 
 
 def configure_bench(command: argparse.ArgumentParser) -> None:

@@ -39,13 +39,14 @@ from manip_dyn.multibody.change_points import (
 )
 from manip_dyn.multibody.equations.partition import Partition
 from manip_dyn.multibody.equations.state_space import (
+    GROWTH,
     expand,
     linearized_rates,
     needs_repartition,
     rates,
 )
 from manip_dyn.multibody.equations.tables import Forces, Links, Memory
-from manip_dyn.multibody.model.linearization import prepare_memory
+from manip_dyn.multibody.model.linearization import linearize, prepare_memory
 from manip_dyn.multibody.model.mechanism import Mechanism
 
 RTOL = 1e-6
@@ -67,6 +68,23 @@ NEAR_CONDITION = 100.0
 """Ratio of the condition number to its minimum above which a change point is near."""
 REDUNDANT_TOLERANCE = 1e-8
 """Largest violation of redundant constraints."""
+
+
+STIFF = 50.0
+"""Ratio of the fastest eigenvalue to the rate of the motion above which a mechanism is stiff."""
+
+
+def is_stiff(mechanism: Mechanism) -> bool:
+    """Return whether the fastest eigenvalue at the start is much larger than the rate of motion.
+
+    The rate of motion, 1/s, is the largest of the slowest eigenvalue, the speeds and the square
+    roots of the accelerations of the independent coordinates (in m and rad).
+    """
+    linear = linearize(mechanism)
+    sizes = np.abs(linear.eigenvalues)
+    speeds = np.abs(linear.y[len(linear.y) // 2 :])
+    rate = max(sizes.min(), speeds.max(), np.sqrt(np.abs(linear.acceleration).max()))
+    return bool(sizes.max() > STIFF * rate)
 
 
 class Samples(NamedTuple):
@@ -91,6 +109,7 @@ class MechanismSimulation:
 
     Attributes:
         mechanism: The mechanism.
+        method: Name of the method.
         t: Current time, s.
         q: Coordinates (N,): position, m, and Euler parameters of each body.
         v: Rates of the coordinates (N,).
@@ -106,20 +125,24 @@ class MechanismSimulation:
         self,
         mechanism: Mechanism,
         *,
-        method: str = "rosenbrock_nystrom",
+        method: str | None = None,
         rtol: float | None = None,
         atol: float | None = None,
         step: float | None = None,
         control: StepControl | None = None,
         jacobian: Jacobian | None = None,
+        growth: float = GROWTH,
     ):
         """Start at time zero; see `simulate_mechanism` for the other arguments.
 
         A `jacobian` with ``mass=True`` replaces the exact one of Rosenbrock methods, see
-        `linearized_rates`.
+        `linearized_rates`. The coordinates are repartitioned when their condition number has
+        grown by the factor `growth`, above 1.
         """
         if not isinstance(mechanism, Mechanism):
             raise ManipDynError(f"mechanism must be a Mechanism, got {mechanism!r}.")
+        if method is None:
+            method = "rodas5p" if step is None and is_stiff(mechanism) else "rosenbrock_nystrom"
         if isinstance(METHODS.get(method) if isinstance(method, str) else method, Taylor):
             raise ManipDynError(
                 "method must be rosenbrock_nystrom, rodas5p, rosenbrock_w or an explicit method, "
@@ -132,7 +155,9 @@ class MechanismSimulation:
         if isinstance(METHODS.get(method), Rosenbrock):
             exact = Jacobian(linearized_rates, mechanism.freedoms, mass=True)
             options["jacobian"] = exact if jacobian is None else jacobian
-        self.mechanism = mechanism
+        if not growth > 1.0:
+            raise ManipDynError(f"growth must be above 1, got {growth!r}.")
+        self.mechanism, self.method, self._growth = mechanism, method, growth
         self._options, self._user_control = options, control or StepControl()
         self._memory: Memory
         self._looped = has_loops(mechanism)
@@ -269,9 +294,11 @@ class MechanismSimulation:
         self.redundant = self.mechanism.names_of(roles.redundant)
         self._memory, self._y = prepare_memory(self.mechanism, self.q, self.v, roles, angles)
         self.partitions += 1
-        condition = self._memory.group(Links).limits[1]
+        limits = self._memory.group(Links).limits
+        condition = float(limits[1])
+        limits[1] *= self._growth / GROWTH
         self._least = min(self._least, condition)
-        return float(condition)
+        return condition
 
     def _repartition(self, parts: list[Samples], end: float) -> None:
         """Switch to a new partition, or cross a change point that is near."""
@@ -417,6 +444,7 @@ class MechanismMotion(ResultWithStatistics):
         violation: Largest violation of a constraint over all samples, including redundant ones.
         redundant: Names of the redundant constraints of the last partition; empty for
             `simulate_by_adams`.
+        method: Name of the method; "" for `simulate_by_adams`.
     """
 
     t: Vector
@@ -428,6 +456,7 @@ class MechanismMotion(ResultWithStatistics):
     partitions: int
     violation: float
     redundant: tuple[str, ...] = ()
+    method: str = ""
 
     @property
     def success(self) -> bool:
@@ -439,7 +468,7 @@ def simulate_mechanism(
     mechanism: Mechanism,
     duration: float,
     *,
-    method: str = "rosenbrock_nystrom",
+    method: str | None = None,
     rtol: float | None = None,
     atol: float | None = None,
     step: float | None = None,
@@ -451,7 +480,8 @@ def simulate_mechanism(
         mechanism: The mechanism.
         duration: Duration, s.
         method: Name in `md.METHODS` except ``taylor``; use a Rosenbrock method for stiff
-            mechanisms.
+            mechanisms. Default: ``rodas5p`` if the mechanism is stiff at the start (see
+            `is_stiff`) and `step` is None, else ``rosenbrock_nystrom``.
         rtol: Relative tolerance of the independent coordinates and velocities. Default: 1e-6
             without `step`.
         atol: Absolute tolerance, in m or Euler parameters, and per s. Default: `rtol`.
@@ -482,4 +512,5 @@ def simulate_mechanism(
         redundant=simulation.redundant,
         statistics=simulation.statistics,
         partitions=simulation.partitions,
+        method=str(simulation.method),
     )

@@ -18,7 +18,10 @@ from manip_dyn.studies.report.findings import (
     items_named,
     items_table,
     read_items,
+    read_record,
+    stale,
 )
+from manip_dyn.studies.report.inputs import changed_inputs
 from manip_dyn.studies.report.pages import (
     claims_page_table,
     html_index,
@@ -51,7 +54,12 @@ def paper(name: str) -> Paper:
 
 
 def study(
-    name: str, item: str, as_json: bool = False, out: str | None = None, keep: str | None = None
+    name: str,
+    item: str,
+    as_json: bool = False,
+    out: str | None = None,
+    keep: str | None = None,
+    check: str | None = None,
 ) -> int:
     """Recompute an item of one paper or of all papers, and print the findings.
 
@@ -63,9 +71,10 @@ def study(
         out: Folder for pictures, tables and an HTML page per paper, or None for no files.
         keep: Folder in which to store the runs for the page of studies, or None. Requires all
             items.
+        check: Folder of stored runs with which to compare the new runs, or None.
 
     Returns:
-        The exit code 0.
+        The exit code: 1 if a run differs from its stored run in `check`, else 0.
 
     Raises:
         ManipDynError: If a name is unknown, the item cannot be computed or combined with the
@@ -78,7 +87,7 @@ def study(
     if name != ALL:
         item = _item(name, item)
     folder = None if out is None else _folder(out)
-    contents, sources = {}, {}
+    contents, sources, differences = {}, {}, 0
     for paper_name in names:
         findings, record = _run(paper_name, item)
         sources[paper_name] = str(findings.published["source"])
@@ -87,13 +96,15 @@ def study(
             print(findings, flush=True)
         if folder is not None:
             _write(findings, record, folder, item, subfolder=name == ALL)
+        if check is not None:
+            differences += _compare(record, Path(check), item)
         if keep is not None:
             record.keep(Path(keep))
     if folder is not None and name == ALL:
         write_html(folder / "index.html", html_index(sources))
     if as_json:
         print(json.dumps(contents if name == ALL else contents[name], indent=2, allow_nan=False))
-    return 0
+    return 1 if differences else 0
 
 
 def _item(name: str, word: str) -> str:
@@ -120,6 +131,19 @@ def _run(name: str, item: str) -> tuple[Findings, Record]:
     began = time.process_time()
     findings = paper(name).recompute(item, progress=lambda line: _log(f"{name}: {line}"))
     return findings, findings.record(time.process_time() - began)
+
+
+def _compare(record: Record, folder: Path, item: str) -> int:
+    """Log the differences of a run from its stored run and return their number."""
+    stored = read_record(folder / f"{record.paper}.json")
+    lines = [f"changed input: {name}" for name in changed_inputs(stored.inputs, record.inputs)]
+    lines += [f"not in the stored run: {row}" for row in stale(stored, record)]
+    if item == ALL:
+        lines += [f"only in the stored run: {row}" for row in stale(record, stored)]
+    for line in lines:
+        _log(f"{record.paper}: {line}")
+    _log(f"{record.paper}: {len(lines)} differences from the stored run")
+    return len(lines)
 
 
 def _write(findings: Findings, record: Record, folder: Path, item: str, subfolder: bool) -> None:

@@ -176,7 +176,8 @@ def test_claims_are_judged_from_the_cases(findings):
     assert judged["upper bound"].status == "confirmed"
     assert judged["faster than pd"].status == "not measured"  # no gains for these
     assert judged["search ends"].status == "refuted"  # within the 60 trials of this test
-    keys = {*judged, "backup", *fan2003.PUBLISHED["not_reproducible"]}
+    others = {"sensitive", "conditions", "fastest pd", "costate ranges", "guarantee"}
+    keys = {*judged, "backup", *others}
     assert keys == set(fan2003.PUBLISHED["claims"])
 
 
@@ -224,6 +225,33 @@ def test_pd_control_of_a_linear_arm_matches_its_closed_form():
     assert 0.5 * (1.0 + pd.t_final) * np.exp(-pd.t_final) == pytest.approx(1e-2, abs=1e-7)
     assert pd.t_settled == pytest.approx(pd.t_final, abs=1e-9)
     assert pd.at_published == pytest.approx(0.5 * 4.0 * np.exp(-3.0), abs=1e-6)
+
+
+def test_shooting_converges_from_the_printed_guess_of_chapter_4():
+    """The boundary value problem of eq. 4.44 has five unknowns and four conditions."""
+    guesses = fan2003.printed_guesses(fan2003.PUBLISHED["musn"])
+    guess = guesses["4.2 case 1"]
+    problem = fan2003.BoundaryValueProblem(arm("one_link_vertical"), np.array(guess.q0), 1)
+    solution = problem.solve(guess)
+    assert solution.t_final == pytest.approx(0.631492, abs=1e-6)
+    assert problem.rank(guess) == 4
+    assert problem.solve(guess._replace(costates0=(-0.2446, -0.0125))) is None
+
+
+def test_costates_of_table_6_2_converge_with_the_opposite_sign():
+    guess = fan2003.printed_guesses(fan2003.PUBLISHED["musn"])["6.2"]
+    problem = fan2003.BoundaryValueProblem(arm("ibm7535"), np.array(guess.q0), 1)
+    solution = problem.solve(guess._replace(costates0=tuple(-p for p in guess.costates0)))
+    assert solution.t_final == pytest.approx(1.0833744, abs=1e-6)
+    assert solution.costates == pytest.approx(-np.array(guess.costates0), abs=2e-6)
+
+
+def test_pd_control_settles_earlier_with_other_gains():
+    """At 25.6, 300, 27 and 100 of the thesis, the arm settles after 6.3 s."""
+    robot, start = arm("ibm7535"), np.array([0.975, 0.0])
+    gains = np.array([491.87, 5245.66, 149.237, 174.7615])
+    assert fan2003.settling_time(robot, start, gains, 1e-4) < 1.5
+    assert fan2003.settling_time(robot, start, np.array([25.6, 300.0, 27.0, 100.0]), 1e-4) > 6.0
 
 
 # --------------------------------------------------------------------- the findings
@@ -304,7 +332,7 @@ def test_json_text_and_files_agree(findings, tmp_path, monkeypatch):
 def test_every_case_has_an_arm_and_an_item():
     settings = report.read_settings("fan2003", fan2003.Settings)
     assert set(settings.cases) == set(fan2003.CASES)
-    assert len(fan2003.ITEMS) == 3 + 8 + 4  # section 3.1.3, backup, claims, all
+    assert len(fan2003.ITEMS) == 3 + 8 + 6  # section 3.1.3, backup, musn, pd, claims, all
     for name, motion in settings.cases.items():
         times = fan2003.PUBLISHED["cases"][name]["minimum_time"].get("switch_times")
         assert times is None or len(times) == len(motion.start)

@@ -41,6 +41,15 @@ def test_a_verdict_follows_from_the_fraction_of_cases(good, bad, status):
         assert math.isnan(judged.fraction)
 
 
+def test_a_chosen_value_is_confirmed_by_construction():
+    evidence = tuple(
+        report.Evidence(f"case {k}", 1.0, holds) for k, holds in enumerate([True] * 3)
+    )
+    built = report.Claim("key", "ratio", evidence, constructed=True)
+    assert built.verdict == "by construction"
+    assert report.kind_of(built.verdict) == "open"
+
+
 def test_exceptions_of_curves_are_counted_with_their_errors():
     evidence = (
         report.Evidence("a and b", 2.0, True, 1e-3),

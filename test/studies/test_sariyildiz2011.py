@@ -166,7 +166,7 @@ def test_verdicts_follow_from_the_cases():
     def judged(costs):
         return {
             claim.measure: claim
-            for claim in sariyildiz2011.claims([], costs, [], {}, counts, ratios, starts)
+            for claim in sariyildiz2011.claims([], costs, [], {}, counts, ratios, starts, [])
         }
 
     judged_claims = judged(cheap)

@@ -99,15 +99,20 @@ AXLES = {"front": (FRONT, 1.688965, FRONT_HIT), "rear": (REAR, -1.688965, REAR_H
 """Hard points, position of the axle, m, and time at which its wheels touch the bump, s."""
 
 
-def hmmwv(bump: float = BUMP, damped: bool = True, hit: float = FRONT_HIT) -> Mechanism:
+def hmmwv(
+    bump: float = BUMP, damped: bool = True, hit: float = FRONT_HIT, settled: bool = True
+) -> Mechanism:
     """Return the car at rest on its tyres.
 
     Args:
         bump: Radius of the bump, m; 0 for a flat road.
         damped: Whether the car has shock absorbers, and tyres that damp fore and aft.
         hit: Time at which the front wheels touch the bump, s; the rear wheels follow 0.7 s later.
+        settled: Whether the car starts in equilibrium. Otherwise the struts are unloaded at the
+            start, and the car settles.
     """
-    return _assembled(bump, damped, hit - FRONT_HIT).equilibrium(t=-1.0).mechanism
+    car = _assembled(bump, damped, hit - FRONT_HIT)
+    return car.equilibrium(t=-1.0).mechanism if settled else car
 
 
 def _assembled(bump: float, damped: bool, delay: float) -> Mechanism:

@@ -7,7 +7,7 @@ and 6.2 to 6.5. ``config/fan2003.yaml`` defines the arms and the motions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -43,6 +43,13 @@ from manip_dyn.studies.fan2003.motions import (
     single_switch,
     trace,
 )
+from manip_dyn.studies.fan2003.musn import (
+    BoundaryValueProblem,
+    MusnRow,
+    musn_claims,
+    musn_rows,
+    printed_guesses,
+)
 from manip_dyn.studies.fan2003.replay import (
     Printed,
     arrives_rounded,
@@ -52,11 +59,19 @@ from manip_dyn.studies.fan2003.replay import (
     spread,
 )
 from manip_dyn.studies.fan2003.settings import Arm, Grid, Settings, build_arm
+from manip_dyn.studies.fan2003.statements import (
+    SettlingRow,
+    settling_rows,
+    settling_time,
+    statement_claims,
+)
 from manip_dyn.studies.fan2003.verdicts import claims, with_status
+from manip_dyn.studies.report.claims import Claim
 from manip_dyn.studies.report.settings import read_settings
 
 __all__ = [
     "Arm",
+    "BoundaryValueProblem",
     "CASES",
     "Fan2003",
     "ITEMS",
@@ -72,7 +87,9 @@ __all__ = [
     "literal",
     "pd_control",
     "printed",
+    "printed_guesses",
     "recompute",
+    "settling_time",
     "spread",
     "switching_cases",
 ]
@@ -90,6 +107,8 @@ ITEMS = (
     *dict.fromkeys(item_of(case) for case in CASES),
     "section3.1.3",
     "backup",
+    "musn",
+    "pd",
     "claims",
     "all",
 )
@@ -129,9 +148,53 @@ def recompute(
     if item in ("backup", "claims", "all"):
         progress("backup")
         result = replace(result, backups=tuple(_backups(settings)))
+    if item in ("musn", "claims", "all"):
+        result = replace(result, shooting=tuple(_shooting(settings, progress)))
+    if item in ("pd", "claims", "all"):
+        progress("pd")
+        result = replace(result, settling=tuple(_settling(settings)))
     if item in ("claims", "all"):
-        result = replace(result, claims=(*claims(cases), backup_claim(result.backups)))
+        judged = (
+            *claims(cases),
+            backup_claim(result.backups),
+            *musn_claims(result.shooting),
+            *_statements(result.settling, settings, progress),
+        )
+        result = replace(result, claims=judged)
     return result
+
+
+def _shooting(settings: Settings, progress: Callable[[str], None]) -> Iterable[MusnRow]:
+    """Yield the results of shooting from the printed guesses."""
+
+    def arm(case: str) -> Robot:
+        name = settings.cases[case].arm
+        return build_arm(name, settings.arms[name])
+
+    times = {name: case["minimum_time"]["t_final"] for name, case in PUBLISHED["cases"].items()}
+    half = half_unit(PUBLISHED)
+    return musn_rows(printed_guesses(PUBLISHED["musn"]), arm, times, half, progress)
+
+
+def _settling(settings: Settings) -> Iterable[SettlingRow]:
+    """Yield the settling times of every case with PD gains."""
+    for name, gains in settings.pd.items():
+        case = settings.cases[name]
+        robot, start = build_arm(case.arm, settings.arms[case.arm]), np.array(case.start)
+        plan = plan_zero_net_work(robot, start, np.zeros(robot.n))
+        yield from settling_rows(
+            name, robot, start, gains, settings.pd_search[name], settings.near, plan.t_final
+        )
+
+
+def _statements(
+    rows: Sequence[SettlingRow], settings: Settings, progress: Callable[[str], None]
+) -> Iterable[Claim]:
+    """Yield the claims of `statements`, for the arms with two joints."""
+    names = ("cylindrical", "ibm7535", "two_link_small", "two_link_large")
+    arms = {name: build_arm(name, settings.arms[name]) for name in names}
+    ranges = PUBLISHED["costate_ranges"]
+    return statement_claims(rows, arms["ibm7535"], ranges, arms, settings.near, progress)
 
 
 def _backups(settings: Settings) -> Iterable[BackupRow]:
@@ -201,6 +264,7 @@ def _case(name: str, robot: Robot, settings: Settings) -> CaseFindings:
         cost=planning_times(robot, start, goal),
         traces=tuple(traces),
         switching=(proof.times, proof.switching),
+        guessed_time=PUBLISHED["musn"]["guesses"][name]["t_final"] if name[0] == "6" else None,
     )
 
 

@@ -15,7 +15,9 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.studies.fan2003.backup import BackupRow
 from manip_dyn.studies.fan2003.decoupled import DecoupledRow
 from manip_dyn.studies.fan2003.motions import CaseFindings, PeakRow, Row, Trace, Value, half_unit
+from manip_dyn.studies.fan2003.musn import MusnRow
 from manip_dyn.studies.fan2003.replay import Controlled, Literal, Spread
+from manip_dyn.studies.fan2003.statements import SettlingRow
 from manip_dyn.studies.report.charts import Chart, Line, Panel
 from manip_dyn.studies.report.claims import Claim, claims_content, claims_table, claims_text
 from manip_dyn.studies.report.findings import Findings
@@ -42,16 +44,27 @@ class Fan2003(Findings):
         decoupled: Quantities of sections 3.1.3 and 3.2.
         charts: Figures of section 3.2.
         backups: Disturbed executions with both controllers.
+        shooting: Results of shooting from the printed guesses.
+        settling: Settling times under PD control.
         claims: Claims of the thesis with verdicts.
     """
 
     paper = "fan2003"
     published = PUBLISHED
+    inputs = tuple(
+        f"urdf/{name}"
+        for name in (
+            *("cylindrical.urdf", "one_link_horizontal.urdf", "one_link_vertical.urdf"),
+            *("one_link_vertical.yaml", "ibm7535.urdf", "ibm7535.yaml"),
+        )
+    )
 
     cases: tuple[CaseFindings, ...] = ()
     decoupled: tuple[DecoupledRow, ...] = ()
     charts: tuple[Chart, ...] = ()
     backups: tuple[BackupRow, ...] = ()
+    shooting: tuple[MusnRow, ...] = ()
+    settling: tuple[SettlingRow, ...] = ()
     claims: tuple[Claim, ...] = ()
 
     def paragraphs(self) -> Iterable[str]:
@@ -70,6 +83,8 @@ class Fan2003(Findings):
             "sections": {name: content for name, content in cases.items() if name[0] not in "56"},
             "decoupled": [row._asdict() for row in self.decoupled],
             "backup": [row._asdict() for row in self.backups],
+            "musn": [row._asdict() for row in self.shooting],
+            "settling": [row._asdict() for row in self.settling],
             "across": [table.content() for table in case_tables(self.cases)],
             "claims": claims_content(self.claims, CLAIM_COLUMNS, PUBLISHED["claims"]),
         }
@@ -113,6 +128,12 @@ class Fan2003(Findings):
                 *("distance from the goal, rad", "status"),
             )
             yield Table("backup", title, head, tuple(tuple(row) for row in self.backups))
+        if self.shooting:
+            title = "Shooting from the guesses for MUSN (appendices A.3, A.5, A.8)"
+            yield table_of("musn", title, self.shooting)._replace(digits=7)
+        if self.settling:
+            title = "PD control: the thesis's gains and gains from a search"
+            yield table_of("settling", title, self.settling)._replace(digits=4)
 
 
 def file_stem(case: CaseFindings) -> str:
@@ -240,6 +261,7 @@ def final_times(cases: Cases) -> Table:
         "exact",
         "minimum time: printed",
         "certified",
+        "unique",
         "status",
     )
     rows = tuple(
@@ -250,6 +272,7 @@ def final_times(cases: Cases) -> Table:
             _moving(case, case.zero_net_work.arrival_times),
             case.published["minimum_time"]["t_final"],
             case.minimum_time.t_final,
+            case.minimum_time.unique,
             case.status,
         )
         for case in cases

@@ -138,6 +138,7 @@ class MinimumTime(NamedTuple):
         t_final: Final time, s.
         costates: Initial costates (2 n,).
         certificate: Values of the certificate by name.
+        unique: Whether the motion is the only one of its duration, or None if this is unknown.
     """
 
     status: str
@@ -147,6 +148,7 @@ class MinimumTime(NamedTuple):
     t_final: float
     costates: tuple[float, ...]
     certificate: dict[str, Any]
+    unique: bool | None
 
 
 class PdControl(NamedTuple):
@@ -223,6 +225,7 @@ class CaseFindings:
         peaks: Peak works on the links.
         costates: Times (k,) and costates (k, 2 n) of the minimum-time motion.
         cost: CPU time of each planner, s.
+        guessed_time: Final time in the guess of appendix A.8, s, or None.
         rows: Published and computed values.
         status: Status of the case.
         note: Reason for the status.
@@ -255,6 +258,7 @@ class CaseFindings:
     cost: dict[str, float]
     traces: tuple[Trace, ...]
     switching: tuple[Vector, Vector]
+    guessed_time: float | None = None
     rows: tuple[Row, ...] = ()
     status: str = ""
     note: str = ""
@@ -363,6 +367,7 @@ def minimum_time(plan: Plan) -> MinimumTime:
         plan.t_final,
         tuple(proof.costates.tolist()),
         numbers,
+        plan.is_unique,
     )
 
 

@@ -145,6 +145,7 @@ class Settings:
         arms: Arms by name.
         cases: Motions by table or section.
         pd: PD gains by table.
+        pd_search: Gains at which the search for faster PD control starts, by table.
         near: Distance from the goal within which a joint has arrived in the thesis, rad or m.
         grid: Grid searches of the thesis.
         late: Delays from a comparison to the change of the effort in the thesis's programs, s.
@@ -156,6 +157,7 @@ class Settings:
     arms: Mapping[str, Arm] = checked(records_by_name(Arm))
     cases: Mapping[str, Case] = checked(records_by_name(Case))
     pd: Mapping[str, Gains] = checked(records_by_name(Gains))
+    pd_search: Mapping[str, Gains] = checked(records_by_name(Gains))
     near: float = checked(positive)
     grid: GridSearch = checked(_grid_search)
     late: tuple[float, ...] = checked(list_of(not_negative))
@@ -172,7 +174,8 @@ class Settings:
         check_names("pd", self.pd, self.cases)
         for part in ("masses", "forces", "start"):
             finite_vector(f"{part} of decoupled", getattr(self.decoupled, part), 2)
-        for name, gains in self.pd.items():
+        check_names("pd_search", self.pd_search, self.pd)
+        for name, gains in (*self.pd.items(), *self.pd_search.items()):
             n = len(self.cases[name].start)
             finite_vector(f"kp of {name}", gains.kp, n)
             finite_vector(f"kd of {name}", gains.kd, n)

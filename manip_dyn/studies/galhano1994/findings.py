@@ -79,6 +79,7 @@ class Galhano1994(Findings):
 
     paper = "galhano1994"
     published = PUBLISHED
+    inputs = tuple(f"urdf/{name}" for name in ("rr.urdf", "rr.yaml", "pa10.urdf", "pa10.yaml"))
 
     table1: tuple[StageRow, ...] = ()
     references: tuple[ReferenceRun, ...] = ()
@@ -177,7 +178,8 @@ def cost_table(figure: Figure) -> Table:
     counted = tuple(f"steps to {level:.0e}" for level in LEVELS)
     head = ("method", "order", "measured less order", "status", *counted, *timed)
     title = f"{figure.name}, {figure.robot}: {figure.title}; {figure.quantity}"
-    return Table(f"{figure.name}_{figure.robot}", title, head, tuple(rows), timed)
+    rounded = ("measured less order", *counted)
+    return Table(f"{figure.name}_{figure.robot}", title, head, tuple(rows), timed, rounded=rounded)
 
 
 def fastest_table(figures: Sequence[Figure]) -> Table:

@@ -22,6 +22,9 @@ from manip_dyn.studies.report.findings import items_table as items_table
 from manip_dyn.studies.report.findings import read_items as read_items
 from manip_dyn.studies.report.findings import read_record as read_record
 from manip_dyn.studies.report.findings import stale as stale
+from manip_dyn.studies.report.inputs import changed_inputs as changed_inputs
+from manip_dyn.studies.report.inputs import digest as digest
+from manip_dyn.studies.report.inputs import input_digests as input_digests
 from manip_dyn.studies.report.pages import claims_markdown as claims_markdown
 from manip_dyn.studies.report.pages import claims_page_table as claims_page_table
 from manip_dyn.studies.report.pages import html_page as html_page

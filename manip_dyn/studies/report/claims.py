@@ -6,6 +6,7 @@ papers:
 confirmed           at least 95 % of the cases support the claim
 partly confirmed    at least half of the cases support it
 refuted             fewer cases support it
+by construction     as confirmed, but the model was built to have the compared value
 not measured        there are no cases
 not reproducible    no computation can decide the claim; ``published.json`` contains the reason
 """
@@ -35,12 +36,20 @@ KINDS = {
         "fits the figure without the load only",
     ),
     "bad": ("refuted", "differs", "above", "does not arrive", "missing"),
-    "open": ("not reproducible", "not measured", "not published", "no number to compare"),
+    "open": (
+        "by construction",
+        "not reproducible",
+        "not measured",
+        "not published",
+        "no number to compare",
+    ),
 }
 """Statuses by kind."""
 SECONDS, AT_THE_LIMIT = "seconds", "steps at the limit of stability"
-"""Values of `Claim.counted` for numbers that depend on the machine: computing times, and numbers
-of steps at the stability limit, which rounding errors of the BLAS change by a few percent."""
+AMPLIFIED = "runs that amplify rounding errors"
+"""Values of `Claim.counted` for numbers that depend on the machine: computing times, numbers of
+steps at the stability limit, which rounding errors of the BLAS change by a few percent, and errors
+of unstable runs."""
 KIND_OF = {words: kind for kind, statuses in KINDS.items() for words in statuses}
 
 
@@ -74,7 +83,7 @@ def kind_of(part: str) -> str:
 NEARLY_ALL, HALF = 0.95, 0.5
 TIME_ERROR = 0.1
 """Fraction by which the load of the machine may change the ratio of two median times."""
-UNDECIDED = "not reproducible"
+UNDECIDED, CONSTRUCTED = "not reproducible", "by construction"
 LISTED = 8
 """Maximum number of cases listed in text; JSON and CSV contain all of them."""
 
@@ -104,8 +113,10 @@ class Claim:
         measure: Measured quantity, and the condition under which a case supports the claim.
         evidence: All cases.
         about: Robot of the measurement, if there are several.
-        counted: `SECONDS` or `AT_THE_LIMIT` if the numbers depend on the machine.
+        counted: `SECONDS`, `AT_THE_LIMIT` or `AMPLIFIED` if the numbers depend on the machine.
         alternatives: Other verdicts that would result if times changed by `TIME_ERROR`.
+        constructed: Whether a parameter of the model was chosen for the compared value, so that
+            agreement confirms nothing.
     """
 
     key: str
@@ -114,6 +125,7 @@ class Claim:
     about: str = ""
     counted: str = ""
     alternatives: tuple[str, ...] = ()
+    constructed: bool = False
 
     @property
     def number(self) -> float:
@@ -146,7 +158,7 @@ class Claim:
         if not self.evidence:
             return "not measured"
         if self.fraction >= NEARLY_ALL:
-            return "confirmed"
+            return CONSTRUCTED if self.constructed else "confirmed"
         return "partly confirmed" if self.fraction >= HALF else "refuted"
 
     @property

@@ -22,22 +22,36 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 from manip_dyn.core.atomic_files import write_atomically
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.studies.report.charts import Chart, draw
-from manip_dyn.studies.report.claims import AT_THE_LIMIT, SECONDS, Claim, claim_rows, counted
+from manip_dyn.studies.report.claims import (
+    AMPLIFIED,
+    AT_THE_LIMIT,
+    SECONDS,
+    Claim,
+    claim_rows,
+    counted,
+)
+from manip_dyn.studies.report.inputs import input_digests
 from manip_dyn.studies.report.tables import EVIDENCE, Table, plain
 
 DIGITS = 6
 """Significant digits of a stored number."""
 SAME, SMALL = 0.01, 1e-9
 """Largest relative and largest absolute difference of numbers that count as equal."""
+
+FACTOR, SLIGHT = 10.0, 0.1
+"""Largest ratio and largest difference of similar numbers."""
+Test = Callable[[float, float], bool]
 
 NUMBERS = ("number", "least", "most")
 """Statistics of a claim over its cases."""
@@ -54,6 +68,7 @@ class Record(NamedTuple):
         tables: Tables by name.
         claims: Claims as mappings.
         charts: Names of the charts.
+        inputs: Digests of the inputs by name of the file, see `report.inputs`.
     """
 
     paper: str
@@ -63,6 +78,7 @@ class Record(NamedTuple):
     tables: Mapping[str, Table]
     claims: Sequence[Mapping[str, Any]]
     charts: Sequence[str]
+    inputs: Mapping[str, str] = MappingProxyType({})
 
     def content(self) -> dict[str, Any]:
         """Return the record as plain values for JSON, with numbers rounded to `DIGITS`."""
@@ -95,8 +111,9 @@ def read_record(file: Path) -> Record:
 def stale(record: Record, now: Record, same: float = SAME) -> list[str]:
     """Return the rows and claims of a new run that are not in a stored run.
 
-    Columns with times and claims counted in seconds are not compared. For claims about steps at
-    the stability limit, only the verdicts are compared.
+    Columns with times and claims counted in seconds are not compared. Columns that amplify
+    rounding errors are compared within a factor of `FACTOR`. For claims about steps at the
+    stability limit and about unstable runs, only the verdicts are compared.
 
     Args:
         record: The stored run of all items.
@@ -106,27 +123,45 @@ def stale(record: Record, now: Record, same: float = SAME) -> list[str]:
     missing = []
     for table in now.tables.values():
         old = record.tables.get(table.name)
-        columns = [k for k, name in enumerate(table.head) if name not in table.timed]
+        rows = [] if old is None or old.head != table.head else old.rows
+        tests = [
+            _similar if name in table.rounded else partial(_close, same=same)
+            for name in table.head
+        ]
         for row in table.rows:
-            mine = [plain(row[k]) for k in columns]
-            rows = [] if old is None or old.head != table.head else old.rows
-            if not any(
-                _alike(mine, [plain(old_row[k]) for k in columns], same) for old_row in rows
-            ):
-                missing.append(f"{table.name}: {mine}")
+            if not any(_same_row(row, old_row, table, tests) for old_row in rows):
+                untimed = [
+                    plain(x)
+                    for x, name in zip(row, table.head, strict=True)
+                    if name not in table.timed
+                ]
+                missing.append(f"{table.name}: {untimed}")
     for claim in now.claims:
         if claim.get("counted") != SECONDS and not any(
-            _alike(_reproducible(claim), _reproducible(old_claim), same)
+            _alike(_reproducible(claim), _reproducible(old_claim), partial(_close, same=same))
             for old_claim in record.claims
         ):
             missing.append(f"claim {claim['key']}: {claim['measure']}: {claim['verdict']}")
     return missing
 
 
+def _same_row(
+    first: Sequence[Any], second: Sequence[Any], table: Table, tests: Sequence[Test]
+) -> bool:
+    """Return whether two rows agree, apart from columns with times."""
+    cells = zip(first, second, table.head, tests, strict=True)
+    return all(
+        name in table.timed or _alike(plain(a), plain(b), test) for a, b, name, test in cells
+    )
+
+
 def _reproducible(claim: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the entries of a claim, without numbers of steps at the stability limit."""
-    varying = NUMBERS if claim.get("counted") == AT_THE_LIMIT else ()
-    return {key: value for key, value in plain(claim).items() if key not in varying}
+    """Return the entries of a claim, without numbers that depend on the machine."""
+    if claim.get("counted") == AT_THE_LIMIT:
+        return {key: value for key, value in claim.items() if key not in NUMBERS}
+    if claim.get("counted") == AMPLIFIED:
+        return {key: value for key, value in claim.items() if key not in (*NUMBERS, "share")}
+    return claim
 
 
 def rounded(value: Any) -> Any:
@@ -138,25 +173,41 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
-def _alike(first: Any, second: Any, same: float) -> bool:
-    """Return whether nested values are equal up to small differences of numbers."""
+def _close(first: float, second: float, same: float) -> bool:
+    return math.isclose(first, second, rel_tol=same, abs_tol=SMALL)
+
+
+def _similar(first: float, second: float) -> bool:
+    """Return whether numbers agree within a factor of `FACTOR`, or differ by at most `SLIGHT`."""
+    if abs(first - second) <= SLIGHT:
+        return True
+    return first * second > 0.0 and 1.0 / FACTOR <= first / second <= FACTOR
+
+
+def _alike(first: Any, second: Any, test: Test) -> bool:
+    """Return whether nested values are equal; `test` compares two numbers."""
     if isinstance(first, bool) or isinstance(second, bool):
         return first == second
     if isinstance(first, (int, float)) and isinstance(second, (int, float)):
-        return math.isclose(first, second, rel_tol=same, abs_tol=SMALL)
+        return test(first, second)
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         return first.keys() == second.keys() and all(
-            _alike(first[k], second[k], same) for k in first
+            _alike(first[k], second[k], test) for k in first
         )
     if isinstance(first, (list, tuple)) and isinstance(second, (list, tuple)):
         pairs = zip(first, second, strict=False)
-        return len(first) == len(second) and all(_alike(a, b, same) for a, b in pairs)
+        return len(first) == len(second) and all(_alike(a, b, test) for a, b in pairs)
     return first == second
 
 
 def _tupled(table: Table) -> Table:
     rows = tuple(tuple(row) for row in table.rows)
-    return table._replace(head=tuple(table.head), timed=tuple(table.timed), rows=rows)
+    return table._replace(
+        head=tuple(table.head),
+        timed=tuple(table.timed),
+        rounded=tuple(table.rounded),
+        rows=rows,
+    )
 
 
 def _lines(content: Mapping[str, Any]) -> str:
@@ -305,11 +356,13 @@ class Findings:
     Attributes:
         paper: Name of the paper.
         published: Content of the paper's ``published.json``.
+        inputs: Names of additional input files, see `report.inputs`.
         setting: Commit, processor and versions of the run.
     """
 
     paper: ClassVar[str]
     published: ClassVar[Mapping[str, Any]]
+    inputs: ClassVar[tuple[str, ...]] = ()
 
     setting: Mapping[str, str]
 
@@ -351,6 +404,7 @@ class Findings:
             {table.name: table for table in self.page_tables()},
             claim_rows(self.judged(), self.published),
             [chart.name for chart in self.pictures()],
+            input_digests(self.paper, self.inputs),
         )
 
     # ---------------------------------------------------------------- presentation

@@ -28,6 +28,8 @@ class Table(NamedTuple):
         rows: Rows of strings and numbers.
         timed: Names of columns with measured times, which depend on the machine and its load.
         digits: Significant digits of numbers on a page.
+        rounded: Names of columns whose numbers amplify rounding errors, such as errors of unstable
+            runs. They vary between machines, see `report.findings.stale`.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Table(NamedTuple):
     rows: tuple[tuple[Any, ...], ...]
     timed: tuple[str, ...] = ()
     digits: int = 3
+    rounded: tuple[str, ...] = ()
 
     def content(self) -> dict[str, Any]:
         """Return the table as plain values, with one mapping per row."""

@@ -15,6 +15,7 @@ and dampers one at a time, or use one of three inexact Jacobians.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -26,6 +27,7 @@ from manip_dyn.core.checks import Vector
 from manip_dyn.integration import Jacobian, StepControl
 from manip_dyn.multibody.equations.state_space import linearized_rates
 from manip_dyn.multibody.first_order import simulate_by_adams
+from manip_dyn.multibody.model.elements import Joint, MovingBody, Spring
 from manip_dyn.multibody.model.hmmwv import hmmwv
 from manip_dyn.multibody.model.linearization import linearize
 from manip_dyn.multibody.model.mechanism import Mechanism
@@ -43,6 +45,8 @@ from manip_dyn.studies.sandu2001.settings import Settings
 
 TOLERANCES = tuple(PUBLISHED["tolerances"])
 DURATIONS = (1, 2, 3, 4)
+METHOD = "rosenbrock_nystrom"
+"""The paper's method."""
 
 
 def controls(settings: Settings) -> dict[str, StepControl]:
@@ -87,12 +91,14 @@ def implicit_rows(
     """Yield the rows of table 4 for each step control."""
     car = hmmwv()
     for name, control in controls(settings).items():
-        simulate_mechanism(car, 1e-3, rtol=1e-3, control=control)
+        simulate_mechanism(car, 1e-3, rtol=1e-3, control=control, method=METHOD)
         for tolerance in tolerances:
             progress(f"table 4, control {name}, {tolerance:g}")
             for duration in DURATIONS:
                 began = time.process_time()
-                motion = simulate_mechanism(car, float(duration), rtol=tolerance, control=control)
+                motion = simulate_mechanism(
+                    car, float(duration), rtol=tolerance, control=control, method=METHOD
+                )
                 yield TimeRow(
                     "table4",
                     name,
@@ -151,7 +157,7 @@ def motions(settings: Settings) -> dict[str, MechanismMotion]:
     """Return the motion of figure 5 for each step control."""
     car = hmmwv()
     return {
-        name: simulate_mechanism(car, 5.0, rtol=1e-3, control=control)
+        name: simulate_mechanism(car, 5.0, rtol=1e-3, control=control, method=METHOD)
         for name, control in controls(settings).items()
     }
 
@@ -285,25 +291,67 @@ def variant_rows(settings: Settings, progress: Callable[[str], None]) -> Iterato
     }
     for name, jacobian in INEXACT.items():
         variants[name] = {"jacobian": Jacobian(jacobian, car.freedoms, mass=True)}
+    without = {"jacobian": Jacobian(without_time, car.freedoms, mass=True)}
+    unsettled = _unannounced(hmmwv(settled=False))
+    others: dict[str, tuple[Mechanism, dict[str, Any]]] = {
+        "without shock absorbers": (hmmwv(damped=False), {}),
+        "not at rest at the start": (hmmwv(settled=False), {}),
+        "bump times not announced": (_unannounced(hmmwv()), {}),
+        "not at rest, times not announced": (unsettled, {}),
+        "not at rest, times not announced, Jacobian without time": (unsettled, without),
+        "not at rest, times not announced, our control": (unsettled, {"control": StepControl()}),
+        "another mechanism: link on a stiff bushing": (link_on_a_bushing(), {}),
+    }
     published = [PUBLISHED["implicit"]["4"][k] for k in range(len(VARIANT_TOLERANCES))]
-    yield _variant_row("published, s", published)
-    for name, options in variants.items():
+    first = _variant_row("published, s", published)
+    rows = []
+    for name, (mechanism, options) in (
+        {k: (car, v) for k, v in variants.items()} | others
+    ).items():
         progress(f"growth, {name}")
-        yield _variant_row(
-            name,
-            [
-                _cost(car, tolerance, {"control": control} | options)
-                for tolerance in VARIANT_TOLERANCES
-            ],
-        )
-    progress("growth, without shock absorbers")
-    bare = hmmwv(damped=False)
-    costs = [_cost(bare, tolerance, {"control": control}) for tolerance in VARIANT_TOLERANCES]
-    yield _variant_row("without shock absorbers", costs)
+        costs = [
+            _cost(mechanism, tolerance, {"control": control} | options)
+            for tolerance in VARIANT_TOLERANCES
+        ]
+        rows.append(_variant_row(name, costs))
+    yield first
+    yield from sorted(rows, key=lambda row: abs(math.log(row.growth / first.growth)))
+
+
+def _unannounced(mechanism: Mechanism) -> Mechanism:
+    """Return the mechanism after removing the times at which its forces are not smooth."""
+    mechanism.switches = []
+    return mechanism
+
+
+def link_on_a_bushing(stiffness: float = 1e6, damping: float = 1e3) -> Mechanism:
+    """Return a pendulum whose pivot is a stiff bushing: two springs in the plane of its motion.
+
+    Args:
+        stiffness: Stiffness of the bushing, N/m.
+        damping: Damping of the bushing, N s/m.
+    """
+    z, foot = (0.0, 0.0, 1.0), np.zeros(3)
+    bodies = [
+        MovingBody("rail", 0.5, (0.01, 0.01, 0.01), foot),
+        MovingBody("block", 0.5, (0.01, 0.01, 0.01), foot),
+        MovingBody("link", 2.0, (0.02, 0.2, 0.2), (0.5, 0.0, 0.0)),
+    ]
+    joints = [
+        Joint("translational", ("ground", "rail"), foot, (1.0, 0.0, 0.0)),
+        Joint("translational", ("rail", "block"), foot, (0.0, 1.0, 0.0)),
+        Joint("revolute", ("block", "link"), foot, z),
+    ]
+    far = 10.0
+    forces = [
+        Spring(("ground", "block"), [np.array(end), foot], stiffness, damping)
+        for end in ((far, 0.0, 0.0), (0.0, far, 0.0))
+    ]
+    return Mechanism(bodies, joints, forces, (0.0, -9.81, 0.0))
 
 
 def _cost(car: Mechanism, tolerance: float, options: dict[str, Any]) -> int:
-    simulation = MechanismSimulation(car, rtol=tolerance, **options)
+    simulation = MechanismSimulation(car, rtol=tolerance, **({"method": METHOD} | options))
     simulation.advance_to(VARIANT_DURATION)
     return simulation.statistics.evaluations
 

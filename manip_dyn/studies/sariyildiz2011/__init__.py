@@ -119,6 +119,7 @@ class _Study:
                 counted,
                 {target: figures.cheaper(self._runs, target) for target in figures.TARGETS},
                 {step: figures.low_starts(self._runs, step) for step in (COARSE, FINE)},
+                figures.smoothness(self._runs),
             )
 
     def _figure(self, name: str) -> Chart:

@@ -77,7 +77,7 @@ def choices_table(results: Sequence[Varied]) -> Table:
         rows.append((*varied.choice, varied.step, *errors, unstable))
     head = ("circle", "gain [1/s]", "start off [m]", "orientation error", "step [s]", *methods)
     title = "Position errors after the first lap, m, for all choices; unstable runs"
-    return Table("choices", title, (*head, "unstable"), tuple(rows))
+    return Table("choices", title, (*head, "unstable"), tuple(rows), rounded=methods)
 
 
 # ------------------------------------------------------------------------- circles

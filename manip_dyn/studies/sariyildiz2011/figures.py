@@ -48,6 +48,20 @@ def path_chart(name: str, runs: Runs) -> Chart:
     return Chart(name, title, tuple(panels), len(panels), (5.2 * len(panels), 4.6))
 
 
+def smoothness(runs: Runs) -> list[tuple[str, float]]:
+    """Return the largest relative change of joint velocities between two samples by circle.
+
+    The changes are relative to the largest speed of the same joint.
+    """
+    ratios = []
+    for circle in runs.settings.circles:
+        case = Case(circle, PATH_METHOD, PATH_STEP, runs.settings.gain, laps=1)
+        speeds = runs.tracking(case).v
+        changes = np.abs(np.diff(speeds, axis=0)).max(axis=0) / np.abs(speeds).max(axis=0)
+        ratios.append((shown(circle), float(changes.max())))
+    return ratios
+
+
 def _path_panel(runs: Runs, circle: str, done: TrackResult) -> Panel:
     """Return a panel with the path, projected onto the two axes of its largest extents."""
     points = done.desired[:, :3, 3]
@@ -195,7 +209,7 @@ def singular_table(results: Sequence[tuple[Case, Run]]) -> Table:
         "of rk4 also before, and after one circle; largest joint speed of all methods as a "
         "fraction of the PA-10's limit; smallest singular value of the Jacobian with rk4"
     )
-    return Table("singular", title, head, rows)
+    return Table("singular", title, head, rows, rounded=head[4:])
 
 
 def _floats(values) -> tuple[float, ...]:
@@ -316,7 +330,7 @@ def start_table(runs: Runs) -> Table:
         *("later, rk4 start", "later, low start"),
     )
     title = "Adams methods started by rk4 and by lower orders (the paper's): errors, m"
-    return Table("starts", title, head, tuple(rows))
+    return Table("starts", title, head, tuple(rows), rounded=head[4:])
 
 
 def low_starts(runs: Runs, step: float) -> list[tuple[str, float]]:

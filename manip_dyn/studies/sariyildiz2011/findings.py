@@ -16,6 +16,7 @@ import numpy as np
 
 from manip_dyn.studies.report.charts import Chart
 from manip_dyn.studies.report.claims import (
+    AMPLIFIED,
     TIME_ERROR,
     Claim,
     Evidence,
@@ -30,6 +31,8 @@ from manip_dyn.studies.sariyildiz2011.runs import COARSE, FINE, Case, Run, Varie
 
 GROWS, LARGE, BOUNDED, RECOVERED = 2.0, 1e-3, 0.05, 1e-6
 """Limits near a singularity: factor of growth; large, bounded and recovered errors (m)."""
+SMOOTH = 0.1
+"""Largest relative change of a smooth joint velocity in 100 ms. The tool turns by 0.02 rad."""
 SIMILAR = 1.5
 """Ratio below which costs count as similar."""
 ABOUT, AS_POOR, GOOD = 10.0**0.5, 10.0, 1e-4
@@ -51,6 +54,7 @@ def claims(
     evaluations: Mapping[str, float],
     cheaper: Mapping[float, Ratios],
     low_starts: Mapping[float, Ratios],
+    smooth: Ratios,
 ) -> list[Claim]:
     """Return all claims, with one entry per measure.
 
@@ -62,6 +66,7 @@ def claims(
         evaluations: Evaluations per step by method.
         cheaper: Ratios of evaluations of Runge-Kutta to Adams methods, by error (m).
         low_starts: Error ratios of ab4 to abm4, both started by lower orders, by step (s).
+        smooth: Largest relative changes of joint velocities between samples, by circle.
     """
     coarse = [case for case in varied if case.step == COARSE]
     fine = [case for case in varied if case.step == FINE]
@@ -125,6 +130,17 @@ def claims(
             f"largest error of rk2, rk4, ab4 and abm4 at 100 ms, m; at most {GOOD:g}",
             _satisfactory(fine),
         ),
+        (
+            "tracked",
+            f"error of rk4 at 100 ms, m; at most {GOOD:g}",
+            [Evidence(str(c.choice), e, e <= GOOD) for c in fine for e in (c.runs["rk4"].steady,)],
+        ),
+        (
+            "smooth",
+            "change of a joint velocity between two samples of 100 ms / largest speed of this "
+            f"joint; at most {SMOOTH:g}",
+            [Evidence(name, ratio, ratio <= SMOOTH) for name, ratio in smooth],
+        ),
         *_printed_measures(fine, printed),
         *_evaluation_measures(evaluations),
         *(
@@ -163,8 +179,16 @@ def claims(
         ),
         *_damping_measures(singular),
     ]
-    judged = [Claim(key, measure, tuple(cases)) for key, measure, cases in measures]
+    judged = [
+        Claim(key, measure, tuple(cases), counted=AMPLIFIED if _amplifies(measure) else "")
+        for key, measure, cases in measures
+    ]
     return [*judged, *_cost_claims(costs)]
+
+
+def _amplifies(measure: str) -> bool:
+    """Return whether a measure includes unstable runs: steps of 1 s, or no damping."""
+    return any(words in measure for words in ("1 s;", "at 1 s,", "no damping", "without damping"))
 
 
 # ------------------------------------------------------------------------ accuracy
@@ -328,6 +352,11 @@ def _damping_measures(singular: Singular) -> list[tuple[str, str, Iterable[Evide
     slow = [Evidence(_name(c), r.speed, r.speed <= 1.0) for c, r in damped]
     compared = "error ratio, near a singular posture, without / with damping, for errors"
     measures: list[tuple[str, str, Iterable[Evidence]]] = [
+        (
+            "rk4 damped",
+            "error ratio, Euler / rk4, near a singular posture with damping; above 1",
+            _above(_euler_over_rk4(damped)),
+        ),
         ("damping", f"{compared} above {LARGE:g} m without damping; above 1", much),
         ("damping", f"{compared} of at most {LARGE:g} m without damping; above 1", little),
         (
@@ -343,6 +372,16 @@ def _damping_measures(singular: Singular) -> list[tuple[str, str, Iterable[Evide
         back = [Evidence(_name(c), r.last, r.last <= RECOVERED) for c, r in mine]
         measures.append(("damping", measure, back))
     return measures
+
+
+def _euler_over_rk4(damped: Singular) -> Ratios:
+    """Return the error ratios of Euler to rk4 for equal cases."""
+    errors = {case: run.near for case, run in damped}
+    return [
+        (_name(case), errors[case] / errors[case._replace(method="rk4")])
+        for case in errors
+        if case.method == "rk1" and case._replace(method="rk4") in errors
+    ]
 
 
 def _name(case: Case) -> str:
@@ -385,6 +424,7 @@ class Sariyildiz2011(Findings):
 
     paper = "sariyildiz2011"
     published = PUBLISHED
+    inputs = ("urdf/pa10.urdf", "urdf/pa10.yaml")
 
     charts: tuple[Chart, ...] = ()
     tables: tuple[Table, ...] = ()
