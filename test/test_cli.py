@@ -619,3 +619,23 @@ def test_a_misspelt_command_gets_a_hint(capsys):
         "manip_dyn: command must be a command of manip_dyn, got 'simulat'; "
         "did you mean 'simulate'?\n"
     )
+
+
+@pytest.mark.parametrize(("position", "code"), [("[0.6, 0.35, 0.0]", 3), ("[2.0, 2.0, 0.0]", 0)])
+def test_plan_is_checked_in_a_scene(position, code, tmp_path, capsys):
+    scene = tmp_path / "scene.yaml"
+    scene.write_text(
+        f"objects: {{post: {{cylinder: {{radius: 0.1, length: 2}}, position: {position}}}}}"
+    )
+    words = ["plan", "ibm7535", "--start", "0.76,0.2618", "--goal", "0,0", "--json"]
+    assert main([*words, "--scene", str(scene)]) == code
+    clearance = json.loads(capsys.readouterr().out)["clearance"]
+    assert clearance["status"] == ("collision" if code else "clear")
+    assert ("post" in clearance["pair"]) == bool(code)
+
+
+def test_robots_describes_the_collision_model(capsys):
+    assert main(["robots", "ibm7535", "--collision"]) == 0
+    text = capsys.readouterr().out
+    assert re.search(r"base_link +link_2 +checked", text)
+    assert re.search(r"link_1 +link_2 +adjacent", text)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from manip_dyn.cli.collisions import add_scene, check_scene, exit_code
 from manip_dyn.cli.outputs import (
     PERIOD,
     add_output_options,
@@ -18,8 +19,6 @@ from manip_dyn.cli.outputs import (
     write_csv,
 )
 from manip_dyn.cli.parser import (
-    DONE,
-    FAILED,
     add_json,
     add_robot,
     add_robot_options,
@@ -106,6 +105,7 @@ def configure_plan(command: argparse.ArgumentParser) -> None:
         help="CPU time of minimum_time (default: 1 for up to two joints, else 3)",
     )
     command.add_argument("--exhaustive", type=float, help=argparse.SUPPRESS)
+    add_scene(command)
     add_json(command)
     add_output_options(command)
     command.set_defaults(run=_plan)
@@ -132,9 +132,10 @@ def _plan(options: argparse.Namespace) -> int:
     if plan.certificate is not None:
         certificate = plan.certificate
         content["certificate"] = {"holds": certificate.holds, **certificate.numbers}
+    clearance = check_scene(options, robot, plan, content)
     print_content(content, options.json)
     save_and_view(options, plan, robot)
-    return DONE
+    return exit_code(True, clearance)
 
 
 def _planner_settings(options: argparse.Namespace) -> dict[str, Any]:
@@ -200,6 +201,7 @@ def configure_simulate(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--order", type=int, default=0, help="order of taylor (default: computed from rtol)"
     )
+    add_scene(command)
     add_json(command)
     add_output_options(command)
     command.set_defaults(run=_simulate)
@@ -211,7 +213,7 @@ def _simulate(options: argparse.Namespace) -> int:
     start = numbers("--start", options.start, robot)
     effort = numbers("--effort", options.effort, robot)
     zero = np.zeros(robot.n)
-    needs_samples = options.plot or options.csv or options.record or options.view
+    needs_samples = any((options.plot, options.csv, options.record, options.view, options.scene))
     with status_line(f"simulating {options.duration:g} s"):
         result = simulate(
             robot,
@@ -241,6 +243,7 @@ def _simulate(options: argparse.Namespace) -> int:
         "energy_balance_residual_J": float(np.abs(result.energy[:, 3]).max()),
         **asdict(result.statistics),
     }
+    clearance = check_scene(options, robot, result, content)
     print_content(content, options.json)
     quantities = {"position": result.q, "velocity": result.v, "effort": result.tau}
     if options.plot:
@@ -249,7 +252,7 @@ def _simulate(options: argparse.Namespace) -> int:
     if options.csv:
         write_csv(options.csv, *motion_table(robot, result.t, **quantities))
     save_and_view(options, result, robot)
-    return DONE if result.success else FAILED
+    return exit_code(result.success, clearance)
 
 
 def configure_track(command: argparse.ArgumentParser) -> None:
@@ -315,6 +318,7 @@ def configure_track(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--step", type=float, default=0.1, help="time step, s (default: 0.1)")
     command.add_argument("--gain", type=float, default=2.0, help="feedback gain, 1/s (default: 2)")
+    add_scene(command)
     add_json(command)
     add_output_options(command)
     command.set_defaults(run=_track)
@@ -346,6 +350,7 @@ def _track(options: argparse.Namespace) -> int:
         if result.drift is None
         else np.abs(result.drift).max(axis=1).tolist(),
     }
+    clearance = check_scene(options, robot, result, content)
     print_content(content, options.json)
     quantities = {"position": result.q, "velocity": result.v}
     if options.plot:
@@ -361,7 +366,7 @@ def _track(options: argparse.Namespace) -> int:
         rows = np.column_stack([rows, result.position_error, result.orientation_error])
         write_csv(options.csv, names, rows)
     save_and_view(options, result, robot)
-    return DONE if result.success else FAILED
+    return exit_code(result.success, clearance)
 
 
 def _start_posture(options: argparse.Namespace, robot: Robot, path: Path) -> Vector | str:

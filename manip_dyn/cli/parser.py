@@ -143,6 +143,11 @@ def add_robot_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--tip", help="link of the tool frame (default: tool0 or the last link)")
     command.add_argument(
+        "--srdf",
+        metavar="FILE",
+        help="SRDF file with the pairs of links that need no collision check",
+    )
+    command.add_argument(
         "--xacro",
         action="append",
         default=[],
@@ -167,7 +172,12 @@ def load_arguments(options: argparse.Namespace) -> dict[str, Any]:
         joint, _, position = entry.partition("=")
         lock[joint] = float(numbers(f"--lock {joint}", position)[0])
     xacro_arguments = xacro_arguments_from(shlex.join(options.xacro))
-    return {"lock": lock, "tip": options.tip, "xacro_args": xacro_arguments}
+    return {
+        "lock": lock,
+        "tip": options.tip,
+        "xacro_args": xacro_arguments,
+        "srdf": getattr(options, "srdf", None),
+    }
 
 
 def numbers(name: str, text: str | None, robot: Robot | None = None) -> np.ndarray:

@@ -43,9 +43,18 @@ ALL = "all"
 def configure_robots(command: argparse.ArgumentParser) -> None:
     """Add the description and options of `manip_dyn robots`."""
     command.description = "List the shipped robots, or describe one (or any URDF)."
-    command.epilog = examples("manip_dyn robots", "manip_dyn robots pa10 --lock S3=0")
+    command.epilog = examples(
+        "manip_dyn robots",
+        "manip_dyn robots pa10 --lock S3=0",
+        "manip_dyn robots pa10 --collision",
+    )
     add_robot(command, nargs="?")
     add_robot_options(command)
+    command.add_argument(
+        "--collision",
+        action="store_true",
+        help="print the collision shapes, the checked pairs of links, and why others are not",
+    )
     command.set_defaults(run=_robots)
 
 
@@ -69,6 +78,10 @@ def _robots(options: argparse.Namespace) -> int:
     print_table(JOINT_COLUMNS, table, lambda: lines, numeric=JOINT_COLUMNS[2:])
     for note in robot.notes:
         print(f"note: {note}")
+    if options.collision:
+        from manip_dyn.cli.collisions import print_collision_model
+
+        print_collision_model(robot)
     return DONE
 
 

@@ -21,6 +21,8 @@ LARGEST_JUMP = 1e-6
 """Largest jump of a joint position at a break that is attributed to rounding, rad or m."""
 SAFETY = 4.0
 """Factor of the largest residual of an interpolant at the checked points in its deviation."""
+SHORTEST = 1e-12
+"""Shortest interval between knots, relative to the duration."""
 CHECKED = np.array([0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875])
 """Fractions of an interval at which an interpolant is compared with the motion."""
 
@@ -150,9 +152,11 @@ def interpolated_curve(
 
     Args:
         at: Function that returns positions and velocities (k, n) at times (k,), s.
-        knots: Increasing times, s.
+        knots: Sorted times, s. Equal times count once.
         tolerance: Deviation of the curve, rad or m.
     """
+    knots = np.unique(knots)
+    knots = knots[np.diff(knots, prepend=-np.inf) > SHORTEST * (knots[-1] - knots[0])]
     begins, ends = knots[:-1], knots[1:]
     accepted = []
     for _ in range(40):

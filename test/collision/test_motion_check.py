@@ -127,7 +127,7 @@ def test_interpolated_curve_has_the_stated_deviation():
     def at(t):
         return np.sin(5.0 * t)[:, None], 5.0 * np.cos(5.0 * t)[:, None]
 
-    curve = interpolated_curve(at, np.array([0.0, 0.7, 1.0]))
+    curve = interpolated_curve(at, np.array([0.0, 0.0, 0.7, 1.0]))
     times = np.linspace(0.0, 1.0, 997)
     errors = [abs(curve(t)[0] - np.sin(5.0 * t)) for t in times]
     assert max(errors) < curve.deviation[0]

@@ -1,0 +1,85 @@
+"""Collision checks in commands: the option --scene and the description of a collision model."""
+
+from __future__ import annotations
+
+import argparse
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from manip_dyn.cli.parser import DONE, FAILED
+from manip_dyn.cli.terminal import print_table
+
+if TYPE_CHECKING:
+    from manip_dyn.collision import Clearance
+    from manip_dyn.robot import Robot
+
+COLLISION = 3
+"""Exit code of a motion that is not proved to be free of collisions."""
+
+
+def add_scene(command: argparse.ArgumentParser) -> None:
+    """Add the option --scene to a command that computes a motion."""
+    command.add_argument(
+        "--scene",
+        metavar="FILE",
+        help="YAML file with obstacles. The motion is checked for collisions with them and of the "
+        f"arm with itself; exit code {COLLISION} if it is not proved to be clear",
+    )
+
+
+def check_scene(
+    options: argparse.Namespace, robot: Robot, motion: Any, content: dict[str, Any]
+) -> Clearance | None:
+    """Check a motion in the scene of the options, and add the result to the printed content.
+
+    Without a scene the result is None.
+    """
+    if options.scene is None:
+        return None
+    from manip_dyn.collision import check_motion, load_scene
+
+    result = check_motion(robot, motion, load_scene(options.scene))
+    content["clearance"] = {
+        "status": result.status,
+        "reason": result.reason,
+        "least_m": _finite(result.least),
+        "distance_m": _finite(result.distance),
+        "time_s": result.time,
+        "pair": list(result.pair),
+    }
+    return result
+
+
+def _finite(value: float) -> float | None:
+    """Return a number, or None for infinity, which JSON cannot represent."""
+    return value if isfinite(value) else None
+
+
+def exit_code(success: bool, clearance: Clearance | None) -> int:
+    """Return the exit code of a command that computes a motion."""
+    if not success:
+        return FAILED
+    return DONE if clearance is None or clearance.success else COLLISION
+
+
+def print_collision_model(robot: Robot) -> None:
+    """Print the collision shapes of a robot, the checked pairs, and reasons for the others."""
+    from manip_dyn.collision import Mesh, collision_model
+
+    model = collision_model(robot)
+    shapes = []
+    for geometry in model.geometries:
+        shape, excess = geometry.shape, ""
+        if isinstance(shape, Mesh):
+            excess = f"{shape.excess():.3f}"
+        shapes.append((geometry.owner, type(shape).__name__.lower(), excess))
+    print_table(("link", "shape", "hull excess below [m]"), shapes, lambda: _lines(shapes))
+    pairs = [(*pair, "checked") for pair in model.pairs]
+    pairs += [(*pair, reason) for pair, reason in model.unchecked.items()]
+    print_table(("link", "link", "collision check"), pairs, lambda: _lines(pairs))
+    for note in model.notes:
+        print(f"note: {note}")
+
+
+def _lines(rows: list[tuple[str, str, str]]) -> str:
+    return "".join(f"{first:<24} {second:<24} {third}\n" for first, second, third in rows)
