@@ -167,6 +167,12 @@ class EffortTransitions:
         half = 0.5 * float(against.sum())
         return [(middle - half, full(-control.direction)), (middle + half, control)]
 
+    def opposite_length(self, control: Control, begin: int, end: int) -> float:
+        """Return the length in nodes of a brief arc with the opposite effort at an end, or 0."""
+        against = 0.5 * (1.0 - control.direction * self._normalized[begin:end])
+        is_arc = control.is_full and against.size and against.max() > 0.5
+        return float(against.sum()) if is_arc else 0.0
+
     def _zero(self, sign: float, end: int, begin: int) -> float:
         """Return the fractional node index at which an effort crosses zero."""
         middle = self._normalized[end - 1 : begin + 1]
@@ -268,9 +274,10 @@ BETWEEN = (0.9, 0.98)
 LONG = (24, 8, 10**6)
 """Minimum number of nodes of a singular arc on 2048 cells; the last value excludes singular arcs.
 The number is proportional to the square root of the number of cells."""
-BRIEF = (3, 1, 64)
+BRIEF = (3, 0, 1, 64)
 """Minimum number of nodes with an effort between its limits on a boundary arc; shorter ones are
-contact points."""
+contact points. With 0, contact points become arcs of one node. If a joint touches a limit at full
+effort, the switches often cannot satisfy the additional condition, but those of an arc can."""
 SAME = 1e-3
 """Largest time difference within a structure as a fraction of the duration."""
 
@@ -300,7 +307,8 @@ SETTINGS = (
     *product(BRIEF[:1], LONG, BETWEEN, NEAR),
     *product(BRIEF[:1], LONG[:1], BETWEEN, NEAR[:1], (True,)),
     *product(BRIEF[:1], LONG[::2], BETWEEN[:1], NEAR[:1], (False,), tuple(ContactPattern)[1:]),
-    *product(BRIEF[1:], LONG, BETWEEN, NEAR),
+    *product(BRIEF[1:2], LONG[::2], BETWEEN[:1], NEAR[:1]),
+    *product(BRIEF[2:], LONG, BETWEEN, NEAR),
 )
 """Settings in order of trial."""
 
@@ -359,6 +367,8 @@ class _Detector:
         rows = list[Row]()
         for at in at_limits(self._solved, self._settings.near):
             holders = holding_efforts(at, self._inside, self._settings.brief)
+            if not holders and self._settings.brief == 0:
+                holders = [Holder(at.joint, at.most, at.most + 1)]
             if self._settings.pattern != ContactPattern.ARC and self._is_indirect(at, holders):
                 rows += self._touch(at, holders[0].effort)
             elif holders:
@@ -427,7 +437,15 @@ class _Detector:
                 (node * self._h, joint, control)
                 for node, control in changes.between(before, after, end, begin)
             ]
-        return arcs[0][0]
+        (initial, begin, _), (final, _, end) = arcs[0], arcs[-1]
+        length = changes.opposite_length(final, end, len(nodes))
+        if length > 0.0:
+            rows.append(((len(nodes) - length) * self._h, joint, full(-final.direction)))
+        length = changes.opposite_length(initial, 0, begin)
+        if length > 0.0:
+            rows.append((length * self._h, joint, initial))
+            initial = full(-initial.direction)
+        return initial
 
     def _is_relieved(self, joint: int, before: Control, node: int) -> bool:
         """Return whether a handover to another effort occurs near a node."""

@@ -22,6 +22,7 @@ at limits, S_l falls to zero with that costate, and S_k gets the sign that match
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -124,6 +125,8 @@ def limits_of(robot: Robot, joint: int, control: Control) -> tuple[float, float 
 
 
 DAMPING = Damping(most=25, converged=1e-11, shrink=0.5, least=0.02)
+CAUTIOUS = 4
+"""Number of first steps in which an arc loses at most half of its length."""
 MOST_SHOTS = 400
 """Largest number of shots for one structure."""
 ARRIVED = 1e-8
@@ -224,7 +227,7 @@ class Shooter:
             step = -_solved(weights[:, None] * here.jacobian, right)
             moved = step[2 * n : 2 * n + m + 1]
             fraction = min(1.0, 0.5 * switching.t_final / max(np.abs(moved).max(), 1e-30))
-            if is_indirect:
+            if next(steps) < CAUTIOUS:
                 fraction = min(fraction, _step_fraction(x[2 * n : 2 * n + m + 1], moved))
             if nodes is not None:
                 step = np.append(step, here.follow @ np.append(step, 1.0))
@@ -235,7 +238,7 @@ class Shooter:
             return self.shoot(switching, x[:count], begins)
 
         count = len(unknown)
-        is_indirect = any(value.is_indirect for value in switching.values)
+        steps = itertools.count()
         if nodes is not None:
             unknown = np.append(unknown, shot.nodes)
         unknown, end, _ = damped_newton(unknown, shot, evaluate, _size, step, DAMPING)
@@ -351,8 +354,7 @@ class Shooter:
 def _step_fraction(times: Vector, moved: Vector) -> float:
     """Return the fraction of a step that preserves at least half of each arc.
 
-    Singular arcs next to an indirect boundary arc are brief. If one of them vanished, Newton's
-    method would converge to an invalid structure.
+    If an arc vanished in a first, inaccurate step, Newton's method would often fail.
     """
     lengths, falls = np.diff(times, prepend=0.0), -np.diff(moved, prepend=0.0)
     return float(np.min(0.5 * lengths[falls > 0.0] / falls[falls > 0.0], initial=1.0))

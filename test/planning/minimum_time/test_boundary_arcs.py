@@ -6,6 +6,16 @@ from arms import write_shipped
 from extremals import along_limits, check
 
 import manip_dyn as md
+from manip_dyn.bench import random_arms
+
+RARE = {
+    "lift-off at the start of an arc": ("extending", [1.844, 0.317], [-0.017, 0.082]),
+    "lift-off within an arc": ("hanging", [0.232, -0.037], [1.436, -0.994]),
+    "lift-off that the grid shows": ("hanging", [0.28, 0.245], [1.665, -1.027]),
+    "arc instead of a contact point": ("ibm7535", [2.286, 1.266], [-1.295, 1.682]),
+    "switch within the last cell": ("hanging", [-0.429, -0.169], [-0.04, 1.144]),
+}
+"""Robot, start and goal of motions along position limits that are difficult to certify."""
 
 
 def test_a_link_with_a_speed_limit_moves_by_a_trapezoid(tmp_path):
@@ -45,6 +55,23 @@ def test_a_joint_that_starts_near_its_stop_rests_at_the_stop(cylindrical):
     assert begin == pytest.approx(2.0 * np.sqrt(0.0002 / 2.0), rel=1e-2)
     assert plan.t_final < 1.94174
     along_limits(plan)
+
+
+@pytest.mark.parametrize("case", RARE)
+def test_a_motion_along_position_limits_is_certified(case):
+    name, start, goal = RARE[case]
+    plan = md.plan_minimum_time(random_arms.known_arm(name), start, goal, budget=None)
+    proof = plan.certificate
+    check(plan)
+    contacts = [begin for _, _, begin, end in proof.limit_arcs if begin == end]
+    if "lift-off" in case:
+        assert len(contacts) == 1
+        assert len(proof.limit_arcs) >= 2
+    elif "arc" in case:
+        ((_, _, begin, end),) = proof.limit_arcs
+        assert 0.0 < end - begin < 1e-3 * plan.t_final
+    else:
+        assert plan.t_final - plan.switch_times[1][-1] < plan.t_final / 512
 
 
 def test_a_joint_reaches_its_speed_limit_without_acceleration():

@@ -9,8 +9,12 @@ from extremals import arrived
 
 import manip_dyn as md
 
-HELD, FREE = 1, 0
-"""The joint at its limit of speed, and the joint whose effort holds it for a while."""
+
+def held_joint(plan):
+    """Index of the joint at its speed limit, and start and end of its boundary arc."""
+    ((joint, kind, begin, end),) = plan.certificate.limit_arcs
+    assert kind == "speed"
+    return plan.robot.joint_names.index(joint), begin, end
 
 
 @pytest.fixture(
@@ -19,6 +23,8 @@ HELD, FREE = 1, 0
         ([-2.89, 1.46], [0.72, -2.96]),  # three handovers
         ([1.35, -2.09], [-0.66, 2.58]),  # the second effort holds last
         ([2.37, -2.60], [1.31, 1.82]),  # the second effort holds first
+        ([-0.292, 2.211], [0.944, -1.419]),  # the second effort holds first, for 0.3 ms
+        ([-1.813, -0.57], [-0.383, 3.112]),  # the other effort switches shortly before the goal
     ],
 )
 def plan(request):
@@ -42,9 +48,7 @@ def test_the_plan_is_certified_and_arrives(plan):
 
 def test_one_effort_holds_the_joint_while_the_other_is_full(plan):
     """On the arc one S is 0, the other effort is full, and pinocchio computes no acceleration."""
-    robot, (arc,) = plan.robot, plan.certificate.limit_arcs
-    joint, kind, begin, end = arc
-    assert (joint, kind) == (robot.joint_names[HELD], "speed")
+    robot, (held, begin, end) = plan.robot, held_joint(plan)
     data, holders = robot.model.createData(), set()
     knots = [t for t in plan.knots if begin <= t <= end]
     for first, last in itertools.pairwise(knots):
@@ -56,12 +60,12 @@ def test_one_effort_holds_the_joint_while_the_other_is_full(plan):
         assert load[full] == pytest.approx(1.0, abs=1e-12)
         holders.add(holder)
         acceleration = pinocchio.aba(robot.model, data, q, v, tau - robot.damping * v)
-        assert abs(acceleration[HELD]) < 1e-6
+        assert abs(acceleration[held]) < 1e-6
         mass = pinocchio.crba(robot.model, data, q)
         functions = np.linalg.solve(np.triu(mass) + np.triu(mass, 1).T, costate[2:])
         assert abs(functions[holder]) < 1e-6 * np.abs(functions[full])
         assert functions[full] * tau[full] < 0.0
-    assert holders == {FREE, HELD}
+    assert holders == {0, 1}
 
 
 def test_efforts_are_continuous_where_the_costate_of_the_speed_jumps(plan):
@@ -69,8 +73,8 @@ def test_efforts_are_continuous_where_the_costate_of_the_speed_jumps(plan):
 
     Only the costate of the held joint's speed is discontinuous, with a jump toward the inside.
     """
-    (arc,) = plan.certificate.limit_arcs
-    rows = [row for row in zip(*plan.switching[1:4], strict=True) if arc[2] < row[2] < arc[3]]
+    held, begin, end = held_joint(plan)
+    rows = [row for row in zip(*plan.switching[1:4], strict=True) if begin < row[2] < end]
     count = 0
     for effort, value, t in rows:
         if value.held_at_speed(effort) is None:
@@ -78,8 +82,8 @@ def test_efforts_are_continuous_where_the_costate_of_the_speed_jumps(plan):
         before, after = plan.effort(t - 1e-9), plan.effort(t + 1e-9)
         step = plan.costate(t + 1e-9) - plan.costate(t - 1e-9)
         if np.abs(after - before).max() < 1e-3 * plan.robot.tau_max.max():
-            side = np.sign(plan.state(t)[1][HELD])
-            assert side * step[2 + HELD] < 0.0
-            assert np.abs(np.delete(step, 2 + HELD)).max() < 1e-6 * np.abs(step).max() + 1e-8
+            side = np.sign(plan.state(t)[1][held])
+            assert side * step[2 + held] < 0.0
+            assert np.abs(np.delete(step, 2 + held)).max() < 1e-6 * np.abs(step).max() + 1e-8
             count += 1
     assert count >= 1
