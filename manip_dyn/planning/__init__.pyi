@@ -26,17 +26,13 @@ from manip_dyn.planning.execution.segments import (
 from manip_dyn.planning.execution.segments import (
     mean_effort as mean_effort,
 )
-from manip_dyn.planning.minimum_time.banded_cholesky import cholesky as cholesky
-from manip_dyn.planning.minimum_time.banded_cholesky import cholesky_solve as cholesky_solve
-from manip_dyn.planning.minimum_time.banded_cholesky import double_cholesky as double_cholesky
-from manip_dyn.planning.minimum_time.banded_cholesky import (
-    double_cholesky_solve as double_cholesky_solve,
-)
 from manip_dyn.planning.minimum_time.budget import Budget as Budget
 from manip_dyn.planning.minimum_time.budget import Progress as Progress
 from manip_dyn.planning.minimum_time.extremals import Candidate as Candidate
 from manip_dyn.planning.minimum_time.flow import Flow as Flow
 from manip_dyn.planning.minimum_time.flow import LimitFlow as LimitFlow
+from manip_dyn.planning.minimum_time.interior_point import cholesky as cholesky
+from manip_dyn.planning.minimum_time.interior_point import cholesky_solve as cholesky_solve
 from manip_dyn.planning.minimum_time.interior_point import gauss_newton_steps as gauss_newton_steps
 from manip_dyn.planning.minimum_time.nodes import NodeLimits as NodeLimits
 from manip_dyn.planning.minimum_time.nodes import cubic_spline as cubic_spline

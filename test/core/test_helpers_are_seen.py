@@ -102,7 +102,7 @@ def unchanged(copy):
         ("planning", "core/solvers.py", "range(size - 1, -1, -1)", "range(size)"),
         (
             "minimum time",
-            "planning/minimum_time/banded_cholesky.py",
+            "planning/minimum_time/interior_point.py",
             "x_r -= element",
             "x_r += element",
         ),

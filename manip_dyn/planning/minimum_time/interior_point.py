@@ -16,20 +16,12 @@ derivatives.
 
 from __future__ import annotations
 
-from math import exp, log
+from math import exp, isfinite, log, nan
 
 import numpy as np
 
 from manip_dyn.codegen.kernel_addresses import call_kernel
 from manip_dyn.core.compiled import compiled
-from manip_dyn.planning.minimum_time.banded_cholesky import (
-    add_double,
-    cholesky,
-    cholesky_solve,
-    double_cholesky,
-    double_cholesky_solve,
-    subtract_product,
-)
 from manip_dyn.planning.minimum_time.nodes import (
     differences,
     effort_jacobians,
@@ -56,24 +48,19 @@ def merit_decrease(here, there, weight):
 
 
 @compiled(short=True, python=False, counted=False)
-def assemble(limits, motion, work, weight, damping, rigid, doubled):
+def assemble(limits, motion, work, weight, damping, rigid):
     """Write the linear system of a step; return the last diagonal element and right-hand side.
 
-    With `doubled`, the contribution of the efforts to the band is stored separately in
-    double-double.
+    `damping` is added to the diagonal, and `rigid` to the stiffness of the effort limits.
     """
     q, slack, force, lever = motion.q, motion.slack, work.force, work.lever
     band, border, right = work.band, work.border, work.right
-    steep, steep_low = work.steep, work.steep_low
     nodes, n = q.shape
     size, duration = right.shape[0], exp(motion.log_duration[0])
     stretch, shift = limits.scheme.stretch, limits.scheme.shift
     for r in range(size):
         for c in range(3 * n):
             band[r, c] = 0.0
-        if doubled:
-            for c in range(3 * n):
-                steep[r, c] = steep_low[r, c] = 0.0
         border[r] = right[r] = 0.0
     corner, last = damping, -1.0
     for k in range(nodes):
@@ -91,18 +78,6 @@ def assemble(limits, motion, work, weight, damping, rigid, doubled):
                     continue
                 border[row] += stiff * by_time * lever[k, i, c]
                 right[row] += push * lever[k, i, c]
-                if doubled:
-                    root = stiff**0.5
-                    for d in range(max(0, -base), c + 1):
-                        steep[row, c - d], steep_low[row, c - d] = subtract_product(
-                            steep[row, c - d],
-                            steep_low[row, c - d],
-                            -root * lever[k, i, c],
-                            0.0,
-                            root * lever[k, i, d],
-                            0.0,
-                        )
-                    continue
                 for d in range(c + 1):
                     if base + d >= 0:
                         band[row, c - d] += stiff * lever[k, i, c] * lever[k, i, d]
@@ -137,6 +112,67 @@ def assemble(limits, motion, work, weight, damping, rigid, doubled):
                 if 0 < k < nodes - 2:
                     band[row + n, n] -= stiff * slope * slope
     return corner, last
+
+
+@compiled(short=True, python=False, counted=False)
+def cholesky(band):
+    """Factorize a matrix in place from its lower band; return whether it is positive definite."""
+    size, wide = band.shape
+    for r in range(size):
+        for c in range(max(0, r - wide + 1), r + 1):
+            total = band[r, r - c]
+            for e in range(max(0, r - wide + 1, c - wide + 1), c):
+                total -= band[r, r - e] * band[c, c - e]
+            if r == c:
+                if not total > 0.0:
+                    return False
+                band[r, 0] = total**0.5
+            else:
+                band[r, r - c] = total / band[c, 0]
+    return True
+
+
+@compiled(short=True, python=False, counted=False)
+def cholesky_solve(band, x, y):
+    """Solve for two right-hand sides (k,) in place; their divisions run in parallel."""
+    size, wide = band.shape
+    for r in range(size):
+        x_r, y_r = x[r], y[r]
+        for c in range(max(0, r - wide + 1), r):
+            element = band[r, r - c]
+            x_r -= element * x[c]
+            y_r -= element * y[c]
+        x[r], y[r] = x_r / band[r, 0], y_r / band[r, 0]
+    for r in range(size - 1, -1, -1):
+        x_r, y_r = x[r], y[r]
+        for c in range(r + 1, min(size, r + wide)):
+            element = band[c, c - r]
+            x_r -= element * x[c]
+            y_r -= element * y[c]
+        x[r], y[r] = x_r / band[r, 0], y_r / band[r, 0]
+
+
+@compiled(short=True, python=False, counted=False)
+def solve_step(work, corner, last):
+    """Solve the linear system of a step; return its last component.
+
+    The result is nan if the matrix is not positive definite. The band is overwritten.
+    """
+    border, right, step = work.border, work.right, work.step
+    if not cholesky(work.band):
+        return nan
+    for r in range(step.shape[0]):
+        step[r] = border[r]
+    cholesky_solve(work.band, step, right)
+    for r in range(step.shape[0]):
+        corner -= border[r] * step[r]
+        last -= border[r] * right[r]
+    if not corner > 0.0:
+        return nan
+    rise = last / corner
+    for r in range(step.shape[0]):
+        step[r] = right[r] - rise * step[r]
+    return rise
 
 
 @compiled(short=True, python=False, counted=False)
@@ -268,23 +304,14 @@ def gauss_newton_steps(
             return -1, weight, np.inf
         _center_multipliers(here, work, weight)
         work.resume[0] = DAMPING
-    n, size = here.q.shape[1], work.step.shape[0]
-    damping, descent = work.resume[0], 0.0
+    n, damping, descent = here.q.shape[1], work.resume[0], 0.0
     for taken in range(first, end):
         effort_jacobians(kernels, limits, here, work)
-        corner, last = assemble(limits, here, work, weight, damping * weight, 0.0, False)
-        if not cholesky(work.band):
+        corner, last = assemble(limits, here, work, weight, damping * weight, 0.0)
+        rise = solve_step(work, corner, last)
+        if not isfinite(rise):
             damping *= 10.0
             continue
-        for r in range(size):
-            work.step[r] = work.border[r]
-        cholesky_solve(work.band, work.step, work.right)
-        for r in range(size):
-            corner -= work.border[r] * work.step[r]
-            last -= work.border[r] * work.right[r]
-        rise = last / corner
-        for r in range(size):
-            work.step[r] = work.right[r] - rise * work.step[r]
         fraction, descent = _line_search(kernels, limits, here, there, work, weight, rise)
         if fraction == 0.0:
             if weight <= least_weight or damping > 1e6:
@@ -462,32 +489,14 @@ def _direction(limits, motion, work, weight, curved, damping):
 
     The damping is -1 if no step exists.
     """
-    band, factor, border, right, step = work.band, work.factor, work.border, work.right, work.step
-    low = work.factor_low
-    size, wide = band.shape
     while damping <= MOST_DAMPING:
-        corner, last = assemble(limits, motion, work, weight, 0.0, damping * weight, True)
-        rest = corner + curved
-        for r in range(size):
-            border[r] += work.curved_border[r]
-            step[r] = border[r]
-            for c in range(wide):
-                rest_of_it = band[r, c] + work.curved[r, c]
-                factor[r, c], low[r, c] = add_double(
-                    work.steep[r, c], work.steep_low[r, c], rest_of_it, 0.0
-                )
-        if double_cholesky(factor, low):
-            double_cholesky_solve(factor, low, step, work.low)
-            for r in range(size):
-                rest -= border[r] * step[r]
-            if rest > 0.0:
-                double_cholesky_solve(factor, low, right, work.low)
-                rise = last
-                for r in range(size):
-                    rise -= border[r] * right[r]
-                rise /= rest
-                for r in range(size):
-                    step[r] = right[r] - rise * step[r]
-                return damping, rise
+        corner, last = assemble(limits, motion, work, weight, 0.0, damping * weight)
+        for r in range(work.border.shape[0]):
+            work.border[r] += work.curved_border[r]
+            for c in range(work.band.shape[1]):
+                work.band[r, c] += work.curved[r, c]
+        rise = solve_step(work, corner + curved, last)
+        if isfinite(rise):
+            return damping, rise
         damping = max(10.0 * damping, LEAST_DAMPING)
     return -1.0, 0.0

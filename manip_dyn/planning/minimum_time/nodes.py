@@ -116,11 +116,6 @@ class NodeWork(NamedTuple):
         border: Last column of the matrix (k,).
         right: Right-hand side (k,).
         step: The step (k,).
-        factor: Cholesky factor of the band (k, 3 n).
-        factor_low: Low words of the factor (k, 3 n) in double-double precision.
-        steep: Contribution of the efforts to the band in double-double precision (k, 3 n).
-        steep_low: Low words of `steep` (k, 3 n).
-        low: Low words of right-hand sides (k,).
         curved: Contribution of the curvature of the limits to the band (k, 3 n).
         curved_border: Contribution of the curvature to the last column (k,).
         push: Multipliers of the efforts at a node (n,).
@@ -144,11 +139,6 @@ class NodeWork(NamedTuple):
     border: Vector
     right: Vector
     step: Vector
-    factor: Matrix
-    factor_low: Matrix
-    steep: Matrix
-    steep_low: Matrix
-    low: Vector
     curved: Matrix
     curved_border: Vector
     push: Vector
@@ -188,11 +178,6 @@ def empty_node_work(n: int, nodes: int) -> NodeWork:
         np.empty((k, 3 * n)),
         np.empty(k),
         np.empty(k),
-        np.empty(k),
-        np.empty((k, 3 * n)),
-        np.empty((k, 3 * n)),
-        np.empty((k, 3 * n)),
-        np.empty((k, 3 * n)),
         np.empty(k),
         np.empty((k, 3 * n)),
         np.empty(k),

@@ -14,8 +14,6 @@ from manip_dyn.planning import (
     cholesky,
     cholesky_solve,
     cubic_spline,
-    double_cholesky,
-    double_cholesky_solve,
     effort_jacobians,
     empty_node_motion,
     empty_node_work,
@@ -81,26 +79,6 @@ def test_the_banded_solver_solves_a_banded_system():
     assert matrix @ x == pytest.approx(right[0])
     assert matrix @ y == pytest.approx(right[1])
     assert not called(cholesky)(-band)
-
-
-def test_the_double_precision_solver_is_accurate_for_ill_conditioned_bands():
-    """For squared second differences the plain solver loses half of all digits."""
-    size, wide = 1500, 3
-    band = np.zeros((size, wide))
-    band[:, 0], band[1:, 1], band[2:, 2] = 6.0, -4.0, 1.0
-    band[[0, -1], 0] = 5.0
-    expected = np.sin(np.linspace(0.0, np.pi, size + 2)[1:-1])
-    right = (2.0 * np.sin(0.5 * np.pi / (size + 1))) ** 4 * expected
-    usual, x = right.copy(), right.copy()
-    factor, low = band.copy(), np.zeros_like(band)
-    assert double_cholesky(factor, low)
-    double_cholesky_solve(factor, low, x, np.empty(size))
-    factor = band.copy()
-    assert called(cholesky)(factor)
-    called(cholesky_solve)(factor, usual, usual.copy())
-    assert x == pytest.approx(expected, abs=1e-12)
-    assert np.abs(usual - expected).max() > 1e-8
-    assert not double_cholesky(-band, low)
 
 
 def coarse_motions(robot, start, goal):
