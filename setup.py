@@ -77,6 +77,7 @@ setup(
         # recordings: the MCAP format; ROS message definitions and CDR without ROS
         "record": ["mcap>=1.6", "rosbags>=0.11"],
         "xarray": ["xarray>=2023.1"],  # `Ensemble.to_xarray`: ensembles with named axes
+        "pandas": ["pandas>=2.1"],  # `to_dataframe` of results
         "plot": ["matplotlib>=3.7"],  # manip_dyn plan --plot, study --out
         # sweeps
         "sweep": [

@@ -29,6 +29,10 @@ FROM_PIP = {"torch", "jax", "sksundae"}
 """Modules of extras that are available by pip only, see package.xml."""
 
 
+BOUND = re.compile(r'"([\w-]+)(>=[^"]+)"')
+"""Name and bounds of a package in setup.py."""
+
+
 def files(folder):
     """Return the files of a folder without benchmarks, whose peers are optional."""
     return [path for path in sorted((ROOT / folder).rglob("*.py")) if "bench" not in path.parts]
@@ -92,6 +96,19 @@ def test_lower_bounds_of_required_packages_are_tested():
     for name, bound in bounds:
         tested = min(map(numbers, re.findall(rf"^{name}==([\d.]+)", oldest, re.MULTILINE)))
         assert tested[: len(numbers(bound))] == numbers(bound), name
+
+
+def test_the_conda_recipe_has_the_required_packages():
+    recipe = yaml.safe_load((ROOT / "conda-recipe" / "recipe.yaml").read_text(encoding="utf-8"))
+    text = (ROOT / "setup.py").read_text(encoding="utf-8")
+    needed = text[text.index("install_requires") : text.index("extras_require")]
+    required = {
+        "pinocchio" if name == "pin" else name: bound for name, bound in BOUND.findall(needed)
+    }
+    listed = dict(entry.split(" ", 1) for entry in recipe["requirements"]["run"])
+    assert listed.pop("python")
+    assert listed == required
+    assert recipe["context"]["version"] == MANIFEST.findtext("version")
 
 
 def test_the_options_of_pytest_need_no_plugin():

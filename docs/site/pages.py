@@ -17,7 +17,6 @@ from manip_dyn.bench.page import charts, newest, svg
 
 ROOT = Path(md.__file__).parents[1]
 SITE_PAGES = {
-    "../README.md#from-your-own-node": "own_node.md",
     "../examples/README.rst": "gallery/index.rst",
     "../benchmarks/README.md": "benchmarks.md",
     "../CONTRIBUTING.md": "contributing.md",

@@ -1,4 +1,4 @@
-"""The example nodes of the README, run with the node that the command above each starts."""
+"""The nodes of the page "Your own node", with the node that the command above each starts."""
 
 import re
 import shlex
@@ -16,10 +16,10 @@ from targets import tool
 import manip_dyn as md
 from manip_dyn.ros import ClikTrackerNode, SimulatorNode
 
-README = Path(md.__file__).parents[1] / "README.md"
+PAGE = Path(md.__file__).parents[1] / "docs" / "own_node.md"
 BLOCKS = re.findall(
     r"```console\n\$ ros2 run manip_dyn (\w+) --ros-args (.*?)\n```\n\n```python\n(.*?)```",
-    README.read_text(encoding="utf-8"),
+    PAGE.read_text(encoding="utf-8"),
     re.DOTALL,
 )
 STARTED = {"simulator_node": SimulatorNode, "clik_tracker_node": ClikTrackerNode}
