@@ -119,22 +119,28 @@ def bound_segments(curve, first, end, work):
     for j in range(n):
         work.q[0, j], work.q[1, j] = c[first, 0, j], c[middle, 0, j]
         work.q[2, j] = c[end - 1, d, j]
-        away, speed, rate, kinks, before = 0.0, 0.0, 0.0, 0.0, 0.0
-        for k in range(first, end):
-            h = breaks[k + 1] - breaks[k]
-            for i in range(d + 1):
-                away = max(away, abs(c[k, i, j] - work.q[1, j]))
-            for i in range(d):
-                speed = max(speed, abs(c[k, i + 1, j] - c[k, i, j]) * d / h)
-            for i in range(d - 1):
-                bend = c[k, i + 2, j] - 2.0 * c[k, i + 1, j] + c[k, i, j]
-                rate = max(rate, abs(bend) * d * (d - 1) / (h * h))
-            if k > first and d > 0:
-                kinks += abs((c[k, 1, j] - c[k, 0, j]) * d / h - before)
-            if d > 0:
-                before = (c[k, d, j] - c[k, d - 1, j]) * d / h
-        work.change[0, j], work.change[1, j] = away, speed
-        work.change[2, j], work.change[3, j] = rate, kinks
+        work.change[0, j] = work.change[1, j] = work.change[2, j] = work.change[3, j] = 0.0
+    for k in range(first, end):
+        slope = d / (breaks[k + 1] - breaks[k])
+        bend = slope * (d - 1) / (breaks[k + 1] - breaks[k])
+        for i in range(d + 1):
+            for j in range(n):
+                away = abs(c[k, i, j] - work.q[1, j])
+                work.change[0, j] = max(work.change[0, j], away)
+        for i in range(d):
+            for j in range(n):
+                speed = abs(c[k, i + 1, j] - c[k, i, j]) * slope
+                work.change[1, j] = max(work.change[1, j], speed)
+        for i in range(d - 1):
+            for j in range(n):
+                rate = abs(c[k, i + 2, j] - 2.0 * c[k, i + 1, j] + c[k, i, j]) * bend
+                work.change[2, j] = max(work.change[2, j], rate)
+        if k > first and d > 0:
+            before = d / (breaks[k] - breaks[k - 1])
+            for j in range(n):
+                jump = (c[k, 1, j] - c[k, 0, j]) * slope
+                jump -= (c[k - 1, d, j] - c[k - 1, d - 1, j]) * before
+                work.change[3, j] += abs(jump)
 
 
 @compiled(python=False, counted=False)

@@ -179,7 +179,11 @@ def joint_curve(robot: Robot, motion: Any) -> JointCurve:
 
 
 class _Problem:
-    """Arrays of the pairs of pieces of a collision model for the compiled search."""
+    """Arrays of the pairs of pieces of a collision model for the compiled search.
+
+    Attributes:
+        names: Names of the owners of each pair of pieces.
+    """
 
     def __init__(self, model: CollisionModel):
         robot, n = model.robot, model.robot.n
@@ -191,10 +195,10 @@ class _Problem:
         )
         entries = [(g, piece) for g in model.geometries for piece in g.shape.pieces()]
         self.pieces = _pieces(entries, n)
-        self.owner = [geometry.owner for geometry, _ in entries]
+        self.names = list[tuple[str, str]]()
         index = dict[str, list[int]]()
-        for k, owner in enumerate(self.owner):
-            index.setdefault(owner, []).append(k)
+        for k, (geometry, _) in enumerate(entries):
+            index.setdefault(geometry.owner, []).append(k)
         chains = dict[tuple[int, int], int]()
         joints, rows = list[list[int]](), list[tuple[int, int, int]]()
         for first, second in model.pairs:
@@ -203,15 +207,13 @@ class _Problem:
             if bodies not in chains:
                 chains[bodies] = len(joints)
                 joints.append(joints_between(robot, *bodies))
-            rows += [(i, j, chains[bodies]) for i in index[ordered[0]] for j in index[ordered[1]]]
+            added = [(i, j, chains[bodies]) for i in index[ordered[0]] for j in index[ordered[1]]]
+            rows += added
+            self.names += [(first, second)] * len(added)
         first_piece, second_piece, chain = np.array(rows, dtype=np.int64).reshape(-1, 3).T.copy()
         begin = np.cumsum([0, *map(len, joints)])
         flat = np.array([joint for row in joints for joint in row], dtype=np.int64)
         self.pairs = search.PiecePairs(first_piece, second_piece, chain, begin, flat)
-
-    def names(self, pair: int) -> tuple[str, str]:
-        """Return the owners of a pair of pieces."""
-        return self.owner[self.pairs.first[pair]], self.owner[self.pairs.second[pair]]
 
     def search(
         self, curve: JointCurve, margin: float, resolution: float, most: int
@@ -330,7 +332,7 @@ def _clearance(
         clear, status, pair = True, "clear", counts[search.UPPER_PAIR]
         parameter = numbers[search.UPPER_TIME]
     q = curve(float(parameter))
-    names = problem.names(int(pair))
+    names = problem.names[pair]
     objects = _coal_objects(model)
     if contact >= 0:  # the search checks middles of intervals, not the start
         start = curve(float(curve.breaks[0]))
@@ -340,7 +342,8 @@ def _clearance(
     objects.move(q)
     separation = objects.separation(*names)
     time = curve.time_of(float(parameter))
-    reason = f"{_sentence(names, separation.distance)} at {time:.6g} s"
+    distance = min(separation.distance, 0.0) if contact >= 0 else separation.distance
+    reason = f"{_sentence(names, distance)} at {time:.6g} s"
     if clear:
         reason += f"; proved least clearance {least:.4g} m"
     if clear is None:
