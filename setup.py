@@ -113,6 +113,7 @@ setup(
             "mcap-ros2-support>=0.5",  # reads recordings with an independent decoder
             "ruff>=0.6",
             "mypy>=1.8",
+            "pandas>=2.1",  # data frames of results
             "types-PyYAML",
         ],
     },

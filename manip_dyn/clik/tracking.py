@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, isinf
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +19,7 @@ from manip_dyn.clik.samples import ROW_ACTUAL, ROW_DESIRED, ROW_ERROR, ROW_JOINT
 from manip_dyn.collision import JointCurve, sampled_curve
 from manip_dyn.core.checks import Matrix, Tensor, Vector, finite_vector, nanoseconds, positive
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.results import Result
+from manip_dyn.core.results import Result, data_frame
 from manip_dyn.integration import Method, Status
 from manip_dyn.robot import Robot
 
@@ -80,6 +81,19 @@ class TrackResult(Result):
     def success(self) -> bool:
         """Whether the path was followed to the requested end within the tolerance."""
         return self.status is Status.SUCCESS
+
+    def to_dataframe(self, robot: Robot | None = None) -> Any:
+        """Return a pandas DataFrame with a row per sample.
+
+        The columns are ``t``, ``position_JOINT`` and ``velocity_JOINT``, with the joint names of
+        `robot`, or indices without a robot, and ``position_error`` and ``orientation_error``.
+        Requires the extra ``pandas``.
+        """
+        joints = range(self.q.shape[1]) if robot is None else robot.joint_names
+        frame = data_frame(self.t, joints, position=self.q, velocity=self.v)
+        frame["position_error"] = self.position_error
+        frame["orientation_error"] = self.orientation_error
+        return frame
 
     def joint_curve(self) -> JointCurve:
         """Return the curve through the samples, for collision checks; see `sampled_curve`."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from html import escape
 from typing import Any
 
+import numpy as np
+
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.deprecation import warn_deprecated
+from manip_dyn.core.imports import required_module
 
 
 class Result:
@@ -21,9 +26,60 @@ class Result:
     reason: str
 
     def __repr__(self) -> str:
-        """Return a string with class, status and reason, without the long arrays."""
-        status = getattr(self.status, "name", self.status)
-        return f"{type(self).__name__}({status}: {self.reason})"
+        """Return class, method, duration and status in one line, without the long arrays.
+
+        The reason is added if there is no duration or the computation was not successful.
+        """
+        status = str(getattr(self.status, "name", self.status)).lower()
+        duration = self._duration()
+        if duration is None or not getattr(self, "success", True):
+            status = f"{status}: {self.reason}"
+        words = [getattr(self, "method", ""), "" if duration is None else f"{duration:.5g} s"]
+        return f"{type(self).__name__}({', '.join([*filter(None, words), status])})"
+
+    def _repr_html_(self) -> str:
+        """Return a table of the numbers and the sizes of the arrays, for notebooks."""
+        entries = {"": repr(self), "reason": self.reason}
+        for name in getattr(self, "__dataclass_fields__", {}):
+            value = getattr(self, name)
+            if isinstance(value, np.ndarray) and value.size > LONGEST_ROW:
+                entries[name] = f"array {value.shape}"
+            elif isinstance(value, np.ndarray | list | tuple | str | int | float):
+                entries.setdefault(name, str(value))
+        return html_table(entries.items())
+
+    def _duration(self) -> float | None:
+        """Return the duration or the last time (s), or None if there is no time."""
+        times: Sequence[float] = getattr(self, "t", [])
+        last = times[-1] if len(times) else None
+        return getattr(self, "t_final", last)
+
+
+LONGEST_ROW = 12
+"""Largest number of array elements that are shown in notebooks."""
+
+
+def html_table(rows: Iterable[Iterable[object]]) -> str:
+    """Return an HTML table."""
+    lines = ("".join(f"<td>{escape(str(cell))}</td>" for cell in row) for row in rows)
+    return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+
+
+def data_frame(t: Vector, joints: Sequence[object], **quantities: Matrix) -> Any:
+    """Return a pandas DataFrame with the column ``t`` and a column per joint and quantity.
+
+    Args:
+        t: Times (m,), s.
+        joints: Names of the joints (n,).
+        **quantities: Joint quantities (m, n) by name, such as ``position``, which prefixes the
+            names of the columns.
+
+    Raises:
+        ManipDynError: If pandas is not installed.
+    """
+    pandas = required_module("pandas", "data frames need", "pandas")
+    names = [f"{quantity}_{joint}" for quantity in quantities for joint in joints]
+    return pandas.DataFrame(np.column_stack([t, *quantities.values()]), columns=["t", *names])
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector, finite, sampled
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.results import Result
+from manip_dyn.core.results import Result, data_frame
 from manip_dyn.robot import Robot
 
 if TYPE_CHECKING:
@@ -193,6 +193,20 @@ class Plan(Result):
         if self.motion is None or t >= self.t_final:
             return self.hold.copy()
         return self._within_limits(self.motion.effort(max(t, 0.0)))
+
+    def to_dataframe(self, period: float = 0.01) -> Any:
+        """Return a pandas DataFrame of the plan every `period` seconds and at its end.
+
+        The columns are ``t`` and ``position_JOINT``, ``velocity_JOINT`` and ``effort_JOINT``.
+        Requires the extra ``pandas``.
+
+        Raises:
+            ManipDynError: If `period` is not positive or would give more than ten million rows.
+        """
+        period = sampled(period, self.t_final)
+        times = np.append(np.arange(0.0, self.t_final * (1.0 - 1e-9), period), self.t_final)
+        q, v, effort = self.at(times)
+        return data_frame(times, self.joint_names, position=q, velocity=v, effort=effort)
 
     def joint_curve(self) -> JointCurve:
         """Return the positions as a piecewise polynomial, for collision checks.

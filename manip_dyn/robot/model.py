@@ -12,6 +12,7 @@ import pinocchio
 from manip_dyn.core.checks import Matrix, Vector, distinct_digits
 from manip_dyn.core.deprecation import renamed_attribute
 from manip_dyn.core.errors import ManipDynError, closest
+from manip_dyn.core.results import html_table
 
 
 class Body(NamedTuple):
@@ -161,7 +162,10 @@ def _snapped(values: Vector) -> Vector:
     return snapped
 
 
-@dataclass(frozen=True, eq=False)
+JOINT_COLUMNS = ("joint", "type", "lower", "upper", "speed", "effort")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Robot:
     """A fixed-base arm with n independent joints of one degree of freedom each.
 
@@ -229,6 +233,25 @@ class Robot:
     tip_frame: Frame = field(repr=False)
     folder: str = field(default="", repr=False)
     srdf: str = field(default="", repr=False)
+
+    def __repr__(self) -> str:
+        """Return a table of the joints with their limits."""
+        rows = [JOINT_COLUMNS, *self._joint_rows()]
+        lines = [f"{a:<24}{b:<12}{c:>10}{d:>10}{e:>10}{f:>10}" for a, b, c, d, e, f in rows]
+        return "\n  ".join([self._title(), *lines])
+
+    def _repr_html_(self) -> str:
+        return f"{self._title()}{html_table([JOINT_COLUMNS, *self._joint_rows()])}"
+
+    def _title(self) -> str:
+        return f"Robot '{self.name}': {self.n} joints, {self.base} to {self.tip}"
+
+    def _joint_rows(self) -> list[tuple[str, ...]]:
+        limits = zip(self.q_min, self.q_max, self.v_max, self.tau_max, strict=True)
+        return [
+            (name, kind, *(f"{limit:.4g}" for limit in row))
+            for name, kind, row in zip(self.joint_names, self.joint_types, limits, strict=True)
+        ]
 
     @property
     def n(self) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from manip_dyn.collision import JointCurve, sampled_curve
 from manip_dyn.core.checks import Matrix, Vector, nanoseconds
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.results import Result, Statistics
+from manip_dyn.core.results import Result, Statistics, data_frame
 from manip_dyn.integration import Method, Status, StepControl
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.effort_laws import EffortLaw, Planned, Schedule, held, schedule_of
@@ -53,6 +53,15 @@ class Trajectory(Result):
     def success(self) -> bool:
         """Whether the whole duration was simulated."""
         return self.status is Status.SUCCESS
+
+    def to_dataframe(self, robot: Robot | None = None) -> Any:
+        """Return a pandas DataFrame with a row per sample.
+
+        The columns are ``t`` and ``position_JOINT``, ``velocity_JOINT`` and ``effort_JOINT``, with
+        the joint names of `robot`, or indices without a robot. Requires the extra ``pandas``.
+        """
+        joints = range(self.q.shape[1]) if robot is None else robot.joint_names
+        return data_frame(self.t, joints, position=self.q, velocity=self.v, effort=self.tau)
 
     def joint_curve(self) -> JointCurve:
         """Return the curve through the samples, for collision checks; see `sampled_curve`."""

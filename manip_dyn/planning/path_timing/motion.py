@@ -18,7 +18,7 @@ from manip_dyn.codegen import customize
 from manip_dyn.collision import JointCurve, interpolated_curve, polynomial_curve
 from manip_dyn.core.checks import Matrix, Vector, distinct_digits, finite, sampled
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.core.results import Result
+from manip_dyn.core.results import Result, data_frame
 from manip_dyn.planning.path_timing.constraints import STANDSTILL
 from manip_dyn.planning.path_timing.joint_path import (
     ENDPOINT_OFFSET,
@@ -302,6 +302,16 @@ class PathTiming(Result):
         q, v, a = stack_states([self.joints(float(t)) for t in times])
         effort = np.array([self.motion.effort(float(t)) for t in times])
         return PathSamples(times, q, v, a, effort)
+
+    def to_dataframe(self, period: float = 0.01) -> Any:
+        """Return a pandas DataFrame of the motion every `period` seconds and at its end.
+
+        The columns are ``t`` and ``position_JOINT``, ``velocity_JOINT``, ``acceleration_JOINT``
+        and ``effort_JOINT``. Requires the extra ``pandas``.
+        """
+        rows = self.samples(period)
+        quantities = {"position": rows.q, "velocity": rows.v, "acceleration": rows.a}
+        return data_frame(rows.time, self.robot.joint_names, **quantities, effort=rows.effort)
 
     def joint_curve(self) -> JointCurve:
         """Return the positions on the path as a piecewise polynomial, for collision checks."""
