@@ -82,6 +82,9 @@ from manip_dyn.collision import (
     Mesh as Mesh,
 )
 from manip_dyn.collision import (
+    PostureCheck as PostureCheck,
+)
+from manip_dyn.collision import (
     Scene as Scene,
 )
 from manip_dyn.collision import (

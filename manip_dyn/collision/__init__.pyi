@@ -45,6 +45,9 @@ from manip_dyn.collision.motion_check import (
 from manip_dyn.collision.motion_check import (
     joint_curve as joint_curve,
 )
+from manip_dyn.collision.posture_check import (
+    PostureCheck as PostureCheck,
+)
 from manip_dyn.collision.scene import (
     Scene as Scene,
 )

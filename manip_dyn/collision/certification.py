@@ -14,11 +14,12 @@ import numpy as np
 
 from manip_dyn.collision.convex import (
     Index,
+    ball_distance,
+    centre_distance,
     gap,
     place_bodies,
-    point_in_base,
+    place_centres,
     separation,
-    to_body,
 )
 from manip_dyn.collision.shapes import HALF_SPACE
 from manip_dyn.core.arrays import row
@@ -37,24 +38,6 @@ LOWER, UPPER, UPPER_TIME, CONTACT_TIME, UNDECIDED_TIME = range(5)
 """Indices of `Outcome.numbers`."""
 UPPER_PAIR, CONTACT_PAIR, UNDECIDED_PAIR, LOWER_PAIR, INTERVALS, EXCEEDED = range(6)
 """Indices of `Outcome.counts`."""
-
-
-class PiecePairs(NamedTuple):
-    """Pairs (p,) of pieces, and the joints that move the second relative to the first.
-
-    Attributes:
-        first: Indices (p,) of the first pieces, which may be half-spaces.
-        second: Indices (p,) of the second pieces.
-        chain: Index (p,) of the chain of joints between both.
-        begin: Index (c + 1,) of the first joint of each chain in `joints`.
-        joints: Joints of all chains, from the first to the second body.
-    """
-
-    first: Index
-    second: Index
-    chain: Index
-    begin: Index
-    joints: Index
 
 
 class Curve(NamedTuple):
@@ -90,7 +73,7 @@ class Workspace(NamedTuple):
         reach: Velocities (n,) of the points of a body per unit of joint velocity.
         corners: Corners of a simplex (5, 3).
         kept: Indices of corners (4,).
-        direction: A direction (3,).
+        centre: Centres of the balls around all pieces (k, 3) at the middle, base frame, m.
     """
 
     active: Index
@@ -107,7 +90,7 @@ class Workspace(NamedTuple):
     reach: Vector
     corners: Matrix
     kept: Index
-    direction: Vector
+    centre: Matrix
 
 
 @compiled(python=False, counted=False)
@@ -183,7 +166,7 @@ def halve(c, row, d, left):
 
 
 @compiled(python=False, counted=False)
-def bound_points(bodies, pieces, pairs, pair, poses, change, deviation, width, reach):
+def bound_points(bodies, pieces, pairs, pair, poses, centres, change, deviation, width, reach):
     """Bound the motion of the second piece of a pair relative to the body of the first piece.
 
     The bounds hold for all points of the second piece and all times of a node.
@@ -194,13 +177,7 @@ def bound_points(bodies, pieces, pairs, pair, poses, change, deviation, width, r
         displacement due to the deviation of the curve, m.
     """
     piece = pairs.second[pair]
-    cx, cy, cz = point_in_base(
-        poses,
-        pieces.body[piece],
-        pieces.centre[piece, 0],
-        pieces.centre[piece, 1],
-        pieces.centre[piece, 2],
-    )
+    cx, cy, cz = centres[piece, 0], centres[piece, 1], centres[piece, 2]
     moved, apart, curvature, kinks, inner = 0.0, 0.0, 0.0, 0.0, 0.0
     begin, end = pairs.begin[pairs.chain[pair]], pairs.begin[pairs.chain[pair] + 1]
     for k in range(end - 1, begin - 1, -1):
@@ -223,31 +200,6 @@ def bound_points(bodies, pieces, pairs, pair, poses, change, deviation, width, r
         curvature += reach[j] * change[1, j] * (own + 2.0 * inner)
         inner += own
     return moved, width * (width * curvature / 8.0 + kinks / 4.0), apart
-
-
-@compiled(python=False, counted=False)
-def ball_distance(pieces, a, b, poses, direction):
-    """Return the distance of the balls of two pieces, m, and write the direction between them.
-
-    The direction (3,) is in the frame of the first piece's body. For a half-space it is the
-    normal.
-    """
-    x, y, z = point_in_base(
-        poses, pieces.body[b], pieces.centre[b, 0], pieces.centre[b, 1], pieces.centre[b, 2]
-    )
-    u, v, w = point_in_base(
-        poses, pieces.body[a], pieces.centre[a, 0], pieces.centre[a, 1], pieces.centre[a, 2]
-    )
-    x, y, z = to_body(poses, pieces.body[a], x - u, y - v, z - w)
-    if pieces.kind[a] == HALF_SPACE:
-        u, v, w = pieces.axis[a, 0], pieces.axis[a, 1], pieces.axis[a, 2]
-        direction[0], direction[1], direction[2] = u, v, w
-        return x * u + y * v + z * w - pieces.ball[b] - pieces.radius[a]
-    length = sqrt(x * x + y * y + z * z)
-    direction[0], direction[1], direction[2] = 1.0, 0.0, 0.0
-    if length > 0.0:
-        direction[0], direction[1], direction[2] = x / length, y / length, z / length
-    return length - pieces.ball[a] - pieces.ball[b]
 
 
 @compiled(python=False, counted=False)
@@ -295,23 +247,26 @@ def search(bodies, pieces, pairs, curve, resolution, most, work, outcome):
         counts[INTERVALS] += 1
         remaining, contact, tiny = 0, False, False
         middle = work.middle
+        place_centres(pieces, middle, work.centre)
         for index in range(work.active_count[level]):
             pair = work.active[level, index]
             a, b = pairs.first[pair], pairs.second[pair]
             moved, bent, apart = bound_points(
-                bodies, pieces, pairs, pair, middle, work.change, curve.deviation, t1 - t0,
-                work.reach,
+                bodies, pieces, pairs, pair, middle, work.centre, work.change, curve.deviation,
+                t1 - t0, work.reach,
             )  # fmt: skip
             first_loss, second_loss = moved + apart + ROUNDING, bent + apart + ROUNDING
             wanted = 0.0 if collides else max(numbers[UPPER] - resolution - 2.0 * apart, 0.0)
-            lower = ball_distance(pieces, a, b, middle, work.direction) - first_loss
+            normal = row(work.normal, pair)
+            if pieces.kind[a] == HALF_SPACE:
+                lower = ball_distance(pieces, a, b, middle, normal) - first_loss
+            else:
+                lower = centre_distance(pieces, a, b, work.centre) - first_loss
             if lower > 0.0 and lower >= wanted:
                 note_lower(numbers, counts, lower, pair)
                 continue
-            normal = row(work.normal, pair)
-            if normal[0] == UNKNOWN or pieces.kind[a] == HALF_SPACE:
-                for k in range(3):
-                    normal[k] = work.direction[k]
+            if normal[0] == UNKNOWN:
+                ball_distance(pieces, a, b, middle, normal)
             lower = max(lower, gap_at_ends(pieces, a, b, work, normal) - second_loss)
             if lower > 0.0 and lower >= wanted:
                 note_lower(numbers, counts, lower, pair)

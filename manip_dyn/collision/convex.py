@@ -63,6 +63,24 @@ class Pieces(NamedTuple):
     ball: Vector
 
 
+class PiecePairs(NamedTuple):
+    """Pairs (p,) of pieces, and the joints that move the second relative to the first.
+
+    Attributes:
+        first: Indices (p,) of the first pieces, which may be half-spaces.
+        second: Indices (p,) of the second pieces.
+        chain: Index (p,) of the chain of joints between both.
+        begin: Index (c + 1,) of the first joint of each chain in `joints`.
+        joints: Joints of all chains, from the first to the second body.
+    """
+
+    first: Index
+    second: Index
+    chain: Index
+    begin: Index
+    joints: Index
+
+
 @compiled
 def place_bodies(bodies, q, poses):
     """Write the poses (n + 1, 12) of the bodies at q (n,): origin, then rotation by rows.
@@ -305,3 +323,57 @@ def separation(pieces, first, second, poses, normal, corners, kept):
     length = sqrt(square)
     normal[0], normal[1], normal[2] = to_body(poses, a, x / length, y / length, z / length)
     return length - radii
+
+
+@compiled(python=False, counted=False)
+def ball_distance(pieces, a, b, poses, direction):
+    """Return the distance of the balls of two pieces, m, and write the direction between them.
+
+    The direction (3,) is in the frame of the first piece's body. For a half-space it is the
+    normal.
+    """
+    x, y, z = point_in_base(
+        poses, pieces.body[b], pieces.centre[b, 0], pieces.centre[b, 1], pieces.centre[b, 2]
+    )
+    u, v, w = point_in_base(
+        poses, pieces.body[a], pieces.centre[a, 0], pieces.centre[a, 1], pieces.centre[a, 2]
+    )
+    x, y, z = to_body(poses, pieces.body[a], x - u, y - v, z - w)
+    if pieces.kind[a] == HALF_SPACE:
+        u, v, w = pieces.axis[a, 0], pieces.axis[a, 1], pieces.axis[a, 2]
+        direction[0], direction[1], direction[2] = u, v, w
+        return x * u + y * v + z * w - pieces.ball[b] - pieces.radius[a]
+    length = sqrt(x * x + y * y + z * z)
+    direction[0], direction[1], direction[2] = 1.0, 0.0, 0.0
+    if length > 0.0:
+        direction[0], direction[1], direction[2] = x / length, y / length, z / length
+    return length - pieces.ball[a] - pieces.ball[b]
+
+
+@compiled(python=False, counted=False)
+def place_centres(pieces, poses, centres):
+    """Write the centres (k, 3) of the balls around all pieces in the base frame, m."""
+    c = pieces.centre
+    for k in range(pieces.kind.size):
+        x, y, z = point_in_base(poses, pieces.body[k], c[k, 0], c[k, 1], c[k, 2])
+        centres[k, 0], centres[k, 1], centres[k, 2] = x, y, z
+
+
+@inlined
+def centre_distance(pieces, a, b, centres):
+    """Return the distance of the balls of two pieces, m; minus infinity for half-spaces."""
+    x, y = centres[b, 0] - centres[a, 0], centres[b, 1] - centres[a, 1]
+    z = centres[b, 2] - centres[a, 2]
+    return sqrt(x * x + y * y + z * z) - pieces.ball[a] - pieces.ball[b]
+
+
+@inlined
+def are_farther_apart(pieces, a, b, centres, distance):
+    """Return whether the balls of two pieces are farther apart than a distance, m.
+
+    It is False for half-spaces.
+    """
+    x, y = centres[b, 0] - centres[a, 0], centres[b, 1] - centres[a, 1]
+    z = centres[b, 2] - centres[a, 2]
+    within = distance + pieces.ball[a] + pieces.ball[b]  # inf for half-spaces
+    return within <= 0.0 or x * x + y * y + z * z >= within * within

@@ -297,11 +297,12 @@ def _placed(robot: Robot, entry: SceneObject) -> Geometry:
 
 
 def body_poses(robot: Robot, q: Vector) -> tuple[Tensor, Matrix]:
-    """Return rotations (n + 1, 3, 3) and origins (n + 1, 3), m, of the bodies and the base.
+    """Return rotations (b + 1, 3, 3) and origins (b + 1, 3), m, of the b bodies and the base.
 
     The last entry is the base, so that its index is -1.
     """
-    rotations, origins = np.zeros((robot.n + 1, 3, 3)), np.zeros((robot.n + 1, 3))
+    q, count = robot.body_positions(q), len(robot.bodies) + 1
+    rotations, origins = np.zeros((count, 3, 3)), np.zeros((count, 3))
     rotations[-1] = np.eye(3)
     for i, body in enumerate(robot.bodies):
         above = rotations[body.parent] @ body.rotation

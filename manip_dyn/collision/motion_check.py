@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from manip_dyn.collision import certification as search
-from manip_dyn.collision.convex import Bodies, Pieces
+from manip_dyn.collision.convex import Pieces
 from manip_dyn.collision.curves import (
     HasJointCurve,
     JointCurve,
@@ -19,13 +19,12 @@ from manip_dyn.collision.curves import (
 from manip_dyn.collision.model import (
     CoalObjects,
     CollisionModel,
-    Geometry,
     Separation,
     collision_model,
-    joints_between,
 )
-from manip_dyn.collision.scene import FARTHEST, Scene
-from manip_dyn.collision.shapes import CYLINDER, HALF_SPACE, Piece
+from manip_dyn.collision.pairs import PairArrays, pair_arrays
+from manip_dyn.collision.scene import Scene
+from manip_dyn.core.arrays import by_reference
 from manip_dyn.core.checks import (
     Vector,
     finite_array,
@@ -143,14 +142,14 @@ def check_motion(
     margin = not_negative("margin", margin, "m")
     resolution = positive("resolution", resolution, "m")
     most = whole_number("max_intervals", max_intervals, 1)
-    problem = _problem(model)
-    if not len(problem.pairs.first):
+    arrays = pair_arrays(model)
+    if not len(arrays.pairs.first):
         q = curve(curve.breaks[0])
         nothing = np.full((2, 3), np.nan)
         reason = "there is no pair to check"
         return Clearance(True, np.inf, np.inf, 0.0, ("", ""), q, nothing, 0, "clear", reason)
-    outcome = problem.search(curve, margin, resolution, most)
-    return _clearance(model, curve, problem, outcome, margin)
+    outcome = _search(robot, arrays, curve, margin, resolution, most)
+    return _clearance(model, curve, arrays, outcome, margin)
 
 
 def joint_curve(robot: Robot, motion: Any) -> JointCurve:
@@ -178,118 +177,59 @@ def joint_curve(robot: Robot, motion: Any) -> JointCurve:
     return curve
 
 
-class _Problem:
-    """Arrays of the pairs of pieces of a collision model for the compiled search.
-
-    Attributes:
-        names: Names of the owners of each pair of pieces.
-    """
-
-    def __init__(self, model: CollisionModel):
-        robot, n = model.robot, model.robot.n
-        self.bodies = Bodies(
-            np.array([body.parent for body in robot.bodies]),
-            np.array([body.prismatic for body in robot.bodies]),
-            np.array([body.rotation for body in robot.bodies]),
-            np.array([body.translation for body in robot.bodies]),
-        )
-        entries = [(g, piece) for g in model.geometries for piece in g.shape.pieces()]
-        self.pieces = _pieces(entries, n)
-        self.names = list[tuple[str, str]]()
-        index = dict[str, list[int]]()
-        for k, (geometry, _) in enumerate(entries):
-            index.setdefault(geometry.owner, []).append(k)
-        chains = dict[tuple[int, int], int]()
-        joints, rows = list[list[int]](), list[tuple[int, int, int]]()
-        for first, second in model.pairs:
-            ordered = _ordered(model, first, second)
-            bodies = (model.of(ordered[0])[0].body, model.of(ordered[1])[0].body)
-            if bodies not in chains:
-                chains[bodies] = len(joints)
-                joints.append(joints_between(robot, *bodies))
-            added = [(i, j, chains[bodies]) for i in index[ordered[0]] for j in index[ordered[1]]]
-            rows += added
-            self.names += [(first, second)] * len(added)
-        first_piece, second_piece, chain = np.array(rows, dtype=np.int64).reshape(-1, 3).T.copy()
-        begin = np.cumsum([0, *map(len, joints)])
-        flat = np.array([joint for row in joints for joint in row], dtype=np.int64)
-        self.pairs = search.PiecePairs(first_piece, second_piece, chain, begin, flat)
-
-    def search(
-        self, curve: JointCurve, margin: float, resolution: float, most: int
-    ) -> search.Outcome:
-        """Run the branch and bound over a motion."""
-        outcome = search.Outcome(np.zeros(5), np.zeros(6, dtype=np.int64))
-        pairs, n = len(self.pairs.first), curve.n
-        levels, order = search.LEVELS, curve.coefficients.shape[1]
-        normal = np.full((pairs, 3), search.UNKNOWN)
-        work = search.Workspace(
-            np.zeros((levels + 1, pairs), dtype=np.int64),
-            np.zeros(levels + 1, dtype=np.int64),
-            normal,
-            np.zeros((levels + 2, order, n)),
-            np.zeros((levels + 2, 2)),
-            np.zeros((levels + 2, 3), dtype=np.int64),
-            np.zeros((n + 1, 12)),
-            np.zeros((n + 1, 12)),
-            np.zeros((n + 1, 12)),
-            np.zeros((3, n)),
-            np.zeros((4, n)),
-            np.zeros(n),
-            np.zeros((5, 3)),
-            np.zeros(4, dtype=np.int64),
-            np.zeros(3),
-        )
-        pieces = self.pieces
-        if margin:
-            # the second piece of a pair may be the first piece of another pair
-            half = 0.5 * margin
-            pieces = pieces._replace(radius=pieces.radius + half, ball=pieces.ball + half)
-        motion = search.Curve(
-            curve.breaks, np.ascontiguousarray(curve.coefficients), curve.deviation
-        )
-        search.search(self.bodies, pieces, self.pairs, motion, resolution, most, work, outcome)
-        return outcome
-
-
-@lru_cache(maxsize=32)
-def _problem(model: CollisionModel) -> _Problem:
-    return _Problem(model)
-
-
-def _ordered(model: CollisionModel, first: str, second: str) -> tuple[str, str]:
-    """Return a pair so that the second moves, is no half-space, and is behind the first."""
-    a, b = model.of(first)[0], model.of(second)[0]
-    return (second, first) if b.body < a.body or b.body < 0 else (first, second)
-
-
-def _pieces(entries: list[tuple[Geometry, Piece]], n: int) -> Pieces:
-    points, axes, centres, balls = [], [], [], []
-    for geometry, piece in entries:
-        core = piece.points @ geometry.rotation.T + geometry.translation
-        centre = 0.5 * (core.min(axis=0) + core.max(axis=0))
-        ball = float(np.linalg.norm(core - centre, axis=1).max()) + piece.disc
-        points.append(core)
-        axes.append(geometry.rotation[:, 2])
-        centres.append(centre)
-        balls.append(np.inf if piece.kind == HALF_SPACE else ball)
-        if np.abs(core).max() > FARTHEST:
-            raise ManipDynError(
-                f"collision shape of '{geometry.owner}' must be within {FARTHEST:g} m of its "
-                f"frame, got {np.abs(core).max():g} m."
-            )
-    radius = np.array([piece.radius + geometry.padding for geometry, piece in entries])
-    return Pieces(
-        np.array([piece.kind for _, piece in entries]),
-        np.array([n if geometry.body < 0 else geometry.body for geometry, _ in entries]),
-        np.cumsum([0, *map(len, points)]),
-        np.concatenate(points),
-        np.array(axes),
-        np.array([piece.disc if piece.kind == CYLINDER else 0.0 for _, piece in entries]),
-        radius,
-        np.array(centres),
-        np.array(balls) + radius,
+def _search(
+    robot: Robot,
+    arrays: PairArrays,
+    curve: JointCurve,
+    margin: float,
+    resolution: float,
+    most: int,
+) -> search.Outcome:
+    """Run the branch and bound over a motion."""
+    outcome = search.Outcome(np.zeros(5), np.zeros(6, dtype=np.int64))
+    coefficients = np.ascontiguousarray(arrays.body_positions(curve.coefficients))
+    deviation = curve.deviation
+    if robot.has_mimic_joints:
+        deviation = np.abs(robot.ratios) @ deviation
+    pairs, n = len(arrays.pairs.first), coefficients.shape[2]
+    levels, order = search.LEVELS, curve.coefficients.shape[1]
+    normal = np.full((pairs, 3), search.UNKNOWN)
+    work = search.Workspace(
+        np.zeros((levels + 1, pairs), dtype=np.int64),
+        np.zeros(levels + 1, dtype=np.int64),
+        normal,
+        np.zeros((levels + 2, order, n)),
+        np.zeros((levels + 2, 2)),
+        np.zeros((levels + 2, 3), dtype=np.int64),
+        np.zeros((n + 1, 12)),
+        np.zeros((n + 1, 12)),
+        np.zeros((n + 1, 12)),
+        np.zeros((3, n)),
+        np.zeros((4, n)),
+        np.zeros(n),
+        np.zeros((5, 3)),
+        np.zeros(4, dtype=np.int64),
+        np.zeros((len(arrays.pieces.kind), 3)),
     )
+    pieces = arrays.pieces
+    if margin:
+        # the second piece of a pair may be the first piece of another pair
+        half = 0.5 * margin
+        pieces = Pieces(*(getattr(pieces, name) for name in Pieces._fields))
+        pieces = pieces._replace(radius=pieces.radius + half, ball=pieces.ball + half)
+        pieces = by_reference(pieces)
+    motion = search.Curve(curve.breaks, coefficients, deviation)
+    search.search(
+        arrays.bodies,
+        pieces,
+        arrays.pairs,
+        by_reference(motion),
+        resolution,
+        most,
+        by_reference(work),
+        by_reference(outcome),
+    )
+    return outcome
 
 
 def _closest(model: CollisionModel, q: Vector) -> tuple[tuple[str, str], Separation]:
@@ -313,7 +253,7 @@ def _coal_objects(model: CollisionModel) -> CoalObjects:
 def _clearance(
     model: CollisionModel,
     curve: JointCurve,
-    problem: _Problem,
+    arrays: PairArrays,
     outcome: search.Outcome,
     margin: float,
 ) -> Clearance:
@@ -332,7 +272,7 @@ def _clearance(
         clear, status, pair = True, "clear", counts[search.UPPER_PAIR]
         parameter = numbers[search.UPPER_TIME]
     q = curve(float(parameter))
-    names = problem.names[pair]
+    names = arrays.names[pair]
     objects = _coal_objects(model)
     if contact >= 0:  # the search checks middles of intervals, not the start
         start = curve(float(curve.breaks[0]))

@@ -169,3 +169,40 @@ def test_ur5_touches_a_table_that_its_urdf_knows_nothing_of():
     result = md.check_motion(robot, [above, below], table)
     assert result.clear is False
     assert "table" in result.pair
+
+
+def test_mimic_joints_move_their_links():
+    """A gripper with two fingers: one joint, and one that mimics it."""
+    finger = collision('<box size="0.02 0.02 0.1"/>')
+    links = [
+        LINK.format(
+            k=k, shape=finger, kind="prismatic", parent="base", xyz="0 0 0", rpy="0 0 0", axis=axis
+        )
+        for k, axis in enumerate(("1 0 0", "-1 0 0"))
+    ]
+    links[1] = links[1].replace("<axis", '<mimic joint="j0"/><axis')
+    robot = md.load_robot(f'<robot name="gripper"><link name="base"/>{"".join(links)}</robot>')
+    assert robot.n == 1
+    assert md.clearance(robot, [0.1]).distance == pytest.approx(0.18, abs=1e-9)
+    assert md.PostureCheck(robot).distance([0.1]) == pytest.approx(0.18, abs=1e-9)
+    closing = md.check_motion(robot, [[0.1], [0.015]])
+    assert closing.clear
+    assert closing.least == pytest.approx(0.01, abs=1.1e-3)
+    assert md.check_motion(robot, [[0.1], [0.009]]).clear is False
+
+
+def test_posture_checks_agree_with_distances():
+    rng = np.random.default_rng(4)
+    robot, scene = random_arm(rng), random_scene(rng, count=4)
+    check = md.PostureCheck(robot, scene)
+    postures = rng.uniform(-1.5, 1.5, (40, robot.n))
+    expected = np.array([md.clearance(robot, q, scene).distance for q in postures])
+    distances = check.distances(postures)
+    apart = expected > 0.0
+    assert distances[apart] == pytest.approx(expected[apart], abs=1e-6)
+    assert (distances[~apart] <= 1e-6).all()
+    assert (check.are_clear(postures) == apart).all()
+    near = np.minimum(expected, 0.05)
+    assert check.distances(postures, limit=0.05)[apart] == pytest.approx(near[apart], abs=1e-6)
+    assert check.distance(postures[0]) == pytest.approx(distances[0], abs=1e-9)
+    assert check.closest in collision_model(robot, scene).pairs
