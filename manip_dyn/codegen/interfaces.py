@@ -1,4 +1,4 @@
-"""Call interfaces of a robot's kernels: in place, batched, unchecked and checked.
+"""Call interfaces of a robot's kernels: in place, unchecked and checked.
 
 The checked interface calls a compiled function that checks sizes and numbers and calls the kernel
 by its address. The function does not depend on the robot. It is compiled once per machine for each
@@ -10,7 +10,6 @@ calls kernels by their addresses, too. Only `InPlace` compiles array functions f
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from inspect import Parameter, Signature
 from threading import Lock
@@ -19,7 +18,6 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from manip_dyn.codegen.backend.vectors import LANES
 from manip_dyn.codegen.generation.kernel_modules import kernel_of, purpose_of
 from manip_dyn.codegen.kernel_addresses import call_contiguous, call_kernel, kernel_address
 from manip_dyn.codegen.rigid_body.catalogue import (
@@ -29,7 +27,7 @@ from manip_dyn.codegen.rigid_body.catalogue import (
     Declaration,
     argument_size,
 )
-from manip_dyn.core.checks import Vector, finite_array, finite_vector
+from manip_dyn.core.checks import Vector, finite_vector
 from manip_dyn.core.compiled import PLAIN, compiled, inlined
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import Frame, Robot
@@ -60,29 +58,17 @@ def describe(function: Any, name: str, in_place: InPlace, owner: str) -> None:
         in_place: The kernels of the robot.
         owner: Class that has the function as an attribute.
     """
-    _set_signature(function, name, owner, ())
+    set_signature(function, name, owner, ())
     function.__doc__ = (
         f"{in_place.purpose(name)}\n\nArguments are not checked.\n\n"
-        f"{_arguments(name, in_place.n)}\n"
-    )
-
-
-def describe_batch(function: Any, name: str, in_place: InPlace, owner: str) -> None:
-    """Set the name, signature and docstring of a kernel for a batch of states."""
-    _set_signature(
-        function, name, owner, [Parameter("threads", Parameter.KEYWORD_ONLY, default=1)]
-    )
-    function.__doc__ = (
-        f"{in_place.purpose(name)}\n\n"
-        "All arrays have an additional last axis with a column per state.\n\n"
-        f"{_arguments(name, in_place.n)}\n    threads: number of threads that share the columns.\n"
+        f"{described_arguments(name, in_place.n)}\n"
     )
 
 
 def describe_in_place(function: Any, name: str, in_place: InPlace) -> None:
     """Set the docstring of a compiled kernel that writes into ``out``, batched or not."""
     kernel, n = name.removesuffix(BATCH), in_place.n
-    shape, rows = BY_NAME[kernel].shape(n), _arguments(kernel, n)
+    shape, rows = BY_NAME[kernel].shape(n), described_arguments(kernel, n)
     note = "Arguments are not checked; arrays must be float64 and C-contiguous"
     rows += f"\n    out: the result, {shape}."
     if kernel != name:
@@ -92,14 +78,16 @@ def describe_in_place(function: Any, name: str, in_place: InPlace) -> None:
     function.__doc__ = f"{purpose}\n\n{note}.\n\n{rows}\n"
 
 
-def _set_signature(function: Any, name: str, owner: str, options: Sequence[Parameter]) -> None:
+def set_signature(function: Any, name: str, owner: str, options: Sequence[Parameter]) -> None:
+    """Set the name and the signature of a kernel with additional parameters."""
     function.__name__, function.__qualname__ = name, f"{owner}.{name}"
     names = BY_NAME[name].arguments
     arrays = [Parameter(argument, Parameter.POSITIONAL_OR_KEYWORD) for argument in names]
     function.__signature__ = Signature([*arrays, *options])
 
 
-def _arguments(name: str, n: int) -> str:
+def described_arguments(name: str, n: int) -> str:
+    """Return the section of a docstring about the arguments of a kernel."""
     rows = [
         f"    {argument}: {ARGUMENTS[argument]}, ({argument_size(argument, n)},)."
         for argument in BY_NAME[name].arguments
@@ -177,85 +165,6 @@ class InPlace:
             kernel: Any = getattr(self, name)
             kernel.compile((*_vectors(len(declaration.arguments)), _output(rank)))
             unchecked_call(self, declaration)
-
-
-class Batch:
-    """All kernels as attributes, for checked arrays with one column per state.
-
-    ``batch.forward_dynamics(q, v, tau)`` accepts arrays (n, m) of m states and returns (n, m);
-    matrices are returned as (rows, columns, m). ``threads=2`` divides the columns between two
-    threads.
-    """
-
-    def __init__(self, in_place: InPlace, n: int):
-        """Initialize with the jitted kernels of a robot with n joints."""
-        self._in_place = in_place
-        self._n = n
-
-    def __repr__(self) -> str:
-        """Return the name of the robot and its number of joints."""
-        return repr(self._in_place).replace("InPlace", "Batch")
-
-    def __getattr__(self, name: str) -> Callable[..., Vector]:
-        """Return the batched form of a kernel."""
-        declaration = BY_NAME.get(name)
-        if declaration is None:
-            raise AttributeError(f"There is no kernel '{name}'.")
-
-        def call(*arguments: Any, threads: int = 1, **named: Any) -> Vector:
-            unknown = set(named) - set(declaration.arguments[len(arguments) :])
-            if unknown:
-                raise ManipDynError(
-                    f"Arguments of {name} must be {', '.join(declaration.arguments)}, "
-                    f"got {', '.join(sorted(unknown))}."
-                )
-            rest = [named[argument] for argument in declaration.arguments if argument in named]
-            return self._run(declaration, [*arguments, *rest], threads)
-
-        describe_batch(call, name, self._in_place, "Batch")
-        setattr(self, name, call)
-        return call
-
-    def __dir__(self) -> list[str]:
-        """Return the names of the kernels."""
-        return list(BY_NAME)
-
-    def _run(self, declaration: Declaration, arguments: Sequence[Any], threads: int) -> Vector:
-        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-            raise ManipDynError(f"threads must be a positive integer, got {threads!r}.")
-        arrays = self._checked(declaration, arguments)
-        states = arrays[0].shape[1]
-        out = np.empty((*declaration.shape(self._n), states))
-        kernel = getattr(self._in_place, declaration.name + BATCH)
-        if threads == 1:
-            kernel(*arrays, out, 0, states)
-            return out
-        # All tasks but the last compute whole blocks of lanes. Kernels release the GIL.
-        count = -(-states // (threads * LANES)) * LANES
-        starts = range(0, states, max(count, 1))
-        kernel(*arrays, out, 0, 0)  # compiles in this thread, which receives Ctrl-C
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(lambda k: kernel(*arrays, out, k, min(k + count, states)), starts))
-        return out
-
-    def _checked(self, declaration: Declaration, arguments: Sequence[Any]) -> list[Vector]:
-        names = declaration.arguments
-        if len(arguments) != len(names):
-            raise ManipDynError(
-                f"Arguments of {declaration.name} must be {', '.join(names)}, "
-                f"got {len(arguments)} array(s)."
-            )
-        first, size = arguments[0], argument_size(names[0], self._n)
-        if np.ndim(first) != 2 or len(first) != size:
-            value = f"shape {np.shape(first)}" if np.ndim(first) else f"{first!r}"
-            raise ManipDynError(
-                f"{names[0]} must have shape ({size}, m) for m states, got {value}."
-            )
-        states = np.shape(first)[1]
-        return [
-            finite_array(name, value, (argument_size(name, self._n), states))
-            for name, value in zip(names, arguments, strict=True)
-        ]
 
 
 FLOAT = np.dtype(np.float64)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from manip_dyn.codegen.batches import Batch
 from manip_dyn.codegen.generation.kernel_modules import kernel_module
-from manip_dyn.codegen.interfaces import Batch, Checked, InPlace, describe, unchecked_call
+from manip_dyn.codegen.interfaces import Checked, InPlace, describe, unchecked_call
 from manip_dyn.codegen.rigid_body.catalogue import BY_NAME
 from manip_dyn.core.checks import Matrix, Tensor, Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError

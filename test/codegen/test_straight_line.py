@@ -346,3 +346,37 @@ def test_compiling_an_unknown_kernel_suggests_a_name():
     kernels = md.customize(md.load_robot("rr")).in_place
     with pytest.raises(md.ManipDynError, match=r"got 'jacobi'; did you mean 'jacobian'\?"):
         kernels.compile("forward_dynamics", "jacobi")
+
+
+def test_a_batch_writes_into_an_existing_array():
+    kernels = md.customize(md.load_robot("rr"))
+    q, v, tau = np.random.default_rng(3).uniform(-1.0, 1.0, size=(3, 2, 21))
+    expected = kernels.batch.forward_dynamics(q, v, tau)
+    out = np.empty((2, 21))
+    for threads in (1, 2, 5):
+        out[:] = np.nan
+        assert kernels.batch.forward_dynamics(q, v, tau, out=out, threads=threads) is out
+        np.testing.assert_array_equal(out, expected)
+    matrices = np.empty((2, 2, 21))
+    assert kernels.batch.mass_matrix(q, out=matrices) is matrices
+    np.testing.assert_array_equal(matrices, kernels.batch.mass_matrix(q))
+
+
+@pytest.mark.parametrize(
+    "out", [np.empty((2, 20)), np.empty((2, 21), dtype=np.float32), np.empty((21, 2)).T, [[0.0]]]
+)
+def test_an_unsuitable_array_for_the_result_is_rejected(out):
+    kernels = md.customize(md.load_robot("rr"))
+    states = np.zeros((2, 21))
+    with pytest.raises(md.ManipDynError, match=r"^out must be a writable .* \(2, 21\), got"):
+        kernels.batch.forward_dynamics(states, states, states, out=out)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("column", [0, 7, 8, 20])
+def test_a_batch_rejects_numbers_that_are_not_finite(number, column):
+    kernels = md.customize(md.load_robot("rr"))
+    q, v, tau = np.zeros((3, 2, 21))
+    v[1, column] = number
+    with pytest.raises(md.ManipDynError, match=r"^v must be finite numbers"):
+        kernels.batch.forward_dynamics(q, v, tau)
