@@ -166,6 +166,9 @@ from manip_dyn.integration import (
     Method as Method,
 )
 from manip_dyn.integration import (
+    Problem as Problem,
+)
+from manip_dyn.integration import (
     RungeKutta as RungeKutta,
 )
 from manip_dyn.integration import (
@@ -188,6 +191,9 @@ from manip_dyn.integration import (
 )
 from manip_dyn.integration import (
     integrate as integrate,
+)
+from manip_dyn.integration import (
+    problem as problem,
 )
 from manip_dyn.integration import (
     tableaus as tableaus,

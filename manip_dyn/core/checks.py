@@ -53,6 +53,9 @@ Vector = Array
 """Array with one axis, such as (n,)."""
 Matrix = Array
 """Array with two axes, such as (4, 4) or (m, n)."""
+FLOAT = np.dtype(np.float64)
+FEW = 1000
+"""Largest number of entries of a vector that is checked by its norm."""
 MOST_NANOSECONDS = 2**62
 """Longest duration, ns: half the range of positive signed 64-bit integers."""
 MOST_ROWS = 10_000_000
@@ -70,6 +73,10 @@ def finite_vector(name: str, value: Any, size: int) -> Vector:
 
 def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Vector:
     """Return `value` as a new C-contiguous float64 array of `shape` without NaN or infinity."""
+    if _is_short_vector(value, shape):
+        array = value.copy()
+        if math.isfinite(array.dot(array)):  # faster than `np.isfinite`
+            return array
     try:
         masked = isinstance(value, np.ma.MaskedArray)
         content = value if masked else np.asarray(value)
@@ -90,6 +97,12 @@ def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Vector:
         value_text = array.tolist() if array.size <= 30 else f"an array with {_not_finite(array)}"
         raise ManipDynError(_wrong(name, "finite numbers", value_text))
     return array
+
+
+def _is_short_vector(value: Any, shape: tuple[int, ...]) -> bool:
+    if type(value) is not np.ndarray or value.dtype is not FLOAT or value.shape != shape:
+        return False
+    return len(shape) == 1 and shape[0] <= FEW  # BLAS uses threads for long vectors
 
 
 def _wrong(name: str, condition: str, value: object) -> str:

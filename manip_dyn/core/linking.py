@@ -310,7 +310,8 @@ def _resolved(value: Any, call: Call, typing: Any) -> tuple[str, list[Any]]:
     if hasattr(value, "symbol_for"):
         kind = value.callable_type
         signature = kind.get_call_type(typing, call.arguments, {})
-        if tuple(signature.args) == call.arguments and signature.return_type == call.returns:
+        returns = types.unliteral(signature.return_type)  # literals have the same representation
+        if tuple(signature.args) == call.arguments and returns == call.returns:
             return value.symbol_for(call.arguments)
     names = ", ".join(f"x{i}" for i in range(len(call.arguments or ())))
     result = f"value({names})" if callable(value) else "value"

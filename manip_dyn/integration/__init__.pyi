@@ -83,10 +83,19 @@ from manip_dyn.integration.settings import (
     StepControl as StepControl,
 )
 from manip_dyn.integration.solver import (
+    Problem as Problem,
+)
+from manip_dyn.integration.solver import (
     Solution as Solution,
 )
 from manip_dyn.integration.solver import (
     integrate as integrate,
+)
+from manip_dyn.integration.solver import (
+    problem as problem,
+)
+from manip_dyn.integration.time_loop import (
+    restart as restart,
 )
 from manip_dyn.integration.user_functions import (
     right_hand_side as right_hand_side,
@@ -101,6 +110,7 @@ __all__ = [
     "METHODS",
     "Method",
     "Options",
+    "Problem",
     "RightHandSide",
     "Rosenbrock",
     "RosenbrockTableau",
@@ -119,6 +129,8 @@ __all__ = [
     "integrate",
     "order_for",
     "order_four",
+    "problem",
+    "restart",
     "right_hand_side",
     "rk4_step",
     "tableaus",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from ctypes import addressof, c_char
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import from_dtype
 from numba.core import types
 from numba.extending import overload_attribute
 from numpy.typing import ArrayLike
@@ -72,6 +74,7 @@ locating, settled, low, high, high_lands, probe, rounds
                     search for an event, see `event_search`
 """
 
+_Clock = namedtuple("_Clock", STATE.names or ())  # type: ignore[misc]
 _ZEROS = (0,) * (len(STATE.names or ()) - 4)
 
 CACHE_LINE = 8
@@ -153,6 +156,23 @@ class Space(NamedTuple):
         return _first_by_name(self.clock)
 
 
+def _space_type() -> types.NamedTuple:
+    """Return the numba type of `Space`."""
+    rank = {"scratch": 2, "work": 2, "tolerances": 2, "stops": 2, "signals": 2, "states": 2}
+    rank |= {"spans": 2, "polynomials": 3, "event_states": 2}
+    kinds: dict[str, Any] = {"rules": from_dtype(LIMITS), "clock": from_dtype(STATE)}
+    kinds["event_indices"] = types.int64
+    arrays = [
+        types.Array(kinds.get(name, types.float64), rank.get(name, 1), "C")
+        for name in Space._fields
+    ]
+    return types.NamedTuple(arrays, Space)
+
+
+SPACE = _space_type()
+"""Numba type of `Space`."""
+
+
 @inlined
 def _first(records):
     return records[0]
@@ -164,6 +184,11 @@ def _first_by_name(records):
 
 only: Any = _first_by_name if PLAIN else _first
 """``only(records)`` returns the single record of an array (1,). Its fields are writable."""
+
+
+def clock_of(space: Space) -> Any:
+    """Return a copy of the state of a loop as a named tuple, faster than `Space.state`."""
+    return _Clock(*space.clock[0].item())
 
 
 @overload_attribute(types.NamedTuple, "state")

@@ -227,13 +227,17 @@ class Jacobian:
 
 def checked_control(control: Any) -> StepControl:
     """Return the step control after checking its type. Default: `StepControl()`."""
-    if control is not None and not isinstance(control, StepControl):
+    if control is None:
+        return _CONTROL
+    if not isinstance(control, StepControl):
         raise ManipDynError(f"control must be an md.StepControl, got {control!r}.")
-    return control or StepControl()
+    return control
 
 
 def checked_sampling(sampling: Any) -> Sampling:
     """Return `sampling` as a `Sampling`; other values are sample times, or None for every step."""
+    if sampling is None:
+        return _EVERY_STEP
     return sampling if isinstance(sampling, Sampling) else Sampling(sampling)
 
 
@@ -241,3 +245,6 @@ def _check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         hint = closest(str(value), allowed)
         raise ManipDynError(f"{name} must be {' or '.join(allowed)}, got {value!r}{hint}")
+
+
+_CONTROL, _EVERY_STEP = StepControl(), Sampling()

@@ -1,4 +1,4 @@
-"""`integrate`: solve an initial value problem and return its `Solution`."""
+"""`integrate` and `problem`: solve initial value problems and return each `Solution`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,22 @@ from numpy.typing import ArrayLike
 from manip_dyn.core.checks import Array, Matrix, Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.results import ResultWithStatistics, Statistics
-from manip_dyn.integration.engine import Engine, compile_engine
-from manip_dyn.integration.loop_arrays import Space
+from manip_dyn.integration.formulation import (
+    Formulation,
+    Interval,
+    checked_interval,
+    checked_method,
+    checked_parameters,
+    checked_span,
+    checked_state,
+    formulated,
+    sizes_of,
+)
+from manip_dyn.integration.loop_arrays import Space, clock_of
 from manip_dyn.integration.methods.dense_output import DenseOutput
 from manip_dyn.integration.methods.method import Method
-from manip_dyn.integration.methods.step_control import Status
+from manip_dyn.integration.methods.step_control import STATUSES, Status
 from manip_dyn.integration.methods.taylor import Taylor
-from manip_dyn.integration.problem import Problem, checked_problem
 from manip_dyn.integration.settings import (
     Events,
     Jacobian,
@@ -144,7 +153,7 @@ def integrate(
         ManipDynError: If an argument is invalid, or a function cannot be compiled or raises an
             exception. Numerical failures are reported by the status of the solution.
     """
-    problem = checked_problem(
+    prepared = problem(
         rhs,
         t_span,
         y0,
@@ -157,48 +166,154 @@ def integrate(
         events=events,
         jacobian=jacobian,
         order=order,
+        control=control,
+        sampling=sampling,
+    )
+    return prepared.solve()
+
+
+def problem(
+    rhs: Any,
+    t_span: ArrayLike,
+    y0: ArrayLike,
+    *,
+    method: str | Method = "rkdp87",
+    step: float | None = None,
+    rtol: ArrayLike | None = None,
+    atol: ArrayLike | None = None,
+    p: Any = None,
+    t_switch: ArrayLike | None = None,
+    events: Events | Any = None,
+    jacobian: Jacobian | Any = None,
+    order: int | None = None,
+    control: StepControl | None = None,
+    sampling: Sampling | ArrayLike | None = None,
+) -> Problem:
+    """Check the arguments of `integrate` once, for many solutions with `Problem.solve`.
+
+    The arguments and the errors are those of `integrate`.
+    """
+    solver, span, y = checked_method(method), checked_span(t_span), checked_state(y0)
+    parameters, times = checked_parameters(p), checked_sampling(sampling)
+    formulation = formulated(
+        rhs,
+        float(span[0]),
+        y,
+        parameters,
+        method=solver,
+        step=step,
+        rtol=rtol,
+        atol=atol,
+        events=events,
+        jacobian=jacobian,
+        order=order,
         control=checked_control(control),
-        sampling=checked_sampling(sampling),
+        sampling=times,
     )
-    engine = compile_engine(
-        method=problem.method,
-        options=problem.options,
-        scratch=problem.scratch,
-        **problem.functions,
-    )
-    space = _initial_space(engine, problem)
-    y = problem.y.copy()
-    status, space = _run_loop(engine, problem, y, space)
-    return _solution(problem, status, y, space)
+    return Problem(formulation, span, y, parameters, t_switch, times)
 
 
-def _initial_space(engine: Engine, problem: Problem) -> Space:
-    """Create the arrays of the loop; record the initial state if it is a sample."""
-    every = problem.settings["every_step"]
-    samples = 0 if problem.t_eval is None or not problem.land else len(problem.t_eval) + 2
-    room = (
-        _CAPACITY if every else samples,
-        _CAPACITY if problem.options.dense else 0,
-        _CAPACITY if problem.options.events else 0,
-    )
-    space = engine.space(**problem.settings, stops=len(problem.stops), room=room)
-    engine.start(space, problem.t, problem.stops)
-    if every or (samples and problem.t_eval is not None and problem.t in problem.t_eval[:1]):
-        space.times[0], space.states[0] = problem.t, problem.y
-        space.state.rows = 1
+class Problem:
+    """An initial value problem whose functions are compiled and whose arguments are checked.
+
+    `md.problem` creates it. Several threads may use it.
+    """
+
+    def __init__(
+        self,
+        formulation: Formulation,
+        span: Vector,
+        y0: Vector,
+        p: Any,
+        t_switch: Any,
+        sampling: Sampling,
+    ):
+        """Set the functions and settings, and the times (2,), s, state (m,) and parameters.
+
+        Raises:
+            ManipDynError: If the times of switches or samples are invalid.
+        """
+        self._formulation, self._y0, self._parameters = formulation, y0, p
+        self._switches, self._sampling = t_switch, sampling
+        self._interval = checked_interval(span, t_switch, sampling)
+        self._tried = sizes_of(p)
+
+    def solve(
+        self, y0: ArrayLike | None = None, t_span: ArrayLike | None = None, p: Any = None
+    ) -> Solution:
+        """Solve the problem, by default with the values that it was created with.
+
+        Args:
+            y0: Initial state (m,).
+            t_span: Start and end time (2,), s.
+            p: Parameters. They are copied.
+
+        Raises:
+            ManipDynError: If an argument is invalid, or a function cannot be compiled or raises an
+                exception. Numerical failures are reported by the status of the solution.
+        """
+        formulation, y = self._formulation, self._y0
+        if y0 is not None:
+            y = checked_state(y0, formulation.options.size)
+        interval = self._interval
+        if t_span is not None:
+            interval = checked_interval(checked_span(t_span), self._switches, self._sampling)
+        parameters = checked_parameters(self._parameters if p is None else p)
+        if formulation.linear.positions or sizes_of(parameters) != self._tried:
+            formulation.check_trial(interval.start, y, parameters)
+        space = _initial_space(formulation, interval, y)
+        end = y.copy()
+        status, space = _run_loop(formulation, parameters, end, space)
+        solution = _solution(formulation, interval, parameters, status, end, space)
+        if _is_reusable(formulation, interval):
+            formulation.spaces.append(space)
+        return solution
+
+
+def _is_reusable(formulation: Formulation, interval: Interval) -> bool:
+    """Return whether the arrays of a solution can be used for the next one."""
+    return interval.samples is None and len(interval.stops) == 1 and not formulation.dense
+
+
+def _finished(formulation: Formulation) -> Space | None:
+    """Return the arrays of a finished solution, or None if there are none."""
+    try:
+        return formulation.spaces.pop()
+    except IndexError:
+        return None
+
+
+def _initial_space(formulation: Formulation, interval: Interval, y: Vector) -> Space:
+    """Return the arrays of the loop; record the initial state if it is a sample."""
+    engine, (start, stops, times) = formulation.engine, interval
+    every = times is None
+    space = _finished(formulation) if _is_reusable(formulation, interval) else None
+    if space is None:
+        samples = 0 if times is None or not formulation.land else len(times) + 2
+        room = (
+            _CAPACITY if every else samples,
+            _CAPACITY if formulation.options.dense else 0,
+            _CAPACITY if formulation.options.events else 0,
+        )
+        space = engine.space(**formulation.settings, stops=len(stops), room=room)
+    engine.start(space, start, stops)
+    if every or (len(space.times) and times is not None and start in times[:1]):
+        space.times[0], space.states[0] = start, y
+        space.clock["rows"] = 1
     return space
 
 
 def _run_loop(
-    engine: Engine, problem: Problem, y: np.ndarray, space: Space
+    formulation: Formulation, p: Any, y: np.ndarray, space: Space
 ) -> tuple[Status, Space]:
     """Run the loop, doubling full records; return the status and the arrays."""
+    engine = formulation.engine
     while True:
         try:
-            status = Status(engine.advance(problem.p, y, space))
+            status = STATUSES[engine.advance(p, y, space)]
         except Exception as error:
             expected = "numpy functions of numbers and arrays"
-            raise user_error(problem.user_functions, error, expected) from error
+            raise user_error(formulation.user_functions, error, expected) from error
         if status is not Status.PAUSED:
             return status, space
         record = space.record
@@ -209,51 +324,65 @@ def _run_loop(
         space = space.keeping(larger)
 
 
-def _solution(problem: Problem, status: Status, y: np.ndarray, space: Space) -> Solution:
-    now, record = space.state, space.record
-    rows, pieces, events = int(now.rows), int(now.pieces), int(now.found)
-    dense = DenseOutput(record.spans[:pieces], record.polynomials[:pieces]) if pieces else None
-    t, states = record.times[:rows], record.states[:rows]
-    if problem.t_eval is not None and not problem.land:
-        sign = np.sign(problem.stops[-1, 0] - problem.t)
-        t = problem.t_eval[sign * (now.t - problem.t_eval) >= 0.0]
+def _solution(
+    formulation: Formulation,
+    interval: Interval,
+    p: Any,
+    status: Status,
+    y: np.ndarray,
+    space: Space,
+) -> Solution:
+    now = clock_of(space)
+    rows, pieces, dense = now.rows, now.pieces, None
+    if pieces:
+        dense = DenseOutput(space.spans[:pieces], space.polynomials[:pieces])
+    t, states = space.times[:rows].copy(), space.states[:rows].copy()
+    if interval.samples is not None and not formulation.land:
+        sign = np.sign(interval.stops[-1, 0] - interval.start)
+        t = interval.samples[sign * (now.t - interval.samples) >= 0.0]
         states = dense(t) if dense else np.tile(y, (len(t), 1))
     return Solution(
         t=t,
         y=states,
         status=status,
-        reason=_reason(problem, status, y, space),
-        t_last=float(now.t),
+        reason=_reason(formulation, p, status, y, space, now),
+        t_last=now.t,
         y_last=y,
-        statistics=Statistics(int(now.steps), int(now.failures), int(now.evaluations)),
-        events=LocatedEvents(
-            record.event_times[:events],
-            record.event_states[:events],
-            record.event_indices[:events],
-        ),
-        method=problem.method.name,
-        dense=dense if problem.dense else None,
+        statistics=Statistics(now.steps, now.failures, now.evaluations),
+        events=_located(space, now.found),
+        method=formulation.method.name,
+        dense=dense if formulation.dense else None,
     )
 
 
-def _reason(problem: Problem, status: Status, y: np.ndarray, space: Space) -> str:
-    limits, now = space.limits, space.state
-    t, step = float(now.t), abs(float(limits.step or now.planned))
+def _located(space: Space, count: int) -> LocatedEvents:
+    """Return the events that are recorded in a space."""
+    arrays = space.event_times, space.event_states, space.event_indices
+    if not count:
+        return LocatedEvents(*(array[:0] for array in arrays))
+    return LocatedEvents(*(array[:count].copy() for array in arrays))
+
+
+def _reason(
+    formulation: Formulation, p: Any, status: Status, y: np.ndarray, space: Space, now: Any
+) -> str:
+    t = now.t
+    if status is Status.SUCCESS:
+        return f"t = {t:.9g} s was reached in {now.steps} steps"
     if status is Status.EVENT:
         return f"event {space.event_indices[now.found - 1]} was located at t = {t:.9g} s"
-    if status is Status.NON_FINITE:
-        return _non_finite(problem, t, y, step)
+    if status is Status.TOO_MANY_STEPS:
+        return f"max_steps = {space.limits.max_steps:.0f} was reached at t = {t:.9g} s"
+    step = abs(float(space.limits.step or now.planned))
     if status is Status.STEP_UNDERFLOW:
         return f"the tolerances require a step below {step:.3g} s at t = {t:.17g} s"
-    if status is Status.TOO_MANY_STEPS:
-        return f"max_steps = {limits.max_steps:.0f} was reached at t = {t:.9g} s"
-    return f"t = {t:.9g} s was reached in {now.steps} steps"
+    return _non_finite(formulation, p, t, y, step)
 
 
-def _non_finite(problem: Problem, t: float, y: np.ndarray, step: float) -> str:
-    if not isinstance(problem.method, Taylor) and problem.functions["rhs"] is not None:
+def _non_finite(formulation: Formulation, p: Any, t: float, y: np.ndarray, step: float) -> str:
+    if not isinstance(formulation.method, Taylor) and formulation.functions["rhs"] is not None:
         derivative = np.zeros_like(y)
-        problem.functions["rhs"](t, y, problem.p, derivative)
+        formulation.functions["rhs"](t, y, p, derivative)
         if not np.all(np.isfinite(derivative)):
             return f"the derivative is not finite at t = {t:.9g} s: {derivative}"
     return f"the state is not finite after a step of {step:.3g} s from t = {t:.9g} s"

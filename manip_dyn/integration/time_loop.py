@@ -217,12 +217,9 @@ def record_events(y, p, now, limits, signals, space):
     return ended
 
 
-@compiled(counted=False)
-def run(t, t_end, p, y, space):
-    """Integrate the state y (m,) from t to t_end, s; return the status.
-
-    The arrays in `space` must have one stop.
-    """
+@inlined(counted=False)
+def restart(t, t_end, space):
+    """Prepare a space with one stop to integrate from t to t_end, s."""
     now, stops = only(space.clock), space.stops
     now.t = now.origin = t
     now.planned = only(space.rules).first_step
@@ -232,4 +229,13 @@ def run(t, t_end, p, y, space):
     now.rows = now.pieces = now.found = 0
     stops[0, TIME], stops[0, EARLIEST], stops[0, LATEST] = t_end, -inf, inf
     stops[0, MARK] = 2.0
+
+
+@compiled(counted=False)
+def run(t, t_end, p, y, space):
+    """Integrate the state y (m,) from t to t_end, s; return the status.
+
+    The arrays in `space` must have one stop.
+    """
+    restart(t, t_end, space)
     return advance_loop(p, y, space)

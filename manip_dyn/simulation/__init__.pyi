@@ -34,6 +34,9 @@ from manip_dyn.simulation.joint_stops import (
 from manip_dyn.simulation.pd_control import (
     PDControl as PDControl,
 )
+from manip_dyn.simulation.pd_control import (
+    PDLaw as PDLaw,
+)
 from manip_dyn.simulation.simulation import (
     Disturbance as Disturbance,
 )

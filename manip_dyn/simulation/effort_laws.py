@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from manip_dyn.core.checks import Matrix, Vector, finite_array
+from manip_dyn.core.checks import MOST_NANOSECONDS, Matrix, Vector, finite_array
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 from manip_dyn.robot.model import checked_robot
@@ -32,6 +33,27 @@ class EffortLaw(Protocol):
 
     def next_switch(self, time_ns: int) -> int | None:
         """Return the time (ns) of the first jump of the efforts after `time_ns`, or None."""
+
+
+class Pieces(NamedTuple):
+    """Piecewise constant efforts for compiled code.
+
+    Attributes:
+        times_ns: Start times (k,), ns.
+        efforts: Efforts (k, n).
+        current: Array (n,) for the efforts of an interval, which compiled code sets.
+        span: Array (2,) for start and end of the interval, s, which compiled code sets.
+    """
+
+    times_ns: np.ndarray
+    efforts: Matrix
+    current: Vector
+    span: Vector
+
+
+def no_pieces(n: int) -> Pieces:
+    """Return zero efforts of n joints for compiled code."""
+    return Pieces(np.zeros(1, dtype=np.int64), np.zeros((1, n)), np.empty(n), np.empty(2))
 
 
 class Schedule:
@@ -84,6 +106,13 @@ class Schedule:
         index = max(bisect_right(self.times_ns, time_ns), 1)
         return self.times_ns[index] if index < len(self.times_ns) else None
 
+    def pieces(self) -> Pieces:
+        """Return the efforts for compiled code."""
+        times = [min(time, MOST_NANOSECONDS) for time in self.times_ns]
+        return Pieces(
+            np.array(times), np.array(self.efforts), np.empty(self._robot.n), np.empty(2)
+        )
+
     def check_for(self, robot: Robot) -> None:
         """Check that a robot has the joints and effort limits of the schedule; masses may differ.
 
@@ -118,6 +147,12 @@ def exceeds_limits(robot: Robot, efforts: Vector) -> NDArray[np.bool_]:
 def held(robot: Robot, effort: ArrayLike) -> Schedule:
     """Return a schedule with one constant effort (n,)."""
     return Schedule(robot, [0], [effort])
+
+
+@lru_cache(maxsize=32)
+def unpowered(robot: Robot) -> Schedule:
+    """Return a schedule of zero efforts."""
+    return held(robot, np.zeros(robot.n))
 
 
 INSIDE = 1e-12

@@ -16,6 +16,7 @@ from manip_dyn.core.linking import instantiate
 from manip_dyn.simulation import feedback
 from manip_dyn.simulation.effort_laws import (
     INSIDE,
+    Pieces,
     Planned,
     ReferenceMotions,
     Schedule,
@@ -133,6 +134,10 @@ class PDLaw(Feedback):
     def next_switch(self, time_ns: int) -> int | None:
         """Return the time (ns) of the next switch of the plan, or None."""
         return self._feedforward.next_switch(time_ns)
+
+    def pieces(self) -> Pieces:
+        """Return the feedforward efforts for compiled code, with arrays that the law reads."""
+        return self._feedforward.pieces()._replace(current=self.arrays[-1], span=self._span)
 
 
 def _references_and_efforts(

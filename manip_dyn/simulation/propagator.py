@@ -6,17 +6,20 @@ except for rounding. The module of dry friction is imported only for robots with
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import typeof
+from numba.core import types
 from numba.core.errors import NumbaError
 
 from manip_dyn.codegen import Kernels
+from manip_dyn.core.arrays import VECTOR
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.compiled import PLAIN, compiled, inlined
+from manip_dyn.core.compiled import PLAIN, STOCK, compiled, inlined
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.fingerprint import digest_of
 from manip_dyn.core.linking import instantiate
 from manip_dyn.core.results import Statistics
 from manip_dyn.integration import (
@@ -33,9 +36,11 @@ from manip_dyn.integration import (
 from manip_dyn.integration.user_functions import COMPILING, jitted, not_compilable
 from manip_dyn.robot import Robot
 from manip_dyn.simulation import feedback
+from manip_dyn.simulation.effort_laws import EffortLaw, Schedule, no_pieces
 from manip_dyn.simulation.function_law import Feedback, LawError, law_parameters, with_parameters
 from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.pd_control import PDLaw
+from manip_dyn.simulation.sampling import Recorder, Samples
 
 if TYPE_CHECKING:
     from manip_dyn.simulation.dry_friction import StickSlip
@@ -87,6 +92,8 @@ def joint_limits(robot: Robot) -> JointLimits | None:
     return JointLimits(robot) if finite.any() else None
 
 
+RECORDABLE = Schedule, Feedback, PDLaw
+"""Effort laws that `CompiledPropagator.record` supports, without their subclasses."""
 EXPECTED = "numpy functions of t, q and v"
 MAX_TRANSITIONS = 100_000
 """Maximum number of transitions between sliding and sticking in one run."""
@@ -129,19 +136,38 @@ class Propagator:
             y: State, changed in place.
             effort: Constant efforts (n,), or None if the law is compiled into the loop.
         """
-        self.status, self.reached, self.limit, self.failure = Status.SUCCESS, begin, "", ""
+        self.reached = begin
+        self._attempt(lambda: self._go(begin, end, y, effort))
+        return self.reached
+
+    def _attempt(self, advance: Callable[[], None]) -> None:
+        """Call a function that advances the motion and sets `status`; catch errors of the law."""
+        self.status, self.limit, self.failure = Status.SUCCESS, "", ""
         try:
-            self._go(begin, end, y, effort)
+            advance()
         except LawError as error:
             self.status, self.failure = Status.NON_FINITE, str(error)
         except Exception as error:
             if self.law is None or isinstance(error, (ManipDynError, NumbaError)):
                 raise
             self.status, self.failure = Status.NON_FINITE, str(self.law.failed(error))
-        return self.reached
 
     def _go(self, begin: float, end: float, y: Vector, effort: Vector | None) -> None:
         """Advance `y` and `reached` together, even if the law raises."""
+        raise NotImplementedError
+
+    def is_recordable(self, law: EffortLaw) -> bool:
+        """Return whether `record` supports a law."""
+        return False
+
+    def record(
+        self, law: Any, y: Vector, begin: int, end: int, period: int
+    ) -> tuple[Samples, int]:
+        """Advance `y` and set `status`, see `Recorder.run`.
+
+        Returns:
+            The samples, and the time reached, ns.
+        """
         raise NotImplementedError
 
 
@@ -156,6 +182,7 @@ class CompiledPropagator(Propagator):
         parameters: Any,
         jacobian: Jacobian | None,
         events: Events | None = None,
+        efforts: Any = None,
     ):
         """Compile the loop.
 
@@ -166,7 +193,9 @@ class CompiledPropagator(Propagator):
             parameters: Parameters of `rhs`; None to pass them to each run.
             jacobian: Derivatives of `rhs` for implicit methods.
             events: Events of the loop. Default: the joint limits, if they end the motion.
+            efforts: Compiled efforts of `rhs`; None for constant efforts.
         """
+        self._robot, self.efforts = kernels.robot, efforts
         self._limits = limits_of(kernels, integrator)
         events = events or (self._limits.events if self._limits else None)
         engine = _engine(rhs, kernels, integrator, events, jacobian)
@@ -192,8 +221,34 @@ class CompiledPropagator(Propagator):
             self.failures += int(now["failures"])
             self.evaluations += int(now["evaluations"])
             self.reached = float(now["t"])
+        self._set_limit(y)
+
+    def _set_limit(self, y: Vector) -> None:
         event = self.status is Status.EVENT
         self.limit = self._limits.reached(y) if self._limits and event else ""
+
+    def is_recordable(self, law: EffortLaw) -> bool:
+        """Return whether `record` supports a law."""
+        return not STOCK and type(self) is CompiledPropagator and type(law) in RECORDABLE
+
+    def record(
+        self, law: Any, y: Vector, begin: int, end: int, period: int
+    ) -> tuple[Samples, int]:
+        """Advance `y` and record samples with the compiled loop."""
+        has_pieces = isinstance(law, (Schedule, PDLaw))
+        pieces = law.pieces() if has_pieces else no_pieces(self._robot.n)
+        parameters = pieces.current if self.efforts is None else self._parameters
+        robot, engine, space = self._robot, self._engine, self._space
+        recorder = Recorder(robot, engine, space, parameters, self.efforts, pieces)
+        self._attempt(lambda: recorder.run(y, begin, end, period))
+        if not self.failure:
+            self.status = recorder.status
+        statistics = recorder.statistics
+        self.steps += statistics.steps
+        self.failures += statistics.failures
+        self.evaluations += statistics.evaluations
+        self._set_limit(y)
+        return recorder.samples, recorder.now_ns
 
 
 class FrictionPropagator(CompiledPropagator):
@@ -384,8 +439,19 @@ def _compiled(kernels: Kernels, law: Feedback) -> tuple[Any, tuple[Any, ...]]:
     """Return a law's compiled ``efforts(t, y, p, tau)`` and its parameters."""
     if not law.compilable:
         raise TypeError(f"the effort law is a {type(law.function).__name__}")
-    n, parameters = kernels.robot.n, law_parameters(kernels.robot, law.parameters)
-    function = with_parameters(jitted(law.function), law.parameters is not None)
+    digest, has_parameters = digest_of(law.function), law.parameters is not None
+    compile_law = _efforts_of if digest else _efforts_of.__wrapped__
+    efforts = compile_law(law.function, digest, kernels.robot.n, has_parameters)
+    return efforts, law_parameters(kernels.robot, law.parameters)
+
+
+@lru_cache(maxsize=64)
+def _efforts_of(law: Any, digest: str, n: int, has_parameters: bool) -> Any:
+    """Return the compiled efforts of a law of n joints.
+
+    The `digest` covers the values that the function refers to, which are compiled in.
+    """
+    function = with_parameters(jitted(law), has_parameters)
 
     @inlined
     def write(t, q, v, p, tau):
@@ -394,10 +460,10 @@ def _compiled(kernels: Kernels, law: Feedback) -> tuple[Any, tuple[Any, ...]]:
             tau[i] = wanted[i]
 
     efforts = instantiate(feedback.of_law, {feedback.joints: n, feedback.law: write})
-    arguments = (0.0, np.zeros(2 * n + 1), parameters, np.zeros(n))
     if not PLAIN:
-        efforts.compile(tuple(typeof(argument) for argument in arguments))
-    return efforts, parameters
+        parameters = types.UniTuple(VECTOR, 5)
+        efforts.compile((types.float64, VECTOR, parameters, VECTOR))
+    return efforts
 
 
 def _not_compiled(n: int, law: Feedback, error: Exception) -> str:
@@ -424,7 +490,7 @@ def _state_dependent(
             feedback.linear_motion: kernels.linearization_with_work,
         }
         jacobian = Jacobian(instantiate(feedback.derivatives, bound), n, mass=True)
-    return CompiledPropagator(kernels, integrator, rates, parameters, jacobian)
+    return CompiledPropagator(kernels, integrator, rates, parameters, jacobian, efforts=efforts)
 
 
 def _engine(

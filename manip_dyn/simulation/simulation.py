@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from manip_dyn.codegen import Kernels, customize
-from manip_dyn.core.checks import Vector, finite_vector
+from manip_dyn.core.checks import Matrix, Vector, finite_vector
 from manip_dyn.core.deprecation import renamed_attribute
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.results import Statistics
 from manip_dyn.integration import Status
 from manip_dyn.robot import Robot
-from manip_dyn.simulation.effort_laws import EffortLaw, Schedule, held
-from manip_dyn.simulation.function_law import Feedback
+from manip_dyn.simulation.effort_laws import EffortLaw, Schedule, unpowered
+from manip_dyn.simulation.function_law import Feedback, LawError
 from manip_dyn.simulation.integrator import Integrator
 from manip_dyn.simulation.pd_control import PDLaw
 from manip_dyn.simulation.propagator import (
@@ -30,6 +30,7 @@ from manip_dyn.simulation.propagator import (
     pd_propagator,
     weightless_propagator,
 )
+from manip_dyn.simulation.sampling import Samples
 
 ADVICE = (
     "the state before the failed step is retained. Use a smaller step, smaller efforts, or an "
@@ -96,7 +97,7 @@ class Simulation:
 
     time_ns: int
     _y: Vector
-    _energy0: float
+    _energy0: float | None
     _law: EffortLaw
 
     def __init__(
@@ -112,15 +113,15 @@ class Simulation:
         self._start = (finite_vector("q0", q0, robot.n), finite_vector("v0", v0, robot.n))
         robot.check_within_limits("initial position", self._start[0])
         self.use(integrator or Integrator())
-        self.law = held(robot, np.zeros(robot.n))
+        self.law = unpowered(robot)
         self.disturbance = Disturbance(np.zeros(robot.n), 0, 0)
         self.reset()
 
     def use(self, integrator: Integrator) -> None:
         """Continue with another integrator from the same state; statistics restart at 0."""
-        motions: dict[Feedback | None, Propagator] = {
-            None: constant_propagator(self.kernels, integrator)
-        }
+        if self.robot.has_dry_friction:
+            check_series(integrator, "Coulomb friction")
+        motions: dict[Feedback | None, Propagator] = {}
         self.integrator, self._motions = integrator, motions
 
     @property
@@ -143,7 +144,7 @@ class Simulation:
         residual = before.energy().residual
         self.time_ns, self._y = before.time_ns, before._y.copy()
         self.law, self.disturbance = before.law, before.disturbance
-        self._energy0 += self.energy().residual - residual
+        self._energy0 = self._start_energy() + self.energy().residual - residual
 
     go_on_from = renamed_attribute("Simulation.go_on_from", "continue_from")
 
@@ -171,7 +172,13 @@ class Simulation:
         """Reset time and state to their initial values; the effort law is retained."""
         self.time_ns = 0
         self._y = np.concatenate([*self._start, [0.0]])
-        self._energy0 = sum(self.kernels.unchecked.energy(*self._start))
+        self._energy0 = None
+
+    def _start_energy(self) -> float:
+        """Return the energy that `Energy.residual` is relative to, J."""
+        if self._energy0 is None:
+            self._energy0 = float(sum(self.kernels.unchecked.energy(*self._start)))
+        return self._energy0
 
     @property
     def q(self) -> Vector:
@@ -197,7 +204,7 @@ class Simulation:
         """Return the current energies and the residual of the energy balance."""
         kinetic, potential = (float(x) for x in self.kernels.unchecked.energy(self.q, self.v))
         work = float(self._y[-1])
-        return Energy(kinetic, potential, work, kinetic + potential - self._energy0 - work)
+        return Energy(kinetic, potential, work, kinetic + potential - self._start_energy() - work)
 
     def advance(self, duration_ns: int) -> None:
         """Advance by `duration_ns`; steps end exactly at the switches of the efforts.
@@ -220,11 +227,12 @@ class Simulation:
         `extra` efforts (n,) are added to the law unless it is a `Feedback`.
         """
         begin_ns, law = self.time_ns, self.law
+        motion = self.motion(law)
         if isinstance(law, Feedback):
-            motion, effort, origin = self.motion(law), None, begin_ns * 1e-9
+            effort, origin = None, begin_ns * 1e-9
             law.enter(begin_ns, stop_ns)
         else:
-            motion, origin = self._motions[None], 0.0
+            origin = 0.0
             effort = law.effort(begin_ns, self.q, self.v) + self.disturbance.at(begin_ns)
             if extra is not None:
                 effort += extra
@@ -233,23 +241,87 @@ class Simulation:
             self.time_ns = stop_ns
             return
         self.time_ns = begin_ns + round((reached - origin) * 1e9)
+        raise self._end_of(motion)
+
+    def _end_of(self, motion: Propagator) -> DivergenceError | JointLimitError:
+        """Return the error that describes why a motion ended."""
         if motion.limit:
-            raise JointLimitError(f"{motion.limit} at {self.time_ns * 1e-9:.6f} s")
+            return JointLimitError(f"{motion.limit} at {self.time_ns * 1e-9:.6f} s")
         name, time = f"the simulation of '{self.robot.name}'", f"{self.time_ns * 1e-9:.6f} s"
         if motion.failure:
-            raise DivergenceError(f"{name} ended at {time}: {motion.failure}", motion.status)
-        raise DivergenceError(
+            return DivergenceError(f"{name} ended at {time}: {motion.failure}", motion.status)
+        return DivergenceError(
             f"{name} diverged at {time} ({motion.status.meaning}); {ADVICE}", motion.status
         )
 
-    def motion(self, law: Feedback) -> Propagator:
-        """Return the propagator of a state-dependent law, compiled on first use."""
-        if law not in self._motions:
-            if isinstance(law, PDLaw):
-                motion: Propagator = pd_propagator(self.kernels, self.integrator, law)
-            elif law.weightless:
-                motion = weightless_propagator(self.kernels, self.integrator)
-            else:
-                motion = feedback_propagator(self.kernels, self.integrator, law)
-            self._motions[law] = motion
-        return self._motions[law]
+    def record(
+        self, duration_ns: int, period_ns: int
+    ) -> tuple[Samples, DivergenceError | JointLimitError | None]:
+        """Advance by `duration_ns` like `advance`, and record samples every `period_ns`.
+
+        There are also samples at the start and the end, except for the end of a divergence.
+
+        Returns:
+            The samples, and the error that ended the motion early, or None.
+
+        Raises:
+            LawError: If a law that runs in Python raises an exception at the start.
+        """
+        motion, end = self.motion(self.law), self.time_ns + duration_ns
+        if self.disturbance.effort.any() or not motion.is_recordable(self.law):
+            return self._record_in_python(end, period_ns)
+        samples, now_ns = motion.record(self.law, self._y, self.time_ns, end, period_ns)
+        if self.time_ns == 0 and self._energy0 is None:
+            self._energy0 = float(samples.energies[0].sum())
+        self.time_ns = now_ns
+        return samples, None if motion.status is Status.SUCCESS else self._end_of(motion)
+
+    def _record_in_python(
+        self, end: int, period_ns: int
+    ) -> tuple[Samples, DivergenceError | JointLimitError | None]:
+        """Record like `record`, for laws that run in Python and for dry friction."""
+        rows = [self._sample(first=True)]
+        failure: DivergenceError | JointLimitError | None = None
+        while self.time_ns < end and failure is None:
+            try:
+                self.advance(min(period_ns, end - self.time_ns))
+            except DivergenceError as error:
+                failure = error
+                break
+            except JointLimitError as error:
+                failure = error
+            rows.append(self._sample())
+        return Samples(*map(np.array, zip(*rows, strict=True))), failure
+
+    def _sample(self, first: bool = False) -> tuple:
+        """Return the fields of `Samples` for the current state."""
+        try:
+            effort = self.effort
+        except LawError:
+            if first and isinstance(self.law, Feedback) and self.law.efforts is None:
+                raise
+            effort = np.full(self.robot.n, np.nan)
+        energies = self.kernels.unchecked.energy(self.q, self.v)
+        return self.time_ns, self._y.copy(), effort, energies
+
+    def energy_columns(self, samples: Samples) -> Matrix:
+        """Return kinetic and potential energy, work and residual (m, 4) of recorded samples, J."""
+        work, mechanical = samples.states[:, -1], samples.energies.sum(axis=1)
+        residual = mechanical - self._start_energy() - work
+        return np.column_stack([samples.energies, work, residual])
+
+    def motion(self, law: EffortLaw) -> Propagator:
+        """Return the propagator of a law, compiled on first use."""
+        key = law if isinstance(law, Feedback) else None
+        if key not in self._motions:
+            self._motions[key] = self._compiled(key)
+        return self._motions[key]
+
+    def _compiled(self, law: Feedback | None) -> Propagator:
+        if law is None:
+            return constant_propagator(self.kernels, self.integrator)
+        if isinstance(law, PDLaw):
+            return pd_propagator(self.kernels, self.integrator, law)
+        if law.weightless:
+            return weightless_propagator(self.kernels, self.integrator)
+        return feedback_propagator(self.kernels, self.integrator, law)

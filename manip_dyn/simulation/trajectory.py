@@ -16,10 +16,10 @@ from manip_dyn.core.results import Result, Statistics, data_frame
 from manip_dyn.integration import Method, Status, StepControl
 from manip_dyn.robot import Robot
 from manip_dyn.simulation.effort_laws import EffortLaw, Planned, Schedule, held, schedule_of
-from manip_dyn.simulation.function_law import Feedback, LawError, check_size
+from manip_dyn.simulation.function_law import Feedback, check_size
 from manip_dyn.simulation.integrator import Integrator, checked_order
 from manip_dyn.simulation.pd_control import PDControl, PDLaw
-from manip_dyn.simulation.simulation import DivergenceError, JointLimitError, Simulation
+from manip_dyn.simulation.simulation import Simulation
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,18 +132,14 @@ def simulate(
     if sample_period is None:
         sample_period = _sample_period(integrator, duration)
     period = nanoseconds("sample_period", sample_period)
-    rows = [_first_sample(simulation)]
+    _compile(simulation)
+    samples, failure = simulation.record(end, period)
     status, reason = Status.SUCCESS, "the whole duration was simulated"
-    while simulation.time_ns < end and status is Status.SUCCESS:
-        try:
-            simulation.advance(min(period, end - simulation.time_ns))
-        except DivergenceError as error:
-            status, reason = error.status, str(error)
-            break
-        except JointLimitError as error:
-            status, reason = Status.EVENT, str(error)
-        rows.append(_sample(simulation))
-    t, q, v, tau, energy = (np.array(column) for column in zip(*rows, strict=True))
+    if failure:
+        status, reason = getattr(failure, "status", Status.EVENT), str(failure)
+    t, tau, n = 1e-9 * samples.times_ns, samples.tau, robot.n
+    q, v = samples.states[:, :n].copy(), samples.states[:, n : 2 * n].copy()
+    energy = simulation.energy_columns(samples)
     exceeds = getattr(simulation.law, "cut_off", robot.tau_max > 0.0)
     saturated = exceeds & (np.abs(tau) >= robot.tau_max)
     return Trajectory(t, q, v, tau, energy, status, reason, simulation.statistics, saturated)
@@ -163,46 +159,31 @@ def _as_law(simulation: Simulation, effort: Any, step: float, parameters: Any) -
             f"effort must be one law for a single motion, got a list of {len(effort)}. Use "
             "simulate_many for several motions."
         )
-    function = callable(effort) and not isinstance(effort, EffortLaw)
+    is_law = hasattr(effort, "effort") and hasattr(effort, "next_switch")  # of `EffortLaw`
+    function = callable(effort) and not is_law
     if parameters is not None and not function:
         raise ManipDynError(
             "parameters must be None unless effort is a function (t, q, v, p), got "
             f"effort of type {type(effort).__name__}."
         )
-    if isinstance(effort, EffortLaw):
+    if is_law:
         return effort
     if isinstance(effort, PDControl):
         return PDLaw(simulation.kernels, effort, step)
-    if isinstance(effort, Planned):
-        return schedule_of(robot, effort, step)
     if function:
         return Feedback(robot, effort, parameters=parameters)
+    if not isinstance(effort, np.ndarray) and isinstance(effort, Planned):
+        return schedule_of(robot, effort, step)
     return held(robot, effort)
 
 
-def _first_sample(simulation: Simulation) -> tuple:
-    """Compile the law and return the first sample; raise an error if the law cannot be used."""
+def _compile(simulation: Simulation) -> None:
+    """Compile a law that depends on the state; raise an error if it cannot be used."""
     law = simulation.law
     if not isinstance(law, Feedback):
-        return _sample(simulation)
+        return
     if law.efforts is None and law.compilable:
         plain = getattr(law.function, "py_func", law.function)
         start = law.arguments(0.0, simulation.q, simulation.v)
         check_size(plain, start, simulation.robot.n)
     simulation.motion(law)
-    if law.efforts is None:
-        return _state(simulation, simulation.effort)
-    return _sample(simulation)
-
-
-def _sample(simulation: Simulation) -> tuple:
-    """Return time, state, efforts (NaN if the law raises an exception) and energies."""
-    try:
-        return _state(simulation, simulation.effort)
-    except LawError:
-        return _state(simulation, np.full(simulation.robot.n, np.nan))
-
-
-def _state(simulation: Simulation, effort: Vector) -> tuple:
-    q, v = simulation.q, simulation.v
-    return simulation.time_ns * 1e-9, q, v, effort, simulation.energy()

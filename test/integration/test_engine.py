@@ -2,6 +2,7 @@
 
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import problems
@@ -149,3 +150,48 @@ def test_the_cache_of_an_engine_depends_on_what_its_function_uses(tmp_path, monk
 
         ends.append(md.integrate(rates.rhs, (0, 1), [0.0], method="rk1", step=1.0).y_last[0])
     assert ends == [1.0, 2.0]
+
+
+def test_a_problem_is_solved_repeatedly_like_by_integrate():
+    rhs = md.customize(md.load_robot("rr")).right_hand_side
+    random = np.random.default_rng(1)
+    problem = md.problem(rhs, (0.0, 0.3), np.zeros(4), p=np.zeros(2), method="rkdp54", rtol=1e-10)
+    for end in (0.3, 3.0, 0.1):  # the second solution enlarges the record
+        y0, p = random.uniform(-1.0, 1.0, 4), random.uniform(-1.0, 1.0, 2)
+        expected = md.integrate(rhs, (0.0, end), y0, p=p, method="rkdp54", rtol=1e-10)
+        solution = problem.solve(y0, (0.0, end), p)
+        np.testing.assert_array_equal(solution.t, expected.t)
+        np.testing.assert_array_equal(solution.y, expected.y)
+        assert solution.statistics == expected.statistics
+        assert solution.reason == expected.reason
+    assert problem.solve().t_last == 0.3
+
+
+def test_solutions_do_not_share_memory():
+    rhs = md.customize(md.load_robot("rr")).right_hand_side
+    problem = md.problem(rhs, (0.0, 0.3), [0.1, 0.2, 0.0, 0.0], p=[0.0, 0.0])
+    first = problem.solve()
+    before = first.t.copy(), first.y.copy(), first.y_last.copy()
+    problem.solve([1.0, 2.0, 3.0, 4.0])
+    np.testing.assert_equal((first.t, first.y, first.y_last), before)
+
+
+def test_several_threads_may_solve_a_problem():
+    rhs = md.customize(md.load_robot("rr")).right_hand_side
+    problem = md.problem(rhs, (0.0, 1.0), np.zeros(4), p=np.zeros(2))
+    starts = np.random.default_rng(2).uniform(-1.0, 1.0, (40, 4))
+    expected = [problem.solve(y0).y_last for y0 in starts]
+    with ThreadPoolExecutor(4) as pool:
+        ends = [solution.y_last for solution in pool.map(problem.solve, starts)]
+    np.testing.assert_array_equal(ends, expected)
+
+
+def test_a_problem_rejects_states_of_another_size():
+    rhs = md.customize(md.load_robot("rr")).right_hand_side
+    problem = md.problem(rhs, (0.0, 1.0), np.zeros(4), p=np.zeros(2), method="rk4", step=1.0)
+    with pytest.raises(md.ManipDynError, match="y0 must have shape"):
+        problem.solve(np.zeros(3))
+    with pytest.raises(md.ManipDynError, match="t_span must be two different times"):
+        problem.solve(t_span=(1.0, 1.0))
+    with pytest.raises(md.ManipDynError, match="step must be a number"):  # True equals 1.0
+        md.integrate(rhs, (0.0, 1.0), np.zeros(4), p=np.zeros(2), method="rk4", step=True)

@@ -10,7 +10,14 @@ from scipy.integrate import solve_ivp
 
 import manip_dyn as md
 from manip_dyn.integration import Statistics, rk4_step
-from manip_dyn.simulation import Feedback, Integrator, Simulation, gravity_compensation, held
+from manip_dyn.simulation import (
+    Feedback,
+    Integrator,
+    PDLaw,
+    Simulation,
+    gravity_compensation,
+    held,
+)
 
 
 def by_scipy(robot, q0, v0, torque, duration):
@@ -424,3 +431,76 @@ def test_a_method_is_a_name_or_an_object():
     )
     np.testing.assert_array_equal(by_name.q, by_object.q)
     assert np.abs(new.q - by_name.q).max() < 1e-12
+
+
+LAWS = {
+    "constant": lambda robot: np.full(robot.n, 2.0),
+    "schedule": lambda robot: md.Schedule(
+        robot, [5_000_000, 12_345_678, 30_000_000], np.outer([1.0, -2.0, 3.0], np.ones(robot.n))
+    ),
+    "function": lambda robot: swing,
+    "PD control": lambda robot: md.PDControl(np.full(robot.n, 0.2), 30.0, 3.0, "gravity"),
+    "gravity compensation": gravity_compensation,
+}
+
+
+ADAPTIVE = {"method": "rkdp54", "rtol": 1e-8}
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [*((name, {}) for name in LAWS), ("schedule", ADAPTIVE)]
+)
+def test_samples_are_the_states_between_advances(name, options):
+    robot = md.load_robot("ibm7535")
+    q0, v0 = np.array([0.3, -0.4]), np.array([0.1, 0.2])
+    law = LAWS[name](robot)
+    result = md.simulate(robot, q0, v0, law, 0.05, sample_period=0.007, **options)
+    simulation = Simulation(robot, q0, v0, Integrator(**options))
+    if name == "PD control":  # `Simulation` requires the law of the control
+        law = PDLaw(simulation.kernels, law, 1e-3)
+    simulation.law = Feedback(robot, law) if name == "function" else law
+    if name == "constant":
+        simulation.law = held(robot, law)
+    period = 7_000_000
+    for k in range(len(result.t)):
+        assert simulation.time_ns == round(result.t[k] * 1e9) == min(k * period, 50_000_000)
+        np.testing.assert_allclose(result.q[k], simulation.q, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(result.v[k], simulation.v, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(result.tau[k], simulation.effort, rtol=1e-12)
+        np.testing.assert_allclose(result.energy[k], simulation.energy(), atol=1e-11)
+        simulation.advance(min(period, 50_000_000 - simulation.time_ns))
+    assert result.statistics == simulation.statistics
+
+
+def test_a_law_is_compiled_again_if_a_value_that_it_uses_changes():
+    robot, gain = md.load_robot("ibm7535"), 1.0
+
+    def law(t, q, v):
+        return -gain * v
+
+    slow = md.simulate(robot, [0.1, 0.2], [1.0, 1.0], law, 0.1)
+    gain = 5.0
+    fast = md.simulate(robot, [0.1, 0.2], [1.0, 1.0], law, 0.1)
+    np.testing.assert_allclose(fast.tau[0], 5.0 * slow.tau[0])
+
+
+def test_a_motion_with_more_samples_than_a_chunk_is_complete():
+    robot = md.load_robot("one_link_vertical")
+    result = md.simulate(robot, [0.3], [0.0], [0.0], 1.0, 1e-4)
+    assert len(result.t) == 10_001
+    np.testing.assert_array_equal(result.t, 1e-9 * (100_000 * np.arange(10_001)))
+    np.testing.assert_allclose(result.energy[:, 3], 0.0, atol=1e-9)
+
+
+def test_a_law_that_raises_ends_a_motion_with_its_samples():
+    def law(t, q, v):
+        if t > 0.0101:
+            raise ValueError("too late")
+        return -v
+
+    robot = md.load_robot("ibm7535")
+    result = md.simulate(robot, [0.1, 0.2], [1.0, 1.0], law, 0.05)
+    assert not result.success
+    assert "too late" in result.reason
+    assert len(result.t) == 11
+    assert np.isfinite(result.tau).all()

@@ -62,6 +62,8 @@ MEANINGS = {
 }
 
 
+STATUSES = tuple(Status)
+"""Statuses by number."""
 SUCCESS, EVENT, NON_FINITE, STEP_UNDERFLOW, TOO_MANY_STEPS, PAUSED, _ = (int(s) for s in Status)
 PASSED, FAILED = -1, -2
 """Results of the functions of a step: success, or a step to be repeated with a shorter length."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 
 from manip_dyn.core.checks import Matrix, Vector, finite_vector, not_negative, positive
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.integration.loop_arrays import planned_stops
+from manip_dyn.integration.engine import Engine, compile_engine
+from manip_dyn.integration.loop_arrays import Space, planned_stops
 from manip_dyn.integration.methods.method import (
     HIGHEST_ORDER,
     LOWEST_ORDER,
@@ -31,68 +33,162 @@ SMALLEST_RTOL = 1e-14
 
 
 @dataclass(frozen=True)
-class Problem:
-    """A checked initial value problem and the options of its solution.
+class Formulation:
+    """Checked functions and settings, which are independent of times, states and parameters.
 
     Attributes:
         method: The integration method.
         options: Options of the compiled loop.
         functions: Compiled functions `rhs`, `jacobian`, and `signal` and `act` of the events.
         user_functions: The user's functions by argument name.
+        linear: Structure and derivatives of the right-hand side.
         scratch: Number of scratch columns of a series.
-        t: Start time, s.
-        y: Initial state (m,).
-        p: Parameters.
-        stops: Stops (n, 4), at which steps end, see `planned_stops`.
         settings: Arguments of `Engine.space`.
-        t_eval: Sample times (k,), s, or None for every step.
         land: Whether steps end at the sample times.
         dense: Whether the solution has dense output.
+        spaces: Arrays of finished solutions without dense output, for the next solution.
     """
 
     method: Method
     options: Options
     functions: dict[str, Any]
     user_functions: dict[str, Any]
+    linear: Jacobian
     scratch: int
-    t: float
-    y: Vector
-    p: Any
-    stops: Matrix
     settings: dict[str, Any]
-    t_eval: Vector | None
     land: bool
     dense: bool
+    spaces: list[Space] = field(default_factory=list)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The compiled time loop."""
+        return compile_engine(
+            method=self.method, options=self.options, scratch=self.scratch, **self.functions
+        )
+
+    def check_trial(self, t: float, y: Vector, p: Any) -> None:
+        """Call the right-hand side in Python, which detects an index that is out of range.
+
+        Raises:
+            ManipDynError: If an index is out of range, or the rates of positions differ from the
+                velocities.
+        """
+        if not isinstance(self.method, Taylor):
+            self.linear.check_rates(first_trial("rhs", self.user_functions["rhs"], t, y, p), y)
 
 
-def checked_problem(
+class Interval(NamedTuple):
+    """Times of a solution.
+
+    Attributes:
+        start: Start time, s.
+        stops: Stops (n, 4), at which steps end, see `planned_stops`.
+        samples: Sample times (k,), s, or None for every step.
+    """
+
+    start: float
+    stops: Matrix
+    samples: Vector | None
+
+
+def checked_span(t_span: Any) -> Vector:
+    """Return start and end time (2,), s, after checks."""
+    span = finite_vector("t_span", t_span, 2)
+    if span[0] == span[1]:
+        raise ManipDynError(f"t_span must be two different times, got {span.tolist()}.")
+    return span
+
+
+def checked_state(y0: Any, size: int | None = None) -> Vector:
+    """Return the initial state (m,) after checks. The default of `size` is any length above 0."""
+    y = finite_vector("y0", y0, np.size(y0) if size is None else size)
+    if y.size == 0:
+        raise ManipDynError("y0 must have at least one number, got none.")
+    return y
+
+
+def checked_interval(span: Vector, t_switch: Any, sampling: Sampling) -> Interval:
+    """Return the times of a solution after checks."""
+    samples = None if sampling.times is None else _times("sampling.times", sampling.times, span)
+    switches = _NONE if t_switch is None else _times("t_switch", t_switch, None)
+    landing = samples if samples is not None and sampling.land else _NONE
+    return Interval(float(span[0]), planned_stops(span, switches, landing), samples)
+
+
+_NONE = np.empty(0)
+_formulations: dict[tuple, Formulation] = {}
+"""Formulations by their arguments."""
+_MOST_FORMULATIONS = 64
+
+
+def formulated(
     rhs: Any,
-    t_span: Any,
-    y0: Any,
+    t: float,
+    y: Vector,
+    p: Any,
     *,
-    method: str | Method,
+    method: Method,
     step: float | None,
     rtol: Any,
     atol: Any,
-    p: Any,
-    t_switch: Any,
     events: Any,
     jacobian: Any,
     order: int | None,
     control: StepControl,
     sampling: Sampling,
-) -> Problem:
-    """Check the arguments of `integrate` and return them as a problem."""
-    solver = _method(method)
-    span = finite_vector("t_span", t_span, 2)
-    if span[0] == span[1]:
-        raise ManipDynError(f"t_span must be two different times, got {span.tolist()}.")
-    y = finite_vector("y0", y0, np.size(y0))
-    if y.size == 0:
-        raise ManipDynError("y0 must have at least one number, got none.")
+) -> Formulation:
+    """Check the arguments of `integrate`; the result is cached if they can be hashed.
+
+    With the first state (m,) and parameters of each size, the right-hand side is tried in Python.
+    """
+    numbers = step, rtol, atol, order
+    key: Any = (
+        *(rhs, method, events, jacobian, control, y.size, sizes_of(p)),
+        *(sampling.times is None, sampling.land, sampling.dense),
+        *(numbers, *map(type, numbers)),  # True is equal to 1, but is not a valid number
+    )
+    try:
+        formulation = _formulations.get(key)
+    except TypeError:  # tolerances (m,)
+        formulation = key = None
+    if formulation is None:
+        formulation = _new_formulation(
+            rhs, t, y, p, method, step, rtol, atol, events, jacobian, order, control, sampling
+        )
+        if len(_formulations) >= _MOST_FORMULATIONS:
+            _formulations.clear()
+        if key:
+            _formulations[key] = formulation
+    elif formulation.linear.positions:
+        formulation.check_trial(t, y, p)
+    return formulation
+
+
+def sizes_of(p: Any) -> Any:
+    """Return the shapes of the arrays in parameters."""
+    if isinstance(p, np.ndarray):
+        return p.shape
+    return tuple(map(sizes_of, p)) if isinstance(p, tuple) else type(p)
+
+
+def _new_formulation(
+    rhs: Any,
+    t: float,
+    y: Vector,
+    p: Any,
+    solver: Method,
+    step: float | None,
+    rtol: Any,
+    atol: Any,
+    events: Any,
+    jacobian: Any,
+    order: int | None,
+    control: StepControl,
+    sampling: Sampling,
+) -> Formulation:
     adaptive, tolerances = _tolerances(solver, step, rtol, atol, y.size)
-    times = None if sampling.times is None else _times("sampling.times", sampling.times, span)
-    between = sampling.dense or (times is not None and not sampling.land)
+    between = sampling.dense or (sampling.times is not None and not sampling.land)
     events = _events(events)
     linear = _jacobian(solver, jacobian, y.size)
     orders, scratch, function = _series(solver, rhs, order, adaptive, tolerances)
@@ -109,14 +205,13 @@ def checked_problem(
         mass=linear.mass,
         estimate=control.estimate,
     )
-    parameters = _parameters(p)
     if not isinstance(solver, Taylor):
-        linear.check_rates(first_trial("rhs", rhs, float(span[0]), y, parameters), y)
-    return Problem(
+        linear.check_rates(first_trial("rhs", rhs, t, y, p), y)
+    return Formulation(
         method=solver,
         options=options,
         functions={
-            "rhs": function or right_hand_side(rhs, float(span[0]), y),
+            "rhs": function or right_hand_side(rhs, t, y),
             "jacobian": checked_function("jacobian", linear.function, "(t, y, p, out, by_time)", 5)
             if linear.function
             else None,
@@ -133,15 +228,8 @@ def checked_problem(
             **({"events.function": events.function} if events else {}),
             **({"events.action": events.action} if events and events.action else {}),
         },
+        linear=linear,
         scratch=scratch,
-        t=float(span[0]),
-        y=y,
-        p=parameters,
-        stops=planned_stops(
-            span,
-            np.empty(0) if t_switch is None else _times("t_switch", t_switch, None),
-            times if times is not None and sampling.land else np.empty(0),
-        ),
         settings={
             **tolerances,
             "step": 0.0 if adaptive else step,
@@ -155,16 +243,16 @@ def checked_problem(
             "facmin": control.facmin,
             "facmax": control.facmax,
             "orders": orders,
-            "every_step": times is None,
+            "every_step": sampling.times is None,
             **(events.settings if events else {}),
         },
-        t_eval=times,
         land=sampling.land,
         dense=sampling.dense,
     )
 
 
-def _method(method: Any) -> Method:
+def checked_method(method: Any) -> Method:
+    """Return a method by its name; a `Method` is returned unchanged."""
     if isinstance(method, Method):
         return method
     if method not in METHODS:
@@ -285,7 +373,7 @@ def _first_step(first_step: float | None, controlled: bool) -> float:
     return first_step
 
 
-def _parameters(p: Any) -> Any:
+def checked_parameters(p: Any) -> Any:
     """Copy the parameters for compiled code, because event actions may change them."""
     if isinstance(p, np.ndarray) and p.dtype == np.float64:
         return p.copy()
