@@ -19,6 +19,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numba
@@ -27,7 +28,7 @@ from scipy.integrate import solve_ivp
 
 from manip_dyn.bench.peers import extended_precision_end, installed, rates_of
 from manip_dyn.bench.robots import usual_robots
-from manip_dyn.bench.timing import repetitions, seconds
+from manip_dyn.bench.timing import Candidate, repetitions, seconds
 from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector
 from manip_dyn.integration import METHODS, Options, compile_engine
@@ -272,32 +273,43 @@ def _numbalsoda(robot, start, duration, tolerances) -> Candidates:
 
 
 def _heyoka(robot, start, duration, tolerances) -> Candidates:
+    # heyoka unrolls the loop over the orders, so every tolerance requires a compilation.
+    chosen = tolerances if robot.n <= 3 else tolerances[::4]
+    for fast in (False, True):
+        solver = partial(_heyoka_solver, robot, start, duration, fast=fast)
+        yield f"heyoka{', fast_math' if fast else ''}", map(solver, chosen)
+
+
+def _heyoka_solver(
+    robot: Robot, start: Vector, duration: float, tolerance: float, fast: bool = False
+) -> Solver:
     import heyoka
 
     names = [f"y{i}" for i in range(2 * robot.n)]
     variables = heyoka.make_vars(*names)
     rates = rates_of(robot, heyoka.sin, heyoka.cos, heyoka.expression)(variables)
-    system = list(zip(variables, rates, strict=True))
-    # Long systems use heyoka's compact mode, because the default mode compiles for minutes.
-    compact = robot.n > 3
-    for fast in (False, True):
+    integrator = heyoka.taylor_adaptive(
+        list(zip(variables, rates, strict=True)),
+        start.tolist(),
+        tol=tolerance,
+        fast_math=fast,
+        compact_mode=robot.n > 3,  # the default mode compiles long systems for minutes
+    )
 
-        def solver(tolerance: float, fast: bool = fast) -> Solver:
-            integrator = heyoka.taylor_adaptive(
-                system, start.tolist(), tol=tolerance, fast_math=fast, compact_mode=compact
-            )
+    def solve() -> Vector:
+        integrator.time = 0.0
+        integrator.state[:] = start
+        integrator.propagate_until(duration)
+        return integrator.state
 
-            def solve() -> Vector:
-                integrator.time = 0.0
-                integrator.state[:] = start
-                integrator.propagate_until(duration)
-                return integrator.state
+    return solve
 
-            return solve
 
-        # heyoka unrolls the loop over the orders, so every tolerance requires a compilation.
-        chosen = tolerances if not compact else tolerances[::4]
-        yield f"heyoka{', fast_math' if fast else ''}", map(solver, chosen)
+def heyoka_call(robot: Robot, start: Vector, duration: float, tolerance: float) -> list[Candidate]:
+    """Return a call of heyoka for a free motion as a list, which is empty without heyoka."""
+    if not installed("heyoka"):
+        return []
+    return [Candidate("heyoka", _heyoka_solver(robot, start, duration, tolerance))]
 
 
 def _diffrax(robot, start, duration, tolerances) -> Candidates:

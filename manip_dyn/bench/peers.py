@@ -184,6 +184,31 @@ def _mujoco_call(robot: Robot, states: Vector) -> Candidate:
     return Candidate("MuJoCo mj_forward", lambda: mujoco.mj_forward(model, data))
 
 
+def mujoco_rollouts(robot: Robot, q: Vector, v: Vector, steps: int) -> list[Candidate]:
+    """Return `mujoco.rollout` with RK4 and steps of 1 ms from (q, v), or [] without MuJoCo."""
+    if not installed("mujoco"):
+        return []
+    return _or_nothing("mujoco", partial(_mujoco_rollout, robot, q, v, steps))
+
+
+def _mujoco_rollout(robot: Robot, q: Vector, v: Vector, steps: int) -> Candidate:
+    import mujoco
+    from mujoco import rollout
+
+    model = mujoco.MjModel.from_xml_string(bare_urdf(robot.urdf))
+    model.dof_armature[:], model.opt.gravity[:] = robot.armature, robot.gravity
+    model.opt.integrator, model.opt.timestep = mujoco.mjtIntegrator.mjINT_RK4, 1e-3
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = q, v
+    kind = mujoco.mjtState.mjSTATE_FULLPHYSICS
+    state = np.zeros((1, mujoco.mj_stateSize(model, kind)))
+    mujoco.mj_getState(model, data, state[0], kind)
+    return Candidate(
+        "mujoco.rollout, RK4", lambda: rollout.rollout(model, data, state, nstep=steps)
+    )
+
+
 def _drake_call(robot: Robot, states: Vector) -> Candidate:
     from pydrake.multibody.parsing import Parser
     from pydrake.multibody.plant import MultibodyPlant

@@ -23,7 +23,7 @@ from manip_dyn.core.atomic_files import write_atomically
 from manip_dyn.core.errors import ManipDynError
 
 SUITES = (
-    *("dynamics", "growth", "clik", "integrators"),
+    *("dynamics", "calls", "growth", "clik", "integrators"),
     *("planning", "path_timing", "stiff", "ensembles", "cold"),
 )
 

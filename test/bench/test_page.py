@@ -10,6 +10,7 @@ from manip_dyn.bench import (
     SUITES,
     Record,
     Timing,
+    calls,
     clik,
     cold,
     dynamics,
@@ -27,6 +28,7 @@ from manip_dyn.cli import main
 BENCHMARKS = Path(md.__file__).parent.parent / "benchmarks"
 TIMINGS = [Timing("manip_dyn", 1.25, 1.0), Timing("pinocchio", 3.0, 2.4)]
 ROWS = {
+    "calls": [calls.Row("kernels.mass_matrix(q)", TIMINGS)],
     "dynamics": [dynamics.Row("arm", "mass matrix", "compiled", TIMINGS)],
     "growth": [growth.Row(3, "taylor to order 8", 0.5, TIMINGS[:1])],
     "clik": [clik.Row("arm", ["mink is not installed"], TIMINGS)],

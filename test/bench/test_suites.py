@@ -1,5 +1,6 @@
 """`manip_dyn bench`: every suite runs and reports; no test depends on a measured time."""
 
+import ast
 import inspect
 import itertools
 import json
@@ -16,6 +17,7 @@ from manip_dyn.bench import (
     SUITES,
     Candidate,
     bench,
+    calls,
     clik,
     cold,
     compare,
@@ -260,3 +262,33 @@ def test_mujoco_simulates_the_same_motions():
     )
     theirs = ensembles.mujoco_motions(motions, 0.01, 1e-3, 1)()
     np.testing.assert_allclose(theirs, np.hstack([ours.q_end, ours.v_end]), atol=1e-10)
+
+
+@pytest.fixture(scope="module")
+def rows_of_calls():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(timing, "SLICE", 1e-5)
+        patch.setattr(timing, "ROUNDS", 1)
+        return calls.measure(md.load_robot("rr"))
+
+
+def test_rows_time_documented_calls(rows_of_calls):
+    names = calls.values_of(md.load_robot("rr"))
+    for row in rows_of_calls:
+        call = ast.parse(row.call, mode="eval").body
+        function = eval(ast.unparse(call.func), names)
+        owner = eval(ast.unparse(call.func.value), names)
+        assert isinstance(owner, (md.Kernels, md.Problem, type(md))) or "batch" in row.call
+        keywords = {keyword.arg: None for keyword in call.keywords}
+        inspect.signature(function).bind(*call.args, **keywords)
+        assert not call.func.attr.startswith("_")
+        assert row.timings[0].name == "the call"
+        assert row.timings[0].ratio == 1.0
+
+
+def test_rows_of_kernels_and_motions_have_the_code_inside_and_a_peer(rows_of_calls):
+    for row in rows_of_calls:
+        names = [timing.name for timing in row.timings]
+        if row.call.startswith("kernels"):
+            assert names[1].startswith("inside")
+            assert names[2].startswith("pinocchio")
