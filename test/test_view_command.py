@@ -78,3 +78,12 @@ def test_robots_without_dynamics_can_be_shown(changes, tmp_path):
 def test_joints_without_a_slider_are_noted():
     motion = file_motion(changed(ARM, FLOATING))
     assert "joint 'free' is shown fixed" in motion.figure.notes
+
+
+def test_all_options_of_a_robot_reach_the_view(tmp_path, monkeypatch):
+    (tmp_path / "arm.urdf").write_text(ARM)
+    shown = []
+    monkeypatch.setattr("manip_dyn.viewer.playback.View.wait", lambda view: shown.append(view.url))
+    monkeypatch.chdir(tmp_path)
+    assert main(["view", "arm.urdf", "--lock", "elbow=0.2", "--tip", "lower", "--dark"]) == 0
+    assert shown[0].startswith("http://localhost:")

@@ -83,6 +83,7 @@ def load_kinematics(
     lock: Mapping[str, float] | None = None,
     tip: str | None = None,
     xacro_args: Mapping[str, object] | None = None,
+    srdf: str | Path | None = None,
 ) -> Robot:
     """Load any URDF to show it, without checks of its dynamics.
 
@@ -94,6 +95,7 @@ def load_kinematics(
         lock: See `load_robot`.
         tip: See `load_robot`.
         xacro_args: See `load_robot`.
+        srdf: See `load_robot`.
 
     Raises:
         ManipDynError: If the file, the tree, a number or an argument is invalid.
@@ -102,7 +104,7 @@ def load_kinematics(
     fixed = description.fix_unsupported()
     robot = _build(description, extras, tip or description.default_tip(), 1.0, (None, None), None)
     notes = [f"joint '{name}' is shown fixed" for name in fixed]
-    return replace(robot, folder=folder, notes=(*robot.notes, *notes))
+    return replace(robot, folder=folder, srdf=read_srdf(srdf), notes=(*robot.notes, *notes))
 
 
 def _read(

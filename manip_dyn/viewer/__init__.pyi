@@ -7,6 +7,9 @@ from manip_dyn.viewer.drawing import (
     Drawing as Drawing,
 )
 from manip_dyn.viewer.drawing import (
+    bounds_of as bounds_of,
+)
+from manip_dyn.viewer.drawing import (
     look_at as look_at,
 )
 from manip_dyn.viewer.figures import (

@@ -146,6 +146,7 @@ def _quaternion(rotation: Matrix) -> Vector:
 
 
 def _transformed(poses: Poses, body: int, point: Vector) -> Vector:
+    """Return points (3,) or (m, 3) of a body in the base frame, m."""
     w, *axis = poses.quaternions[body]
     across = 2.0 * np.cross(axis, point)
     return poses.positions[body] + point + w * across + np.cross(axis, across)
@@ -173,17 +174,55 @@ def ground(server: Any, reach: float, dark: bool) -> Any:
     )
 
 
+def bounds_of(figure: Figure, rows: Matrix) -> Matrix:
+    """Return the lower and upper corner (2, 3) of the shapes of a figure, m.
+
+    Args:
+        figure: The figure.
+        rows: Coordinates (k, N). The corners are those of all k positions.
+    """
+    boxes = [(part.body, _corners(part)) for part in figure.parts]
+    points = [np.zeros((1, 3))]
+    for row in rows:
+        poses = figure.poses(row)
+        for body, corners in boxes:
+            points += [corners if body == GROUND else _transformed(poses, body, corners)]
+    stacked = np.concatenate(points)
+    return np.stack([stacked.min(axis=0), stacked.max(axis=0)])
+
+
+def _corners(part: Part) -> Matrix:
+    """Return the corners (m, 3) of the bounding box of a shape in the frame of its body, m."""
+    low, high = -0.5 * part.size, 0.5 * part.size
+    if part.kind == "mesh":
+        try:
+            vertices = np.concatenate([surface.vertices for surface in surfaces_of(part.file)])
+        except ManipDynError:  # the drawing reports it
+            return np.zeros((0, 3))
+        low, high = vertices.min(axis=0) * part.size, vertices.max(axis=0) * part.size
+    corners = np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, 8).T
+    return part.position + corners @ part.rotation.T
+
+
 FIELD = 0.7
 """Vertical field of view, rad."""
+MARGIN = 1.1
+"""Distance of the camera relative to that at which the bounding sphere fills the height."""
 WIDE = 1.15
 """Aspect ratio (width / height) below which the camera moves back."""
 PHONE, HIDDEN = 576, 0.6
 """Page width (pixels) of phones, and fraction of their height that the controls cover."""
 
 
-def look_at(server: Any, reach: float, width: float = 0.0) -> None:
-    """Set the camera of all clients for figures of size `reach` at up to ± `width` along y, m."""
-    target, offset = _camera(reach, width)
+def look_at(server: Any, bounds: Matrix, width: float = 0.0) -> None:
+    """Set the camera of all clients.
+
+    Args:
+        server: Server of the page.
+        bounds: Lower and upper corner (2, 3) of the figures, m, see `bounds_of`.
+        width: Largest distance of figures along y from the origin, m.
+    """
+    target, offset = _camera(bounds, width)
     initial = server.initial_camera
     initial.position, initial.look_at, initial.fov = tuple(target + offset), tuple(target), FIELD
 
@@ -201,11 +240,12 @@ def look_at(server: Any, reach: float, width: float = 0.0) -> None:
     server.on_client_connect(set_camera)
 
 
-def _camera(reach: float, width: float) -> tuple[Vector, Vector]:
+def _camera(bounds: Matrix, width: float) -> tuple[Vector, Vector]:
     """Return the camera target (3,) and the offset (3,) of the camera from the target in m."""
-    distance = (1.15 * reach + 0.75 * width) / np.tan(0.5 * FIELD) * 0.9
-    target = np.array([0.0, 0.0, 0.36 * reach])
-    return target, distance * np.array([0.88, 0.24, 0.41])
+    radius = max(0.5 * float(np.linalg.norm(bounds[1] - bounds[0])), 0.05)
+    distance = MARGIN * (radius / np.sin(0.5 * FIELD) + 0.75 * width / np.tan(0.5 * FIELD))
+    direction = np.array([0.88, 0.24, 0.41])
+    return bounds.mean(axis=0), distance * direction / np.linalg.norm(direction)
 
 
 def _up(offset: Vector) -> Vector:

@@ -13,7 +13,7 @@ import numpy as np
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.viewer.charts import RollingChart, legend
 from manip_dyn.viewer.controls import GoalControls, MassControls, PushControls, TimeControls
-from manip_dyn.viewer.drawing import Drawing, ground, line, look_at
+from manip_dyn.viewer.drawing import Drawing, bounds_of, ground, line, look_at
 from manip_dyn.viewer.scene import Colour, Controls, Figure, Level, Scope, Snapshot
 from manip_dyn.viewer.server import RATE, Frames, theme
 
@@ -25,6 +25,8 @@ COLOURS: dict[str, Colour] = {
 LEVELS = ("#10b981", "#f59e0b", "#ef4444")
 UNWATCHED = 20.0
 """Frames per second without clients, at which rolling charts collect values."""
+LIVE_REACH = 0.5
+"""Half of the width and the height of the initial scene relative to the reach of the arm."""
 HANDLE = 0.25
 """Size of the handle relative to the reach of the arm."""
 PLOT_PERIOD, QUERY_PERIOD = 0.2, 1.0
@@ -63,7 +65,10 @@ class LivePage:
         self._drawing = Drawing(server, "/live", figure)
         self._lines: dict[str, Matrix] = {}
         ground(server, figure.reach, dark)
-        look_at(server, figure.reach)
+        reach = np.array([[-1.0, -1.0, 0.0], [1.0, 1.0, 1.0]]) * LIVE_REACH * figure.reach
+        first = newest()
+        seen = reach if first is None else bounds_of(figure, first.coordinates[None])
+        look_at(server, np.stack([np.minimum(reach[0], seen[0]), np.maximum(reach[1], seen[1])]))
         gui = server.gui
         gui.add_markdown(f"**{figure.name}**, live")
         self._levels = gui.add_html("")
@@ -71,7 +76,6 @@ class LivePage:
         choice = gui.add_checkbox("dark", dark)
         choice.on_update(lambda _: self._shade(choice.value))
         self._controls_shown: list[Any] = [self._time]
-        first = newest()
         if figure.joints and first is not None:
             efforts = next((s.high for s in scopes if "effort" in s.title), np.zeros(0))
             self._controls_shown.append(GoalControls(server, controls, figure, first.coordinates))

@@ -8,12 +8,15 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from manip_dyn.core.checks import Matrix
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.multibody import Mechanism
 from manip_dyn.robot import Robot
 from manip_dyn.viewer.charts import Chart, legend
 from manip_dyn.viewer.controls import JointSliders
-from manip_dyn.viewer.drawing import Drawing, ground, line, look_at
+from manip_dyn.viewer.drawing import Drawing, bounds_of, ground, line, look_at
 from manip_dyn.viewer.motions import KINDS, motion_of
 from manip_dyn.viewer.scene import Colour, Motion
 from manip_dyn.viewer.server import LOCALHOST, PORT, Frames, address, show, start, stop, theme
@@ -146,7 +149,8 @@ class ResultsPage:
         self._server, self._motions = server, list(motions)
         several = len(self._motions) > 1
         self._reach = max(motion.figure.reach for motion in self._motions)
-        self._top = max(_top(motion) for motion in self._motions)
+        bounds = np.array([_bounds(motion) for motion in self._motions])
+        self._bounds = np.stack([bounds[:, 0].min(axis=0), bounds[:, 1].max(axis=0)])
         self._drawings = [
             Drawing(server, f"/m{k}", motion.figure, TINTS[k % len(TINTS)] if several else None)
             for k, motion in enumerate(self._motions)
@@ -225,9 +229,9 @@ class ResultsPage:
         middle = 0.5 * (len(self._motions) - 1)
         for k, drawing in enumerate(self._drawings):
             drawing.node.position = (0.0, step * (middle - k), 0.0)
-        look_at(self._server, self._reach, step * middle)
+        look_at(self._server, self._bounds, step * middle)
         for k, label in enumerate(self._labels):
-            height = self._top + (1.0 if apart else 1.0 + 0.7 * k) * ABOVE * self._reach
+            height = self._bounds[1, 2] + (1.0 if apart else 1.0 + 0.7 * k) * ABOVE * self._reach
             label.position = (0.0, 0.0, height)
 
     def _shade(self, dark: bool) -> None:
@@ -235,12 +239,15 @@ class ResultsPage:
         self._grid = ground(self._server, self._reach, dark)
 
 
-def _top(motion: Motion) -> float:
-    """Return the largest height (m) of body origins and the tool in samples of a motion."""
-    every = max(len(motion.t) // 20, 1)
-    rows = motion.coordinates[::every]
-    highest = max(float(motion.figure.poses(row).positions[:, 2].max()) for row in rows)
-    return max(highest, float(motion.trail[:, 2].max(initial=highest)))
+SAMPLES = 20
+"""Number of samples of a motion that determine its bounds."""
+
+
+def _bounds(motion: Motion) -> Matrix:
+    """Return the lower and upper corner (2, 3) of the figure and the tool path of a motion, m."""
+    rows = motion.coordinates[:: max(len(motion.t) // SAMPLES, 1)]
+    points = np.concatenate([bounds_of(motion.figure, rows), motion.trail, motion.desired])
+    return np.stack([points.min(axis=0), points.max(axis=0)])
 
 
 def _time(mark: Any) -> str:

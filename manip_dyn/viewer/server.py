@@ -15,12 +15,18 @@ import webbrowser
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.imports import required_module
 
 LOCALHOST = "127.0.0.1"
 PORT = 8080
 BLUE = (46, 108, 214)
+LIGHT, DARK = (222, 226, 231), (30, 32, 36)
+"""Colours of the background."""
+EXPOSURE = 0.35
+"""Intensity of the environment light. With 0.6, white meshes lose their shades."""
 
 
 def viser() -> Any:
@@ -51,7 +57,7 @@ def start(host: str = LOCALHOST, port: int = PORT, dark: bool = False) -> Any:
     server.gui.main_panel.dock_right()
     theme(server, dark)
     server.scene.set_up_direction("+z")
-    server.scene.configure_environment_map("studio", environment_intensity=0.6)
+    server.scene.configure_environment_map("studio", environment_intensity=EXPOSURE)
     return server
 
 
@@ -62,7 +68,8 @@ def stop(server: Any) -> None:
 
 
 def theme(server: Any, dark: bool) -> None:
-    """Select light or dark mode."""
+    """Select light or dark mode, with a background on which white arms are visible."""
+    server.scene.set_background_image(np.full((1, 1, 3), DARK if dark else LIGHT, np.uint8))
     server.gui.configure_theme(
         dark_mode=dark, show_logo=False, show_share_button=False, brand_color=BLUE
     )

@@ -7,7 +7,15 @@ import pinocchio
 import pytest
 
 import manip_dyn as md
-from manip_dyn.viewer import GROUND, find_mesh, look_at, mechanism_figure, robot_figure
+from manip_dyn.viewer import (
+    GROUND,
+    bounds_of,
+    find_mesh,
+    look_at,
+    mechanism_figure,
+    robot_figure,
+    standing,
+)
 
 BARE = """<robot name="bare"><link name="base"/>
 <joint name="turn" type="revolute"><parent link="base"/><child link="arm"/>
@@ -112,15 +120,27 @@ def test_shapes_beyond_the_last_joint_extend_the_reach():
     assert robot_figure(robot).reach == pytest.approx(0.2 + 1.2)
 
 
-@pytest.mark.parametrize("height", [0.1, 1.1, 3.0])
-def test_an_upright_arm_is_within_the_field_of_view(height):
-    """All points are projected into the field of view of the initial camera."""
-    first = SimpleNamespace()
-    look_at(SimpleNamespace(initial_camera=first, get_clients=dict, on_client_connect=id), height)
+@pytest.mark.parametrize("name", ["pa10", "panda", "ibm7535", "one_link_horizontal"])
+def test_an_arm_fills_the_field_of_view(name):
+    """All shapes are within the view of the first camera, and cover a third of its height."""
+    motion, first = standing(md.load_robot(name)), SimpleNamespace()
+    bounds = bounds_of(motion.figure, motion.coordinates)
+    server = SimpleNamespace(initial_camera=first, get_clients=dict, on_client_connect=id)
+    look_at(server, bounds)
     offset = np.subtract(first.position, first.look_at)
     to_eye = offset / np.linalg.norm(offset)
     up = np.array([0.0, 0.0, 1.0]) - to_eye[2] * to_eye
     up /= np.linalg.norm(up)
-    for point in ([0.0, 0.0, height], [0.0, 0.0, 0.0], [height, 0.0, 0.0], [0.0, height, 0.0]):
-        ray = np.array(point) - first.position
-        assert abs(ray @ up) / (-ray @ to_eye) < np.tan(0.5 * first.fov), point
+    corners = np.array(np.meshgrid(*bounds.T)).reshape(3, 8).T
+    rays = corners - first.position
+    heights = (rays @ up) / (-rays @ to_eye) / np.tan(0.5 * first.fov)
+    assert np.abs(heights).max() < 1.0
+    assert np.ptp(heights) > 2.0 / 3.0
+
+
+def test_bounds_contain_the_shapes_in_all_positions():
+    figure = robot_figure(md.load_robot(BARE.format(shape="")))
+    low, high = bounds_of(figure, np.array([[0.0], [1.5]]))
+    assert high[0] >= 0.5  # the link along x, then along y
+    assert high[1] >= 0.49
+    assert low[2] <= 0.0 < 0.2 <= high[2]
