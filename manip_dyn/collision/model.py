@@ -7,11 +7,12 @@ an SRDF, if only one joint moves between them or they touch in nearly all random
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
@@ -68,14 +69,22 @@ class CollisionModel:
         geometries: Shapes of links and objects. An owner may have several shapes.
         pairs: Pairs of owners that are checked.
         unchecked: Reasons by pair of owners for the pairs of links that are not checked.
-        notes: Remarks, such as links without a collision shape, one sentence each.
+        without_shape: Names of links with a mass or a visual shape, but no collision shape.
     """
 
     robot: Robot = field(repr=False)
     geometries: tuple[Geometry, ...]
     pairs: tuple[tuple[str, str], ...]
     unchecked: dict[tuple[str, str], str]
-    notes: tuple[str, ...]
+    without_shape: tuple[str, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks about the model, one sentence each."""
+        return tuple(
+            f"link '{link}' has no collision shape and is not checked"
+            for link in self.without_shape
+        )
 
     def of(self, owner: str) -> list[Geometry]:
         """Return the shapes of a link or an object."""
@@ -99,13 +108,13 @@ def collision_model(robot: Robot, scene: Scene | None = None) -> CollisionModel:
 @lru_cache(maxsize=16)
 def _of_robot(robot: Robot) -> CollisionModel:
     root = ElementTree.fromstring(robot.urdf)
-    geometries, notes = list[Geometry](), list[str]()
+    geometries, without_shape = list[Geometry](), list[str]()
     for link in root.iter("link"):
         shapes = list(_shapes_of_link(robot, link))
         geometries += shapes
         has_mass = link.find("inertial") is not None or link.find("visual") is not None
         if not shapes and has_mass:
-            notes.append(f"link '{link.get('name')}' has no collision shape and is not checked")
+            without_shape.append(link.get("name", ""))
     bodies = {geometry.owner: geometry.body for geometry in geometries}
     links = list(bodies)
     pairs, unchecked = list[tuple[str, str]](), dict[tuple[str, str], str]()
@@ -121,7 +130,7 @@ def _of_robot(robot: Robot) -> CollisionModel:
             unchecked[first, second] = reason
         else:
             pairs.append((first, second))
-    model = CollisionModel(robot, tuple(geometries), tuple(pairs), unchecked, tuple(notes))
+    model = CollisionModel(robot, tuple(geometries), tuple(pairs), unchecked, tuple(without_shape))
     return model if robot.srdf else _without_permanent_contacts(model)
 
 
@@ -241,7 +250,9 @@ def _without_permanent_contacts(model: CollisionModel) -> CollisionModel:
             unchecked[pair] = f"in contact in {count:.0f} of {SAMPLES} random postures"
         else:
             pairs.append(pair)
-    return CollisionModel(model.robot, model.geometries, tuple(pairs), unchecked, model.notes)
+    return CollisionModel(
+        model.robot, model.geometries, tuple(pairs), unchecked, model.without_shape
+    )
 
 
 @lru_cache(maxsize=32)
@@ -283,7 +294,7 @@ def _with_scene(robot: Robot, scene: Scene) -> CollisionModel:
                 unchecked[partner, entry.name] = reason
         geometries.append(geometry)
         bodies[entry.name] = geometry.body
-    return CollisionModel(robot, tuple(geometries), tuple(pairs), unchecked, own.notes)
+    return CollisionModel(robot, tuple(geometries), tuple(pairs), unchecked, own.without_shape)
 
 
 def _placed(robot: Robot, entry: SceneObject) -> Geometry:
@@ -327,11 +338,12 @@ class Separation(NamedTuple):
 class CoalObjects:
     """Shapes of a collision model as objects of coal, at one posture.
 
-    The class is not thread-safe.
+    `closest` is thread-safe, the other methods are not.
     """
 
     def __init__(self, model: CollisionModel):
         """Create the objects of coal."""
+        self._lock = Lock()
         self._robot = model.robot
         self._geometries = model.geometries
         self._shapes = [_coal_shape(geometry.shape) for geometry in model.geometries]
@@ -357,6 +369,20 @@ class CoalObjects:
             (self._separation(i, j) for i in self._of[first] for j in self._of[second]),
             key=lambda separation: separation.distance,
         )
+
+    def closest(
+        self, q: Vector, pairs: Sequence[tuple[str, str]]
+    ) -> tuple[tuple[str, str], Separation]:
+        """Return the closest of some pairs of owners at a posture (n,), and its separation.
+
+        Without pairs, the names are empty and the distance is infinite.
+        """
+        nothing = np.full(3, np.nan)
+        best = ("", ""), Separation(np.inf, nothing, nothing)
+        with self._lock:
+            self.move(q)
+            separations = [(pair, self.separation(*pair)) for pair in pairs]
+        return min([*separations, best], key=lambda entry: entry[1].distance)
 
     def touch(self, first: str, second: str) -> bool:
         """Return whether shapes of two owners touch, without padding."""

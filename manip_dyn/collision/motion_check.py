@@ -19,7 +19,6 @@ from manip_dyn.collision.curves import (
 from manip_dyn.collision.model import (
     CoalObjects,
     CollisionModel,
-    Separation,
     collision_model,
 )
 from manip_dyn.collision.pairs import PairArrays, pair_arrays
@@ -91,7 +90,7 @@ def clearance(robot: Robot, q: Any, scene: Scene | None = None) -> Clearance:
     """
     model = collision_model(checked_robot(robot), scene)
     posture = finite_vector("q", q, robot.n)
-    pair, separation = _closest(model, posture)
+    pair, separation = _coal_objects(model).closest(posture, model.pairs)
     clear = separation.distance > 0.0
     points = np.array([separation.first, separation.second])
     reason = _sentence(pair, separation.distance)
@@ -232,19 +231,6 @@ def _search(
     return outcome
 
 
-def _closest(model: CollisionModel, q: Vector) -> tuple[tuple[str, str], Separation]:
-    """Return the closest pair at a posture, and its separation by coal."""
-    nothing = np.full(3, np.nan)
-    best: tuple[tuple[str, str], Separation] = ("", ""), Separation(np.inf, nothing, nothing)
-    objects = _coal_objects(model)
-    objects.move(q)
-    for pair in model.pairs:
-        separation = objects.separation(*pair)
-        if separation.distance < best[1].distance:
-            best = pair, separation
-    return best
-
-
 @lru_cache(maxsize=32)
 def _coal_objects(model: CollisionModel) -> CoalObjects:
     return CoalObjects(model)
@@ -276,11 +262,9 @@ def _clearance(
     objects = _coal_objects(model)
     if contact >= 0:  # the search checks middles of intervals, not the start
         start = curve(float(curve.breaks[0]))
-        objects.move(start)
-        if objects.separation(*names).distance <= 0.0:
+        if objects.closest(start, [names])[1].distance <= 0.0:
             parameter, q = curve.breaks[0], start
-    objects.move(q)
-    separation = objects.separation(*names)
+    _, separation = objects.closest(q, [names])
     time = curve.time_of(float(parameter))
     distance = min(separation.distance, 0.0) if contact >= 0 else separation.distance
     reason = f"{_sentence(names, distance)} at {time:.6g} s"

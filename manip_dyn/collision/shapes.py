@@ -6,6 +6,7 @@ The core is the convex hull of points, a cylinder, or a half-space. Padding enla
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -202,12 +203,13 @@ class Mesh:
         return [Piece(POINTS, self.vertices[corners], 0.0) for corners in self.triangles]
 
     def coal_shape(self) -> Any:
-        """Return the shape of coal."""
+        """Return the shape of coal, which is a surface for hulls that coal rejects."""
         points, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
         points.extend(list(self.vertices))
         triangles.extend([coal.Triangle(*map(int, corners)) for corners in self.triangles])
         if self.convex:
-            return coal.Convex(points, triangles)
+            with suppress(RuntimeError):  # coal rejects vertices with more than 255 neighbours
+                return coal.Convex(points, triangles)
         model = coal.BVHModelOBBRSS()
         model.beginModel(len(triangles), len(points))
         model.addSubModel(points, triangles)

@@ -9,6 +9,7 @@ from xml.etree.ElementTree import Element
 
 from manip_dyn.core.checks import truth
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.inspection.collision_rules import collision_findings
 from manip_dyn.inspection.comparison import compare, conditioning, our_dynamics
 from manip_dyn.inspection.findings import Agreement, Finding, Inspection, by_level
 from manip_dyn.inspection.rules import rule_findings
@@ -24,6 +25,7 @@ def check_urdf(
     tip: str | None = None,
     xacro_args: Mapping[str, object] | None = None,
     compiled: bool = True,
+    srdf: str | Path | None = None,
 ) -> Inspection:
     """Check a URDF and return errors, warnings and notes.
 
@@ -39,6 +41,7 @@ def check_urdf(
         xacro_args: Arguments of a xacro file by name.
         compiled: Whether to compare compiled kernels. Otherwise the equations are evaluated in
             Python, without compilation.
+        srdf: SRDF with pairs of links that need no collision check (see `load_robot`).
 
     Returns:
         The inspection. Its `success` is False if `load_robot` rejects the robot with these
@@ -55,10 +58,10 @@ def check_urdf(
     agreements: list[Agreement] = []
     condition: float | None = None
     try:
-        robot = load_robot(source, lock, tip, xacro_args=xacro_args)
+        robot = load_robot(source, lock, tip, xacro_args=xacro_args, srdf=srdf)
         condition, condition_findings = conditioning(robot)
         differences, agreements = _compared(robot, content, compiled)
-        findings += condition_findings + differences
+        findings += [*condition_findings, *differences, *collision_findings(robot)]
     except ManipDynError as error:
         findings.append(_load_finding(name, str(error), findings))
     return Inspection(name, by_level(findings), tuple(agreements), condition)

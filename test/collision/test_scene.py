@@ -88,3 +88,16 @@ def test_nonconvex_mesh_is_its_surface(tmp_path):
         assert result.clear is clear
         assert md.clearance(robot, [1.2], scene).clear is clear
     assert md.Mesh(str(path), convex=True).excess() >= np.sqrt(0.5) - 1e-9
+
+
+def test_hull_with_a_vertex_of_many_edges_is_accepted(tmp_path):
+    """The apex of a cone with 400 sides; its base is a fan of triangles."""
+    angles = 2.0 * np.pi * np.arange(400) / 400
+    lines = ["v 0 0 1", *(f"v {np.cos(a)} {np.sin(a)} 0" for a in angles)]
+    lines += [f"f 1 {k + 2} {(k + 1) % 400 + 2}" for k in range(400)]
+    path = tmp_path / "cone.obj"
+    path.write_text("\n".join(lines))
+    scene = md.Scene().add("cone", md.Mesh(str(path), convex=True), [0.0, 0.0, 0.3])
+    robot = moving_ball("prismatic", radius=0.1)
+    assert md.clearance(robot, [0.0], scene).distance == pytest.approx(0.2, abs=1e-9)
+    assert md.check_motion(robot, [[-1.0], [1.0]], scene).least == pytest.approx(0.2, abs=1.1e-3)

@@ -29,9 +29,10 @@ def findings_of(inspection, levels=("error", "warning", "note")):
     }
 
 
-def test_a_valid_arm_has_only_a_note_about_its_damping(pinocchio_only):
+def test_a_valid_arm_has_only_notes_about_damping_and_missing_shapes(pinocchio_only):
     inspection = md.check_urdf(ARM, compiled=False)
-    assert findings_of(inspection) == {"note joint shoulder damping"}
+    notes = {"note joint shoulder damping", "note robot arm collision shapes"}
+    assert findings_of(inspection) == notes
     assert inspection.success
     assert inspection.condition < 100.0
     assert inspection.reason.startswith("0 errors, 0 warnings, ")
@@ -175,7 +176,7 @@ def test_the_command_prints_findings_and_sets_its_exit_code(tmp_path, capsys, pi
     text = capsys.readouterr().out
     assert "note: joint shoulder: damping: 0.5 N m s/rad; part of all dynamics here" in text
     assert "pinocchio: agrees" in text
-    assert "arm: 0 errors, 0 warnings, 3 notes" in text
+    assert "arm: 0 errors, 0 warnings, 4 notes" in text
     assert main(["check", str(invalid), "--json"]) == 1
     answer = json.loads(capsys.readouterr().out)
     assert not answer["success"]
