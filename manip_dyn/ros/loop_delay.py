@@ -77,7 +77,8 @@ class LoopDelay:
 
     Attributes:
         seconds: Median delay in the last `WINDOW` s of stamps; None before the first result.
-        ineffective: Time for which no command has taken effect since one did, s.
+        ineffective: Number of states, times the period, in which no command has taken effect since
+            one did, s. Missing states do not count.
     """
 
     def __init__(self, robot: Robot, period: float):
@@ -86,7 +87,7 @@ class LoopDelay:
         self._stamps: dict[tuple[float, ...], int | None] = {}
         self._order: deque[tuple[float, ...]] = deque()
         self._delays: deque[tuple[int, float]] = deque()
-        self._effective_ns: int | None = None
+        self._effective = False
         self.seconds: float | None = None
         self.ineffective = 0.0
 
@@ -95,7 +96,7 @@ class LoopDelay:
         self._stamps.clear()
         self._order.clear()
         self._delays.clear()
-        self.seconds, self._effective_ns, self.ineffective = None, None, 0.0
+        self.seconds, self._effective, self.ineffective = None, False, 0.0
 
     def sent(self, stamp_ns: int, effort: Vector) -> None:
         """Record the efforts (n,) of the command that answers the state with a stamp, ns."""
@@ -114,10 +115,11 @@ class LoopDelay:
         if effort is None:
             return
         key = tuple(effort)
+        self._effective = self._effective or key in self._stamps
         if key in self._stamps:
-            self._effective_ns = stamp_ns
-        if self._effective_ns is not None:
-            self.ineffective = 1e-9 * (stamp_ns - self._effective_ns)
+            self.ineffective = 0.0
+        elif self._effective:
+            self.ineffective += self._period
         sent = self._stamps.get(key)
         if sent is None or sent >= stamp_ns:
             return

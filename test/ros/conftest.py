@@ -15,11 +15,30 @@ os.environ.setdefault(
 
 from harness import Ros
 
+from manip_dyn.ros import TRANSITIONS, PlannerStatus
+
 
 def pytest_collection_modifyitems(items):
     for item in items:
         if "ros" in item.path.parent.name:
             item.add_marker(pytest.mark.ros)
+
+
+@pytest.fixture(autouse=True)
+def planner_transitions(monkeypatch):
+    """Check that every transition of a planner is one of its state machine."""
+    enter = PlannerStatus.enter
+    wrong = []
+
+    def checked(self, name, *arguments, **words):
+        before = self.state
+        enter(self, name, *arguments, **words)
+        if before and self.state not in TRANSITIONS[before]:
+            wrong.append(f"{before} -> {self.state}")
+
+    monkeypatch.setattr(PlannerStatus, "enter", checked)
+    yield
+    assert wrong == []
 
 
 @pytest.fixture

@@ -357,8 +357,8 @@ def test_a_new_goal_during_a_motion_is_reached_without_a_stop(fast):
     pause(fast, True)  # planning may be slow
     send(fast, ["shoulder", "elbow"], [-0.6, 0.5])
     fast.until(lambda: value(fast, "code") == "new_goal", "the new goal is not reported")
-    fast.until(lambda: fast.planner.commands.motions[1] is not None, "there is no plan")
-    departure = fast.planner.commands.motions[1].departure
+    fast.until(lambda: fast.planner.machine.motions[1] is not None, "there is no plan")
+    departure = fast.planner.machine.motions[1].departure
     pause(fast, False)
     reach(fast, [-0.6, 0.5])
     assert np.abs(departure.v).max() > 0.5
@@ -385,7 +385,7 @@ def test_a_lead_beyond_the_arrival_departs_from_the_goal(fast):
     lead(fast, 9.0)
     pause(fast, True)
     send(fast, ["shoulder", "elbow"], [-0.6, 0.5])
-    fast.until(lambda: fast.planner.commands.motions[1] is not None, "there is no plan")
+    fast.until(lambda: fast.planner.machine.motions[1] is not None, "there is no plan")
     assert value(fast, "code") == "next_goal"
     before = len(fast.statuses)
     pause(fast, False)
@@ -399,7 +399,7 @@ def test_a_missed_goal_is_reported_with_the_reason(fast, monkeypatch):
     fast.expect_warning("the goal is not reached", "30 return motions")
     fast.until(lambda: value(fast, "code") == "not_reached", "no code")
     assert value(fast, "state") == "aborted"
-    assert fast.planner.commands.active_goal is None
+    assert fast.planner.machine.active_goal is None
 
 
 def test_the_last_of_several_new_goals_is_reached(fast):

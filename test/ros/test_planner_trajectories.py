@@ -60,7 +60,7 @@ def client(arm):
 def reset(ros):
     assert ros.call(Trigger, "simulator/reset").success
     ros.until(lambda: list(ros.states[-1].position) == START, "the arm is not reset")
-    measured = lambda: ros.planner.commands.measured  # noqa: E731
+    measured = lambda: ros.planner.machine.measured  # noqa: E731
     ros.until(lambda: measured() and measured().stamp_ns == 0, "the planner misses the reset")
     ros.spin(0.3)
 

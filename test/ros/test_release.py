@@ -37,6 +37,8 @@ def test_a_release_applies_the_safe_command(ros, topic, message):
     commands = ros.publisher(Float64MultiArray, "simulator/commands")
     release = ros.publisher(type(message), f"simulator/{topic}")
     release.publish(message)  # no effect before the first command
+    count = len(states)
+    ros.until(lambda: len(states) > count + 20, "no states")  # the simulator has received it
     ros.insist(
         lambda: commands.publish(Float64MultiArray(data=[3.0, 0.5])),
         lambda: states and states[-1].effort[0] == 3.0,
@@ -132,6 +134,8 @@ TRACKER = (
         "circle.normal": [0.0, 1.0, 0.0],
         "circle.start": [-1.0, 0.0, 0.0],
         "circle.tool_rpy": [0.0, 0.7853981633974483, 0.0],
+        "joint_stiffness": 25.0,
+        "joint_damping": 10.0,  # stable with a delay of 0.12 s, for busy machines
         "circle.linear_speed": 0.25,
         "circle.angular_speed": 1.0,
     },
@@ -143,7 +147,7 @@ STARTS = {
 FAILURE = """
 import manip_dyn.{module} as module
 
-real = module.{kind}.answer
+real = module.{kind}.{name}
 
 def answer(self, *arguments):
     result = real(self, *arguments)
@@ -152,11 +156,13 @@ def answer(self, *arguments):
         raise ZeroDivisionError("a defect")
     return result
 
-module.{kind}.answer = answer
+module.{kind}.{name} = answer
 """
 DEFECTS = {
-    "bang_bang_planner": FAILURE.format(module="ros.planner.execution", kind="Execution"),
-    "clik_tracker": FAILURE.format(module="clik.arm_driver", kind="ArmDriver"),
+    "bang_bang_planner": FAILURE.format(
+        module="ros.planner.motions", kind="PlannedMotion", name="segments"
+    ),
+    "clik_tracker": FAILURE.format(module="clik.arm_driver", kind="ArmDriver", name="answer"),
 }
 
 

@@ -186,16 +186,17 @@ def test_a_planner_publishes_each_of_its_states(ros):
 def test_a_worse_condition_overrides_the_state_in_diagnostics(ros):
     status = PlannerStatus(ros.probe, "pa10")
     status.enter("reached", end="reached the goal")
-    assert status.overlaid("", "", "/c").level == OK
-    assert status.overlaid("", "/a", "/c").message == (
+    assert status.overlaid().level == OK
+    assert status.overlaid(others="/a", topic="/c").message == (
         "other nodes publish on /c: /a; this node must be the only publisher (reached)"
     )
-    assert "the same joint state for 2.0 s" in status.overlaid("", "", "/c", 2.0).message
-    outside = status.overlaid("S1 at 3 rad (-1 to 1)", "/a", "/c")
+    assert "efforts act 0.02 s later" in status.overlaid(delay=0.02).message
+    assert "the same joint state for 2.0 s" in status.overlaid(standing=2.0).message
+    outside = status.overlaid(outside="S1 at 3 rad (-1 to 1)", others="/a")
     assert outside.level == ERROR
     assert "joint outside its limits: S1 at 3 rad" in outside.message
     status.enter("lost", "silence", reason="no joint states for 2 s")
-    assert "gave up" in status.overlaid("", "/a", "/c").message
+    assert "gave up" in status.overlaid(others="/a", topic="/c").message
 
 
 class Clocked:

@@ -1,8 +1,9 @@
-"""Inputs for goals: joint positions, tool poses and an interactive marker for RViz."""
+"""Goals from topics, a marker for RViz and trajectories."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped
@@ -11,12 +12,21 @@ from sensor_msgs.msg import JointState
 
 from manip_dyn import clik
 from manip_dyn.clik.law.poses import UNIT
+from manip_dyn.control import JointMotion
+from manip_dyn.control.computed_torque import unstable_feedback
+from manip_dyn.control.continuity import MeasuredState
+from manip_dyn.control.joint_trajectory import Code, Outcome, RejectedTrajectoryError
+from manip_dyn.control.state_estimation import StateEstimator
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
+from manip_dyn.ros.follow_joint_trajectory import ActiveTrajectory, Progress
 from manip_dyn.ros.messages.geometry import pose_numbers, rotation_matrices
 from manip_dyn.ros.messages.joints import goal_from_message
-from manip_dyn.ros.planner.planning_process.goal_postures import Goal, JointGoal, PoseGoal
+from manip_dyn.ros.messages.trajectories import TrajectoryGoal
+from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
+from manip_dyn.ros.planner.motions import FollowedMotion, PlannedMotion
+from manip_dyn.ros.planner.planning_process.task import Goal, JointGoal, PoseGoal
 from manip_dyn.ros.targets import InteractivePoseMarker, RobotFrames
 
 
@@ -98,3 +108,165 @@ class Goals:
             raise ManipDynError(f"goal pose {problem}")
         pose = clik.Pose(numbers[:3], rotation_matrices(numbers[3:]))
         return self._frames.pose(message.header.frame_id, q, pose)
+
+
+class Leader(Protocol):
+    """Interface of the planner that a goal uses."""
+
+    @property
+    def measured(self) -> MeasuredState | None:
+        """The latest state."""
+
+    @property
+    def active_goal(self) -> object:
+        """The goal of the current plan or motion."""
+
+    @property
+    def message(self) -> str:
+        """The latest status message."""
+
+    def halt(self) -> bool:
+        """Cancel planning, stop and hold the arm. Return False if there was nothing to stop."""
+
+
+class PlannedGoal:
+    """A trajectory with a single point, which the arm reaches by a planned motion.
+
+    Attributes:
+        target: Positions (n,), rad or m.
+    """
+
+    def __init__(self, planner: Leader, robot: Robot, goal: TrajectoryGoal, stamp_ns: int):
+        """Store the goal and the stamp at which it was accepted, ns."""
+        self._planner, self._robot, self._begun_ns = planner, robot, stamp_ns
+        self._tolerances = goal.tolerances
+        self.target = np.array(goal.waypoints[-1].positions)
+        self._ended: Outcome | None = None
+
+    @property
+    def aim(self) -> JointGoal:
+        """The target as a goal of the planner."""
+        return JointGoal(self.target)
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """Outcome of the goal; None before its end."""
+        if self._ended is None and self._planner.active_goal is not self:
+            self._ended = Outcome(Code.INVALID_GOAL, self._planner.message)
+        return self._ended
+
+    def judge(self, motion: PlannedMotion, measured: MeasuredState) -> None:
+        """Update the outcome once per period. A violated tolerance halts the planner."""
+        if self._ended is not None or motion.purpose is not self:
+            return
+        delay = motion.late(measured)
+        errors = self.target - measured.q, -measured.v
+        outcome = self._tolerances.at_end(self._robot, delay, *errors)
+        if outcome is not None and outcome.code is not Code.SUCCESSFUL:
+            self._ended = outcome
+            self._planner.halt()
+        elif motion.arrived or 0.0 < self._tolerances.goal_time < delay:
+            self._ended = outcome
+
+    def stop(self, _outcome: Outcome) -> None:
+        """Stop and hold the arm."""
+        self._planner.halt()
+
+    def progress(self) -> Progress | None:
+        """Return the measured state and the target, or None before the first state."""
+        measured = self._planner.measured
+        if measured is None:
+            return None
+        stamp, q, v = measured
+        target = JointMotion(self.target, 0.0 * v, 0.0 * v)
+        return Progress(stamp, 1e-9 * (stamp - self._begun_ns), target, q, v)
+
+
+class Planner(Leader, Protocol):
+    """Interface of the planner that trajectories use."""
+
+    @property
+    def motions(self) -> tuple[object, ...]:
+        """The current motion and the prepared motion. Either may be None."""
+
+    def trajectory_obstacle(self) -> str:
+        """Return the reason why a trajectory cannot begin now, or ""."""
+
+    def follow(self, motion: FollowedMotion) -> None:
+        """Execute a trajectory in place of any other motion."""
+
+    def plan_to(self, goal: Goal) -> None:
+        """Plan a motion to a goal in place of any other motion."""
+
+
+class FollowedTrajectory:
+    """A trajectory that is followed without planning."""
+
+    def __init__(self, planner: Planner, motion: FollowedMotion):
+        """Store the planner and the motion."""
+        self._planner, self._motion = planner, motion
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """Outcome of the trajectory; None before its end."""
+        if self._motion not in self._planner.motions:
+            self._motion.end(Outcome(Code.INVALID_GOAL, self._planner.message))
+        return self._motion.outcome
+
+    def stop(self, _outcome: Outcome) -> None:
+        """Brake and hold the arm."""
+        self._planner.halt()
+
+    def progress(self) -> Progress | None:
+        """Return the measured state and the reference, or None if either is unknown."""
+        measured = self._planner.measured
+        reference = None if measured is None else self._motion.reference(measured)
+        if measured is None or reference is None:
+            return None
+        return Progress(measured.stamp_ns, *reference, measured.q, measured.v)
+
+
+class Trajectories:
+    """Starts trajectories on the planner; implements `TrajectoryFollower`."""
+
+    def __init__(
+        self,
+        planner: Planner,
+        robot: Robot,
+        parameters: BangBangPlannerParameters,
+        estimator: StateEstimator,
+    ):
+        """Store the planner, its arm and the estimator of its states."""
+        self._planner, self._robot, self._parameters = planner, robot, parameters
+        self._estimator = estimator
+
+    def check(self, goal: TrajectoryGoal, _info: Mapping[str, Any] | None = None) -> None:
+        """Raise `RejectedTrajectoryError` if a trajectory may not begin now."""
+        self._checked(goal)
+
+    def begin(self, goal: TrajectoryGoal) -> ActiveTrajectory:
+        """Follow a trajectory of several points, or plan a motion to its only point.
+
+        Raises:
+            RejectedTrajectoryError: If a trajectory may not begin now.
+        """
+        measured = self._checked(goal)
+        if len(goal.waypoints) == 1:
+            planned = PlannedGoal(self._planner, self._robot, goal, measured.stamp_ns)
+            self._planner.plan_to(planned)
+            return planned
+        motion = FollowedMotion(self._robot, goal, self._parameters, self._estimator)
+        self._planner.follow(motion)
+        return FollowedTrajectory(self._planner, motion)
+
+    def _checked(self, goal: TrajectoryGoal) -> MeasuredState:
+        reason, measured = self._planner.trajectory_obstacle(), self._planner.measured
+        gains = self._parameters.stiffness, self._parameters.damping
+        reason = reason or unstable_feedback(*gains, self._parameters.control_period)
+        if reason or measured is None:
+            raise RejectedTrajectoryError(Code.INVALID_GOAL, reason)
+        if len(goal.waypoints) == 1:
+            goal.start_ns(measured.stamp_ns)
+        else:
+            goal.check_motion(self._robot, *measured)
+        return measured

@@ -1,14 +1,70 @@
-"""Status of the planner on ~/status and /diagnostics."""
+"""States of the planner, and its status on ~/status and /diagnostics."""
 
 from __future__ import annotations
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.node import Node
 
-from manip_dyn.ros.diagnostics import OK, Report, status_message
-from manip_dyn.ros.planner.states import BY_KEY
+from manip_dyn.ros.diagnostics import ERROR, OK, WARN, Report, State, status_message
 from manip_dyn.ros.runtime.execution import ThrottledWarning
 from manip_dyn.ros.runtime.subscriptions import LATCHED
+
+NOT_ALONE = "other nodes publish on {topic}: {others}; this node must be the only publisher"
+REJECTED, GAVE_UP = "rejected: {reason}", "gave up: {reason}"
+PLANNER_STATES = (
+    State("waiting", WARN, "no joint states yet on {topic}", "no_joint_states"),
+    State("waiting", WARN, "no joint states for {silence:.1f} s", "silence"),
+    State("idle", OK, "waiting for a goal"),
+    State("idle", WARN, "the arm was reset: {reason}; waiting for a goal", "reset"),
+    State("idle", WARN, "the goal is no longer held: {reason}", "silence"),
+    State("braking", WARN, "the arm moves: {fastest}; braking before planning", "arm_moves"),
+    State("planning", OK, "planning: {method}"),
+    State("planning", OK, "planning for the new goal instead: {method}", "new_goal"),
+    State("executing", OK, "{beginning}"),
+    State("executing", WARN, "the arm left its plan: responding as set by replan", "off_plan"),
+    State("executing", OK, "a new goal: the motion to it begins in {lead:g} s", "new_goal"),
+    State("executing", OK, "a new goal: the motion to it begins at the current goal", "next_goal"),
+    State("reached", OK, "{end}"),
+    State("refused", WARN, REJECTED, "no_joint_states"),
+    State("refused", WARN, REJECTED, "bad_goal"),
+    State("refused", WARN, REJECTED, "arm_moves"),
+    State("refused", WARN, REJECTED, "not_alone"),
+    State("refused", WARN, REJECTED, "nobody_listens"),
+    State("refused", WARN, REJECTED, "out_of_reach"),
+    State("refused", WARN, REJECTED, "no_plan"),
+    State("aborted", WARN, "aborted: {reason}", "aborted"),
+    State("aborted", WARN, "the goal is not reached: {reason}", "not_reached"),
+    State("lost", ERROR, GAVE_UP, "silence"),
+    State("lost", ERROR, "gave up: the arm was reset: {reason}", "reset"),
+)
+"""States on ~/status, published on entry and repeated on /diagnostics."""
+
+PLANNER_OVERLAYS = (
+    State("outside_limits", ERROR, "joint outside its limits: {outside}"),
+    State("not_alone", WARN, NOT_ALONE),
+    State(
+        "delayed",
+        WARN,
+        "efforts act {delay:.3g} s later than 'transport_delay'; that is more than half of the "
+        "delay margin of 'stiffness' and 'damping'",
+    ),
+    State("standing", WARN, "time stands still: the same joint state for {seconds:.1f} s"),
+)
+"""States on /diagnostics that replace a state that is not more severe while they hold."""
+
+TRANSITIONS = {
+    "": {"waiting"},
+    "waiting": {"idle", "waiting", "refused"},
+    "idle": {"planning", "braking", "executing", "refused", "waiting", "aborted", "idle"},
+    "planning": {"executing", "planning", "braking", "refused", "aborted", "lost"},
+    "braking": {"planning", "braking", "executing", "refused", "aborted", "lost"},
+    "executing": {"reached", "executing", "planning", "braking", "refused", "aborted", "lost"},
+}
+"""States that may follow a state. After a motion, the states of `AT_REST` are like "idle"."""
+AT_REST = ("reached", "aborted", "refused", "lost")
+TRANSITIONS |= {name: TRANSITIONS["idle"] | {"lost"} for name in AT_REST}
+
+BY_KEY = {(state.name, state.code): state for state in (*PLANNER_STATES, *PLANNER_OVERLAYS)}
 
 
 class PlannerStatus:
@@ -52,7 +108,15 @@ class PlannerStatus:
         else:
             self._node.get_logger().warning(self.report.message)
 
-    def overlaid(self, outside: str, others: str, topic: str, standing: float = 0.0) -> Report:
+    def overlaid(
+        self,
+        *,
+        outside: str = "",
+        others: str = "",
+        topic: str = "",
+        standing: float = 0.0,
+        delay: float = 0.0,
+    ) -> Report:
         """Return the latest report, or a current problem that is at least as severe.
 
         Args:
@@ -60,18 +124,19 @@ class PlannerStatus:
             others: Other nodes that publish on the command topic, or "".
             topic: Name of the command topic.
             standing: Time for which the stamps have not advanced during a motion, s, or 0.
+            delay: Delay of the control loop beyond `transport_delay`, s, if it is too long, or 0.
         """
-        row = None
-        if outside:
-            row = BY_KEY["outside_limits", ""]
-        elif others:
-            row = BY_KEY["not_alone", ""]
-        elif standing:
-            row = BY_KEY["standing", ""]
+        problems = {
+            "outside_limits": outside,
+            "not_alone": others,
+            "standing": standing,
+            "delayed": delay,
+        }
+        row = next((BY_KEY[name, ""] for name, problem in problems.items() if problem), None)
         if row is None or row.level < self.report.level:
             return self.report
         words = {"outside": outside, "others": others, "topic": topic, "seconds": standing}
-        sentence = row.message(**words)
+        sentence = row.message(**words, delay=delay)
         return Report(row.level, f"{sentence} ({self.state})", self.report.values)
 
     def drop(self, reason: object) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 
 from faults.case import OK, WARN, Case
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout, String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 NAN, INF = float("nan"), float("inf")
@@ -55,6 +56,87 @@ def silence(system):
     """Send full efforts once, then nothing."""
     system.commanding = False
     system.push(FULL)
+
+
+def with_end(system, seconds, effort=FULL):
+    """Send efforts once that end `seconds` after the newest state."""
+    stamp, end = system.states[-1].header.stamp, divmod(round(1e9 * seconds), 1_000_000_000)
+    dim = [
+        MultiArrayDimension(label="state", size=stamp.sec, stride=stamp.nanosec),
+        MultiArrayDimension(label="valid", size=end[0], stride=end[1]),
+    ]
+    system.commands.publish(Float64MultiArray(layout=MultiArrayLayout(dim=dim), data=effort))
+
+
+def ended(system):
+    """Send full efforts once that end after five periods."""
+    system.commanding = False
+    system.wait(0.05)
+    with_end(system, 0.1)
+
+
+def released(system):
+    """Send full efforts once, then release the arm."""
+    silence(system)
+    dim = [MultiArrayDimension(label="release")]
+    system.commands.publish(Float64MultiArray(layout=MultiArrayLayout(dim=dim)))
+
+
+def joint_trajectory(times, **fields):
+    """Return a trajectory of positions: each field has a row for each point."""
+    message = JointTrajectory(joint_names=JOINTS)
+    for k, at in enumerate(times):
+        point = JointTrajectoryPoint(**{name: rows[k] for name, rows in fields.items()})
+        whole = int(at // 1)
+        point.time_from_start.sec, point.time_from_start.nanosec = whole, round(1e9 * (at - whole))
+        message.points.append(point)
+    return message
+
+
+def requested(message):
+    """Return a fault that sends a trajectory of positions until it is rejected."""
+
+    def do(system, *words):
+        topic = system.ros.publisher(JointTrajectory, "simulator/joint_trajectory")
+        system.insist(lambda: topic.publish(message), *words)
+        system.ros.probe.destroy_publisher(topic)
+
+    return do
+
+
+AHEAD = joint_trajectory([1.0], positions=[[0.7, 0.5]])
+
+
+def storm(system):
+    """Send 100 trajectories of positions at once."""
+    system.commanding = False
+    topic = system.ros.publisher(JointTrajectory, "simulator/joint_trajectory")
+    for _ in range(100):
+        topic.publish(AHEAD)
+    system.until(lambda: abs(system.q[0] - 0.7) < 1e-3, "the trajectory is not followed")
+    system.ros.probe.destroy_publisher(topic)
+
+
+def paused_trajectory(system):
+    """Pause for a second during a trajectory of positions."""
+    system.commanding = False
+    topic = system.ros.publisher(JointTrajectory, "simulator/joint_trajectory")
+    topic.publish(AHEAD)
+    system.until(lambda: abs(system.q[0] - 0.7) < 0.2, "the arm does not move")
+    system.pause()
+    system.wait(1.0)
+    system.pause(False)
+    system.until(lambda: abs(system.q[0] - 0.7) < 1e-3, "the trajectory is not followed")
+    system.ros.probe.destroy_publisher(topic)
+
+
+def other_description(system):
+    """Publish the description of another robot while the nodes run."""
+    topic = system.ros.probe.create_publisher(String, "robot_description", 10)
+    for _ in range(10):
+        topic.publish(String(data='<robot name="other"><link name="base"/></robot>'))
+        system.wait(0.05)
+    system.ros.probe.destroy_publisher(topic)
 
 
 def against_the_stop(system):
@@ -127,6 +209,7 @@ def twenty_silent_publishers(system):
         probe.destroy_publisher(publisher)
 
 
+LONG = trajectory(0, efforts=[FULL] * 20_000, times=[1e-3 * k for k in range(20_000)])
 CASES = (
     pushed("nan_command", "an effort is NaN", [NAN, 0.0], "nan"),
     pushed("infinite_command", "an effort is infinite", [INF, 0.0], "inf"),
@@ -173,6 +256,48 @@ CASES = (
         "silent_commander", "simulator", "full efforts once, then no further commands", silence,
         "simulator", "lost_commander", WARN, "no command for 0.3 s: brake",
         ("the safe command (brake) acts",),
+    ),
+    Case(
+        "command_with_end", "simulator", "full efforts once that end after five periods", ended,
+        "simulator", "lost_commander", WARN, "no command before the end of the last one: brake",
+        ("the safe command (brake) acts",),
+    ),
+    dropped(
+        "late_command", "full efforts that arrive after their end",
+        lambda s, *words: s.insist(lambda: with_end(s, 1e-9), *words), "before its end",
+    ),
+    Case(
+        "release", "simulator", "full efforts once, then a release", released,
+        "simulator", "lost_commander", WARN, "the commander has released the arm: brake",
+    ),
+    replace(dropped(
+        "long_trajectory", "an effort trajectory of 20,000 points",
+        lambda s, *words: s.insist(lambda: s.trajectories.publish(LONG), *words),
+        "at most 10000 points",
+    ), by_hand=True),
+    dropped(
+        "infinite_acceleration", "a trajectory of positions with an acceleration of 1e300",
+        requested(joint_trajectory(
+            [1.0, 2.0], positions=[[0.9, 0.3], [0.8, 0.3]], velocities=[[0.0] * 2] * 2,
+            accelerations=[[1e300, 0.0], [0.0] * 2],
+        )), "rejected",
+    ),
+    dropped(
+        "fast_trajectory", "a trajectory of positions at 200 rad/s",
+        requested(joint_trajectory([0.01], positions=[[-1.0, 0.3]])), "rejected",
+    ),
+    Case(
+        "storm_of_trajectories", "simulator", "100 trajectories of positions at once", storm,
+        "simulator", "running", OK, "running", by_hand=True,
+    ),
+    Case(
+        "pause_during_a_trajectory", "simulator",
+        "~/pause for a second during a trajectory of positions", paused_trajectory,
+        "simulator", "running", OK, "running", by_hand=True,
+    ),
+    dropped(
+        "other_description", "the description of another robot while the nodes run",
+        lambda s: other_description(s),
     ),
     Case(
         "against_the_stop", "simulator", "full efforts against a joint stop",

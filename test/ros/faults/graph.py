@@ -39,6 +39,7 @@ class Graph:
     """
 
     robot_name = ROBOT
+    states_topic = "joint_states"
     expects_arm = True
     """Whether the arm runs before the fault."""
 
@@ -51,7 +52,7 @@ class Graph:
         self.clock = SynchronizedClock(lambda: len(self.states))
         self.clock.begin()
         listen = self.ros.probe.create_subscription
-        listen(JointState, "joint_states", self._on_joints, 1000)
+        listen(JointState, self.states_topic, self._on_joints, 1000)
         listen(DiagnosticArray, "/diagnostics", self._on_diagnostics, 100)
         self.start()
         self.until(lambda: self.states or not self.expects_arm, "no joint states")

@@ -3,6 +3,7 @@
 from faults import (
     commands,
     life,
+    links,
     mechanisms,
     planning,
     processes,
@@ -12,6 +13,7 @@ from faults import (
 from faults.systems import Commanded, Planned, Tracked
 
 SYSTEMS = {"simulator": Commanded, "planner": Planned, "tracker": Tracked}
+SYSTEMS |= {"planner_link": links.PlannedOverLink, "tracker_link": links.TrackedOverLink}
 SYSTEMS |= {
     "planner_processes": processes.PlannedProcesses,
     "tracker_processes": processes.TrackedProcesses,
@@ -19,4 +21,4 @@ SYSTEMS |= {
     "alone": surroundings.Alone,
 }
 CASES = (*commands.CASES, *planning.CASES, *life.CASES, *targets_of_tools.CASES)
-CASES += (*processes.CASES, *mechanisms.CASES, *surroundings.CASES)
+CASES += (*links.CASES, *processes.CASES, *mechanisms.CASES, *surroundings.CASES)

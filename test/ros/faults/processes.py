@@ -240,8 +240,7 @@ def _planned():
     yield Case(
         "planner_stopped_3_s", "planner_processes",
         "SIGSTOP of the planner for 3 s during a motion", stopped("bang_bang_planner", 3.0),
-        "bang_bang_planner", "lost", ERROR, "gave up: no joint states for",
-        ("the safe command (brake) acts",),
+        *LOST,
     )  # fmt: skip
     yield Case(
         "simulator_stopped_0.6_s", "planner_processes",

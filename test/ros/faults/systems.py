@@ -12,6 +12,7 @@ from harness import LATCHED
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
 from targets import pose
 from trajectory_msgs.msg import JointTrajectory
 
@@ -170,6 +171,8 @@ class Tracked(Graph):
 
     def ready(self):
         """Hold the first target."""
+        if self.state_of("clik_tracker") == "late":  # on a busy machine
+            assert self.ros.call(Trigger, "clik_tracker/reset").success
         self.until_state("clik_tracker", "tracking", "off_path")
         self.goal = self.targets[0]
         self.send(self.goal)
@@ -194,6 +197,8 @@ TRACKER = {
     "path": "target",
     "controlled": [1.0, 1.0, 0.0, 0.0, 0.0, 0.0],
     "gain": 5.0,
+    "joint_stiffness": 100.0,
+    "joint_damping": 20.0,
 }
 
 

@@ -1,19 +1,27 @@
-"""Joint states of the arm: the latest state, and detection of resets and silence."""
+"""Topics between planner and arm: joint states, efforts."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rclpy.node import Node
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
 
 from manip_dyn.control.continuity import MeasuredState, reset_reason
 from manip_dyn.control.state_estimation import StateEstimator
+from manip_dyn.planning import Segment, mean_effort
 from manip_dyn.robot import Robot
+from manip_dyn.ros.diagnostics import other_publishers
 from manip_dyn.ros.joint_states import JointStateSubscription
-from manip_dyn.ros.loop_delay import CommandEnd
+from manip_dyn.ros.loop_delay import CommandEnd, LoopDelay
+from manip_dyn.ros.messages.joints import Validity, effort_command, release_command
+from manip_dyn.ros.messages.trajectories import release_trajectory, trajectory_from
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
+from manip_dyn.ros.runtime.execution import publish_last
+from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE
 
 WATCH_PERIOD = 0.1
 """Wall time between checks for silence, s."""
@@ -33,6 +41,7 @@ class ArmStates:
 
     Attributes:
         measured: The latest state; None before the first one and after a silence.
+        loop_delay: Delay from a state to the effect of its command.
         topic: Name of the topic.
     """
 
@@ -59,6 +68,7 @@ class ArmStates:
         self._damping, self._timeout = parameters.damping, parameters.state_timeout
         self._end = CommandEnd(parameters.command_periods, parameters.control_period)
         self._delay = parameters.transport_delay
+        self.loop_delay = LoopDelay(robot, parameters.control_period)
         self._without_end_ns = round(1e10 * parameters.control_period)
         self._was_valid_ns: int | None = None
         self.measured: MeasuredState | None = None
@@ -86,6 +96,11 @@ class ArmStates:
         """
         valid = self._was_valid_ns or self._without_end_ns
         return max(measured.stamp_ns - before.stamp_ns - valid, 0)
+
+    @property
+    def unannounced_delay(self) -> float:
+        """Delay of the control loop beyond `transport_delay`, s; 0 if it is unknown."""
+        return max((self.loop_delay.seconds or 0.0) - self._delay, 0.0)
 
     def standing(self) -> float:
         """Return the wall time for which states have had the same stamp, s; 0 for a short one."""
@@ -116,4 +131,67 @@ class ArmStates:
             self._fresh_at = self._received_at
             self._was_valid_ns = self.valid_ns
             self._end.received(measured.stamp_ns)
+            if before is None or before.stamp_ns > measured.stamp_ns:
+                self.loop_delay.restart()
+            self.loop_delay.received(measured.stamp_ns, self._subscription.effort)
         self._receive(before, measured)
+
+
+class EffortTopics:
+    """Publishes efforts as commands, or as trajectories if they switch within a period.
+
+    If the parameter `switching` is sampled, all efforts are commands, averaged over the period.
+    """
+
+    def __init__(self, node: Node, robot: Robot, parameters: BangBangPlannerParameters):
+        """Create the publishers."""
+        self._node = node
+        self._robot, self._period = robot, parameters.control_period
+        self._sampled = parameters.switching == "sampled"
+        self._commands = node.create_publisher(
+            Float64MultiArray, parameters.command_topic, EVERY_MESSAGE
+        )
+        self._switches = node.create_publisher(
+            JointTrajectory, parameters.effort_trajectory_topic, EVERY_MESSAGE
+        )
+
+    @property
+    def name(self) -> str:
+        """Name of the command topic."""
+        return self._commands.topic_name
+
+    def connected(self) -> bool:
+        """Return whether all effort topics in use have subscribers."""
+        needed = (self._commands,) if self._sampled else (self._commands, self._switches)
+        return all(topic.get_subscription_count() > 0 for topic in needed)
+
+    def others(self) -> str:
+        """Return the names of the other nodes that publish on the command topic, or ""."""
+        return other_publishers(self._node, self.name)
+
+    def publish(self, stamp_ns: int, segments: Sequence[Segment], valid: int | None) -> None:
+        """Publish efforts that start at the stamp of a state.
+
+        Args:
+            stamp_ns: The stamp, ns.
+            segments: The efforts.
+            valid: Time after the state at which the command ends, ns, or None for never.
+        """
+        if self._sampled or len(segments) == 1:
+            effort = segments[0].effort
+            if self._sampled:
+                effort = mean_effort(list(segments), self._period)
+            validity = None if valid is None else Validity(stamp_ns, valid)
+            self._commands.publish(effort_command(effort, validity))
+        else:
+            last = segments[-1].offset + self._period
+            end = None if valid is None else max(1e-9 * valid, last)
+            self._switches.publish(trajectory_from(self._robot, stamp_ns, segments, end))
+
+    def release(self) -> None:
+        """End the current command. The simulator then applies its safe command immediately.
+
+        Each topic preserves its order, so that no earlier message acts after both are received.
+        """
+        last = (self._commands, release_command()), (self._switches, release_trajectory())
+        publish_last(self._node, last)

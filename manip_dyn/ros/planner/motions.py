@@ -1,0 +1,486 @@
+"""Motions of the planner: brake, trajectory, plan and departure from a plan."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from manip_dyn.codegen import customize
+from manip_dyn.control import JointMotion
+from manip_dyn.control.continuity import MeasuredState
+from manip_dyn.control.joint_drives import Brake
+from manip_dyn.control.joint_trajectory import Code, JointSplines, Outcome
+from manip_dyn.control.state_estimation import SIGMAS, Noise, StateEstimator
+from manip_dyn.control.trajectory_follower import TrajectoryFollower
+from manip_dyn.core.checks import Vector
+from manip_dyn.planning import PlanExecutor, Segment
+from manip_dyn.planning.execution.feedback import Feedback
+from manip_dyn.planning.execution.sampled_motion import SAME
+from manip_dyn.planning.execution.time_scaling import Pace
+from manip_dyn.robot import Robot
+from manip_dyn.ros.messages.trajectories import TrajectoryGoal
+from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, tuning_from
+from manip_dyn.ros.planner.planning_process.task import PreparedPlan
+
+
+class DepartingMotion(Protocol):
+    """The motion before a departure."""
+
+    @property
+    def pace(self) -> Pace:
+        """Time rate and mass ratio at which the arm follows its plan."""
+
+    def stamp_at(self, time: float) -> int | None:
+        """Return the stamp (ns) of a plan time (s), or None if the arm has left the plan."""
+
+    def planned(self, measured: MeasuredState) -> tuple[Vector, Vector]:
+        """Return the planned positions and velocities (n,) at the time of a state."""
+
+    def segments(self, measured: MeasuredState) -> list[Segment]:
+        """Return the efforts for a measured state."""
+
+
+@dataclass(frozen=True, eq=False)
+class Departure:
+    """A point on the plan of a motion. An arm that executes the plan more slowly reaches it later.
+
+    Attributes:
+        motion: The motion.
+        time: Time on its plan, s.
+        q: Positions (n,) of the plan at this time, rad or m.
+        v: Velocities (n,) of the plan at this time, rad/s or m/s. An arm that follows the plan
+            at another time rate has `v` times this rate, also at the start of the next motion.
+        lead: Requested time from the goal to the departure, s.
+    """
+
+    motion: DepartingMotion
+    time: float
+    q: Vector
+    v: Vector
+    lead: float
+
+    @property
+    def moving(self) -> bool:
+        """Whether the arm moves at the departure. An arm at rest can wait for the next motion."""
+        return bool(np.any(self.v))
+
+    @property
+    def stamp_ns(self) -> int | None:
+        """Stamp of the departure at the current pace, ns; None if the arm has left the plan."""
+        return self.motion.stamp_at(self.time)
+
+
+SLOW = 0.5
+"""Joint speed (rad/s or m/s) from which feedback stops the arm within about 0.01 rad or m."""
+
+
+class BrakingMotion:
+    """Slows the arm down from any speed by `Brake`, then holds it in place by feedback.
+
+    Attributes:
+        arrived: Whether the arm rests at the held position.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        parameters: BangBangPlannerParameters,
+        estimator: StateEstimator,
+        held: Vector | None = None,
+    ):
+        """Create the brake and the feedback.
+
+        Args:
+            robot: The arm.
+            parameters: The planner's parameters.
+            estimator: Estimates the noise of the states, which must not prevent rest.
+            held: Positions (n,) to hold without braking, rad or m. Default: brake, then hold the
+                current positions.
+        """
+        self._brake = Brake(customize(robot), period=parameters.control_period)
+        self._feedback = Feedback(robot, tuning_from(parameters))
+        self._rest_speed, self._near = parameters.rest_speed, 10.0 * parameters.arrival_tolerance
+        self._estimator = estimator
+        self._zero = np.zeros(robot.n)
+        self._before: MeasuredState | None = None
+        self._held = held
+        self.arrived = False
+
+    def segments(self, measured: MeasuredState) -> list[Segment]:
+        """Return the efforts for a measured state."""
+        fastest = float(np.abs(measured.v).max())
+        if self._held is None and fastest > SLOW:
+            return [Segment(0.0, self._brake.effort(measured.stamp_ns, measured.q, measured.v))]
+        if self._held is None:
+            self._held = measured.q.copy()
+        off = float(np.abs(self._held - measured.q).max())
+        near = off <= self._near or off <= SIGMAS * float(self._estimator.noise().position.max())
+        self.arrived = near and self._estimator.at_rest(measured.v, self._rest_speed)
+        return [Segment(0.0, self._holding(measured, self._held))]
+
+    def _holding(self, measured: MeasuredState, held: Vector) -> Vector:
+        if self._before is not None:
+            duration = 1e-9 * (measured.stamp_ns - self._before.stamp_ns)
+            self._feedback.integrate(held - measured.q, duration)
+        self._before = measured
+        correction = self._feedback.correction(measured.q, measured.v, held, self._zero)
+        return self._feedback.limited(measured.q, self._feedback.hold(held) + correction)
+
+    def stop(self, _measured: MeasuredState) -> None:
+        """Do nothing: this motion stops the arm in any case."""
+
+    def hold(self, _duration_ns: int) -> None:
+        """Do nothing: this motion does not depend on time."""
+
+    def is_over(self, _measured: MeasuredState) -> bool:
+        """Return False: the arm is held until another motion begins."""
+        return False
+
+    def returned(self) -> bool:
+        """Return False: there is no plan that the arm could leave."""
+        return False
+
+
+ABORTED = Outcome(Code.INVALID_GOAL, "aborted: stopping and holding")
+
+
+class FollowedMotion:
+    """Follows a trajectory and holds its last point.
+
+    After an abort or a violated tolerance, it brakes and holds the arm.
+
+    Attributes:
+        outcome: Outcome of the trajectory; None before its end.
+        arrived: Whether the arm rests at the held position.
+        values: Named values for the status; always empty.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        goal: TrajectoryGoal,
+        parameters: BangBangPlannerParameters,
+        estimator: StateEstimator,
+    ):
+        """Store the trajectory and the estimator of the states; `begin` starts the motion."""
+        self._robot, self._goal, self._parameters = robot, goal, parameters
+        self._estimator = estimator
+        self._follower: TrajectoryFollower | None = None
+        self._after: BrakingMotion | None = None
+        self._start_ns = self._ended_ns = 0
+        self.outcome: Outcome | None = None
+        self.values: dict[str, object] = {}
+
+    def begin(self, measured: MeasuredState) -> int:
+        """Begin at a state; return the stamp at which the trajectory begins, ns.
+
+        Raises:
+            ManipDynError: If the feedback is unstable at the planner's control period.
+        """
+        stamp, q, v = measured
+        self._start_ns = self._goal.stamp_ns or stamp
+        weight = customize(self._robot).unchecked.inverse_dynamics(q, 0.0 * q, 0.0 * q)
+        begun = 1e-9 * (stamp - self._start_ns)
+        self._follower = TrajectoryFollower(
+            self._robot,
+            JointSplines(self._robot, self._goal.waypoints, begun, q, v, weight),
+            self._goal.tolerances,
+            self._parameters.control_period,
+            self._parameters.stiffness,
+            self._parameters.damping,
+        )
+        return self._start_ns
+
+    def is_due(self, _measured: MeasuredState) -> bool:
+        """Return True: a trajectory may begin at any state."""
+        return True
+
+    def segments(self, measured: MeasuredState) -> list[Segment]:
+        """Return the efforts for a measured state."""
+        stamp, q, v = measured
+        t = 1e-9 * (stamp - self._start_ns)
+        if self.outcome is None:
+            self._judge(t, measured)
+        if self._after is not None:
+            return self._after.segments(measured)
+        return [Segment(0.0, self._following.effort(t, q, v))]
+
+    def reference(self, measured: MeasuredState) -> tuple[float, JointMotion] | None:
+        """Return the time since the start (s) and the reference, or None before `begin`."""
+        if self._follower is None:
+            return None
+        t = 1e-9 * (measured.stamp_ns - self._start_ns)
+        return t, self._follower.splines.motion(t)
+
+    def stop(self, _measured: MeasuredState) -> None:
+        """Brake and hold the arm."""
+        self.end(ABORTED)
+        self._after = self._braking()
+
+    def hold(self, duration_ns: int) -> None:
+        """Delay the rest of the trajectory, ns: the arm has not followed it in this time."""
+        self._start_ns += duration_ns
+
+    def end(self, outcome: Outcome) -> None:
+        """Set the outcome, unless it is already set."""
+        self.outcome = self.outcome or outcome
+
+    def is_over(self, measured: MeasuredState) -> bool:
+        """Return whether the last point has been held for the hold duration."""
+        hold = round(1e9 * self._parameters.hold_duration)
+        return bool(hold and self.reached and measured.stamp_ns >= self._ended_ns + hold)
+
+    @property
+    def reached(self) -> bool:
+        """Whether the arm reached the last point."""
+        return self.outcome is not None and self.outcome.code is Code.SUCCESSFUL
+
+    @property
+    def arrived(self) -> bool:
+        """Whether the arm rests at the held position."""
+        return self.outcome is not None and self._after is not None and self._after.arrived
+
+    def returned(self) -> bool:
+        """Return False: there is no plan that the arm could leave."""
+        return False
+
+    @property
+    def beginning(self) -> str:
+        """Status message at the start of the motion."""
+        count = len(self._goal.waypoints)
+        end = 1e-9 * self._goal.waypoints[-1].time_ns
+        return f"executing: a trajectory of {count} points, which ends at {end:.6f} s"
+
+    @property
+    def _following(self) -> TrajectoryFollower:
+        assert self._follower is not None
+        return self._follower
+
+    def _braking(self, held: Vector | None = None) -> BrakingMotion:
+        return BrakingMotion(self._robot, self._parameters, self._estimator, held)
+
+    def _judge(self, t: float, measured: MeasuredState) -> None:
+        splines = self._following.splines
+        if self._after is None and t >= splines.t_final:  # hold the end with an integral
+            self._after = self._braking(np.array(splines.goal))
+        self.outcome = self._following.outcome(t, measured.q, measured.v)
+        self._ended_ns = measured.stamp_ns
+        if self.outcome is not None and not self.reached:
+            self._after = self._braking()
+
+
+ON_TIME = 5e-7
+"""Bound of the delay for which an arrival is reported to be as planned, s."""
+
+
+class PlannedMotion:
+    """Executes a plan.
+
+    Attributes:
+        purpose: The goal of the plan.
+        departure: Departure at which the plan begins; None for a start at rest, and once the plan
+            has begun.
+        rows: Times (s) and efforts (n,) to publish. Efforts are constant between the times.
+        values: Named values for the status.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        prepared: PreparedPlan,
+        parameters: BangBangPlannerParameters,
+        purpose: Any = None,
+        departure: Departure | None = None,
+        noise: Noise | None = None,
+    ):
+        """Prepare the execution of a plan.
+
+        Args:
+            robot: The arm.
+            prepared: The plan.
+            parameters: The planner's parameters.
+            purpose: The goal of the plan.
+            departure: Departure at which the plan begins. Default: at rest, at the next state.
+            noise: Noise of the measured states. Default: none.
+        """
+        self.purpose, self.departure = purpose, departure
+        self._plan, self._parameters = prepared.plan, parameters
+        plan = self._plan
+        period = parameters.control_period
+        horizon = period + parameters.transport_delay
+        self._executor = PlanExecutor(
+            robot,
+            plan,
+            horizon,
+            tuning_from(parameters, noise),
+            period,
+            reference=prepared.reference,
+        )
+        self._began_ns = self._returns = 0
+        self.rows = prepared.rows
+        switches = [[round(t, 9) for t in times] for times in plan.switch_times]
+        self.values: dict[str, object] = {
+            "plan": plan.status,
+            "plan reason": plan.reason,
+            "switch times [s]": dict(zip(robot.joint_names, switches, strict=True)),
+            "final time [s]": plan.t_final,
+        }
+        if prepared.net_work is not None:
+            self.values["net work [J]"] = prepared.net_work
+
+    def is_due(self, measured: MeasuredState) -> bool:
+        """Return whether the motion may begin at this state or before the next one."""
+        if self.departure is None:
+            return True
+        stamp, period = self.departure.stamp_ns, round(1e9 * self._parameters.control_period)
+        return stamp is not None and stamp < measured.stamp_ns + period
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the arm has left the plan that contains the departure."""
+        return self.departure is not None and self.departure.stamp_ns is None
+
+    def is_late(self, measured: MeasuredState) -> bool:
+        """Return whether the departure is lost, or the arm has passed it in motion."""
+        if self.departure is None:
+            return False
+        stamp = self.departure.stamp_ns
+        return stamp is None or (self.departure.moving and stamp < measured.stamp_ns)
+
+    def begin(self, measured: MeasuredState) -> int:
+        """Begin at a state; return the stamp of plan time zero, ns."""
+        stamp, departure = measured.stamp_ns, self.departure
+        if departure is not None and departure.moving:
+            stamp = departure.stamp_ns or stamp
+            self._executor.begin_at(departure.motion.pace)
+        elif departure is not None:
+            stamp = max(departure.stamp_ns or stamp, stamp)
+        self._began_ns = stamp + self._delay_ns
+        return self._began_ns
+
+    def departing(self, measured: MeasuredState, lead: float) -> Departure:
+        """Return the departure from this plan that is `lead` seconds after a state.
+
+        The lead is rounded up to whole control periods. The departure is not later than the end
+        of the plan.
+        """
+        periods = max(math.ceil(lead / self._parameters.control_period - 1e-9), 1)
+        stamp = measured.stamp_ns + round(1e9 * periods * self._parameters.control_period)
+        t = 1e-9 * (stamp + self._delay_ns - self._began_ns)
+        time = min(self._executor.plan_time(t), self._plan.t_final)
+        return Departure(self, time, *self._plan.state(time), lead)
+
+    def stamp_at(self, time: float) -> int | None:
+        """Return the stamp (ns) of a plan time (s), or None if the arm has left the plan."""
+        if not self._executor.goes_by_plan:
+            return None
+        return self._began_ns + round(1e9 * self._executor.time_of(time)) - self._delay_ns
+
+    def segments(self, measured: MeasuredState) -> list[Segment]:
+        """Return the efforts for a measured state, see `PlanExecutor.segments`."""
+        t = self._time(measured)
+        if t >= 0.0 or self.departure is None:
+            self.departure = None
+            return self._executor.segments(t, measured.q, measured.v)
+        # Assume that the tracking error at the departure equals the current one.
+        before, departure = self.departure.motion, self.departure
+        q, v = before.planned(measured)
+        there = departure.q + measured.q - q, before.pace.rate * departure.v + measured.v - v
+        after = self._executor.segments(0.0, *there)
+        begun = [segment._replace(offset=segment.offset - t) for segment in after]
+        previous = before.segments(measured)
+        return [segment for segment in previous if segment.offset < -t - SAME] + begun
+
+    def planned(self, measured: MeasuredState) -> tuple[Vector, Vector]:
+        """Return the planned positions and velocities (n,) at the time of a state."""
+        t = self._time(measured)
+        return self._executor.expected(t) or self._plan.state(t)
+
+    def stop(self, measured: MeasuredState) -> None:
+        """Stop the arm as soon as possible and hold it there."""
+        self._executor.stop(self._time(measured), measured.q, measured.v)
+
+    def hold(self, duration_ns: int) -> None:
+        """Delay the rest of the motion, ns: the arm has not followed it in this time."""
+        self._began_ns += duration_ns
+
+    def is_over(self, measured: MeasuredState) -> bool:
+        """Return whether the goal has been held for the hold duration."""
+        hold, arrival = self._parameters.hold_duration, self._executor.arrival_time
+        if not hold or arrival is None:
+            return False
+        return self._time(measured) >= arrival + hold
+
+    def late(self, measured: MeasuredState) -> float:
+        """Return the time since the end of the plan, s; negative before it."""
+        return self._time(measured) - self._plan.t_final
+
+    @property
+    def goal(self) -> Vector:
+        """Final positions of the plan (n,)."""
+        return self._plan.qf
+
+    @property
+    def arrived(self) -> bool:
+        """Whether the arm rests at the goal."""
+        return self._executor.arrived
+
+    @property
+    def pace(self) -> Pace:
+        """Time rate and mass ratio at which the arm follows the plan."""
+        return self._executor.pace
+
+    @property
+    def goes_by_plan(self) -> bool:
+        """Whether the arm follows the plan instead of a return or braking motion."""
+        return self._executor.goes_by_plan
+
+    @property
+    def missed(self) -> str:
+        """Why the arm was stopped before it reached its goal, or ""."""
+        return self._executor.missed
+
+    def returned(self) -> bool:
+        """Return whether the arm has left its plan since the last call."""
+        before, self._returns = self._returns, self._executor.returns
+        return self._returns > before
+
+    @property
+    def cost(self) -> dict[str, object]:
+        """Named values about the arrival, for the status."""
+        return {
+            "arrival time [s]": self._executor.arrival_time,
+            "extra time [s]": self._executor.extra_time,
+            "returns": self._executor.returns,
+            "rate": self._executor.pace.rate,
+        }
+
+    @property
+    def beginning(self) -> str:
+        """Status message at the start of the motion."""
+        method, plan = self._parameters.method, self._plan
+        if method == "pd":
+            return "executing: pd, feedback drives the arm to the goal"
+        return f"executing: {method}, {plan.status}, arrival at {plan.t_final:.6f} s"
+
+    @property
+    def end(self) -> str:
+        """Status message on arrival."""
+        if self._plan.t_final == 0.0 and not self._executor.returns:
+            after = self._executor.arrival_time or 0.0
+            if after < self._parameters.control_period:
+                return "the arm is at the goal already; holding it"
+            return f"reached the goal after {after:.6f} s by feedback; holding it"
+        late = self._executor.extra_time or 0.0
+        how = "as planned" if abs(late) < ON_TIME else f"{late:.6f} s later than planned"
+        return f"reached the goal after {self._executor.arrival_time:.6f} s, {how}; holding it"
+
+    @property
+    def _delay_ns(self) -> int:
+        return round(1e9 * self._parameters.transport_delay) if self._executor.timed else 0
+
+    def _time(self, measured: MeasuredState) -> float:
+        return (measured.stamp_ns - self._began_ns) * 1e-9
