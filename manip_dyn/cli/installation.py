@@ -267,7 +267,7 @@ def configure_prepare(command: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME",
         help="add this integration method for simulation and tracking, with fixed and adaptive "
-        f"steps; repeatable; '{ALL}': all methods, a minute of CPU time for 7 joints",
+        f"steps; repeatable; '{ALL}': all methods, two minutes of CPU time for 7 joints",
     )
     complete_with(method, lambda: (ALL, *METHODS))
     command.add_argument(

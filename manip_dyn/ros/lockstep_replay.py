@@ -269,5 +269,5 @@ def _difference(robot: Robot, state: State, values: np.ndarray) -> str:
     quantity = ("position", "velocity", "effort")[int(row)]
     return (
         f"at {state.stamp_ns * 1e-9:.6f} s the {quantity} of joint '{robot.joint_names[joint]}' "
-        f"is {values[row, joint]!r}, recorded {state.values[row, joint]!r}"
+        f"is {float(values[row, joint])!r}, recorded {float(state.values[row, joint])!r}"
     )

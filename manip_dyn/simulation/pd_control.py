@@ -42,8 +42,8 @@ class PDControl:
 
     They are saturated at the limits of the robot (Siciliano et al., Robotics (2009), sections
     8.5.1 and 8.5.2). g, M and h are those of the robot argument of `simulate` or `simulate_many`.
-    They do not include the payload or the masses of an individual motion, so that control with an
-    inaccurate model can be simulated.
+    g and h include the springs of the joints. They do not include the payload or the masses of an
+    individual motion, so that control with an inaccurate model can be simulated.
 
     Attributes:
         target: Positions (n,) or (N, n), rad or m, or a `Plan`, or a list of N plans. With a plan,

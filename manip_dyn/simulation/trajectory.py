@@ -105,7 +105,7 @@ def simulate(
             `control` and `stop_at_limits`.
         duration: Duration of the motion, s.
         step: Fixed integration step, s. With tolerances, only the time for which the efforts of
-            `PDControl` and of smooth plans are held.
+            smooth plans are held.
         sample_period: Time between samples, s; steps end at the samples. Default: `step`, or 1 %
             of the duration with tolerances and with Adams methods, which restart at samples.
         method: Name in `md.METHODS`, or a `Method`.

@@ -183,12 +183,14 @@ def subscribe_raw(
         A function that processes the remaining messages. Call it when the node shuts down.
     """
 
-    def drain() -> None:
-        if not DIRECT:
-            return
+    def next_message() -> Any:
         with suppress(RuntimeError), subscription.handle:  # rclpy's errors after a shutdown
-            while (entry := subscription.handle.take_message(kind, True)) is not None:
-                take(*entry)
+            return subscription.handle.take_message(kind, True)
+        return None
+
+    def drain() -> None:
+        while DIRECT and (entry := next_message()) is not None:
+            take(*entry)
 
     def take_all(data: bytes, info: Mapping[str, Any]) -> None:
         take(data, info)
