@@ -186,7 +186,9 @@ def _search(
 ) -> search.Outcome:
     """Run the branch and bound over a motion."""
     outcome = search.Outcome(np.zeros(5), np.zeros(6, dtype=np.int64))
-    coefficients = np.ascontiguousarray(arrays.body_positions(curve.coefficients))
+    coefficients = np.ascontiguousarray(
+        arrays.body_positions(curve.coefficients), dtype=np.float64
+    )
     deviation = curve.deviation
     if robot.has_mimic_joints:
         deviation = np.abs(robot.ratios) @ deviation
@@ -217,7 +219,10 @@ def _search(
         pieces = Pieces(*(getattr(pieces, name) for name in Pieces._fields))
         pieces = pieces._replace(radius=pieces.radius + half, ball=pieces.ball + half)
         pieces = by_reference(pieces)
-    motion = search.Curve(curve.breaks, coefficients, deviation)
+    breaks, deviation = (
+        np.ascontiguousarray(values, dtype=np.float64) for values in (curve.breaks, deviation)
+    )
+    motion = search.Curve(breaks, coefficients, deviation)
     search.search(
         arrays.bodies,
         pieces,
