@@ -12,8 +12,8 @@ from manip_dyn.planning.minimum_time.nodes import derivatives_at, inverse_kernel
 from manip_dyn.planning.minimum_time.splines import (
     GridSolution,
     RefinedSolution,
-    Spline,
     efforts_of,
+    exceeded_limit,
 )
 from manip_dyn.planning.minimum_time.structures import Guess, Switching
 from manip_dyn.robot import Robot
@@ -70,14 +70,13 @@ def convergence(
     robot: Robot, solution: RefinedSolution, searched: GridSearchSummary
 ) -> Convergence:
     """Return the certificate of a refined motion."""
-    along, solved, t_final = (
-        costates_of(robot, solution.solved),
-        solution.solved,
-        solution.spline.duration,
-    )
+    along, solved = costates_of(robot, solution.solved), solution.solved
+    t_final = solution.spline.duration
     on_grid = solution.durations[-1]
     barrier = on_grid * (solved.weight * solved.limits + abs(solved.promised))
     grid = max(solution.durations[-2] - on_grid, 0.0) / REFINEMENT_RATIO
+    times = np.linspace(0.0, t_final, 4 * solution.spline.cells + 1)
+    q, v, _ = solution.spline.joints(times)
     return Convergence(
         gap=t_final - on_grid + barrier + grid,
         t_final=t_final,
@@ -90,22 +89,9 @@ def convergence(
         costates=along.costates,
         switching=along.switching,
         hamiltonians=along.hamiltonians,
-        passed=_exceeded_limit(robot, solution.spline),
+        passed=exceeded_limit(robot, times, q, v),
         searched=searched,
     )
-
-
-def _exceeded_limit(robot: Robot, spline: Spline) -> str:
-    """Return a phrase for the position or speed limit that a motion exceeds, or ""."""
-    q, v, _ = spline.joints(np.linspace(0.0, spline.duration, 4 * spline.cells + 1))
-    for i, joint in enumerate(robot.joint_names):
-        speed = float(np.abs(v[:, i]).max())
-        if speed > robot.v_max[i] * (1.0 + 1e-9):
-            return f"joint '{joint}' reaches {speed:.6g} {robot.unit(i)}/s"
-        for value in (float(q[:, i].min()), float(q[:, i].max())):
-            if not robot.q_min[i] - 1e-9 <= value <= robot.q_max[i] + 1e-9:
-                return f"joint '{joint}' passes {value:.6g} {robot.unit(i)}"
-    return ""
 
 
 FREE_EFFORT = 0.9

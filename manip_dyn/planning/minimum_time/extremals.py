@@ -23,6 +23,7 @@ from manip_dyn.planning.minimum_time.flow import (
     refined,
     refined_arcs,
 )
+from manip_dyn.planning.minimum_time.splines import exceeded_limit
 from manip_dyn.planning.minimum_time.structures import (
     Controls,
     Extremal,
@@ -74,38 +75,16 @@ def distinct_motions(candidates: list[Candidate]) -> list[Candidate]:
     return distinct
 
 
-def violated_limit(robot: Robot, trajectory: Trajectory) -> str:
+def violated_limit(robot: Robot, along: Trajectory) -> str:
     """Return the first violated limit of effort, speed or position, or ""."""
-    n = robot.n
-    for i, joint in enumerate(robot.joint_names):
-        load = float(np.abs(trajectory.normalized_efforts[:, i]).max())
+    for joint, load in zip(
+        robot.joint_names, np.abs(along.normalized_efforts).max(axis=0).tolist(), strict=True
+    ):
         if load > FULL_EFFORT:
             (ratio, _) = distinct_digits(load, 1.0, digits=4)
             return f"joint '{joint}' would require {ratio} times its effort limit"
-        q, v = trajectory.states[:, i], trajectory.states[:, n + i]
-        speed = float(np.abs(v).max())
-        if speed > robot.v_max[i] * (1.0 + 1e-9):
-            value, most = distinct_digits(speed, robot.v_max[i], digits=4)
-            return f"joint '{joint}' would reach {value} {robot.unit(i)}/s; its limit is {most}"
-        low, high = _range(trajectory.times, q, v)
-        for extreme, limit in ((low, robot.q_min[i]), (high, robot.q_max[i])):
-            if not robot.q_min[i] - 1e-9 <= extreme <= robot.q_max[i] + 1e-9:
-                value, most = distinct_digits(extreme, limit, digits=4)
-                return f"joint '{joint}' would reach {value} {robot.unit(i)}; its limit is {most}"
-    return ""
-
-
-def _range(times: Vector, q: Vector, v: Vector) -> tuple[float, float]:
-    """Return the smallest and largest position, including reversals between samples."""
-    turning = np.flatnonzero((v[:-1] * v[1:] < 0.0) & (np.diff(times) > 0.0))
-    h, a, b = np.diff(times)[turning], v[turning], v[turning + 1]
-    first, rise = q[turning], q[turning + 1] - q[turning]
-    # The slope of the cubic interpolant, a + 2 c z + d z^2, has one root between the samples.
-    c, d = 3.0 * rise / h - 2.0 * a - b, 3.0 * (a + b) - 6.0 * rise / h
-    z = -a / (c + np.copysign(np.sqrt(np.maximum(c * c - a * d, 0.0)), -a))
-    peaks = first + h * z * (a + z * (c + z * d / 3.0))
-    reached = np.append(q, peaks)
-    return float(reached.min()), float(reached.max())
+    n = robot.n
+    return exceeded_limit(robot, along.times, along.states[:, :n], along.states[:, n : 2 * n])
 
 
 NOTHING = 1e-9

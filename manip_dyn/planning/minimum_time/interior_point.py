@@ -6,9 +6,8 @@ and a feasible motion remains feasible (direct transcription by inverse dynamics
 Practical methods for optimal control, 4.1). Each step solves a narrow banded system (Nocedal,
 Wright 2006, chapter 19).
 
-`gauss_newton_steps` omits the curvature of the limits. Its barrier keeps the first steps far from
-the limits, so it converges from many more initial guesses than linear programs. `newton_steps`
-includes the curvature. It requires few steps, and converges where joints are not at their limits.
+`gauss_newton_steps` omits the curvature of the limits. `newton_steps` includes it, requires fewer
+steps, and converges where joints are not at their limits.
 If a matrix is not positive definite, a multiple of the identity is added (Nocedal, Wright 2006,
 algorithm 19.3 and appendix B). Second derivatives of the efforts are differences of exact first
 derivatives.

@@ -326,7 +326,9 @@ def cubic_spline(v0: Vector, vf: Vector, nodes: int, origin: Vector) -> NodeSche
     The unknowns are the control points minus `origin` and `drift`.
     """
     n, cells, h = len(v0), nodes - 1, 1.0 / (nodes - 1)
-    place, speed, bend = _inner(nodes, (1.0 / 6.0, 4.0 / 6.0, 1.0 / 6.0))
+    place = np.tile((1.0 / 6.0, 4.0 / 6.0, 1.0 / 6.0), (nodes, 1))
+    speed = np.tile((-0.5 * cells, 0.0, 0.5 * cells), (nodes, 1))
+    bend = np.tile((1.0 * cells**2, -2.0 * cells**2, 1.0 * cells**2), (nodes, 1))
     lead, pull = np.zeros((nodes, 3, n)), np.zeros((nodes, n))
     stretch = np.full(nodes, float(cells))
     stretch[[0, -2]] *= 1.5
@@ -357,14 +359,3 @@ def drift(z: Vector, v0: Vector, vf: Vector) -> Matrix:
     leave = z - z**3 * (6.0 - 8.0 * z + 3.0 * z * z)
     arrive = -(z**3) * (4.0 - 7.0 * z + 3.0 * z * z)
     return np.outer(leave, v0) + np.outer(arrive, vf)
-
-
-def _inner(nodes: int, place: tuple[float, float, float]) -> tuple[Matrix, Matrix, Matrix]:
-    """Return weights of position, speed and acceleration (nodes, 3) at inner nodes."""
-    cells = float(nodes - 1)
-    speed = -0.5 * cells, 0.0, 0.5 * cells
-    bend = cells**2, -2.0 * cells**2, cells**2
-    position, rate, curve = (
-        np.tile(coefficients, (nodes, 1)) for coefficients in (place, speed, bend)
-    )
-    return position, rate, curve

@@ -19,7 +19,7 @@ from manip_dyn.codegen import customize
 from manip_dyn.core.checks import Vector, distinct_digits, finite_vector, not_negative
 from manip_dyn.core.deprecation import warn_deprecated
 from manip_dyn.core.errors import ManipDynError
-from manip_dyn.planning.certificate import Convergence
+from manip_dyn.planning.certificate import Certificate, Convergence
 from manip_dyn.planning.endpoints import (
     check_effort_limits,
     check_speed_limits,
@@ -157,9 +157,7 @@ def _searched(robot: Robot, ends: Ends, hold: Vector, budget: Budget) -> Plan:
             raise _no_motion(robot, ends)
         reason = "it arrives, along the straight path, but nothing could be refined on grids"
         return replace(straight, method=METHOD, status="uncertified", reason=reason)
-    if best.extremal is not None:
-        return _certified_plan(robot, ends, hold, search, best)
-    plan = _refined_plan(robot, ends, hold, search, best)
+    plan = _plan_of(robot, ends, hold, search, best)
     return plan if straight is None else faster_plan(plan, straight)
 
 
@@ -180,49 +178,34 @@ def _no_motion(robot: Robot, ends: Ends) -> ManipDynError:
     )
 
 
-def _certified_plan(
-    robot: Robot, ends: Ends, hold: Vector, search: MotionSearch, best: Basin
-) -> Plan:
-    candidate = best.extremal
-    assert candidate is not None
-    proof = replace(candidate.certificate, searched=search.summary())
-    motion = ExtremalMotion(robot, ends.q0, candidate.extremal)
+def _plan_of(robot: Robot, ends: Ends, hold: Vector, search: MotionSearch, best: Basin) -> Plan:
+    """Return the plan of the fastest motion: its extremal if it is certified."""
+    proof: Certificate | Convergence
+    motion: ExtremalMotion | SplineMotion
+    if best.extremal is not None:
+        proof = replace(best.extremal.certificate, searched=search.summary())
+        motion = ExtremalMotion(robot, ends.q0, best.extremal.extremal)
+        switches = motion.switching.per_joint()
+        status, reason = "solved", "the certificate holds"
+    else:
+        assert best.refined is not None
+        proof = convergence(robot, best.refined, search.grid_summary())
+        motion = SplineMotion(robot, best.refined, proof)
+        switches = motion.switches
+        status, reason = _judged(
+            proof, f"motions near it are not faster by more than {proof.gap:.2g} s"
+        )
+        if best.is_determined is False:
+            reason += (
+                "; the fastest motion is not unique, because not all efforts affect its duration"
+            )
     return Plan(
         robot,
         ends.q0,
         ends.qf,
-        candidate.t_final,
-        candidate.extremal.switching.per_joint(),
-        [candidate.t_final] * robot.n,
-        motion,
-        hold,
-        METHOD,
-        "solved",
-        "the certificate holds" + _notes(search),
-        certificate=proof,
-        extremal=motion,
-        is_unique=search.is_unique,
-    )
-
-
-def _refined_plan(
-    robot: Robot, ends: Ends, hold: Vector, search: MotionSearch, best: Basin
-) -> Plan:
-    assert best.refined is not None
-    proof = convergence(robot, best.refined, search.grid_summary())
-    motion, t_final = SplineMotion(robot, best.refined, proof), best.refined.spline.duration
-    status, reason = "converged", f"motions near it are not faster by more than {proof.gap:.2g} s"
-    if not proof.holds:
-        status, reason = "uncertified", f"it arrives, but {'; '.join(proof.failures)}"
-    if best.is_determined is False:
-        reason += "; the fastest motion is not unique, because not all efforts affect its duration"
-    return Plan(
-        robot,
-        ends.q0,
-        ends.qf,
-        t_final,
-        motion.switches,
-        [t_final] * robot.n,
+        best.duration,
+        switches,
+        [best.duration] * robot.n,
         motion,
         hold,
         METHOD,
@@ -231,9 +214,16 @@ def _refined_plan(
         certificate=proof,
         extremal=motion,
         is_unique=search.is_unique,
-        v0=ends.v0,
-        vf=ends.vf,
+        v0=None if best.extremal is not None else ends.v0,
+        vf=None if best.extremal is not None else ends.vf,
     )
+
+
+def _judged(proof: Convergence, reason: str) -> tuple[str, str]:
+    """Return the status of a refined motion, and `reason` or the violated conditions."""
+    if proof.holds:
+        return "converged", reason
+    return "uncertified", f"it arrives, but {'; '.join(proof.failures)}"
 
 
 def _notes(search: MotionSearch) -> str:
@@ -270,12 +260,9 @@ def faster_plan(plan: Plan, straight: Plan) -> Plan:
         return plan
     gap = max(proof.gap - (plan.t_final - straight.t_final), 0.0)
     proof = replace(proof, gap=gap, t_final=straight.t_final)
-    status, reason = (
-        "converged",
-        f"the straight path; motions near it are not faster by {gap:.2g} s",
+    status, reason = _judged(
+        proof, f"the straight path; motions near it are not faster by {gap:.2g} s"
     )
-    if not proof.holds:
-        status, reason = "uncertified", f"it arrives, but {'; '.join(proof.failures)}"
     return replace(straight, method=METHOD, status=status, reason=reason, certificate=proof)
 
 

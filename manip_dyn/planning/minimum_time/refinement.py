@@ -167,7 +167,25 @@ class SplineGrid:
                 first = min(max(begin, RELAXATION_WEIGHT * lack / near.cells), 1.0)
                 if not self._within(first, min(LEAST_SLACK, lack), newton_steps):
                     return None
-        return self._improved(first, last, SETTLED, curved)
+        improved = self._improved(first, last, SETTLED, curved)
+        return None if improved is None else self._solution(*improved, curved)
+
+    def _solution(
+        self, spline: Spline, weight: float, promised: float, curved: bool
+    ) -> GridSolution:
+        """Return the present motion with the multipliers of its limits."""
+        n, force = self._robot.n, weight / self._here.slack
+        return GridSolution(
+            spline,
+            weight,
+            promised,
+            int(np.count_nonzero(force)),
+            force[:, n : 2 * n] - force[:, :n],
+            force[:, 5 * n :] - force[:, 4 * n : 5 * n],
+            force[:, 3 * n : 4 * n] - force[:, 2 * n : 3 * n],
+            float(self._limits.scale[0]),
+            curved,
+        )
 
     def _slower(self) -> float:
         """Slow down the motion until it is within its limits; return the relative slowdown or inf.
@@ -184,8 +202,8 @@ class SplineGrid:
         self._here.log_duration[0] = begun
         return inf
 
-    def from_guess(self, swing: Vector, first: float, last: float) -> GridSolution | None:
-        """Return the solution from a smooth motion with a midway detour (n,), or None."""
+    def from_guess(self, swing: Vector, first: float, last: float) -> Spline | None:
+        """Return the fastest motion near a smooth one with a midway detour (n,), or None."""
         here, limits, ends = self._here, self._limits, self._ends
         z = np.linspace(0.0, 1.0, len(here.q))[1:-1, None]
         straight = ends.q0 + (ends.qf - ends.q0) * (z - np.sin(2.0 * np.pi * z) / (2.0 * np.pi))
@@ -197,7 +215,8 @@ class SplineGrid:
             if not slow_enough(self._kernels, limits, here, self._work, EFFORT_MARGIN):
                 return None
             here.log_duration[0] += log(SLOWDOWN)
-            return self._improved(first, last, COARSE_TOLERANCE)
+            improved = self._improved(first, last, COARSE_TOLERANCE)
+            return None if improved is None else improved[0]
         best, duration = -inf, 0.0
         for tried in GUESS_DURATIONS:
             least = self._clipped(straight, tried, low, high)
@@ -208,7 +227,8 @@ class SplineGrid:
         self._clipped(straight, duration, low, high)
         if not self._within(1.0, LEAST_SLACK, gauss_newton_steps):
             return None
-        return self._improved(first, last, COARSE_TOLERANCE)
+        improved = self._improved(first, last, COARSE_TOLERANCE)
+        return None if improved is None else improved[0]
 
     def _clipped(self, beyond: Matrix, duration: float, low: Vector, high: Vector) -> float:
         """Write a drifting motion, clipped to position limits; return the smallest distance."""
@@ -245,9 +265,13 @@ class SplineGrid:
 
     def _improved(
         self, first: float, last: float, settled: float, curved: bool = False
-    ) -> GridSolution | None:
-        """Return the fastest motion near the present one, or the best when the time is up."""
-        here, n, work = self._here, self._robot.n, self._work_per_step
+    ) -> tuple[Spline, float, float] | None:
+        """Return the fastest motion near the present one, or the best when the time is up.
+
+        The result contains the final weight of the barrier and the decrease that is predicted for
+        one more step, as a fraction of the duration.
+        """
+        here, work = self._here, self._work_per_step
         arrays = self._kernels, self._limits, here, self._there, self._work
         method, most = (
             (newton_steps, min(NEWTON_STEPS, NEWTON_WORK // work))
@@ -265,19 +289,7 @@ class SplineGrid:
             return None
         duration = exp(here.log_duration[0])
         inner = self._ends.q0 + here.q[1:-1] + duration * self._shift
-        spline = Spline.between(self._ends, inner, duration)
-        force = weight / here.slack
-        return GridSolution(
-            spline,
-            weight,
-            promised,
-            int(np.count_nonzero(force)),
-            force[:, n : 2 * n] - force[:, :n],
-            force[:, 5 * n :] - force[:, 4 * n : 5 * n],
-            force[:, 3 * n : 4 * n] - force[:, 2 * n : 3 * n],
-            float(self._limits.scale[0]),
-            curved,
-        )
+        return Spline.between(self._ends, inner, duration), weight, promised
 
 
 COARSE_CELLS = (32, 64)
@@ -300,22 +312,19 @@ class CoarseSearch:
 
     def __init__(self, robot: Robot, ends: Ends, budget: Budget):
         """Prepare the search between two states."""
-        self.guesses, self.motions = 0, list[Spline]()
-        self._grid, self._budget = (
-            SplineGrid(robot, ends, COARSE_CELLS[robot.n > 2], budget),
-            budget,
-        )
+        self.guesses, self.motions, self._budget = 0, list[Spline](), budget
+        self._grid = SplineGrid(robot, ends, COARSE_CELLS[robot.n > 2], budget)
 
     def search(self, swings: Iterable[Vector]) -> list[Spline]:
         """Try detours (n,) until the time is up; return the new distinct motions."""
         new = list[Spline]()
         for swing in swings:
             self.guesses += 1
-            solution = self._grid.from_guess(swing, COARSE_FIRST_WEIGHT, COARSE_LEAST_WEIGHT)
-            if solution is not None and not any(
-                are_same(solution.spline, motion) for motion in self.motions + new
+            spline = self._grid.from_guess(swing, COARSE_FIRST_WEIGHT, COARSE_LEAST_WEIGHT)
+            if spline is not None and not any(
+                are_same(spline, motion) for motion in self.motions + new
             ):
-                new.append(solution.spline)
+                new.append(spline)
             if self._budget.is_over:
                 break
         self.motions = sorted(self.motions + new, key=lambda motion: motion.duration)
@@ -354,20 +363,24 @@ class Refinement:
         self._robot, self._ends, self._budget = robot, ends, budget
         self._grids: dict[int, SplineGrid] = {}
 
-    def first(self, spline: Spline) -> GridSolution | None:
+    def first(self, spline: Spline, previous: list[Spline]) -> GridSolution | None:
         """Return the fastest motion on the first grid near a motion of the coarse search.
 
-        A much slower one belongs to another basin and is not returned.
+        The result is None if it equals one of the previous motions, or if it is much slower and
+        therefore belongs to another basin.
         """
         grid, last = self._grid(CELLS[0])
         spline = _on_grid(spline, CELLS[0])
         solution = grid.solved(spline, FIRST_WEIGHT, last)
-        if solution is not None and not solution.settled and not grid.is_over:
-            curved = grid.solved(spline, FIRST_WEIGHT, last, curved=True)
-            solution = curved if curved is not None and curved.settled else solution
-        if solution is None or solution.spline.duration > MUCH_SLOWER * spline.duration:
+        if solution is None or any(are_same(solution.spline, motion) for motion in previous):
             return None
-        return solution
+        if not (solution.settled or grid.is_over):
+            curved = grid.solved(spline, FIRST_WEIGHT, last, curved=True)
+            if curved is not None and curved.settled:
+                solution = curved
+                if any(are_same(solution.spline, motion) for motion in previous):
+                    return None
+        return solution if solution.spline.duration <= MUCH_SLOWER * spline.duration else None
 
     def finer(self, solution: GridSolution) -> GridSolution | None:
         """Return the fastest motion on the next grid near a motion on a grid, or None."""

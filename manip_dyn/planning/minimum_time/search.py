@@ -262,16 +262,13 @@ class MotionSearch:
             for motion in group:
                 if self._budget.is_over and (new or self.basins):
                     break
-                solution = self._refinement.first(motion)
+                previous = [basin.solutions[0].spline for basin in self.basins + new]
+                solution = self._refinement.first(motion, previous)
                 if solution is not None:
                     new.append(Basin(solution))
             for basin in sorted(new, key=lambda basin: basin.duration):
-                if not any(
-                    are_same(basin.solutions[0].spline, previous.solutions[0].spline)
-                    for previous in self.basins
-                ):
-                    self.basins.append(basin)
-                    self._refine(basin)
+                self.basins.append(basin)
+                self._refine(basin)
         return self.duration < before * (1.0 - EXCESS[CELLS[-1]])
 
     def _refine(self, basin: Basin) -> None:

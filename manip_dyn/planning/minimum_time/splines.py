@@ -9,7 +9,7 @@ import numpy as np
 
 from manip_dyn.codegen import customize
 from manip_dyn.collision import JointCurve
-from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.checks import Matrix, Vector, distinct_digits
 from manip_dyn.core.results import PickledByArguments
 from manip_dyn.planning.certificate import Convergence
 from manip_dyn.planning.minimum_time.nodes import efforts_at, inverse_kernels_of
@@ -157,6 +157,41 @@ def spline_of_plan(ends: Ends, plan: Plan, cells: int) -> Spline:
     h = plan.t_final / cells
     control = places - h * h / 6.0 * through(times, 2)
     return Spline.between(ends, control[1:-1], plan.t_final)
+
+
+def exceeded_limit(robot: Robot, times: Vector, q: Matrix, v: Matrix) -> str:
+    """Return the first speed or position limit that a motion exceeds, or "".
+
+    Args:
+        robot: The arm.
+        times: Sample times (k,), s.
+        q: Positions (k, n), rad or m.
+        v: Velocities (k, n).
+    """
+    for i, joint in enumerate(robot.joint_names):
+        speed = float(np.abs(v[:, i]).max())
+        if speed > robot.v_max[i] * (1.0 + 1e-9):
+            value, most = distinct_digits(speed, robot.v_max[i], digits=4)
+            return f"joint '{joint}' would reach {value} {robot.unit(i)}/s; its limit is {most}"
+        low, high = _range(times, q[:, i], v[:, i])
+        for extreme, limit in ((low, robot.q_min[i]), (high, robot.q_max[i])):
+            if not robot.q_min[i] - 1e-9 <= extreme <= robot.q_max[i] + 1e-9:
+                value, most = distinct_digits(extreme, limit, digits=4)
+                return f"joint '{joint}' would reach {value} {robot.unit(i)}; its limit is {most}"
+    return ""
+
+
+def _range(times: Vector, q: Vector, v: Vector) -> tuple[float, float]:
+    """Return the smallest and largest position, including reversals between samples."""
+    turning = np.flatnonzero((v[:-1] * v[1:] < 0.0) & (np.diff(times) > 0.0))
+    h, a, b = np.diff(times)[turning], v[turning], v[turning + 1]
+    first, rise = q[turning], q[turning + 1] - q[turning]
+    # The slope of the cubic interpolant, a + 2 c z + d z^2, has one root between the samples.
+    c, d = 3.0 * rise / h - 2.0 * a - b, 3.0 * (a + b) - 6.0 * rise / h
+    z = -a / (c + np.copysign(np.sqrt(np.maximum(c * c - a * d, 0.0)), -a))
+    peaks = first + h * z * (a + z * (c + z * d / 3.0))
+    reached = np.append(q, peaks)
+    return float(reached.min()), float(reached.max())
 
 
 FULL_EFFORT = 0.99
