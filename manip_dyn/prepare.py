@@ -113,9 +113,11 @@ def _move(robot: Robot, integrator: Integrator) -> None:
         simulation.law = Schedule(robot, [0, period // 2], [zero, zero])
         simulation.advance(period)
         simulation.energy()
+        simulation.record(period, period)
         if integrator.method != TAYLOR:  # Taylor series support no effort laws of the state
             simulation.law = law(simulation.kernels)
             simulation.advance(period)
+            simulation.record(period, period)
 
 
 def _simulate_many(robot: Robot) -> None:

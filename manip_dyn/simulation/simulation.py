@@ -268,7 +268,8 @@ class Simulation:
             LawError: If a law that runs in Python raises an exception at the start.
         """
         motion, end = self.motion(self.law), self.time_ns + duration_ns
-        if self.disturbance.effort.any() or not motion.is_recordable(self.law):
+        is_plain = type(self) is Simulation and not self.disturbance.effort.any()
+        if not is_plain or not motion.is_recordable(self.law):
             return self._record_in_python(end, period_ns)
         samples, now_ns = motion.record(self.law, self._y, self.time_ns, end, period_ns)
         if self.time_ns == 0 and self._energy0 is None:

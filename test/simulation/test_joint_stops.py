@@ -130,3 +130,15 @@ def test_an_arm_without_its_controller_comes_to_rest_within_its_limits():
     assert fastest > 3.0
     assert arm.timed_out
     assert np.abs(simulation.v).max() < 1e-4
+
+
+def test_samples_respect_the_stops():
+    robot = md.load_robot("ibm7535")
+    q0, v0 = robot.q_max - 1e-3, np.ones(robot.n)
+    simulation, reference = (SimulationWithStops(robot, q0, v0, Integrator()) for _ in range(2))
+    samples, failure = simulation.record(20_000_000, 5_000_000)
+    assert failure is None
+    for k, time_ns in enumerate(samples.times_ns):
+        reference.advance(time_ns - reference.time_ns)
+        np.testing.assert_array_equal(samples.states[k, : robot.n], reference.q)
+    assert (simulation.q < robot.q_max + 1e-3).all()
