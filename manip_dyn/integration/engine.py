@@ -46,6 +46,7 @@ from manip_dyn.integration.loop_arrays import (
 )
 from manip_dyn.integration.methods import template_parameters as template
 from manip_dyn.integration.methods.method import Method, Options, Step
+from manip_dyn.integration.step_inspection import QUIET, ROWS, inspect
 
 Loop = Callable[..., int]
 
@@ -63,6 +64,7 @@ def assembled(
     # An intrinsic emits the stages. Stock numba cannot replace template parameters inside it.
     step = method.step(options, functions["rhs"] if STOCK else method.stand_in)
     parts = {**step.arguments, **_event_functions(options)}
+    parts[template.look] = inspect if options.looks else template.look
     if not options.dense:
         parts[template.interpolate] = template.interpolate
     motion = {getattr(template, name): function for name, function in functions.items()}
@@ -90,6 +92,7 @@ def _numbers(options: Options) -> dict[Any, int]:
         template.adaptive: int(options.adaptive),
         template.dense: int(options.dense),
         template.acts: int(options.acts),
+        template.looks: int(options.looks),
         template.positions: options.positions,
         template.exact: int(options.jacobian),
         template.mass: int(options.mass),
@@ -142,6 +145,8 @@ class Engine:
         facmin: float = 0.1,
         facmax: float = 5.0,
         event_tolerance: float = 1e-12,
+        quiet: float = QUIET,
+        cell: float = np.inf,
         kinds: ArrayLike = (0, 1),
         orders: tuple[int, int] = (0, 0),
         stops: int = 1,
@@ -162,6 +167,9 @@ class Engine:
             facmin: Smallest ratio of consecutive steps.
             facmax: Largest ratio of consecutive steps.
             event_tolerance: Tolerance of event times, s.
+            quiet: Error estimate below which this step and the next are inspected; see
+                `Options.looks`.
+            cell: Length of the intervals at which inspected steps are evaluated, s.
             kinds: Directions and terminal flags of the events, (2,) or (2, k).
             orders: Orders of a Taylor series: the first is used if ``rtol * max(abs(y))`` exceeds
                 `atol` for any component, otherwise the second. Fixed steps use the first.
@@ -182,7 +190,7 @@ class Engine:
         rules = np.zeros(1, LIMITS)
         rules[0] = (
             *(step, min_step, max_step, first_step, max_steps, fac, facmin, facmax),
-            *(event_tolerance, every_step, *orders),
+            *(event_tolerance, quiet, cell, every_step, *orders),
         )
         terms = max(orders) + 1 if max(orders) else 0
         tolerances = np.empty((2, size))
@@ -257,7 +265,7 @@ def compile_engine(
         options,
         advance,
         run,
-        step.rows,
+        step.rows + (ROWS if options.looks else 0),
         step.degree,
         step.scratch if any(step.scratch) else (0, scratch),
     )

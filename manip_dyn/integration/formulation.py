@@ -25,6 +25,7 @@ from manip_dyn.integration.methods.registry import METHODS
 from manip_dyn.integration.methods.rosenbrock import Rosenbrock
 from manip_dyn.integration.methods.taylor import Series, Taylor
 from manip_dyn.integration.settings import Events, Jacobian, Sampling, StepControl
+from manip_dyn.integration.step_inspection import QUIET
 from manip_dyn.integration.user_functions import checked_function, first_trial, right_hand_side
 
 DEFAULT_RTOL, DEFAULT_ATOL = 1e-6, 1e-9
@@ -204,6 +205,7 @@ def _new_formulation(
         jacobian=linear.function is not None,
         mass=linear.mass,
         estimate=control.estimate,
+        looks=adaptive and control.quiet > 0.0 and not isinstance(solver, Taylor),
     )
     if not isinstance(solver, Taylor):
         linear.check_rates(first_trial("rhs", rhs, t, y, p), y)
@@ -239,6 +241,8 @@ def _new_formulation(
             "min_step": control.min_step,
             "max_step": control.max_step,
             "max_steps": control.max_steps,
+            "quiet": control.quiet or QUIET,
+            "cell": control.inspection_interval or 0.0,
             "fac": control.fac,
             "facmin": control.facmin,
             "facmax": control.facmax,

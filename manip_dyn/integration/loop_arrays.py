@@ -26,6 +26,8 @@ LIMITS = np.dtype(
         ("facmin", "f8"),
         ("facmax", "f8"),
         ("event_tolerance", "f8"),
+        ("quiet", "f8"),
+        ("cell", "f8"),
         ("every_step", "i8"),
         ("order", "i8"),
         ("absolute_order", "i8"),
@@ -33,7 +35,8 @@ LIMITS = np.dtype(
     align=True,
 )
 """Step limits: fixed, smallest, largest and first step, s; maximum number of steps; factors of
-the step control; tolerance of event times, s; whether every step is recorded; orders of a Taylor
+the step control; tolerance of event times, s; error estimate below which steps are
+inspected, and length of the intervals, s; whether every step is recorded; orders of a Taylor
 series if the relative or the absolute tolerance dominates, see `Engine.space`."""
 STATE = np.dtype(
     [

@@ -19,9 +19,14 @@ from numpy.typing import ArrayLike
 from manip_dyn.core.checks import Vector, distinct_digits, not_negative, positive
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.integration.methods.step_control import CONTROLLERS, ESTIMATES, NORMS
+from manip_dyn.integration.step_inspection import QUIET
 
 _SAME = 1e-9
 """Absolute and relative tolerance between the rates of positions and the velocities."""
+
+
+INSPECTIONS = {"quiet": QUIET, "all": math.inf, "none": 0.0}
+"""Error estimate below which steps are inspected, by value of `StepControl.inspection`."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,11 @@ class StepControl:
             step, the integration ends with STEP_UNDERFLOW.
         max_step: Largest step that the control plans, s. A step that ends at a stop may exceed it
             by 1 %.
+        inspection: Steps in which the derivative is evaluated at short intervals, to find forces
+            that all stages missed: ``"quiet"`` for steps with error estimates of almost zero (and
+            the next), ``"all"``, or ``"none"``. Taylor series are not inspected.
+        inspection_interval: Length of these intervals, s. Shorter forces may be missed. Default: a
+            2,000th of the time span; 5 ms for effort laws of arms, and 1 ms for mechanisms.
         max_steps: Maximum number of accepted and rejected steps; also applies to fixed steps. If
             more are needed, the integration ends with TOO_MANY_STEPS.
         fac: Safety factor of the step length; sigma in Galhano, Machado (1994).
@@ -52,10 +62,17 @@ class StepControl:
     first_step: float | None = None
     min_step: float = 0.0
     max_step: float = math.inf
+    inspection: str = "quiet"
+    inspection_interval: float | None = None
     max_steps: int = 10_000_000
     fac: float = 0.9
     facmin: float = 0.1
     facmax: float = 5.0
+
+    @property
+    def quiet(self) -> float:
+        """Error estimate, relative to the tolerances, below which steps are inspected."""
+        return INSPECTIONS[self.inspection]
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -63,10 +80,13 @@ class StepControl:
             ("controller", CONTROLLERS),
             ("norm", NORMS),
             ("estimate", ESTIMATES),
+            ("inspection", tuple(INSPECTIONS)),
         ):
             _check_choice(name, getattr(self, name), allowed)
         if self.first_step is not None:
             positive("first_step", self.first_step, "s")
+        if self.inspection_interval is not None:
+            positive("inspection_interval", self.inspection_interval, "s")
         not_negative("min_step", self.min_step, "s")
         if self.max_step != math.inf:
             positive("max_step", self.max_step, "s")

@@ -35,6 +35,7 @@ from manip_dyn.integration.settings import (
     checked_control,
     checked_sampling,
 )
+from manip_dyn.integration.step_inspection import CELLS
 from manip_dyn.integration.user_functions import user_error
 
 
@@ -103,6 +104,9 @@ class Solution(ResultWithStatistics):
         return self.dense(times)
 
 
+LONG, FEW = 0.1, 50
+"""Fraction of the time span from which the reason of a solution states the longest step, and
+number of samples up to which it does."""
 _CAPACITY = 256
 """Initial capacity for steps, polynomials and events."""
 
@@ -297,6 +301,8 @@ def _initial_space(formulation: Formulation, interval: Interval, y: Vector) -> S
         )
         space = engine.space(**formulation.settings, stops=len(stops), room=room)
     engine.start(space, start, stops)
+    if formulation.options.looks and not formulation.settings["cell"]:
+        space.rules["cell"] = abs(stops[-1, 0] - start) / CELLS
     if every or (len(space.times) and times is not None and start in times[:1]):
         space.times[0], space.states[0] = start, y
         space.clock["rows"] = 1
@@ -368,7 +374,8 @@ def _reason(
 ) -> str:
     t = now.t
     if status is Status.SUCCESS:
-        return f"t = {t:.9g} s was reached in {now.steps} steps"
+        reason = f"t = {t:.9g} s was reached in {now.steps} steps"
+        return reason + _missed_forces(space, now) if formulation.options.looks else reason
     if status is Status.EVENT:
         return f"event {space.event_indices[now.found - 1]} was located at t = {t:.9g} s"
     if status is Status.TOO_MANY_STEPS:
@@ -377,6 +384,18 @@ def _reason(
     if status is Status.STEP_UNDERFLOW:
         return f"the tolerances require a step below {step:.3g} s at t = {t:.17g} s"
     return _non_finite(formulation, p, t, y, step)
+
+
+def _missed_forces(space: Space, now: Any) -> str:
+    """Return a remark on forces that may be missed if steps are a tenth of the time span."""
+    times = space.times[: now.rows]
+    if not 1 < len(times) < FEW:
+        return ""
+    longest = float(np.abs(times[1:] - times[:-1]).max())
+    if longest <= LONG * abs(times[-1] - times[0]):
+        return ""
+    cell = space.rules["cell"][0]
+    return f", the longest of {longest:.3g} s; forces shorter than {cell:.2g} s may be missed"
 
 
 def _non_finite(formulation: Formulation, p: Any, t: float, y: np.ndarray, step: float) -> str:

@@ -25,7 +25,7 @@ returns FAILED after it has planned a shorter step.
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, log
 
 from manip_dyn.core.arrays import row, unowned
 from manip_dyn.core.compiled import compiled, inlined
@@ -61,6 +61,8 @@ from manip_dyn.integration.methods.template_parameters import (
     event_count,
     happen,
     interpolate,
+    look,
+    looks,
     prepare,
     rate_row,
     search,
@@ -68,6 +70,7 @@ from manip_dyn.integration.methods.template_parameters import (
     size,
 )
 from manip_dyn.integration.methods.template_parameters import advance as advance_loop
+from manip_dyn.integration.step_inspection import NARROW
 
 WIDTHS_AHEAD = 8
 """Time between an action and the evaluation of its signals, in tolerances of event times."""
@@ -86,6 +89,7 @@ def advance(p, y, space):
     now.step = limits.step
     now.planned = now.sign * abs(now.planned)
     now.rejected = now.locating = now.settled = 0
+    log_quiet = log(limits.quiet)
     while True:
         if now.stop == stops.shape[0]:
             return SUCCESS
@@ -120,6 +124,15 @@ def advance(p, y, space):
             reached = target if now.landing != 0 else now.t + now.h
             now.last = min(max(reached, now.earliest), now.latest)
             verdict = attempt(y, p, now, limits, tolerances, work, scratch)
+            if (
+                looks()
+                and verdict == PASSED
+                and now.locating == 0
+                and (now.error < limits.quiet or now.memory < log_quiet)
+                and abs(now.h) > NARROW * limits.cell
+                and look(y, p, now, tolerances, work, limits.cell)
+            ):
+                verdict = FAILED
             if verdict != PASSED or not search(p, now, limits, work, signals):
                 break
         if verdict == FAILED:

@@ -70,6 +70,8 @@ REDUNDANT_TOLERANCE = 1e-8
 """Largest violation of redundant constraints."""
 
 
+INSPECTION_INTERVAL = 1e-3
+"""Default length of the intervals at which quiet steps are inspected, s."""
 STIFF = 50.0
 """Ratio of the fastest eigenvalue to the rate of the motion above which a mechanism is stiff."""
 
@@ -158,7 +160,10 @@ class MechanismSimulation:
         if not growth > 1.0:
             raise ManipDynError(f"growth must be above 1, got {growth!r}.")
         self.mechanism, self.method, self._growth = mechanism, method, growth
-        self._options, self._user_control = options, control or StepControl()
+        control = control or StepControl()
+        if control.inspection_interval is None:
+            control = replace(control, inspection_interval=INSPECTION_INTERVAL)
+        self._options, self._user_control = options, control
         self._memory: Memory
         self._looped = has_loops(mechanism)
         self.reset()

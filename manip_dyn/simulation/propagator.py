@@ -94,6 +94,8 @@ def joint_limits(robot: Robot) -> JointLimits | None:
 
 RECORDABLE = Schedule, Feedback, PDLaw
 """Effort laws that `CompiledPropagator.record` supports, without their subclasses."""
+CELL = 5e-3
+"""Length of the intervals at which quiet steps under an effort law are inspected, s."""
 EXPECTED = "numpy functions of t, q and v"
 MAX_TRANSITIONS = 100_000
 """Maximum number of transitions between sliding and sticking in one run."""
@@ -198,7 +200,7 @@ class CompiledPropagator(Propagator):
         self._robot, self.efforts = kernels.robot, efforts
         self._limits = limits_of(kernels, integrator)
         events = events or (self._limits.events if self._limits else None)
-        engine = _engine(rhs, kernels, integrator, events, jacobian)
+        engine = _engine(rhs, kernels, integrator, events, jacobian, parameters is not None)
         self._engine = engine
         self._parameters = parameters
         self._space = engine.space(
@@ -499,7 +501,9 @@ def _engine(
     integrator: Integrator,
     events: Events | None,
     jacobian: Jacobian | None,
+    varies: bool,
 ) -> Engine:
+    """Return the engine of a right-hand side; `varies` is False if efforts are constant."""
     linear, control = jacobian or Jacobian(), integrator.control or StepControl()
     options = Options(
         size=2 * kernels.robot.n + 1,
@@ -511,6 +515,7 @@ def _engine(
         estimate=control.estimate,
         jacobian=jacobian is not None,
         mass=linear.mass,
+        looks=varies and integrator.adaptive and control.quiet > 0.0,
     )
     width = kernels.series_with_work.width if integrator.series else 0
     signal = events.function if events else None
@@ -520,11 +525,14 @@ def _engine(
 
 
 def _limits_of_steps(control: StepControl | None) -> dict[str, Any]:
-    """Return the keyword arguments of `Engine.space` for a step control; {} for None."""
+    """Return the keyword arguments of `Engine.space` for a step control or None."""
     if control is None:
-        return {}
+        return {"cell": CELL}
     names = ("min_step", "max_step", "max_steps", "fac", "facmin", "facmax")
     limits = {name: getattr(control, name) for name in names}
+    if control.quiet > 0.0:
+        limits["quiet"] = control.quiet
+    limits["cell"] = control.inspection_interval or CELL
     return {**limits, "first_step": control.first_step or 0.0}
 
 

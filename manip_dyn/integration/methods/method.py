@@ -47,6 +47,8 @@ class Options:
         jacobian: Whether a function computes the Jacobian; otherwise central differences are used.
         mass: Whether the rows of the Jacobian are multiplied by a mass matrix, see `Jacobian`.
         estimate: ``"plain"`` or ``"scaled"`` error estimate of Rosenbrock methods.
+        looks: Whether adaptive steps with small error estimates are inspected, see
+            `step_inspection`. Not for Taylor series.
     """
 
     size: int
@@ -60,6 +62,7 @@ class Options:
     jacobian: bool = False
     mass: bool = False
     estimate: str = "plain"
+    looks: bool = False
 
 
 class Step(NamedTuple):

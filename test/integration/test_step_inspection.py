@@ -1,0 +1,121 @@
+"""Short forces between the stages of long steps are found."""
+
+import numpy as np
+import pytest
+
+import manip_dyn as md
+
+DURATION, TOLERANCE = 10.0, 1e-6
+STILL = [0.0, 0.0]
+
+
+def pushed(t, y, p, out):
+    """A unit mass on a spring of stiffness p[3], with a force p[2] around p[0]."""
+    out[0] = y[1]
+    out[1] = -p[3] * y[0]
+    if abs(t - p[0]) < p[1]:
+        out[1] += p[2]
+
+
+def end(p, method, control=None, y0=STILL, tolerance=TOLERANCE, **options):
+    solution = md.integrate(
+        pushed,
+        (0.0, DURATION),
+        y0,
+        method=method,
+        rtol=tolerance,
+        atol=tolerance,
+        p=np.array(p),
+        control=control,
+        **options,
+    )
+    assert solution.success
+    return solution
+
+
+def is_missed(p, method, control=None, y0=STILL, tolerance=TOLERANCE):
+    """Return whether a force changes the end state by more than 10 tolerances, unnoticed."""
+    edges = [max(p[0] - p[1], 1e-9), min(p[0] + p[1], DURATION - 1e-9)]
+    exact = end(p, "rkdp87", y0=y0, tolerance=1e-11, t_switch=edges).y_last
+    effect = np.abs(
+        exact - end([*p[:2], 0.0, p[3]], "rkdp87", y0=y0, tolerance=1e-11).y_last
+    ).max()
+    error = np.abs(end(p, method, control, y0, tolerance).y_last - exact).max()
+    return error > 10.0 * tolerance and error > 0.7 * effect
+
+
+def pulses(count, stiffness):
+    """Yield pulses with random times, widths from 10 ms to 1 s, and forces from 1 mN to 100 N."""
+    generator = np.random.default_rng(5)
+    for _ in range(count):
+        time, width = generator.uniform(0.2, 9.8), 10.0 ** generator.uniform(-2, 0)
+        yield [time, 0.5 * width, 10.0 ** generator.uniform(-3, 2), stiffness]
+
+
+@pytest.mark.parametrize("method", ["rkdp54", "rkdp87", "rodas5p", "rosenbrock_nystrom"])
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-6])
+def test_no_pulse_from_rest_is_stepped_over(method, tolerance):
+    assert [p for p in pulses(100, 0.0) if is_missed(p, method, tolerance=tolerance)] == []
+
+
+@pytest.mark.parametrize("method", ["rkdp54", "rkdp87", "rodas5p"])
+def test_no_pulse_during_a_motion_is_stepped_over_if_all_steps_are_inspected(method):
+    control = md.StepControl(inspection="all")
+    assert [p for p in pulses(50, 4.0) if is_missed(p, method, control, [1.0, 0.0])] == []
+
+
+def test_a_pulse_is_stepped_over_without_inspection():
+    control, p = md.StepControl(inspection="none"), [5.0, 0.05, 1.0, 0.0]
+    assert is_missed(p, "rkdp87", control)
+    assert not is_missed(p, "rkdp87")
+
+
+def test_ordinary_steps_are_not_inspected():
+    """A motion whose errors determine the steps costs at most a quarter more."""
+    p = [5.0, 1e-9, 0.0, 4.0]
+    counts = [
+        end(p, "rkdp54", md.StepControl(inspection=name), [1.0, 0.0]).statistics.evaluations
+        for name in ("none", "quiet")
+    ]
+    assert counts[0] <= counts[1] <= 1.25 * counts[0]
+
+
+def test_the_reason_states_which_forces_may_be_missed():
+    assert "forces shorter than 0.005 s may be missed" in end([5.0, 1e-9, 0, 0], "rkdp87").reason
+    moving = end([5.0, 1e-9, 0.0, 4.0], "rkdp54", y0=[1.0, 0.0])
+    assert "may be missed" not in moving.reason
+
+
+def test_a_short_effort_of_a_law_is_found():
+    robot = md.load_robot("one_link_horizontal")  # 10 kg m^2
+
+    def law(t, q, v):
+        return np.array([5.0 if 5.0 < t < 5.05 else 0.0])
+
+    exact = 0.5 * 0.05 * (10.0 - 5.025)
+    run = md.simulate(robot, [0.0], [0.0], law, 10.0, method="rkdp87", rtol=1e-6, atol=1e-6)
+    assert run.q[-1, 0] == pytest.approx(exact, abs=1e-4)
+
+
+def test_a_bump_is_found_if_its_time_is_not_announced():
+    heights = []
+    for announced in (True, False):
+        car = md.load_mechanism("hmmwv")
+        if not announced:
+            car.switches = []
+        motion = md.simulate_mechanism(car, 0.7, rtol=1e-3)
+        heights.append(np.ptp(motion.q[:, 2]))
+    assert heights[0] > 0.01
+    assert heights[1] == pytest.approx(heights[0], rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"inspection": "some"}, "inspection must be quiet or all or none, got 'some'"),
+        ({"inspection_interval": 0.0}, "inspection_interval must be above 0, got 0"),
+    ],
+)
+def test_bad_settings_are_rejected(options, message):
+    with pytest.raises(md.ManipDynError, match=message):
+        md.StepControl(**options)
