@@ -6,7 +6,7 @@ READY := $(VENV)/.ready-$(shell cat setup.py Makefile | cksum | cut -d' ' -f1)
 
 SITE := $(VENV)/.site-$(shell cat setup.py | cksum | cut -d' ' -f1)
 
-.PHONY: demo docs test lint style test-oldest clean
+.PHONY: demo studies docs test lint style test-oldest clean
 
 # Write bytecode even if the environment disables it: demos and tests start many processes.
 export PYTHONDONTWRITEBYTECODE :=
@@ -25,6 +25,10 @@ endef
 
 demo: $(READY)
 	$(BIN)/manip_dyn demo $(ARGS)
+
+# Recompute all stored rows of the studies and list the differences (several minutes).
+studies: $(READY)
+	$(BIN)/manip_dyn study all --check docs/studies $(ARGS)
 
 # Build the site into build/site with warnings as errors; this runs all examples.
 docs: $(SITE)

@@ -2,8 +2,8 @@
 
 A step evaluates the derivative at a few times only. If all of them miss a short force, the error
 estimate is almost zero, and the next steps become longer. `inspect` therefore evaluates the
-derivative along such a step, on the cubic through its ends, at intervals of a fraction
-1 / `CELLS` of the time span. A force is missed if, for a component of the state,
+derivative along such a step, on the cubic through its ends, at short intervals. A force is missed
+if, for a component of the state,
 
 - the integral of these derivatives differs from the step by more than `MISSED` tolerances, and
 - the second differences of these derivatives are concentrated in less than `LOCAL` of the step.
@@ -23,7 +23,7 @@ from manip_dyn.integration.methods.step_control import unit
 from manip_dyn.integration.methods.template_parameters import rate_row, rhs, size
 
 CELLS = 2000
-"""Number of intervals per time span. Shorter forces may be missed."""
+"""Default number of intervals per time span. Shorter forces may be missed."""
 QUIET = 1e-3
 """Error estimate, relative to the tolerances, below which this step and the next are inspected."""
 NARROW = 2.0
