@@ -25,6 +25,7 @@ from manip_dyn.integration import (
 )
 from manip_dyn.integration.methods.rosenbrock import Rosenbrock
 from manip_dyn.integration.methods.taylor import Taylor
+from manip_dyn.integration.settings import checked_control
 from manip_dyn.multibody.change_points import (
     KINK,
     NEAR_CHANGE_POINT,
@@ -160,7 +161,7 @@ class MechanismSimulation:
         if not growth > 1.0:
             raise ManipDynError(f"growth must be above 1, got {growth!r}.")
         self.mechanism, self.method, self._growth = mechanism, method, growth
-        control = control or StepControl()
+        control = checked_control(control)
         if control.inspection_interval is None:
             control = replace(control, inspection_interval=INSPECTION_INTERVAL)
         self._options, self._user_control = options, control
