@@ -1,8 +1,8 @@
 """`manip_dyn bench cold`: CPU time of first results with an empty and with a full cache.
 
 The rows are the import, a first simulation, a first plan of each kind, a first tracked path, a
-first mechanism, and the Python example of the README. Two more rows measure the additional time
-for a second mechanism and for other robots. Each row runs in a separate process with an empty
+first mechanism, and one call of each kind for two robots. Two more rows measure the additional
+time for a second mechanism and for other robots. Each row runs in a separate process with an empty
 cache, then three times with the cache of the first run. Rows contain CPU seconds of the first and
 of the fastest later run. There are no peers. Takes about 80 s.
 """
@@ -25,7 +25,7 @@ ROWS = {
     "track": "md.track, PA-10",
     "four_bar": "simulate_mechanism, four-bar",
     "hmmwv": "  the HMMWV with fixed steps",
-    "readme": "the README's Python example",
+    "readme": "one call of each kind, two robots",
     "other_robots": "  the same example, other robots",
 }
 """Descriptions by name in `first_results`."""

@@ -23,17 +23,17 @@ def simulate() -> None:
 
 
 def zero_net_work() -> None:
-    """Plan the zero-net-work motion of the IBM 7535 from the README."""
+    """Plan a zero-net-work motion of the IBM 7535."""
     md.plan_zero_net_work(md.load_robot("ibm7535"), [0.76, 0.2618], [0.0, 0.0])
 
 
 def minimum_time() -> None:
-    """Plan the minimum-time motion of the IBM 7535 from the README."""
+    """Plan the minimum-time motion of the IBM 7535 in the README."""
     md.plan_minimum_time(md.load_robot("ibm7535"), [0.975, 0.0], [0.0, 0.0])
 
 
 def track() -> None:
-    """Track the circle from the README."""
+    """Track a circle with the PA-10."""
     import numpy as np
     from pinocchio import rpy
 
@@ -54,7 +54,7 @@ def hmmwv() -> None:
 
 
 def readme(mass_scale: float = 1.0) -> None:
-    """Run the Python example of the README."""
+    """Compute kernels, a simulation, plans and a track of two robots."""
     import numpy as np
     from pinocchio import rpy
 
@@ -73,7 +73,7 @@ def readme(mass_scale: float = 1.0) -> None:
 
 
 def other_robots() -> None:
-    """Run the Python example of the README with scaled masses, which require new kernels."""
+    """Repeat `readme` with scaled masses, which require new kernels."""
     readme(mass_scale=1.1)
 
 

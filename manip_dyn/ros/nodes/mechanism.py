@@ -28,7 +28,7 @@ from manip_dyn.ros.diagnostics import (
 from manip_dyn.ros.messages.geometry import header
 from manip_dyn.ros.messages.markers import Markers, pose_array
 from manip_dyn.ros.parameters.common import RecordedParameters, SteppingParameters
-from manip_dyn.ros.parameters.declaration import declare, default_of, on_change, parameter
+from manip_dyn.ros.parameters.declaration import declare, on_change, parameter
 from manip_dyn.ros.recorded_topics import await_recorder
 from manip_dyn.ros.runtime.execution import announce, rate_summary, run
 from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE
@@ -44,7 +44,7 @@ class MechanismParameters(RecordedParameters, SteppingParameters):
     )
     mechanism: str = parameter("four_bar", "Name of a shipped mechanism or path of a YAML file")
     integrator: str = parameter(
-        default_of(MechanismSimulation, "method"),
+        "rosenbrock_nystrom",
         "Integration method with an error estimate; docs/integrators.md lists them",
         choices=tuple(METHODS),
     )
