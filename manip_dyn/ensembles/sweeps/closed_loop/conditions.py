@@ -26,6 +26,7 @@ class Conditions:
         mass_scale: Factor for the masses and inertias of all bodies, excluding rotors.
         payload: Mass at the tool in addition to the planned one, kg; negative for a lighter
             payload.
+        friction: Dry friction of the joints, N m or N: a number for all joints, or (n,).
         disturbance: Efforts in addition to the commands, N m or N: a number for all joints, or
             (n,).
         disturbance_start: Start time of the disturbance after the first measurement, s.
@@ -43,6 +44,7 @@ class Conditions:
 
     mass_scale: float = 1.0
     payload: float = 0.0
+    friction: ArrayLike = 0.0
     disturbance: ArrayLike = 0.0
     disturbance_start: float = 0.0
     disturbance_duration: float = 0.0
@@ -70,8 +72,12 @@ class Conditions:
         positive("tolerance", self.tolerance)
         whole_number("seed", self.seed, 0)
         finite("payload", self.payload, "kg")
-        try:
-            shape = np.shape(self.disturbance)
-        except ValueError as error:  # rows of different lengths
-            raise ManipDynError(f"disturbance must be numbers, got {self.disturbance}.") from error
-        finite_array("disturbance", self.disturbance, shape)
+        for name in ("friction", "disturbance"):
+            value = getattr(self, name)
+            try:
+                shape = np.shape(value)
+            except ValueError as error:  # rows of different lengths
+                raise ManipDynError(f"{name} must be numbers, got {value}.") from error
+            finite_array(name, value, shape)
+        if np.min(self.friction) < 0.0:
+            raise ManipDynError(f"friction must be 0 or more, got {self.friction}.")

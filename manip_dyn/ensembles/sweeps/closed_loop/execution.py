@@ -46,8 +46,11 @@ def kernels_of(robot: Robot) -> Kernels:
 
 def arm_of(robot: Robot, conditions: Conditions) -> Arm:
     """Return the actual arm under the conditions."""
-    disturbance, n = conditions.disturbance, robot.n
-    push = np.full(n, disturbance) if np.ndim(disturbance) == 0 else disturbance
+    n = robot.n
+    push, friction = (
+        np.full(n, value) if np.ndim(value) == 0 else value
+        for value in (conditions.disturbance, conditions.friction)
+    )
     payload = np.zeros(10)
     payload[0] = conditions.payload / conditions.mass_scale
     return Arm(
@@ -58,6 +61,7 @@ def arm_of(robot: Robot, conditions: Conditions) -> Arm:
         stiffness=np.array(robot.stiffness),
         rest=np.array(robot.rest),
         armature=np.array(robot.armature),
+        friction=finite_vector("friction", friction, n),
         push=finite_vector("disturbance", push, n),
         push_begin=float(conditions.disturbance_start),
         push_end=float(conditions.disturbance_start + conditions.disturbance_duration),
@@ -69,7 +73,9 @@ def scratch_of(n: int) -> Scratch:
     """Allocate working memory for an arm of n joints."""
     return Scratch(
         **{name: np.zeros(n) for name in ("q", "v", "zero", "bias", "pivots", "tau")},
+        **{name: np.zeros(n) for name in ("low", "high", "impulse")},
         mass=np.zeros((n, n)),
+        inverse=np.zeros((n, n)),
         place=np.zeros(2 * n),
         rates=np.zeros((4, 2 * n)),
     )

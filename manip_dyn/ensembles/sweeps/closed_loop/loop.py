@@ -10,7 +10,7 @@ import numpy as np
 from manip_dyn.codegen.kernel_addresses import call_kernel
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled
-from manip_dyn.core.solvers import factorize, solve
+from manip_dyn.core.solvers import box_minimum, factorize, solve
 from manip_dyn.ensembles.sweeps.closed_loop.feedback import (
     DONE,
     Command,
@@ -39,6 +39,7 @@ class Arm(NamedTuple):
         stiffness: Stiffness of the springs, N m or N/m.
         rest: Rest positions of the springs, rad or m.
         armature: Rotor inertias, kg m^2 or kg.
+        friction: Dry friction, N m or N.
         push: Efforts in addition to the commands, N m or N.
         push_begin: Start time of these efforts, s.
         push_end: End time of these efforts, s.
@@ -52,6 +53,7 @@ class Arm(NamedTuple):
     stiffness: Vector
     rest: Vector
     armature: Vector
+    friction: Vector
     push: Vector
     push_begin: float
     push_end: float
@@ -70,6 +72,10 @@ class Scratch(NamedTuple):
     tau: Vector
     place: Vector
     rates: Matrix
+    inverse: Matrix
+    low: Vector
+    high: Vector
+    impulse: Vector
 
 
 @compiled(short=True, python=False)
@@ -100,6 +106,37 @@ def arm_rates(kernels, arm, y, scratch, out):
 
 
 @compiled(short=True, python=False)
+def rub(kernels, arm, y, h, scratch):
+    """Apply the impulse of dry friction over `h` (s) to the velocities in the state y (2 n,).
+
+    The impulse p minimizes the kinetic energy, p' M^-1 p / 2 + v' p with |p| <= h friction. A
+    joint that it stops sticks (time stepping: Moreau, "Unilateral contact and dry friction in
+    finite freedom dynamics", 1988).
+    """
+    n, place = scratch.tau.size, scratch.bias
+    for i in range(n):
+        scratch.q[i], scratch.v[i] = y[i], y[n + i]
+        scratch.low[i], scratch.high[i] = -h * arm.friction[i], h * arm.friction[i]
+        scratch.impulse[i] = 0.0
+    call_kernel(kernels.mass_matrix_loaded, (scratch.q, arm.payload, scratch.mass))
+    for i in range(n):
+        for j in range(n):
+            scratch.mass[i, j] *= arm.mass_scale
+        scratch.mass[i, i] += (1.0 - arm.mass_scale) * arm.armature[i]
+    factorize(scratch.mass, scratch.pivots)
+    for j in range(n):
+        for i in range(n):
+            place[i] = 1.0 if i == j else 0.0
+        solve(scratch.mass, scratch.pivots, place)
+        for i in range(n):
+            scratch.inverse[i, j] = place[i]
+    box_minimum(scratch.inverse, scratch.v, scratch.low, scratch.high, scratch.impulse)
+    for i in range(n):
+        for j in range(n):
+            y[n + i] += scratch.inverse[i, j] * scratch.impulse[j]
+
+
+@compiled(short=True, python=False)
 def integrate_arm(kernels, arm, y, duration, scratch):
     """Advance the state y (2 n,) by `duration` (s) under constant efforts with RK4."""
     steps = max(math.ceil(duration / arm.step - 1e-6), 1)
@@ -114,6 +151,8 @@ def integrate_arm(kernels, arm, y, duration, scratch):
             arm_rates(kernels, arm, state, scratch, k[stage])
         for i in range(y.size):
             y[i] += h / 6.0 * (k[0, i] + 2.0 * k[1, i] + 2.0 * k[2, i] + k[3, i])
+        if arm.friction.any():
+            rub(kernels, arm, y, h, scratch)
 
 
 FINISHED, STOPPED_FOR_EXECUTOR, DIVERGED = 0, 1, 2
