@@ -120,8 +120,8 @@ class StateEstimator:
         if len(states) < LEAST_HISTORY:
             return Noise(np.zeros(self._robot.n), np.zeros(self._robot.n))
         times = 1e-9 * np.array([state.stamp_ns - states[0].stamp_ns for state in states])
-        position = _white_noise(times, np.array([state.q for state in states]))
-        velocity = _white_noise(times, np.array([state.v for state in states]))
+        position = white_noise(times, np.array([state.q for state in states]))
+        velocity = white_noise(times, np.array([state.v for state in states]))
         return Noise(position, np.maximum(velocity, self._noise_gains * position))
 
     def at_rest(self, v: Vector, rest_speed: float) -> bool:
@@ -186,7 +186,7 @@ class StateEstimator:
         return bool((np.abs(q - last[1]) > JUMP + reach).any())
 
 
-def _white_noise(times: Vector, values: Vector) -> Vector:
+def white_noise(times: Vector, values: Vector) -> Vector:
     """Return the standard deviation (n,) of white noise in values (k, n) at times (k,)."""
     weights = ((times[2:] - times[1:-1]) / (times[2:] - times[:-2]))[:, None]
     deviations = values[1:-1] - weights * values[:-2] - (1.0 - weights) * values[2:]

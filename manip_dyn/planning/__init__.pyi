@@ -7,13 +7,15 @@ from manip_dyn.planning.certificate import (
     Convergence as Convergence,
 )
 from manip_dyn.planning.execution.disturbance import DisturbanceObserver as DisturbanceObserver
-from manip_dyn.planning.execution.effort_components import effort_components as effort_components
+from manip_dyn.planning.execution.effort_model import EffortModel as EffortModel
+from manip_dyn.planning.execution.effort_model import PathComponents as PathComponents
 from manip_dyn.planning.execution.executor import (
     PlanExecutor as PlanExecutor,
 )
 from manip_dyn.planning.execution.feedback import (
     Tuning as Tuning,
 )
+from manip_dyn.planning.execution.identification import MotionRecord as MotionRecord
 from manip_dyn.planning.execution.pd_backup import (
     PdBackup as PdBackup,
 )

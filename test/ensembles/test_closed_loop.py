@@ -107,13 +107,13 @@ def test_one_step_agrees_with_pinocchio():
     np.testing.assert_allclose([*run.q[1], *run.v[1]], expected, atol=1e-12)
 
 
-def test_delay_compensation_and_noise_affect_the_motion(plans):
-    """An assumed delay that equals the delay reduces the error by a factor of ten."""
+def test_unknown_delays_are_identified_and_noise_is_reproducible(plans):
+    """The final error is that of a known delay. Regression: an error of 0.17 rad."""
     delay = {"delay": 0.006, "duration": plans["both joints"].t_final + 0.3}
-    compensated = execute(plans["both joints"], Conditions(**delay))
-    uncompensated = execute(plans["both joints"], Conditions(**delay, assumed_delay=0.0))
-    errors = [np.abs(run.q[-300]).max() for run in (compensated, uncompensated)]
-    assert errors[0] < 0.1 * errors[1]
+    for options in ({}, {"assumed_delay": 0.0}):
+        run = execute(plans["both joints"], Conditions(**delay, **options))
+        assert np.abs(run.q[-200:]).max() < 1e-3
+        assert run.returns == 0
     noisy = [
         execute(plans["both joints"], Conditions(position_noise=1e-3, seed=seed, duration=0.2)).q
         for seed in (1, 1, 2)

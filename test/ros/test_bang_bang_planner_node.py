@@ -100,8 +100,9 @@ def test_the_arm_arrives_at_rest_on_time(ros, switching):
         ),
         "the arm does not hold its goal",
     )
-    assert np.abs(states[-1].position).max() < 1e-6
-    assert np.abs(states[-1].velocity).max() < 1e-5
+    # Mean efforts displace the arm. Feedback removes 60 % of the error in 0.1 s (poles: -20 1/s).
+    assert np.abs(states[-1].position).max() < (1e-6 if switching == "exact" else 1e-5)
+    assert np.abs(states[-1].velocity).max() < (1e-5 if switching == "exact" else 1e-4)
     reached = next(s.message for s in statuses if "reached" in s.message)
     took = float(reached.split("after ")[1].split(" s")[0])
     assert took == pytest.approx(FINAL_TIME, abs=1e-4 if switching == "exact" else 2e-3)
@@ -167,7 +168,8 @@ def test_the_arm_is_stopped_for_a_new_goal_of_a_method_from_rest(arm):
         lambda: sum(braking in text for text in arm.messages()) == 2, "the planner does not brake"
     )
     pause(arm, False)
-    wait_for_arrival(arm, 0.5, near=1e-5)
+    # The second plan starts at the speed of an arm at rest, so only feedback removes the error.
+    wait_for_arrival(arm, 0.5, near=1e-4)
     assert len(arm.plans) == 2
 
 
@@ -202,8 +204,9 @@ def test_a_small_initial_velocity_is_no_arrival(ros, speed):
     options = {"goal": [0.0, 0.0], "hold_duration": 0.01, "state_timeout": 0.0}
     ros.start(BangBangPlannerNode, **common, **options)
     ros.until(lambda: any("reached" in s.message for s in statuses), "the arm does not arrive")
-    assert np.abs(states[-1].position).max() < 1e-5
-    assert min(s.position[0] for s in states) > -1e-5
+    # While full efforts accelerate the arm, no effort is left to correct 1e-5 rad/s for 1.15 s.
+    assert np.abs(states[-1].position).max() < 3e-5
+    assert min(s.position[0] for s in states) > -3e-5
 
 
 def test_a_reset_of_the_arm_is_reported_as_lost(arm):

@@ -194,7 +194,7 @@ TASKS = {
         execute_case,
         settings=("method", "start", "goal", *CONDITIONS, *GAINS),
         required=("method", "goal"),
-        vectors=("start", "goal", "disturbance"),
+        vectors=("start", "goal", "disturbance", "friction"),
         strings=("method",),
         columns={
             "planned_time": "number",

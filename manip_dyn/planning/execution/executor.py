@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from manip_dyn.control.state_estimation import SIGMAS
 from manip_dyn.core.checks import Vector, positive
 from manip_dyn.core.deprecation import renamed_arguments
 from manip_dyn.planning.execution.disturbance import DisturbanceObserver
-from manip_dyn.planning.execution.feedback import Feedback, Tuning
-from manip_dyn.planning.execution.path_recovery import PathPoint, PathRecovery
+from manip_dyn.planning.execution.effort_model import EffortModel
+from manip_dyn.planning.execution.feedback import ErrorFilter, Feedback, Tuning
+from manip_dyn.planning.execution.identification import MotionRecord
+from manip_dyn.planning.execution.path_following import (
+    SLOWEST,
+    PathMotion,
+    PathPoint,
+    PlanPath,
+)
 from manip_dyn.planning.execution.pd_backup import PdBackup
 from manip_dyn.planning.execution.progress_monitor import ProgressMonitor
 from manip_dyn.planning.execution.return_motion import return_motion, stopping_motion
 from manip_dyn.planning.execution.sampled_motion import SampledMotion
-from manip_dyn.planning.execution.segments import Segment, distinct, later
-from manip_dyn.planning.execution.time_scaling import Pace, TimeScaling
+from manip_dyn.planning.execution.segments import Segment, distinct
 from manip_dyn.planning.plan import Plan
 from manip_dyn.robot import Robot
-
-if TYPE_CHECKING:
-    from manip_dyn.planning.execution.online_switching import OnlineSwitching
 
 LEAST_PROGRESS = 0.05
 """Smallest progress of an attempt to follow the rest of the path, as a fraction of the plan."""
@@ -30,15 +34,58 @@ SHORTEST_RETURN = 0.3
 """Shortest duration of a return to the path, s: a disturbance is compensated in the meantime."""
 PAUSE = 0.5
 """Time at rest after a failed attempt to follow the rest of the path, s."""
+LAG = 0.1
+"""Fraction of `Tuning.off_plan` above which a position error changes the motion."""
+NOISY = 0.01
+"""Standard deviation of the noise of the efforts, relative to their limits, from which a motion
+leaves a reserve."""
+UNEXPLAINED = 2.0
+"""Multiple of this error from which the arm follows the path more slowly without a known cause."""
 GROWTH = 1.25
-"""Growth of the position error with which the braking motion along the path is computed again."""
+"""Growth of the position error with which a motion is computed again."""
+LEAST_RESERVE, RESERVE = 0.05, 0.25
+"""Fraction of the effort limits that is reserved for the feedback on the path, and its increase at
+the distance `Tuning.off_plan`."""
+MOST_RESERVE = 0.3
+"""Largest reserve."""
+RESERVES = (0.95, 0.98, 1.0)
+"""Fractions of the effort limits that a motion may use if this reserve is infeasible."""
+RESUMING = (0.7, 0.85, 0.98)
+"""The same after the arm has left the path."""
+BRAKING = 0.9
+"""Fraction of the effort limits that a braking motion may use, if this fraction suffices."""
+EARLY = 1e-3
+"""Fraction of `Tuning.off_plan` above which errors of the first periods are not corrected."""
+SLIP = 50.0
+"""Speed error per position error that feedback removes without another timing, 1/s."""
 CELLS_AHEAD = 4
 """Maximum number of cells in a horizon that a transport delay extends beyond a period."""
+BREAKAWAY, NEAR = 0.9, 5.0
+"""Fraction of the identified friction that is compensated at rest, and the multiple of
+`Tuning.tolerance` from which it is compensated."""
+SETTLED = 10.0
+"""Multiple of `Tuning.tolerance` up to which an arm that has arrived may move away."""
+MOST_AVERAGED = 48
+"""Maximum number of states whose mean decides under noise whether the arm is at rest."""
+LONGEST_DELAY = 0.02
+"""Longest delay beyond the assumed one that can be identified, s."""
 
 
 def spacing(horizon: float, period: float) -> float:
     """Return the cell length of an executor's reference, s."""
     return max(period, horizon / CELLS_AHEAD)
+
+
+class Pace(NamedTuple):
+    """Time rate and mass ratio at which an arm follows a plan.
+
+    Attributes:
+        rate: Time of the plan per actual time.
+        mass_ratio: Ratio of the estimated masses to those of the model.
+    """
+
+    rate: float = 1.0
+    mass_ratio: float = 1.0
 
 
 class Tracking(NamedTuple):
@@ -48,12 +95,11 @@ class Tracking(NamedTuple):
         reference: The reference motion.
         begin: Start time of the motion, s.
         goal: Final positions (n,).
-        off_plan: Position error of a joint above which another motion may be required, rad or m.
+        off_plan: Position error of a joint above which the executor is required, rad or m.
         stopping: Whether the motion is a stop, after which another motion is required.
         updated_at: Time of the last update, s; None before the first update.
         sum: Integral of the position error (n,).
         saturated: Whether the last efforts were clipped to their limits.
-        switching: Online switching of the moving joint; None after its arrival.
     """
 
     reference: SampledMotion
@@ -64,22 +110,21 @@ class Tracking(NamedTuple):
     updated_at: float | None
     sum: Vector
     saturated: bool
-    switching: OnlineSwitching | None
 
 
 class PlanExecutor:
     """Executes a plan and then holds the arm at the goal.
 
-    If a single joint moves with one switch, the measured state determines the switch
-    (`OnlineSwitching`). Any other plan is tracked: the efforts are those of the plan, with exact
-    jump times, plus feedback, within the limits. After the end, feedback with an integral term
-    holds the goal.
+    The efforts are those of the plan, with exact jump times, plus feedback, within the limits.
+    After the end, feedback with an integral term holds the goal.
 
-    If the arm lags behind, the rest of the plan is executed more slowly (`TimeScaling`). If a
-    joint deviates from the plan or the goal by more than `Tuning.off_plan`, `Tuning.replan` sets
-    the response. By default the arm stops on the path of the plan and then follows the rest of the
-    path (`PathRecovery`). After repeated attempts without progress, the arm stops and holds its
-    position (`missed`). After a plan with nonzero final velocities, the arm stops.
+    If a position error exceeds a tenth of `Tuning.off_plan`, the executor identifies the delay of
+    the commands, the masses and the friction from the recorded motion (`MotionRecord`). The arm
+    then follows the rest of the path at the highest rate that its efforts permit (`PlanPath`). If
+    a joint deviates by more than `Tuning.off_plan`, `Tuning.replan` sets the response. By default
+    the arm stops on the path and then follows the rest of it. After repeated attempts without
+    progress, the arm stops and holds its position (`missed`). After a plan with nonzero final
+    velocities, the arm stops.
 
     Attributes:
         plan: The plan.
@@ -88,6 +133,7 @@ class PlanExecutor:
         arrival_time: Time of the arrival, s; None before it.
         returns: Number of deviations from the plan above `Tuning.off_plan`, or with the response
             ``new_motion``, of motions to the goal.
+        horizon: Time ahead for which efforts are computed, s.
     """
 
     def __init__(
@@ -122,14 +168,13 @@ class PlanExecutor:
             backup.efforts(
                 robot, plan.qf, np.zeros(robot.n), plan.qf
             )  # checks the number of gains
-        self._horizon = positive("horizon", horizon, "s")
-        period = positive("period", period or horizon, "s")
-        self._spacing, self._tuning = spacing(horizon, period), tuning or Tuning()
-        self._period = period
-        self._observer: DisturbanceObserver | None = None
+        self.horizon = positive("horizon", horizon, "s")
+        self._period = positive("period", period or horizon, "s")
+        self._spacing, self._tuning = spacing(horizon, self._period), tuning or Tuning()
         self._off_plan = self._tuning.off_plan
         # Largest position error of an arm that is too heavy to be held at the same position.
         self._yields = self._off_plan if np.isfinite(self._off_plan) else Tuning.off_plan
+        self._lag = self._threshold = LAG * self._off_plan
         self._feedback, self._monitor = Feedback(robot, self._tuning), ProgressMonitor(robot)
         self._reference = self._sampled = reference or SampledMotion.of(plan, self._spacing)
         self._begin, self._stopping, self._returning = 0.0, False, False
@@ -138,15 +183,13 @@ class PlanExecutor:
         self._resumed_at: float | None = None
         self._paused = False
         self._moves_on = plan.vf is not None and bool(np.any(plan.vf))
+        self._adapts = backup is None and not self._moves_on and np.isfinite(self._off_plan)
+        self._longest = self.delay + LONGEST_DELAY
+        self._model = EffortModel.exact(robot.n)
+        self._record = MotionRecord(robot, self._reference.wait)
+        self._filter = ErrorFilter(robot, self._tuning, self._period, plan.qf)
+        self._observer: DisturbanceObserver | None = None
         self._updated_at: float | None = None
-        self._switching = self._online_switching()
-        self._scaling = self._time_scaling()
-        self._committed: tuple[float, list[Segment]] | None = None
-
-    @property
-    def timed(self) -> bool:
-        """Whether the efforts depend on time, so that the transport delay must be compensated."""
-        return self._switching is None
 
     @property
     def missed(self) -> str:
@@ -154,8 +197,18 @@ class PlanExecutor:
         return self._monitor.reason
 
     @property
+    def delay(self) -> float:
+        """Delay of the commands, s: the assumed one until another one is identified."""
+        return self.horizon - self._period
+
+    @property
+    def friction(self) -> Vector:
+        """Identified dry friction (n,) in addition to that of the model, N m or N."""
+        return self._model.friction
+
+    @property
     def disturbance(self) -> Vector:
-        """Estimated efforts (n,) that act on the arm in addition to commands and model.
+        """Estimated efforts (n,) that neither commands nor identified model explain.
 
         They are estimated, and compensated, after the first deviation from the plan.
         """
@@ -173,7 +226,7 @@ class PlanExecutor:
         """
         if not self.goes_by_plan or self._over(t):
             return None
-        if self.pace.rate == 1.0:
+        if self._path_times is None and self._begin == 0.0:
             return self.plan.state(t)
         return self._reference.state(t - self._begin)
 
@@ -184,23 +237,38 @@ class PlanExecutor:
 
     @property
     def pace(self) -> Pace:
-        """Time rate and mass ratio at which the plan is executed."""
-        return Pace() if self._scaling is None else self._scaling.pace
+        """Latest time rate, and the mass ratio, at which the plan is executed."""
+        rate, times = 1.0, self._path_times
+        if times is not None and len(times) > 1 and self._updated_at is not None:
+            cells = self._reference.times
+            k = min(self._reference.cell(self._updated_at - self._begin), len(cells) - 2)
+            rate = float((times[k + 1] - times[k]) / max(cells[k + 1] - cells[k], 1e-9))
+        return Pace(rate, self._model.mass_ratio)
 
     def begin_at(self, pace: Pace) -> None:
         """Start the plan at the pace of the previous motion."""
-        motion = None if self._scaling is None else self._scaling.begin_at(pace)
-        self._reference = motion or self._reference
+        self._record.clear()
+        if not self._adapts or pace == Pace():
+            return
+        model = self._model._replace(mass_ratio=pace.mass_ratio)
+        motion = self._path.follow(0.0, pace.rate, model, RESERVES[1])
+        if motion.slowest > SLOWEST:
+            self._model = model
+            self._follow_path(0.0, motion)
 
     def plan_time(self, t: float) -> float:
         """Return the plan time (s) at `t` seconds after the start."""
-        return t if self._scaling is None else self._scaling.plan_time(t - self._begin)
+        if self._path_times is None:
+            return t - self._begin
+        if len(self._path_times) == 1:
+            return float(self._path_times[0])
+        return float(np.interp(t - self._begin, self._reference.times, self._path_times))
 
     def time_of(self, plan_time: float) -> float:
         """Return the time after the start (s) for a plan time (s)."""
-        if self._scaling is None:
-            return plan_time
-        return self._begin + self._scaling.since(plan_time)
+        if self._path_times is None or len(self._path_times) == 1:
+            return self._begin + plan_time
+        return self._begin + float(np.interp(plan_time, self._path_times, self._reference.times))
 
     def segments(self, t: float, q: Vector, v: Vector) -> list[Segment]:
         """Return the efforts for a measured state.
@@ -212,15 +280,14 @@ class PlanExecutor:
             q: Measured positions (n,), rad or m.
             v: Measured velocities (n,), rad/s or m/s.
         """
+        self._record.state(t, q, v)
         if self._observer is not None:
-            self._observer.observe(t, q, v)
-        segments = []
-        if self._switching is not None:
-            segments = self._switched(self._switching, t, q, v)
-        if not segments:
-            segments = self._tracked(t, q, v)
-        if self._observer is not None:
-            self._observer.command(t, segments)
+            if self._over(t):
+                self._attribute_to_friction()
+            else:
+                self._observer.observe(self._record, self.delay, self._model)
+        segments = self._tracked(t, q, v)
+        self._record.command(segments)
         return segments
 
     def stop(self, t: float, q: Vector, v: Vector) -> None:
@@ -234,20 +301,23 @@ class PlanExecutor:
     @property
     def tracking(self) -> Tracking | None:
         """Current state for a compiled loop; None if a compiled loop cannot continue from it."""
-        if self._committed is not None or self._moves_on or self._observer is not None:
+        if self._moves_on or self._observer is not None or self._monitor.stopped:
             return None
-        if self._monitor.stopped:
+        if self._adapts and self._record.is_starting:
+            return None
+        over = self._updated_at is not None and self._over(self._updated_at)
+        near = self._tuning.tolerance
+        if over and not self.arrived and self._record.is_noisy(near, 10.0 * near):
             return None
         return Tracking(
             self._reference,
             self._begin,
             self.goal,
-            self._off_plan if self._scaling is None else self._scaling.from_error,
+            self._threshold if self._may_adapt else self._off_plan,
             self._stopping,
             self._updated_at,
             self._feedback.sum,
             self._feedback.saturated,
-            self._switching,
         )
 
     @renamed_arguments(heard="updated_at")
@@ -268,50 +338,15 @@ class PlanExecutor:
             self._monitor.reset()
         self._feedback.sum, self._feedback.saturated = total, saturated
 
-    # ------------------------------------------------------------ one joint, by measured state
-    def _online_switching(self) -> OnlineSwitching | None:
-        if self.plan.single_switch is None:
-            return None
-        # Imported on first use because SciPy's solvers load slowly.
-        from manip_dyn.planning.execution.online_switching import OnlineSwitching
+    @property
+    def reference(self) -> SampledMotion:
+        """The motion that the arm follows."""
+        return self._reference
 
-        return OnlineSwitching(
-            self._robot,
-            self.plan.single_switch,
-            self.plan.q0,
-            self.plan.qf,
-            self._horizon,
-            self._feedback,
-        )
-
-    def _switched(
-        self, switching: OnlineSwitching, t: float, q: Vector, v: Vector
-    ) -> list[Segment]:
-        """Return the segments of the switching joint, or [] if the executor must track instead.
-
-        Tracking starts when the joint comes to rest at the goal, when another joint is farther
-        than `off_plan` from its goal, or when the arm makes no progress.
-        """
-        if self._committed is None:
-            others = np.delete(np.abs(q - self.goal), switching.joint)
-            if others.max(initial=0.0) > self._off_plan:
-                self._leave(t, q, v)
-                return []
-            if t > self.plan.t_final:
-                self._monitor.note(t, True, q, self.goal)
-            if self._monitor.stopped:
-                self._yield(t, q)
-                return []
-            segments = switching.segments(q, v)
-            if not switching.arrived:
-                return segments
-            self._committed = (t, segments)
-        began, segments = self._committed
-        rest = began + segments[-1].offset
-        if t < rest:
-            return later(segments, t - began)
-        self._follow(rest, SampledMotion.standing(self.goal, self.plan.hold))
-        return []
+    @property
+    def record(self) -> MotionRecord:
+        """Measured states and commands, which a compiled loop must add."""
+        return self._record
 
     # ------------------------------------------------------------------------------- tracking
     def _tracked(self, t: float, q: Vector, v: Vector) -> list[Segment]:
@@ -324,37 +359,114 @@ class PlanExecutor:
         if self._monitor.stopped and np.abs(q - self.goal).max() > self._yields:
             self._yield(t, q)
         q_ref, v_ref = self._reference.state(t - self._begin)
-        if self._rescale(t, q, v, q_ref):
+        # Measured positions and velocities (n,), filtered under noise.
+        measured = self._filter.state(q, v, q_ref, v_ref, self._record.noise)
+        error = float(np.abs(measured[0] - q_ref).max())
+        if self._may_adapt and error > self._threshold and t > self._begin:
+            self._adapt(t, *measured, error)
             q_ref, v_ref = self._reference.state(t - self._begin)
-        if np.abs(q - q_ref).max() > self._off_plan or (self._stopping and self._over(t)):
+            error = float(np.abs(measured[0] - q_ref).max())
+        if error > self._off_plan or (self._stopping and self._over(t)):
             self._leave(t, q, v)
             if self._backup_active:
                 return self._backed(t, q, v)
             q_ref, v_ref = self._reference.state(t - self._begin)
         self._watch_arrival(t, q, v, q_ref)
-        correction = self._feedback.correction(q, v, q_ref, v_ref)
-        rows = self._reference.segments(t - self._begin, self._horizon)
-        correction -= self.disturbance
+        correction, early = self._zero, self._adapts and self._record.is_starting
+        if not early or error < EARLY * self._tuning.off_plan:  # an early error shows the delay
+            correction = self._feedback.correction(*measured, q_ref, v_ref)
+        rows = self._reference.segments(t - self._begin, self.horizon)
+        correction = correction - self.disturbance
+        if self._over(t):
+            correction = correction - self._breakaway(measured[0] - q_ref, v)
         return distinct(
             [Segment(o, self._feedback.limited(q, effort + correction)) for o, effort in rows]
         )
 
-    def _time_scaling(self) -> TimeScaling | None:
-        """Return the time scaling of the plan, or None if the plan does not support it."""
-        if self._moves_on or self._backup is not None or not self.timed:
-            return None
-        return TimeScaling(self._robot, self._reference, self._tuning)
+    def _attribute_to_friction(self) -> None:
+        """Attribute disturbances against the last motion to friction, because the arm is at rest.
 
-    def _rescale(self, t: float, q: Vector, v: Vector, q_ref: Vector) -> bool:
-        """Rescale the plan if the arm lags behind or leads; return whether it was rescaled."""
-        if self._scaling is None:
+        At rest, a constant compensation would hold the arm away from its goal. After a stop, the
+        disturbances are forgotten, because a push may have caused them.
+        """
+        if self._observer is None:
+            return
+        if len(self._reference.v) > 1 and not self._stopping:
+            against = -np.sign(self._reference.v[-2]) * self._observer.effort
+            self._model = self._model.with_friction(self._model.friction + against, self._robot)
+        self._observer.effort = self._zero
+
+    def _breakaway(self, error: Vector, v: Vector) -> Vector:
+        """Return efforts (n,) against which friction holds the joints at rest near the goal.
+
+        They have the sign of the position error (n,), and are smaller than the friction.
+        """
+        rests = np.abs(v) <= 10.0 * self._tuning.tolerance + SIGMAS * self._record.noise[1]
+        band = NEAR * self._tuning.tolerance + SIGMAS * self._record.noise[0]
+        share = np.minimum(np.maximum(error / band, -1.0), 1.0)
+        return np.where(rests, BREAKAWAY * self._model.friction * share, 0.0)
+
+    @property
+    def _may_adapt(self) -> bool:
+        """Whether the arm follows the path, so that a position error may change the motion."""
+        along = self._path_times is None or len(self._path_times) > 1
+        return self._adapts and along and not self._stopping and self.goal is self.plan.qf
+
+    def _adapt(self, t: float, q: Vector, v: Vector, error: float) -> None:
+        """Identify the arm, and follow the rest of the path from the current point."""
+        time = self.plan_time(t)
+        if time >= self.plan.t_final:
+            self._threshold = GROWTH * error
+            return
+        identified = self._record.identified(self.delay, self._longest, self._model)
+        if identified is None:
+            return
+        self._threshold = GROWTH * error
+        explained = identified.delay != self.delay or not identified.model.is_exact
+        self.horizon = self._period + identified.delay
+        self._model = identified.model
+        if not self._model.is_exact:
+            self._observe()
+        point = self._path.nearest(time, q)
+        if point.distance > self._off_plan:
+            return
+        begin = self.time_of(point.time)
+        slip = float(np.abs(v - self._reference.state(begin - self._begin)[1]).max())
+        noise = SIGMAS * float(self._record.noise[1].max())
+        on_time = slip < SLIP * self._lag + noise and (explained or point.distance < self._lag)
+        # Noise near the effort limits requires a reserve.
+        noisy = self._filter.effort_noise > NOISY and self._path_times is None
+        if not on_time or noisy or not self._model.is_exact:
+            if not (explained or noisy) and error < UNEXPLAINED * self._lag:
+                return
+            reserve = min(LEAST_RESERVE + RESERVE * point.distance / self._off_plan, MOST_RESERVE)
+            rate, fractions = self._path.rate(point, v), (1.0 - reserve, *RESERVES)
+            on_time = not self._follow_rest(t, point.time, rate, 1.0, fractions)
+        if on_time:  # an error along the path needs no correction
+            self._begin += t - begin
+            self._filter.reset()
+        self._threshold = max(self._lag, GROWTH * point.distance)
+
+    def _follow_rest(
+        self, t: float, time: float, rate: float, fastest: float, fractions: tuple[float, ...]
+    ) -> bool:
+        """Follow the path from a plan time `time` (s); return whether this is feasible."""
+        for fraction in fractions:
+            motion = self._path.follow(time, rate, self._model, fraction, fastest)
+            if motion.slowest > SLOWEST:
+                break
+        if motion.slowest <= SLOWEST:
             return False
-        error = float(np.abs(q - q_ref).max())
-        motion = self._scaling.for_error(error, t - self._begin, q, v)
-        if motion is None:
-            return False
-        self._begin, self._reference = t, motion
+        self._follow_path(t, motion)
         return True
+
+    def _follow_path(self, t: float, motion: PathMotion) -> None:
+        self._follow(t, motion.motion)
+        self._path_times = motion.plan_times
+
+    def _observe(self) -> None:
+        if self._observer is None and self._tuning.observer_bandwidth > 0.0:
+            self._observer = DisturbanceObserver(self._robot, self._tuning)
 
     def _misses(self, t: float, q: Vector) -> bool:
         """Return whether the plan has ended with a joint away from the goal."""
@@ -374,10 +486,9 @@ class PlanExecutor:
         over, updated_at = t >= end, self._updated_at
         integrates = over or (self.returns > 0 and self._observer is None)
         if updated_at is not None and integrates:
-            self._feedback.integrate(q_ref - q, t - updated_at)
-        near = self._tuning.tolerance
-        rests = np.abs(q - self.goal).max() <= near and np.abs(v).max() <= 10.0 * near
-        if over and rests and not (self.arrived or self._monitor.stopped):
+            error = self._unsettled(q, v) * (q_ref - q) if over else q_ref - q
+            self._feedback.integrate(error, t - updated_at)
+        if over and not (self.arrived or self._monitor.stopped) and self._at_goal(q, v, t - end):
             self.arrived = True
             self.arrival_time = end if updated_at is None or updated_at <= end else t
             self._monitor.reset()
@@ -385,10 +496,32 @@ class PlanExecutor:
             self._monitor.note(t, self._feedback.saturated, q, self.goal)
         self._updated_at = t
 
+    def _unsettled(self, q: Vector, v: Vector) -> Vector:
+        """Return 1 for joints away from the goal or in motion, otherwise 0 (n,).
+
+        Friction holds the other joints. An integral would let them creep around the goal.
+        """
+        if not self._model.friction.any():
+            return np.ones(len(q))
+        near = self._tuning.tolerance * (SETTLED if self.arrived else 0.5)
+        unsettled = (np.abs(q - self.goal) > near) | (np.abs(v) > 10.0 * near)
+        return np.where(unsettled, 1.0, 0.0)
+
+    def _at_goal(self, q: Vector, v: Vector, elapsed: float) -> bool:
+        """Return whether the arm rests at the goal, under noise on average."""
+        near = self._tuning.tolerance
+        if np.abs(q - self.goal).max() <= near and np.abs(v).max() <= 10.0 * near:
+            return True
+        return self._record.rests_at(
+            self.goal, near, 10.0 * near, min(MOST_AVERAGED, int(elapsed / self._period))
+        )
+
     def _follow(self, begin: float, reference: SampledMotion) -> None:
+        """Follow a motion that is not along the path. See also `_follow_path`."""
+        self._filter.reset()
+        self._path_times = np.array([self.plan_time(begin)])
         self._begin, self._reference = begin, reference
-        self._off_plan = self._tuning.off_plan
-        self._switching = self._committed = self._scaling = None
+        self._off_plan, self._threshold = self._tuning.off_plan, self._lag
         self._stopping = self._returning = False
 
     # -------------------------------------------------------------------------- off the plan
@@ -398,15 +531,12 @@ class PlanExecutor:
             self._backup_active = True
             return
         self.arrived, self.arrival_time = False, None
-        if self._observer is None and self._tuning.observer_bandwidth > 0.0:
-            self._observer = DisturbanceObserver(
-                self._robot, self._tuning, self._horizon, self._period
-            )
+        self._observe()
         if self._tuning.replan == "new_motion" or self.goal is not self.plan.qf:
             self._move_straight(t, q, v)
             return
         self._feedback.sum = self._zero
-        point = self._recovery.nearest(self._path_time(t), q)
+        point = self._path.nearest(self.plan_time(t), q)
         stopped = self._stopping and self._over(t)
         if not stopped and (self._returning or not self._stopping):
             self.returns += 1
@@ -417,16 +547,8 @@ class PlanExecutor:
             self._stop_on_path(t, q, v, point)
 
     @cached_property
-    def _recovery(self) -> PathRecovery:
-        return PathRecovery(self._robot, self.plan, self._sampled)
-
-    def _path_time(self, t: float) -> float:
-        """Return the plan time (s) of the current motion at time `t`, s."""
-        if self._path_times is None:
-            return self.plan_time(t)
-        if len(self._path_times) == 1:
-            return float(self._path_times[0])
-        return float(np.interp(t - self._begin, self._reference.times, self._path_times))
+    def _path(self) -> PlanPath:
+        return PlanPath(self._robot, self.plan, self._sampled)
 
     def _note_attempt(self, t: float, q: Vector, point: PathPoint) -> None:
         """Count an attempt to follow the rest of the path, if it failed."""
@@ -439,15 +561,13 @@ class PlanExecutor:
 
     def _stop_on_path(self, t: float, q: Vector, v: Vector, point: PathPoint) -> None:
         """Brake along the path, or all joints at once if the arm is too far from the path."""
-        rate = self._recovery.rate(point, v)
+        rate = self._path.rate(point, v)
         if rate == 0.0 or point.distance > max(self._tuning.max_deviation, self._tuning.off_plan):
             self._stop(t, q, v)
             self._off_plan, self._path_times = np.inf, np.array([point.time])
         else:
-            motion, times = self._recovery.brake(point.time, rate)
-            self._follow(t, motion)
+            self._follow_path(t, self._path.brake(point.time, rate, self._model, BRAKING))
             self._off_plan = max(self._tuning.off_plan, GROWTH * point.distance)
-            self._path_times = times
         self._stopping = True
 
     def _after_stop(self, t: float, q: Vector, v: Vector, point: PathPoint) -> None:
@@ -463,18 +583,20 @@ class PlanExecutor:
             self._stopping = self._paused = True
             return
         self._paused = False
-        self._resumed_at, motion = point.time, None
+        self._resumed_at = point.time
         ends = point.time >= (1.0 - LEAST_PROGRESS) * self.plan.t_final
-        if not ends and point.distance <= self._tuning.off_plan:
-            motion = self._recovery.resume(point.time, self._monitor.slower)
-        if motion is not None:
-            self._follow(t, motion.motion)
-            self._path_times = motion.plan_times
-            return
+        near = not ends and point.distance <= self._tuning.off_plan
+        if near:
+            if self._follow_rest(t, point.time, 0.0, self._monitor.slower, RESUMING):
+                return
+            self._note_attempt(t, q, point)
         target = self.goal if ends else point.q
         straight = return_motion(self._robot, q, v, target, self._spacing, SHORTEST_RETURN)
-        if straight is None:
-            self._only_feedback(t)
+        if straight is None:  # the arm moves too fast, or the load exceeds the effort limits
+            self._note_attempt(t, q, point)
+            self._stop(t, q, v)
+            self._off_plan, self._path_times = np.inf, np.array([point.time])
+            self._stopping = True
             return
         self._follow(t, straight)
         self._path_times = np.array([self.plan.t_final if ends else point.time])
@@ -499,8 +621,9 @@ class PlanExecutor:
 
     def _stop(self, t: float, q: Vector, v: Vector) -> None:
         motion = stopping_motion(self._robot, q, v, self._spacing)
-        hold = self._feedback.hold(q)
-        self._follow(t, SampledMotion.standing(q.copy(), hold) if motion is None else motion)
+        if motion is None:
+            motion = SampledMotion.standing(q.copy(), self._feedback.hold(q), PAUSE)
+        self._follow(t, motion)
 
     def _over(self, t: float) -> bool:
         return t >= self._begin + self._reference.t_final

@@ -8,12 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.core.checks import Vector, not_negative, positive
+from manip_dyn.core.checks import Matrix, Vector, not_negative, positive
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.robot import Robot
 
 REPLAN = ("stop", "resume", "new_motion")
 """Responses of an arm that has left its plan."""
+
+EFFORT_NOISE = 0.02
+"""Standard deviation of the noise of the efforts that is tolerated, relative to their limits."""
+POSITION_NOISE = 0.01
+"""Noise of the positions relative to `Tuning.off_plan` from which errors are filtered."""
+MOST_PERIODS = 12.0
+"""Longest time constant of the error filter, control periods."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,60 @@ class Tuning:
                 f"{self.stiffness * self.damping:g} 1/s^3, got {self.integral:g} 1/s^3: the arm "
                 "would oscillate."
             )
+
+
+class ErrorFilter:
+    """Low-pass filter of tracking errors, whose time constant depends on the measured noise.
+
+    Noise in the feedback causes noise in the efforts. Near their limits only one half of it acts,
+    which changes their mean. The filter limits this noise to `EFFORT_NOISE`, as far as
+    `MOST_PERIODS` permits. Without noise it returns its input.
+
+    Attributes:
+        effort_noise: Standard deviation of the filtered noise of the efforts, relative to their
+            limits.
+    """
+
+    def __init__(self, robot: Robot, tuning: Tuning, period: float, q: Vector):
+        """Set the gains that amplify the noise, the control period (s), and a posture (n,)."""
+        self._tuning, self._period = tuning, period
+        self._inertia = customize(robot).unchecked.mass_matrix(q).diagonal()
+        self._limit, self._zero = robot.tau_max, np.zeros(robot.n)
+        self._errors: Vector | None = None
+        self.effort_noise = 0.0
+
+    def reset(self) -> None:
+        """Forget the errors, because the reference changes."""
+        self._errors = None
+
+    def state(
+        self, q: Vector, v: Vector, q_ref: Vector, v_ref: Vector, noise: Matrix
+    ) -> tuple[Vector, Vector]:
+        """Return positions and velocities (n,) with filtered errors.
+
+        Args:
+            q: Measured positions (n,), rad or m.
+            v: Measured velocities (n,), rad/s or m/s.
+            q_ref: Positions of the reference (n,).
+            v_ref: Velocities of the reference (n,).
+            noise: Standard deviations (2, n) of the noise of positions and velocities.
+        """
+        errors, tuning = np.array([q - q_ref, v - v_ref]), self._tuning
+        accelerations = tuning.stiffness * noise[0] + tuning.damping * noise[1]
+        ratio = float((self._inertia * accelerations / self._limit).max())
+        if np.all(noise[0] <= 2.0 * self._period * noise[1]):
+            ratio = 0.0  # efforts that alternate between their limits
+        periods = min(0.5 * (ratio / EFFORT_NOISE) ** 2, MOST_PERIODS)
+        if POSITION_NOISE * tuning.off_plan < noise[0].max():
+            periods = max(periods, 0.5 * MOST_PERIODS)
+        self.effort_noise = ratio / math.sqrt(max(2.0 * periods, 1.0))
+        if self._errors is None or periods < 1.0:
+            self._errors = errors
+            return q, v
+        # The position error grows with the velocity error during the period.
+        predicted = self._errors + np.array([self._period * self._errors[1], self._zero])
+        self._errors = predicted + (errors - predicted) / periods
+        return q_ref + self._errors[0], v_ref + self._errors[1]
 
 
 class Feedback:

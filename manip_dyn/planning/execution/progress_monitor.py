@@ -13,8 +13,8 @@ MAX_FAILED, SLOWER = 2, 0.5
 """Maximum number of consecutive attempts to follow the path without progress, and the factor of
 the rate after a failed attempt."""
 LONG, NEARER = 5.0, 0.95
-"""An arm with saturated efforts is stopped if its distance from the goal does not decrease to the
-fraction `NEARER` within the time `LONG`, s."""
+"""An arm is stopped if its distance from the goal does not decrease to the fraction `NEARER`
+within the time `LONG`, s."""
 END = "; stopping and holding (check the load)"
 
 
@@ -68,7 +68,7 @@ class ProgressMonitor:
             self.reason = f"{MAX_RETURNS} return motions did not reach the goal{END}"
 
     def note(self, t: float, saturated: bool, q: Vector, goal: Vector) -> None:
-        """Record a position after the end of a motion.
+        """Record a position after the end of a motion, before the arrival.
 
         Args:
             t: Time, s.
@@ -78,11 +78,13 @@ class ProgressMonitor:
         """
         off = np.abs(q - goal)
         i = int(off.argmax())
-        if not saturated or off[i] < NEARER * self._nearest:
+        if off[i] < NEARER * self._nearest:
             self._nearest, self._since = float(off[i]), t
-        elif saturated and t - self._since > LONG and not self.stopped:
+        elif t - self._since > LONG and not self.stopped:
             name, unit = self._robot.joint_names[i], self._robot.unit(i)
+            cause = ", with efforts at their limits" if saturated else ""
+            end = END if saturated else "; holding (check friction and tolerance)"
             self.reason = (
-                f"joint '{name}' is {off[i]:.3g} {unit} from the goal and not approaching it, "
-                f"with efforts at their limits{END}"
+                f"joint '{name}' is {off[i]:.3g} {unit} from the goal and not approaching it"
+                f"{cause}{end}"
             )

@@ -17,9 +17,9 @@ from manip_dyn.control.state_estimation import SIGMAS, Noise, StateEstimator
 from manip_dyn.control.trajectory_follower import TrajectoryFollower
 from manip_dyn.core.checks import Vector
 from manip_dyn.planning import PlanExecutor, Segment
+from manip_dyn.planning.execution.executor import Pace
 from manip_dyn.planning.execution.feedback import Feedback
 from manip_dyn.planning.execution.sampled_motion import SAME
-from manip_dyn.planning.execution.time_scaling import Pace
 from manip_dyn.robot import Robot
 from manip_dyn.ros.messages.trajectories import TrajectoryGoal
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters, tuning_from
@@ -480,7 +480,7 @@ class PlannedMotion:
 
     @property
     def _delay_ns(self) -> int:
-        return round(1e9 * self._parameters.transport_delay) if self._executor.timed else 0
+        return round(1e9 * self._parameters.transport_delay)
 
     def _time(self, measured: MeasuredState) -> float:
         return (measured.stamp_ns - self._began_ns) * 1e-9

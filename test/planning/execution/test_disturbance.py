@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import manip_dyn as md
-from manip_dyn.planning import DisturbanceObserver, Segment, Tuning
+from manip_dyn.planning import DisturbanceObserver, EffortModel, MotionRecord, Segment, Tuning
 from manip_dyn.robot import Oracle
 
 PERIOD = 1e-3
@@ -18,17 +18,18 @@ def estimates(disturbance, lead, count=100):
     Commands change in every period and within it, and act `lead` seconds after the measurement.
     """
     robot, rng = md.load_robot("rr"), np.random.default_rng(2)
-    observer = DisturbanceObserver(robot, Tuning(), PERIOD + lead, PERIOD)
+    record, model = MotionRecord(robot, np.zeros(2)), EffortModel.exact(2)
+    observer = DisturbanceObserver(robot, Tuning())
     accelerations = Oracle(robot).forward_dynamics
     q, v, rows, switches = np.array([0.3, -0.4]), np.zeros(2), [], []
     for number in range(count):
         t = number * PERIOD
-        observer.observe(t, q.copy(), v.copy())
+        record.state(t, q, v)
+        observer.observe(record, lead, model)
         rows.append(observer.effort)
         efforts = 0.5 * robot.tau_max * rng.uniform(-1.0, 1.0, (2, 2))
         offsets = (0.0, lead + 0.4e-3)
-        segments = [Segment(o, effort) for o, effort in zip(offsets, efforts, strict=True)]
-        observer.command(t, segments)
+        record.command([Segment(o, effort) for o, effort in zip(offsets, efforts, strict=True)])
         switches += [(t + lead, efforts[0]), (t + lead + 0.4e-3, efforts[1])]
         times = sorted({t, t + PERIOD, *(s for s, _ in switches if t < s < t + PERIOD)})
         for begin, end in itertools.pairwise(times):
@@ -58,27 +59,30 @@ def test_a_constant_disturbance_is_estimated_with_the_bandwidth(lead):
     disturbance = np.array([8.0, -3.0])
     rows, _ = estimates(disturbance, lead)
     np.testing.assert_allclose(rows[-1], disturbance, rtol=1e-3)
-    first = round(lead / PERIOD + 1.0)  # commands are unknown before
     elapsed = 20 * PERIOD
     expected = 1.0 - np.exp(-Tuning.observer_bandwidth * elapsed)
-    np.testing.assert_allclose(rows[first + 20] / disturbance, expected, atol=0.05)
+    np.testing.assert_allclose(rows[21] / disturbance, expected, atol=0.05)
 
 
 def test_noise_is_not_compensated():
     """Regression: estimates beyond the effort limits of a heavy arm at rest."""
     robot, rng, largest = md.load_robot("ibm7535"), np.random.default_rng(3), 0.0
-    observer = DisturbanceObserver(robot, Tuning(), PERIOD, PERIOD)
+    record, observer = MotionRecord(robot, np.zeros(2)), DisturbanceObserver(robot, Tuning())
     for number in range(1000):
-        observer.observe(number * PERIOD, np.zeros(2), 0.02 * rng.standard_normal(2))
-        observer.command(number * PERIOD, [Segment(0.0, np.zeros(2))])
+        record.state(number * PERIOD, np.zeros(2), 0.02 * rng.standard_normal(2))
+        observer.observe(record, 0.0, EffortModel.exact(2))
+        record.command([Segment(0.0, np.zeros(2))])
         largest = max(largest, float((np.abs(observer.effort) / robot.tau_max).max()))
     assert largest < 0.6
 
 
-def test_a_bandwidth_of_zero_estimates_nothing():
-    robot = md.load_robot("rr")
-    observer = DisturbanceObserver(robot, Tuning(observer_bandwidth=0.0), PERIOD, PERIOD)
-    for number in range(3):
-        observer.observe(number * PERIOD, np.ones(2), number * np.ones(2))
-        observer.command(number * PERIOD, [Segment(0.0, np.zeros(2))])
-    np.testing.assert_array_equal(observer.effort, np.zeros(2))
+@pytest.mark.parametrize("friction", [0.0, 5.0])
+def test_friction_explains_the_efforts_of_an_arm_at_rest(friction):
+    robot = md.load_robot("ibm7535")
+    record, observer = MotionRecord(robot, np.zeros(2)), DisturbanceObserver(robot, Tuning())
+    for number in range(50):
+        record.state(number * PERIOD, np.zeros(2), np.zeros(2))
+        observer.observe(record, 0.0, EffortModel(1.0, np.full(2, friction)))
+        record.command([Segment(0.0, np.full(2, 3.0))])
+    expected = 0.0 if friction else -3.0
+    np.testing.assert_allclose(observer.effort, expected, atol=0.05)

@@ -50,20 +50,23 @@ def test_mean_efforts_arrive_slightly_later(name):
 def test_an_arm_with_wrong_masses_arrives_later(name, mass_scale):
     simulation, executor = executed(name, 3.0, mass_scale=mass_scale, period=SLOW)
     assert executor.arrived
-    assert 0.0 <= executor.extra_time < 3.0
+    assert -SLOW < executor.extra_time < 3.0  # a lighter arm may lead when it is identified
     np.testing.assert_allclose(simulation.q, GOALS[name][3], atol=1e-3)
 
 
 @pytest.mark.parametrize("load", [-0.3, 0.3])
 @pytest.mark.parametrize("name", GOALS)
 def test_a_return_motion_after_a_push_arrives(name, load):
-    """The push is 30 % of the effort limits of all joints, for a quarter of the duration."""
+    """The push is 30 % of the effort limits of all joints, for a quarter of the duration.
+
+    It resembles friction, with which the integral feedback stops within the tolerance.
+    """
     robot, plan = planned(name)
     begin, end = (round(1e9 * fraction * plan.t_final) for fraction in (0.25, 0.5))
     push = Disturbance(load * robot.tau_max, begin, end)
     simulation, executor = executed(name, 4.0, disturbance=push, period=SLOW)
     assert executor.arrived
-    np.testing.assert_allclose(simulation.q, plan.qf, atol=1e-5)
+    np.testing.assert_allclose(simulation.q, plan.qf, atol=Tuning.tolerance)
 
 
 def test_the_launch_line_of_the_readme_arrives():
@@ -88,7 +91,7 @@ def test_an_arm_returns_after_a_push_at_the_goal():
     simulation, executor = executed(name, 3.0, disturbance=push, period=SLOW)
     assert executor.arrived
     assert executor.returns > 0
-    np.testing.assert_allclose(simulation.q, plan.qf, atol=1e-5)
+    np.testing.assert_allclose(simulation.q, plan.qf, atol=Tuning.tolerance)
 
 
 def test_feedback_without_return_motions_arrives():

@@ -16,14 +16,14 @@ def return_motion(robot, plan, q, v):
     executor = PlanExecutor(robot, plan, PERIOD, tuning)
     executor.segments(0.0, q, v)
     assert executor.returns == 1
-    return executor.tracking.reference
+    return executor.reference
 
 
 def stopping_motion(robot, plan, q, v):
     """Return the reference of an executor after a stop."""
     executor = PlanExecutor(robot, plan, PERIOD)
     executor.stop(0.0, q, v)
-    return executor.tracking.reference
+    return executor.reference
 
 
 @pytest.mark.parametrize("motion_from", [return_motion, stopping_motion])

@@ -7,7 +7,7 @@ import pytest
 
 import manip_dyn as md
 from manip_dyn.ensembles import Conditions, execute
-from manip_dyn.planning import PlanExecutor, SampledMotion, effort_components
+from manip_dyn.planning import EffortModel, PathComponents, PlanExecutor
 from manip_dyn.robot import Oracle
 
 MOTIONS = {
@@ -90,7 +90,7 @@ def test_a_slowed_plan_satisfies_the_dynamics_of_the_heavier_arm():
         k += 1
         executor.segments(lagging.t[k], lagging.q[k], lagging.v[k])
         assert lagging.t[k] < 0.09
-    motion = executor.tracking.reference
+    motion = executor.reference
     assert executor.pace.mass_ratio == pytest.approx(scale, abs=2e-3)
     assert 0.8 < executor.pace.rate < 0.99
     assert np.all(np.abs(motion.efforts) <= robot.tau_max)
@@ -104,23 +104,17 @@ def test_a_slowed_plan_satisfies_the_dynamics_of_the_heavier_arm():
     np.testing.assert_allclose(motion.hold, hold, rtol=5e-3)
 
 
-def test_effort_components_scale_with_rate_and_masses():
+def test_path_efforts_scale_with_rate_masses_and_friction():
     """The arm has gravity, springs, damping and rotors."""
-    robot = md.load_robot("stiff_pendulum", viscous_friction=[0.4, 0.1], armature=[0.3, 0.05])
-    rng = np.random.default_rng(1)
-    q0, v0, a = robot.rest + 0.01 * rng.normal(size=2), rng.normal(size=2), rng.normal(size=2)
-    h = 1e-4
-    q = np.array([q0, q0 + h * (v0 + 0.5 * h * a)])
-    v = np.array([v0, v0 + h * a])
-    middle = 0.5 * (q[0] + q[1]), 0.5 * (v[0] + v[1])
-    effort = Oracle(robot).inverse_dynamics(*middle, a)
-    zero = np.zeros(2)
-    components = effort_components(
-        robot, SampledMotion(np.array([0.0, h]), q, v, effort[None], zero, zero)
-    )
-    rate, scale = 0.8, 1.3
-    heavier = md.load_robot(
-        "stiff_pendulum", mass_scale=scale, viscous_friction=[0.4, 0.1], armature=[0.3, 0.05]
-    )
-    expected = Oracle(heavier).inverse_dynamics(middle[0], rate * middle[1], rate**2 * a)
-    np.testing.assert_allclose(components.scaled(rate, scale)[0], expected, rtol=1e-9, atol=1e-9)
+    extras = {"viscous_friction": [0.4, 0.1], "armature": [0.3, 0.05]}
+    robot, rng = md.load_robot("stiff_pendulum", **extras), np.random.default_rng(1)
+    q, v, a = rng.normal(size=(3, 1, 2))
+    rate, change, scale, friction = 0.8, 0.3, 1.3, np.array([0.2, 0.1])
+    components = PathComponents.of(robot, q, v, a)
+    efforts = components.efforts(EffortModel(scale, friction))
+    heavier = md.load_robot("stiff_pendulum", mass_scale=scale, **extras)
+    expected = Oracle(heavier).inverse_dynamics(q[0], rate * v[0], rate**2 * a[0] + change * v[0])
+    expected += friction * np.sign(v[0])
+    single = np.ones(1)
+    rows = efforts.at(rate**2 * single, rate * single, change * single)
+    np.testing.assert_allclose(rows[0], expected, rtol=1e-9, atol=1e-9)

@@ -26,7 +26,6 @@ class Conditions:
         mass_scale: Factor for the masses and inertias of all bodies, excluding rotors.
         payload: Mass at the tool in addition to the planned one, kg; negative for a lighter
             payload.
-        friction: Dry friction of the joints, N m or N: a number for all joints, or (n,).
         disturbance: Efforts in addition to the commands, N m or N: a number for all joints, or
             (n,).
         disturbance_start: Start time of the disturbance after the first measurement, s.
@@ -40,11 +39,11 @@ class Conditions:
         step: Longest integration step, s.
         duration: Simulated time, s; 0 for one second more than the plan and the delay.
         tolerance: Largest final distance from the goal, rad or m.
+        friction: Dry friction of the joints, N m or N: a number for all joints, or (n,).
     """
 
     mass_scale: float = 1.0
     payload: float = 0.0
-    friction: ArrayLike = 0.0
     disturbance: ArrayLike = 0.0
     disturbance_start: float = 0.0
     disturbance_duration: float = 0.0
@@ -57,6 +56,7 @@ class Conditions:
     step: float = 1e-3
     duration: float = 0.0
     tolerance: float = 1e-3
+    friction: ArrayLike = 0.0
 
     def __post_init__(self) -> None:
         """Check the numbers."""

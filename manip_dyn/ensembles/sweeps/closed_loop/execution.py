@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -14,12 +13,11 @@ from manip_dyn.core.checks import Matrix, Vector, finite_vector
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.results import Result
 from manip_dyn.ensembles.sweeps.closed_loop.conditions import Conditions
-from manip_dyn.ensembles.sweeps.closed_loop.feedback import Law, Reference, SwitchedJoint
+from manip_dyn.ensembles.sweeps.closed_loop.feedback import Law, Reference
 from manip_dyn.ensembles.sweeps.closed_loop.loop import (
     DIVERGED,
     FINISHED,
-    SWITCH,
-    TRACK,
+    STOPPED_FOR_EXECUTOR,
     Arm,
     Kernels,
     Loop,
@@ -28,14 +26,9 @@ from manip_dyn.ensembles.sweeps.closed_loop.loop import (
     run_loop,
 )
 from manip_dyn.planning import Plan, PlanExecutor, Tuning
-from manip_dyn.planning.execution.braking import BrakingCurve
 from manip_dyn.planning.execution.executor import Tracking
-from manip_dyn.planning.execution.online_switching import OnlineSwitching
-from manip_dyn.planning.execution.sampled_motion import SampledMotion
+from manip_dyn.planning.execution.identification import CAPACITY
 from manip_dyn.robot import Robot
-
-CURVE_CELLS = 1000
-"""Number of cells of a braking curve; cubic interpolation is exact for constant efforts."""
 
 
 @lru_cache(maxsize=64)
@@ -98,12 +91,6 @@ def law_of(robot: Robot, tuning: Tuning) -> Law:
     )
 
 
-def empty_tracking(n: int) -> Tracking:
-    """Return a placeholder for the reference during online switching."""
-    standing = SampledMotion.standing(np.zeros(n), np.zeros(n))
-    return Tracking(standing, 0.0, np.zeros(n), 0.0, False, None, np.zeros(n), False, None)
-
-
 def reference_of(tracking: Tracking, returns: int, n: int) -> Reference:
     """Return the reference of an executor; `returns` counts deviations from the plan."""
     updated_at = np.nan if tracking.updated_at is None else tracking.updated_at
@@ -120,41 +107,6 @@ def reference_of(tracking: Tracking, returns: int, n: int) -> Reference:
         v_ref=np.zeros(n),
         correction=np.zeros(n),
     )
-
-
-def switched_joint_of(switching: OnlineSwitching, tracking: Tracking) -> SwitchedJoint:
-    """Return the switched joint with its braking curve."""
-    curve, (rows, spacing) = switching.curve, _curve_rows(switching.curve)
-    n = len(tracking.goal)
-    return empty_switched_joint(n)._replace(
-        joint=int(switching.joint),
-        sign=float(curve.sign),
-        drive=float(curve.drive),
-        inertia=float(curve.motion.inertia),
-        damping=float(curve.motion.damping),
-        off_plan=float(tracking.off_plan),
-        goal=np.array(tracking.goal),
-        posture=np.array(tracking.goal),
-        curve=rows,
-        spacing=spacing,
-    )
-
-
-@lru_cache(maxsize=8)
-def _curve_rows(curve: BrakingCurve) -> tuple[Matrix, float]:
-    """Return the rows of a braking curve and their time spacing."""
-    times = np.linspace(0.0, curve.duration, CURVE_CELLS + 1)
-    states = [curve.state(t) for t in times]
-    rows = [(q, v, curve.motion.acceleration(q, v, curve.brake)) for q, v in states]
-    return np.array(rows), float(times[1])
-
-
-def empty_switched_joint(n: int) -> SwitchedJoint:
-    """Return a placeholder for the switched joint during tracking."""
-    numbers: dict[str, Any] = dict.fromkeys(SwitchedJoint._fields, 0.0)
-    numbers |= {name: np.zeros(n) for name in ("goal", "posture", "load", "q", "v", "bias")}
-    numbers |= {"joint": 0, "curve": np.zeros((1, 3)), "mass": np.zeros((n, n))}
-    return SwitchedJoint(**numbers)
 
 
 MOST_SEGMENTS = 32
@@ -176,7 +128,7 @@ class ClosedLoop:
         duration = conditions.duration or plan.t_final + conditions.delay + WATCH_TIME
         self.last, ring = (
             max(round(duration / period), 1),
-            int(conditions.delay / period + 1e-9) + 3,
+            max(int(conditions.delay / period + 1e-9) + 3, CAPACITY + 1),
         )
         if self.last + ring > MOST_PERIODS:
             raise ManipDynError(
@@ -196,7 +148,7 @@ class ClosedLoop:
         self.loop = Loop(
             period=period,
             delay=conditions.delay,
-            lead=assumed if self.executor.timed else 0.0,
+            lead=assumed,
             horizon=period + assumed,
             offsets=np.zeros((ring, MOST_SEGMENTS)),
             efforts=np.zeros((ring, MOST_SEGMENTS, n)),
@@ -209,14 +161,10 @@ class ClosedLoop:
         self._y = np.concatenate([plan.q0, np.zeros(n)])
         zero = np.zeros(n)
         self.loop.efforts[:, 0] = customize(robot).unchecked.inverse_dynamics(plan.q0, zero, zero)
-        self._followed, self._switched = (
-            reference_of(empty_tracking(n), 0, n),
-            empty_switched_joint(n),
-        )
 
     def go(self, compiled: bool) -> int:
         """Run the execution and return the number of the last measurement."""
-        number = 0
+        number, compiled = 0, compiled and not self.loop.noise.any()
         while True:
             tracking = self.executor.tracking if compiled else None
             if tracking is not None:
@@ -230,33 +178,35 @@ class ClosedLoop:
 
     def _compiled(self, tracking: Tracking, number: int) -> tuple[int, int]:
         """Run compiled code until it requires the executor."""
-        law, switching = self._law, tracking.switching
+        law, executor, n = self._law, self.executor, len(self.loop.q)
         law.sum[:], law.saturated[0] = tracking.sum, tracking.saturated
-        if switching is None:
-            self._followed = reference_of(tracking, self.executor.returns, len(law.sum))
-            arrival = self.executor.arrival_time
-            self._followed.updated_at[1] = np.nan if arrival is None else arrival
-        elif self._switched.curve.shape[0] == 1:
-            self._switched = switched_joint_of(switching, tracking)
+        followed = reference_of(tracking, executor.returns, n)
+        if executor.arrival_time is not None:
+            followed.updated_at[1] = executor.arrival_time
+        loop = self.loop._replace(horizon=executor.horizon)
         code, number = run_loop(
-            self._kernels,
-            self._arm,
-            law,
-            self._followed,
-            self._switched,
-            self.loop,
-            self._scratch,
-            TRACK if switching is None else SWITCH,
-            number,
-            self._y,
+            self._kernels, self._arm, law, followed, loop, self._scratch, number, self._y
         )
-        updated_at = self._followed.updated_at
-        if switching is None:
-            last, arrival = (None if np.isnan(t) else float(t) for t in updated_at)
-        else:
-            last, arrival = tracking.updated_at, None
-        self.executor.tracked(last, arrival, law.sum.copy(), bool(law.saturated[0]))
+        last, arrival = (None if np.isnan(t) else float(t) for t in followed.updated_at)
+        executor.tracked(last, arrival, law.sum.copy(), bool(law.saturated[0]))
+        if code == STOPPED_FOR_EXECUTOR:
+            self._restore_record(number)
         return code, number
+
+    def _restore_record(self, number: int) -> None:
+        """Store the measurements and commands before measurement `number` in the executor."""
+        loop, n, record = self.loop, len(self.loop.q), self.executor.record
+        kept = np.arange(number - record.size_after(number), number)
+        states, rows = loop.states[kept] + loop.noise[kept], kept % len(loop.counts)
+        record.restore(
+            number,
+            np.asarray(kept * loop.period - loop.lead, dtype=np.float64),
+            states[:, :n],
+            states[:, n:],
+            loop.offsets[rows],
+            loop.efforts[rows],
+            loop.counts[rows],
+        )
 
     def _by_executor(self, number: int, measure: bool) -> int:
         """Call the executor for one measurement; return the number of the next one."""
@@ -322,8 +272,8 @@ def execute(
         plan: Plan that ends at rest; the plan's robot is the assumed arm.
         conditions: Deviations from the assumptions of the plan.
         tuning: Parameters of the feedback.
-        compiled: Whether to use the compiled loop. Otherwise `PlanExecutor` handles every
-            measurement.
+        compiled: Whether to use the compiled loop. Otherwise, and with noise, `PlanExecutor`
+            handles every measurement.
 
     Raises:
         ManipDynError: If the arm has dry friction, or the plan does not end at rest.

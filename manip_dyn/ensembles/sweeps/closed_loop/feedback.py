@@ -1,9 +1,7 @@
-"""Compiled controllers of the closed loop: tracking with feedback, and online switching.
+"""Compiled controller of the closed loop.
 
-They reproduce the regular tasks of `PlanExecutor`: computed-torque feedback within the effort
-limits along a sampled motion, and online switching of one joint. This joint switches when its
-measured state reaches its braking curve. Online switching ends when the arrival is within the
-horizon.
+It reproduces the regular task of `PlanExecutor`: computed-torque feedback within the effort limits
+along a sampled motion.
 """
 
 from __future__ import annotations
@@ -16,49 +14,6 @@ from manip_dyn.codegen.kernel_addresses import call_kernel
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.solvers import factorize, solve
-
-
-@compiled(short=True, python=False)
-def curve_speed(curve, h, sign, q):
-    """Return the speed of the braking curve at q; 0 beyond the goal, infinite before the start.
-
-    Args:
-        curve: Position, velocity and acceleration (k + 1, 3) by remaining time.
-        h: Spacing of the remaining time, s.
-        sign: Direction of the joint.
-        q: Position of the joint, rad or m.
-    """
-    low, high = 0, curve.shape[0] - 1
-    if sign * (curve[0, 0] - q) <= 0.0:
-        return 0.0
-    if sign * (q - curve[high, 0]) < 0.0:
-        return np.inf
-    while high - low > 1:
-        middle = (low + high) // 2
-        if sign * (curve[middle, 0] - q) > 0.0:
-            low = middle
-        else:
-            high = middle
-    begin, end = curve[low], curve[high]
-    left, right, s = 0.0, 1.0, 0.5
-    for _ in range(60):  # Newton's method on the cubic, inside a bracket of the root
-        rise, here, there = end[0] - begin[0], -h * begin[1], -h * end[1]
-        bent, turned = 3.0 * rise - 2.0 * here - there, here + there - 2.0 * rise
-        off = begin[0] + s * (here + s * (bent + s * turned)) - q
-        if sign * off > 0.0:
-            left = s
-        else:
-            right = s
-        slope = here + s * (2.0 * bent + 3.0 * s * turned)
-        new = s - off / slope if slope != 0.0 else left - 1.0
-        if not left <= new <= right:
-            new = 0.5 * (left + right)
-        done, s = abs(new - s) < 1e-15, new
-        if done:
-            break
-    rise, here, there = end[1] - begin[1], -h * begin[2], -h * end[2]
-    bent, turned = 3.0 * rise - 2.0 * here - there, here + there - 2.0 * rise
-    return sign * (begin[1] + s * (here + s * (bent + s * turned)))
 
 
 class Law(NamedTuple):
@@ -233,6 +188,8 @@ def track_period(kernels, law, followed, t, horizon, q, v, command):
         farthest = max(farthest, abs(q[i] - q_ref[i]))
     if not farthest <= followed.off_plan or (followed.stopping and t >= end):
         return EXECUTOR_NEEDED
+    if followed.updated_at[0] < end <= t:
+        return EXECUTOR_NEEDED
     watch_arrival(law, followed, t, end, q, v)
     feedback_efforts(kernels, law, q, v, q_ref, v_ref, followed.correction)
     count, begin = 0, t - followed.begin
@@ -285,169 +242,3 @@ def watch_arrival(law, followed, t, end, q, v):
     if rests and followed.updated_at[1] != followed.updated_at[1]:
         followed.updated_at[1] = end if last != last or last <= end else t
     followed.updated_at[0] = t
-
-
-ON_CURVE = 1e-7
-"""Tolerance of the speed on the braking curve, as in `OnlineSwitching`."""
-NEAR = 1e-14
-"""Tolerance of a switching time, s."""
-
-
-class SwitchedJoint(NamedTuple):
-    """The switched joint and its braking curve.
-
-    Attributes:
-        joint: Index of the joint.
-        sign: Direction of its motion.
-        drive: Effort before the switch; the negative effort acts after it.
-        inertia: Inertia of the joint, kg m^2 or kg.
-        damping: Damping of the joint, N m s or N s/m.
-        off_plan: Position error of another joint above which a motion is required, rad or m.
-        goal: Final positions (n,).
-        curve: Position, velocity and acceleration (k + 1, 3) by remaining time.
-        spacing: Spacing of the remaining time, s.
-    """
-
-    joint: int
-    sign: float
-    drive: float
-    inertia: float
-    damping: float
-    off_plan: float
-    goal: Vector
-    curve: Matrix
-    spacing: float
-    posture: Vector
-    load: Vector
-    q: Vector
-    v: Vector
-    mass: Matrix
-    bias: Vector
-
-
-@compiled(short=True, python=False)
-def acceleration(kernels, switched, law, q, v, effort):
-    """Return the acceleration of the joint at q, v, with the other joints at rest."""
-    switched.posture[switched.joint] = q
-    call_kernel(kernels.inverse_dynamics, (switched.posture, law.zero, law.zero, switched.load))
-    return (effort - switched.load[switched.joint] - switched.damping * v) / switched.inertia
-
-
-@compiled(short=True, python=False)
-def propagate(kernels, switched, law, q, v, effort, h):
-    """Return position and velocity after one Runge-Kutta step of length `h` (s)."""
-    a1 = acceleration(kernels, switched, law, q, v, effort)
-    v2 = v + 0.5 * h * a1
-    a2 = acceleration(kernels, switched, law, q + 0.5 * h * v, v2, effort)
-    v3 = v + 0.5 * h * a2
-    a3 = acceleration(kernels, switched, law, q + 0.5 * h * v2, v3, effort)
-    v4 = v + h * a3
-    a4 = acceleration(kernels, switched, law, q + h * v3, v4, effort)
-    return (
-        q + h / 6.0 * (v + 2.0 * v2 + 2.0 * v3 + v4),
-        v + h / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4),
-    )
-
-
-@compiled(short=True, python=False)
-def speed_gap(kernels, switched, law, q, v, duration):
-    """Return the excess of the driven joint's speed over the curve after `duration` s."""
-    if duration > 0.0:
-        q, v = propagate(kernels, switched, law, q, v, switched.drive, duration)
-    return max(
-        switched.sign * v - curve_speed(switched.curve, switched.spacing, switched.sign, q), -1e9
-    )
-
-
-@compiled(short=True, python=False)
-def switch_time(kernels, switched, law, q, v, horizon):
-    """Return the time (s) at which the driven joint reaches the curve, by the Illinois method."""
-    low, high = 0.0, horizon
-    at_low = speed_gap(kernels, switched, law, q, v, low)
-    at_high = speed_gap(kernels, switched, law, q, v, high)
-    before = -1.0
-    for _ in range(200):
-        if high - low < NEAR or at_high == at_low:
-            break
-        middle = high - at_high * (high - low) / (at_high - at_low)
-        if not low < middle < high or at_low < -1e3:
-            middle = 0.5 * (low + high)
-        at_middle = speed_gap(kernels, switched, law, q, v, middle)
-        if at_middle >= 0.0:
-            high, at_high = middle, at_middle
-            at_low *= 0.5
-        else:
-            low, at_low = middle, at_middle
-            at_high *= 0.5
-        if abs(middle - before) < NEAR:
-            return middle
-        before = middle
-    return high
-
-
-@compiled(short=True, python=False)
-def predict(kernels, switched, law, effort, duration):
-    """Predict `switched.q` and `switched.v`; only the switched joint accelerates."""
-    q, v, joint = switched.q, switched.v, switched.joint
-    q_joint, v_joint = propagate(kernels, switched, law, q[joint], v[joint], effort, duration)
-    for i in range(q.size):
-        q[i] += duration * v[i]
-    q[joint], v[joint] = q_joint, v_joint
-
-
-@compiled(short=True, python=False)
-def write_switched_segment(kernels, switched, law, effort, offset, duration, command):
-    """Write a segment that drives the joint and holds the others, evaluated at its middle."""
-    q, v, mass, bias, i = switched.q, switched.v, switched.mass, switched.bias, switched.joint
-    n, place = q.size, int(command.number[0])
-    before_q, before_v = q.copy(), v.copy()
-    predict(kernels, switched, law, effort, 0.5 * max(duration, 0.0))
-    feedback_acceleration(law, q, v, switched.goal, law.zero)
-    call_kernel(kernels.mass_matrix, (q, mass))
-    call_kernel(kernels.inverse_dynamics, (q, v, law.zero, bias))
-    a = law.accelerations
-    own = effort - bias[i]
-    for j in range(n):
-        if j != i:
-            own -= mass[i, j] * a[j]
-    a[i] = own / mass[i, i]
-    for j in range(n):
-        total = bias[j]
-        for k in range(n):
-            total += mass[j, k] * a[k]
-        law.requested[j] = effort if j == i else total
-    saturate(kernels, law, q, command.efforts[place])
-    command.offsets[place] = offset
-    command.number[0] += 1.0
-    for j in range(n):
-        q[j], v[j] = before_q[j], before_v[j]
-
-
-@compiled(short=True, python=False)
-def switch_period(kernels, law, switched, horizon, q, v, command):
-    """Write the efforts for the state (q, v); return `DONE` or `EXECUTOR_NEEDED`."""
-    joint, goal = switched.joint, switched.goal
-    for i in range(q.size):
-        switched.q[i], switched.v[i] = q[i], v[i]
-        if i != joint and not abs(q[i] - goal[i]) <= switched.off_plan:
-            return EXECUTOR_NEEDED
-    if switched.sign * (q[joint] - goal[joint]) >= 0.0 and switched.sign * v[joint] <= 0.0:
-        return EXECUTOR_NEEDED
-    command.number[0], offset, drive = 0.0, 0.0, switched.drive
-    if speed_gap(kernels, switched, law, q[joint], v[joint], 0.0) < -ON_CURVE:
-        offset = horizon
-        if speed_gap(kernels, switched, law, q[joint], v[joint], horizon) >= 0.0:
-            offset = switch_time(kernels, switched, law, q[joint], v[joint], horizon)
-        write_switched_segment(kernels, switched, law, drive, 0.0, offset, command)
-        if offset == horizon:
-            return DONE
-        predict(kernels, switched, law, drive, offset)
-    left = horizon - offset
-    if left > 0.0:
-        _, last = propagate(
-            kernels, switched, law, switched.q[joint], switched.v[joint], -drive, left
-        )
-        if switched.sign * last <= 0.0:
-            return EXECUTOR_NEEDED
-    write_switched_segment(kernels, switched, law, -drive, offset, left, command)
-    return DONE

@@ -11,12 +11,7 @@ from manip_dyn.codegen.kernel_addresses import call_kernel
 from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled
 from manip_dyn.core.solvers import box_minimum, factorize, solve
-from manip_dyn.ensembles.sweeps.closed_loop.feedback import (
-    DONE,
-    Command,
-    switch_period,
-    track_period,
-)
+from manip_dyn.ensembles.sweeps.closed_loop.feedback import DONE, Command, track_period
 
 
 class Kernels(NamedTuple):
@@ -157,8 +152,6 @@ def integrate_arm(kernels, arm, y, duration, scratch):
 
 FINISHED, STOPPED_FOR_EXECUTOR, DIVERGED = 0, 1, 2
 """Reasons for the end of a run: whole duration, call of `PlanExecutor`, or non-finite state."""
-TRACK, SWITCH = 0, 1
-"""Control modes."""
 
 
 class Loop(NamedTuple):
@@ -219,7 +212,7 @@ def advance_period(kernels, arm, loop, number, y, scratch):
 
 
 @compiled(short=True)
-def run_loop(kernels, arm, law, followed, switched, loop, scratch, mode, first, y):
+def run_loop(kernels, arm, law, followed, loop, scratch, first, y):
     """Continue from measurement `first`; return the reason for the end and the last measurement.
 
     After `STOPPED_FOR_EXECUTOR`, `loop.q` and `loop.v` contain the state at that measurement.
@@ -234,11 +227,7 @@ def run_loop(kernels, arm, law, followed, switched, loop, scratch, mode, first, 
                 return DIVERGED, number
         row, t = number % ring, number * loop.period - loop.lead
         command = Command(loop.offsets[row], loop.efforts[row], loop.counts[row : row + 1])
-        if mode == TRACK:
-            result = track_period(kernels, law, followed, t, loop.horizon, q, v, command)
-        else:
-            result = switch_period(kernels, law, switched, loop.horizon, q, v, command)
-        if result != DONE:
+        if track_period(kernels, law, followed, t, loop.horizon, q, v, command) != DONE:
             return STOPPED_FOR_EXECUTOR, number
         advance_period(kernels, arm, loop, number, y, scratch)
     for i in range(2 * n):

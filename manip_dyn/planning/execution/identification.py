@@ -1,0 +1,409 @@
+"""Identification of delay, masses and friction from the first states of a motion.
+
+The momentum balance over the periods from 0 to k of a recorded motion reads, for each joint::
+
+    m sum of bodies h = sum of u(t - d) h - passive h - f sum of sign(v) h + c
+
+u are the commands, d is their delay, m the mass ratio, f the dry friction, and c the noise of the
+first velocity. The noise of the velocities is that of the left side. For a given delay, 1 / m,
+f / m and c are linear coefficients. Their most probable values follow from a least-squares problem
+with prior deviations, and the delay from the least residual among candidates. Under constant
+efforts from rest, masses and friction cause the same motion. The prior deviations then divide the
+error between them. Friction that holds a joint at rest is unknown within its limit, so such
+periods are omitted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from manip_dyn.codegen import customize
+from manip_dyn.control.state_estimation import SIGMAS, white_noise
+from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.compiled import compiled
+from manip_dyn.planning.execution.effort_model import EffortModel, inverse_rows
+from manip_dyn.planning.execution.segments import Segment
+from manip_dyn.robot import Robot
+
+CAPACITY = 96
+"""Number of recorded states."""
+LEAST_STATES = 4
+"""Least number of periods for an identification."""
+MOST_SEGMENTS = 32
+"""Most segments of a command that are recorded."""
+MASS_DEVIATION, FRICTION_DEVIATION = 0.25, 0.06
+"""Prior standard deviations of the inverse mass ratio, and of the friction relative to the effort
+limits. In doubt, an error is attributed to the masses, because friction would help to brake."""
+PLAUSIBLE = 0.5
+"""Largest change of the inverse mass ratio. Larger ones are due to pushes."""
+REPEATED = 0.3
+"""Factor of these deviations after the first identification."""
+HEAVIEST = 3.0
+"""Largest mass ratio."""
+RESOLUTION = 2.5e-4
+"""Difference of the candidates of the delay, s."""
+IMPULSE = 1e-4
+"""Error of the momentum balance by the resolution of the delay: time of the effort limit, s."""
+EXACT_IMPULSE = 1e-5
+"""Error of the momentum balance of a noise-free motion with a known delay, s."""
+CREEP = 1e-3
+"""Speed below which friction may be static, rad/s or m/s. Noise above it hides static friction."""
+WEAK = 0.1
+"""Effort relative to the limit below which static friction may hold a joint."""
+SIGNIFICANT = 25.0
+"""Reduction of the residual (chi squared) from which a parameter is changed."""
+NOISE_INTERVAL = 16
+"""Number of states between estimates of the noise."""
+LONGEST_STEP = 1e-3
+"""Longest step of a prediction, s."""
+SAME = 1e-9
+"""Difference below which times are equal, s."""
+
+
+class Identified(NamedTuple):
+    """Result of an identification.
+
+    Attributes:
+        delay: Delay of the commands, s.
+        model: Masses and friction.
+    """
+
+    delay: float
+    model: EffortModel
+
+
+class MotionRecord:
+    """Measured states and commands of the last periods.
+
+    Attributes:
+        count: Number of recorded states.
+        noise: Standard deviations (2, n) of the noise of positions and velocities.
+    """
+
+    def __init__(self, robot: Robot, before: Vector):
+        """Start without states; `before` are the efforts (n,) before the first command."""
+        n = robot.n
+        self._robot, self._before = robot, before
+        self.count = 0
+        self._times = np.zeros(CAPACITY)
+        self._q, self._v = np.zeros((2, CAPACITY, n))
+        self._offsets = np.full((CAPACITY, MOST_SEGMENTS), np.inf)
+        self._efforts = np.zeros((CAPACITY, MOST_SEGMENTS, n))
+        self._complete, self._delay_is_known = True, True
+        self.noise = np.zeros((2, n))
+
+    def state(self, t: float, q: Vector, v: Vector) -> None:
+        """Record a state (q, v) measured at time `t`, s. A repeated time replaces the last one."""
+        if self.count and t <= self._times[self.count - 1] + SAME:
+            self.count -= 1
+        if self.count == CAPACITY:
+            half = CAPACITY // 2
+            for rows in (self._times, self._q, self._v, self._offsets, self._efforts):
+                rows[:half] = rows[half:].copy()
+            self.count, self._complete = CAPACITY - half, False
+        k = self.count
+        self._times[k], self._q[k], self._v[k] = t, q, v
+        self.count = k + 1
+        if self.count % NOISE_INTERVAL == 0:
+            self._measure_noise()
+
+    def command(self, segments: list[Segment]) -> None:
+        """Record the command for the last state."""
+        k = self.count - 1
+        self._offsets[k] = np.inf
+        for i, (offset, effort) in enumerate(segments[:MOST_SEGMENTS]):
+            self._offsets[k, i], self._efforts[k, i] = offset, effort
+
+    @staticmethod
+    def size_after(total: int) -> int:
+        """Return the number of stored states after `total` states were recorded."""
+        half = CAPACITY // 2
+        return total if total <= CAPACITY else half + 1 + (total - CAPACITY - 1) % half
+
+    def restore(
+        self,
+        total: int,
+        times: Vector,
+        q: Matrix,
+        v: Matrix,
+        offsets: Matrix,
+        efforts: Any,
+        counts: Vector,
+    ) -> None:
+        """Replace the record by the last of `total` states and their commands.
+
+        Args:
+            total: Number of states since the start.
+            times: Times (k,), s, where k is `size_after(total)`.
+            q: Positions (k, n), rad or m.
+            v: Velocities (k, n), rad/s or m/s.
+            offsets: Offsets of the segments of the commands (k, s), s.
+            efforts: Efforts of the segments (k, s, n), N m or N.
+            counts: Number of the segments (k,).
+        """
+        k, s = len(times), min(offsets.shape[1], MOST_SEGMENTS)
+        self.count, self._complete = k, total <= CAPACITY
+        self._times[:k], self._q[:k], self._v[:k] = times, q, v
+        unused = np.arange(s) >= counts[:, None]
+        self._offsets[:k, :s] = np.where(unused, np.inf, offsets[:, :s])
+        self._efforts[:k, :s] = efforts[:, :s]
+
+    def clear(self) -> None:
+        """Remove all states."""
+        self.count, self._complete = 0, False
+
+    def unexplained(
+        self, delay: float, model: EffortModel, disturbance: Vector
+    ) -> tuple[Vector, float] | None:
+        """Return the unexplained efforts (n,) and the duration (s) of the last period.
+
+        They follow from the difference between measured and predicted velocities. The result is
+        None if the applied efforts are unknown.
+
+        Args:
+            delay: Delay of the commands, s.
+            model: Masses and friction of the arm.
+            disturbance: Efforts (n,) in addition to commands and model.
+        """
+        times, k = self._times, self.count - 1
+        if k < 1 or (not self._complete and times[k - 1] < times[0] + delay - SAME):
+            return None
+        kernels, ratio = customize(self._robot).unchecked, model.mass_ratio
+        _, (passive,), (signs,) = self._explained(k - 1)
+        rest = passive * (1.0 - 1.0 / ratio) - self._robot.coulomb_friction * signs
+        q, v = self._q[k - 1], self._v[k - 1]
+        for duration, effort in self._applied(k - 1, delay):
+            q, v = _predicted(kernels.forward_dynamics, q, v, effort / ratio + rest, duration)
+        elapsed = float(times[k] - times[k - 1])
+        mass = kernels.mass_matrix(self._q[k])
+        excess = ratio * mass @ ((v - self._v[k]) / elapsed) + disturbance
+        slides = np.abs(signs) >= 1.0  # otherwise friction may have any value within its limit
+        low = np.where(slides, model.friction * signs, -model.friction)
+        high = np.where(slides, low, model.friction)
+        friction = np.minimum(np.maximum(excess, low), high)
+        return friction - excess, elapsed
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether the motion has just begun, with too few states for a reliable identification."""
+        return self._complete and self.count <= LEAST_STATES + 2
+
+    def is_noisy(self, near: float, slow: float) -> bool:
+        """Return whether noise may exceed a position error (rad or m) or a speed (1/s)."""
+        return bool((SIGMAS * self.noise[0] > near).any() or (SIGMAS * self.noise[1] > slow).any())
+
+    def rests_at(self, goal: Vector, near: float, slow: float, count: int) -> bool:
+        """Return whether the mean of the last `count` states is at rest at `goal` (n,).
+
+        Args:
+            goal: Positions (n,), rad or m.
+            near: Largest position error without noise, rad or m.
+            slow: Largest speed without noise, rad/s or m/s.
+            count: Number of states. Fewer than `NOISE_INTERVAL` are not enough.
+        """
+        first, (position, velocity) = self.count - count, self.noise
+        if count < NOISE_INTERVAL or first < 0 or not self.is_noisy(near, slow):
+            return False
+        off = self._q[first : self.count].mean(axis=0) - goal
+        speed, root = self._v[first : self.count].mean(axis=0), np.sqrt(count)
+        return bool(
+            np.all(np.abs(off) <= near + SIGMAS * position / root)
+            and np.all(np.abs(speed) <= slow + SIGMAS * velocity / root)
+        )
+
+    def _measure_noise(self) -> None:
+        states = np.hstack([self._q[: self.count], self._v[: self.count]])
+        if self.count > 3:
+            self.noise = white_noise(self._times[: self.count], states).reshape(2, -1)
+
+    def identified(self, delay: float, longest: float, model: EffortModel) -> Identified | None:
+        """Return delay, masses and friction, or None if there are not enough states.
+
+        Args:
+            delay: The assumed delay, s. Another delay must be significantly more probable. It is
+                identified only from records that contain the start of the motion.
+            longest: Longest possible delay, s.
+            model: The assumed masses and friction.
+        """
+        robot, count = self._robot, self.count
+        times, candidates, first = self._times[:count], np.array([delay]), 0
+        if self._complete:
+            candidates = np.append(candidates, np.arange(0.0, longest, RESOLUTION))
+        else:
+            first = int(np.searchsorted(times, times[0] + delay - SAME))
+        if count - 1 - first < LEAST_STATES:
+            return None
+        self._measure_noise()
+        bodies, passive, signs = self._explained(first)
+        spans = np.diff(times[first:])[:, None]
+        impulses = np.array([self._impulses(first, d) for d in candidates]) - passive * spans
+        # Static friction holds weakly driven joints, with an unknown effort.
+        unexplained = impulses / spans - bodies
+        moves = (
+            (np.abs(unexplained[0]) > WEAK * robot.tau_max)
+            | (np.abs(signs) >= 1.0)
+            | (self.noise[1] > CREEP)
+        )
+        impulses, momenta, rubbing = (
+            np.cumsum(rows, axis=-2)
+            for rows in (moves * impulses, moves * bodies * spans, moves * signs * spans)
+        )
+        factor = 1.0 if model.is_exact else REPEATED
+        deviations = factor * MASS_DEVIATION, factor * FRICTION_DEVIATION * robot.tau_max
+        inverse, friction = 1.0 / model.mass_ratio, model.friction / model.mass_ratio
+        inertia = np.diag(customize(robot).unchecked.mass_matrix(self._q[count - 1]))
+        errors = momenta - inverse * impulses + friction * rubbing
+        noise = inertia * self.noise[1]
+        deviation = noise + IMPULSE * robot.tau_max
+        residuals, *_ = _regression(errors, impulses, rubbing, deviation, *deviations)
+        best = int(residuals.argmin())
+        if residuals[0] - residuals[best] < SIGNIFICANT:
+            best = 0
+        self._delay_is_known &= best == 0
+        if self._delay_is_known:
+            deviation = noise + EXACT_IMPULSE * robot.tau_max
+        residuals, ratios, frictions, unchanged = _regression(
+            errors[[best]], impulses[[best]], rubbing, deviation, *deviations
+        )
+        plausible = abs(ratios[0]) < factor * PLAUSIBLE  # not for a push
+        if plausible and unchanged[0] - residuals[0] > SIGNIFICANT:
+            inverse = max(inverse + float(ratios[0]), 1.0 / HEAVIEST)
+            friction = np.maximum(friction - frictions[0], 0.0) / inverse
+            rests = np.maximum((~moves).sum(axis=0), 1)
+            held = np.abs((~moves * unexplained[best]).sum(axis=0)) / rests
+            model = EffortModel(1.0 / inverse, friction)
+            model = model.with_friction(np.maximum(friction, held), robot)
+        return Identified(float(candidates[best]), model)
+
+    def _impulses(self, first: int, delay: float) -> Matrix:
+        """Return the impulses (k, n) of the commands in the periods after state `first`."""
+        count = self.count
+        out = np.zeros((count - 1 - first, self._robot.n))
+        commands = self._offsets, self._efforts, self._before
+        add_impulses(self._times[:count], *commands, first, count - 1, delay, out)
+        return out
+
+    def _applied(self, k: int, delay: float) -> list[tuple[float, Vector]]:
+        """Return durations (s) and efforts (n,) between the states k and k + 1."""
+        now, end, rows = float(self._times[k]), float(self._times[k + 1]), []
+        begins = np.append(self._times[: self.count] + delay, np.inf)
+        while now < end - SAME:
+            j = int(begins.searchsorted(now + SAME, side="right")) - 1
+            effort, until = self._before, begins[j + 1]
+            if j >= 0:
+                jumps = np.append(self._times[j] + self._offsets[j], np.inf)
+                i = max(int(jumps.searchsorted(now + SAME, side="right")) - 1, 0)
+                effort, until = self._efforts[j, i], min(until, jumps[i + 1])
+            until = min(float(until), end)
+            rows.append((until - now, effort))
+            now = until
+        return rows
+
+    def _explained(self, first: int) -> tuple[Matrix, Matrix, Matrix]:
+        """Return efforts of the bodies, passive efforts, and signs of the velocities (k, n)."""
+        robot, end = self._robot, self.count
+        q, v, times = self._q[first:end], self._v[first:end], self._times[first:end]
+        a = (v[1:] - v[:-1]) / (times[1:] - times[:-1])[:, None]
+        q, v = 0.5 * (q[:-1] + q[1:]), 0.5 * (v[:-1] + v[1:])
+        passive = robot.damping * v + robot.stiffness * (q - robot.rest) + robot.armature * a
+        bodies = inverse_rows(robot, q, v, a) - passive
+        signs = np.minimum(np.maximum(v / (3.0 * self.noise[1] + CREEP), -1.0), 1.0)
+        return bodies, passive + robot.coulomb_friction * signs, signs
+
+
+def _predicted(
+    dynamics: Callable[[Vector, Vector, Vector], Vector],
+    q: Vector,
+    v: Vector,
+    effort: Vector,
+    duration: float,
+) -> tuple[Vector, Vector]:
+    """Return the state (q, v) after constant efforts (n,) over `duration` s (Runge-Kutta)."""
+    steps = max(math.ceil(duration / LONGEST_STEP - 1e-6), 1)
+    h = duration / steps
+    for _ in range(steps):
+        k1 = dynamics(q, v, effort)
+        v2 = v + 0.5 * h * k1
+        k2 = dynamics(q + 0.5 * h * v, v2, effort)
+        v3 = v + 0.5 * h * k2
+        k3 = dynamics(q + 0.5 * h * v2, v3, effort)
+        v4 = v + h * k3
+        k4 = dynamics(q + h * v3, v4, effort)
+        q = q + h / 6.0 * (v + 2.0 * (v2 + v3) + v4)
+        v = v + h / 6.0 * (k1 + 2.0 * (k2 + k3) + k4)
+    return q, v
+
+
+def _regression(
+    errors: Matrix,
+    impulses: Matrix,
+    signs: Matrix,
+    deviation: Vector,
+    mass: float,
+    friction: Vector,
+) -> tuple[Vector, Vector, Matrix, Vector]:
+    """Explain errors of the momentum balance by a mass ratio and friction, for each delay.
+
+    Args:
+        errors: Errors of the momenta (d, k, n) for d delays.
+        impulses: Impulses without those of passive efforts (d, k, n).
+        signs: Sums of the signs of the velocities times the period (k, n), s.
+        deviation: Standard deviations of the errors (n,).
+        mass: Prior standard deviation of the coefficient of the impulses.
+        friction: Prior standard deviations of the coefficients of the signs (n,).
+
+    Returns:
+        Residuals (d,), coefficients of the impulses (d,) and of the signs (d, n), and residuals
+        without both (d,).
+    """
+    squares, products, residuals, unchanged = np.zeros((4, len(errors)))
+    solved = []
+    for i, scale in enumerate(deviation):
+        y, x = errors[:, :, i] / scale, impulses[:, :, i] / scale
+        # Columns of the friction and the constant, in units of their prior deviations.
+        columns = np.column_stack([signs[:, i] * friction[i] / scale, np.ones(y.shape[1])])
+        inverse = np.linalg.inv(columns.T @ columns + np.eye(2))
+        of_y, of_x = y @ columns, x @ columns
+        solved.append((of_y @ inverse[:, 0], of_x @ inverse[:, 0]))
+        squares += (x * x).sum(axis=1) - ((of_x @ inverse) * of_x).sum(axis=1)
+        products += (x * y).sum(axis=1) - ((of_x @ inverse) * of_y).sum(axis=1)
+        residuals += (y * y).sum(axis=1) - ((of_y @ inverse) * of_y).sum(axis=1)
+        unchanged += (y * y).sum(axis=1) - of_y[:, 1] ** 2 / (y.shape[1] + 1.0)
+    ratios = products / (squares + mass**-2)
+    rows = [f * (a - ratios * b) for f, (a, b) in zip(friction, solved, strict=True)]
+    return residuals - ratios * products, ratios, np.array(rows).T, unchanged
+
+
+@compiled(short=True)
+def add_impulses(times, offsets, efforts, before, first, last, delay, out):
+    """Add the impulses of the commands in the periods from state `first` to state `last` to `out`.
+
+    The command for state j acts from `times[j] + delay`. Its segments begin at `times[j] +
+    offsets[j]`.
+    """
+    command = -1
+    for k in range(first, last):
+        now, end = times[k], times[k + 1]
+        while now < end - SAME:
+            while command + 1 < times.size and times[command + 1] + delay <= now + SAME:
+                command += 1
+            until = end
+            if command + 1 < times.size:
+                until = min(until, times[command + 1] + delay)
+            acting = 0
+            if command >= 0:
+                for s in range(offsets.shape[1]):
+                    begins = times[command] + offsets[command, s]
+                    if begins <= now + SAME:
+                        acting = s
+                    else:
+                        until = min(until, begins)
+                        break
+            for i in range(out.shape[1]):
+                effort = before[i] if command < 0 else efforts[command, acting, i]
+                out[k - first, i] += (until - now) * effort
+            now = until

@@ -1,0 +1,96 @@
+"""Delay, masses and friction are identified from the first states of a motion."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import manip_dyn as md
+from manip_dyn.planning import PlanExecutor
+from manip_dyn.simulation import Simulation
+
+PERIOD = 1e-3
+ONE_JOINT = [
+    ("one_link_horizontal", [1.0], [0.0]),
+    ("one_link_vertical", [-1.5], [1.5]),
+    ("ibm7535", [0.975, 0.0], [0.0, 0.0]),
+]
+
+
+@cache
+def planned():
+    robot = md.load_robot("rr")
+    return robot, md.plan_minimum_time(robot, [-0.9, 0.8], [0.7, -0.5])
+
+
+def executed(robot, plan, real, delay=0, extra=0.5, tuning=None):
+    """Return executor and positions (k, n); commands act `delay` periods after the states."""
+    simulation = Simulation(real, plan.q0, np.zeros(robot.n))
+    executor, commands, rows = PlanExecutor(robot, plan, PERIOD, tuning), [], []
+    hold = md.customize(robot).inverse_dynamics(plan.q0, 0.0 * plan.q0, 0.0 * plan.q0)
+    for number in range(round((plan.t_final + extra) / PERIOD)):
+        now = simulation.time_ns
+        rows.append(simulation.q.copy())
+        segments = executor.segments(now * 1e-9, simulation.q, simulation.v)
+        commands.append([(now + round(1e9 * row.offset), row.effort) for row in segments])
+        acting = commands[number - delay] if number >= delay else [(0, hold)]
+        times = [max(time, now) for time, _ in acting]
+        first = max(k for k, time in enumerate(times) if time == now)
+        efforts = [effort for _, effort in acting[first:]]
+        simulation.law = md.Schedule(real, times[first:], efforts)
+        simulation.advance(1_000_000)
+    return executor, np.array(rows)
+
+
+@pytest.mark.parametrize("delay", [3, 10])
+def test_an_unknown_delay_is_identified(delay):
+    """Regression: 0.8 rad from the path with a delay of 4 ms."""
+    robot, plan = planned()
+    executor, rows = executed(robot, plan, robot, delay)
+    assert executor.delay == pytest.approx(delay * PERIOD, abs=3e-4)
+    assert executor.pace.mass_ratio == 1.0
+    assert executor.arrived
+    assert executor.extra_time < 0.02
+    path = plan.at(np.linspace(0.0, plan.t_final, 4000))[0]
+    assert max(np.abs(path - q).max(axis=1).min() for q in rows[::5]) < 0.01
+
+
+def test_masses_and_friction_are_distinguished():
+    robot, plan = planned()
+    heavier, _ = executed(robot, plan, md.load_robot("rr", mass_scale=1.15), extra=0.0)
+    assert heavier.pace.mass_ratio == pytest.approx(1.15, abs=0.03)
+    assert np.all(heavier.friction < 0.02 * robot.tau_max)
+    friction = 0.04 * robot.tau_max
+    real = md.load_robot("rr", coulomb_friction=friction)
+    rubbing, _ = executed(robot, plan, real, extra=0.0)
+    assert rubbing.pace.mass_ratio == pytest.approx(1.0, abs=0.1)
+    np.testing.assert_allclose(rubbing.friction, friction, atol=0.02 * robot.tau_max.max())
+
+
+@pytest.mark.parametrize("period", [1.8e-3, 2e-3])
+@pytest.mark.parametrize("motion", ONE_JOINT)
+def test_motions_of_one_joint_end_at_the_goal_on_time(motion, period):
+    robot = md.load_robot(motion[0])
+    plan = md.plan_zero_net_work(robot, *motion[1:])
+    simulation = Simulation(robot, plan.q0, np.zeros(robot.n))
+    executor = PlanExecutor(robot, plan, period)
+    while simulation.time_ns < 1e9 * (plan.t_final + 0.02):
+        now = simulation.time_ns
+        segments = executor.segments(now * 1e-9, simulation.q, simulation.v)
+        times = [now + round(1e9 * segment.offset) for segment in segments]
+        simulation.law = md.Schedule(robot, times, [segment.effort for segment in segments])
+        simulation.advance(round(1e9 * period))
+    np.testing.assert_allclose(simulation.q, plan.qf, atol=2e-7)
+    assert executor.extra_time == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("scale", [0.8, 1.2])
+def test_a_joint_with_other_masses_does_not_pass_its_goal(scale):
+    """Regression: it passed the goal by 0.09 rad."""
+    robot = md.load_robot("ibm7535")
+    plan = md.plan_zero_net_work(robot, [0.975, 0.0], [0.0, 0.0])
+    real = md.load_robot("ibm7535", mass_scale=scale)
+    executor, rows = executed(robot, plan, real, extra=1.0)
+    assert executor.arrived
+    assert rows[:, 0].min() > -2e-3
+    assert np.abs(rows[:, 1]).max() < 0.01
