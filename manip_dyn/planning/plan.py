@@ -117,7 +117,7 @@ class Plan(Result):
         extremal: The same motion if it has costates, else None.
         ramps: Slew rates and ramps, or None if efforts may jump.
         single_switch: Index of the only joint that moves, if it moves under full efforts with one
-            switch, else None. An executor can determine this switch from the measured state.
+            switch, else None.
         v0: Start velocities (n,), rad/s or m/s; zeros or None for a start at rest.
         vf: Goal velocities (n,), rad/s or m/s; zeros or None for a goal at rest.
         is_unique: False if another motion is known to be equally fast, True if the search found

@@ -1,1 +1,1 @@
-"""Execution of plans with feedback, online switching and time scaling."""
+"""Execution of plans with feedback, identification and time scaling."""
