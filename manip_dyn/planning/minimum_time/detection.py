@@ -253,8 +253,8 @@ class DetectionSettings(NamedTuple):
         long: Smallest number of nodes of a singular arc.
         between: Normalized effort below which efforts are between their limits.
         near: Scaled distance from a limit within which the limit is active.
-        is_touched: Whether joints touch a limit at which another effort would hold them through
-            the speed of another joint. There is no boundary arc then.
+        is_touched: Whether contact points replace a boundary arc on which a single effort holds
+            the joint at its limit indirectly, through the speed of another joint.
     """
 
     brief: int

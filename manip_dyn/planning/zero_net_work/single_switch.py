@@ -74,6 +74,7 @@ def other_signs(natural: Vector, moving: JointIndices) -> Matrix:
 def initial_times(robot: Robot, start: Vector, goal: Vector, moving: JointIndices) -> Matrix:
     """Return initial switch and arrival times (k, 2 m), s, of the m moving joints.
 
+    Columns alternate: switch and arrival of the first joint, then of the second, and so on.
     Each joint is modelled as a double integrator with the inertia and load at the middle posture.
     The first row assumes that the slowest joint moves with all others locked, and every other
     joint with all others at their effort limits. The second row assumes that the other joints

@@ -359,7 +359,11 @@ class PlannerStateMachine:
         self._start(task, goal, departure, measured)
 
     def _leave_later(self, late: PlannedMotion, measured: MeasuredState) -> None:
-        """Plan again, with a longer lead, if the departure of a planned motion has passed."""
+        """Plan again for the goal of `late`, a motion whose departure has passed or was lost.
+
+        The lead is twice as long if the motion can still depart from the current one. Otherwise
+        the motion is planned as for a new goal.
+        """
         departing = self._departing
         if departing is not None and late.departure is not None:
             lead = self._lead.seconds(2.0 * late.departure.lead)
