@@ -60,7 +60,7 @@ def reset_tracked(moving):
 
 
 def restarts(system):
-    """Return the number of times the tracker restarted with the arm or picked it up."""
+    """Return the number of times the tracker restarted or resumed its path."""
     values = system.values["clik_tracker"]
     return sum(
         int(values.get(f"times the arm was {event}", 0)) for event in ("reset", "picked up")
