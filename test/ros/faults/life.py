@@ -62,9 +62,8 @@ def reset_tracked(moving):
 def restarts(system):
     """Return the number of times the tracker restarted or resumed its path."""
     values = system.values["clik_tracker"]
-    return sum(
-        int(values.get(f"times the arm was {event}", 0)) for event in ("reset", "picked up")
-    )
+    counts = "times the arm was reset", "times the path was resumed"
+    return sum(int(values.get(count, 0)) for count in counts)
 
 
 def pause_tracked(moving):
