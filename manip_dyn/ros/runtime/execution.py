@@ -138,10 +138,16 @@ def _run(kind: type[Component], args: list[str] | None) -> int:
     os.environ.update(local_discovery(os.environ))
     component: Component | None = None
     initialized = False
+    signals: list[int] = []
+
+    def interrupt(number: int, _frame: object) -> None:
+        signals.append(number)
+        raise KeyboardInterrupt
+
     try:
         # rclpy's own handlers would shut ROS down before `close` can publish last messages.
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.default_int_handler)
+            signal.signal(number, interrupt)
         _initialize(args)
         initialized = True
         sys.unraisablehook = report_unraisable
@@ -153,7 +159,7 @@ def _run(kind: type[Component], args: list[str] | None) -> int:
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     except Exception as error:
-        if initialized and not rclpy.ok():
+        if initialized and (signals or not rclpy.ok()):
             return STOPPED  # a signal interrupted rclpy, which then raised another error
         if not isinstance(error, ManipDynError):
             raise

@@ -105,7 +105,7 @@ CASES = (
     ),
     lost("stale_state", "a joint state stamped 10 s ago during a motion", "reset", seconds=-10),
     lost("future_state", "a joint state stamped 10 s in the future during a motion", "reset",
-         seconds=10),
+         position=[0.4, 0.0], seconds=10),
     lost(
         "impossible_state", "a joint state 2 rad away during a motion", "reset",
         position=[-2.0, 2.0],
