@@ -245,14 +245,13 @@ def configure_prepare(command: argparse.ArgumentParser) -> None:
 
     command.description = (
         "Compile in advance on all cores, for the shipped robots and mechanisms or for the robots "
-        "in the arguments: kernels; simulations and ensembles with given efforts, gravity "
-        "compensation or the brake, with and without mechanical stops; tracking; plans, their "
-        "execution, and sweeps. The integration method is RK4 with fixed steps; --method adds "
-        "other methods. The robots of scenarios and examples are also compiled with the methods "
-        "used there. Everything else compiles on first use: minimum time for more than three "
-        "joints, user-defined functions and paths, simulations that stop at a joint limit, "
-        "'export', 'study' and 'bench'. The environment variable MANIP_DYN_CACHE sets the cache "
-        "folder."
+        "in the arguments: kernels, simulations, ensembles, tracking, plans of up to three "
+        "joints, their execution, and path timings. The integration method is RK4 with fixed "
+        "steps; --method adds other methods. The robots of scenarios and examples are also "
+        "compiled with the methods used there. Everything else compiles on first use, for example "
+        "minimum time for more than three joints, user-defined functions and paths, and "
+        "simulations that stop at a joint limit. The environment variable MANIP_DYN_CACHE sets "
+        "the cache folder."
     )
     command.epilog = examples(
         "manip_dyn prepare",
