@@ -120,14 +120,14 @@ def test_every_kind_of_path_has_a_group_of_its_name():
 
 @pytest.mark.skipif(not DOCS.is_dir(), reason="not a checkout")
 def test_the_page_of_the_nodes_is_up_to_date():
-    page = (DOCS / "nodes.md").read_text()
-    command = "run python -m manip_dyn.ros.nodes.parameter_tables docs/nodes.md"
+    page = (DOCS / "node_parameters.md").read_text()
+    command = "run python -m manip_dyn.ros.nodes.parameter_tables docs/node_parameters.md"
     assert with_parameters(page) == page, command
 
 
 def test_text_after_the_tables_is_retained():
     page = with_parameters("# A\n\n<!-- parameters -->\n\nobsolete\n\n<!-- end -->\n\n## B\n")
-    assert page.startswith("# A\n\n<!-- parameters -->\n\n### simulator\n")
+    assert page.startswith("# A\n\n<!-- parameters -->\n\n## simulator\n")
     assert page.endswith("|\n\n<!-- end -->\n\n## B\n")
     assert "obsolete" not in page
     with pytest.raises(ManipDynError, match="one section from <!-- parameters -->"):

@@ -1,7 +1,7 @@
 """Tables of node parameters for the documentation.
 
-``python -m manip_dyn.ros.nodes.parameter_tables docs/nodes.md`` writes the tables into the page
-between ``<!-- parameters -->`` and ``<!-- end -->``.
+``python -m manip_dyn.ros.nodes.parameter_tables docs/node_parameters.md`` writes them into the
+page between ``<!-- parameters -->`` and ``<!-- end -->``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_CHOICES = 8
 
 def with_parameters(page: str) -> str:
     """Return a Markdown page with updated parameter tables."""
-    tables = [f"### {name}\n\n{_table(kind)}" for name, kind in NODES.items()]
+    tables = [f"## {name}\n\n{_table(kind)}" for name, kind in NODES.items()]
     return with_section(page, "parameters", "\n".join(tables))
 
 
