@@ -88,7 +88,6 @@ def _formatted(value: object) -> str:
 LEVELS = {OK: "OK", WARN: "WARN", ERROR: "ERROR"}
 VALUE_DESCRIPTIONS = {
     "beginning": "the motion, and when it ends",
-    "delay": "number",
     "delayed": "delay of the control loop and its margin",
     "distance": "distance, m and rad,",
     "end": "time of arrival, and delay",

@@ -72,6 +72,23 @@ class CommandEnd:
         return self._periods * self._period_ns + irregular + round(1e9 * delay)
 
 
+def excess(delay: float | None, bound: float, margin: float, gains: str) -> str:
+    """Describe a delay of a control loop that exceeds a bound; return "" otherwise.
+
+    Args:
+        delay: Delay, s; None if it is unknown.
+        bound: The bound, s.
+        margin: Delay at which the loop is unstable, s.
+        gains: Names of the gains that determine the margin.
+    """
+    if delay is None or delay <= bound:
+        return ""
+    return (
+        f"efforts act {delay:.3g} s after their states; the loop is unstable from the delay "
+        f"margin {margin:.3g} s of {gains}"
+    )
+
+
 class LoopDelay:
     """Measures the delay of a control loop from the efforts in joint states.
 

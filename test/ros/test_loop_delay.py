@@ -3,15 +3,22 @@
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from harness import LATCHED
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 import manip_dyn as md
 from manip_dyn.control import delay_margin
-from manip_dyn.ros import ClikTrackerNode, CommandEnd, LoopDelay, SimulatorNode
+from manip_dyn.ros import (
+    BangBangPlannerNode,
+    ClikTrackerNode,
+    CommandEnd,
+    LoopDelay,
+    SimulatorNode,
+)
 
-PERIOD = 0.01
+PERIOD, SHORT = 0.01, 0.004
 START = [2.4785, 0.1249, -0.2709, 1.902, 0.9364, -2.3179, -1.6564]
 CIRCLE = {
     "circle.center": [0.0, 0.4, 0.6],
@@ -75,23 +82,24 @@ def test_a_command_ends_later_on_a_busy_machine():
 
 
 class DelayedLoop:
-    """A simulator in lockstep and a tracker, with a relay that delays the states by periods."""
+    """A simulator in lockstep and a commander, with a relay that delays the states by periods."""
 
-    def __init__(self, ros):
+    def __init__(self, ros, commander, robot, initial_position, period=PERIOD, **parameters):
         """Start both nodes without a delay."""
         self.ros, self.delay = ros, 0
+        self.name = commander.name
         self.states, self._queue = [], []
         self._last = self._answered = None
-        self.robot = md.load_robot("pa10")
+        self.robot = md.load_robot(robot)
         self.mass_matrix = md.customize(self.robot).mass_matrix
         self.reports = ros.listen(DiagnosticArray, "/diagnostics")
         ros.start(
             SimulatorNode,
             remap=("-r", "joint_states:=raw_states", "-r", "~/commands:=late_commands"),
-            robot="pa10",
+            robot=robot,
             mode="lockstep",
-            control_period=PERIOD,
-            initial_position=START,
+            control_period=period,
+            initial_position=initial_position,
         )
         self._relayed = ros.publisher_of(JointState, "joint_states")
         self._commands = ros.publisher(Float64MultiArray, "late_commands")
@@ -99,7 +107,7 @@ class DelayedLoop:
             Float64MultiArray, "simulator/commands", self._on_command, 100
         )
         ros.probe.create_subscription(JointState, "raw_states", self._on_state, 100)
-        ros.start(ClikTrackerNode, mode="dynamic", step=PERIOD, **CIRCLE)
+        ros.start(commander, robot=robot, **parameters)
 
     def _on_state(self, state):
         fresh = not self.states or state.header.stamp != self.states[-1].header.stamp
@@ -133,12 +141,12 @@ class DelayedLoop:
         self.ros.until(lambda: len(self.states) > until, f"stopped at {len(self.states)}")
 
     def reported(self, since):
-        """Return states and levels that the tracker has reported."""
-        mine = [m.status[0] for m in self.reports[since:] if m.status[0].name == "clik_tracker"]
+        """Return states and levels that the commander has reported."""
+        mine = [m.status[0] for m in self.reports[since:] if m.status[0].name == self.name]
         return [(next(v.value for v in s.values if v.key == "state"), s.level) for s in mine]
 
     def until_reported(self, state, level):
-        """Run until the tracker reports a state."""
+        """Run until the commander reports a state."""
         since = len(self.reports)
         self.ros.until(
             lambda: (state, level) in self.reported(since),
@@ -148,7 +156,7 @@ class DelayedLoop:
 
 def test_the_tracker_brakes_until_a_reset_if_the_loop_is_too_late(ros):
     """Regression: the arm oscillated with 4.5 rad/s while the node reported [OK] tracking."""
-    loop = DelayedLoop(ros)
+    loop = DelayedLoop(ros, ClikTrackerNode, "pa10", START, mode="dynamic", step=PERIOD, **CIRCLE)
     loop.run(4.0)  # more than a lap
     loop.until_reported("tracking", DiagnosticStatus.OK)
     usual, count = loop.energies, len(loop.states)
@@ -166,3 +174,54 @@ def test_the_tracker_brakes_until_a_reset_if_the_loop_is_too_late(ros):
     loop.until_reported("tracking", DiagnosticStatus.OK)
     loop.delay = 2
     loop.until_reported("delayed", DiagnosticStatus.WARN)
+
+
+class PlannedLoop(DelayedLoop):
+    """A planner with commands for whole periods, and its goals."""
+
+    def __init__(self, ros, **parameters):
+        """Start both nodes without a delay."""
+        self.statuses = ros.listen(DiagnosticStatus, "bang_bang_planner/status", LATCHED)
+        options = {"switching": "sampled", "state_timeout": 0.0, "control_period": SHORT}
+        super().__init__(
+            ros, BangBangPlannerNode, "ibm7535", [0.975, 0.3], SHORT, **(options | parameters)
+        )
+        self._goals = ros.publisher(JointState, "bang_bang_planner/goal")
+        self.until_reported("idle", DiagnosticStatus.OK)
+
+    def go(self, *goal):
+        """Send a goal; return the values of the status after the motion."""
+        since = len(self.statuses)
+        self._goals.publish(JointState(name=list(self.robot.joint_names), position=goal))
+        ends = "reached", "lost"
+        newest = lambda: {v.key: v.value for v in self.statuses[-1].values}  # noqa: E731
+        self.ros.until(
+            lambda: len(self.statuses) > since and newest()["state"] in ends,
+            f"the motion does not end: {self.statuses[-1:]}",
+        )
+        return newest()
+
+
+@pytest.mark.parametrize("delay", [0, 1])
+def test_a_plan_assumes_the_measured_delay(ros, delay):
+    """Regression: whole-period commands ignored the delay, and arrived 0.1 to 0.3 s late."""
+    loop = PlannedLoop(ros)
+    loop.delay = delay
+    assert float(loop.go(0.2, 0.9)["transport delay [s]"]) == 0.0
+    second = loop.go(0.9, 0.1)
+    assert float(second["transport delay [s]"]) == pytest.approx(delay * SHORT)
+    assert float(second["extra time [s]"]) == pytest.approx(0.0, abs=1e-6)
+
+
+def test_the_planner_gives_up_if_the_loop_is_too_late(ros):
+    """Regression: the arm left its path by 0.3 rad, and tried three times to follow it."""
+    loop = PlannedLoop(ros)
+    loop.delay = 9
+    assert loop.go(0.2, 0.9)["code"] == "late"
+    assert "efforts act 0.036 s after their states" in loop.statuses[-1].message
+    before = np.abs(loop.states[-1].velocity).max()
+    for _ in range(100):
+        assert ros.call(Trigger, "simulator/step").success  # the simulator brakes
+    assert np.abs(loop.states[-1].velocity).max() < 0.2 * before
+    loop.delay = 0
+    assert loop.go(0.2, 0.9)["state"] == "reached"

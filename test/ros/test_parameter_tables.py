@@ -85,7 +85,7 @@ def test_every_row_has_a_description_and_a_valid_default(kind):
     table = rows(kind)
     assert len({row.name for row in table}) == len(table)
     for row in table:
-        assert type(row.default) is (tuple if row.kind == Numbers else row.kind), row.name
+        assert isinstance(row.default, tuple if row.kind == Numbers else row.kind), row.name
         assert len(row.description) > 10, row.name
         assert not row.choices or row.default in row.choices, row.name
         if row.kind is float:

@@ -73,6 +73,9 @@ OWN = {"use_sim_time", "start_type_description_service"}
         (SimulatorNode, {"tip": "hand"}, ["no link 'hand'", "tool0"]),
         (BangBangPlannerNode, {"goal": [4.0, 0.0]}, ["goal of joint 'shoulder' must be"]),
         (BangBangPlannerNode, {"goal": [0.0]}, ["'goal'", "(1,)", "(2,)"]),
+        (BangBangPlannerNode, {"transport_delay": "slow"}, ["a number or 'auto', got 'slow'"]),
+        (BangBangPlannerNode, {"transport_delay": True}, ["a number or 'auto', got True"]),
+        (BangBangPlannerNode, {"transport_delay": 2}, ["between 0 and 1 s, got 2"]),
     ],
 )
 def test_an_invalid_parameter_is_rejected_at_the_start(ros, node, parameters, words):

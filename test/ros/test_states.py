@@ -190,7 +190,7 @@ def test_a_worse_condition_overrides_the_state_in_diagnostics(ros):
     assert status.overlaid(others="/a", topic="/c").message == (
         "other nodes publish on /c: /a; this node must be the only publisher (reached)"
     )
-    assert "efforts act 0.02 s later" in status.overlaid(delay=0.02).message
+    assert "efforts act late" in status.overlaid(delayed="efforts act late").message
     assert "the same joint state for 2.0 s" in status.overlaid(standing=2.0).message
     outside = status.overlaid(outside="S1 at 3 rad (-1 to 1)", others="/a")
     assert outside.level == ERROR

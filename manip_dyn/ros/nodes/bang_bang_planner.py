@@ -8,7 +8,6 @@ from collections.abc import Collection
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
-from manip_dyn.control.computed_torque import delay_margin
 from manip_dyn.control.state_estimation import StateEstimator
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.errors import ManipDynError
@@ -54,8 +53,6 @@ class BangBangPlannerNode:
         tuning_from(parameters)  # raises for invalid parameters before the node starts
         planner_from(parameters)
         goal = goal_from(parameters, self._robot)
-        gains = parameters.stiffness, parameters.damping
-        self._margin = delay_margin(*gains, parameters.control_period)
         self._status = PlannerStatus(node, self._robot.name)
         self._estimator = StateEstimator(self._robot, parameters.velocity_window)
         self.machine = machine = PlannerStateMachine(
@@ -111,15 +108,14 @@ class BangBangPlannerNode:
         q, efforts = self._positions(), self.machine.efforts
         outside = "" if q is None else joints_outside_limits(self._robot, q)
         arm, moving = self.machine.arm, self.machine.moving
-        late = arm.unannounced_delay if moving else 0.0
         report = self._status.overlaid(
             outside=outside,
             others=efforts.others(),
             topic=efforts.name,
             standing=arm.standing() if moving else 0.0,
-            delay=late if late > 0.5 * self._margin else 0.0,
+            delayed=arm.delay_above(0.5 * arm.margin) if moving else "",
         )
-        measured = {"loop delay [s]": arm.loop_delay.seconds, "delay margin [s]": self._margin}
+        measured = {"loop delay [s]": arm.loop_delay.seconds, "delay margin [s]": arm.margin}
         estimated = estimate_values(self._estimator)
         return report._replace(values=report.values | measured | estimated)
 

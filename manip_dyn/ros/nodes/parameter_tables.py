@@ -15,7 +15,7 @@ from manip_dyn.ros.nodes.mechanism import MechanismParameters
 from manip_dyn.ros.nodes.viewer import ViewerParameters
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
 from manip_dyn.ros.parameters.clik_tracker import ClikTrackerParameters
-from manip_dyn.ros.parameters.declaration import Row, rows
+from manip_dyn.ros.parameters.declaration import NumberOrWord, Row, rows
 from manip_dyn.ros.parameters.simulator import SimulatorParameters
 
 NODES: dict[str, Any] = {
@@ -49,7 +49,7 @@ def _cells(row: Row) -> tuple[str, ...]:
 def _default(row: Row) -> str:
     if row.kind is bool:
         return "true" if row.default else "false"
-    if row.kind is str:
+    if isinstance(row.default, str):
         return f"`{row.default}`" if row.default else "empty"
     if row.per_joint is not None:
         return f"{row.per_joint} each"
@@ -61,12 +61,12 @@ def _default(row: Row) -> str:
 
 
 def _range(row: Row) -> str:
-    if row.choices:
-        few = len(row.choices) <= MAX_CHOICES
-        return ", ".join(f"`{choice}`" for choice in row.choices) if few else ""
+    words = ", ".join(f"`{choice}`" for choice in row.choices)
+    if row.choices and row.kind != NumberOrWord:
+        return words if len(row.choices) <= MAX_CHOICES else ""
     if row.minimum is None or row.maximum is None:
         return ""
-    return f"{row.minimum:g} to {row.maximum:g}"
+    return f"{row.minimum:g} to {row.maximum:g}" + (f", {words}" if words else "")
 
 
 if __name__ == "__main__":

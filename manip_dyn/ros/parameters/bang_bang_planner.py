@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from manip_dyn.control.state_estimation import FASTEST_REST, SIGMAS, Noise
@@ -19,7 +19,7 @@ from manip_dyn.ros.parameters.common import (
     RecordedParameters,
     RobotParameters,
 )
-from manip_dyn.ros.parameters.declaration import Numbers, parameter
+from manip_dyn.ros.parameters.declaration import NumberOrWord, Numbers, parameter
 
 
 def plan_none(robot: Robot, _q0: Vector, qf: Vector):
@@ -64,8 +64,14 @@ class BangBangPlannerParameters(
         dynamic=True,
     )
     control_period: float = parameter(1e-3, "Time between joint states", "s", 1e-6, 10.0)
-    transport_delay: float = parameter(
-        0.0, "Delay from a command to its effect, used in predictions", "s", 0.0, 1.0
+    transport_delay: NumberOrWord = parameter(
+        "auto",
+        "Delay from a command to its effect, used in predictions; auto: the loop delay measured "
+        "before the motion, or 0 before the first measurement",
+        "s",
+        0.0,
+        1.0,
+        choices=("auto",),
     )
     switching: str = parameter(
         "exact",
@@ -145,6 +151,16 @@ class BangBangPlannerParameters(
     effort_trajectory_topic: str = parameter(
         "simulator/effort_trajectory", "Topic for switches within a period"
     )
+
+    @property
+    def delay(self) -> float:
+        """The number `transport_delay`, s; 0 for "auto", see `with_delay`."""
+        return 0.0 if isinstance(self.transport_delay, str) else self.transport_delay
+
+    def with_delay(self, measured: float) -> BangBangPlannerParameters:
+        """Return parameters with the measured delay (s) in place of "auto"."""
+        automatic = isinstance(self.transport_delay, str)
+        return replace(self, transport_delay=measured) if automatic else self
 
 
 def planner_from(parameters: BangBangPlannerParameters) -> Callable[..., Any]:

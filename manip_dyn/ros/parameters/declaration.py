@@ -4,9 +4,9 @@ A parameter is a field such as
 
     step: float = parameter(1e-3, "Integration step", "s", 1e-6, 1.0, dynamic=True)
 
-The type of the field is the type of the parameter: `bool`, `int`, `float`, `str` or `Numbers`. A
-field whose type is another such dataclass is a group. The names of its parameters have the name of
-the field as a prefix, as in ``circle.center``.
+The type of the field is the type of the parameter: `bool`, `int`, `float`, `str`, `Numbers` or
+`NumberOrWord`. A field whose type is another such dataclass is a group. The names of its
+parameters have the name of the field as a prefix, as in ``circle.center``.
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ from manip_dyn.ros.runtime.environment import parameter_overrides
 Numbers = tuple[float, ...]
 """The type of a list of numbers. An empty list means "not set"."""
 
+NumberOrWord = float | str
+"""The type of a number that may be replaced by one of the words in `choices`, such as "auto"."""
+
 P = TypeVar("P")
 """Type of a dataclass of parameters."""
 
@@ -55,7 +58,7 @@ class Row(NamedTuple):
         unit: Unit, or "".
         minimum: Smallest value, or None.
         maximum: Largest value, or None.
-        choices: Possible values, or () for any value.
+        choices: Possible values, or () for any value; the words of a `NumberOrWord`.
         dynamic: Whether the parameter can be set while the node runs.
         per_joint: Value for each joint if a list is not set, or None.
     """
@@ -143,9 +146,7 @@ def declare(node: Node, kind: type[P]) -> P:
         try:
             node.declare_parameter(row.name, default, _descriptor(row, still_open=is_list))
         except (InvalidParameterTypeException, ValueError) as error:
-            raise ManipDynError(
-                f"parameter '{row.name}' must be {_type_name(row)}, got {override!r}."
-            ) from error
+            raise ManipDynError(_of_wrong_type(row, override)) from error
         except InvalidParameterValueException as error:
             raise ManipDynError(_problem(row, override) or str(error)) from error
         problem = _problem(row, _value(node, row))
@@ -236,6 +237,8 @@ def _set_list(node: Node, row: Row, numbers: Sequence[float]) -> None:
 def _value(node: Node, row: Row) -> Any:
     try:
         value = _plain(node.get_parameter(row.name).value)
+        if row.kind == NumberOrWord and type(value) is int:
+            return float(value)
         return row.default if value is None else value
     except ParameterUninitializedException:
         return row.default
@@ -251,6 +254,7 @@ def _descriptor(row: Row, still_open: bool = False) -> ParameterDescriptor:
         name=row.name,
         description=row.description + unit,
         read_only=not (row.dynamic or still_open),
+        dynamic_typing=row.kind == NumberOrWord,
         additional_constraints=f"one of: {', '.join(row.choices)}" if row.choices else "",
     )
     if row.minimum is None and row.maximum is None:
@@ -258,7 +262,7 @@ def _descriptor(row: Row, still_open: bool = False) -> ParameterDescriptor:
     if row.kind is int:
         low, high = row.minimum or 0, row.maximum or 2**62
         descriptor.integer_range = [IntegerRange(from_value=int(low), to_value=int(high))]
-    elif row.kind is float:
+    elif row.kind in (float, NumberOrWord):
         descriptor.floating_point_range = [
             FloatingPointRange(from_value=low, to_value=high) for low, high in [_range(row)]
         ]
@@ -270,8 +274,17 @@ def _range(row: Row) -> tuple[float, float]:
     return low, np.inf if row.maximum is None else float(row.maximum)
 
 
+def _of_wrong_type(row: Row, value: Any) -> str:
+    return f"parameter '{row.name}' must be {_type_name(row)}, got {value!r}."
+
+
 def _problem(row: Row, value: Any) -> str:
-    if row.choices and value not in row.choices:
+    if row.kind == NumberOrWord:
+        if value in row.choices:
+            return ""
+        if type(value) not in (int, float):
+            return _of_wrong_type(row, value)
+    elif row.choices and value not in row.choices:
         return f"parameter '{row.name}' must be one of {', '.join(row.choices)}, got '{value}'."
     if row.kind in (bool, str):
         return ""
@@ -300,4 +313,5 @@ def _type_name(row: Row) -> str:
         float: "a number with a decimal point",
         Numbers: "a list of numbers with decimal points, at least one",
     }
-    return names.get(row.kind, "a string")
+    words = " or ".join(("a number", *map(repr, row.choices)))
+    return words if row.kind == NumberOrWord else names.get(row.kind, "a string")

@@ -10,13 +10,16 @@ from rclpy.node import Node
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
+from manip_dyn.control.computed_torque import delay_margin
 from manip_dyn.control.continuity import MeasuredState, reset_reason
 from manip_dyn.control.state_estimation import StateEstimator
+from manip_dyn.core.checks import Vector
 from manip_dyn.planning import Segment, mean_effort
+from manip_dyn.planning.execution.segments import later
 from manip_dyn.robot import Robot
 from manip_dyn.ros.diagnostics import other_publishers
 from manip_dyn.ros.joint_states import JointStateSubscription
-from manip_dyn.ros.loop_delay import CommandEnd, LoopDelay
+from manip_dyn.ros.loop_delay import CommandEnd, LoopDelay, excess
 from manip_dyn.ros.messages.joints import Validity, effort_command, release_command
 from manip_dyn.ros.messages.trajectories import release_trajectory, trajectory_from
 from manip_dyn.ros.parameters.bang_bang_planner import BangBangPlannerParameters
@@ -37,7 +40,7 @@ class Loss(NamedTuple):
 
 
 class ArmStates:
-    """Subscription to joint_states, with detection of resets and silence.
+    """Subscription to joint_states, with detection of resets, silence and late control loops.
 
     Attributes:
         measured: The latest state; None before the first one and after a silence.
@@ -64,10 +67,13 @@ class ArmStates:
             receive: Called with the previous state (or None) and the new state.
             drop: Called with the error of an invalid message.
         """
-        self._robot, self._receive = robot, receive
+        self._robot, self._receive, self._estimator = robot, receive, estimator
         self._damping, self._timeout = parameters.damping, parameters.state_timeout
         self._end = CommandEnd(parameters.command_periods, parameters.control_period)
-        self._delay = parameters.transport_delay
+        self._announced = parameters.delay
+        self._stable = delay_margin(
+            parameters.stiffness, parameters.damping, parameters.control_period
+        )
         self.loop_delay = LoopDelay(robot, parameters.control_period)
         self._without_end_ns = round(1e10 * parameters.control_period)
         self._was_valid_ns: int | None = None
@@ -78,15 +84,20 @@ class ArmStates:
         )
         self.topic = self._subscription.topic_name
 
-    def loss(self, before: MeasuredState, measured: MeasuredState) -> Loss | None:
-        """Return the reset between two successive states, or None."""
+    def loss(self, before: MeasuredState, measured: MeasuredState, moving: bool) -> Loss | None:
+        """Return the reset between two successive states, or an unstable delay of a motion."""
         reset = reset_reason(self._robot, before, measured)
-        return Loss("reset", reset) if reset else None
+        if reset:
+            return Loss("reset", reset)
+        late = self.delay_above(self.margin) if moving else ""
+        return Loss("late", late) if late else None
 
     @property
     def valid_ns(self) -> int | None:
         """Time (ns) after the latest state at which its command ends, or None for never."""
-        return self._end.duration_ns(self._delay)
+        measured = self.loop_delay.seconds
+        delay = min(self.margin if measured is None else measured, self.margin)
+        return self._end.duration_ns(max(self._announced, delay))
 
     def gap_ns(self, before: MeasuredState, measured: MeasuredState) -> int:
         """Return the time between the last two states in which no command was valid, ns.
@@ -98,9 +109,14 @@ class ArmStates:
         return max(measured.stamp_ns - before.stamp_ns - valid, 0)
 
     @property
-    def unannounced_delay(self) -> float:
-        """Delay of the control loop beyond `transport_delay`, s; 0 if it is unknown."""
-        return max((self.loop_delay.seconds or 0.0) - self._delay, 0.0)
+    def margin(self) -> float:
+        """Delay of the control loop at which the feedback is unstable, s."""
+        return max(self._stable - self._estimator.velocity_delay, 0.0)
+
+    def delay_above(self, bound: float) -> str:
+        """Describe the delay of the control loop if it exceeds a bound, s; else return ""."""
+        gains = "'stiffness' and 'damping'"
+        return excess(self.loop_delay.seconds, bound, self.margin, gains)
 
     def standing(self) -> float:
         """Return the wall time for which states have had the same stamp, s; 0 for a short one."""
@@ -169,24 +185,28 @@ class EffortTopics:
         """Return the names of the other nodes that publish on the command topic, or ""."""
         return other_publishers(self._node, self.name)
 
-    def publish(self, stamp_ns: int, segments: Sequence[Segment], valid: int | None) -> None:
-        """Publish efforts that start at the stamp of a state.
+    def publish(
+        self, stamp_ns: int, segments: Sequence[Segment], valid: int | None, delay: float
+    ) -> list[Vector]:
+        """Publish efforts that start at the stamp of a state; return the published efforts (n,).
 
         Args:
             stamp_ns: The stamp, ns.
             segments: The efforts.
             valid: Time after the state at which the command ends, ns, or None for never.
+            delay: Time after the state from which a command acts, s.
         """
         if self._sampled or len(segments) == 1:
             effort = segments[0].effort
             if self._sampled:
-                effort = mean_effort(list(segments), self._period)
+                effort = mean_effort(later(list(segments), delay), self._period)
             validity = None if valid is None else Validity(stamp_ns, valid)
             self._commands.publish(effort_command(effort, validity))
-        else:
-            last = segments[-1].offset + self._period
-            end = None if valid is None else max(1e-9 * valid, last)
-            self._switches.publish(trajectory_from(self._robot, stamp_ns, segments, end))
+            return [effort]
+        last = segments[-1].offset + self._period
+        end = None if valid is None else max(1e-9 * valid, last)
+        self._switches.publish(trajectory_from(self._robot, stamp_ns, segments, end))
+        return [segment.effort for segment in segments]
 
     def release(self) -> None:
         """End the current command. The simulator then applies its safe command immediately.

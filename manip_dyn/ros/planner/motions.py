@@ -310,7 +310,7 @@ class PlannedMotion:
         self._plan, self._parameters = prepared.plan, parameters
         plan = self._plan
         period = parameters.control_period
-        horizon = period + parameters.transport_delay
+        horizon = period + parameters.delay
         self._executor = PlanExecutor(
             robot,
             plan,
@@ -327,6 +327,7 @@ class PlannedMotion:
             "plan reason": plan.reason,
             "switch times [s]": dict(zip(robot.joint_names, switches, strict=True)),
             "final time [s]": plan.t_final,
+            "transport delay [s]": parameters.delay,
         }
         if prepared.net_work is not None:
             self.values["net work [J]"] = prepared.net_work
@@ -419,6 +420,16 @@ class PlannedMotion:
         return self._time(measured) - self._plan.t_final
 
     @property
+    def delay(self) -> float:
+        """Delay from a command to its effect that was assumed at the start, s."""
+        return self._parameters.delay
+
+    @property
+    def lead(self) -> float:
+        """Delay from a command to its effect that is assumed now, s."""
+        return self._executor.delay
+
+    @property
     def goal(self) -> Vector:
         """Final positions of the plan (n,)."""
         return self._plan.qf
@@ -480,7 +491,7 @@ class PlannedMotion:
 
     @property
     def _delay_ns(self) -> int:
-        return round(1e9 * self._parameters.transport_delay)
+        return round(1e9 * self._parameters.delay)
 
     def _time(self, measured: MeasuredState) -> float:
         return (measured.stamp_ns - self._began_ns) * 1e-9

@@ -162,7 +162,7 @@ class PlannerStateMachine:
             self._start_when_connected()
             return
         else:
-            self._give_up(self.arm.loss(before, measured))
+            self._give_up(self.arm.loss(before, measured, self.moving))
             if self._motion is not None:
                 self._motion.hold(self.arm.gap_ns(before, measured))
         self._begin_due(measured)
@@ -196,6 +196,9 @@ class PlannerStateMachine:
         arrived = self._motion is None or self._motion.arrived
         under_way = self._worker.busy or bool(self._pending or self._prepared)
         self._motion = self._prepared = None
+        if loss.code == "late":
+            self.efforts.release()
+            self.arm.loop_delay.restart()
         self._forget_plan()
         self._status.values = {}
         self._place_marker()
@@ -355,7 +358,8 @@ class PlannerStateMachine:
         else:
             self._status.enter("executing", "next_goal")
         v = departure.v if departure.moving else None
-        task = PlanningTask(self._parameters, goal.aim, departure.q, v)
+        parameters = self._parameters.with_delay(motion.delay)
+        task = PlanningTask(parameters, goal.aim, departure.q, v)
         self._start(task, goal, departure, measured)
 
     def _leave_later(self, late: PlannedMotion, measured: MeasuredState) -> None:
@@ -377,7 +381,8 @@ class PlannerStateMachine:
         self._status.values = {}
         self.active_goal = goal
         self._status.enter("planning", again, method=self._parameters.method)
-        task = PlanningTask(self._parameters, goal.aim, measured.q)
+        parameters = self._parameters.with_delay(self.arm.loop_delay.seconds or 0.0)
+        task = PlanningTask(parameters, goal.aim, measured.q)
         self._start(task, goal, None, measured)
 
     def _start(
@@ -462,9 +467,10 @@ class PlannerStateMachine:
         if motion.is_over(measured) and not awaited:
             self._motion = None
         else:
-            self.efforts.publish(measured.stamp_ns, segments, self.arm.valid_ns)
-            if len(segments) == 1:
-                self.arm.loop_delay.sent(measured.stamp_ns, segments[0].effort)
+            stamp, valid = measured.stamp_ns, self.arm.valid_ns
+            lead = motion.lead if isinstance(motion, PlannedMotion) else 0.0
+            for effort in self.efforts.publish(stamp, segments, valid, lead):
+                self.arm.loop_delay.sent(stamp, effort)
         if self._status.code == "not_reached" and not self._worker.busy and not self._pending:
             self.active_goal = None
 

@@ -17,6 +17,7 @@ PLANNER_STATES = (
     State("idle", OK, "waiting for a goal"),
     State("idle", WARN, "the arm was reset: {reason}; waiting for a goal", "reset"),
     State("idle", WARN, "the goal is no longer held: {reason}", "silence"),
+    State("idle", WARN, "the goal is no longer held: {reason}", "late"),
     State("braking", WARN, "the arm moves: {fastest}; braking before planning", "arm_moves"),
     State("planning", OK, "planning: {method}"),
     State("planning", OK, "planning for the new goal instead: {method}", "new_goal"),
@@ -36,18 +37,14 @@ PLANNER_STATES = (
     State("aborted", WARN, "the goal is not reached: {reason}", "not_reached"),
     State("lost", ERROR, GAVE_UP, "silence"),
     State("lost", ERROR, "gave up: the arm was reset: {reason}", "reset"),
+    State("lost", ERROR, GAVE_UP, "late"),
 )
 """States on ~/status, published on entry and repeated on /diagnostics."""
 
 PLANNER_OVERLAYS = (
     State("outside_limits", ERROR, "joint outside its limits: {outside}"),
     State("not_alone", WARN, NOT_ALONE),
-    State(
-        "delayed",
-        WARN,
-        "efforts act {delay:.3g} s later than 'transport_delay'; that is more than half of the "
-        "delay margin of 'stiffness' and 'damping'",
-    ),
+    State("delayed", WARN, "{delayed}"),
     State("standing", WARN, "time stands still: the same joint state for {seconds:.1f} s"),
 )
 """States on /diagnostics that replace a state that is not more severe while they hold."""
@@ -115,7 +112,7 @@ class PlannerStatus:
         others: str = "",
         topic: str = "",
         standing: float = 0.0,
-        delay: float = 0.0,
+        delayed: str = "",
     ) -> Report:
         """Return the latest report, or a current problem that is at least as severe.
 
@@ -124,19 +121,19 @@ class PlannerStatus:
             others: Other nodes that publish on the command topic, or "".
             topic: Name of the command topic.
             standing: Time for which the stamps have not advanced during a motion, s, or 0.
-            delay: Delay of the control loop beyond `transport_delay`, s, if it is too long, or 0.
+            delayed: Description of a long delay of the control loop, or "".
         """
         problems = {
             "outside_limits": outside,
             "not_alone": others,
             "standing": standing,
-            "delayed": delay,
+            "delayed": delayed,
         }
         row = next((BY_KEY[name, ""] for name, problem in problems.items() if problem), None)
         if row is None or row.level < self.report.level:
             return self.report
         words = {"outside": outside, "others": others, "topic": topic, "seconds": standing}
-        sentence = row.message(**words, delay=delay)
+        sentence = row.message(**words, delayed=delayed)
         return Report(row.level, f"{sentence} ({self.state})", self.report.values)
 
     def drop(self, reason: object) -> None:

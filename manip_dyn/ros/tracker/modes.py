@@ -30,7 +30,7 @@ from manip_dyn.ros.diagnostics import (
     other_publishers,
 )
 from manip_dyn.ros.joint_states import JointStateSubscription, estimate_values
-from manip_dyn.ros.loop_delay import CommandEnd, LoopDelay
+from manip_dyn.ros.loop_delay import CommandEnd, LoopDelay, excess
 from manip_dyn.ros.messages.joints import (
     Validity,
     effort_command,
@@ -419,13 +419,8 @@ class DynamicMode:
 
     def _delay_message(self, bound: float) -> str:
         """Describe the delay of the control loop if it exceeds a bound, s; else return ""."""
-        delay, margin = self._delay.seconds, self._margin
-        if delay is None or delay <= bound:
-            return ""
-        return (
-            f"efforts act {delay:.3g} s after their states; the loop is unstable from the delay "
-            f"margin {margin:.3g} s of 'joint_stiffness' and 'joint_damping'"
-        )
+        gains = "'joint_stiffness' and 'joint_damping'"
+        return excess(self._delay.seconds, bound, self._margin, gains)
 
     def _watch_delay(self) -> None:
         """Brake until a reset if the control loop is unstable, or commands have no effect."""

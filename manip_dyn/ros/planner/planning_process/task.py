@@ -119,7 +119,7 @@ class PreparedPlan(NamedTuple):
         period = parameters.control_period
         return cls(
             plan,
-            SampledMotion.of(plan, spacing(period + parameters.transport_delay, period)),
+            SampledMotion.of(plan, spacing(period + parameters.delay, period)),
             plan.samples(period),
             float(np.abs(plan.net_work).max()) if plan.v0 is None else None,
         )
