@@ -50,7 +50,7 @@ def run(names=(), timeout=60.0):
 
 def store(folder, outcomes):
     """Merge outcomes into the stored ones and write the page."""
-    file, page = folder / "reliability.json", folder / "reliability.md"
+    file, page = folder / "reliability.json", folder / "fault_cases.md"
     rows = json.loads(file.read_text()) if file.exists() else []
     by_name = {row["case"]: row for row in rows} | {row["case"]: row for row in outcomes}
     rows = [by_name[case.name] for case in CASES if case.name in by_name]

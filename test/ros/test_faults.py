@@ -1,4 +1,4 @@
-"""Nodes under fault: each case of the table of docs/reliability.md."""
+"""Nodes under fault: each case of the table of docs/fault_cases.md."""
 
 import json
 from contextlib import contextmanager
@@ -66,7 +66,7 @@ def test_the_page_has_a_row_of_the_recorded_outcome_of_every_case():
         )
         assert row["beyond"] <= STOP_DEPTH
         assert row["rise"] <= TINY
-    page = (DOCS / "reliability.md").read_text(encoding="utf-8")
+    page = (DOCS / "fault_cases.md").read_text(encoding="utf-8")
     assert page.split(BEGIN)[1].split(END)[0] == table(rows), HINT
 
 

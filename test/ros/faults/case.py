@@ -11,7 +11,7 @@ OK, WARN, ERROR = "OK", "WARN", "ERROR"
 
 @dataclass(frozen=True)
 class Case:
-    """One row of the table of docs/reliability.md.
+    """One row of the table of docs/fault_cases.md.
 
     Attributes:
         name: Unique name.

@@ -1,4 +1,4 @@
-"""All cases, in the order of the table of docs/reliability.md."""
+"""All cases, in the order of the table of docs/fault_cases.md."""
 
 from faults import (
     commands,

@@ -1,4 +1,4 @@
-"""The table of docs/reliability.md, from the outcomes of recorded cases."""
+"""The table of docs/fault_cases.md, from the outcomes of recorded cases."""
 
 from __future__ import annotations
 
