@@ -34,6 +34,22 @@ def test_distance_of_primitives_is_exact():
         assert sorted(result.points[:, 0]) == pytest.approx(expected, abs=1e-6)
 
 
+def test_depths_of_contacts_are_finite():
+    """The depths of these three contacts do not converge to 1e-9 m in coal 3.0.3."""
+    arm = md.load_robot("ibm7535")
+    links = ["base_link", "link_1", "link_2"]
+    contacts = [
+        ((0.4, 0.5), (0.4, 0.2), [1.1, 0.0, 0.1], [2.5, -2.4, 0.3]),
+        ((0.5, 0.5), (0.4, 0.4), [1.1, 0.0, 0.0], [-1.7, 1.9, 0.6]),
+        ((0.4, 0.5), (0.5, 0.4), [1.0, 0.1, 0.0], [1.1, 2.4, -2.8]),
+    ]
+    for held, post, position, rpy in contacts:
+        scene = md.Scene().add("held", md.Cylinder(*held), link="link_2", allowed=links)
+        scene = scene.add("post", md.Cylinder(*post), position, rpy, allowed=links)
+        distance = md.clearance(arm, [0.0, 0.0], scene).distance
+        assert -sum(held) - sum(post) < distance < 0.0
+
+
 def test_moving_the_base_frame_changes_no_distance():
     rng = np.random.default_rng(0)
     robot, scene = random_arm(rng), random_scene(rng, count=3)
