@@ -23,8 +23,8 @@ class TrackingSample(NamedTuple):
 
     Attributes:
         t: Time, s.
-        q: Joint positions (n,).
-        v: Joint velocities (n,).
+        q: Joint positions (n,), rad or m.
+        v: Joint velocities (n,), rad/s or m/s.
         desired: Desired pose.
         actual: Pose of the tool.
         error: Pose error (6,), m and rad, see `task_error`.

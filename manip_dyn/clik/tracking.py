@@ -330,12 +330,12 @@ def track(
         duration: Path time to track, s, rounded up to full steps. Default: the duration of the
             path, or one lap of an endless path.
         settings: Gain, inverse, null space and limits.
-        tolerance: Largest errors on the path, m and rad. The initial error, which decays with the
-            gain, is added.
+        tolerance: Largest errors on the path, m and rad. Twice the initial error, decaying at half
+            the gain, is added.
 
     Raises:
-        ManipDynError: If an argument is invalid, or if `q0` must be found and the first pose is
-            out of reach. Failures of the motion are in the result.
+        ManipDynError: If an argument is invalid, or if `q0` is None or "best" and the first pose
+            is out of reach. Failures of the motion are in the result.
     """
     span = check_path(path).duration if duration is None else duration
     if duration is None and isinf(span):

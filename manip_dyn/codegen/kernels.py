@@ -361,6 +361,9 @@ def customize(robot: Robot, frame: str | None = None) -> Kernels:
     Args:
         robot: A robot returned by `load_robot`.
         frame: Name of the link for pose and Jacobian. Default: the tool, `robot.tip`.
+
+    Raises:
+        ManipDynError: If `robot` is not a `Robot`, or has no link `frame`.
     """
     checked_robot(robot)
     if frame is not None and not isinstance(frame, str):

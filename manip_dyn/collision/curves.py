@@ -109,7 +109,7 @@ def polygon_curve(points: Matrix) -> JointCurve:
 
 
 def hermite_curve(t: Vector, q: Matrix, v: Matrix, deviation: Vector) -> JointCurve:
-    """Return the cubic Hermite interpolant of positions and velocities (k, n) at times (k,)."""
+    """Return the cubic Hermite interpolant of positions and velocities (k, n) at times (k,), s."""
     third = np.diff(t)[:, None] / 3.0
     begin, end = q[:-1], q[1:]
     rows = [begin, begin + third * v[:-1], end - third * v[1:], end]

@@ -83,9 +83,9 @@ class PostureCheck:
     """Least distances of an arm from itself and a scene at many postures.
 
     The shapes are those of `md.clearance`, and the distances agree with it to 1e-6 m. Overlapping
-    shapes have a distance of 0 or less that is not their depth. Pairs remember the direction that
-    separated them, so that subsequent postures that are close to each other are faster. An object
-    must not be used by several threads at the same time.
+    shapes have a distance of 0 or less that is not their depth. The directions that separate the
+    pairs are stored, so checks of successive nearby postures are faster. An object must not be
+    used by several threads at the same time.
     """
 
     def __init__(self, robot: Robot, scene: Scene | None = None):
@@ -116,7 +116,7 @@ class PostureCheck:
     def distance(self, q: ArrayLike, limit: float = np.inf) -> float:
         """Return the least distance at q (n,), m, or `limit` if no pair is closer.
 
-        A small limit is faster.
+        The computation is faster with a small limit.
         """
         arrays = self._arrays
         posture = arrays.body_positions(finite_vector("q", q, self._robot.n))

@@ -143,9 +143,10 @@ def simulate_many(
 ) -> Ensemble:
     """Simulate N motions of `robot` in parallel, eight per SIMD vector, on all cores.
 
-    Each motion agrees with `md.simulate` except for rounding, including steps, step control and
-    switches. The results are bit-identical for any number of threads, and do not depend on the
-    other motions. A motion that fails reports a status and a reason, and does not affect others.
+    Each motion agrees with `md.simulate` except for rounding. docs/ensembles.md lists exceptions,
+    such as the initial steps with tolerances. The results are bit-identical for any number of
+    threads, and do not depend on the other motions. A motion that fails has a status and a reason,
+    and does not affect others.
 
     Arguments with a single value apply to all motions; arguments with N rows have one row per
     motion.

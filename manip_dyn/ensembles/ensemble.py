@@ -54,10 +54,10 @@ class Ensemble:
         energy: Kinetic energy, potential energy, work and balance residual (N, s, 4), J.
         status: Final status of each motion (N,), values of `md.Status`.
         t_end: Final times (N,), s.
-        q_end: Final positions (N, n).
-        v_end: Final velocities (N, n).
-        tau_end: Final efforts (N, n).
-        energy_end: Final energies (N, 4).
+        q_end: Final positions (N, n), rad or m.
+        v_end: Final velocities (N, n), rad/s or m/s.
+        tau_end: Final efforts (N, n), N m or N.
+        energy_end: Final energies (N, 4), J.
         over_time: Means, extreme values and peak efforts of each motion.
         steps: Number of steps of each motion (N,).
         failures: Number of steps rejected by the error control (N,).

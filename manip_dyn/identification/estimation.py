@@ -230,7 +230,7 @@ def identify(
         robot: The robot; its dimensions, gravity and springs are assumed to be correct. Its masses
             and joint parameters are used only in unobservable directions, and for joint parameters
             that are not estimated.
-        log: A recording of `md.record` (``arm.mcap``), a CSV file with the columns ``t``,
+        log: A recording (``arm.mcap``), a CSV file with the columns ``t``,
             ``position_JOINT`` and ``effort_JOINT`` as written by `manip_dyn simulate`, or an
             object with `t`, `q` and `tau` (or `effort`) such as a `Trajectory`. It replaces the
             arrays `t`, `q`, `tau` and `v`. Default: these arrays.

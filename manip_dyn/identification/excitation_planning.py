@@ -49,7 +49,7 @@ class Fourier(NamedTuple):
     period: float
 
     def at(self, t: Vector) -> tuple[Matrix, Matrix, Matrix]:
-        """Return positions, velocities and accelerations (m, n) at times (m,), s."""
+        """Return positions (rad or m), velocities and accelerations (m, n) at times (m,), s."""
         rates = 2.0 * np.pi / self.period * np.arange(1, self.a.shape[1] + 1)
         phases = np.multiply.outer(t, rates)
         sines, cosines = np.sin(phases), np.cos(phases)
@@ -210,7 +210,7 @@ class Excitation:
         return self.fourier.period
 
     def at(self, t: ArrayLike) -> tuple[Matrix, Matrix, Matrix]:
-        """Return positions, velocities and accelerations (m, n) at times (m,), s."""
+        """Return positions (rad or m), velocities and accelerations (m, n) at times (m,), s."""
         times: ArrayLike = np.atleast_1d(np.asarray(t))
         return self.fourier.at(finite_vector("t", times, np.size(times)))
 

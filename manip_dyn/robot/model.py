@@ -269,7 +269,7 @@ class Robot:
         return ratios_of(self.couplings)
 
     def body_positions(self, q: Vector) -> Vector:
-        """Return the positions of the joints of all bodies for joint positions q (n,)."""
+        """Return the joint positions (b,) of all b bodies for joint positions q (n,), rad or m."""
         if not self.has_mimic_joints:
             return q
         return np.array([c.ratio * q[c.joint] + c.offset for c in self.couplings])
@@ -287,7 +287,11 @@ class Robot:
     rubs = renamed_attribute("Robot.rubs", "has_dry_friction")
 
     def index(self, joint: str) -> int:
-        """Return the index of `joint` in `joint_names`."""
+        """Return the index of `joint` in `joint_names`.
+
+        Raises:
+            ManipDynError: If there is no such joint.
+        """
         if joint not in self.joint_names:
             hint = closest(joint, self.joint_names)
             raise ManipDynError(
@@ -296,7 +300,11 @@ class Robot:
         return self.joint_names.index(joint)
 
     def frame(self, link: str) -> Frame:
-        """Return the frame of a link relative to the body to which it is fixed."""
+        """Return the frame of a link relative to the body to which it is fixed.
+
+        Raises:
+            ManipDynError: If there is no such link.
+        """
         frames = [f.name for f in self.model.frames if f.type == pinocchio.FrameType.BODY]
         if link not in frames:
             hint = closest(str(link), frames)

@@ -202,7 +202,11 @@ def _check_no_arguments(label: str, arguments: Mapping[str, str]) -> None:
 
 
 def lock_from(text: str) -> dict[str, float]:
-    """Parse ``JOINT=POSITION, JOINT=POSITION`` into positions by joint."""
+    """Parse ``JOINT=POSITION, JOINT=POSITION`` into positions (rad or m) by joint.
+
+    Raises:
+        ManipDynError: If an entry does not have this form.
+    """
     lock = {}
     for entry in filter(None, (word.strip() for word in text.split(","))):
         joint, _, position = entry.partition("=")
@@ -216,7 +220,11 @@ def lock_from(text: str) -> dict[str, float]:
 
 
 def xacro_arguments_from(text: str) -> dict[str, str]:
-    """Parse ``NAME:=VALUE NAME:=VALUE``, quoted as for a shell, into values by name."""
+    """Parse ``NAME:=VALUE NAME:=VALUE``, quoted as for a shell, into values by name.
+
+    Raises:
+        ManipDynError: If an entry does not have this form.
+    """
     try:
         words = shlex.split(text)
     except ValueError as error:

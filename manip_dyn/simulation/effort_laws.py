@@ -26,7 +26,7 @@ ROUNDED = 1.0 + 1e-9
 
 @runtime_checkable
 class EffortLaw(Protocol):
-    """Joint efforts over time."""
+    """Interface of a law that determines the joint efforts over time."""
 
     def effort(self, time_ns: int, q: Vector, v: Vector) -> Vector:
         """Return the efforts (n,), N m or N, that act after `time_ns`."""

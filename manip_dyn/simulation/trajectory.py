@@ -24,7 +24,7 @@ from manip_dyn.simulation.simulation import Simulation
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectory(Result):
-    """A motion with m samples.
+    """A simulated motion with m samples.
 
     Attributes:
         t: Times (m,), s.
@@ -86,7 +86,7 @@ def simulate(
     parameters: ArrayLike | None = None,
     taylor_order: int | None = None,
 ) -> Trajectory:
-    """Simulate `robot` from (q0, v0) under `effort`.
+    """Simulate an arm from an initial state under given efforts.
 
     The motion ends early if the integration fails, if an effort function raises an exception or
     returns NaN, or if a joint reaches a limit and `stop_at_limits` is set. The result then has the

@@ -26,7 +26,7 @@ nearly the same from 0.55 to 0.75."""
 
 
 def order_for(tolerance: float) -> int:
-    """Return the estimated order at which a Taylor series has the lowest cost for a tolerance."""
+    """Return the order at which a Taylor series has the lowest estimated cost for a tolerance."""
     order = math.ceil(1.0 - ORDER_FACTOR * math.log(max(tolerance, 1e-18)))
     return min(max(order, LOWEST_ORDER), HIGHEST_ORDER)
 

@@ -178,7 +178,7 @@ class RosenbrockTableau:
 
 
 def order_four(gamma: Fraction = SANDU_GAMMA) -> RosenbrockTableau:
-    """Return the method of order 4 with four stages, three evaluations and embedded order 3.
+    """Return the Rosenbrock-Nystrom tableau of order 4 with four stages and embedded order 3.
 
     This solves eq. 36 to 42 of Sandu et al. (2001) in sequence. Each equation is linear in its
     unknown, so all coefficients are rational functions of gamma.
@@ -234,7 +234,9 @@ def order_four(gamma: Fraction = SANDU_GAMMA) -> RosenbrockTableau:
 
 
 def w_method() -> RosenbrockTableau:
-    """Return the W-method of order 2 with embedded order 1, for any approximate Jacobian.
+    """Return the tableau of a W-method of order 2 with embedded order 1.
+
+    The order holds for any approximation of the Jacobian.
 
     Verwer, Spee, Blom, Hundsdorfer (report 1997, paper 1999), ROS2; Sandu et al. (2001), section
     4.

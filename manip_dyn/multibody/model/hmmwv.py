@@ -102,7 +102,7 @@ AXLES = {"front": (FRONT, 1.688965, FRONT_HIT), "rear": (REAR, -1.688965, REAR_H
 def hmmwv(
     bump: float = BUMP, damped: bool = True, hit: float = FRONT_HIT, settled: bool = True
 ) -> Mechanism:
-    """Return the car at rest on its tyres.
+    """Return the HMMWV, the vehicle of Sandu et al. (2001), at rest on its tyres.
 
     Args:
         bump: Radius of the bump, m; 0 for a flat road.

@@ -119,7 +119,12 @@ def linear_motion(memory: Memory, y: Vector, t: float) -> Linearization:
 
 
 def linearize(mechanism: Mechanism, t: float = 0.0) -> Linearization:
-    """Linearize a mechanism about its initial state (Sandu et al. (2001), eq. 26)."""
+    """Linearize a mechanism about its initial state (Sandu et al. (2001), eq. 26).
+
+    Args:
+        mechanism: The mechanism.
+        t: Time for time-dependent forces, s.
+    """
     memory, y = prepare_memory(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
     return linear_motion(memory, y, t)
 

@@ -54,7 +54,7 @@ def plan_minimum_time(
     budget: float | Literal["default"] | None = "default",
     progress: Callable[[Progress], object] | None = None,
 ) -> Plan:
-    """Plan the fastest motion from `q0` to `qf` within the effort limits.
+    """Plan the fastest motion of an arm within its limits of effort, speed and position.
 
     All joints may move, including those with equal start and goal. The model includes gravity,
     damping, springs and rotor inertias.
@@ -78,7 +78,7 @@ def plan_minimum_time(
         qf: Goal positions (n,), rad or m.
         exhaustive: Deprecated: additional budget, s.
         v0: Start velocities (n,), rad/s or m/s. Default: at rest.
-        vf: Goal velocities (n,). Default: at rest.
+        vf: Goal velocities (n,), rad/s or m/s. Default: at rest.
         budget: CPU time (s) for planning, without compiling, or None to complete the search.
             Default: 1 s for up to two joints, 3 s for more.
         progress: Function that is called with a `Progress` after each improvement.

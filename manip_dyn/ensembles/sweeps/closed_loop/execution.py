@@ -276,7 +276,7 @@ def execute(
             handles every measurement.
 
     Raises:
-        ManipDynError: If the arm has dry friction, or the plan does not end at rest.
+        ManipDynError: If the robot of the plan has dry friction, or the plan does not end at rest.
     """
     differences, robot = conditions or Conditions(), plan.robot
     if robot.has_dry_friction:
