@@ -6,7 +6,7 @@ READY := $(VENV)/.ready-$(shell cat setup.py Makefile | cksum | cut -d' ' -f1)
 
 SITE := $(VENV)/.site-$(shell cat setup.py | cksum | cut -d' ' -f1)
 
-.PHONY: demo studies docs test lint style test-oldest clean
+.PHONY: demo studies docs notebooks test lint style test-oldest clean
 
 # Write bytecode even if the environment disables it: demos and tests start many processes.
 export PYTHONDONTWRITEBYTECODE :=
@@ -33,6 +33,10 @@ studies: $(READY)
 # Build the site into build/site with warnings as errors; this runs all examples.
 docs: $(SITE)
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site $(ARGS)
+
+# Write the examples as notebooks next to the scripts.
+notebooks: $(SITE)
+	$(BIN)/sphinx_gallery_py2jupyter examples/*.py
 
 # Three workers for two cores: some tests wait for other processes. Each worker takes whole files, so
 # that the tests of a file share what they compile.
@@ -62,7 +66,7 @@ test-oldest:
 	$(VENV)-oldest/bin/python -m pytest -n 2 --dist loadfile -m 'not ros' $(ARGS)
 
 EXTRAS := ros,view,record,sweep,test
-docs test: EXTRAS := $(EXTRAS),docs
+docs notebooks test: EXTRAS := $(EXTRAS),docs
 
 $(READY):
 	$(PYTHON) -m venv $(VENV)
@@ -75,4 +79,4 @@ $(SITE): $(READY)
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-oldest docs/gallery build install log *.egg-info .pytest_cache .ruff_cache .mypy_cache
+	rm -rf $(VENV) $(VENV)-oldest docs/gallery examples/*.ipynb build install log *.egg-info .pytest_cache .ruff_cache .mypy_cache

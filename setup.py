@@ -114,6 +114,7 @@ setup(
             "ruff>=0.6",
             "mypy>=1.8",
             "pandas>=2.1",  # data frames of results
+            "ipykernel>=6.29",  # runs the examples as notebooks
             "types-PyYAML",
         ],
     },

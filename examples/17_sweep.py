@@ -20,7 +20,7 @@ def execute_late(delay, mass_scale):
     return {"error": np.abs(run.q[-1]).max(), "success": run.success, "reason": run.reason}
 
 
-cases = md.Cases.grid(delay=np.linspace(0.0, 0.03, 16), mass_scale=[0.9, 1.0, 1.1])
+cases = md.Cases.grid(delay=np.linspace(0.0, 0.03, 7), mass_scale=[0.9, 1.0, 1.1])
 result = md.sweep(execute_late, cases, workers=1)
 for delay in (0.0, 0.03):
     arrived = result.column("success")[result.column("delay") == delay]

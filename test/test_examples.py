@@ -1,21 +1,51 @@
 """The scripts of examples/: short, numbered, and with their expected output."""
 
 import ast
+import re
+from urllib.request import urlopen
 
 import pytest
-from example_scripts import SCRIPTS, check, expected_lines
+from example_scripts import NOTEBOOKS, SCRIPTS, Kernel, check, expected_lines
 
 NODES = [file for file in SCRIPTS if "import rclpy" in file.read_text(encoding="utf-8")]
 
 pytestmark = pytest.mark.skipif(not SCRIPTS, reason="not a checkout")
 
 
+@pytest.fixture(scope="module")
+def kernel():
+    """Return a kernel that runs notebooks, or None if Jupyter is not installed."""
+    if not NOTEBOOKS:
+        yield None
+        return
+    kernel = Kernel()
+    yield kernel
+    kernel.close()
+
+
 @pytest.mark.parametrize(
     "file", [script for script in SCRIPTS if script not in NODES], ids=lambda file: file.stem
 )
-def test_an_example_prints_its_expected_lines_and_draws_a_picture(file, monkeypatch, capsys):
+def test_an_example_prints_its_expected_lines_and_draws_a_picture(
+    file, kernel, monkeypatch, capsys
+):
+    """As a notebook, or as a script if Jupyter is not installed."""
     pytest.importorskip("matplotlib", reason="pictures need matplotlib")
-    check(file, monkeypatch, capsys)
+    if kernel is None:
+        check(file, monkeypatch, capsys)
+    else:
+        kernel.check(file)
+
+
+def test_a_view_is_part_of_a_notebook(kernel):
+    pytest.importorskip("viser", reason="pip install '.[view]'")
+    if kernel is None:
+        pytest.skip("Jupyter is not installed")
+    code = "import manip_dyn as md\nview = md.view('rr', port=0)\nview"
+    (data,) = (output["data"] for output in kernel.run(code) if "data" in output)
+    (url,) = re.findall(r'<iframe src="([^"]+)"', data["text/html"])
+    assert b"<html" in urlopen(url).read()
+    kernel.run("view.close()")
 
 
 def test_examples_are_numbered_without_gaps():

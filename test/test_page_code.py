@@ -1,7 +1,10 @@
 """Code blocks of pages: Python runs, YAML loads, commands are valid."""
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -54,6 +57,22 @@ def test_python_blocks_run_and_print_their_expected_output(page, capsys, monkeyp
     for line in re.findall(r"^# -> (.*)$", code, re.MULTILINE):
         assert line in printed, page.name
         printed = printed[printed.index(line) + 1 :]
+
+
+def test_python_blocks_pass_strict_type_checks(tmp_path):
+    """Each page is a module of a user. ROS packages are skipped: they have no types."""
+    pytest.importorskip("mypy", reason="pip install '.[test]'")
+    for page in PAGES:
+        if code := "\n".join(blocks(page, "python")):
+            (tmp_path / f"page_{page.stem.lower()}.py").write_text(code, encoding="utf-8")
+    options = ["--strict", "--follow-imports=silent", "--ignore-missing-imports"]
+    options += ["--allow-subclassing-any", f"--config-file={ROOT / 'pyproject.toml'}"]
+    command = [sys.executable, "-m", "mypy", *options, f"--cache-dir={tmp_path / 'cache'}"]
+    environment = {**os.environ, "MYPYPATH": str(ROOT)}
+    result = subprocess.run(
+        [*command, str(tmp_path)], env=environment, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 @pytest.mark.parametrize(

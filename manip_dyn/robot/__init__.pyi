@@ -3,6 +3,9 @@
 from manip_dyn.robot.geometry import (
     LinkTree as LinkTree,
 )
+from manip_dyn.robot.geometry import (
+    find_mesh as find_mesh,
+)
 from manip_dyn.robot.load import (
     load_kinematics as load_kinematics,
 )

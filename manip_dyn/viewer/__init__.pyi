@@ -13,9 +13,6 @@ from manip_dyn.viewer.drawing import (
     look_at as look_at,
 )
 from manip_dyn.viewer.figures import (
-    find_mesh as find_mesh,
-)
-from manip_dyn.viewer.figures import (
     mechanism_figure as mechanism_figure,
 )
 from manip_dyn.viewer.figures import (

@@ -27,6 +27,8 @@ REST = 0.6
 """Wall time (s) for which motions remain at their end before they restart."""
 PRINTED_NOTES = 4
 """Maximum number of notes on the console. The page shows all."""
+FRAME_HEIGHT = 560
+"""Height of a page in a notebook, pixels."""
 SPEEDS = {"1/10": 0.1, "1/4": 0.25, "1/2": 0.5, "1": 1.0, "2": 2.0, "5": 5.0}
 
 
@@ -271,6 +273,10 @@ class View:
         """Return the class name and the URL."""
         return f"View({self.url})"
 
+    def _repr_html_(self) -> str:
+        """Return a frame with the page, which notebooks show."""
+        return f'<iframe src="{self.url}" width="100%" height="{FRAME_HEIGHT}"></iframe>'
+
     def wait(self) -> None:
         """Block until Ctrl-C, then close the page."""
         try:
@@ -310,12 +316,13 @@ def view(
         host: Address to listen on. Default: this machine only. 0.0.0.0: all network interfaces.
         port: Port of the page. If it is in use, the next free one. 0: any free port.
         dark: Whether the page starts in dark mode.
-        browser: Whether to open a browser if there is a display.
+        browser: Whether to open a browser if there is a display. Not used in notebooks.
         wait: Whether to block until Ctrl-C. Default: True in scripts, False in notebooks and
             interactive sessions.
 
     Returns:
-        The view, with the URL of the page.
+        The view, with the URL of the page. As the last expression of a cell, a notebook shows
+        the page below the cell.
 
     Raises:
         ManipDynError: If there are no results, a result cannot be shown, another argument is
@@ -338,10 +345,11 @@ def view(
         print(f"manip_dyn: {note}", file=sys.stderr, flush=True)
     if len(page.notes) > PRINTED_NOTES:
         print(f"manip_dyn: the page shows all {len(page.notes)} notes", file=sys.stderr)
+    notebook = "ipykernel" in sys.modules
     if wait is None:
-        wait = not hasattr(sys, "ps1") and "ipykernel" not in sys.modules
+        wait = not hasattr(sys, "ps1") and not notebook
     print(f"manip_dyn: {handle.url}{', until Ctrl-C' if wait else ''}", flush=True)
-    if browser:
+    if browser and not notebook:
         show(handle.url)
     if wait:
         handle.wait()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import io
 import logging
 import os
 import socket
@@ -12,7 +10,8 @@ import sys
 import threading
 import time
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -49,7 +48,7 @@ def start(host: str = LOCALHOST, port: int = PORT, dark: bool = False) -> Any:
     if not 0 <= port < 2**16:
         raise ManipDynError(f"port must be from 0 to 65535, got {port}.")
     _bind(host, 0)
-    with contextlib.redirect_stdout(io.StringIO()):  # suppresses viser's greeting
+    with _silent():
         server = library.ViserServer(host=host, port=port or _free(host), verbose=False)
     # websockets logs errors for connections that browsers open but do not use.
     logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
@@ -63,8 +62,21 @@ def start(host: str = LOCALHOST, port: int = PORT, dark: bool = False) -> Any:
 
 def stop(server: Any) -> None:
     """Stop a server."""
-    with contextlib.redirect_stdout(io.StringIO()):  # suppresses viser's message
+    with _silent():
         server.stop()
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Suppress the messages that viser prints by rich, also in notebooks."""
+    import rich
+
+    console = rich.get_console()
+    console.quiet = True
+    try:
+        yield
+    finally:
+        console.quiet = False
 
 
 def theme(server: Any, dark: bool) -> None:

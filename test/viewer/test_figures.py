@@ -7,10 +7,10 @@ import pinocchio
 import pytest
 
 import manip_dyn as md
+from manip_dyn.robot import find_mesh
 from manip_dyn.viewer import (
     GROUND,
     bounds_of,
-    find_mesh,
     look_at,
     mechanism_figure,
     robot_figure,
