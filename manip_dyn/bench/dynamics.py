@@ -2,8 +2,8 @@
 
 The suite times the forward and inverse dynamics, the mass matrix and the derivatives of both
 dynamics for each robot. "Compiled" rows are loops over states in compiled code, including SIMD
-lanes and exported C. "From Python" rows are single calls, as in the README. Rows contain
-microseconds and the ratio to manip_dyn. Takes about 20 s.
+lanes and exported C. "From Python" rows are single checked calls. Rows contain microseconds
+and the ratio to manip_dyn. Takes about 20 s.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class _Ours:
         )
 
     def checked_call(self, kernel: str) -> Candidate:
-        """Return a single checked call from Python, as in the README."""
+        """Return a single checked call from Python."""
         arrays, _ = self._arrays(kernel)
         state = [array[0].copy() for array in arrays]
         kernels = self._checked

@@ -2,7 +2,7 @@
 
 The problems are straight and curved joint paths of a UR5 and a Panda with speed and effort limits.
 One problem has viscous damping, which TOPP-RA's linear constraints cannot represent; it is
-compared with IPOPT. The motions of manip_dyn and TOPP-RA are sampled at `SAMPLES` times, including
+compared with IPOPT. The motions of manip_dyn and TOPP-RA are sampled at 10,001 times, including
 times between grid points, and pinocchio computes the efforts.
 
 A row for each candidate contains the time to compute the motion (ms), the duration of the motion,

@@ -207,7 +207,7 @@ def configure_identify(command: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         choices=OF_A_JOINT,
-        help="do not estimate this joint parameter, but use the URDF value; repeatable",
+        help="do not estimate this joint parameter, but use the value of the robot; repeatable",
     )
     add_json(command)
     command.set_defaults(run=_identify)
