@@ -17,7 +17,7 @@ from manip_dyn.core.arrays import address_of, call_writing, row
 from manip_dyn.core.checks import Vector, finite_vector, positive
 from manip_dyn.core.compiled import compiled, is_compiled
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.integration import METHODS, Method, Options, Space, Status, compile_engine
+from manip_dyn.integration import METHODS, Method, Options, Status, compile_engine
 from manip_dyn.integration.engine import Engine
 from manip_dyn.integration.methods.taylor import Taylor
 from manip_dyn.robot import Robot
@@ -126,8 +126,9 @@ class PathFollower:
         self._p = tracking_arguments(path, memory)
         self._rate = np.empty(robot.n + 1)
         self.reset()
-        self.run(1)  # compiles the functions that are not cached
-        self.reset()
+        if deadlines:
+            self.run(1)  # compiles the functions that are not cached
+            self.reset()
 
     @property
     def settings(self) -> ClikSettings:
@@ -191,10 +192,12 @@ class PathFollower:
         """Return the rows of `compute`. If the law lacks a function, compile all and try again."""
         if self._complete:
             return compute()
-        before = self._y.copy(), Space(*(array.copy() for array in self._space))
+        arrays = self._y, self._space.clock, self._space.work, self._space.scratch
+        before = [array.copy() for array in arrays]
         rows = compute()
         if self.status or not np.isfinite(rows).all():
-            self._y, self._space = before
+            for array, copy in zip(arrays, before, strict=True):
+                array[:] = copy
             self._complete = True
             set_constants(self._p.memory, self.robot, self.settings, self.step_size)
             rows = compute()

@@ -426,11 +426,10 @@ def packed(arrays: Any) -> Any:
     if PLAIN:
         return arrays
     offset = sum(1 + array.ndim for array in arrays)
-    memory = np.zeros(offset + sum(array.size for array in arrays), dtype=np.int64)
+    copies = [array.ravel().view(np.int64) for array in arrays]
+    memory = np.concatenate([np.empty(offset, dtype=np.int64), *copies])
     words, begin = list[int](), memory.ctypes.data
     for array in arrays:
-        copy = memory[offset : offset + array.size].view(array.dtype)
-        copy[:] = array.ravel()
         words += (begin + 8 * offset, *array.shape)
         offset += array.size
     memory[: len(words)] = words
