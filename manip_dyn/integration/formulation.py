@@ -123,40 +123,39 @@ _formulations: dict[tuple, Formulation] = {}
 _MOST_FORMULATIONS = 64
 
 
-def formulated(
-    rhs: Any,
-    t: float,
-    y: Vector,
-    p: Any,
-    *,
-    method: Method,
-    step: float | None,
-    rtol: Any,
-    atol: Any,
-    events: Any,
-    jacobian: Any,
-    order: int | None,
-    control: StepControl,
-    sampling: Sampling,
-) -> Formulation:
-    """Check the arguments of `integrate`; the result is cached if they can be hashed.
+class Settings(NamedTuple):
+    """Arguments of `integrate` that are independent of times, states and parameters, see there."""
+
+    rhs: Any
+    method: Method
+    events: Any
+    jacobian: Any
+    control: StepControl
+    step: float | None
+    rtol: Any
+    atol: Any
+    order: int | None
+    sampling: Sampling
+
+    def key(self) -> tuple:
+        """Return the values that determine the formulation; it can be hashed if they can be."""
+        *values, sampling = self
+        kinds = map(type, self[5:9])  # True is equal to 1, but is not a valid number
+        return (*values, *kinds, sampling.times is None, sampling.land, sampling.dense)
+
+
+def formulated(settings: Settings, t: float, y: Vector, p: Any) -> Formulation:
+    """Check the settings of a problem; the result is cached if they can be hashed.
 
     With the first state (m,) and parameters of each size, the right-hand side is tried in Python.
     """
-    numbers = step, rtol, atol, order
-    key: Any = (
-        *(rhs, method, events, jacobian, control, y.size, sizes_of(p)),
-        *(sampling.times is None, sampling.land, sampling.dense),
-        *(numbers, *map(type, numbers)),  # True is equal to 1, but is not a valid number
-    )
+    key: Any = (settings.key(), y.size, sizes_of(p))
     try:
         formulation = _formulations.get(key)
     except TypeError:  # tolerances (m,)
         formulation = key = None
     if formulation is None:
-        formulation = _new_formulation(
-            rhs, t, y, p, method, step, rtol, atol, events, jacobian, order, control, sampling
-        )
+        formulation = _new_formulation(settings, t, y, p)
         if len(_formulations) >= _MOST_FORMULATIONS:
             _formulations.clear()
         if key:
@@ -173,21 +172,8 @@ def sizes_of(p: Any) -> Any:
     return tuple(map(sizes_of, p)) if isinstance(p, tuple) else type(p)
 
 
-def _new_formulation(
-    rhs: Any,
-    t: float,
-    y: Vector,
-    p: Any,
-    solver: Method,
-    step: float | None,
-    rtol: Any,
-    atol: Any,
-    events: Any,
-    jacobian: Any,
-    order: int | None,
-    control: StepControl,
-    sampling: Sampling,
-) -> Formulation:
+def _new_formulation(settings: Settings, t: float, y: Vector, p: Any) -> Formulation:
+    rhs, solver, events, jacobian, control, step, rtol, atol, order, sampling = settings
     adaptive, tolerances = _tolerances(solver, step, rtol, atol, y.size)
     between = sampling.dense or (sampling.times is not None and not sampling.land)
     events = _events(events)

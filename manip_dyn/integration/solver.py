@@ -14,6 +14,7 @@ from manip_dyn.core.results import ResultWithStatistics, Statistics
 from manip_dyn.integration.formulation import (
     Formulation,
     Interval,
+    Settings,
     checked_interval,
     checked_method,
     checked_parameters,
@@ -157,23 +158,13 @@ def integrate(
         ManipDynError: If an argument is invalid, or a function cannot be compiled or raises an
             exception. Numerical failures are reported by the status of the solution.
     """
-    prepared = problem(
-        rhs,
-        t_span,
-        y0,
-        method=method,
-        step=step,
-        rtol=rtol,
-        atol=atol,
-        p=p,
-        t_switch=t_switch,
-        events=events,
-        jacobian=jacobian,
-        order=order,
-        control=control,
-        sampling=sampling,
+    solver, checked, times = (
+        checked_method(method),
+        checked_control(control),
+        checked_sampling(sampling),
     )
-    return prepared.solve()
+    settings = Settings(rhs, solver, events, jacobian, checked, step, rtol, atol, order, times)
+    return Problem(settings, t_span, y0, p, t_switch).solve()
 
 
 def problem(
@@ -197,24 +188,13 @@ def problem(
 
     The arguments and the errors are those of `integrate`.
     """
-    solver, span, y = checked_method(method), checked_span(t_span), checked_state(y0)
-    parameters, times = checked_parameters(p), checked_sampling(sampling)
-    formulation = formulated(
-        rhs,
-        float(span[0]),
-        y,
-        parameters,
-        method=solver,
-        step=step,
-        rtol=rtol,
-        atol=atol,
-        events=events,
-        jacobian=jacobian,
-        order=order,
-        control=checked_control(control),
-        sampling=times,
+    solver, checked, times = (
+        checked_method(method),
+        checked_control(control),
+        checked_sampling(sampling),
     )
-    return Problem(formulation, span, y, parameters, t_switch, times)
+    settings = Settings(rhs, solver, events, jacobian, checked, step, rtol, atol, order, times)
+    return Problem(settings, t_span, y0, p, t_switch)
 
 
 class Problem:
@@ -223,24 +203,18 @@ class Problem:
     `md.problem` creates it. Several threads may use it.
     """
 
-    def __init__(
-        self,
-        formulation: Formulation,
-        span: Vector,
-        y0: Vector,
-        p: Any,
-        t_switch: Any,
-        sampling: Sampling,
-    ):
-        """Set the functions and settings, and the times (2,), s, state (m,) and parameters.
+    def __init__(self, settings: Settings, t_span: Any, y0: Any, p: Any, t_switch: Any):
+        """Check the arguments of `integrate` and compile the functions.
 
         Raises:
-            ManipDynError: If the times of switches or samples are invalid.
+            ManipDynError: If an argument is invalid, or a function cannot be compiled.
         """
-        self._formulation, self._y0, self._parameters = formulation, y0, p
-        self._switches, self._sampling = t_switch, sampling
-        self._interval = checked_interval(span, t_switch, sampling)
-        self._tried = sizes_of(p)
+        span = checked_span(t_span)
+        self._y0, self._parameters = checked_state(y0), checked_parameters(p)
+        self._formulation = formulated(settings, float(span[0]), self._y0, self._parameters)
+        self._switches, self._sampling = t_switch, settings.sampling
+        self._interval = checked_interval(span, t_switch, settings.sampling)
+        self._tried = sizes_of(self._parameters)
 
     def solve(
         self, y0: ArrayLike | None = None, t_span: ArrayLike | None = None, p: Any = None
