@@ -56,7 +56,7 @@ def measure(robot: Robot | None = None) -> list[Row]:
 
 
 def values_of(robot: Robot) -> dict[str, Any]:
-    """Return the values of the names in the calls."""
+    """Return the variables of the documented calls by name."""
     n, random = robot.n, np.random.default_rng(0)
     q, v, tau = random.uniform(-1.0, 1.0, (3, n))
     qs, vs, taus = (random.uniform(-1.0, 1.0, (n, STATES)) for _ in range(3))

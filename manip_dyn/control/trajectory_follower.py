@@ -27,7 +27,13 @@ UNLIMITED = -1.0
 
 
 class JointTolerance(NamedTuple):
-    """Tolerances of one joint, rad or m, and per s; 0 for the default, -1 for no limit."""
+    """Tolerances of one joint; 0 for the default, -1 for no limit.
+
+    Attributes:
+        name: Name of the joint.
+        position: Largest position error, rad or m.
+        velocity: Largest velocity error, rad/s or m/s.
+    """
 
     name: str
     position: float = 0.0

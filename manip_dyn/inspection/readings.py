@@ -107,10 +107,13 @@ def mass_of(link: Element) -> Mass | None:
 
 
 class Joint(NamedTuple):
-    """Resistance parameters of a joint.
+    """Parameters of a joint that resist its motion.
 
-    The units are N m s/rad, N m, kg m^2, N m/rad for revolute joints, and N s/m, N, kg, N/m for
-    prismatic joints.
+    Attributes:
+        damping: Viscous damping, N m s/rad or N s/m.
+        friction: Coulomb friction, N m or N.
+        armature: Rotor inertia, kg m^2 or kg.
+        stiffness: Stiffness of the spring, N m/rad or N/m.
     """
 
     damping: float

@@ -53,9 +53,15 @@ RATE = 8.0
 
 
 class TargetBounds(NamedTuple):
-    """Bounds of a smooth target, in m, rad and s.
+    """Bounds of the motion of a smooth target.
 
-    A leash is the largest distance or angle between the desired pose and the tool.
+    Attributes:
+        linear_speed: Largest speed of the desired position, m/s.
+        angular_speed: Largest angular speed of the desired orientation, rad/s.
+        linear_acceleration: Largest acceleration, m/s^2.
+        angular_acceleration: Largest angular acceleration, rad/s^2.
+        linear_leash: Largest distance of the desired position from the tool, m.
+        angular_leash: Largest angle between the desired orientation and the tool, rad.
     """
 
     linear_speed: float = 0.25

@@ -132,7 +132,7 @@ class PathComponents(NamedTuple):
         )
 
     def efforts(self, model: EffortModel) -> PathEfforts:
-        """Return the coefficients of the efforts of an arm."""
+        """Return the effort coefficients of the path for an arm with these masses and friction."""
         ratio, friction = model.mass_ratio, model.friction * self.direction
         return PathEfforts(
             ratio * self.inertial + self.rotors,

@@ -80,9 +80,9 @@ class Tuning:
 class ErrorFilter:
     """Low-pass filter of tracking errors, whose time constant depends on the measured noise.
 
-    Noise in the feedback causes noise in the efforts. Near their limits only one half of it acts,
-    which changes their mean. The filter limits this noise to `EFFORT_NOISE`, as far as
-    `MOST_PERIODS` permits. Without noise it returns its input.
+    Noise in the feedback causes noise in the efforts. Near the limits, efforts are
+    clipped on one side, which changes their mean. The filter limits this noise to `EFFORT_NOISE`,
+    as far as `MOST_PERIODS` permits. Without noise it returns its input.
 
     Attributes:
         effort_noise: Standard deviation of the filtered noise of the efforts, relative to their

@@ -145,7 +145,14 @@ READ_FRACTIONS = np.linspace(0.0, 1.0, 9)
 
 
 class JerkProblem(NamedTuple):
-    """An arm on a path, with its limits and jerk limits (n,)."""
+    """The problem of timing a path with jerk limits.
+
+    Attributes:
+        robot: The arm.
+        path: The path.
+        limits: Limits of speed, effort and acceleration, and the payload.
+        jerk: Jerk limits (n,), rad/s^3 or m/s^3.
+    """
 
     robot: Robot
     path: JointPath

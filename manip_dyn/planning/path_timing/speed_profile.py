@@ -372,7 +372,14 @@ class Profile(NamedTuple):
 
 
 class PathProblem(NamedTuple):
-    """An arm on a path, with its limits and the path speeds at both ends."""
+    """The problem of timing a path without jerk limits.
+
+    Attributes:
+        robot: The arm.
+        path: The path.
+        limits: Limits of speed, effort and acceleration, and the payload.
+        ends: Path speeds ds/dt at the start and the end.
+    """
 
     robot: Robot
     path: JointPath

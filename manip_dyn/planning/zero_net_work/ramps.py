@@ -67,7 +67,13 @@ class Ramps:
         return low, np.concatenate([np.ones(efforts + switches), [np.inf]])
 
     def joined(self, levels: Vector, switches: Vector, t_final: float) -> Matrix:
-        """Return x for levels (levels, n), switches (levels - 1, n), s, and a duration, s."""
+        """Return the parameters x of a motion from its levels, switches and duration.
+
+        Args:
+            levels: Efforts of the levels (levels, n), N m or N.
+            switches: Times of the switches (levels - 1, n), s.
+            t_final: Duration, s.
+        """
         shares = np.concatenate([(levels / self.limit).ravel(), (switches / t_final).ravel()])
         return np.append(shares, t_final / self.scale)
 

@@ -40,7 +40,14 @@ REPLAY_TOLERANCE = 1e-7
 
 
 class PathEfforts(NamedTuple):
-    """Coefficients A, C, D and B of the efforts at the grid points, each (k, n)."""
+    """Coefficients (k, n) of the efforts at the grid points, see the module docstring.
+
+    Attributes:
+        acceleration: Coefficients A of the path acceleration.
+        square: Coefficients C of the squared path speed.
+        speed: Coefficients D of the path speed.
+        rest: Efforts B at rest.
+    """
 
     acceleration: Vector
     square: Vector

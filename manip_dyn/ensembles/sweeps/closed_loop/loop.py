@@ -56,7 +56,7 @@ class Arm(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Working memory of the integration."""
+    """Working memory for the integration of the simulated arm."""
 
     q: Vector
     v: Vector

@@ -134,7 +134,12 @@ class PreparedPlan(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TabulatedMotion:
-    """Motion of a plan, represented by samples."""
+    """Motion of a plan, represented by samples, which another process can receive.
+
+    Attributes:
+        reference: States and efforts in cells.
+        rows: Samples of the efforts.
+    """
 
     reference: SampledMotion
     rows: Samples
