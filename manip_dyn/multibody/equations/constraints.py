@@ -46,7 +46,7 @@ def residuals(p, out):
         out[k] = violation
         for i in range(SIZE):
             slopes[k, i] = result[PLACE_SLOPE + i]
-        if not abs(violation) <= largest:
+        if abs(violation) > largest or violation != violation:  # a NaN persists
             largest = abs(violation)
     return largest
 
