@@ -46,8 +46,8 @@ from manip_dyn.multibody.equations.state_space import (
     needs_repartition,
     rates,
 )
-from manip_dyn.multibody.equations.tables import Forces, Links, Memory
-from manip_dyn.multibody.model.linearization import linearize, prepare_memory
+from manip_dyn.multibody.equations.tables import Bodies, Forces, Links, Loads, Memory
+from manip_dyn.multibody.model.linearization import linear_motion, prepare_memory
 from manip_dyn.multibody.model.mechanism import Mechanism
 
 RTOL = 1e-6
@@ -77,17 +77,31 @@ STIFF = 50.0
 """Ratio of the fastest eigenvalue to the rate of the motion above which a mechanism is stiff."""
 
 
-def is_stiff(mechanism: Mechanism) -> bool:
-    """Return whether the fastest eigenvalue at the start is much larger than the rate of motion.
+PREFERENCE = 0.01
+"""Weight of the pivots of stiff coordinates, which tend to become independent."""
 
-    The rate of motion, 1/s, is the largest of the slowest eigenvalue, the speeds and the square
-    roots of the accelerations of the independent coordinates (in m and rad).
+
+def stiff_coordinates(mechanism: Mechanism) -> np.ndarray | None:
+    """Return which coordinates (N,) stiff forces act on, or None if the mechanism is not stiff.
+
+    A mechanism is stiff if its fastest eigenvalue at the start is more than `STIFF` times the rate
+    of the motion, 1/s. This is the largest of the slowest eigenvalue, the speeds and the square
+    roots of the accelerations of the independent coordinates (in m and rad). A coordinate is stiff
+    if its own frequency or decay rate exceeds this bound: the force, moment or damping per
+    displacement or velocity of its body without joints, divided by mass or inertia.
     """
-    linear = linearize(mechanism)
-    sizes = np.abs(linear.eigenvalues)
-    speeds = np.abs(linear.y[len(linear.y) // 2 :])
+    memory, y = prepare_memory(mechanism, mechanism.q0, mechanism.v0, mechanism.partition)
+    linear = linear_motion(memory, y, 0.0)
+    sizes, speeds = np.abs(linear.eigenvalues), np.abs(y[len(y) // 2 :])
     rate = max(sizes.min(), speeds.max(), np.sqrt(np.abs(linear.acceleration).max()))
-    return bool(sizes.max() > STIFF * rate)
+    if not sizes.max() > STIFF * rate:
+        return None
+    loads, bodies = memory.group(Loads), memory.group(Bodies)
+    turning = bodies.inertia[:, :3].sum(axis=1)  # mean of the four Euler parameters
+    masses = np.repeat(np.column_stack([bodies.mass, turning]), (3, 4), axis=1).ravel()
+    frequencies = np.sqrt(np.abs(np.diag(loads.stiffness)) / masses)
+    rates = np.maximum(frequencies, np.abs(np.diag(loads.damping)) / masses)
+    return np.asarray(rates > STIFF * rate)
 
 
 class Samples(NamedTuple):
@@ -144,8 +158,12 @@ class MechanismSimulation:
         """
         if not isinstance(mechanism, Mechanism):
             raise ManipDynError(f"mechanism must be a Mechanism, got {mechanism!r}.")
+        stiff = None
+        if method is None or isinstance(METHODS.get(method), Rosenbrock):
+            stiff = stiff_coordinates(mechanism)
         if method is None:
-            method = "rodas5p" if step is None and is_stiff(mechanism) else "rosenbrock_nystrom"
+            is_stiff = stiff is not None and step is None
+            method = "rodas5p" if is_stiff else "rosenbrock_nystrom"
         if isinstance(METHODS.get(method) if isinstance(method, str) else method, Taylor):
             raise ManipDynError(
                 "method must be rosenbrock_nystrom, rodas5p, rosenbrock_w or an explicit method, "
@@ -165,6 +183,7 @@ class MechanismSimulation:
         if control.inspection_interval is None:
             control = replace(control, inspection_interval=INSPECTION_INTERVAL)
         self._options, self._user_control = options, control
+        self._weights = None if stiff is None else np.where(stiff, PREFERENCE, 1.0)
         self._memory: Memory
         self._looped = has_loops(mechanism)
         self.reset()
@@ -179,7 +198,7 @@ class MechanismSimulation:
         self._control, self._least, self._rejected = self._user_control, np.inf, 0.0
         self._narrow: float | None = None
         self._since, self._until = 0.0, np.inf
-        self._use(self.mechanism.partition, None)
+        self._use(self._roles(self.q), None)
 
     @property
     def violation(self) -> float:
@@ -308,7 +327,7 @@ class MechanismSimulation:
 
     def _repartition(self, parts: list[Samples], end: float) -> None:
         """Switch to a new partition, or cross a change point that is near."""
-        roles, angles = self.mechanism.roles_at(self.q), self._memory.group(Forces).angles
+        roles, angles = self._roles_at(self.q), self._memory.group(Forces).angles
         condition = self._use(roles, angles) if roles else np.inf
         if not condition > NEAR_CHANGE_POINT * self._least:
             self._rejected = 0.0
@@ -364,14 +383,17 @@ class MechanismSimulation:
             self._use(self._roles(self.q), self._memory.group(Forces).angles)
         return samples
 
+    def _roles_at(self, q: Vector) -> Partition | None:
+        return self.mechanism.roles_at(q, self._weights)
+
     def _roles(self, q: Vector) -> Partition:
-        roles = self.mechanism.roles_at(q)
+        roles = self._roles_at(q)
         if roles is None:
             raise ManipDynError("the mechanism is in a singular position.")
         return roles
 
     def _condition_at(self, q: Vector) -> float:
-        roles = self.mechanism.roles_at(q)
+        roles = self._roles_at(q)
         if roles is None:
             return np.inf
         memory, _ = prepare_memory(self.mechanism, q, 0.0 * q, roles)
@@ -487,7 +509,7 @@ def simulate_mechanism(
         duration: Duration, s.
         method: Name in `md.METHODS` except ``taylor``; use a Rosenbrock method for stiff
             mechanisms. Default: ``rodas5p`` if the mechanism is stiff at the start (see
-            `is_stiff`) and `step` is None, else ``rosenbrock_nystrom``.
+            `stiff_coordinates`) and `step` is None, else ``rosenbrock_nystrom``.
         rtol: Relative tolerance of the independent coordinates and velocities. Default: 1e-6
             without `step`.
         atol: Absolute tolerance, in m or Euler parameters, and per s. Default: `rtol`.

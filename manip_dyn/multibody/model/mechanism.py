@@ -251,13 +251,15 @@ class Mechanism:
         """Return the violations (M,) of all constraints at q (N,)."""
         return self._evaluated(q)[0] - self._targets
 
-    def roles_at(self, q: Vector) -> Partition | None:
+    def roles_at(self, q: Vector, weights: Vector | None = None) -> Partition | None:
         """Return the partition of coordinates and constraints at q (N,).
 
-        The result is None in a singular position.
+        The result is None in a singular position. Coordinates with small `weights` (N,) tend to be
+        independent.
         """
         first = len(self.bodies) if self.redundant else 0
-        roles = partition(self.gradients(q), self.constraints, first)
+        gradients = self.gradients(q) if weights is None else self.gradients(q) * weights
+        roles = partition(gradients, self.constraints, first)
         return roles if len(roles.active) == self.constraints else None
 
     def names_of(self, rows: Vector) -> tuple[str, ...]:
