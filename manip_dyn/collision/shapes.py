@@ -62,12 +62,12 @@ class Box:
         object.__setattr__(self, "size", lengths)
 
     def pieces(self) -> list[Piece]:
-        """Return the convex pieces."""
+        """Return the convex pieces of the shape."""
         signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
         return [Piece(POINTS, 0.5 * signs * self.size, 0.0)]
 
     def coal_shape(self) -> Any:
-        """Return the shape of coal."""
+        """Return the shape as a coal geometry."""
         return coal.Box(*self.size)
 
 
@@ -82,11 +82,11 @@ class Sphere:
         object.__setattr__(self, "radius", positive("radius of a sphere", self.radius, "m"))
 
     def pieces(self) -> list[Piece]:
-        """Return the convex pieces."""
+        """Return the convex pieces of the shape."""
         return [Piece(POINTS, np.zeros((1, 3)), self.radius)]
 
     def coal_shape(self) -> Any:
-        """Return the shape of coal."""
+        """Return the shape as a coal geometry."""
         return coal.Sphere(self.radius)
 
 
@@ -103,11 +103,11 @@ class Cylinder:
         object.__setattr__(self, "length", positive("length of a cylinder", self.length, "m"))
 
     def pieces(self) -> list[Piece]:
-        """Return the convex pieces."""
+        """Return the convex pieces of the shape."""
         return [Piece(CYLINDER, _axis(self.length), 0.0, self.radius)]
 
     def coal_shape(self) -> Any:
-        """Return the shape of coal."""
+        """Return the shape as a coal geometry."""
         return coal.Cylinder(self.radius, self.length)
 
 
@@ -129,11 +129,11 @@ class Capsule:
         object.__setattr__(self, "length", positive("length of a capsule", self.length, "m"))
 
     def pieces(self) -> list[Piece]:
-        """Return the convex pieces."""
+        """Return the convex pieces of the shape."""
         return [Piece(POINTS, _axis(self.length), self.radius)]
 
     def coal_shape(self) -> Any:
-        """Return the shape of coal."""
+        """Return the shape as a coal geometry."""
         return coal.Capsule(self.radius, self.length)
 
 
@@ -142,11 +142,11 @@ class HalfSpace:
     """All points with z below 0 in the frame of the shape."""
 
     def pieces(self) -> list[Piece]:
-        """Return the convex pieces."""
+        """Return the convex pieces of the shape."""
         return [Piece(HALF_SPACE, np.zeros((1, 3)), 0.0)]
 
     def coal_shape(self) -> Any:
-        """Return the shape of coal."""
+        """Return the shape as a coal geometry."""
         return coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0)
 
 
@@ -203,7 +203,7 @@ class Mesh:
         return [Piece(POINTS, self.vertices[corners], 0.0) for corners in self.triangles]
 
     def coal_shape(self) -> Any:
-        """Return the shape of coal, which is a surface for hulls that coal rejects."""
+        """Return the shape as a coal geometry: a surface for hulls that coal rejects."""
         points, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
         points.extend(list(self.vertices))
         triangles.extend([coal.Triangle(*map(int, corners)) for corners in self.triangles])

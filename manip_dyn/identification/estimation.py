@@ -227,9 +227,9 @@ def identify(
     determines the weights (Gautier 1997; Swevers et al. 1997).
 
     Args:
-        robot: The robot; its dimensions, gravity and springs are assumed to be correct. Its masses
-            and joint parameters are used only in unobservable directions, and for joint parameters
-            that are not estimated.
+        robot: The robot, without mimic joints; its dimensions, gravity and springs are assumed to
+            be correct. Its masses and joint parameters are used only in unobservable directions,
+            and for joint parameters that are not estimated.
         log: A recording (``arm.mcap``), a CSV file with the columns ``t``,
             ``position_JOINT`` and ``effort_JOINT`` as written by `manip_dyn simulate`, or an
             object with `t`, `q` and `tau` (or `effort`) such as a `Trajectory`. It replaces the

@@ -234,7 +234,8 @@ def plan_excitation(
     computed with the masses of the robot.
 
     Args:
-        robot: The robot, with position, speed and effort limits. Obstacles are ignored.
+        robot: The robot, with position, speed and effort limits and without mimic joints.
+            Obstacles are ignored.
         period: Duration of one period, s.
         harmonics: Number of harmonics per joint, at least 2.
         margin: Fraction of the position range that remains unused at each end, and of the speed

@@ -171,7 +171,7 @@ def pose(position: Vector, orientation: Vector) -> Any:
 
 
 def pose_stamped(frame: str, stamp_ns: int, matrix: Matrix) -> Any:
-    """Create a PoseStamped from a homogeneous matrix (4, 4)."""
+    """Create a PoseStamped from a homogeneous matrix (4, 4), with lengths in m."""
     from scipy.spatial.transform import Rotation  # slow to load
 
     turn = Rotation.from_matrix(matrix[:3, :3]).as_quat()
