@@ -363,6 +363,8 @@ def test_help_explains_every_option_and_ends_with_examples(capsys, command):
     text = capsys.readouterr().out
     assert f"usage: manip_dyn {command}" in text
     assert len(text.splitlines()) > 8
+    summary = text.split("\n\n")[1]
+    assert summary.lower() == f"{COMMANDS[command].summary.lower()}."
     examples = text.partition("\nexamples:\n")[2].splitlines()
     assert any(f"manip_dyn {command}" in line for line in examples)
     assert max(map(len, text.splitlines())) <= 80
@@ -590,12 +592,17 @@ def test_doctor_and_prepare_agree_on_a_read_only_cache(capsys, monkeypatch):
     ("line", "offered"),
     [
         ("manip_dyn rob", "robots"),
-        ("manip_dyn robots pa1", "pa10"),
         ("manip_dyn plan --go", "--goal"),
+        ("manip_dyn view p", "pa10 panda p.mcap p.urdf parts/"),  # not p.txt
+        ("manip_dyn replay p", "p.mcap parts/"),
+        ("manip_dyn simulate rr --method rkdp8", "rkdp87"),
     ],
 )
-def test_a_shell_completes_commands_robots_and_options(line, offered, tmp_path):
+def test_a_shell_completes_commands_options_names_and_then_files(line, offered, tmp_path):
     pytest.importorskip("argcomplete")
+    (tmp_path / "parts").mkdir()
+    for name in ("p.urdf", "p.mcap", "p.txt"):
+        (tmp_path / name).touch()
     variables = {
         "_ARGCOMPLETE": "1",
         "_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "out"),
@@ -603,7 +610,34 @@ def test_a_shell_completes_commands_robots_and_options(line, offered, tmp_path):
     variables |= {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n"}
     command = [sys.executable, "-m", "manip_dyn"]
     subprocess.run(command, env=os.environ | variables, check=True, cwd=tmp_path)
-    assert offered in (tmp_path / "out").read_text()
+    assert (tmp_path / "out").read_text().split() == offered.split()
+
+
+@pytest.mark.parametrize("ending", ["view", "demo"])
+def test_ctrl_c_ends_a_view_with_exit_code_0(monkeypatch, capsys, ending):
+    def interrupted(*_arguments, **_options):
+        raise KeyboardInterrupt
+
+    if ending == "demo":
+        monkeypatch.setattr("manip_dyn.demo.runs.demo", interrupted)
+        assert main(["demo", "--view"]) == 0
+        assert main(["demo"]) == 130
+        assert "stopped" in capsys.readouterr().err
+    else:
+        pytest.importorskip("viser", reason="pip install '.[view]'")
+        monkeypatch.setattr(time, "sleep", interrupted)
+        assert main(["view", "rr", "--port", "0"]) == 0
+        assert capsys.readouterr().err == ""
+
+
+def test_an_unusable_cache_is_reported_in_one_line(tmp_path):
+    (tmp_path / "file").touch()
+    variables = {"MANIP_DYN_CACHE": str(tmp_path / "file" / "cache"), "NUMBA_DISABLE_JIT": "1"}
+    command = [sys.executable, "-m", "manip_dyn", "simulate", "rr", "--duration", "0.001"]
+    result = subprocess.run(command, env=os.environ | variables, capture_output=True, text=True)
+    assert result.returncode == 0
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("manip_dyn: warning: the cache folder")
 
 
 def test_completion_scripts_are_printed(capsys):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import atexit
+import gc
 import os
 import sys
+import warnings
 from importlib import import_module
 from typing import NamedTuple
 
@@ -62,6 +65,9 @@ def main(arguments: list[str] | None = None) -> int:
         SIGTERM in a command that starts processes. 0 if the reader of the output closes the pipe.
     """
     words = sys.argv[1:] if arguments is None else arguments
+    if arguments is None:
+        atexit.register(gc.freeze)  # without it, Python's end collects garbage for 0.2 s
+        warnings.showwarning = _print_warning  # type: ignore[assignment]
     if "_ARGCOMPLETE" in os.environ and arguments is None:
         from manip_dyn.cli.installation import complete
 
@@ -88,10 +94,20 @@ def main(arguments: list[str] | None = None) -> int:
         return exit_code(signal)
 
 
+def _print_warning(message: Warning | str, *_: object) -> None:
+    """Print a warning in one line."""
+    print(error_line(f"warning: {message}"), file=sys.stderr)
+
+
 def configure(name: str, parser: argparse.ArgumentParser) -> None:
-    """Add the description, examples and options of a command to its parser."""
-    module = import_module(f"manip_dyn.cli.{COMMANDS[name].module}")
-    getattr(module, f"configure_{name}")(parser)
+    """Add the description, examples and options of a command to its parser.
+
+    The description consists of the one-line summary and the details of the command's module.
+    """
+    command = COMMANDS[name]
+    getattr(import_module(f"manip_dyn.cli.{command.module}"), f"configure_{name}")(parser)
+    summary = f"{command.summary[:1].upper()}{command.summary[1:]}."
+    parser.description = "\n\n".join(filter(None, (summary, parser.description)))
 
 
 def _check_command(word: str) -> str:

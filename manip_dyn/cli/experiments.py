@@ -20,7 +20,7 @@ from manip_dyn.cli.parser import (
 )
 from manip_dyn.cli.terminal import Bar, status_line
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.core.interruption import sigterm_as_interrupt
+from manip_dyn.core.interruption import Terminated, sigterm_as_interrupt
 
 ROBOT_SUITES = ("dynamics", "clik")
 """Benchmark suites that accept any robot; the other suites have fixed robots."""
@@ -32,9 +32,9 @@ def configure_demo(command: argparse.ArgumentParser) -> None:
 
     names = [scenario.name for scenario in SCENARIOS]
     command.description = (
-        "Start the ROS 2 nodes of a scenario, measure their topics in a separate process, stop "
-        "the nodes and print a summary. The nodes communicate only on this machine. Exit code 0: "
-        "all results are within their bounds."
+        "A scenario starts its nodes, measures their topics in a separate process, and stops the "
+        "nodes. They communicate only on this machine. Exit code 0: all results are within their "
+        "bounds; 1: otherwise. With --view, Ctrl-C ends the command with exit code 0."
     )
     command.epilog = examples(
         "manip_dyn demo",
@@ -75,7 +75,13 @@ def _demo(options: argparse.Namespace) -> int:
     from manip_dyn.demo.runs import demo
 
     selection = options.scenario, options.mode, options.json, options.urdf, options.tip
-    return demo(*selection, options.all, options.view, options.record, Bar)
+    try:
+        return demo(*selection, options.all, options.view, options.record, Bar)
+    except KeyboardInterrupt as interrupt:
+        if not options.view or isinstance(interrupt, Terminated):
+            raise
+        print(flush=True)  # as when Ctrl-C ends `manip_dyn view`
+        return DONE
 
 
 def configure_sweep(command: argparse.ArgumentParser) -> None:
@@ -83,9 +89,9 @@ def configure_sweep(command: argparse.ArgumentParser) -> None:
     from manip_dyn.ensembles.sweeps.sweep_file import shipped_sweeps
 
     command.description = (
-        "Run the cases of a file on all cores or on a Dask cluster: plan, simulate, track or "
-        "execute motions. Results are Parquet files in a folder, one per chunk of cases. The same "
-        "command resumes an interrupted sweep. A failed case yields a row with the reason."
+        "Tasks plan, simulate, track or execute motions. Results are Parquet files in a folder, "
+        "one per chunk of cases. The same command resumes an interrupted sweep. A failed case "
+        "yields a row with the reason."
     )
     command.epilog = examples(
         "manip_dyn sweep ibm7535_mass_error",
@@ -93,7 +99,9 @@ def configure_sweep(command: argparse.ArgumentParser) -> None:
         "manip_dyn sweep my_sweep.yaml --scheduler tcp://192.168.0.10:8786",
     )
     complete_with(
-        command.add_argument("file", help="a YAML file, or a shipped sweep"), shipped_sweeps
+        command.add_argument("file", help="a YAML file, or a shipped sweep"),
+        shipped_sweeps,
+        (".yaml", ".yml"),
     )
     command.add_argument("--out", help="folder of the results (default: NAME_sweep)")
     command.add_argument("--workers", type=int, help="local processes (default: one per core)")
@@ -148,8 +156,8 @@ def configure_study(command: argparse.ArgumentParser) -> None:
 
     items = "; ".join(f"{name}: {', '.join(paper(name).ITEMS)}" for name in PAPERS)
     command.description = (
-        "Recompute a paper's tables and figures, compare published with computed values, and "
-        f"assess its claims. Papers and their items: {items}."
+        "The command compares published with computed values and assesses the claims. Papers and "
+        f"their items: {items}."
     )
     command.epilog = examples(
         "manip_dyn study all --out pages", "manip_dyn study fan2003 table6.4 --out figures"
@@ -176,9 +184,9 @@ def configure_bench(command: argparse.ArgumentParser) -> None:
     from manip_dyn.bench import SUITES
 
     command.description = (
-        "Time this package and the installed peers (pip install 'manip_dyn[bench]') in one "
-        "process, in interleaved rounds, and print medians and ratios. The suite 'cold' requires "
-        "no peers: it times first results with an empty cache."
+        "The installed peers (pip install 'manip_dyn[bench]') run in the same process, in "
+        "interleaved rounds. The command prints medians and ratios. The suite 'cold' requires no "
+        "peers: it times first results with an empty cache."
     )
     command.epilog = examples("manip_dyn bench", "manip_dyn bench clik --robot pa10 --json")
     add_topics(command, {name: partial(_suite_help, name) for name in SUITES})

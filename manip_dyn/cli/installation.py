@@ -244,8 +244,8 @@ def configure_prepare(command: argparse.ArgumentParser) -> None:
     from manip_dyn.integration import METHODS
 
     command.description = (
-        "Compile in advance on all cores, for the shipped robots and mechanisms or for the robots "
-        "in the arguments: kernels, simulations, ensembles, tracking, plans of up to three "
+        "The command compiles on all cores, for the shipped robots and mechanisms or for the "
+        "robots in the arguments: kernels, simulations, ensembles, tracking, plans of up to three "
         "joints, their execution, and path timings. The integration method is RK4 with fixed "
         "steps; --method adds other methods. The robots of scenarios and examples are also "
         "compiled with the methods used there. Everything else compiles on first use, for example "
@@ -318,8 +318,8 @@ def _method_names(names: list[str]) -> list[str]:
 def configure_completion(command: argparse.ArgumentParser) -> None:
     """Add the description and options of `manip_dyn completion`."""
     command.description = (
-        "Print the completion script for a shell, which completes commands, options, scenarios, "
-        "robots and files. Requires argcomplete."
+        "The script completes commands, options, scenarios, robots and files. It requires "
+        "argcomplete."
     )
     command.epilog = examples(
         'eval "$(manip_dyn completion bash)"   # in ~/.bashrc',

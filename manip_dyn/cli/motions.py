@@ -67,7 +67,7 @@ BEST = "best"
 def configure_plan(command: argparse.ArgumentParser) -> None:
     """Add the description and options of `manip_dyn plan`."""
     command.description = (
-        "Plan a motion to a goal within the effort, speed and position limits, and print its "
+        "The motion respects the effort, speed and position limits. The command prints its "
         "switching times. Zero net work moves from rest to rest with one switch per joint. "
         "Minimum time is the fastest motion and supports nonzero velocities at its ends. Vectors "
         "are comma-separated, in rad or m, and per s."
@@ -169,8 +169,8 @@ def _write_plan(file: str, robot: Robot, plan: Plan) -> None:
 def configure_simulate(command: argparse.ArgumentParser) -> None:
     """Add the description and options of `manip_dyn simulate`."""
     command.description = (
-        "Integrate the forward dynamics of an arm from rest under gravity and constant efforts, "
-        "and print the final state."
+        "The arm starts at rest and moves under gravity and these efforts. The command prints the "
+        "final state."
     )
     command.epilog = examples(
         "manip_dyn simulate pa10 --start 0,0.3,0,1,0,0.5,0 --duration 0.3",
@@ -258,9 +258,8 @@ def _simulate(options: argparse.Namespace) -> int:
 def configure_track(command: argparse.ArgumentParser) -> None:
     """Add the description and options of `manip_dyn track`."""
     command.description = (
-        "Follow a path with the tool by closed-loop inverse kinematics and print the errors. The "
-        "path is a circle (--center) or the poses of a CSV file (--path). Vectors are "
-        "comma-separated, in the base frame."
+        "The command prints the errors of the tool. The path is a circle (--center) or the poses "
+        "of a CSV file (--path). Vectors are comma-separated, in the base frame."
     )
     command.epilog = examples(
         "manip_dyn track pa10 --center=0,0.4,0.6 --normal=0,1,0 --first=-1,0,0 \\\n"
@@ -269,11 +268,12 @@ def configure_track(command: argparse.ArgumentParser) -> None:
     )
     add_robot(command)
     add_robot_options(command)
-    command.add_argument(
+    path = command.add_argument(
         "--path",
         metavar="FILE",
         help="CSV file with the columns t (s), x, y, z (m), qx, qy, qz, qw",
     )
+    complete_with(path, suffixes=(".csv",))
     command.add_argument("--center", help="centre of a circle, m")
     command.add_argument("--normal", default="0,0,1", help="axis of the circle (default: 0,0,1)")
     command.add_argument(

@@ -9,6 +9,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from glob import glob
+from os.path import isdir
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from manip_dyn.cli.terminal import is_coloured, print_table
@@ -24,6 +25,8 @@ DONE, FAILED = 0, 1
 """Exit codes of commands. `manip_dyn.cli.main` has further ones for invalid input and signals."""
 DIGITS = 9
 """Significant digits of printed numbers; ``--json`` prints all digits."""
+ROBOT_FILES = (".urdf", ".xacro")
+"""Suffixes of files that describe robots."""
 EXAMPLES = "examples:"
 HELP = frozenset(("-h", "--help"))
 HEADING = re.compile(r"^(usage:|[a-z][a-z ]*:$)", re.MULTILINE)
@@ -108,11 +111,23 @@ def add_topics(command: Any, topics: Mapping[str, Callable[[], tuple[str, str]]]
     command.topics = topics
 
 
-def complete_with(action: Any, names: Callable[[], Iterable[str]]) -> None:
-    """Let the shell complete an argument with the result of `names`, and with files."""
+def complete_with(
+    action: Any, names: Callable[[], Iterable[str]] = tuple, suffixes: tuple[str, ...] = ()
+) -> None:
+    """Let the shell complete an argument.
+
+    Args:
+        action: The argument.
+        names: Function that returns the names to offer first.
+        suffixes: Suffixes of the files to offer after the names, together with folders.
+    """
 
     def complete(prefix: str, **_: Any) -> list[str]:
-        return [*(name for name in names() if name.startswith(prefix)), *glob(f"{prefix}*")]
+        offered = [name for name in names() if name.startswith(prefix)]
+        if suffixes:
+            paths = [f"{path}/" if isdir(path) else path for path in sorted(glob(f"{prefix}*"))]
+            offered += [path for path in paths if path.endswith(("/", *suffixes))]
+        return offered
 
     action.completer = complete
 
@@ -129,7 +144,7 @@ def add_robot(command: argparse.ArgumentParser, **settings: Any) -> None:
         help="shipped robot (see manip_dyn robots) or path of a URDF or xacro file",
         **settings,
     )
-    complete_with(action, bundled_robots)
+    complete_with(action, bundled_robots, ROBOT_FILES)
 
 
 def add_robot_options(command: argparse.ArgumentParser) -> None:
@@ -142,11 +157,12 @@ def add_robot_options(command: argparse.ArgumentParser) -> None:
         help="fix a joint at a position, rad or m; repeatable",
     )
     command.add_argument("--tip", help="link of the tool frame (default: tool0 or the last link)")
-    command.add_argument(
+    srdf = command.add_argument(
         "--srdf",
         metavar="FILE",
         help="SRDF file with the pairs of links that need no collision check",
     )
+    complete_with(srdf, suffixes=(".srdf",))
     command.add_argument(
         "--xacro",
         action="append",

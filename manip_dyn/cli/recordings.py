@@ -16,13 +16,16 @@ from manip_dyn.cli.outputs import check_writable, view
 from manip_dyn.cli.parser import (
     DONE,
     FAILED,
+    ROBOT_FILES,
     add_json,
     add_robot_options,
+    complete_with,
     examples,
     load_arguments,
 )
 from manip_dyn.cli.terminal import Bar, error_line
 from manip_dyn.core.errors import ManipDynError
+from manip_dyn.core.files import bundled_robots
 from manip_dyn.recording.messages import required_library
 from manip_dyn.recording.reader import MessageReader, read
 from manip_dyn.recording.recorder import SUFFIX, check_new
@@ -36,8 +39,8 @@ TOPICS_OF_ALL_NODES = {"/rosout", "/parameter_events"}
 def configure_record(command: argparse.ArgumentParser) -> None:
     """Add the description and options of `manip_dyn record`."""
     command.description = (
-        "Record all messages of the running nodes in an MCAP file until Ctrl-C. Foxglove, "
-        "PlotJuggler, ros2 bag and manip_dyn replay can read the file. If the recorder is killed, "
+        "The recording ends with Ctrl-C. Foxglove, PlotJuggler, ros2 bag and manip_dyn replay can "
+        "read the MCAP file. If the recorder is killed, "
         "at most the last second is lost. At the end, the command prints the numbers of recorded "
         "and lost messages. An existing file is never overwritten."
     )
@@ -91,16 +94,19 @@ def _report_recording(**news: Any) -> None:
 def configure_replay(command: argparse.ArgumentParser) -> None:
     """Add the description and options of `manip_dyn replay`."""
     command.description = (
-        "Publish a recording on its topics in real time, or show it in the browser (--view). "
-        "With --check, repeat a lockstep simulation with the recorded commands, and check that "
-        "the states are bit-identical. Files of a killed recorder are readable."
+        "The messages are published on their topics in real time. With --view, the browser shows "
+        "the recording instead. With --check, the command repeats a lockstep simulation with the "
+        "recorded commands, and checks that the states are bit-identical. Files of a killed "
+        "recorder are readable."
     )
     command.epilog = examples(
         "manip_dyn replay arm.mcap --rate 0.5",
         "manip_dyn demo ibm7535_minimum_time --mode lockstep --record run.mcap",
         "manip_dyn replay run.mcap --check",
     )
-    command.add_argument("file", metavar="FILE", help="an MCAP file")
+    complete_with(
+        command.add_argument("file", metavar="FILE", help="an MCAP file"), suffixes=(SUFFIX,)
+    )
     command.add_argument(
         "--rate", type=float, default=1.0, help="recorded time per wall time (default: 1)"
     )
@@ -197,8 +203,8 @@ def configure_view(command: argparse.ArgumentParser) -> None:
     from manip_dyn.viewer.server import LOCALHOST, PORT
 
     command.description = (
-        "Show a robot with a slider for each joint, a recording, or the running nodes of a "
-        "namespace in the browser until Ctrl-C. The page requires no network."
+        "A robot has a slider for each joint. The page requires no network. Ctrl-C ends the "
+        "command with exit code 0."
     )
     command.epilog = examples(
         "manip_dyn view pa10",
@@ -206,7 +212,7 @@ def configure_view(command: argparse.ArgumentParser) -> None:
         "manip_dyn view run.mcap",
         "manip_dyn view /demo",
     )
-    command.add_argument(
+    source = command.add_argument(
         "robot",
         nargs="?",
         default="/",
@@ -214,6 +220,7 @@ def configure_view(command: argparse.ArgumentParser) -> None:
         help="shipped robot, path of a URDF or of a recording (.mcap), or a ROS namespace that "
         "starts with / (default: /, the root namespace)",
     )
+    complete_with(source, bundled_robots, (*ROBOT_FILES, SUFFIX))
     add_robot_options(command)
     command.add_argument(
         "--meshes",
@@ -282,7 +289,7 @@ def _view_nodes(options: argparse.Namespace) -> int:
             f"'{options.robot}' is a ROS namespace, which requires rclpy: source ROS 2, or pip "
             "install 'manip_dyn[ros]'."
         )
-    words = ["--ros-args"]
+    words = ["--ros-args", "--log-level", "warn"]
     if options.robot.strip("/"):
         words += ["-r", f"__ns:={options.robot.rstrip('/')}"]
     parameters = {"host": options.host, "port": _port(options), "dark": str(options.dark).lower()}
@@ -291,4 +298,11 @@ def _view_nodes(options: argparse.Namespace) -> int:
         parameters["meshes"] = ":".join(options.meshes)
     for name, value in parameters.items():
         words += ["-p", f"{name}:={value}"]
-    return int(import_module("manip_dyn.ros.nodes.viewer").main(words))
+    code = int(import_module("manip_dyn.ros.nodes.viewer").main(words, _report_page))
+    print(flush=True)  # ends the line on which a terminal shows ^C
+    return code
+
+
+def _report_page(url: str = "", **_: Any) -> None:
+    if url:
+        print(f"manip_dyn: {url}, until Ctrl-C", flush=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from manip_dyn.cli.parser import (
     DONE,
     FAILED,
+    ROBOT_FILES,
     add_json,
     add_robot,
     add_robot_options,
@@ -42,7 +43,6 @@ ALL = "all"
 
 def configure_robots(command: argparse.ArgumentParser) -> None:
     """Add the description and options of `manip_dyn robots`."""
-    command.description = "List the shipped robots, or describe one (or any URDF)."
     command.epilog = examples(
         "manip_dyn robots",
         "manip_dyn robots pa10 --lock S3=0",
@@ -93,8 +93,8 @@ def _joint_line(row: Sequence[str]) -> str:
 def configure_methods(command: argparse.ArgumentParser) -> None:
     """Add the description and options of `manip_dyn methods`."""
     command.description = (
-        "List the integration methods: order, order of the embedded solution, evaluations per "
-        "step, FSAL, dense output, end of the real stability interval, source."
+        "Columns: order, order of the embedded solution, evaluations per step, FSAL, dense "
+        "output, end of the real stability interval, source."
     )
     command.epilog = examples(
         "manip_dyn methods", "manip_dyn simulate rr --method rkdp87 --rtol 1e-9"
@@ -118,12 +118,12 @@ def _methods(_options: argparse.Namespace) -> int:
 def configure_check(command: argparse.ArgumentParser) -> None:
     """Add the description and options of `manip_dyn check`."""
     command.description = (
-        "Find errors and doubtful values in a URDF or xacro file: physically impossible "
-        "inertias, missing masses, limits, axes, friction, mimic joints, misspelt tags and an "
-        "ill-conditioned mass matrix. Then compare the dynamics with pinocchio, and with MuJoCo "
-        "and Drake if they are installed, and report the link and the parameter that differ. Exit "
-        "code 0: no errors, possibly warnings and notes; 1: errors, which load_robot rejects; 2: "
-        "the file does not exist or is not a URDF."
+        "The command reports physically impossible inertias, missing masses, limits, axes, "
+        "friction, mimic joints, misspelt tags and an ill-conditioned mass matrix. It compares "
+        "the dynamics with pinocchio, and with MuJoCo and Drake if they are installed, and "
+        "reports the link and the parameter that differ. Exit code 0: no errors, possibly "
+        "warnings and notes; 1: errors, which load_robot rejects; 2: the file does not exist or "
+        "is not a URDF."
     )
     command.epilog = examples(
         "manip_dyn check pa10",
@@ -182,19 +182,20 @@ def configure_identify(command: argparse.ArgumentParser) -> None:
     from manip_dyn.identification.parameters import OF_A_JOINT
 
     command.description = (
-        "Estimate the base parameters of an arm from a recording (.mcap) or a CSV file with the "
-        "columns t, position_JOINT and effort_JOINT. Base parameters are the identifiable "
-        "combinations of masses, inertias, damping, friction and rotor inertias. Exit code 1: "
-        "the log does not excite all base parameters."
+        "The log is a recording (.mcap) or a CSV file with the columns t, position_JOINT and "
+        "effort_JOINT. The results are the base parameters: the identifiable combinations of "
+        "masses, inertias, damping, friction and rotor inertias. Exit code 1: the log does not "
+        "excite all base parameters."
     )
     command.epilog = examples(
         "manip_dyn simulate rr --effort 60,9 --duration 10 --csv swing.csv",
         "manip_dyn identify swing.csv --robot rr",
         "manip_dyn identify arm.mcap --robot arm.urdf --json",
     )
-    command.add_argument("log", help="log file, .mcap or .csv")
+    log = command.add_argument("log", help="log file, .mcap or .csv")
+    complete_with(log, suffixes=(".mcap", ".csv"))
     robot = command.add_argument("--robot", required=True, help="shipped robot, or path of a URDF")
-    complete_with(robot, bundled_robots)
+    complete_with(robot, bundled_robots, ROBOT_FILES)
     add_robot_options(command)
     command.add_argument(
         "--cutoff",
@@ -249,9 +250,9 @@ def configure_export(command: argparse.ArgumentParser) -> None:
     from manip_dyn.export import DEFAULT_KERNELS, KERNEL_NAMES
 
     command.description = (
-        "Write kernels of a robot as C99 without dependencies: header, source, CMakeLists.txt and "
-        "a self-test with reference values. The functions allocate no memory. Files of an earlier "
-        "export with the same name are replaced."
+        "The C99 code has no dependencies and allocates no memory. The files are a header, the "
+        "source, CMakeLists.txt and a self-test with reference values. They replace the files of "
+        "an earlier export with the same name."
     )
     command.epilog = examples(
         "manip_dyn export pa10 --c pa10_c",

@@ -414,7 +414,6 @@ def _called(frame: FrameType | None) -> str:
 def _announce(name: str) -> None:
     if Clock.disabled or name in Clock.announced:
         return
-    reason = reason_not_writable()
-    cached = f"cached in {cache_directory()}" if not reason else f"not cached ({reason})"
+    cached = "not cached" if reason_not_writable() else f"cached in {cache_directory()}"
     print(f"manip_dyn: compiling {name} for the first time; {cached}", file=sys.stderr, flush=True)
     Clock.announced.add(name)

@@ -154,11 +154,11 @@ class Recorder:
             write(*arguments)
         except OSError as error:
             self._raw.close()
-            raise self._unwritable(error) from error
+            raise self._unwritable(error, " The file is incomplete.") from error
 
-    def _unwritable(self, error: OSError) -> ManipDynError:
+    def _unwritable(self, error: OSError, hint: str = "") -> ManipDynError:
         return ManipDynError(
-            f"recording '{self.file}' cannot be written: {error.strerror or error}."
+            f"recording '{self.file}' cannot be written: {error.strerror or error}.{hint}"
         )
 
 

@@ -15,7 +15,14 @@ from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.results import Result, Statistics, data_frame
 from manip_dyn.integration import Method, Status, StepControl
 from manip_dyn.robot import Robot
-from manip_dyn.simulation.effort_laws import EffortLaw, Planned, Schedule, held, schedule_of
+from manip_dyn.simulation.effort_laws import (
+    EffortLaw,
+    Planned,
+    Schedule,
+    held,
+    schedule_of,
+    unpowered,
+)
 from manip_dyn.simulation.function_law import Feedback, check_size
 from manip_dyn.simulation.integrator import Integrator, checked_order
 from manip_dyn.simulation.pd_control import PDControl, PDLaw
@@ -72,8 +79,8 @@ def simulate(
     robot: Robot,
     q0: ArrayLike,
     v0: ArrayLike,
-    effort: ArrayLike | EffortLaw | PDControl | Planned | Callable[..., Vector],
-    duration: float,
+    effort: ArrayLike | EffortLaw | PDControl | Planned | Callable[..., Vector] | None = None,
+    duration: float = 1.0,
     step: float = 1e-3,
     sample_period: float | None = None,
     *,
@@ -102,7 +109,7 @@ def simulate(
             saturated at the effort limits, see `Trajectory.saturated`, except those of a custom
             `EffortLaw`. Functions are compiled by numba. If numba cannot compile a function, it
             runs in Python: slowly, and only with the method ``rk4`` with a fixed step, without
-            `control` and `stop_at_limits`.
+            `control` and `stop_at_limits`. Default: zero efforts.
         duration: Duration of the motion, s.
         step: Fixed integration step, s. With tolerances, only the time for which the efforts of
             smooth plans are held.
@@ -174,7 +181,7 @@ def _as_law(simulation: Simulation, effort: Any, step: float, parameters: Any) -
         return Feedback(robot, effort, parameters=parameters)
     if not isinstance(effort, np.ndarray) and isinstance(effort, Planned):
         return schedule_of(robot, effort, step)
-    return held(robot, effort)
+    return unpowered(robot) if effort is None else held(robot, effort)
 
 
 def _compile(simulation: Simulation) -> None:

@@ -283,6 +283,7 @@ class View:
             while True:
                 time.sleep(3600.0)
         except KeyboardInterrupt:
+            print(flush=True)  # ends the line on which a terminal shows ^C
             self.close()
 
     def close(self) -> None:

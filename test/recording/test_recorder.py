@@ -84,7 +84,11 @@ except md.ManipDynError as error:
     print(error)
 """
     outcome = Fresh(code).wait()
-    assert outcome == (0, f"recording '{file}' cannot be written: File too large.\n", "")
+    assert outcome == (
+        0,
+        f"recording '{file}' cannot be written: File too large. The file is incomplete.\n",
+        "",
+    )
     assert file.stat().st_size == 20_000
     assert len(read(file).t) > 10
 

@@ -121,6 +121,14 @@ def test_efforts_saturate_at_the_limit(torque):
     np.testing.assert_allclose(result.v[-1], 1.0, rtol=1e-12)
 
 
+def test_without_efforts_the_arm_falls():
+    arm = md.load_robot("rr")
+    fall = md.simulate(arm, [0.3, 0.2], [0.0, 0.0], duration=0.1)
+    assert not fall.tau.any()
+    same = md.simulate(arm, [0.3, 0.2], [0.0, 0.0], [0.0, 0.0], 0.1)
+    np.testing.assert_array_equal(fall.q, same.q)
+
+
 def test_gravity_compensation_holds_the_arm_at_rest():
     robot = md.load_robot("pa10")
     law = gravity_compensation(md.customize(robot))

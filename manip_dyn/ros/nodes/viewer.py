@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -70,6 +71,7 @@ class ViewerNode:
     """
 
     name = "viewer"
+    report: Callable[..., None] = staticmethod(print_json)
 
     def __init__(self, node: Node):
         """Declare parameters and subscribe. The page is created with the first state."""
@@ -115,7 +117,7 @@ class ViewerNode:
             self._open()
         if not self._watched and self._server.get_clients():
             self._watched = True
-            print_json(watched=True)
+            self.report(watched=True)
         if self.page is not None:
             return
         if self._figure is not None:
@@ -131,7 +133,7 @@ class ViewerNode:
         self._server = start(parameters.host, parameters.port, parameters.dark)
         self.url = address(self._server)
         self.node.get_logger().info(f"the view is at {self.url}")
-        print_json(url=self.url)
+        self.report(url=self.url)
         if parameters.open_browser:
             show(self.url)
 
@@ -149,10 +151,15 @@ class ViewerNode:
         return None if now is None else replace(now, levels=self._levels())
 
 
-def main(args: list[str] | None = None) -> int:
-    """Run the node."""
+def main(args: list[str] | None = None, report: Callable[..., None] = print_json) -> int:
+    """Run the node.
+
+    Args:
+        args: The command line.
+        report: Called with the URL of the page, and when the page is opened first.
+    """
     lower_priority(NICE)
-    return run(ViewerNode, args)
+    return run(type("Viewer", (ViewerNode,), {"report": staticmethod(report)}), args)
 
 
 if __name__ == "__main__":
