@@ -66,7 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
     """
     words = sys.argv[1:] if arguments is None else arguments
     if arguments is None:
-        atexit.register(gc.freeze)  # without it, Python's end collects garbage for 0.2 s
+        atexit.register(gc.freeze)  # otherwise Python collects garbage for 0.2 s at exit
         warnings.showwarning = _print_warning  # type: ignore[assignment]
     if "_ARGCOMPLETE" in os.environ and arguments is None:
         from manip_dyn.cli.installation import complete

@@ -32,9 +32,10 @@ def configure_demo(command: argparse.ArgumentParser) -> None:
 
     names = [scenario.name for scenario in SCENARIOS]
     command.description = (
-        "A scenario starts its nodes, measures their topics in a separate process, and stops the "
-        "nodes. They communicate only on this machine. Exit code 0: all results are within their "
-        "bounds; 1: otherwise. With --view, Ctrl-C ends the command with exit code 0."
+        "The command starts the nodes of a scenario, measures their topics in a separate process, "
+        "and stops the nodes. The nodes communicate only on this machine. Exit code 0: all "
+        "results are within their bounds; 1: otherwise. With --view, Ctrl-C ends the command with "
+        "exit code 0."
     )
     command.epilog = examples(
         "manip_dyn demo",
@@ -89,9 +90,9 @@ def configure_sweep(command: argparse.ArgumentParser) -> None:
     from manip_dyn.ensembles.sweeps.sweep_file import shipped_sweeps
 
     command.description = (
-        "Tasks plan, simulate, track or execute motions. Results are Parquet files in a folder, "
-        "one per chunk of cases. The same command resumes an interrupted sweep. A failed case "
-        "yields a row with the reason."
+        "A task plans, simulates, tracks or executes a motion. Results are Parquet files in a "
+        "folder, one per chunk of cases. The same command resumes an interrupted sweep. A failed "
+        "case yields a row with the reason."
     )
     command.epilog = examples(
         "manip_dyn sweep ibm7535_mass_error",

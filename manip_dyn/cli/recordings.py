@@ -94,10 +94,10 @@ def _report_recording(**news: Any) -> None:
 def configure_replay(command: argparse.ArgumentParser) -> None:
     """Add the description and options of `manip_dyn replay`."""
     command.description = (
-        "The messages are published on their topics in real time. With --view, the browser shows "
-        "the recording instead. With --check, the command repeats a lockstep simulation with the "
-        "recorded commands, and checks that the states are bit-identical. Files of a killed "
-        "recorder are readable."
+        "The command publishes the messages on their topics in real time. With --view, the "
+        "browser shows the recording instead. With --check, the command repeats a lockstep "
+        "simulation with the recorded commands, and checks that the states are bit-identical. "
+        "Files of a killed recorder are readable."
     )
     command.epilog = examples(
         "manip_dyn replay arm.mcap --rate 0.5",
@@ -203,7 +203,7 @@ def configure_view(command: argparse.ArgumentParser) -> None:
     from manip_dyn.viewer.server import LOCALHOST, PORT
 
     command.description = (
-        "A robot has a slider for each joint. The page requires no network. Ctrl-C ends the "
+        "The page of a robot has a slider for each joint. It requires no network. Ctrl-C ends the "
         "command with exit code 0."
     )
     command.epilog = examples(

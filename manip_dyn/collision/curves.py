@@ -109,7 +109,14 @@ def polygon_curve(points: Matrix) -> JointCurve:
 
 
 def hermite_curve(t: Vector, q: Matrix, v: Matrix, deviation: Vector) -> JointCurve:
-    """Return the cubic Hermite interpolant of positions and velocities (k, n) at times (k,), s."""
+    """Return the cubic Hermite interpolant of a motion.
+
+    Args:
+        t: Increasing times (k,), s.
+        q: Positions (k, n), rad or m.
+        v: Velocities (k, n), rad/s or m/s.
+        deviation: Bounds (n,) of the differences between motion and interpolant, rad or m.
+    """
     third = np.diff(t)[:, None] / 3.0
     begin, end = q[:-1], q[1:]
     rows = [begin, begin + third * v[:-1], end - third * v[1:], end]

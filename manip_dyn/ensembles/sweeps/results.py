@@ -258,7 +258,7 @@ class SweepResult(Result):
 
     @property
     def reason(self) -> str:  # type: ignore[override]
-        """Number of successful cases as a sentence."""
+        """Phrase that states the number of successful cases."""
         count = sum(row["success"] for row in self.rows)
         return f"{count} of {len(self.rows)} cases succeeded"
 

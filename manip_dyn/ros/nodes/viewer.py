@@ -156,7 +156,7 @@ def main(args: list[str] | None = None, report: Callable[..., None] = print_json
 
     Args:
         args: The command line.
-        report: Called with the URL of the page, and when the page is opened first.
+        report: Called with `url` when the page exists, and with `watched` when it is first opened.
     """
     lower_priority(NICE)
     return run(type("Viewer", (ViewerNode,), {"report": staticmethod(report)}), args)

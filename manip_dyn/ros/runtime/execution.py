@@ -116,7 +116,7 @@ def run(kind: type[Component], args: list[str] | None = None) -> int:
     The exit code is 0 after SIGINT, SIGTERM or a shutdown of ROS. After a `ManipDynError`, such as
     for an invalid parameter, it is 2, and the message is reported in one line.
     """
-    atexit.register(gc.freeze)  # without it, Python's end collects garbage for 0.2 s
+    atexit.register(gc.freeze)  # otherwise Python collects garbage for 0.2 s at exit
     try:
         return _run(kind, args)
     except KeyboardInterrupt:
