@@ -68,7 +68,8 @@ def holding_effort(robot: Robot, posture: str, q: Vector, strictly: bool = False
     zero = np.zeros(robot.n)
     effort = customize(robot).unchecked.inverse_dynamics(q, zero, zero)
     magnitude, limit = np.abs(effort), robot.tau_max
-    for i in np.flatnonzero(magnitude >= limit if strictly else magnitude > limit * (1.0 + 1e-9)):
+    (violated,) = (magnitude >= limit if strictly else magnitude > limit * (1.0 + 1e-9)).nonzero()
+    for i in violated:
         required, most = distinct_digits(effort[i], limit[i], digits=4)
         raise ManipDynError(
             f"joint '{robot.joint_names[i]}' needs the effort {required} to hold the {posture}; "

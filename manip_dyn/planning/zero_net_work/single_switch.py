@@ -83,7 +83,7 @@ def initial_times(robot: Robot, start: Vector, goal: Vector, moving: JointIndice
     kernels, zero = customize(robot).unchecked, np.zeros(robot.n)
     middle, sign = 0.5 * (start + goal), np.sign(goal - start)
     mass, load = kernels.mass_matrix(middle), kernels.inverse_dynamics(middle, zero, zero)
-    inverse = np.linalg.inv(mass[np.ix_(moving, moving)])
+    inverse = np.linalg.inv(mass[moving[:, None], moving])
     distance, sign, load = np.abs(goal - start)[moving], sign[moving], load[moving]
     limit = robot.tau_max[moving]
     least, own = 0.05 * limit, 1.0 / inverse.diagonal()
@@ -238,12 +238,12 @@ def _checked_between(robot: Robot, result: SearchResult) -> SearchResult:
     nodes, n = result.nodes, robot.n
     if result.verdict != PROVED:
         return result
-    limits = np.concatenate([robot.v_max, robot.tau_max])
-    driven = np.hstack([np.zeros_like(nodes.efforts), nodes.modes[:, n:]]) != 0.0
-    high = np.abs(np.hstack([nodes.states[:, n:], nodes.efforts])) > HIGH * limits
-    if not (high & ~driven).any():
+    fast = np.abs(nodes.states[:, n:]) > HIGH * robot.v_max
+    strong = np.abs(nodes.efforts) > HIGH * robot.tau_max
+    if not (fast.any() or (strong & (nodes.modes[:, n:] == 0.0)).any()):
         return result
     motion = LockedJointMotion(robot, nodes, result.x)
+    limits = np.concatenate([robot.v_max, robot.tau_max])
     for begin, end in itertools.pairwise(nodes.times):
         last = np.nextafter(end, begin)
         if last <= begin:
