@@ -17,6 +17,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.robot import Robot
+from manip_dyn.ros.messages.joints import Validity
 
 WINDOW = 0.2
 """Time over which delays are averaged by their median, s."""
@@ -71,6 +72,26 @@ class CommandEnd:
         irregular = min(max(longest - self._period_ns, 0), LONGEST_NS)
         return self._periods * self._period_ns + irregular + round(1e9 * delay)
 
+    def validity(self, stamp_ns: int, delay: float, margin: float) -> Validity | None:
+        """Return the validity of a command, or None for a command without an end.
+
+        A command that arrives after the delay margin is dropped: such late feedback is unstable.
+
+        Args:
+            stamp_ns: Stamp of the state that the command answers, ns.
+            delay: Delay of the control loop, s.
+            margin: Delay at which the loop is unstable, s.
+        """
+        duration = self.duration_ns(delay)
+        if duration is None:
+            return None
+        deadline = round(1e9 * margin) + self._period_ns
+        return Validity(stamp_ns, duration, min(deadline, duration))
+
+
+LOST = 1.0
+"""Smallest time without the effect of a command after which a control loop has failed, s."""
+
 
 def excess(delay: float | None, bound: float, margin: float, gains: str) -> str:
     """Describe a delay of a control loop that exceeds a bound; return "" otherwise.
@@ -114,6 +135,18 @@ class LoopDelay:
         self._order.clear()
         self._delays.clear()
         self.seconds, self._effective, self.ineffective = None, False, 0.0
+
+    def failure(self, margin: float, gains: str) -> str:
+        """Describe an unstable loop or commands without effect; return "" for a working loop.
+
+        Args:
+            margin: Delay at which the loop is unstable, s.
+            gains: Names of the gains that determine the margin.
+        """
+        late = excess(self.seconds, margin, margin, gains)
+        if not late and self.ineffective > max(LOST, 2.0 * margin):
+            return f"no command has taken effect for {self.ineffective:.2g} s"
+        return late
 
     def sent(self, stamp_ns: int, effort: Vector) -> None:
         """Record the efforts (n,) of the command that answers the state with a stamp, ns."""

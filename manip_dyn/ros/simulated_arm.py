@@ -219,7 +219,13 @@ class FreshCommands:
                 f"{1e-9 * (self._since_ns - sent_ns):.3f} s before the reset was done."
             )
 
-    def command(self, law: EffortLaw, sent_ns: int, end_ns: int | None = None) -> None:
+    def command(
+        self,
+        law: EffortLaw,
+        sent_ns: int,
+        end_ns: int | None = None,
+        deadline_ns: int | None = None,
+    ) -> None:
         """Apply an effort law. While the arm brakes because it was too fast, the law is ignored.
 
         Args:
@@ -227,16 +233,18 @@ class FreshCommands:
             sent_ns: Wall-clock time at which it was sent, ns.
             end_ns: Simulated time at which the safe command replaces it, ns. Default: only the
                 timeout ends it.
+            deadline_ns: Simulated time until which it must arrive, ns. Default: its end.
 
         Raises:
-            ManipDynError: If it was sent before the reset was done, or its end has passed.
+            ManipDynError: If it was sent before the reset was done, or is too late.
         """
         self.check(sent_ns)
-        if end_ns is not None and end_ns <= self.time_ns:
-            raise ManipDynError(
-                "command must arrive before its end, got one "
-                f"{1e-9 * (self.time_ns - end_ns):.3f} s late."
-            )
+        for limit, last in (("end", end_ns), ("deadline", deadline_ns)):
+            if last is not None and last <= self.time_ns:
+                raise ManipDynError(
+                    f"command must arrive before its {limit}, got one "
+                    f"{1e-9 * (self.time_ns - last):.3f} s late."
+                )
         if self.stopping:
             return
         self.arm.command(law, end_ns)

@@ -175,14 +175,21 @@ def is_release(message: Float64MultiArray) -> bool:
 
 
 class Validity(NamedTuple):
-    """Time in which a command is valid: `duration_ns` from a stamp of joint_states, ns."""
+    """Time in which a command is valid, ns.
+
+    Attributes:
+        stamp_ns: Stamp of the joint state that the command answers.
+        duration_ns: Time after this stamp at which the command ends.
+        deadline_ns: Time after this stamp until which the command must arrive.
+    """
 
     stamp_ns: int
     duration_ns: int
+    deadline_ns: int
 
 
-_STATE, _VALID = "state", "valid"
-"""Labels of the dimensions that contain the stamp of the state and the duration."""
+_LABELS = "state", "valid", "deadline"
+"""Labels of the dimensions that contain a validity. The deadline may be missing."""
 
 
 def effort_command(effort: Vector, validity: Validity | None = None) -> Float64MultiArray:
@@ -197,7 +204,7 @@ def effort_command(effort: Vector, validity: Validity | None = None) -> Float64M
     if validity is not None:
         message.layout.dim = [
             MultiArrayDimension(label=label, size=time // _SECOND, stride=time % _SECOND)
-            for label, time in zip((_STATE, _VALID), validity, strict=True)
+            for label, time in zip(_LABELS, validity, strict=True)
         ]
     return message
 
@@ -205,9 +212,11 @@ def effort_command(effort: Vector, validity: Validity | None = None) -> Float64M
 def validity_of(message: Float64MultiArray) -> Validity | None:
     """Return the validity of a command message, or None if it has none."""
     dimensions = message.layout.dim
-    if [dimension.label for dimension in dimensions] != [_STATE, _VALID]:
+    count = len(dimensions)
+    if count < 2 or tuple(dim.label for dim in dimensions) != _LABELS[:count]:
         return None
-    return Validity(*(dim.size * _SECOND + dim.stride for dim in dimensions))
+    stamp, duration, *deadline = (dim.size * _SECOND + dim.stride for dim in dimensions)
+    return Validity(stamp, duration, min([duration, *deadline]))
 
 
 _SECOND = 1_000_000_000

@@ -113,7 +113,7 @@ class BangBangPlannerNode:
             others=efforts.others(),
             topic=efforts.name,
             standing=arm.standing() if moving else 0.0,
-            delayed=arm.delay_above(0.5 * arm.margin) if moving else "",
+            delayed=arm.delayed() if moving else "",
         )
         measured = {"loop delay [s]": arm.loop_delay.seconds, "delay margin [s]": arm.margin}
         estimated = estimate_values(self._estimator)

@@ -144,22 +144,22 @@ class SimulatorNode:
                     self._commands.release(sent_at(info))
                     return
                 law = held(self._robot, efforts_from(message, self._robot))
-                self._commands.command(law, sent_at(info), self._end_of(message))
+                self._commands.command(law, sent_at(info), *self._limits_of(message))
             except ManipDynError as error:
                 self._drop(error)
             else:
                 self._stepper.answer()
 
-    def _end_of(self, message: Float64MultiArray) -> int | None:
-        """Return the simulated time (ns) at which a command ends, or None.
+    def _limits_of(self, message: Float64MultiArray) -> tuple[int | None, int | None]:
+        """Return end and deadline of a command in simulated time, ns, or None for both.
 
-        In lockstep, commands have no end, because time stands still without them.
+        In lockstep, commands have neither, because time stands still without them.
         """
         validity = validity_of(message)
         if validity is None or self._stepper.lockstep:
-            return None
-        origin = self._stepper.origin_at(validity.stamp_ns)
-        return validity.stamp_ns - origin + validity.duration_ns
+            return None, None
+        stamp = validity.stamp_ns - self._stepper.origin_at(validity.stamp_ns)
+        return stamp + validity.duration_ns, stamp + validity.deadline_ns
 
     def _on_joints(self, message: JointState, info: Mapping[str, Any]) -> None:
         with self._stepper.lock:

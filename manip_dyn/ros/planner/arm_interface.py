@@ -28,6 +28,8 @@ from manip_dyn.ros.runtime.subscriptions import EVERY_MESSAGE
 
 WATCH_PERIOD = 0.1
 """Wall time between checks for silence, s."""
+GAINS = "'stiffness' and 'damping'"
+"""Names of the gains that determine the delay margin."""
 STANDING = 0.5
 """Wall time with equal stamps after which stopped time is reported, s."""
 
@@ -85,19 +87,29 @@ class ArmStates:
         self.topic = self._subscription.topic_name
 
     def loss(self, before: MeasuredState, measured: MeasuredState, moving: bool) -> Loss | None:
-        """Return the reset between two successive states, or an unstable delay of a motion."""
+        """Return a reset between two successive states, or a motion without control, or None."""
         reset = reset_reason(self._robot, before, measured)
         if reset:
             return Loss("reset", reset)
-        late = self.delay_above(self.margin) if moving else ""
+        if not moving:
+            self.loop_delay.ineffective = 0.0
+        late = self.loop_delay.failure(self.margin, GAINS) if moving else ""
         return Loss("late", late) if late else None
 
     @property
     def valid_ns(self) -> int | None:
         """Time (ns) after the latest state at which its command ends, or None for never."""
+        return self._end.duration_ns(self._delay)
+
+    def validity(self, stamp_ns: int) -> Validity | None:
+        """Return the validity of a command for the state with a stamp, ns; None for no end."""
+        return self._end.validity(stamp_ns, self._delay, max(self.margin, self._announced))
+
+    @property
+    def _delay(self) -> float:
         measured = self.loop_delay.seconds
         delay = min(self.margin if measured is None else measured, self.margin)
-        return self._end.duration_ns(max(self._announced, delay))
+        return max(self._announced, delay)
 
     def gap_ns(self, before: MeasuredState, measured: MeasuredState) -> int:
         """Return the time between the last two states in which no command was valid, ns.
@@ -113,10 +125,9 @@ class ArmStates:
         """Delay of the control loop at which the feedback is unstable, s."""
         return max(self._stable - self._estimator.velocity_delay, 0.0)
 
-    def delay_above(self, bound: float) -> str:
-        """Describe the delay of the control loop if it exceeds a bound, s; else return ""."""
-        gains = "'stiffness' and 'damping'"
-        return excess(self.loop_delay.seconds, bound, self.margin, gains)
+    def delayed(self) -> str:
+        """Describe the delay of the control loop if it exceeds half its margin; else return ""."""
+        return excess(self.loop_delay.seconds, 0.5 * self.margin, self.margin, GAINS)
 
     def standing(self) -> float:
         """Return the wall time for which states have had the same stamp, s; 0 for a short one."""
@@ -186,25 +197,28 @@ class EffortTopics:
         return other_publishers(self._node, self.name)
 
     def publish(
-        self, stamp_ns: int, segments: Sequence[Segment], valid: int | None, delay: float
+        self,
+        stamp_ns: int,
+        segments: Sequence[Segment],
+        validity: Validity | None,
+        delay: float,
     ) -> list[Vector]:
         """Publish efforts that start at the stamp of a state; return the published efforts (n,).
 
         Args:
             stamp_ns: The stamp, ns.
             segments: The efforts.
-            valid: Time after the state at which the command ends, ns, or None for never.
+            validity: Validity of the command, or None for a command without an end.
             delay: Time after the state from which a command acts, s.
         """
         if self._sampled or len(segments) == 1:
             effort = segments[0].effort
             if self._sampled:
                 effort = mean_effort(later(list(segments), delay), self._period)
-            validity = None if valid is None else Validity(stamp_ns, valid)
             self._commands.publish(effort_command(effort, validity))
             return [effort]
         last = segments[-1].offset + self._period
-        end = None if valid is None else max(1e-9 * valid, last)
+        end = None if validity is None else max(1e-9 * validity.duration_ns, last)
         self._switches.publish(trajectory_from(self._robot, stamp_ns, segments, end))
         return [segment.effort for segment in segments]
 

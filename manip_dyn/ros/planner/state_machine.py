@@ -467,9 +467,10 @@ class PlannerStateMachine:
         if motion.is_over(measured) and not awaited:
             self._motion = None
         else:
-            stamp, valid = measured.stamp_ns, self.arm.valid_ns
+            stamp = measured.stamp_ns
+            validity = self.arm.validity(stamp)
             lead = motion.lead if isinstance(motion, PlannedMotion) else 0.0
-            for effort in self.efforts.publish(stamp, segments, valid, lead):
+            for effort in self.efforts.publish(stamp, segments, validity, lead):
                 self.arm.loop_delay.sent(stamp, effort)
         if self._status.code == "not_reached" and not self._worker.busy and not self._pending:
             self.active_goal = None

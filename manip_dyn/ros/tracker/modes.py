@@ -32,7 +32,6 @@ from manip_dyn.ros.diagnostics import (
 from manip_dyn.ros.joint_states import JointStateSubscription, estimate_values
 from manip_dyn.ros.loop_delay import CommandEnd, LoopDelay, excess
 from manip_dyn.ros.messages.joints import (
-    Validity,
     effort_command,
     joint_state,
     release_command,
@@ -249,8 +248,8 @@ class KinematicMode:
         self._calls.sampled(stamp, sample)
 
 
-LOST = 0.5
-"""Smallest time without the effect of a command after which the arm is braked, s."""
+GAINS = "'joint_stiffness' and 'joint_damping'"
+"""Names of the gains that determine the delay margin."""
 STANDING = 0.5
 """Wall time with equal stamps of the joint states after which stopped time is reported, s."""
 SEND_AGAIN = 20
@@ -326,7 +325,7 @@ class DynamicMode:
             outside=joints_outside_limits(self._robot, q),
             unheard=topic if self._unsubscribed else "",
             late=self._late,
-            delayed=self._delay_message(0.5 * self._margin),
+            delayed=excess(self._delay.seconds, 0.5 * self._margin, self._margin, GAINS),
             braking=fastest_joint(self._robot, v) if self._driver.braking else "",
             others=other_publishers(self._node, topic),
             topic=topic,
@@ -417,19 +416,11 @@ class DynamicMode:
         margin = delay_margin(*gains, self._parameters.step)
         return max(margin - self._estimator.velocity_delay, 0.0)
 
-    def _delay_message(self, bound: float) -> str:
-        """Describe the delay of the control loop if it exceeds a bound, s; else return ""."""
-        gains = "'joint_stiffness' and 'joint_damping'"
-        return excess(self._delay.seconds, bound, self._margin, gains)
-
     def _watch_delay(self) -> None:
         """Brake until a reset if the control loop is unstable, or commands have no effect."""
         if self._late:
             return
-        self._late = self._delay_message(self._margin)
-        lost = self._delay.ineffective
-        if lost > max(LOST, 2.0 * self._margin):
-            self._late = f"no command has taken effect for {lost:.2g} s"
+        self._late = self._delay.failure(self._margin, GAINS)
         if self._late:
             self._log.error(f"{self._late}: braking until ~/reset")
             # With a delay T, the speeds decay without oscillation up to the rate 1 / (e T).
@@ -479,8 +470,7 @@ class DynamicMode:
         assert stamp is not None
         self._delay.sent(stamp, self._effort)
         delay = self._margin if self._delay.seconds is None else self._delay.seconds
-        duration = self._end.duration_ns(min(delay, self._margin))
-        validity = None if duration is None else Validity(stamp, duration)
+        validity = self._end.validity(stamp, min(delay, self._margin), self._margin)
         self._commands.publish(effort_command(self._effort, validity))
 
     def _publish_error(self, stamp: int, q: Vector, v: Vector) -> None:

@@ -58,13 +58,14 @@ def silence(system):
     system.push(FULL)
 
 
-def with_end(system, seconds, effort=FULL):
-    """Send efforts once that end `seconds` after the newest state."""
-    stamp, end = system.states[-1].header.stamp, divmod(round(1e9 * seconds), 1_000_000_000)
-    dim = [
-        MultiArrayDimension(label="state", size=stamp.sec, stride=stamp.nanosec),
-        MultiArrayDimension(label="valid", size=end[0], stride=end[1]),
-    ]
+def with_end(system, seconds, deadline=None, effort=FULL):
+    """Send efforts once with an end, and maybe a deadline, in seconds after the newest state."""
+    stamp = system.states[-1].header.stamp
+    dim = [MultiArrayDimension(label="state", size=stamp.sec, stride=stamp.nanosec)]
+    for label, after in (("valid", seconds), ("deadline", deadline)):
+        if after is not None:
+            whole, rest = divmod(round(1e9 * after), 1_000_000_000)
+            dim.append(MultiArrayDimension(label=label, size=whole, stride=rest))
     system.commands.publish(Float64MultiArray(layout=MultiArrayLayout(dim=dim), data=effort))
 
 
@@ -265,6 +266,10 @@ CASES = (
     dropped(
         "late_command", "full efforts that arrive after their end",
         lambda s, *words: s.insist(lambda: with_end(s, 1e-9), *words), "before its end",
+    ),
+    dropped(
+        "command_after_its_deadline", "full efforts for 10 s that arrive after their deadline",
+        lambda s, *words: s.insist(lambda: with_end(s, 10.0, 1e-9), *words), "before its deadline",
     ),
     Case(
         "release", "simulator", "full efforts once, then a release", released,
