@@ -38,6 +38,7 @@ from manip_dyn.multibody.change_points import (
     interpolate_state,
     step_kinks,
 )
+from manip_dyn.multibody.equations.forces import UserForce
 from manip_dyn.multibody.equations.partition import Partition
 from manip_dyn.multibody.equations.state_space import (
     GROWTH,
@@ -47,6 +48,7 @@ from manip_dyn.multibody.equations.state_space import (
     rates,
 )
 from manip_dyn.multibody.equations.tables import Bodies, Forces, Links, Loads, Memory
+from manip_dyn.multibody.model.elements import Tyre
 from manip_dyn.multibody.model.linearization import linear_motion, prepare_memory
 from manip_dyn.multibody.model.mechanism import Mechanism
 
@@ -104,6 +106,18 @@ def stiff_coordinates(mechanism: Mechanism) -> np.ndarray | None:
     return np.asarray(rates > STIFF * rate)
 
 
+def has_unannounced_forces(mechanism: Mechanism) -> bool:
+    """Return whether forces may be short, other than the bumps that `switches` announces.
+
+    These are user forces that depend on time or position, and bumps whose times were removed.
+    """
+    return any(
+        (isinstance(force, UserForce) and force.depends_on_place)
+        or (isinstance(force, Tyre) and not set(force.switches) <= set(mechanism.switches))
+        for force in mechanism.forces
+    )
+
+
 class Samples(NamedTuple):
     """Times (k,), s, coordinates (k, N) and their rates (k, N), including the start."""
 
@@ -149,12 +163,14 @@ class MechanismSimulation:
         control: StepControl | None = None,
         jacobian: Jacobian | None = None,
         growth: float = GROWTH,
+        preference: float = PREFERENCE,
     ):
         """Start at time zero; see `simulate_mechanism` for the other arguments.
 
         A `jacobian` with ``mass=True`` replaces the exact one of Rosenbrock methods, see
         `linearized_rates`. The coordinates are repartitioned when their condition number has
-        grown by the factor `growth`, above 1.
+        grown by the factor `growth`, above 1. `preference` is the weight of the pivots of stiff
+        coordinates. With 1, the partition is that of Sandu et al. (2001), eq. 6.
         """
         if not isinstance(mechanism, Mechanism):
             raise ManipDynError(f"mechanism must be a Mechanism, got {mechanism!r}.")
@@ -180,10 +196,12 @@ class MechanismSimulation:
             raise ManipDynError(f"growth must be above 1, got {growth!r}.")
         self.mechanism, self.method, self._growth = mechanism, method, growth
         control = checked_control(control)
+        if control.inspection == "quiet" and not has_unannounced_forces(mechanism):
+            control = replace(control, inspection="none")
         if control.inspection_interval is None:
             control = replace(control, inspection_interval=INSPECTION_INTERVAL)
         self._options, self._user_control = options, control
-        self._weights = None if stiff is None else np.where(stiff, PREFERENCE, 1.0)
+        self._weights = None if stiff is None else np.where(stiff, preference, 1.0)
         self._memory: Memory
         self._looped = has_loops(mechanism)
         self.reset()

@@ -109,6 +109,15 @@ def test_a_bump_is_found_if_its_time_is_not_announced():
     assert heights[1] == pytest.approx(heights[0], rel=0.02)
 
 
+def test_mechanisms_without_short_forces_are_not_inspected():
+    counts = []
+    for inspection in ("none", "quiet"):
+        control = md.StepControl(inspection=inspection)
+        motion = md.simulate_mechanism(md.load_mechanism("hmmwv"), 0.2, rtol=1e-2, control=control)
+        counts.append(motion.statistics.evaluations)
+    assert counts[0] == counts[1]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import atan2, floor, pi, sqrt
+from math import atan2, floor, nan, pi, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,6 +115,18 @@ class UserForce:
             *force,
             *_turning_force(x[10:14], second.rotation, moment),
         ]
+
+    @property
+    def depends_on_place(self) -> bool:
+        """Whether the force depends on time, position or orientation, not only on velocities."""
+        first, second = (
+            BodyState([nan] * 3, [[nan] * 3] * 3, [v, 0.7, 1.1], [0.8, v, 0.6]) for v in (0.5, 0.3)
+        )
+        try:
+            force, moment = self.function(nan, first, second)
+        except ArithmeticError:  # such as a division by the difference of equal velocities
+            return True
+        return not bool(np.isfinite([*force, *moment]).all())
 
     def addresses(self) -> tuple[int, int]:
         """Return the addresses of the compiled force, without and with its derivatives."""
