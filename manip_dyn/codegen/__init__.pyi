@@ -1,5 +1,8 @@
 """Kernels of a robot, generated from its rigid-body equations."""
 
+from manip_dyn.codegen.array_arguments import MISMATCH as MISMATCH
+from manip_dyn.codegen.array_arguments import STATES as STATES
+from manip_dyn.codegen.array_arguments import array_function as array_function
 from manip_dyn.codegen.backend.statements import (
     Program as Program,
 )
@@ -77,10 +80,13 @@ __all__ = [
     "Graph",
     "Kernels",
     "LANES",
+    "MISMATCH",
     "Program",
+    "STATES",
     "Scalar",
     "addresses",
     "argument_size",
+    "array_function",
     "call_kernel",
     "checked_payload",
     "cosine",

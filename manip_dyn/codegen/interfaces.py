@@ -1,25 +1,24 @@
 """Call interfaces of a robot's kernels: in place, unchecked and checked.
 
-The checked interface calls a compiled function that checks sizes and numbers and calls the kernel
-by its address. The function does not depend on the robot. It is compiled once per machine for each
-combination of arguments and number of result axes. Python code converts other arguments (lists,
-strided arrays, other number types) and raises an error for invalid ones. The unchecked interface
-calls kernels by their addresses, too. Only `InPlace` compiles array functions for each robot.
+The checked interface calls a C function that checks sizes and numbers and calls the kernel by its
+address, see `array_arguments`. The function does not depend on the robot. Python code converts
+other arguments (lists, strided arrays, other number types) and raises an error for invalid ones.
+The unchecked interface calls kernels by their addresses, too. Only `InPlace` compiles array
+functions for each robot.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from inspect import Parameter, Signature
-from threading import Lock
 from typing import Any
 
 import numpy as np
 from numba import types
 
+from manip_dyn.codegen.array_arguments import MISMATCH, array_function
 from manip_dyn.codegen.generation.kernel_modules import kernel_of, purpose_of
-from manip_dyn.codegen.kernel_addresses import call_contiguous, call_kernel, kernel_address
+from manip_dyn.codegen.kernel_addresses import call_kernel, kernel_address
 from manip_dyn.codegen.rigid_body.catalogue import (
     BATCH,
     BY_NAME,
@@ -27,8 +26,9 @@ from manip_dyn.codegen.rigid_body.catalogue import (
     Declaration,
     argument_size,
 )
+from manip_dyn.core.arrays import VECTOR
 from manip_dyn.core.checks import Vector, finite_vector
-from manip_dyn.core.compiled import PLAIN, compiled, inlined
+from manip_dyn.core.compiled import compiled
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.robot import Frame, Robot
 
@@ -72,7 +72,8 @@ def describe_in_place(function: Any, name: str, in_place: InPlace) -> None:
     note = "Arguments are not checked; arrays must be float64 and C-contiguous"
     rows += f"\n    out: the result, {shape}."
     if kernel != name:
-        note += ", with an additional last axis: a column per state"
+        note += ", with an additional last axis: a column per state. The result is whether all "
+        note += "numbers in these columns are finite"
         rows += "\n    first: the first column to compute.\n    last: the column after the last."
     purpose = in_place.purpose(kernel).replace("Return", "Write", 1)
     function.__doc__ = f"{purpose}\n\n{note}.\n\n{rows}\n"
@@ -101,7 +102,8 @@ class InPlace:
     Every kernel of the catalogue is an attribute: ``kernel(*arguments, out)`` for one state, and
     ``kernel_batch(*arguments, out, first, last)`` for many. The arrays of a batch have an
     additional last axis with one column per state. Columns from `first` to `last` - 1 are
-    computed. Numba code can call both forms.
+    computed, and the result is whether the arguments in these columns are finite. Numba code can
+    call both forms.
 
     Arrays must be C-contiguous float64; other types raise numba's TypingError. Sizes are not
     checked. ``out`` may be one of the inputs. Infinite numbers and NaN propagate to the result.
@@ -161,16 +163,10 @@ class InPlace:
         dynamics = [kernel.name for kernel in DECLARATIONS if kernel.module == "dynamics"]
         for name in names or dynamics:
             declaration = BY_NAME[name]
-            rank = len(declaration.shape(self._robot.n))
+            out = types.Array(types.float64, len(declaration.shape(self._robot.n)), "C")
             kernel: Any = getattr(self, name)
-            kernel.compile((*_vectors(len(declaration.arguments)), _output(rank)))
+            kernel.compile((*[VECTOR] * len(declaration.arguments), out))
             unchecked_call(self, declaration)
-
-
-FLOAT = np.dtype(np.float64)
-BYTES = FLOAT.itemsize
-_compiling = Lock()
-PAYLOAD, WRENCH = argument_size("payload", 0), argument_size("wrench", 0)
 
 
 class Checked:
@@ -197,133 +193,53 @@ class Checked:
 
 def unchecked_call(in_place: InPlace, declaration: Declaration) -> Callable[..., Vector]:
     """Return a function that calls a kernel without checks and returns a new array."""
-    arguments, shape = declaration.arguments, declaration.shape(in_place.n)
-    run, address = CALLS[len(arguments)], in_place.address(declaration.name)
-    if not PLAIN:
-        run.compile((types.int64, *_vectors(len(arguments)), _output(len(shape))))
-
-    def call(*arguments: Vector) -> Vector:
-        out = np.empty(shape)
-        run(address, *arguments, out)
-        return out
-
-    return call
+    return _returning(in_place, declaration, lambda values: values, finite=False)
 
 
 def checked_call(in_place: InPlace, declaration: Declaration) -> Callable[..., Vector]:
     """Return a function that checks its arguments, calls a kernel and returns a new array."""
-    arguments, n = declaration.arguments, in_place.n
-    shape, address = declaration.shape(n), in_place.address(declaration.name)
-    loads = tuple(name for name in arguments if name in ("payload", "wrench"))
-    run: Any = LOADED[loads] if loads else UNLOADED[len(arguments)]
-    if not PLAIN:
-        with _compiling:
-            run = _compiled(run, len(arguments), len(shape))
+    names, n = declaration.arguments, in_place.n
 
-    def call_with_checks(values: tuple[Any, ...]) -> Vector:
-        checked = [
+    def checked(values: Sequence[Any]) -> Sequence[Vector]:
+        return [
             finite_vector(name, value, argument_size(name, n))
-            for name, value in zip(arguments, values, strict=True)
+            for name, value in zip(names, values, strict=True)
         ]
-        out = np.empty(shape)
-        run(address, n, *checked, out)
-        return out
 
-    if PLAIN:
-        return lambda *values: call_with_checks(values)
+    return _returning(in_place, declaration, checked, finite=True)
+
+
+def _returning(
+    in_place: InPlace,
+    declaration: Declaration,
+    convert: Callable[[Sequence[Any]], Sequence[Vector]],
+    finite: bool,
+) -> Callable[..., Vector]:
+    """Return a function that calls a kernel and returns a new array.
+
+    Args:
+        in_place: The kernels of the robot.
+        declaration: Declaration of the kernel.
+        convert: Converts arguments that are not contiguous arrays of the expected size, or raises
+            an error.
+        finite: Whether numbers that are not finite are converted, too.
+    """
+    n, names, address = in_place.n, declaration.arguments, in_place.address(declaration.name)
+    shape, run = declaration.shape(n), CALLS[len(names)]
+    shapes = [*((argument_size(name, n),) for name in names), shape]
     # Local names are looked up faster than attributes of modules.
-    empty, array, number = np.empty, np.ndarray, FLOAT
+    compute, empty = array_function(shapes, address, finite), np.empty
 
     def call(*values: Any) -> Vector:
-        for value in values:
-            if type(value) is not array or value.dtype is not number:
-                return call_with_checks(values)
         out = empty(shape)
-        try:
-            valid = run(address, n, *values, out)
-        except TypeError:  # not exactly one axis, or unaligned numbers
-            valid = False
-        return out if valid else call_with_checks(values)
+        if compute(*values, out) == MISMATCH:
+            values = tuple(convert(values))
+            if compute(*values, out) == MISMATCH:
+                run(address, *values, out)
+        return out
 
     call.__name__ = declaration.name
     return call
-
-
-@lru_cache
-def _compiled(run: Callable[..., bool], count: int, axes: int) -> Callable[..., bool]:
-    """Return `run` compiled only for `count` vectors and an output with `axes` axes.
-
-    It is compiled immediately, so that all threads may call it.
-    """
-    # All aligned float64 vectors, including strided and read-only ones, convert to this type.
-    vector = types.Array(types.float64, 1, "A", readonly=True)
-    kinds = (types.int64, types.int64, *[vector] * count, _output(axes))
-    function: Any = compiled(run)
-    function.compile(types.boolean(*kinds))
-    function.disable_compile()
-    return function
-
-
-def _vectors(count: int) -> list[types.Array]:
-    return [types.Array(types.float64, 1, "C")] * count
-
-
-def _output(axes: int) -> types.Array:
-    return types.Array(types.float64, axes, "C")
-
-
-@inlined
-def _is_valid(x, size):
-    """Return whether x is a contiguous array of `size` finite numbers."""
-    if x.shape[0] != size or x.strides[0] != BYTES:
-        return False
-    zero = 0.0  # becomes NaN for an infinite number or NaN
-    for i in range(size):
-        zero += 0.0 * x[i]
-    return zero == 0.0
-
-
-def _run_1(address, n, a, out):
-    valid = _is_valid(a, n)
-    if valid:
-        call_contiguous(address, (a, out))
-    return valid
-
-
-def _run_2(address, n, a, b, out):
-    valid = _is_valid(a, n) and _is_valid(b, n)
-    if valid:
-        call_contiguous(address, (a, b, out))
-    return valid
-
-
-def _run_3(address, n, a, b, c, out):
-    valid = _is_valid(a, n) and _is_valid(b, n) and _is_valid(c, n)
-    if valid:
-        call_contiguous(address, (a, b, c, out))
-    return valid
-
-
-def _run_4(address, n, a, b, c, d, out):
-    valid = _is_valid(a, n) and _is_valid(b, n) and _is_valid(c, n) and _is_valid(d, n)
-    if valid:
-        call_contiguous(address, (a, b, c, d, out))
-    return valid
-
-
-def _run_with_payload(address, n, q, payload, out):
-    valid = _is_valid(q, n) and _is_valid(payload, PAYLOAD)
-    if valid:
-        call_contiguous(address, (q, payload, out))
-    return valid
-
-
-def _run_loaded(address, n, a, b, c, payload, wrench, out):
-    valid = _is_valid(a, n) and _is_valid(b, n) and _is_valid(c, n)
-    valid = valid and _is_valid(payload, PAYLOAD) and _is_valid(wrench, WRENCH)
-    if valid:
-        call_contiguous(address, (a, b, c, payload, wrench, out))
-    return valid
 
 
 @compiled(counted=False)
@@ -353,10 +269,3 @@ def _call_5(address, a, b, c, d, e, out):
 
 CALLS: dict[int, Any] = {1: _call_1, 2: _call_2, 3: _call_3, 4: _call_4, 5: _call_5}
 """Compiled calls of kernels by the number of arguments."""
-UNLOADED: dict[int, Callable[..., bool]] = {1: _run_1, 2: _run_2, 3: _run_3, 4: _run_4}
-"""Checked calls of kernels by the number of arguments, each of which has n numbers."""
-LOADED: dict[tuple[str, ...], Callable[..., bool]] = {
-    ("payload",): _run_with_payload,
-    ("payload", "wrench"): _run_loaded,
-}
-"""Checked calls of kernels by those arguments whose size is not n."""

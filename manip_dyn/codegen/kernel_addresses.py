@@ -39,25 +39,21 @@ def kernel_address(robot: Robot, frame: Frame, name: str) -> Any:
     return address_for(function, (_POINTER,) * (len(BY_NAME[name].arguments) + 1))
 
 
-def _caller(check: Any) -> Any:
-    """Return the intrinsic that calls a kernel. ``check(address, arrays)`` checks the types."""
+@intrinsic
+def _call(_context, address, arrays):
+    """Call a kernel with the data of arrays."""
+    _check(address, arrays)
 
-    @intrinsic
-    def call(_context, address, arrays):
-        check(address, arrays)
+    def generate(context, builder, signature, values):
+        address, packed = values
+        kinds = (_POINTER,) * len(signature.args[1])
+        pointers = [
+            array_pointer(context, builder, array, builder.extract_value(packed, i))
+            for i, array in enumerate(signature.args[1])
+        ]
+        return emit_call(context, builder, address, types.none, kinds, pointers)
 
-        def generate(context, builder, signature, values):
-            address, packed = values
-            kinds = (_POINTER,) * len(signature.args[1])
-            pointers = [
-                array_pointer(context, builder, array, builder.extract_value(packed, i))
-                for i, array in enumerate(signature.args[1])
-            ]
-            return emit_call(context, builder, address, types.none, kinds, pointers)
-
-        return types.none(address, arrays), generate
-
-    return call
+    return types.none(address, arrays), generate
 
 
 def _check(address: Any, arrays: Any) -> None:
@@ -81,8 +77,6 @@ def _plain(function: Any, arguments: Any) -> Any:
     return function(*arguments)
 
 
-call_kernel: Any = _plain if PLAIN else _caller(_check)
+call_kernel: Any = _plain if PLAIN else _call
 """``call_kernel(address, arrays)``: call a kernel with C-contiguous arrays, the last of which
 is ``out``."""
-call_contiguous: Any = _plain if PLAIN else _caller(lambda address, arrays: None)
-"""`call_kernel` for arrays that are contiguous although their types allow other strides."""

@@ -116,6 +116,8 @@ def _call_in_python(function: Any, arguments: Any) -> Any:
 
 call_returning: Any = _call_in_python if PLAIN else _caller(types.int64)
 """``call_returning(address, arguments)``: call a function, and return its result, an integer."""
+call_checking: Any = _call_in_python if PLAIN else _caller(types.boolean)
+"""``call_checking(address, arguments)``: call a function, and return its result, a boolean."""
 call_writing: Any = _call_in_python if PLAIN else _caller(types.none)
 """``call_writing(address, arguments)``: call a compiled function without a result."""
 

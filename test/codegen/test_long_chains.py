@@ -113,6 +113,9 @@ def test_a_batch_equals_its_states_one_by_one(kernels):
         for k, state in enumerate(many):
             single = getattr(kernels.unchecked, name)(*state[: len(arguments)])
             assert relative(batch[..., k], single) < 1e-12, name
+        columns[-1][2, 1] = np.inf
+        with pytest.raises(md.ManipDynError, match="must be finite"):
+            getattr(kernels.batch, name)(*columns)
 
 
 def test_in_place_kernels_raise_a_typing_error_for_unsupported_arrays(kernels):

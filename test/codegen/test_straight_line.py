@@ -22,7 +22,7 @@ LIMIT = 1e5
 """Angle from which on the C library computes sines."""
 STATEMENTS = "manip_dyn.codegen.backend.statements"
 BOTH = Program("both", ("x",), 1, "out[0] = sin(x[0])\nout[1] = cos(x[0])")
-_one, _lanes = one_state(BOTH), many_states(BOTH, LANES)
+_one, _lanes = one_state(BOTH), many_states(BOTH, LANES, (1,))
 
 
 @numba.njit
@@ -274,7 +274,7 @@ def by_numpy(text, a, b):
 def test_a_divided_program_has_the_results_of_the_whole_program(monkeypatch, size):
     text = long_program(200)
     program = Program("long", ("a", "b"), 1, text)
-    one, lanes = one_state(program), many_states(program, LANES)
+    one, lanes = one_state(program), many_states(program, LANES, (2, 2))
 
     @numba.njit
     def run_one(a, b, out):
@@ -380,3 +380,27 @@ def test_a_batch_rejects_numbers_that_are_not_finite(number, column):
     v[1, column] = number
     with pytest.raises(md.ManipDynError, match=r"^v must be finite numbers"):
         kernels.batch.forward_dynamics(q, v, tau)
+
+
+@pytest.mark.parametrize("declaration", KERNELS, ids=lambda kernel: kernel.name)
+def test_batched_kernels_return_whether_all_numbers_are_finite(declaration):
+    robot, states = md.load_robot("rr"), LANES + 2
+    kernel = getattr(md.customize(robot).in_place, f"{declaration.name}_batch")
+    rng, out = np.random.default_rng(5), np.empty((*declaration.shape(robot.n), states))
+    arrays = [rng.normal(size=(argument_size(x, robot.n), states)) for x in declaration.arguments]
+    assert kernel(*arrays, out, 0, states)
+    for array in arrays:
+        for entry in range(len(array)):
+            for column in (0, states - 1):
+                number, array[entry, column] = array[entry, column], np.nan
+                assert not kernel(*arrays, out, 0, states), (entry, column)
+                assert kernel(*arrays, out, 1, states - 1), "other columns do not count"
+                array[entry, column] = number
+
+
+def test_a_batch_rejects_an_infinite_number_that_its_result_replaces():
+    kernels = md.customize(md.load_robot("rr"))
+    q, v, tau = np.zeros((3, 2, 9))
+    tau[1, 4] = np.inf
+    with pytest.raises(md.ManipDynError, match="must be finite"):
+        kernels.batch.forward_dynamics(q, v, tau, out=tau)

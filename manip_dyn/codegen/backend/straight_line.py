@@ -8,6 +8,7 @@ types, arrays, calls and the cache on disk.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from math import cos, sin
 from typing import Any
@@ -50,15 +51,15 @@ def plain_one_state(program: Program) -> Callable[..., None]:
 
 
 def plain_many_states(program: Program, lanes: int) -> Callable[..., None]:
-    """Return a Python function ``(inputs, out, column)`` that runs a program for `lanes` states.
-
-    The states are in the columns from `column` on, see `many_states`.
-    """
+    """Return the Python equivalent ``(inputs, out, column)`` of `many_states`."""
     run = plain_one_state(program)
 
     def for_many(inputs, out, column):
+        columns = slice(column, column + lanes)
+        finite = all(np.isfinite(array[:, columns]).all() for array in inputs)
         for state in range(column, column + lanes):
             run([array[..., state] for array in inputs], out[..., state])
+        return finite
 
     return for_many
 
@@ -169,16 +170,21 @@ def checked_out(program: Program) -> Any:
     return check
 
 
-def many_states(program: Program, lanes: int) -> Any:
+def many_states(program: Program, lanes: int, sizes: tuple[int, ...]) -> Any:
     """Return an intrinsic ``(inputs, out, column)`` that runs a program for `lanes` states.
 
     The arrays have an additional last axis with one column per state. The first of the states is
-    in column `column`.
+    in column `column`. The intrinsic returns whether all numbers of these states are finite.
+
+    Args:
+        program: The program.
+        lanes: Number of states.
+        sizes: Number of entries of each input.
     """
     if PLAIN:
         return plain_many_states(program, lanes)
 
-    return _indexed(program, Layout(lanes), "column")
+    return _indexed(program, Layout(lanes, sizes=sizes), "column")
 
 
 def one_coefficient(
@@ -246,10 +252,11 @@ def _indexed(program: Program, layout: Layout, kind: str, fixed: int | None = No
             if fixed is not None:
                 position = ir.Constant(_INDEX, fixed)
             indexed = layout._replace(**{kind: position})
-            _emit(program, context, builder, signature, values, indexed)
-            return context.get_dummy_value()
+            finite = _emit(program, context, builder, signature, values, indexed)
+            return context.get_dummy_value() if finite is None else finite
 
-        return types.void(inputs, out, index), generate
+        returns = types.boolean if kind == "column" else types.void
+        return returns(inputs, out, index), generate
 
     return run
 
@@ -263,7 +270,8 @@ def _check(program: Program, inputs, out, extra: int) -> None:
         raise TypingError(f"{program.name}: out must be writable, got a read-only array.")
 
 
-def _emit(program, context, builder, signature, values, layout: Layout) -> None:
+def _emit(program, context, builder, signature, values, layout: Layout) -> Any:
+    """Emit a program. For many states, return whether all numbers of the inputs are finite."""
     inputs, out = values
     arguments = [*(builder.extract_value(inputs, i) for i in range(len(program.inputs))), out]
     arrays = {}
@@ -273,12 +281,12 @@ def _emit(program, context, builder, signature, values, layout: Layout) -> None:
         array = cgutils.create_struct_proxy(kind)(context, builder, value)
         extents = [builder.extract_value(array.shape, axis) for axis in range(kind.ndim)]
         arrays[name] = ArrayPointer(array.data, extents)
-    _emit_program(program, builder, arrays, layout)
+    return _emit_program(program, builder, arrays, layout)
 
 
 def _emit_program(
     program: Program, builder, arrays: dict[str, ArrayPointer], layout: Layout
-) -> None:
+) -> Any:
     lanes = LANES if layout.vectors else layout.lanes
     if lanes > 1:
         # Vectors that are spilled to the stack would otherwise straddle two cache lines.
@@ -287,10 +295,34 @@ def _emit_program(
     statements = [parsed(line) for line in program.text.split("\n") if line]
     if layout.column is not None:
         statements = depth_first(statements)
-    if needs_division(statements):
+    is_long = needs_division(statements)
+    translator = Translator(builder, arrays, layout)
+    if layout.column is not None:
+        for entry in _unread_entries(program, layout.sizes, [] if is_long else statements):
+            translator.load(entry)
+    if is_long:
         _emit_functions(program.name, builder, arrays, layout, statements)
     else:
-        Translator(builder, arrays, layout).run(statements)
+        translator.run(statements)
+    return None if layout.column is None else translator.finite()
+
+
+def _unread_entries(
+    program: Program, sizes: tuple[int, ...], statements: list[Statement]
+) -> list[ast.expr]:
+    """Return the entries of the inputs that statements do not read."""
+    read = {
+        ast.unparse(node)
+        for statement in statements
+        for node in ast.walk(statement.value)
+        if isinstance(node, ast.Subscript)
+    }
+    entries = [
+        f"{name}[{i}]"
+        for name, size in zip(program.inputs, sizes, strict=True)
+        for i in range(size)
+    ]
+    return [ast.parse(entry, mode="eval").body for entry in entries if entry not in read]
 
 
 def _emit_functions(

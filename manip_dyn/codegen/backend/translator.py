@@ -26,6 +26,7 @@ class Layout(NamedTuple):
     Attributes:
         lanes: States per vector.
         column: For many states: index of the first state in the last axis.
+        sizes: For many states: number of entries of each input.
         row: For a series: index of the coefficient in the first axis.
         width: For a series: vectors of `lanes` numbers per coefficient.
         products: For a series of many motions: columns of the factors of each product.
@@ -37,6 +38,7 @@ class Layout(NamedTuple):
 
     lanes: int = 1
     column: Any = None
+    sizes: tuple[int, ...] = ()
     row: Any = None
     width: int = 0
     products: tuple[tuple[int, int], ...] = ()
@@ -99,6 +101,7 @@ class Translator:
         self._missing: Counter[range] = Counter()
         self._results: dict[int, Any] = {}
         self._rows = rows or rows_of(builder, arrays, layout)
+        self._zeros: Any = self._constant(0.0)
         if layout.row is not None:
             self._names["order"] = self._broadcast(builder.sitofp(layout.row, _NUMBER))
         self._operations = {
@@ -183,7 +186,7 @@ class Translator:
                 and _column(node) in self._results
             ):
                 return self._results[_column(node)]
-            return self._builder.load(self._address(node), align=8)
+            return self.load(node)
         if isinstance(node, ast.UnaryOp):
             return self._builder.fneg(self._value(node.operand))
         if isinstance(node, ast.BinOp):
@@ -193,6 +196,36 @@ class Translator:
         assert isinstance(node.func, ast.Name)
         both = self._sine_and_cosine(node.args[0])
         return both[0] if node.func.id == "sin" else both[1]
+
+    def load(self, entry: ast.expr, mergeable: bool = True) -> Any:
+        """Return an entry of an array. For many states, its numbers are checked.
+
+        Args:
+            entry: The entry.
+            mergeable: Whether LLVM may merge the load with others into a vector load.
+        """
+        address, builder = self._address(entry), self._builder
+        number = (
+            builder.load(address, align=8)
+            if mergeable
+            else builder.load_atomic(address, "unordered", align=8)
+        )
+        if self._layout.column is not None:
+            zero = self._builder.fmul(number, self._constant(0.0), flags=FLAGS)
+            self._zeros = self._builder.fadd(self._zeros, zero, flags=FLAGS)
+        return number
+
+    def finite(self) -> Any:
+        """Return whether all numbers that were loaded for many states are finite.
+
+        The product of 0 and an infinite number or NaN is NaN, and so is the sum of the products.
+        """
+        lanes = self._layout.lanes
+        equal = self._builder.fcmp_ordered("==", self._zeros, self._constant(0.0))
+        if lanes == 1:
+            return equal
+        mask = ir.IntType(lanes)
+        return self._builder.icmp_unsigned("==", self._builder.bitcast(equal, mask), mask(-1))
 
     def _sine_and_cosine(self, angle: ast.expr) -> tuple[Any, Any]:
         """Return the sine and cosine of an angle.
@@ -224,7 +257,7 @@ class Translator:
         layout = self._layout
         if not isinstance(node, ast.Subscript) or layout.lanes > 1 or layout.merged:
             return self._value(node)
-        return self._builder.load_atomic(self._address(node), "unordered", align=8)
+        return self.load(node, mergeable=False)
 
     def _constant(self, value: Any) -> ir.Constant:
         lanes = self._layout.lanes

@@ -77,8 +77,8 @@ _{name} = Program("{name}", {inputs}, {dimensions}, """
 {lines}
 """)
 _{name}_one = one_state(_{name})
-_{name}_lane = many_states(_{name}, 1)
-_{name}_lanes = many_states(_{name}, LANES)
+_{name}_lane = many_states(_{name}, 1, {sizes})
+_{name}_lanes = many_states(_{name}, LANES, {sizes})
 _{name}_there = one_state_at(_{name}, {shape})
 
 
@@ -89,11 +89,12 @@ def {name}_at({arguments}, out):
 
 @compiled(counted=False)
 def {name}_batch({arguments}, out, first, last):
-    aligned = first + max(last - first, 0) // LANES * LANES
+    aligned, finite = first + max(last - first, 0) // LANES * LANES, True
     for column in range(first, aligned, LANES):
-        _{name}_lanes(({arguments},), out, column)
+        finite &= _{name}_lanes(({arguments},), out, column)
     for column in range(aligned, last):
-        _{name}_lane(({arguments},), out, column)
+        finite &= _{name}_lane(({arguments},), out, column)
+    return finite
 '''
 SHORT = """
 
@@ -172,10 +173,12 @@ def program_text(function: Function) -> str:
 def _function_text(function: Function) -> str:
     names, lines = function.declaration.arguments, program_text(function)
     kernel = LONG if lines.count("\n") >= LONGEST_MERGED else SHORT
+    entries = [str(operation.value) for operation in function.graph.operations]
     return (PROGRAM + kernel).format(
         name=function.name,
         arguments=", ".join(names),
         inputs=names,
+        sizes=tuple(sum(entry.startswith(f"{name}[") for entry in entries) for name in names),
         pointers=", ".join(f"data_pointer({name})" for name in names),
         shape=function.shape,
         dimensions=len(function.shape),
@@ -239,7 +242,7 @@ def {name}_at({arguments}, out):
 
 @compiled(counted=False)
 def {name}{batch}({arguments}, out, first, last):
-    memory, one = _memory(), _{name}_out()
+    memory, one, zeros = _memory(), _{name}_out(), 0.0
     {ones} = {makers}
     single, many = one.reshape({size}), out.reshape(({size}, out.shape[{axes}]))
     for column in range(first, last):
@@ -247,6 +250,7 @@ def {name}{batch}({arguments}, out, first, last):
         _{name}_loops(TREE, memory, {ones}, one)
         for i in range({size}):
             many[i, column] = single[i]
+    return zeros == 0.0
 """
 
 
@@ -278,7 +282,8 @@ def _loop_kernel_text(n: int, declaration: Declaration) -> str:
         ones=", ".join(f"one_{x}" for x in sizes),
         makers=", ".join(f"_{name}_{x}()" for x in sizes),
         copies="\n".join(
-            f"        for i in range({size}):\n            one_{x}[i] = {x}[i, column]"
+            f"        for i in range({size}):\n            one_{x}[i] = {x}[i, column]\n"
+            f"            zeros += 0.0 * one_{x}[i]"
             for x, size in sizes.items()
         ),
     )

@@ -15,7 +15,7 @@ knots, with the derivatives v_r and a_r, and rests after its last knot.
 from __future__ import annotations
 
 from manip_dyn.codegen.backend.vectors import LANES
-from manip_dyn.core.arrays import call_writing, rows
+from manip_dyn.core.arrays import call_checking, call_writing, rows
 from manip_dyn.core.compiled import inlined
 from manip_dyn.ensembles.lanes.memory import BEGIN_NS, IDLE, KNOT, MOTION
 
@@ -70,7 +70,7 @@ def add_dynamics(rules, room, first):
     q, v, a, none = rows(block, first, n), rows(block, first + n, n), room.applied, 0
     if rules.law == GRAVITY:
         arrays = (q, room.zero, room.zero, tau, none, none + LANES)
-        call_writing(rules.inverse_dynamics, arrays)
+        call_checking(rules.inverse_dynamics, arrays)
         for i in range(n):
             for lane in range(LANES):
                 tau[i, lane] += room.held[i, lane] + a[i, lane]
@@ -78,7 +78,7 @@ def add_dynamics(rules, room, first):
         for i in range(n):
             for lane in range(LANES):
                 a[i, lane] += room.a[i, lane]
-        call_writing(rules.inverse_dynamics, (q, v, a, tau, none, none + LANES))
+        call_checking(rules.inverse_dynamics, (q, v, a, tau, none, none + LANES))
         for i in range(n):
             for lane in range(LANES):
                 tau[i, lane] += room.held[i, lane]
@@ -141,6 +141,6 @@ def evaluate_rates(cases, rules, room, source, target, c):
     y, rates = rows(block, source * m, 2 * n), rows(block, target * m, m)
     if cases.inertias.shape[1]:
         arrays = (y, acting, room.inertias, rates, none, none + LANES)
-        call_writing(rules.motion, arrays)
+        call_checking(rules.motion, arrays)
     else:
-        call_writing(rules.motion, (y, acting, rates, none, none + LANES))
+        call_checking(rules.motion, (y, acting, rates, none, none + LANES))
