@@ -13,6 +13,7 @@ import numpy as np
 
 from manip_dyn.core.checks import Vector
 from manip_dyn.core.files import share_directory
+from manip_dyn.core.source_packages import package_name
 from manip_dyn.robot.model import Robot
 from manip_dyn.robot.urdf import child_of, joints_of, parent_of
 
@@ -48,7 +49,7 @@ def find_mesh(address: str, folders: Sequence[str | Path] = ()) -> str:
         prefixes = [Path(path) / "share" for path in _paths_in("AMENT_PREFIX_PATH")]
         roots = [*prefixes, *map(Path, _paths_in("ROS_PACKAGE_PATH")), *map(Path, folders)]
         paths = [root / package / inside for root in roots]
-        paths += [root / inside for root in roots if root.name == package]
+        paths += [root / inside for root in roots if package in (root.name, package_name(root))]
         if package == "manip_dyn":
             paths.append(share_directory() / inside)
     else:

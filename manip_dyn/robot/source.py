@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import shlex
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from typing import NamedTuple
 from manip_dyn.core.checks import shortened
 from manip_dyn.core.errors import ManipDynError, closest
 from manip_dyn.core.files import bundled_robots, share_directory
+from manip_dyn.core.source_packages import installed, source_packages
 
 
 class _RecordedArguments(dict[str, str]):
@@ -41,26 +43,46 @@ class _RecordedArguments(dict[str, str]):
 def expand(path: Path, arguments: Mapping[str, str]) -> str:
     """Process a xacro file with arguments and return the URDF.
 
+    ``$(find PACKAGE)`` finds installed packages, and those of `source_packages`.
+
     Raises:
         ManipDynError: If xacro is not installed, cannot process the file, or an argument is not
             used by the file.
     """
     xacro, recorded = _xacro(), _RecordedArguments(arguments)
     try:
-        with contextlib.redirect_stderr(io.StringIO()):
+        with (
+            contextlib.redirect_stderr(io.StringIO()),
+            installed(source_packages(path)) as folders,
+        ):
             text = xacro.process_file(str(path), mappings=recorded).toxml()
     except ImportError as error:  # $(find ...) and expressions may import ROS 2 modules
-        raise ManipDynError(f"robot '{path}': {error}. Source ROS 2 first.") from error
+        raise ManipDynError(
+            f"robot '{path}': {error}. Source ROS 2, or pip install 'manip_dyn[ros]'."
+        ) from error
     except Exception as error:  # expressions in a file may raise any exception
-        reason = " ".join(str(error).split()) or type(error).__name__
+        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        if match := re.search(r"package '\w+' not found", reason):
+            reason = match[0]
         unused = "".join(f"; argument '{name}' was not used" for name in recorded.unused)
         raise ManipDynError(
-            f"robot '{path}' cannot be processed by xacro: {reason}{unused}."
+            f"robot '{path}' cannot be processed by xacro: {reason}{unused}.{_hint(reason)}"
         ) from error
+    for temporary, folder in folders.items():
+        text = text.replace(temporary, folder)
     for name in recorded.unused:
         hint = closest(name, sorted(recorded.used))
         raise ManipDynError(f"robot '{path}' has no xacro argument '{name}'{hint}")
     return text
+
+
+def _hint(reason: str) -> str:
+    """Return a hint for the user about an error of xacro, or ""."""
+    if match := re.search(r"ndefined substitution argument '?(\w+)", reason):
+        return f" Set the argument by --xacro {match[1]}:=VALUE, or by xacro_args in Python."
+    if match := re.search(r"package '(\w+)' not found", reason):
+        return f" Set ROS_PACKAGE_PATH to the folder that contains the package '{match[1]}'."
+    return ""
 
 
 def _xacro() -> ModuleType:

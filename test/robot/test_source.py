@@ -5,7 +5,7 @@ import pytest
 from arms import ARM, PANDA, UR5, changed, example, write
 
 import manip_dyn as md
-from manip_dyn.robot import Oracle, lock_from, xacro_arguments_from
+from manip_dyn.robot import Oracle, find_mesh, lock_from, xacro_arguments_from
 
 XACRO = changed(
     ARM,
@@ -45,6 +45,31 @@ def test_a_xacro_file_takes_arguments(xacro_file):
     assert [body.mass for body in strong.bodies] == [8.0, 3.0]
     assert list(plain.gravity) == [0.0, 0.0, -1.6]
     assert "xacro:" not in plain.urdf
+
+
+def test_a_xacro_file_finds_packages_next_to_its_own(tmp_path, monkeypatch):
+    """In a clone of a repository, without a colcon build; folders may have any name."""
+    pytest.importorskip("xacro", reason="xacro is not installed; pip install '.[test]'")
+    pytest.importorskip("ament_index_python", reason="xacro's $(find) requires it")
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    for folder, name in (("clone", "arm_description"), ("links", "arm_links")):
+        (tmp_path / folder / "urdf").mkdir(parents=True)
+        (tmp_path / folder / "package.xml").write_text(f"<package><name>{name}</name></package>")
+    mesh = tmp_path / "clone" / "meshes" / "arm.stl"
+    mesh.parent.mkdir()
+    mesh.touch()
+    include = '<xacro:include filename="$(find arm_links)/urdf/masses.xacro"/>'
+    file = tmp_path / "clone" / "urdf" / "arm.urdf.xacro"
+    file.write_text(changed(XACRO, ('<xacro:property name="m" value="4"/>', include)))
+    masses = tmp_path / "links" / "urdf" / "masses.xacro"
+    assert "package 'arm_links' not found" not in error_of(file)
+    masses.write_text('<robot xmlns:xacro="x"><xacro:property name="m" value="5"/></robot>')
+    assert md.load_robot(file).bodies[0].mass == 10.0
+    assert find_mesh("package://arm_description/meshes/arm.stl", file.parents) == str(mesh)
+    file.write_text(changed(file.read_text(), ("arm_links", "arm_meshes")))
+    assert "package 'arm_meshes' not found. Set ROS_PACKAGE_PATH" in error_of(file)
+    file.write_text(changed(file.read_text(), ("find arm_meshes", "arg size")))
+    assert "argument size. Set the argument by --xacro size:=VALUE" in error_of(file)
 
 
 def test_errors_of_xacro_are_one_line(xacro_file, monkeypatch):
