@@ -18,6 +18,11 @@ MANY = 3
 """Charts with more curves than this are normalized by the limits, if all limits are finite."""
 FAR = 4.0
 """Limits are not drawn if they exceed the largest absolute value by more than this factor."""
+FLAT = 0.02
+"""Smallest half of the range of an axis relative to the largest limit."""
+NOISE, SMALL = 1e-15, 1e-2
+"""Errors between these values are multiplied by a power of 1000."""
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 HEIGHT = 150
 
 
@@ -123,9 +128,15 @@ def colour_of(curve: int) -> str:
 def _shown(curves: Curves) -> tuple[Matrix, Matrix, str]:
     """Return the values to draw (k, n), their limits (n, 2) and the title.
 
-    More than `MANY` curves with finite limits are normalized to -1 and 1 at their limits.
+    More than `MANY` curves with finite limits are normalized to -1 and 1 at their limits. Small
+    errors are multiplied by a power of 1000, because axes have at most three decimals.
     """
     bounds = np.column_stack([curves.low, curves.high])
+    size = float(np.abs(curves.values).max())
+    if not curves.marked and NOISE < size < SMALL:
+        power = 3 * int(np.ceil(-np.log10(size) / 3.0))
+        unit = f"[10{str(-power).translate(SUPERSCRIPTS)} "
+        return curves.values * 10.0**power, bounds, curves.title.replace("[", unit, 1)
     if len(curves.names) <= MANY or not np.isfinite(bounds).all():
         return curves.values, bounds, curves.title
     middle, half = bounds.mean(axis=1), 0.5 * np.ptp(bounds, axis=1)
@@ -135,13 +146,15 @@ def _shown(curves: Curves) -> tuple[Matrix, Matrix, str]:
 
 
 def _range(values: Matrix, bounds: Matrix) -> tuple[float, float]:
+    """Return the range of the axis: values, near limits, and at least `FLAT` of the limits."""
     low, high = float(values.min()), float(values.max())
-    size = max(abs(low), abs(high), 1e-9)
-    near = bounds[np.isfinite(bounds) & (np.abs(bounds) <= FAR * size)]
+    finite = bounds[np.isfinite(bounds)]
+    near = finite[np.abs(finite) <= FAR * max(abs(low), abs(high))]
     if near.size:
         low, high = min(low, float(near.min())), max(high, float(near.max()))
-    margin = max(0.08 * (high - low), 0.02 * size)
-    return low - margin, high + margin
+    least = FLAT * float(np.abs(finite).max(initial=0.0)) or SMALL
+    half = max(0.58 * (high - low), least)
+    return 0.5 * (low + high) - half, 0.5 * (low + high) + half
 
 
 LASTS = 10.0

@@ -206,46 +206,61 @@ def _corners(part: Part) -> Matrix:
 
 FIELD = 0.7
 """Vertical field of view, rad."""
-MARGIN = 1.1
-"""Distance of the camera relative to that at which the bounding sphere fills the height."""
-WIDE = 1.15
-"""Aspect ratio (width / height) below which the camera moves back."""
+FILLED = 0.9
+"""Fraction of the height or width of the view that the figures fill."""
+ASPECT = 1.3
+"""Aspect ratio (width / height) of the initial view, before the size of the page is known."""
+DIRECTION = np.array([0.88, 0.24, 0.41])
+"""Direction from the figures to the camera."""
 PHONE, HIDDEN = 576, 0.6
 """Page width (pixels) of phones, and fraction of their height that the controls cover."""
 
 
 def look_at(server: Any, bounds: Matrix, width: float = 0.0) -> None:
-    """Set the camera of all clients.
+    """Set the camera of all clients so that the figures fill the view.
 
     Args:
         server: Server of the page.
         bounds: Lower and upper corner (2, 3) of the figures, m, see `bounds_of`.
         width: Largest distance of figures along y from the origin, m.
     """
-    target, offset = _camera(bounds, width)
+    sides = np.array([[0.0, -width, 0.0], [0.0, width, 0.0]])
+    corners = np.array(np.meshgrid(*(bounds + sides).T)).reshape(3, 8).T
+    target, offset = _camera(corners, ASPECT)
     initial = server.initial_camera
     initial.position, initial.look_at, initial.fov = tuple(target + offset), tuple(target), FIELD
 
     def set_camera(client: Any) -> None:
-        """Move the camera back on narrow pages, and leave space for the controls on phones."""
+        """Fit the view to the size of the page, and leave space for the controls on phones."""
         camera = client.camera
-        client_offset = max(WIDE * camera.image_height / max(camera.image_width, 1), 1.0) * offset
-        middle = target
+        middle, offset = _camera(corners, camera.image_width / max(camera.image_height, 1))
         if camera.image_width < PHONE:
-            middle = target - HIDDEN * np.tan(0.5 * FIELD) * _up(client_offset)
-        camera.position, camera.look_at = middle + client_offset, middle
+            middle = middle - HIDDEN * np.tan(0.5 * FIELD) * _up(offset)
+        camera.position, camera.look_at = middle + offset, middle
 
     for client in server.get_clients().values():
         set_camera(client)
     server.on_client_connect(set_camera)
 
 
-def _camera(bounds: Matrix, width: float) -> tuple[Vector, Vector]:
-    """Return the camera target (3,) and the offset (3,) of the camera from the target in m."""
-    radius = max(0.5 * float(np.linalg.norm(bounds[1] - bounds[0])), 0.05)
-    distance = MARGIN * (radius / np.sin(0.5 * FIELD) + 0.75 * width / np.tan(0.5 * FIELD))
-    direction = np.array([0.88, 0.24, 0.41])
-    return bounds.mean(axis=0), distance * direction / np.linalg.norm(direction)
+def _camera(corners: Matrix, aspect: float) -> tuple[Vector, Vector]:
+    """Return the camera target (3,) and the offset (3,) of the camera from the target in m.
+
+    Args:
+        corners: Points (k, 3) that the view contains, m.
+        aspect: Aspect ratio of the view.
+    """
+    back = DIRECTION / np.linalg.norm(DIRECTION)
+    right = np.cross([0.0, 0.0, 1.0], back) / np.hypot(back[0], back[1])
+    axes = np.stack([right, np.cross(back, right)], axis=1)
+    limits = FILLED * np.tan(0.5 * FIELD) * np.array([max(aspect, 0.1), 1.0])
+    target, distance = corners.mean(axis=0), 0.1
+    for _ in range(6):  # centres the perspective view
+        sides, depth = (corners - target) @ axes, (corners - target) @ back
+        distance = max(float((np.abs(sides) / limits + depth[:, None]).max()), 0.1)
+        angles = sides / (distance - depth)[:, None]
+        target = target + 0.5 * distance * axes @ (angles.max(axis=0) + angles.min(axis=0))
+    return target, distance * back
 
 
 def _up(offset: Vector) -> Vector:

@@ -43,7 +43,7 @@ FLAGS = (
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 TIMEOUT = 120.0
 """Largest wall time (s) for the browser to open the page or to render a frame."""
-WIDTH, HEIGHT = 760, 380
+WIDTH, HEIGHT = 960, 480
 """Size of a frame, pixels."""
 RATE = 14
 """Frames per second."""
@@ -51,13 +51,17 @@ SLOWDOWN = 1.6
 """Duration of the animation relative to the motion."""
 DURATION = 2.9
 """Duration of the motion, s."""
+CLOCK = 22
+"""Height of the letters of the running time, pixels."""
+WARM_UP = 3
+"""Number of frames that are rendered and not shown."""
 LAST_FRAME = 0.8
 """Display time of the last frame, s."""
 START, GOAL = (2.0, 1.5), (0.0, 0.0)
 """Joint positions, rad."""
 BANDWIDTH = 4.5
 """Bandwidth of the critically damped feedback, 1/s."""
-CAMERA = np.array([2.75, 0.25, 2.25]), np.array([0.05, 0.0, 0.32])
+CAMERA = np.array([2.5, 0.22, 2.05]), np.array([0.05, 0.0, 0.32])
 """Position (3,) and target (3,) of the camera in m."""
 
 
@@ -164,14 +168,18 @@ def arrival_time(motion: Trajectory, tolerance: float = 0.01) -> float:
 def frames(motions: list[Motion], width: int = WIDTH, height: int = HEIGHT) -> list[Any]:
     """Render the frames of the animation as uint8 arrays."""
     server = start(port=0)
+    server.scene.set_background_image(None)  # it belongs to the camera of the page
     page = ResultsPage(server, motions, dark=False, playing=False)
     try:
         with client_of(server, address(server), width, height) as client:
             assert page.player is not None
             images = []
+            for _ in range(WARM_UP):  # the page loads its light after the first frames
+                frame(client, CAMERA, width, height)
+                time.sleep(1.0)
             for t in np.arange(0.0, DURATION, 1.0 / (RATE * SLOWDOWN)):
                 page.player.seek(float(t))
-                images.append(frame(client, CAMERA, width, height))
+                images.append(with_clock(frame(client, CAMERA, width, height), float(t)))
             return images
     finally:
         page.close()
@@ -187,6 +195,16 @@ def save(images: list[Any], file: str | Path) -> None:
     first.save(
         file, save_all=True, append_images=rest, duration=durations, loop=0, quality=70, method=6
     )
+
+
+def with_clock(image: Any, t: float) -> Any:
+    """Return a frame with the time `t` (s) in the upper left corner."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    picture = Image.fromarray(flat(image))
+    text, font = f"{t:.2f} s", ImageFont.load_default(CLOCK)
+    ImageDraw.Draw(picture).text((CLOCK, CLOCK), text, fill=(60, 66, 74), font=font)
+    return np.asarray(picture)
 
 
 def flat(image: Any) -> Any:

@@ -49,13 +49,14 @@ class Player:
         self.end = max(motion.end for motion in motions)
         self.now, self._lock, self._stop = 0.0, threading.RLock(), threading.Event()
         gui = server.gui
+        self._decimals = min(max(int(np.ceil(np.log10(500.0 / self.end))), 0), 6)
         # Marks have no labels, because the charts show which joint switches.
         marks = {round(mark.begin, 6) for motion in motions for mark in motion.marks}
         self._slider = gui.add_slider(
             "time [s]",
             min=0.0,
             max=self.end,
-            step=max(self.end / 1000.0, 1e-6),
+            step=10.0**-self._decimals,
             initial_value=0.0,
             marks=tuple(sorted(marks)) if len(marks) < 60 else None,
         )
@@ -100,7 +101,7 @@ class Player:
 
     def _update(self, slider: bool = True) -> None:
         if slider:
-            self._slider.value = min(self.now, self.end)
+            self._slider.value = round(min(self.now, self.end), self._decimals)
         for chart in self._charts:
             chart.move(min(self.now, self.end))
 
@@ -231,10 +232,12 @@ class ResultsPage:
         middle = 0.5 * (len(self._motions) - 1)
         for k, drawing in enumerate(self._drawings):
             drawing.node.position = (0.0, step * (middle - k), 0.0)
-        look_at(self._server, self._bounds, step * middle)
+        seen = self._bounds.copy()
         for k, label in enumerate(self._labels):
             height = self._bounds[1, 2] + (1.0 if apart else 1.0 + 0.7 * k) * ABOVE * self._reach
             label.position = (0.0, 0.0, height)
+            seen[1, 2] = height + 0.5 * ABOVE * self._reach
+        look_at(self._server, seen, step * middle)
 
     def _shade(self, dark: bool) -> None:
         theme(self._server, dark)

@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -136,6 +137,30 @@ def test_a_chart_has_limits_arcs_switches_and_a_time_line():
     assert x[np.isfinite(arc)].max() == pytest.approx(0.4)
     assert x[np.isfinite(dots)] == pytest.approx([0.5])
     assert x[np.isfinite(line)] == pytest.approx([0.33, 0.33])
+
+
+@pytest.mark.parametrize(
+    ("values", "limit", "half"), [(0.0, 25.0, 0.5), (1e-9, np.inf, 0.01), (20.0, 25.0, 29.0)]
+)
+def test_the_range_of_a_chart_is_not_that_of_rounding_errors(values, limit, half):
+    most = np.array([limit])
+    curves = Curves("effort [N m]", ("a",), values * np.array([[-1.0], [1.0]]), -most, most)
+    chart = Chart(None, curves)
+    chart.times(np.array([0.0, 1.0]))
+    line = chart.data(0.5)[-1]
+    assert np.nanmax(line) == pytest.approx(half)
+    assert np.nanmin(line) == pytest.approx(-half)
+
+
+def test_small_errors_have_a_power_of_1000_in_their_unit():
+    server = MagicMock()
+    none = np.array([np.inf])
+    curves = Curves("error [m]", ("a",), np.array([[0.0], [2e-8]]), -none, none, marked=False)
+    chart = Chart(server, curves)
+    chart.show(np.array([0.0, 1.0]))
+    options = server.gui.add_uplot.call_args.kwargs
+    assert options["title"] == "error [10⁻⁹ m]"
+    np.testing.assert_allclose(options["data"][1][-1], 20.0)
 
 
 def test_many_curves_are_normalized_by_their_limits():
