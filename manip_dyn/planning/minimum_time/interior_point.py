@@ -430,7 +430,7 @@ def _second_derivatives(kernels, limits, k, duration, work):
                         second[o * n + m, j] = second[j, o * n + m] = total
 
 
-NEWTON_BARRIER_FACTOR, CENTERING_TOLERANCE = 0.3, 0.1
+NEWTON_BARRIER_FACTOR, CENTERING_TOLERANCE = 0.1, 1.0
 """Reduction factor of the barrier weight, and the predicted decrease over the weight at which
 it is reduced."""
 LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e9
@@ -477,7 +477,6 @@ def newton_steps(kernels, limits, here, there, work, weight, least_weight, first
                 return taken, weight, -descent
         elif -descent < CENTERING_TOLERANCE * weight:
             weight, damping = max(least_weight, weight * NEWTON_BARRIER_FACTOR), 0.0
-            _center_multipliers(here, work, weight)
     work.resume[0], work.resume[1] = damping, failures
     return end, weight, abs(descent)
 

@@ -6,6 +6,7 @@ The refinement ends when the motion satisfies its limits between the nodes as we
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from itertools import pairwise
 from math import exp, inf, log
 from typing import Any
@@ -205,12 +206,9 @@ class SplineGrid:
     def from_guess(self, swing: Vector, first: float, last: float) -> Spline | None:
         """Return the fastest motion near a smooth one with a midway detour (n,), or None."""
         here, limits, ends = self._here, self._limits, self._ends
-        z = np.linspace(0.0, 1.0, len(here.q))[1:-1, None]
-        straight = ends.q0 + (ends.qf - ends.q0) * (z - np.sin(2.0 * np.pi * z) / (2.0 * np.pi))
-        straight += swing * np.sin(np.pi * z) ** 2
-        room = np.minimum(POSITION_MARGIN * limits.scale, 0.25 * (limits.high - limits.low))
-        low, high = limits.low + room, limits.high - room
-        if not np.any(ends.v0) and not np.any(ends.vf):
+        smooth, bump, low, high = self._guess_shapes
+        straight = smooth + swing * bump
+        if not ends.moving:
             here.q[1:-1] = np.clip(straight, low, high) - ends.q0
             if not slow_enough(self._kernels, limits, here, self._work, EFFORT_MARGIN):
                 return None
@@ -229,6 +227,18 @@ class SplineGrid:
             return None
         improved = self._improved(first, last, COARSE_TOLERANCE)
         return None if improved is None else improved[0]
+
+    @cached_property
+    def _guess_shapes(self) -> tuple[Matrix, Matrix, Vector, Vector]:
+        """Smooth straight motion (nodes - 2, n), unit detour (nodes - 2, 1), position bounds (n,).
+
+        The bounds are the position limits with a margin.
+        """
+        limits, ends = self._limits, self._ends
+        z = np.linspace(0.0, 1.0, len(self._here.q))[1:-1, None]
+        smooth = ends.q0 + (ends.qf - ends.q0) * (z - np.sin(2.0 * np.pi * z) / (2.0 * np.pi))
+        room = np.minimum(POSITION_MARGIN * limits.scale, 0.25 * (limits.high - limits.low))
+        return smooth, np.sin(np.pi * z) ** 2, limits.low + room, limits.high - room
 
     def _clipped(self, beyond: Matrix, duration: float, low: Vector, high: Vector) -> float:
         """Write a drifting motion, clipped to position limits; return the smallest distance."""
@@ -362,24 +372,24 @@ class Refinement:
         """Prepare the refinement; grids are allocated when they are needed."""
         self._robot, self._ends, self._budget = robot, ends, budget
         self._grids: dict[int, SplineGrid] = {}
+        self._is_curved = False
 
     def first(self, spline: Spline, previous: list[Spline]) -> GridSolution | None:
         """Return the fastest motion on the first grid near a motion of the coarse search.
 
-        The result is None if it equals one of the previous motions, or if it is much slower and
+        After a motion that converged only with curvature, the next ones begin with curvature. The
+        result is None if it equals one of the previous motions, or if it is much slower and
         therefore belongs to another basin.
         """
         grid, last = self._grid(CELLS[0])
         spline = _on_grid(spline, CELLS[0])
-        solution = grid.solved(spline, FIRST_WEIGHT, last)
-        if solution is None or any(are_same(solution.spline, motion) for motion in previous):
-            return None
-        if not (solution.settled or grid.is_over):
+        solution = grid.solved(spline, FIRST_WEIGHT, last, self._is_curved)
+        if not (solution is None or solution.settled or solution.curved or grid.is_over):
             curved = grid.solved(spline, FIRST_WEIGHT, last, curved=True)
             if curved is not None and curved.settled:
-                solution = curved
-                if any(are_same(solution.spline, motion) for motion in previous):
-                    return None
+                solution, self._is_curved = curved, True
+        if solution is None or any(are_same(solution.spline, motion) for motion in previous):
+            return None
         return solution if solution.spline.duration <= MUCH_SLOWER * spline.duration else None
 
     def finer(self, solution: GridSolution) -> GridSolution | None:

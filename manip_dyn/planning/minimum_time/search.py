@@ -157,8 +157,9 @@ COMPARED_RATIO, MOST_COMPARED = 1.05, 6
 that are compared on the first grid."""
 EXCESS = {CELLS[0]: 6e-3, CELLS[1]: 1e-3, CELLS[2]: 1e-5}
 """Largest expected excess of a duration on each grid over the fastest motion nearby."""
-RANDOM_GUESSES, MOST_BATCHES = 16, 6
-"""Number of random initial guesses in a batch, and maximum number of batches."""
+RANDOM_GUESSES, MOST_BATCHES = (8, 16), 6
+"""Numbers of random initial guesses in a batch, for up to two joints and for more, and maximum
+number of batches."""
 
 
 class Basin:
@@ -242,7 +243,7 @@ class MotionSearch:
             return
         guesses = random_swings(self._robot, distance)
         for _ in range(MOST_BATCHES):
-            yield islice(guesses, RANDOM_GUESSES)
+            yield islice(guesses, RANDOM_GUESSES[self._robot.n > 2])
 
     def _examine(self, motions: list[Spline], guess: Spline | None = None) -> bool:
         """Refine new motions that may be the fastest; return whether one of them is.

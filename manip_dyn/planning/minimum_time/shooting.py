@@ -126,7 +126,8 @@ def limits_of(robot: Robot, joint: int, control: Control) -> tuple[float, float 
 
 DAMPING = Damping(most=25, converged=1e-11, shrink=0.5, least=0.02)
 CAUTIOUS = 4
-"""Number of first steps in which an arc loses at most half of its length."""
+"""Number of first steps in which an arc loses at most half of its length, for structures with
+contact points."""
 MOST_SHOTS = 400
 """Largest number of shots for one structure."""
 ARRIVED = 1e-8
@@ -227,7 +228,7 @@ class Shooter:
             step = -_solved(weights[:, None] * here.jacobian, right)
             moved = step[2 * n : 2 * n + m + 1]
             fraction = min(1.0, 0.5 * switching.t_final / max(np.abs(moved).max(), 1e-30))
-            if next(steps) < CAUTIOUS:
+            if is_cautious and next(steps) < CAUTIOUS:
                 fraction = min(fraction, _step_fraction(x[2 * n : 2 * n + m + 1], moved))
             if nodes is not None:
                 step = np.append(step, here.follow @ np.append(step, 1.0))
@@ -237,6 +238,7 @@ class Shooter:
             begins = None if nodes is None else x[count:].reshape(-1, 4 * n)
             return self.shoot(switching, x[:count], begins)
 
+        is_cautious = any(value.is_contact for value in switching.values)
         count = len(unknown)
         steps = itertools.count()
         if nodes is not None:

@@ -45,11 +45,12 @@ class Spline(NamedTuple):
     @classmethod
     def between(cls, ends: Ends, inner: Matrix, duration: float) -> Spline:
         """Create the motion with inner control points (cells - 1, n)."""
-        h = duration / (len(inner) + 1)
-        first = 1.5 * ends.q0 - 0.5 * inner[0] + 0.5 * h * ends.v0
-        last = 1.5 * ends.qf - 0.5 * inner[-1] - 0.5 * h * ends.vf
-        before, after = inner[0] - 2.0 * h * ends.v0, inner[-1] + 2.0 * h * ends.vf
-        return cls(np.vstack([before, first, inner, last, after]), duration)
+        h, control = duration / (len(inner) + 1), np.empty((len(inner) + 4, inner.shape[1]))
+        control[2:-2] = inner
+        control[0], control[-1] = inner[0] - 2.0 * h * ends.v0, inner[-1] + 2.0 * h * ends.vf
+        control[1] = 1.5 * ends.q0 - 0.5 * inner[0] + 0.5 * h * ends.v0
+        control[-2] = 1.5 * ends.qf - 0.5 * inner[-1] - 0.5 * h * ends.vf
+        return cls(control, duration)
 
     @property
     def cells(self) -> int:
