@@ -145,16 +145,6 @@ class Certificate:
         }
 
     @property
-    def lack(self) -> float:
-        """Sum of the violations of the conditions on margin, singular effort and limit force.
-
-        The tolerances of `failures` are not applied: the margin and the limit force must not be
-        negative. The sum may therefore be 0 although `holds` is False.
-        """
-        signs = (self.margin, FULL_EFFORT - self.singular_effort, self.limit_force)
-        return -sum(min(sign, 0.0) for sign in signs)
-
-    @property
     def holds(self) -> bool:
         """Whether all conditions are satisfied."""
         return not self.failures

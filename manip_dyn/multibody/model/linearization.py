@@ -11,7 +11,7 @@ not move.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -28,22 +28,27 @@ from manip_dyn.multibody.equations.tables import (
     memory_with,
 )
 
-if TYPE_CHECKING:
-    from manip_dyn.multibody.model.mechanism import Mechanism
 
-
-class MechanismTables(Protocol):
-    """Interface of `Mechanism` for the compiled equations."""
+class MechanismModel(Protocol):
+    """Interface of `Mechanism` for its linearization and equilibria."""
 
     size: int
+    freedoms: int
+    q0: Vector
+    v0: Vector
+    partition: Partition
 
     def tables(self, q: Vector, roles: Partition) -> Tables:
         """Create the arrays for positions q (N,) and a partition."""
         ...
 
+    def roles_at(self, q: Vector) -> Partition | None:
+        """Return the partition at q (N,), or None in a singular position."""
+        ...
+
 
 def prepare_memory(
-    mechanism: MechanismTables,
+    mechanism: MechanismModel,
     q: Vector,
     v: Vector,
     roles: Partition,
@@ -118,7 +123,7 @@ def linear_motion(memory: Memory, y: Vector, t: float) -> Linearization:
     )
 
 
-def linearize(mechanism: Mechanism, t: float = 0.0) -> Linearization:
+def linearize(mechanism: MechanismModel, t: float = 0.0) -> Linearization:
     """Linearize a mechanism about its initial state (Sandu et al. (2001), eq. 26).
 
     Args:
@@ -137,18 +142,6 @@ LONGEST_STEP = 0.05
 MAX_ITERATIONS = 400
 
 
-class EquilibriumModel(MechanismTables, Protocol):
-    """Interface of `Mechanism` for the search for equilibria."""
-
-    q0: Vector
-    freedoms: int
-    partition: Partition
-
-    def roles_at(self, q: Vector) -> Partition | None:
-        """Return the partition at q (N,), or None in a singular position."""
-        ...
-
-
 class EquilibriumPoint(NamedTuple):
     """Coordinates (N,), largest acceleration, iterations, and eigenvalues (2 n,), 1/s."""
 
@@ -158,7 +151,7 @@ class EquilibriumPoint(NamedTuple):
     eigenvalues: np.ndarray
 
 
-def find_equilibrium(mechanism: EquilibriumModel, tolerance: float, t: float) -> EquilibriumPoint:
+def find_equilibrium(mechanism: MechanismModel, tolerance: float, t: float) -> EquilibriumPoint:
     """Search downhill from the start for an equilibrium, see `Mechanism.equilibrium`.
 
     Raises:
