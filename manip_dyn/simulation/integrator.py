@@ -1,16 +1,25 @@
-"""Integrators of simulations: a method with a fixed step or with tolerances."""
+"""Integrators of simulations: method, step or tolerances, and the joint limits that end a motion.
+
+With `stop_at_limits`, joint limits are events: the time at which a joint reaches a limit is exact
+except for rounding.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from manip_dyn.core.checks import nanoseconds, not_negative, truth
+import numpy as np
+
+from manip_dyn.core.checks import Vector, nanoseconds, not_negative, truth
+from manip_dyn.core.compiled import compiled
 from manip_dyn.core.deprecation import renamed_attribute, warn_deprecated
 from manip_dyn.core.errors import ManipDynError, closest
-from manip_dyn.integration import METHODS, Method, StepControl
+from manip_dyn.integration import METHODS, Events, Method, StepControl
 from manip_dyn.integration.methods.method import HIGHEST_ORDER, LOWEST_ORDER, order_for
 from manip_dyn.integration.settings import checked_control
+from manip_dyn.robot import Robot
 
 SMALLEST_TOLERANCE = 1e-20
 """Smallest tolerance above 0. Rounding errors are about 1e-16."""
@@ -132,3 +141,54 @@ def checked_order(order: int | None, taylor_order: int | None) -> int | None:
         return order
     warn_deprecated("taylor_order", "order", stacklevel=4)
     return taylor_order
+
+
+class JointLimits:
+    """The finite position limits of an arm.
+
+    Attributes:
+        events: Zero crossings of the distances from the limits, rad or m.
+    """
+
+    def __init__(self, robot: Robot):
+        """Compile the limits of a robot with at least one finite limit."""
+        n = robot.n
+        bounds = np.concatenate([robot.q_min, robot.q_max])
+        finite = np.flatnonzero(np.isfinite(bounds))
+        joints, signs = finite % n, np.where(finite < n, 1.0, -1.0)
+        limits = bounds[finite]
+
+        @compiled(merge=True)
+        def distances(t, y, p, out):
+            for k in range(joints.size):
+                out[k] = signs[k] * (y[joints[k]] - limits[k])
+
+        self.events = Events(distances, count=len(finite), direction=-1)
+        self._names = [robot.joint_names[joint] for joint in joints]
+        self._sides = np.where(finite < n, "lower", "upper")
+
+    def reached(self, y: Vector) -> str:
+        """Return a clause that names the limit nearest to the state (m,), which reached it."""
+        nearest = int(np.argmin(self.distances(y)))
+        return f"joint '{self._names[nearest]}' reached its {self._sides[nearest]} limit"
+
+    def distances(self, y: Vector) -> Vector:
+        """Return the distances (k,) of the state (m,) from the limits, rad or m.
+
+        A distance is negative beyond its limit.
+        """
+        distances = np.empty(len(self._names))
+        self.events.function(0.0, y, None, distances)
+        return distances
+
+
+@lru_cache(maxsize=32)
+def joint_limits(robot: Robot) -> JointLimits | None:
+    """Return the limits of a robot, compiled once, or None if no limit is finite."""
+    finite = np.isfinite(robot.q_min) | np.isfinite(robot.q_max)
+    return JointLimits(robot) if finite.any() else None
+
+
+def limits_of(robot: Robot, integrator: Integrator) -> JointLimits | None:
+    """Return the joint limits of a robot if they end the motion, else None."""
+    return joint_limits(robot) if integrator.stop_at_limits else None

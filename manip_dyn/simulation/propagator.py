@@ -1,7 +1,6 @@
 """Propagators: a robot, an effort law and an integrator compiled into one loop.
 
-With `stop_at_limits`, joint limits are events: the time at which a joint reaches a limit is exact
-except for rounding. The module of dry friction is imported only for robots with dry friction.
+The module of dry friction is imported only for robots with dry friction.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from numba.core.errors import NumbaError
 from manip_dyn.codegen import Kernels
 from manip_dyn.core.arrays import VECTOR
 from manip_dyn.core.checks import Vector
-from manip_dyn.core.compiled import PLAIN, STOCK, compiled, inlined
+from manip_dyn.core.compiled import PLAIN, STOCK, inlined
 from manip_dyn.core.errors import ManipDynError
 from manip_dyn.core.fingerprint import digest_of
 from manip_dyn.core.linking import instantiate
@@ -34,62 +33,15 @@ from manip_dyn.integration import (
     rk4_step,
 )
 from manip_dyn.integration.user_functions import COMPILING, jitted, not_compilable
-from manip_dyn.robot import Robot
 from manip_dyn.simulation import feedback
 from manip_dyn.simulation.effort_laws import EffortLaw, Schedule, no_pieces
 from manip_dyn.simulation.function_law import Feedback, LawError, law_parameters, with_parameters
-from manip_dyn.simulation.integrator import Integrator
+from manip_dyn.simulation.integrator import Integrator, limits_of
 from manip_dyn.simulation.pd_control import PDLaw
 from manip_dyn.simulation.sampling import Recorder, Samples
 
 if TYPE_CHECKING:
     from manip_dyn.simulation.dry_friction import StickSlip
-
-
-class JointLimits:
-    """The finite position limits of an arm.
-
-    Attributes:
-        events: Zero crossings of the distances from the limits, rad or m.
-    """
-
-    def __init__(self, robot: Robot):
-        """Compile the limits of a robot with at least one finite limit."""
-        n = robot.n
-        bounds = np.concatenate([robot.q_min, robot.q_max])
-        finite = np.flatnonzero(np.isfinite(bounds))
-        joints, signs = finite % n, np.where(finite < n, 1.0, -1.0)
-        limits = bounds[finite]
-
-        @compiled(merge=True)
-        def distances(t, y, p, out):
-            for k in range(joints.size):
-                out[k] = signs[k] * (y[joints[k]] - limits[k])
-
-        self.events = Events(distances, count=len(finite), direction=-1)
-        self._names = [robot.joint_names[joint] for joint in joints]
-        self._sides = np.where(finite < n, "lower", "upper")
-
-    def reached(self, y: Vector) -> str:
-        """Return a clause that names the limit nearest to the state (m,), which reached it."""
-        nearest = int(np.argmin(self.distances(y)))
-        return f"joint '{self._names[nearest]}' reached its {self._sides[nearest]} limit"
-
-    def distances(self, y: Vector) -> Vector:
-        """Return the distances (k,) of the state (m,) from the limits, rad or m.
-
-        A distance is negative beyond its limit.
-        """
-        distances = np.empty(len(self._names))
-        self.events.function(0.0, y, None, distances)
-        return distances
-
-
-@lru_cache(maxsize=32)
-def joint_limits(robot: Robot) -> JointLimits | None:
-    """Return the limits of a robot, compiled once, or None if no limit is finite."""
-    finite = np.isfinite(robot.q_min) | np.isfinite(robot.q_max)
-    return JointLimits(robot) if finite.any() else None
 
 
 RECORDABLE = Schedule, Feedback, PDLaw
@@ -198,7 +150,7 @@ class CompiledPropagator(Propagator):
             efforts: Compiled efforts of `rhs`; None for constant efforts.
         """
         self._robot, self.efforts = kernels.robot, efforts
-        self._limits = limits_of(kernels, integrator)
+        self._limits = limits_of(kernels.robot, integrator)
         events = events or (self._limits.events if self._limits else None)
         engine = _engine(rhs, kernels, integrator, events, jacobian, parameters is not None)
         self._engine = engine
@@ -376,14 +328,9 @@ def _stick_slip(
     """Return the motion with friction under compiled `efforts`; None for constant efforts."""
     from manip_dyn.simulation.dry_friction import StickSlip  # only for robots with friction
 
-    limits = limits_of(kernels, integrator)
+    limits = limits_of(kernels.robot, integrator)
     ends = limits.events if limits else None
     return StickSlip(kernels, efforts, ends, integrator.implicit, law)
-
-
-def limits_of(kernels: Kernels, integrator: Integrator) -> JointLimits | None:
-    """Return the joint limits if they end the motion, else None."""
-    return joint_limits(kernels.robot) if integrator.stop_at_limits else None
 
 
 def weightless_propagator(kernels: Kernels, integrator: Integrator) -> Propagator:
