@@ -11,6 +11,7 @@ If some parameters have no arguments, the result is another template.
 
 from __future__ import annotations
 
+import dis
 import hashlib
 import inspect
 import itertools
@@ -34,7 +35,7 @@ from manip_dyn.core.callables import (
 )
 from manip_dyn.core.compiled import OPTIONS, PLAIN, Function, Part, inlined, library_of
 from manip_dyn.core.fingerprint import digest_of, names_of, qualified_name
-from manip_dyn.core.private_numba import STOCK, function_type
+from manip_dyn.core.private_numba import STOCK, emit_return, function_type
 
 _INDEX = ir.IntType(64)
 _ROW = ir.ArrayType(ir.DoubleType(), 16)
@@ -273,17 +274,17 @@ class Instance:
         """
         code, symbol, returns, opened = _template(self._program, arguments)
         libraries = [library_of(code, symbol)]
-        numbers: dict[str, Any] = {}
+        constants: dict[str, Any] = {}
         functions: dict[str, str] = {}
         while unresolved := {s for s in opened if opened[s].parameter in self._values} - {
-            *numbers,
+            *constants,
             *functions,
         }:
             for open_symbol in unresolved:
                 call = opened[open_symbol]
                 value = self._values[call.parameter]
-                if call.arguments is None:
-                    numbers[open_symbol] = value
+                if call.arguments is None or _is_constant(value, call):
+                    constants[open_symbol] = value
                     continue
                 functions[open_symbol], linked = _resolved(value, call, typing)
                 libraries += linked
@@ -292,8 +293,9 @@ class Instance:
         emit_call = call_of(symbol, returns, arguments, libraries)
 
         def emit(context, builder, signature, values):
-            for name, value in numbers.items():
-                _define_number(context, builder.module, name, value)
+            for name, value in constants.items():
+                define = _define_number if calls[name].arguments is None else _define_constant
+                define(context, builder.module, name, value)
             for name, target in functions.items():
                 _define_function(context, builder.module, name, target)
             return emit_call(context, builder, signature, values)
@@ -336,15 +338,44 @@ def _define_number(context: Any, module: Any, symbol: str, value: Any) -> None:
     variable.linkage = "weak_odr"
 
 
+def _is_constant(value: Any, call: Call) -> bool:
+    """Return whether a function with the signature of a call only returns a constant.
+
+    Many defaults do. They need not be compiled, which takes 10 to 50 ms with many array arguments.
+    """
+    kinds = {types.none: (type(None),), types.float64: (float, int)}.get(call.returns, (int,))
+    if not isinstance(value, Part) or type(_constant_of(value)) not in kinds:
+        return False
+    operations = {operation.opname for operation in dis.get_instructions(value.py_func)}
+    fits = value.py_func.__code__.co_argcount == len(call.arguments or ())
+    return fits and operations <= {"RESUME", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
+
+
+def _constant_of(function: Part) -> Any:
+    """Return the last constant of a function: the result if it only returns a constant."""
+    return (function.py_func.__code__.co_consts or (None,))[-1]
+
+
+def _define_constant(context: Any, module: Any, symbol: str, value: Any) -> None:
+    """Define a function in an LLVM module that returns the constant of the function `value`."""
+    builder = _new_function(context, module, symbol)
+    emit_return(context, builder, calls[symbol].returns, _constant_of(value))
+
+
 def _define_function(context: Any, module: Any, symbol: str, target: str) -> None:
     """Define a function in an LLVM module that calls `target` with the same arguments."""
+    builder = _new_function(context, module, symbol)
+    called = cgutils.get_or_insert_function(module, builder.function.function_type, target)
+    builder.ret(builder.call(called, builder.function.args))
+
+
+def _new_function(context: Any, module: Any, symbol: str) -> ir.IRBuilder:
+    """Return the builder of a new function in an LLVM module, which is inlined into its caller."""
     call = calls[symbol]
-    kind = function_type(context, call.returns, call.arguments)
-    function = ir.Function(module, kind, symbol)
+    function = ir.Function(module, function_type(context, call.returns, call.arguments), symbol)
     function.linkage = "weak_odr"
     function.attributes.add("alwaysinline")
-    builder = ir.IRBuilder(function.append_basic_block())
-    builder.ret(builder.call(cgutils.get_or_insert_function(module, kind, target), function.args))
+    return ir.IRBuilder(function.append_basic_block())
 
 
 def constant_function(value: Any) -> Any:

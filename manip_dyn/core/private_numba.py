@@ -63,16 +63,12 @@ def missing_name() -> str:
         try:
             value: Any = import_module(module)
             for part in path.split("."):
-                value = numba.njit(_probe) if part.endswith("()") else getattr(value, part)
+                value = numba.njit(missing_name) if part.endswith("()") else getattr(value, part)
             if parameters and ", ".join(inspect.signature(value).parameters) != parameters:
                 return name
         except (ImportError, AttributeError, TypeError, ValueError):
             return name
     return ""
-
-
-def _probe() -> None:
-    """Do nothing. `missing_name` inspects the dispatcher of this function."""
 
 
 def _is_stock() -> bool:
@@ -335,6 +331,12 @@ def restored(context: Any, content: tuple) -> Any:
 def function_type(context: Any, returns: Any, arguments: Any) -> Any:
     """Return the LLVM type of a compiled function with the numba types of its signature."""
     return context.call_conv.get_function_type(returns, arguments)
+
+
+def emit_return(context: Any, builder: Any, returns: Any, value: Any) -> None:
+    """Emit the return of a number, or of None, in numba's calling convention."""
+    constant = context.get_dummy_value() if value is None else context.get_constant(returns, value)
+    context.call_conv.return_value(builder, constant)
 
 
 def call_at(context, builder, location, returns, kinds, values, raises):

@@ -94,6 +94,11 @@ def doubled(x):
     return 2.0 * x
 
 
+@inlined
+def constant(x):
+    return 10  # an integer
+
+
 @compiled
 def by_name(x):
     return 3 if x > 1.0 else 4  # an integer
@@ -124,6 +129,7 @@ RISEN = {weight: often_risen, count: 1, note: note}
 TOTALS = {
     "slots": instantiate(total, {count: 2, note: note, weight: weight}),
     "njit": instantiate(total, {count: 2, note: returning, weight: double}),
+    "constant": instantiate(total, {count: 2, note: note, weight: constant}),
     "by name": instantiate(total, {count: 2, note: note, weight: by_name}),
     "merged": instantiate(total, {count: 2, note: note, weight: merged}),
     "division": instantiate(total, {count: 2, note: note, weight: infinite}),
@@ -154,6 +160,7 @@ print("both", functions.both(values, out), out[0], is_cacheable(functions.both))
 """
 RESULTS = """slots 4.0 4.0 True
 njit 20.0 200.0 True
+constant 40.0 40.0 True
 by name 13.0 13.0 True
 merged 1.25 1.25 True
 division inf inf True
@@ -193,7 +200,7 @@ def kept(folder, ending):
 
 def test_one_template_serves_all_functions_and_another_process_loads_them(folder):
     assert len(kept(folder, "template")) == 2  # of the program, and of the one half filled
-    assert len(kept(folder, "machine_code")) == 9 + 2  # not the unknown one
+    assert len(kept(folder, "machine_code")) == 10 + 2  # not the unknown one
     stamps = {path: path.stat().st_mtime_ns for path in (folder / "cache").iterdir()}
     assert printed(folder) == RESULTS
     assert {path: path.stat().st_mtime_ns for path in (folder / "cache").iterdir()} == stamps
