@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,6 +27,7 @@ from manip_dyn.integration.methods.rosenbrock import Rosenbrock
 from manip_dyn.integration.methods.taylor import Series, Taylor
 from manip_dyn.integration.settings import Events, Jacobian, Sampling, StepControl
 from manip_dyn.integration.step_inspection import QUIET
+from manip_dyn.integration.time_conditions import DISTANCE
 from manip_dyn.integration.user_functions import checked_function, first_trial, right_hand_side
 
 DEFAULT_RTOL, DEFAULT_ATOL = 1e-6, 1e-9
@@ -109,10 +111,23 @@ def checked_state(y0: Any, size: int | None = None) -> Vector:
     return y
 
 
-def checked_interval(span: Vector, t_switch: Any, sampling: Sampling) -> Interval:
-    """Return the times of a solution after checks."""
+def checked_interval(
+    span: Vector, t_switch: Any, sampling: Sampling, conditions: Sequence[float] = ()
+) -> Interval:
+    """Return the times of a solution after checks.
+
+    Args:
+        span: Start and end time (2,), s.
+        t_switch: Times at which the right-hand side is discontinuous, s, or None.
+        sampling: Sample times.
+        conditions: Times at which conditions of the right-hand side change, s.
+    """
     samples = None if sampling.times is None else _times("sampling.times", sampling.times, span)
     switches = _NONE if t_switch is None else _times("t_switch", t_switch, None)
+    if conditions:
+        near = DISTANCE * abs(span[1] - span[0])
+        gaps = np.abs(np.subtract.outer(conditions, switches)).min(axis=1, initial=np.inf)
+        switches = np.concatenate([switches, np.extract(gaps > near, conditions)])
     landing = samples if samples is not None and sampling.land else _NONE
     return Interval(float(span[0]), planned_stops(span, switches, landing), samples)
 

@@ -37,6 +37,7 @@ from manip_dyn.integration.settings import (
     checked_sampling,
 )
 from manip_dyn.integration.step_inspection import CELLS
+from manip_dyn.integration.time_conditions import condition_times, has_conditions
 from manip_dyn.integration.user_functions import user_error
 
 
@@ -209,11 +210,13 @@ class Problem:
         Raises:
             ManipDynError: If an argument is invalid, or a function cannot be compiled.
         """
-        span = checked_span(t_span)
+        self._span = span = checked_span(t_span)
         self._y0, self._parameters = checked_state(y0), checked_parameters(p)
         self._formulation = formulated(settings, float(span[0]), self._y0, self._parameters)
         self._switches, self._sampling = t_switch, settings.sampling
-        self._interval = checked_interval(span, t_switch, settings.sampling)
+        self._conditional = self._formulation.options.looks and has_conditions(settings.rhs)
+        self._rhs = settings.rhs
+        self._interval = self._interval_of(span, self._y0, self._parameters)
         self._tried = sizes_of(self._parameters)
 
     def solve(
@@ -233,10 +236,11 @@ class Problem:
         formulation, y = self._formulation, self._y0
         if y0 is not None:
             y = checked_state(y0, formulation.options.size)
-        interval = self._interval
-        if t_span is not None:
-            interval = checked_interval(checked_span(t_span), self._switches, self._sampling)
         parameters = checked_parameters(self._parameters if p is None else p)
+        interval = self._interval
+        if t_span is not None or (self._conditional and (y0 is not None or p is not None)):
+            span = self._span if t_span is None else checked_span(t_span)
+            interval = self._interval_of(span, y, parameters)
         if formulation.linear.positions or sizes_of(parameters) != self._tried:
             formulation.check_trial(interval.start, y, parameters)
         space = _initial_space(formulation, interval, y)
@@ -246,6 +250,11 @@ class Problem:
         if _is_reusable(formulation, interval):
             formulation.spaces.append(space)
         return solution
+
+    def _interval_of(self, span: Vector, y: Vector, p: Any) -> Interval:
+        """Return the times of a solution, with those at which conditions change."""
+        conditions = condition_times(self._rhs, span, y, p) if self._conditional else ()
+        return checked_interval(span, self._switches, self._sampling, conditions)
 
 
 def _is_reusable(formulation: Formulation, interval: Interval) -> bool:

@@ -9,12 +9,16 @@ DURATION, TOLERANCE = 10.0, 1e-6
 STILL = [0.0, 0.0]
 
 
+@md.compiled
+def pulse(t, p):
+    """A force p[2] around p[0]. Its condition is hidden in a compiled function."""
+    return p[2] if abs(t - p[0]) < p[1] else 0.0
+
+
 def pushed(t, y, p, out):
-    """A unit mass on a spring of stiffness p[3], with a force p[2] around p[0]."""
+    """A unit mass on a spring of stiffness p[3], with a pulse."""
     out[0] = y[1]
-    out[1] = -p[3] * y[0]
-    if abs(t - p[0]) < p[1]:
-        out[1] += p[2]
+    out[1] = -p[3] * y[0] + pulse(t, p)
 
 
 def end(p, method, control=None, y0=STILL, tolerance=TOLERANCE, **options):
