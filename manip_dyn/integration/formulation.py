@@ -105,7 +105,9 @@ def checked_span(t_span: Any) -> Vector:
 
 def checked_state(y0: Any, size: int | None = None) -> Vector:
     """Return the initial state (m,) after checks. The default of `size` is any length above 0."""
-    y = finite_vector("y0", y0, np.size(y0) if size is None else size)
+    if size is None:
+        size = y0.size if isinstance(y0, np.ndarray) else np.size(y0)
+    y = finite_vector("y0", y0, size)
     if y.size == 0:
         raise ManipDynError("y0 must have at least one number, got none.")
     return y

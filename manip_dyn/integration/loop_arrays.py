@@ -12,7 +12,7 @@ from numba.core import types
 from numba.extending import overload_attribute
 from numpy.typing import ArrayLike
 
-from manip_dyn.core.checks import Matrix, Vector
+from manip_dyn.core.checks import FLOAT, Matrix, Vector
 from manip_dyn.core.compiled import PLAIN, inlined
 
 LIMITS = np.dtype(
@@ -78,7 +78,6 @@ locating, settled, low, high, high_lands, probe, rounds
 """
 
 _Clock = namedtuple("_Clock", STATE.names or ())  # type: ignore[misc]
-_ZEROS = (0,) * (len(STATE.names or ()) - 4)
 
 CACHE_LINE = 8
 """Number of floats per cache line."""
@@ -191,7 +190,7 @@ only: Any = _first_by_name if PLAIN else _first
 
 def clock_of(space: Space) -> Any:
     """Return a copy of the state of a loop as a named tuple, faster than `Space.state`."""
-    return _Clock(*space.clock[0].item())
+    return _Clock._make(space.clock.item())
 
 
 @overload_attribute(types.NamedTuple, "state")
@@ -227,8 +226,10 @@ def record_of(size: int, rows: int, spans: int, events: int, degree: int) -> Rec
 def begin(space: Space, t: float, stops: ArrayLike) -> None:
     """Prepare a space to integrate from time `t` (s) to the last of the stops (n, 4)."""
     planned = space.rules["first_step"][0]
-    space.clock[0] = (t, planned, 0.0, t, *_ZEROS)  # ten times faster than
-    space.stops[:] = stops  # assigning the fields t, planned, memory and origin
+    words = space.clock.view(FLOAT)  # faster than the fields t, planned and origin
+    words.fill(0.0)
+    words[0], words[1], words[3] = t, planned, t
+    space.stops[:] = stops
 
 
 RESTART, RECORD = 1.0, 2.0

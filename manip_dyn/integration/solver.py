@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -344,11 +345,17 @@ def _solution(
     )
 
 
+@lru_cache(maxsize=64)
+def _no_events(size: int) -> LocatedEvents:
+    """Return the events of a solution without events, for states (size,)."""
+    return LocatedEvents(np.empty(0), np.empty((0, size)), np.empty(0, dtype=np.int64))
+
+
 def _located(space: Space, count: int) -> LocatedEvents:
     """Return the events that are recorded in a space."""
     arrays = space.event_times, space.event_states, space.event_indices
     if not count:
-        return LocatedEvents(*(array[:0] for array in arrays))
+        return _no_events(space.states.shape[1])
     return LocatedEvents(*(array[:count].copy() for array in arrays))
 
 
