@@ -13,6 +13,7 @@ import dis
 import operator
 from collections.abc import Callable
 from contextlib import suppress
+from copy import deepcopy
 from functools import lru_cache
 from typing import Any
 
@@ -165,8 +166,7 @@ def condition_times(function: Any, span: Vector, y: Vector, p: Any) -> list[floa
     first, last = sorted(span.tolist())
     distance = DISTANCE * (last - first)
     plain = getattr(function, "py_func", function)
-    p = tuple(np.copy(array) for array in p) if isinstance(p, tuple) else np.copy(p)
-    others = (y.copy(), p, np.zeros_like(y))[: plain.__code__.co_argcount - 1]
+    others = (y.copy(), deepcopy(p), np.zeros_like(y))[: plain.__code__.co_argcount - 1]
     times: list[float] = []
     pending = [first]
     with np.errstate(all="ignore"):

@@ -75,6 +75,16 @@ def test_a_declared_switch_is_not_repeated():
     assert undeclared.y_last == pytest.approx([0.1 * 4.95, 0.1], abs=1e-9)
 
 
+def test_nested_parameters_are_read():
+    def rhs(t, y, p, out):
+        out[0] = p[1][0] if t < p[0][0][0] else 0.0
+
+    window, rate = np.array([0.25]), np.array([2.0])
+    solution = md.integrate(rhs, (0.0, 1.0), [0.0], p=((window, window), rate))
+    assert 0.25 in solution.t
+    assert solution.y_last == pytest.approx([0.5], abs=1e-12)
+
+
 def test_fixed_steps_do_not_change():
     solution = md.integrate(between, (0.0, 1.0), REST, p=np.array([0.31, 0.32]), step=0.25)
     assert solution.t == pytest.approx([0.0, 0.25, 0.5, 0.75, 1.0])
