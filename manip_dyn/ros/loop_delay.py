@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -110,6 +111,18 @@ def excess(delay: float | None, bound: float, margin: float, gains: str) -> str:
     )
 
 
+class SentEfforts(NamedTuple):
+    """Efforts of commands.
+
+    Attributes:
+        stamp_ns: Stamp of the newest state that was answered with these efforts, ns.
+        repeated: Whether they answered several states. Such efforts give no delay.
+    """
+
+    stamp_ns: int
+    repeated: bool
+
+
 class LoopDelay:
     """Measures the delay of a control loop from the efforts in joint states.
 
@@ -122,7 +135,7 @@ class LoopDelay:
     def __init__(self, robot: Robot, period: float):
         """Set the arm, whose effort limits clip the commands, and the control period, s."""
         self._limits, self._period = robot.tau_max, period
-        self._stamps: dict[tuple[float, ...], int | None] = {}
+        self._sent: dict[tuple[float, ...], SentEfforts] = {}
         self._order: deque[tuple[float, ...]] = deque()
         self._delays: deque[tuple[int, float]] = deque()
         self._effective = False
@@ -131,7 +144,7 @@ class LoopDelay:
 
     def restart(self) -> None:
         """Forget all commands and delays."""
-        self._stamps.clear()
+        self._sent.clear()
         self._order.clear()
         self._delays.clear()
         self.seconds, self._effective, self.ineffective = None, False, 0.0
@@ -151,29 +164,26 @@ class LoopDelay:
     def sent(self, stamp_ns: int, effort: Vector) -> None:
         """Record the efforts (n,) of the command that answers the state with a stamp, ns."""
         key = tuple(np.clip(effort, -self._limits, self._limits).tolist())
-        if key in self._stamps:
-            # Equal efforts of two states give no delay.
-            self._stamps[key] = stamp_ns if self._stamps[key] == stamp_ns else None
-            return
-        self._stamps[key] = stamp_ns
-        self._order.append(key)
-        if len(self._order) > COMMANDS:
-            del self._stamps[self._order.popleft()]
+        before = self._sent.get(key)
+        if before is None:
+            self._order.append(key)
+            if len(self._order) > COMMANDS:
+                del self._sent[self._order.popleft()]
+        repeated = before is not None and (before.repeated or before.stamp_ns != stamp_ns)
+        self._sent[key] = SentEfforts(stamp_ns, repeated)
 
     def received(self, stamp_ns: int, effort: Sequence[float] | None) -> None:
         """Look for the command that has the efforts (n,) of a state with a new stamp, ns."""
         if effort is None:
             return
-        key = tuple(effort)
-        self._effective = self._effective or key in self._stamps
-        if key in self._stamps:
-            self.ineffective = 0.0
+        sent = self._sent.get(tuple(effort))
+        if sent is not None and stamp_ns - sent.stamp_ns < 1e9 * LOST:
+            self._effective, self.ineffective = True, 0.0
         elif self._effective:
             self.ineffective += self._period
-        sent = self._stamps.get(key)
-        if sent is None or sent >= stamp_ns:
+        if sent is None or sent.repeated or sent.stamp_ns >= stamp_ns:
             return
-        delay = max(1e-9 * (stamp_ns - sent) - self._period, 0.0)
+        delay = max(1e-9 * (stamp_ns - sent.stamp_ns) - self._period, 0.0)
         self._delays.append((stamp_ns, delay))
         while self._delays[0][0] < stamp_ns - round(1e9 * WINDOW):
             self._delays.popleft()

@@ -47,6 +47,10 @@ class LockstepLink:
 
         self.spoil = spoil
 
+    def clear(self):
+        """Forget the acting command, before a reset of the simulator."""
+        self._messages, self._acting, self._brakes = [], None, False
+
     def _on_state(self, state):
         fresh = not self.states or state.header.stamp != self.states[-1].header.stamp
         if fresh:

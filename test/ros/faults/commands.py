@@ -7,7 +7,9 @@ import time
 from dataclasses import replace
 
 from faults.case import OK, WARN, Case
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout, String
+from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 NAN, INF = float("nan"), float("inf")
@@ -210,6 +212,36 @@ def twenty_silent_publishers(system):
         probe.destroy_publisher(publisher)
 
 
+def joint_command(name, done, words, names=JOINTS, **fields):
+    """Return the case of a joint command that is dropped."""
+
+    def do(system, *logged):
+        topic = system.ros.publisher(JointState, "simulator/joint_commands")
+        message = JointState(name=list(names), **fields)
+        system.insist(lambda: topic.publish(message), *logged)
+        system.ros.probe.destroy_publisher(topic)
+
+    return dropped(name, done, do, "dropped", words)
+
+
+def rejected_parameter(name, done, words, **values):
+    """Return the case of a parameter that is rejected while the simulator runs."""
+
+    def do(system):
+        result = system.ros.set_together("simulator", **values)
+        assert not result.successful
+        return result.reason
+
+    return Case(name, "simulator", done, do, "simulator", "running", OK, words, (), "following")
+
+
+def step_in_real_time(system):
+    """Call ~/step while the simulator runs."""
+    response = system.ros.call(Trigger, "simulator/step")
+    assert not response.success
+    return response.message
+
+
 LONG = trajectory(0, efforts=[FULL] * 20_000, times=[1e-3 * k for k in range(20_000)])
 CASES = (
     pushed("nan_command", "an effort is NaN", [NAN, 0.0], "nan"),
@@ -290,6 +322,48 @@ CASES = (
     dropped(
         "fast_trajectory", "a trajectory of positions at 200 rad/s",
         requested(joint_trajectory([0.01], positions=[[-1.0, 0.3]])), "rejected",
+    ),
+    joint_command(
+        "unnamed_joint_command", "a joint command without names", "got []", [], effort=[1.0, 0.0]
+    ),
+    joint_command(
+        "repeated_names_joint_command", "a joint command that names a joint twice",
+        "['elbow', 'elbow']", ["elbow", "elbow"], effort=[1.0, 0.0],
+    ),
+    joint_command(
+        "unknown_joint_command", "a joint command for a joint of another robot", "got 'wrist'",
+        ["shoulder", "wrist"], effort=[1.0, 0.0],
+    ),
+    joint_command(
+        "short_joint_command", "a joint command with one effort for two names", "got 1",
+        effort=[1.0],
+    ),
+    joint_command(
+        "infinite_joint_command", "a joint command with an infinite position", "inf",
+        position=[INF, 0.0],
+    ),
+    joint_command(
+        "effort_and_position_command", "a joint command with effort and position of a joint",
+        "got both", effort=[1.0, 0.0], position=[0.5, 0.5],
+    ),
+    rejected_parameter(
+        "zero_real_time_factor", "`real_time_factor` is set to 0", "out of range",
+        real_time_factor=0.0,
+    ),
+    rejected_parameter(
+        "negative_masses", "`mass_scale` is set to -1", "out of range", mass_scale=-1.0
+    ),
+    rejected_parameter(
+        "short_disturbance", "`disturbance` is set to one effort for two joints", "(1,)",
+        disturbance=[1.0],
+    ),
+    rejected_parameter(
+        "step_while_running", "`step` of the integrator is set without a pause", "pause",
+        step=2e-3,
+    ),
+    Case(
+        "single_step_in_real_time", "simulator", "~/step in real time", step_in_real_time,
+        "simulator", "running", OK, "", (), "following",
     ),
     Case(
         "storm_of_trajectories", "simulator", "100 trajectories of positions at once", storm,

@@ -4,6 +4,7 @@ from faults import (
     commands,
     life,
     links,
+    lockstep,
     mechanisms,
     planning,
     processes,
@@ -20,5 +21,6 @@ SYSTEMS |= {
     "mechanism": mechanisms.MechanismProcesses,
     "alone": surroundings.Alone,
 }
+SYSTEMS |= lockstep.SYSTEMS
 CASES = (*commands.CASES, *planning.CASES, *life.CASES, *targets_of_tools.CASES)
-CASES += (*links.CASES, *processes.CASES, *mechanisms.CASES, *surroundings.CASES)
+CASES += (*links.CASES, *lockstep.CASES, *processes.CASES, *mechanisms.CASES, *surroundings.CASES)
