@@ -255,6 +255,8 @@ class DetectionSettings(NamedTuple):
         near: Scaled distance from a limit within which the limit is active.
         is_touched: Whether contact points replace a boundary arc on which a single effort holds
             the joint at its limit indirectly, through the speed of another joint.
+        is_apart: Whether an effort that holds a joint at a limit is never singular. The multiplier
+            of a position limit may vanish on a boundary arc.
     """
 
     brief: int
@@ -262,6 +264,7 @@ class DetectionSettings(NamedTuple):
     between: float
     near: float
     is_touched: bool = False
+    is_apart: bool = False
 
 
 SETTINGS = (
@@ -269,9 +272,9 @@ SETTINGS = (
     (BRIEF[0], LONG[0], BETWEEN[0], NEAR[0], True),
     *product(BRIEF[:1], LONG[1:], BETWEEN, NEAR),
     *product(BRIEF[1:], LONG, BETWEEN[:1], NEAR[:1]),
+    (BRIEF[0], LONG[0], BETWEEN[0], NEAR[0], False, True),
 )
-"""Settings in order of trial. Of 460 random goals of two-joint arms, one requires another
-setting."""
+"""Settings in order of trial. Four of 200 random goals of the IBM 7535 require the last one."""
 
 
 Row = tuple[float, int, Control]
@@ -369,13 +372,15 @@ class _Detector:
 
     def _add_switches(self, joint: int, nodes: EffortControls, rows: list[Row]) -> Control:
         """Add the switches of one effort; return its initial control."""
+        is_apart = self._settings.is_apart and any(
+            control is not None and control.is_at_limit for control in nodes
+        )
+        long = len(nodes) + 1 if is_apart else self._settings.long
         edges = [0, *(k for k in range(1, len(nodes)) if nodes[k] != nodes[k - 1]), len(nodes)]
         arcs = [
             (nodes[a] or SINGULAR, a, b)
             for a, b in pairwise(edges)
-            if nodes[a] is not None
-            or b - a >= self._settings.long
-            or _is_next_to_indirect(nodes, a, b)
+            if nodes[a] is not None or b - a >= long or _is_next_to_indirect(nodes, a, b)
         ] or [(full(self._normalized[0, joint]), 0, len(nodes))]
         changes = EffortTransitions(self._normalized[:, joint])
         for (before, _, end), (after, begin, _) in pairwise(arcs):

@@ -74,6 +74,16 @@ def test_a_motion_along_position_limits_is_certified(case):
         assert plan.t_final - plan.switch_times[1][-1] < plan.t_final / 512
 
 
+def test_a_joint_rests_at_a_limit_where_the_multiplier_vanishes():
+    """The grid shows a limit that acts only near both ends of the arc."""
+    start, goal = [1.815, 0.67], [-1.938, -2.402]
+    plan = md.plan_minimum_time(md.load_robot("ibm7535"), start, goal, budget=None)
+    ((joint, kind, begin, end),) = plan.certificate.limit_arcs
+    assert (joint, kind) == ("elbow", "position")
+    assert end - begin > 0.1 * plan.t_final
+    check(plan)
+
+
 def test_a_joint_reaches_its_speed_limit_without_acceleration():
     """Its effort is at the opposing limit on arrival."""
     start, goal = [-0.59971848, -1.89429841], [-2.57137445, 0.50474327]
