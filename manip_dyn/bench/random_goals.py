@@ -353,10 +353,20 @@ def read_rows(file: Path) -> dict[tuple[Any, ...], Row]:
     return {row.key: row for row in (Row(**values) for values in content["rows"])}
 
 
+def write_rows(file: Path, rows: Sequence[Row], arguments: Sequence[str]) -> None:
+    """Write results to a JSON file, one per line, with versions, commit and arguments."""
+    head = json.dumps({"setting": dict(setting(PACKAGES)), "arguments": list(arguments)})
+    lines = ",\n".join(json.dumps(row._asdict()) for row in rows)
+    file.write_text(f'{head[:-1]}, "rows": [\n{lines}\n]}}\n', encoding="utf-8")
+
+
 # ---------------------------------------------------------------------------------- command
 def robots(options: argparse.Namespace) -> Iterator[Robot]:
     """Yield the robots of the command line, or the known arms by default."""
     for name in options.robots:
+        if name in KNOWN:
+            yield known_arm(name)
+            continue
         whole = load_robot(name.removesuffix("/3"))
         others = whole.joint_names[3:] if name.endswith("/3") else ()
         yield load_robot(name.removesuffix("/3"), lock=dict.fromkeys(others, 0.0))
@@ -377,7 +387,8 @@ def main(arguments: list[str] | None = None) -> int:
         "--robots",
         nargs="+",
         default=[],
-        help="names or URDFs of robots; ROBOT/3: its first three joints, the others locked at 0",
+        help="names or URDFs of robots, or names of known arms; ROBOT/3: its first three joints, "
+        "the others locked at 0",
     )
     parser.add_argument("--budget", type=float, help="budget of minimum time, s; 0: unlimited")
     parser.add_argument(
@@ -408,12 +419,7 @@ def main(arguments: list[str] | None = None) -> int:
             rows += new
             print(f"{robot.name}\n{table(summary(new))}", flush=True)
             if options.json:
-                content: dict[str, Any] = {
-                    "setting": dict(setting(PACKAGES)),
-                    "arguments": sys.argv[1:],
-                }
-                content["rows"] = [row._asdict() for row in rows]
-                options.json.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+                write_rows(options.json, rows, sys.argv[1:])
     except (ManipDynError, OSError) as error:
         print(error, file=sys.stderr)
         return 2

@@ -1,6 +1,7 @@
 """Random arms, collocation as a reference, and success rates for random goals."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pinocchio
@@ -10,6 +11,7 @@ from arms import random_tree
 import manip_dyn as md
 from manip_dyn.bench import collocation, random_arms, random_goals
 
+DOCS = Path(md.__file__).parents[1] / "docs"
 SLIDE = random_arms.Joint(
     "prismatic", "1 0 0", -2.0, 2.0, 0.0, 0.1, 2.0, 0.0, (0.1, 0.1, 0.1), 8.0, 100.0
 )
@@ -104,3 +106,18 @@ def test_reference_without_casadi_is_one_error(monkeypatch, capsys):
     monkeypatch.setattr(random_goals, "find_spec", lambda name: None)
     assert random_goals.main(["--arms", "1", "--goals", "1", "--reference"]) == 2
     assert capsys.readouterr().err == "--reference requires CasADi: pip install casadi\n"
+
+
+@pytest.mark.skipif(not DOCS.is_dir(), reason="not a checkout")
+def test_the_page_of_minimum_time_shows_the_stored_results():
+    """The rows of `docs/minimum_time.json` are those of the tables for known arms."""
+    stored = random_goals.read_rows(DOCS / "minimum_time.json")
+    page = (DOCS / "minimum_time.md").read_text(encoding="utf-8")
+    for arm in dict.fromkeys(row.arm for row in stored.values()):
+        rows = [row for row in stored.values() if row.arm == arm]
+        certified, converged = (
+            sum(row.status == status for row in rows) for status in ("solved", "converged")
+        )
+        median, longest = np.quantile([row.cpu for row in rows], [0.5, 1.0])
+        time = f"{1e3 * median:.0f} ms" if len(rows) == 200 else f"{median:.2f}"
+        assert f"| {certified} | {converged} | {time}, {longest:.1f} s |" in page
