@@ -123,3 +123,18 @@ def test_mimics_of_missing_joints_have_a_lock_that_works(robot):
         md.load_robot(lost)
     lock = eval(str(caught.value).partition("lock=")[2].rstrip(".)"))  # as a user pastes it
     assert md.load_robot(lost, lock=lock).n == 3
+
+
+def test_a_plan_accelerates_all_coupled_masses():
+    """Two fingers of 0.2 and 0.3 kg, driven by one effort: full effort, then full braking."""
+    slide = '<joint name="{0}" type="prismatic"><parent link="base"/><child link="{0}_link"/>'
+    slide += '<axis xyz="0 {1} 0"/><limit lower="0" upper="0.5" effort="20" velocity="9"/>{2}'
+    fingers = [("left", 1, ""), ("right", -1, '<mimic joint="left"/>')]
+    links = LINK.format("left_link", 0.2) + LINK.format("right_link", 0.3)
+    joints = "".join(slide.format(*finger) + "</joint>" for finger in fingers)
+    gripper = md.load_robot(f'<robot name="gripper"><link name="base"/>{links}{joints}</robot>')
+    plan = md.plan_minimum_time(gripper, [0.0], [0.3])
+    assert plan.status == "solved"
+    assert plan.t_final == pytest.approx(2.0 * (0.3 * 0.5 / 20.0) ** 0.5, abs=1e-9)
+    swing = md.simulate(gripper, [0.0], [0.0], plan, plan.t_final)
+    np.testing.assert_allclose(swing.q[-1], 0.3, atol=1e-9)
