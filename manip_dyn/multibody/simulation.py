@@ -163,20 +163,17 @@ class MechanismSimulation:
         control: StepControl | None = None,
         jacobian: Jacobian | None = None,
         growth: float = GROWTH,
-        preference: float = PREFERENCE,
     ):
         """Start at time zero; see `simulate_mechanism` for the other arguments.
 
         A `jacobian` with ``mass=True`` replaces the exact one of Rosenbrock methods, see
         `linearized_rates`. The coordinates are repartitioned when their condition number has
-        grown by the factor `growth`, above 1. `preference` is the weight of the pivots of stiff
-        coordinates. With 1, the partition is that of Sandu et al. (2001), eq. 6.
+        grown by the factor `growth`, above 1. With a `method`, the partition is that of Sandu et
+        al. (2001), eq. 6. Without one, stiff coordinates tend to be independent.
         """
         if not isinstance(mechanism, Mechanism):
             raise ManipDynError(f"mechanism must be a Mechanism, got {mechanism!r}.")
-        stiff = None
-        if method is None or isinstance(METHODS.get(method), Rosenbrock):
-            stiff = stiff_coordinates(mechanism)
+        stiff = stiff_coordinates(mechanism) if method is None else None
         if method is None:
             is_stiff = stiff is not None and step is None
             method = "rodas5p" if is_stiff else "rosenbrock_nystrom"
@@ -201,7 +198,7 @@ class MechanismSimulation:
         if control.inspection_interval is None:
             control = replace(control, inspection_interval=INSPECTION_INTERVAL)
         self._options, self._user_control = options, control
-        self._weights = None if stiff is None else np.where(stiff, preference, 1.0)
+        self._weights = None if stiff is None else np.where(stiff, PREFERENCE, 1.0)
         self._memory: Memory
         self._looped = has_loops(mechanism)
         self.reset()
