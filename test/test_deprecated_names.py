@@ -69,7 +69,7 @@ def held_efforts(_folder, **references):
 def last_update(_folder, **update):
     plan = md.plan_zero_net_work(ROBOT, [0.1, 0.0], ZERO)
     executor = md.PlanExecutor(ROBOT, plan, 1e-3, md.Tuning(off_plan=np.inf))
-    executor.tracked(**update, arrival_time=None, total=ZERO, saturated=False)
+    executor.tracked(**update, total=ZERO, saturated=False)
     return executor.tracking.updated_at
 
 

@@ -22,7 +22,7 @@ from manip_dyn.planning.execution.feedback import Tuning
 from manip_dyn.planning.execution.identification import MotionRecord
 from manip_dyn.robot import Robot
 
-NOISE = 0.05
+NOISE = 0.08
 """Largest correction by a typical noise, as a fraction of the effort limit."""
 NOISE_WEIGHT = 0.02
 """Smallest weight of a new sample in the estimate of the noise."""
@@ -63,7 +63,8 @@ class DisturbanceObserver:
             self._variance = self._variance + weight * (change - self._variance)
             self._count += 1
             noise = np.maximum(np.sqrt(self._variance), TINY * self._limit)
+            # One gain for all joints: with different ones, noise would excite light directions.
             gain = -math.expm1(-self._bandwidth * elapsed)
-            gains = np.minimum(gain, NOISE * self._limit / noise)
-            self.effort = self.effort + gains * error
+            gain = min(gain, NOISE * float((self._limit / noise).min()))
+            self.effort = self.effort + gain * error
         self._error = error

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from manip_dyn.planning.execution.effort_model import EffortModel
 from manip_dyn.planning.execution.feedback import ErrorFilter, Feedback, Tuning
 from manip_dyn.planning.execution.identification import MotionRecord
 from manip_dyn.planning.execution.path_following import (
+    RECOVERY,
     SLOWEST,
     PathMotion,
     PathPoint,
@@ -34,6 +36,14 @@ SHORTEST_RETURN = 0.3
 """Shortest duration of a return to the path, s: a disturbance is compensated in the meantime."""
 PAUSE = 0.5
 """Time at rest after a failed attempt to follow the rest of the path, s."""
+CAUTIOUS = 0.75
+"""Largest speed before a suspected delay is identified, as a fraction of the limit."""
+MOST_MARGIN = 0.7
+"""Largest fraction of the speeds that remains unused because of speed errors."""
+SETTLING = 4
+"""Periods in addition to the delay before a new motion is compared with the states."""
+SPEED_LAG = 0.03
+"""Speed error, as a fraction of the speed limit, above which the motion changes."""
 LAG = 0.1
 """Fraction of `Tuning.off_plan` above which a position error changes the motion."""
 NOISY = 0.01
@@ -63,8 +73,10 @@ CELLS_AHEAD = 4
 BREAKAWAY, NEAR = 0.9, 5.0
 """Fraction of the identified friction that is compensated at rest, and the multiple of
 `Tuning.tolerance` from which it is compensated."""
-SETTLED = 10.0
+SETTLED = 1.0
 """Multiple of `Tuning.tolerance` up to which an arm that has arrived may move away."""
+ARRIVAL_STATES = 3
+"""Number of consecutive states at rest at the goal with which an arm has arrived."""
 MOST_AVERAGED = 48
 """Maximum number of states whose mean decides under noise whether the arm is at rest."""
 LONGEST_DELAY = 0.02
@@ -74,6 +86,22 @@ LONGEST_DELAY = 0.02
 def spacing(horizon: float, period: float) -> float:
     """Return the cell length of an executor's reference, s."""
     return max(period, horizon / CELLS_AHEAD)
+
+
+class Lead(NamedTuple):
+    """Motion along the path until the next command acts.
+
+    Attributes:
+        points: Points (k + 1); `v` contains the velocities at the rate of the arm.
+        offsets: Times at these points (k + 1,), s.
+        efforts: Efforts between them (k, n).
+        rate: Rate at the last point.
+    """
+
+    points: list[PathPoint]
+    offsets: Vector
+    efforts: Any
+    rate: float
 
 
 class Pace(NamedTuple):
@@ -96,6 +124,7 @@ class Tracking(NamedTuple):
         begin: Start time of the motion, s.
         goal: Final positions (n,).
         off_plan: Position error of a joint above which the executor is required, rad or m.
+        off_speed: Velocity errors (n,) above which the executor is required, rad/s or m/s.
         stopping: Whether the motion is a stop, after which another motion is required.
         updated_at: Time of the last update, s; None before the first update.
         sum: Integral of the position error (n,).
@@ -106,6 +135,7 @@ class Tracking(NamedTuple):
     begin: float
     goal: Vector
     off_plan: float
+    off_speed: Vector
     stopping: bool
     updated_at: float | None
     sum: Vector
@@ -181,7 +211,8 @@ class PlanExecutor:
         # Plan times of the path, for motions after the plan: along the path, or at one point.
         self._path_times: Vector | None = None
         self._resumed_at: float | None = None
-        self._paused = False
+        self._paused = self._waits = False
+        self._settles_at, self._margin, self._margin_time = -np.inf, 0.0, 0.0
         self._moves_on = plan.vf is not None and bool(np.any(plan.vf))
         self._adapts = backup is None and not self._moves_on and np.isfinite(self._off_plan)
         self._longest = self.delay + LONGEST_DELAY
@@ -190,6 +221,7 @@ class PlanExecutor:
         self._filter = ErrorFilter(robot, self._tuning, self._period, plan.qf)
         self._observer: DisturbanceObserver | None = None
         self._updated_at: float | None = None
+        self._rests: list[float] = []
 
     @property
     def missed(self) -> str:
@@ -303,7 +335,9 @@ class PlanExecutor:
         """Current state for a compiled loop; None if a compiled loop cannot continue from it."""
         if self._moves_on or self._observer is not None or self._monitor.stopped:
             return None
-        if self._adapts and self._record.is_starting:
+        if self._waits or (self._adapts and self._record.is_starting):
+            return None
+        if self._updated_at is not None and self._updated_at <= self._settles_at:
             return None
         over = self._updated_at is not None and self._over(self._updated_at)
         near = self._tuning.tolerance
@@ -314,6 +348,7 @@ class PlanExecutor:
             self._begin,
             self.goal,
             self._threshold if self._may_adapt else self._off_plan,
+            self._speed_errors if self._may_adapt else np.full(self._robot.n, np.inf),
             self._stopping,
             self._updated_at,
             self._feedback.sum,
@@ -321,21 +356,17 @@ class PlanExecutor:
         )
 
     @renamed_arguments(heard="updated_at")
-    def tracked(
-        self, updated_at: float | None, arrival_time: float | None, total: Vector, saturated: bool
-    ) -> None:
+    def tracked(self, updated_at: float | None, total: Vector, saturated: bool) -> None:
         """Store the state after a compiled loop that started from `tracking`.
 
         Args:
             updated_at: Time of the last update, s.
-            arrival_time: Time of the arrival, s, or None.
             total: Integral of the position error (n,).
             saturated: Whether the last efforts were clipped to their limits.
         """
-        self._updated_at, self.arrival_time = updated_at, arrival_time
-        self.arrived = arrival_time is not None
-        if self.arrived:
-            self._monitor.reset()
+        if updated_at != self._updated_at:  # the loop returns before a state at rest
+            self._rests = []
+        self._updated_at = updated_at
         self._feedback.sum, self._feedback.saturated = total, saturated
 
     @property
@@ -362,11 +393,21 @@ class PlanExecutor:
         # Measured positions and velocities (n,), filtered under noise.
         measured = self._filter.state(q, v, q_ref, v_ref, self._record.noise)
         error = float(np.abs(measured[0] - q_ref).max())
-        if self._may_adapt and error > self._threshold and t > self._begin:
+        is_fast = bool((np.abs(measured[1] - v_ref) > self._speed_errors).any())
+        if is_fast and not self._record.is_starting:
+            self._note_speed(t, np.abs(measured[1]) - np.abs(v_ref))
+        differs = (error > self._threshold or is_fast) and t > self._settles_at
+        if (
+            self._may_adapt
+            and t > self._begin
+            and (differs or self._waits or self._record.is_pending)
+        ):
             self._adapt(t, *measured, error)
             q_ref, v_ref = self._reference.state(t - self._begin)
             error = float(np.abs(measured[0] - q_ref).max())
-        if error > self._off_plan or (self._stopping and self._over(t)):
+        if (error > self._off_plan and not self._record.is_pending) or (
+            self._stopping and self._over(t)
+        ):
             self._leave(t, q, v)
             if self._backup_active:
                 return self._backed(t, q, v)
@@ -420,6 +461,8 @@ class PlanExecutor:
             return
         identified = self._record.identified(self.delay, self._longest, self._model)
         if identified is None:
+            if self._record.is_starting:
+                self._wait(t, time)
             return
         self._threshold = GROWTH * error
         explained = identified.delay != self.delay or not identified.model.is_exact
@@ -430,39 +473,90 @@ class PlanExecutor:
         point = self._path.nearest(time, q)
         if point.distance > self._off_plan:
             return
+        lead = self._lead(point)
         begin = self.time_of(point.time)
         slip = float(np.abs(v - self._reference.state(begin - self._begin)[1]).max())
         noise = SIGMAS * float(self._record.noise[1].max())
         on_time = slip < SLIP * self._lag + noise and (explained or point.distance < self._lag)
+        waited, self._waits = self._waits, False
+        if waited:
+            on_time = False
+            self._margin, self._margin_time = max(self._margin_at(t), 1.0 - CAUTIOUS), t
         # Noise near the effort limits requires a reserve.
         noisy = self._filter.effort_noise > NOISY and self._path_times is None
         if not on_time or noisy or not self._model.is_exact:
-            if not (explained or noisy) and error < UNEXPLAINED * self._lag:
+            if not (explained or noisy or waited) and error < UNEXPLAINED * self._lag:
                 return
             reserve = min(LEAST_RESERVE + RESERVE * point.distance / self._off_plan, MOST_RESERVE)
-            rate, fractions = self._path.rate(point, v), (1.0 - reserve, *RESERVES)
-            on_time = not self._follow_rest(t, point.time, rate, 1.0, fractions)
+            on_time = not self._follow_rest(t, lead, 1.0, (1.0 - reserve, *RESERVES))
         if on_time:  # an error along the path needs no correction
             self._begin += t - begin
             self._filter.reset()
         self._threshold = max(self._lag, GROWTH * point.distance)
 
+    def _wait(self, t: float, time: float) -> None:
+        """Brake until the arm is identified, if a joint would otherwise be too fast.
+
+        A delay of the commands, `LONGEST_DELAY` at most, is suspected. Lighter masses would
+        accelerate the joints by the inverse of `CAUTIOUS`.
+        """
+        if self._waits or self._path_times is not None:
+            return
+        ahead = slice(self._sampled.cell(time), self._sampled.cell(time + self._longest) + 2)
+        if np.all(np.abs(self._sampled.v[ahead]) <= CAUTIOUS * self._robot.v_max):
+            return
+        self._waits = True
+        motion = self._path.brake(time + self.delay, 1.0, self._model, 1.0)
+        offsets = np.linspace(0.0, self.delay, math.ceil(self.delay / self._spacing - 1e-6) + 1)
+        states = [self._sampled.state(time + offset) for offset in offsets]
+        lead = [PathPoint(time + o, *state, 0.0) for o, state in zip(offsets, states, strict=True)]
+        efforts = self._sampled.efforts[[self._sampled.cell(time + o) for o in offsets[:-1]]]
+        self._follow_path(t, motion.after(lead, offsets, efforts))
+
+    @property
+    def _speed_errors(self) -> Vector:
+        """Speed errors (n,) above which the motion changes, rad/s or m/s."""
+        return SPEED_LAG * self._robot.v_max + SIGMAS * self._record.noise[1]
+
+    def _note_speed(self, t: float, excess: Vector) -> None:
+        """Leave the excess of the speeds (n,) over those of the motion as a margin."""
+        share = float(((excess - SIGMAS * self._record.noise[1]) / self._robot.v_max).max())
+        self._margin, self._margin_time = min(max(share, self._margin_at(t)), MOST_MARGIN), t
+
+    def _margin_at(self, t: float) -> float:
+        return self._margin * math.exp((self._margin_time - t) / RECOVERY)
+
+    def _lead(self, point: PathPoint) -> Lead:
+        """Return the motion until the next command acts, from the current point of the path."""
+        predicted = self._record.predicted(self.delay, self._model, self.disturbance)
+        points = []
+        for row in predicted:
+            point = self._path.nearest(point.time, row.q)
+            rate = self._path.rate(point, row.v)
+            points.append(point._replace(v=rate * point.v))
+        offsets = np.array([row.offset for row in predicted])
+        return Lead(points, offsets, np.array([row.effort for row in predicted[:-1]]), rate)
+
     def _follow_rest(
-        self, t: float, time: float, rate: float, fastest: float, fractions: tuple[float, ...]
+        self, t: float, lead: Lead, fastest: float, fractions: tuple[float, ...]
     ) -> bool:
-        """Follow the path from a plan time `time` (s); return whether this is feasible."""
+        """Follow the path after a lead; return whether this is feasible."""
+        margin = self._margin_at(t)
         for fraction in fractions:
-            motion = self._path.follow(time, rate, self._model, fraction, fastest)
+            motion = self._path.follow(
+                lead.points[-1].time, lead.rate, self._model, fraction, fastest, margin
+            )
             if motion.slowest > SLOWEST:
                 break
         if motion.slowest <= SLOWEST:
             return False
-        self._follow_path(t, motion)
+        self._follow_path(t, motion.after(*lead[:3]))
         return True
 
     def _follow_path(self, t: float, motion: PathMotion) -> None:
         self._follow(t, motion.motion)
         self._path_times = motion.plan_times
+        self._settles_at = t + self.delay + SETTLING * self._period
 
     def _observe(self) -> None:
         if self._observer is None and self._tuning.observer_bandwidth > 0.0:
@@ -477,8 +571,7 @@ class PlanExecutor:
         assert self._backup is not None
         near = self._tuning.tolerance
         rests = np.abs(q - self.goal).max() <= near and np.abs(v).max() <= 10.0 * near
-        if rests and not self.arrived:
-            self.arrived, self.arrival_time = True, t
+        self._note_rest(t, rests)
         return [Segment(0.0, self._backup.efforts(self._robot, q, v, self.goal))]
 
     def _watch_arrival(self, t: float, q: Vector, v: Vector, q_ref: Vector) -> None:
@@ -488,13 +581,27 @@ class PlanExecutor:
         if updated_at is not None and integrates:
             error = self._unsettled(q, v) * (q_ref - q) if over else q_ref - q
             self._feedback.integrate(error, t - updated_at)
-        if over and not (self.arrived or self._monitor.stopped) and self._at_goal(q, v, t - end):
-            self.arrived = True
-            self.arrival_time = end if updated_at is None or updated_at <= end else t
-            self._monitor.reset()
+        if over and not self._monitor.stopped:
+            first = end if updated_at is None or updated_at <= end else t
+            self._note_rest(first, self.arrived or self._at_goal(q, v, t - end))
         if over and not self.arrived:
             self._monitor.note(t, self._feedback.saturated, q, self.goal)
         self._updated_at = t
+
+    def _note_rest(self, begin: float, rests: bool) -> None:
+        """Count consecutive states at rest at the goal. The first one is the arrival.
+
+        Args:
+            begin: Time of the arrival if this is the first state at rest, s.
+            rests: Whether the arm rests at the goal.
+        """
+        if self.arrived or not rests:
+            self._rests = []
+            return
+        self._rests.append(begin)
+        if len(self._rests) >= ARRIVAL_STATES:
+            self.arrived, self.arrival_time = True, self._rests[0]
+            self._monitor.reset()
 
     def _unsettled(self, q: Vector, v: Vector) -> Vector:
         """Return 1 for joints away from the goal or in motion, otherwise 0 (n,).
@@ -566,7 +673,9 @@ class PlanExecutor:
             self._stop(t, q, v)
             self._off_plan, self._path_times = np.inf, np.array([point.time])
         else:
-            self._follow_path(t, self._path.brake(point.time, rate, self._model, BRAKING))
+            lead = self._lead(point)
+            motion = self._path.brake(lead.points[-1].time, lead.rate, self._model, BRAKING)
+            self._follow_path(t, motion.after(*lead[:3]))
             self._off_plan = max(self._tuning.off_plan, GROWTH * point.distance)
         self._stopping = True
 
@@ -587,7 +696,8 @@ class PlanExecutor:
         ends = point.time >= (1.0 - LEAST_PROGRESS) * self.plan.t_final
         near = not ends and point.distance <= self._tuning.off_plan
         if near:
-            if self._follow_rest(t, point.time, 0.0, self._monitor.slower, RESUMING):
+            lead = Lead([point], np.zeros(1), np.zeros((0, self._robot.n)), 0.0)
+            if self._follow_rest(t, lead, self._monitor.slower, RESUMING):
                 return
             self._note_attempt(t, q, point)
         target = self.goal if ends else point.q

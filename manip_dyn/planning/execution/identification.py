@@ -38,12 +38,8 @@ MOST_SEGMENTS = 32
 MASS_DEVIATION, FRICTION_DEVIATION = 0.25, 0.06
 """Prior standard deviations of the inverse mass ratio, and of the friction relative to the effort
 limits. In doubt, an error is attributed to the masses, because friction would help to brake."""
-PLAUSIBLE = 0.5
-"""Largest change of the inverse mass ratio. Larger ones are due to pushes."""
-REPEATED = 0.3
-"""Factor of these deviations after the first identification."""
-HEAVIEST = 3.0
-"""Largest mass ratio."""
+PLAUSIBLE = 0.6
+"""Largest deviation of the inverse mass ratio from 1. Larger ones are due to pushes."""
 RESOLUTION = 2.5e-4
 """Difference of the candidates of the delay, s."""
 IMPULSE = 1e-4
@@ -76,6 +72,22 @@ class Identified(NamedTuple):
     model: EffortModel
 
 
+class Predicted(NamedTuple):
+    """Predicted state, and the commanded efforts that act from then on.
+
+    Attributes:
+        offset: Time after the last measured state, s.
+        q: Positions (n,), rad or m.
+        v: Velocities (n,), rad/s or m/s.
+        effort: Efforts (n,), N m or N.
+    """
+
+    offset: float
+    q: Vector
+    v: Vector
+    effort: Vector
+
+
 class MotionRecord:
     """Measured states and commands of the last periods.
 
@@ -93,7 +105,7 @@ class MotionRecord:
         self._q, self._v = np.zeros((2, CAPACITY, n))
         self._offsets = np.full((CAPACITY, MOST_SEGMENTS), np.inf)
         self._efforts = np.zeros((CAPACITY, MOST_SEGMENTS, n))
-        self._complete, self._delay_is_known = True, True
+        self._complete, self._delay_is_known, self._pending = True, True, False
         self.noise = np.zeros((2, n))
 
     def state(self, t: float, q: Vector, v: Vector) -> None:
@@ -154,7 +166,7 @@ class MotionRecord:
 
     def clear(self) -> None:
         """Remove all states."""
-        self.count, self._complete = 0, False
+        self.count, self._complete, self._pending = 0, False, False
 
     def unexplained(
         self, delay: float, model: EffortModel, disturbance: Vector
@@ -176,7 +188,7 @@ class MotionRecord:
         _, (passive,), (signs,) = self._explained(k - 1)
         rest = passive * (1.0 - 1.0 / ratio) - self._robot.coulomb_friction * signs
         q, v = self._q[k - 1], self._v[k - 1]
-        for duration, effort in self._applied(k - 1, delay):
+        for duration, effort in self._applied(float(times[k - 1]), float(times[k]), delay):
             q, v = _predicted(kernels.forward_dynamics, q, v, effort / ratio + rest, duration)
         elapsed = float(times[k] - times[k - 1])
         mass = kernels.mass_matrix(self._q[k])
@@ -190,7 +202,12 @@ class MotionRecord:
     @property
     def is_starting(self) -> bool:
         """Whether the motion has just begun, with too few states for a reliable identification."""
-        return self._complete and self.count <= LEAST_STATES + 2
+        return self._complete and (self.count <= LEAST_STATES + 2 or self._pending)
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether the last identification requires more states."""
+        return self._pending
 
     def is_noisy(self, near: float, slow: float) -> bool:
         """Return whether noise may exceed a position error (rad or m) or a speed (1/s)."""
@@ -252,27 +269,35 @@ class MotionRecord:
             np.cumsum(rows, axis=-2)
             for rows in (moves * impulses, moves * bodies * spans, moves * signs * spans)
         )
-        factor = 1.0 if model.is_exact else REPEATED
-        deviations = factor * MASS_DEVIATION, factor * FRICTION_DEVIATION * robot.tau_max
+        mass, rub = MASS_DEVIATION, FRICTION_DEVIATION * robot.tau_max
         inverse, friction = 1.0 / model.mass_ratio, model.friction / model.mass_ratio
         inertia = np.diag(customize(robot).unchecked.mass_matrix(self._q[count - 1]))
-        errors = momenta - inverse * impulses + friction * rubbing
-        noise = inertia * self.noise[1]
+        errors, noise = momenta - impulses, inertia * self.noise[1]
         deviation = noise + IMPULSE * robot.tau_max
-        residuals, *_ = _regression(errors, impulses, rubbing, deviation, *deviations)
+        residuals, *_ = _regression(errors, impulses, rubbing, deviation, mass, rub)
         best = int(residuals.argmin())
         if residuals[0] - residuals[best] < SIGNIFICANT:
             best = 0
+        if self._complete:
+            elapsed = times[-1] - times[0]
+            recent = elapsed - candidates < (LEAST_STATES - 0.5) * elapsed / (count - 1)
+            self._pending = bool(
+                elapsed < longest and (residuals[recent] - residuals[best] < SIGNIFICANT).any()
+            )
+        if self._pending:
+            return None
         self._delay_is_known &= best == 0
         if self._delay_is_known:
             deviation = noise + EXACT_IMPULSE * robot.tau_max
-        residuals, ratios, frictions, unchanged = _regression(
-            errors[[best]], impulses[[best]], rubbing, deviation, *deviations
-        )
-        plausible = abs(ratios[0]) < factor * PLAUSIBLE  # not for a push
-        if plausible and unchanged[0] - residuals[0] > SIGNIFICANT:
-            inverse = max(inverse + float(ratios[0]), 1.0 / HEAVIEST)
-            friction = np.maximum(friction - frictions[0], 0.0) / inverse
+        arrays = impulses[[best]], rubbing, deviation, mass, rub
+        residuals, ratios, frictions, _ = _regression(errors[[best]], *arrays)
+        assumed = errors[[best]] + (1.0 - inverse) * impulses[[best]] + friction * rubbing
+        unlikely = ((inverse - 1.0) / mass) ** 2 + ((friction / rub) ** 2).sum()
+        unchanged = float(_regression(assumed, *arrays)[3][0] + unlikely)
+        plausible = abs(ratios[0]) < PLAUSIBLE  # not for a push
+        if plausible and unchanged - residuals[0] > SIGNIFICANT:
+            inverse = 1.0 + float(ratios[0])
+            friction = np.maximum(-frictions[0], 0.0) / inverse
             rests = np.maximum((~moves).sum(axis=0), 1)
             held = np.abs((~moves * unexplained[best]).sum(axis=0)) / rests
             model = EffortModel(1.0 / inverse, friction)
@@ -287,9 +312,32 @@ class MotionRecord:
         add_impulses(self._times[:count], *commands, first, count - 1, delay, out)
         return out
 
-    def _applied(self, k: int, delay: float) -> list[tuple[float, Vector]]:
-        """Return durations (s) and efforts (n,) between the states k and k + 1."""
-        now, end, rows = float(self._times[k]), float(self._times[k + 1]), []
+    def predicted(self, delay: float, model: EffortModel, disturbance: Vector) -> list[Predicted]:
+        """Return the states until the next command acts, beginning with the last measured one.
+
+        Args:
+            delay: Delay of the commands, s.
+            model: Masses and friction of the arm.
+            disturbance: Efforts (n,) in addition to commands and model.
+        """
+        robot, k = self._robot, self.count - 1
+        dynamics, ratio, t = customize(robot).unchecked.forward_dynamics, model.mass_ratio, 0.0
+        now, q, v = float(self._times[k]), self._q[k], self._v[k]
+        rows = []
+        for duration, effort in self._applied(now, now + delay, delay):
+            rows.append(Predicted(t, q, v, effort))
+            passive = robot.damping * v + robot.stiffness * (q - robot.rest)
+            signs = np.minimum(np.maximum(v / CREEP, -1.0), 1.0)
+            rubbing = robot.coulomb_friction * signs + model.friction * signs / ratio
+            rest = passive * (1.0 - 1.0 / ratio) - rubbing
+            acting = (effort + disturbance) / ratio + rest
+            q, v = _predicted(dynamics, q, v, acting, duration)
+            t += duration
+        return [*rows, Predicted(t, q, v, self._before)]
+
+    def _applied(self, now: float, end: float, delay: float) -> list[tuple[float, Vector]]:
+        """Return durations (s) and efforts (n,) between two times, s."""
+        rows = []
         begins = np.append(self._times[: self.count] + delay, np.inf)
         while now < end - SAME:
             j = int(begins.searchsorted(now + SAME, side="right")) - 1
@@ -373,9 +421,11 @@ def _regression(
         products += (x * y).sum(axis=1) - ((of_x @ inverse) * of_y).sum(axis=1)
         residuals += (y * y).sum(axis=1) - ((of_y @ inverse) * of_y).sum(axis=1)
         unchanged += (y * y).sum(axis=1) - of_y[:, 1] ** 2 / (y.shape[1] + 1.0)
-    ratios = products / (squares + mass**-2)
+    squares += mass**-2
+    ratios = np.minimum(np.maximum(products / squares, -PLAUSIBLE), PLAUSIBLE)
     rows = [f * (a - ratios * b) for f, (a, b) in zip(friction, solved, strict=True)]
-    return residuals - ratios * products, ratios, np.array(rows).T, unchanged
+    residuals -= ratios * (2.0 * products - ratios * squares)
+    return residuals, ratios, np.array(rows).T, unchanged
 
 
 @compiled(short=True)

@@ -9,12 +9,13 @@ Pham, "A new approach to time-optimal path parameterization based on reachabilit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from manip_dyn.codegen import customize
-from manip_dyn.core.checks import Vector
+from manip_dyn.core.checks import Matrix, Vector
 from manip_dyn.core.compiled import compiled
 from manip_dyn.planning.execution.effort_model import EffortModel, PathComponents, PathEfforts
 from manip_dyn.planning.execution.sampled_motion import SampledMotion, cells
@@ -29,8 +30,12 @@ SLOWEST = 0.02
 """Lowest rate at which the path is followed."""
 FASTEST = 1.2
 """Highest rate at which a motion starts."""
+RECOVERY = 0.5
+"""Time constant with which a margin of the speeds decays, s of the plan."""
 BISECTIONS = 20
 """Number of bisections for the largest rate of a cell."""
+ITERATIONS = 2
+"""Number of Newton iterations for the nearest point."""
 SHORTEST_CELL = 1e-6
 """Shortest first cell of a motion, s of the plan."""
 ROUNDING = 1e-9
@@ -66,6 +71,28 @@ class PathMotion(NamedTuple):
     plan_times: Vector
     slowest: float
 
+    def after(self, lead: Sequence[PathPoint], offsets: Vector, efforts: Matrix) -> PathMotion:
+        """Return this motion after another one along the path.
+
+        Args:
+            lead: Points (k + 1) of the other motion; the last one is the start of this one.
+            offsets: Times at these points (k + 1,), s.
+            efforts: Efforts between these points (k, n), N m or N.
+        """
+        motion, first = self.motion, lead[:-1]
+        if not first:
+            return self
+        motion = SampledMotion(
+            np.append(offsets[:-1], offsets[-1] + motion.times),
+            np.concatenate([[point.q for point in first], motion.q]),
+            np.concatenate([[point.v for point in first], motion.v]),
+            np.concatenate([efforts, motion.efforts]),
+            motion.hold,
+            efforts[0],
+        )
+        times = np.append([point.time for point in first], self.plan_times)
+        return PathMotion(motion, times, self.slowest)
+
 
 class PlanPath:
     """Path of a plan: nearest points, and motions along it."""
@@ -90,7 +117,7 @@ class PlanPath:
         The search starts at the plan time `time` (s) and stops at the first minimum of the
         distance. The metric is the kinetic energy.
         """
-        times, path, velocities = self._samples.times, self._samples.q, self._samples.v
+        times, path = self._samples.times, self._samples.q
         mass = self._kernels.mass_matrix(q)
         away = path - q
         distance = np.einsum("ki,ij,kj->k", away, mass, away)
@@ -99,13 +126,14 @@ class PlanPath:
             k += 1
         while k > 0 and distance[k - 1] < distance[k]:
             k -= 1
-        along = mass @ velocities[k]
-        energy = float(velocities[k] @ along)
         nearest = float(times[k])
-        if energy > 0.0:
-            shift = -float(away[k] @ along) / energy
-            low, high = times[max(k - 1, 0)], times[min(k + 1, len(distance) - 1)]
-            nearest = min(max(nearest + shift, float(low)), float(high))
+        low, high = float(times[max(k - 1, 0)]), float(times[min(k + 1, len(distance) - 1)])
+        for _ in range(ITERATIONS):
+            there, speed = self._state(nearest)
+            along = mass @ speed
+            energy = float(speed @ along)
+            if energy > 0.0:
+                nearest = min(max(nearest + float((q - there) @ along) / energy, low), high)
         there, speed = self._state(nearest)
         return PathPoint(nearest, there, speed, float(np.abs(there - q).max()))
 
@@ -116,7 +144,13 @@ class PlanPath:
         return min(max(float(v @ along) / energy, 0.0), FASTEST) if energy > 0.0 else 0.0
 
     def follow(
-        self, time: float, rate: float, model: EffortModel, fraction: float, fastest: float = 1.0
+        self,
+        time: float,
+        rate: float,
+        model: EffortModel,
+        fraction: float,
+        fastest: float = 1.0,
+        margin: float = 0.0,
     ) -> PathMotion:
         """Return the fastest motion along the rest of the path.
 
@@ -127,15 +161,16 @@ class PlanPath:
             fraction: Fraction of the effort limits that the motion may use. If the rate is too
                 high for this fraction, the motion brakes with the full limits.
             fastest: Largest rate.
+            margin: Fraction of the speeds that remains unused. It decays within `RECOVERY`.
         """
-        return self._timed(time, rate, model, fraction, fastest, brakes=False)
+        return self._timed(time, rate, model, fraction, fastest, margin, brakes=False)
 
     def brake(self, time: float, rate: float, model: EffortModel, fraction: float) -> PathMotion:
         """Return the motion that brakes along the path; see `follow` for the arguments.
 
         It ends at rest, or at the end of the path if the efforts do not suffice to stop before.
         """
-        return self._timed(time, rate, model, fraction, FASTEST, brakes=True)
+        return self._timed(time, rate, model, fraction, FASTEST, 0.0, brakes=True)
 
     def _state(self, time: float) -> tuple[Vector, Vector]:
         if time >= self._t_final:
@@ -149,6 +184,7 @@ class PlanPath:
         model: EffortModel,
         fraction: float,
         fastest: float,
+        margin: float,
         brakes: bool,
     ) -> PathMotion:
         robot = self._robot
@@ -164,7 +200,8 @@ class PlanPath:
         squares, changes = np.full(len(times), rate**2), np.zeros(len(times) - 1)
         limits = fraction * robot.tau_max, robot.tau_max
         arrays = (*efforts, *limits, times, squares, changes)
-        count = time_path(*arrays, fastest**2, brakes)
+        caps = fastest * (1.0 - margin * np.exp((time - times) / RECOVERY))
+        count = time_path(*arrays, caps**2, brakes)
         times, squares, changes = times[: count + 1], squares[: count + 1], changes[:count]
         rates, ends = np.sqrt(squares), times[-1] == self._t_final
         rows = slice(first - 1, first + count)
@@ -196,7 +233,7 @@ def time_path(
     times,
     squares,
     changes,
-    cap,
+    caps,
     brakes,
 ):
     """Compute the rates along a path.
@@ -213,19 +250,19 @@ def time_path(
             cell, the end of this cell is replaced.
         squares: Squared rates (k + 1,): input in the first row, output in the others.
         changes: Output: changes u of the rate in the cells (k,), 1/s.
-        cap: Largest squared rate.
+        caps: Largest squared rates (k + 1,).
         brakes: Whether the motion brakes, or is as fast as possible.
 
     Returns:
         The number of cells until the arm is at rest.
     """
     count = times.size - 1
-    controllable = np.full(count + 1, cap)
+    controllable = caps.copy()
     for k in range(count - 1, -1, -1):
         if brakes:
             break
         span, after = times[k + 1] - times[k], controllable[k + 1]
-        low, high = 0.0, cap
+        low, high = 0.0, caps[k]
         for step in range(BISECTIONS):
             middle = high if step == 0 else 0.5 * (low + high)
             least, most = bounds(quadratic, linear, static, tangent, doubt, k, middle, reserved)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -18,6 +17,9 @@ SAME = 1e-9
 """Difference below which times are equal, s. Commands have a resolution of one nanosecond."""
 ROUNDING = 1e-12
 """Fraction of the largest effort below which differences of efforts are rounding errors."""
+STEEP, PARTS = 1e-3, 4
+"""Change of the efforts in a cell, relative to their limits, above which it is divided, and the
+number of its parts."""
 
 
 class SampledMotion(NamedTuple):
@@ -59,6 +61,8 @@ class SampledMotion(NamedTuple):
         if plan.t_final == 0.0:
             return cls.standing(plan.qf, plan.hold)
         times = cells(plan.knots, plan.t_final, spacing)
+        if plan.ramps is None:
+            times = divided(plan, times)
         _, _, efforts = plan.at(0.5 * (times[:-1] + times[1:]))
         if plan.ramps is not None:
             times, efforts = in_two_steps(plan, times, efforts)
@@ -131,16 +135,29 @@ def in_two_steps(plan, times: Vector, efforts: Matrix) -> tuple[Vector, Matrix]:
     Returns:
         The new boundaries and efforts.
     """
-    slopes = [
-        plan.effort(float(np.nextafter(end, 0.0))) - plan.effort(float(np.nextafter(begin, end)))
-        for begin, end in itertools.pairwise(times)
-    ]
-    third = np.array(slopes) / 3.0
+    third = changes(plan, times) / 3.0
     steps = np.stack([efforts - third, efforts + third], axis=1).reshape(-1, efforts.shape[1])
     halves = np.sort(np.concatenate([times, 0.5 * (times[:-1] + times[1:])]))
     retained = np.ones(len(steps), dtype=bool)
     retained[1::2] = np.any(np.abs(third) > ROUNDING * np.abs(efforts).max(), axis=1)
     return halves[np.append(retained, True)], steps[retained]
+
+
+def divided(plan, times: Vector) -> Vector:
+    """Divide cells in which the efforts of a plan vary into `PARTS` equal parts.
+
+    The error of the displacement by constant efforts decreases with the square of this number.
+    """
+    steep = np.any(np.abs(changes(plan, times)) > STEEP * plan.robot.tau_max, axis=1)
+    steps = np.diff(times)[steep, None] * (np.arange(1.0, PARTS) / PARTS)
+    return np.sort(np.append(times, times[:-1][steep, None] + steps))
+
+
+def changes(plan, times: Vector) -> Matrix:
+    """Return the changes (k, n) of the efforts of a plan within cells with these boundaries, s."""
+    _, _, first = plan.at(np.nextafter(times[:-1], np.inf))
+    _, _, last = plan.at(np.nextafter(times[1:], 0.0))
+    return last - first
 
 
 def cells(knots: Vector, t_final: float, spacing: float) -> Vector:

@@ -8,6 +8,8 @@ from closed_loop import execute
 from goals import GOALS, planned
 
 import manip_dyn as md
+from manip_dyn.ensembles import Conditions
+from manip_dyn.ensembles import execute as execute_in_loop
 from manip_dyn.planning import PlanExecutor, Tuning
 from manip_dyn.simulation import Disturbance, Simulation
 
@@ -31,12 +33,26 @@ def executed(name, extra, mass_scale=1.0, disturbance=None, tuning=None, **optio
 @pytest.mark.parametrize("period", [2e-3, 2.3e-3])
 @pytest.mark.parametrize("name", GOALS)
 def test_every_plan_ends_at_its_goal_on_time(name, period):
-    simulation, executor = executed(name, 2.0 * period, period=period)
+    simulation, executor = executed(name, 4.0 * period, period=period)
     np.testing.assert_allclose(simulation.q, executor.plan.qf, atol=1e-6)
     np.testing.assert_allclose(simulation.v, 0.0, atol=5e-5)
     assert executor.arrived
     assert executor.returns == 0
     assert executor.extra_time == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_single_state_at_the_goal_is_no_arrival():
+    """Regression: one forged or noisy state at rest at the goal ended the motion."""
+    robot, plan = planned("two joints, one held early")
+    executor, zero, period = PlanExecutor(robot, plan, 1e-3), np.zeros(2), 1e-3
+    off = plan.qf + 5e-3
+    for number, q in enumerate([off, plan.qf, off, plan.qf, plan.qf, off]):
+        executor.segments(plan.t_final + number * period, q, zero)
+        assert not executor.arrived
+    for number in range(6, 9):
+        executor.segments(plan.t_final + number * period, plan.qf, zero)
+    assert executor.arrived
+    assert executor.extra_time == pytest.approx(6 * period)
 
 
 @pytest.mark.parametrize("name", ["two joints, one held early", "three switches", "seven joints"])
@@ -169,3 +185,11 @@ def test_a_horizon_of_zero_raises():
     plan = md.plan_zero_net_work(robot, [1.0], [0.0])
     with pytest.raises(md.ManipDynError, match="horizon must be above 0, got 0 s"):
         PlanExecutor(robot, plan, 0.0)
+
+
+def test_a_plan_with_steep_efforts_arrives_on_time():
+    """Regression: 0.16 s late, because efforts that vary within a period were held constant."""
+    robot = md.load_robot("rr")
+    plan = md.plan_minimum_time(robot, [-3.0519, 0.8072], [1.8411, 0.0817])
+    result = execute_in_loop(plan, Conditions(duration=plan.t_final + 0.2))
+    assert np.abs(result.q[round(plan.t_final / 1e-3) + 2 :] - plan.qf).max() < Tuning.tolerance

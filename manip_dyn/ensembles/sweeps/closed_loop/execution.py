@@ -100,6 +100,7 @@ def reference_of(tracking: Tracking, returns: int, n: int) -> Reference:
         goal=np.array(tracking.goal),
         begin=float(tracking.begin),
         off_plan=float(tracking.off_plan),
+        off_speed=np.array(tracking.off_speed),
         stopping=bool(tracking.stopping),
         integrates=returns > 0,
         updated_at=np.array([updated_at, np.nan]),
@@ -187,8 +188,8 @@ class ClosedLoop:
         code, number = run_loop(
             self._kernels, self._arm, law, followed, loop, self._scratch, number, self._y
         )
-        last, arrival = (None if np.isnan(t) else float(t) for t in followed.updated_at)
-        executor.tracked(last, arrival, law.sum.copy(), bool(law.saturated[0]))
+        updated_at = None if np.isnan(followed.updated_at[0]) else float(followed.updated_at[0])
+        executor.tracked(updated_at, law.sum.copy(), bool(law.saturated[0]))
         if code == STOPPED_FOR_EXECUTOR:
             self._restore_record(number)
         return code, number

@@ -117,10 +117,11 @@ class Reference(NamedTuple):
     Attributes:
         begin: Start time, s.
         off_plan: Position error above which another motion is required, rad or m.
+        off_speed: Velocity errors (n,) above which another motion is required, rad/s or m/s.
         stopping: Whether another motion is required at the end of this one.
         integrates: Whether errors are also integrated before the end.
         updated_at: Times (2,), s: that of the last state (NaN before the first), and that of the
-            arrival at the goal (NaN before the arrival).
+            arrival at the goal (NaN before the arrival). `PlanExecutor` detects the arrival.
     """
 
     times: Vector
@@ -132,6 +133,7 @@ class Reference(NamedTuple):
     goal: Vector
     begin: float
     off_plan: float
+    off_speed: Vector
     stopping: bool
     integrates: bool
     updated_at: Vector
@@ -186,11 +188,14 @@ def track_period(kernels, law, followed, t, horizon, q, v, command):
     farthest = 0.0
     for i in range(n):
         farthest = max(farthest, abs(q[i] - q_ref[i]))
+        if not abs(v[i] - v_ref[i]) <= followed.off_speed[i]:
+            return EXECUTOR_NEEDED
     if not farthest <= followed.off_plan or (followed.stopping and t >= end):
         return EXECUTOR_NEEDED
     if followed.updated_at[0] < end <= t:
         return EXECUTOR_NEEDED
-    watch_arrival(law, followed, t, end, q, v)
+    if watch_arrival(law, followed, t, end, q, v):
+        return EXECUTOR_NEEDED
     feedback_efforts(kernels, law, q, v, q_ref, v_ref, followed.correction)
     count, begin = 0, t - followed.begin
     if begin < 0.0:
@@ -230,15 +235,16 @@ def write_segment(kernels, law, followed, q, effort, command, place):
 
 @compiled(short=True, python=False)
 def watch_arrival(law, followed, t, end, q, v):
-    """Integrate the error and detect the arrival."""
+    """Integrate the error; return whether the arm rests at the goal for the first time."""
     over, last = t >= end, followed.updated_at[0]
-    if last == last and (over or followed.integrates) and law.saturated[0] == 0.0:
-        for i in range(q.size):
-            law.sum[i] += (t - last) * (followed.q_ref[i] - q[i])
-    rests = over
+    rests = over and followed.updated_at[1] != followed.updated_at[1]
     for i in range(q.size):
         rests = rests and abs(q[i] - followed.goal[i]) <= law.tolerance
         rests = rests and abs(v[i]) <= 10.0 * law.tolerance
-    if rests and followed.updated_at[1] != followed.updated_at[1]:
-        followed.updated_at[1] = end if last != last or last <= end else t
+    if rests:
+        return True
+    if last == last and (over or followed.integrates) and law.saturated[0] == 0.0:
+        for i in range(q.size):
+            law.sum[i] += (t - last) * (followed.q_ref[i] - q[i])
     followed.updated_at[0] = t
+    return False
