@@ -72,7 +72,7 @@ class Record(NamedTuple):
 
 
 def bench(name: str, *arguments: Any) -> Record:
-    """Measure a suite and return the record.
+    """Run a benchmark suite and return its record.
 
     Args:
         name: One of `SUITES`.

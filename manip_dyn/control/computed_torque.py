@@ -93,9 +93,15 @@ class ComputedTorque:
 
     @renamed_arguments(wanted="reference")
     def efforts(self, q: Vector, v: Vector, reference: JointMotion) -> Efforts:
-        """Return the efforts for the period that starts in the state (q, v), each (n,).
+        """Return the efforts for one control period, and which joints saturate.
 
-        The rate of the first efforts is not limited, because the previous efforts are unknown.
+        Call it once per period: with a limit of their rate, efforts differ from those of the
+        previous call by at most the rate times the period. The first call is not limited.
+
+        Args:
+            q: Measured positions (n,) at the start of the period, rad or m.
+            v: Measured velocities (n,) at the start of the period, rad/s or m/s.
+            reference: Desired motion at the start of the period.
         """
         a = reference.a + self.damping * (reference.v - v) + self.stiffness * (reference.q - q)
         half = 0.5 * self.period

@@ -87,7 +87,9 @@ FIELDS = Waypoint._fields[1:]
 def checked_waypoints(
     robot: Robot, names: Sequence[str], waypoints: Sequence[Waypoint]
 ) -> list[Waypoint]:
-    """Check waypoints; return them as arrays (n,) or (0,) in the joint order of the robot.
+    """Check waypoints; return them with arrays (n,) in the joint order of the robot.
+
+    Fields that are not set become empty arrays.
 
     Args:
         robot: The arm.
@@ -95,7 +97,7 @@ def checked_waypoints(
         waypoints: Waypoints with values in the order of `names`.
 
     Raises:
-        RejectedTrajectoryError: If the waypoints are invalid.
+        RejectedTrajectoryError: If the names or the waypoints are invalid.
     """
     _check_names(robot, names)
     order = [list(names).index(name) for name in robot.joint_names]

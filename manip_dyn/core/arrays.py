@@ -53,7 +53,7 @@ def _compiled_again(function: Any) -> Any:
 
 
 def address_of(function: Any, *arguments: Any) -> Any:
-    """Return the address of a compiled function (see `address_for`) for example arguments."""
+    """Return the address of a function, compiled for the types of `arguments`."""
     return address_for(function, tuple(map(typeof, arguments)))
 
 

@@ -130,7 +130,8 @@ def damped_newton(
         x: Initial unknowns (k,).
         at_x: Evaluation of the initial unknowns.
         evaluate: Function of the unknowns. It returns their evaluation, or None if it fails.
-        size: Function of an evaluation. It returns the norm of the residual. Steps must reduce it.
+        size: Function of an evaluation. It returns the norm of the residual. Only steps that
+            reduce it are accepted.
         step: Function of the unknowns and their evaluation. It returns the Newton step (k,) and
             the fraction of it to try first, or None if there is no step.
         damping: Parameters of the method.

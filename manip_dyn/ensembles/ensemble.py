@@ -40,18 +40,18 @@ class OverTime:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ensemble:
-    """N motions of an arm with n joints, sampled at s times.
+    """N motions of an arm with n joints, sampled at k times.
 
     The axes are motion, time and joint, in this order. A motion that ends early has NaN in its
     remaining samples.
 
     Attributes:
         robot: The arm.
-        t: Sample times (s,), s.
-        q: Positions (N, s, n), rad or m.
-        v: Velocities (N, s, n), rad/s or m/s.
-        tau: Efforts (N, s, n) that act after each sample, N m or N.
-        energy: Kinetic energy, potential energy, work and balance residual (N, s, 4), J.
+        t: Sample times (k,), s.
+        q: Positions (N, k, n), rad or m.
+        v: Velocities (N, k, n), rad/s or m/s.
+        tau: Efforts (N, k, n) that act after each sample, N m or N.
+        energy: Kinetic energy, potential energy, work and balance residual (N, k, 4), J.
         status: Final status of each motion (N,), values of `md.Status`.
         t_end: Final times (N,), s.
         q_end: Final positions (N, n), rad or m.

@@ -176,11 +176,16 @@ class BaseParameters(NamedTuple):
 
 
 def base_parameters(robot: Robot, estimated: tuple[str, ...] = OF_A_JOINT) -> BaseParameters:
-    """Return the base parameters of a robot.
+    """Return the base parameters: the fewest combinations that determine all efforts.
+
+    They follow from the rank of the regressor at random states (Gautier 1991).
 
     Args:
-        robot: The robot; only its dimensions and gravity are used.
+        robot: The robot; only its kinematics and gravity are used.
         estimated: Joint parameters to include: ``damping``, ``friction`` and ``armature``.
+
+    Raises:
+        ManipDynError: If the robot has mimic joints, or a name in `estimated` is unknown.
     """
     n, estimated = check_independent_joints(robot).n, checked_estimated(estimated)
     by_joint_types = np.zeros((13 * n, 13 * n))

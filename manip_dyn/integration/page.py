@@ -24,7 +24,16 @@ from manip_dyn.integration.engine import compile_engine
 from manip_dyn.integration.methods.method import Method, Options
 from manip_dyn.integration.methods.registry import ALIASES, METHODS
 
-_HEAD = ("method", "order", "compared with", "evaluations", "FSAL", "dense", "stable to", "source")
+_HEAD = (
+    "method",
+    "order",
+    "embedded order",
+    "evaluations",
+    "FSAL",
+    "dense",
+    "stable to",
+    "source",
+)
 _MEASURED = ("error", "ns per step")
 EVALUATIONS, DURATION, TAYLOR_ORDER = 2000, 10.0, 20
 

@@ -110,10 +110,11 @@ class Plan(Result):
         method: Planning method, such as ``zero_net_work``.
         status: ``solved``: full solution of the method. ``converged``: the certificate is a
             `Convergence` on fine grids. ``at_goal``: no joint must move. ``near_minimum``: the
-            method found no solution of its kind and returns another motion. ``uncertified``: the
-            motion arrives, but its optimality could not be confirmed.
+            plan is the fastest motion along the straight joint path, because no motion of the
+            method's kind was found; with a slew rate, a faster motion may be near.
+            ``uncertified``: the motion arrives, but its optimality could not be confirmed.
         reason: Explanation of the status in one sentence.
-        certificate: Evidence of minimum time, or None if there is none, as for other methods.
+        certificate: Evidence of minimum time. None for other methods, and if no joint must move.
         extremal: The same motion if it has costates, else None.
         ramps: Slew rates and ramps, or None if efforts may jump.
         single_switch: Index of the only joint that moves, if it moves under full efforts with one
@@ -145,7 +146,7 @@ class Plan(Result):
 
     @classmethod
     def standing(
-        cls, robot: Robot, start: Vector, goal: Vector, hold: Vector, method: str, status: str
+        cls, robot: Robot, start: Vector, goal: Vector, hold: Vector, method: str
     ) -> Plan:
         """Return the plan of an arm that is already at its goal.
 
@@ -155,12 +156,21 @@ class Plan(Result):
             goal: Goal positions (n,), rad or m.
             hold: Efforts (n,) that hold the arm at the goal, N m or N.
             method: Planning method.
-            status: Status of the plan.
         """
         no_times: list[list[float]] = [[] for _ in goal]
         reason = "start and goal are the same"
         return cls(
-            robot, start, goal, 0.0, no_times, [0.0] * robot.n, None, hold, method, status, reason
+            robot,
+            start,
+            goal,
+            0.0,
+            no_times,
+            [0.0] * robot.n,
+            None,
+            hold,
+            method,
+            "at_goal",
+            reason,
         )
 
     @property

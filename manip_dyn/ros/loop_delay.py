@@ -128,8 +128,8 @@ class LoopDelay:
 
     Attributes:
         seconds: Median delay in the last `WINDOW` s of stamps; None before the first result.
-        ineffective: Number of states, times the period, in which no command has taken effect since
-            one did, s. Missing states do not count.
+        ineffective: Time without an effective command, s: the number of states since the last one
+            in which a command acted, times the period. 0 before the first effect.
     """
 
     def __init__(self, robot: Robot, period: float):

@@ -253,10 +253,13 @@ class FreshCommands:
         self.stand_still()
 
     def release(self, sent_ns: int) -> None:
-        """End the current command, if any: the safe command acts.
+        """End the current command, if there is one, so that the safe command acts.
 
         Args:
             sent_ns: Wall-clock time at which the release was sent, ns.
+
+        Raises:
+            ManipDynError: If it was sent before the reset was done.
         """
         self.check(sent_ns)
         if self.arm.commanded:

@@ -217,7 +217,7 @@ PHONE, HIDDEN = 576, 0.6
 
 
 def look_at(server: Any, bounds: Matrix, width: float = 0.0) -> None:
-    """Set the camera of all clients so that the figures fill the view.
+    """Set the camera of all present and future clients so that the figures fill the view.
 
     Args:
         server: Server of the page.

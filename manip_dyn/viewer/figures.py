@@ -166,7 +166,7 @@ def _numbers(element: Element | None, key: str, default: str) -> Vector:
 
 
 def robot_figure(robot: Robot, meshes: Sequence[str | Path] = ()) -> Figure:
-    """Return the figure of a robot: the shapes of its URDF, or rods and hubs without shapes.
+    """Return the figure of a robot: the shapes of its URDF, or rods and hubs if it has none.
 
     Args:
         robot: The robot.

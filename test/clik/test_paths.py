@@ -123,6 +123,8 @@ def test_a_target_moves_from_the_pose_where_it_was_set():
     for invalid in (([np.nan, 0, 0], np.eye(3)), ([0, 0, 0], [0, 0, 0, 0])):
         with pytest.raises(md.ManipDynError, match=r"target"):
             target.set(invalid)
+    with pytest.raises(md.ManipDynError, match="t must be a finite number"):
+        target.set(CORNERS[0], t=np.nan)
     np.testing.assert_allclose(target.pose(4.0).position, CORNERS[1][0], atol=1e-14)
 
 

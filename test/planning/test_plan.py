@@ -50,6 +50,7 @@ PLANS = {
     "ramps": lambda: md.plan_zero_net_work(ibm(), START, GOAL, slew_rate=500.0),
     "minimum time": lambda: md.plan_minimum_time(ibm(), START, GOAL, budget=None),
     "at the goal": lambda: md.plan_minimum_time(ibm(), GOAL, GOAL, budget=None),
+    "at the goal, zero net work": lambda: md.plan_zero_net_work(ibm(), GOAL, GOAL),
 }
 
 
@@ -69,6 +70,7 @@ def test_every_method_returns_a_consistent_plan(name):
     assert type(plan) is md.Plan
     assert plan.success == (plan.status in ("solved", "at_goal"))
     assert plan.success == (name != "straight path")
+    assert (plan.status == "at_goal") == name.startswith("at the goal")
     assert plan.t_final == max(plan.arrival_times)
     assert plan.knots[0] == 0.0
     assert plan.knots[-1] == pytest.approx(plan.t_final, abs=1e-12)
@@ -101,6 +103,7 @@ def test_plans_contain_the_evidence_of_their_method():
         "ramps": ["ramps"],
         "minimum time": ["certificate", "extremal", "switching"],
         "at the goal": [],
+        "at the goal, zero net work": [],
     }
     with pytest.raises(ManipDynError, match="the plan has no costates: every joint switches once"):
         plan_of("zero net work").costate(0.1)

@@ -62,8 +62,8 @@ class Line(Path):
 class Circle(Path):
     """A circle in any plane. The tool orientation is constant or follows the radius.
 
-    Its radius is `linear_speed` / `angular_speed`. The default speeds are those of Sariyildiz et
-    al. (2011). By default, the circle is endless and starts at full speed.
+    The radius of the circle is `linear_speed` / `angular_speed`. The default speeds are
+    those of Sariyildiz et al. (2011). By default, the circle is endless and starts at full speed.
     """
 
     def __init__(

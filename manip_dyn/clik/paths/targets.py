@@ -16,11 +16,14 @@ from numpy.typing import ArrayLike
 
 from manip_dyn.clik.law.poses import Pose, checked_pose, task_error
 from manip_dyn.clik.paths.path import Path, Timing, harmonic
-from manip_dyn.core.checks import Vector, finite_vector, positive
+from manip_dyn.core.checks import Vector, finite, finite_vector, positive
 
 
 class Target(Path):
-    """A pose that moves with a constant twist; `set` changes both while a follower runs."""
+    """A desired pose that moves with a constant twist in the base frame.
+
+    `set` changes both while a follower runs.
+    """
 
     def __init__(self, pose: tuple[ArrayLike, ArrayLike], twist: ArrayLike = (0.0,) * 6):
         """Start at a pose (position (3,), m, and orientation) with a twist (6,)."""
@@ -33,10 +36,18 @@ class Target(Path):
         twist: ArrayLike = (0.0,) * 6,
         t: float = 0.0,
     ) -> None:
-        """Set the pose at path time `t` (s) and the constant twist (6,), m/s and rad/s.
+        """Set the pose at a path time, and the constant twist, both in the base frame.
 
-        Invalid values raise `ManipDynError` and leave the target unchanged.
+        Args:
+            pose: Position (3,), m, and orientation: a rotation matrix (3, 3) or a quaternion x, y,
+                z, w (4,).
+            twist: Linear and angular velocity (6,), m/s and rad/s.
+            t: Path time at which the target has this pose, s.
+
+        Raises:
+            ManipDynError: If an argument is invalid. The target is then unchanged.
         """
+        t = finite("t", t, "s")
         start: Pose = checked_pose("target", pose)
         velocity = finite_vector("target twist", twist, 6)
         linear, angular = velocity[:3], velocity[3:]
@@ -90,7 +101,7 @@ class SmoothTarget(Target):
         self.begin(self.pose(0.0), 0.0)
 
     def begin(self, pose: Pose, t: float) -> None:
-        """Restart at rest at path time `t` (s) at a pose, which is also the goal."""
+        """Set the target and its goal to a pose, at rest, at path time `t` (s)."""
         self.goal, self.goal_twist = pose, np.zeros(6)
         self.set(pose, t=t)
 

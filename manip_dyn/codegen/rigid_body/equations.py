@@ -94,7 +94,7 @@ class Equations:
         return self._mass_matrix(q, self.rigid)
 
     def energy(self, q, v) -> list[Any]:
-        """Return kinetic and potential energy, J.
+        """Return kinetic and potential energy, J, with those of rotors and springs.
 
         The potential energy of gravity is zero at the base origin.
         """

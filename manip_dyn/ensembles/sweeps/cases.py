@@ -269,17 +269,33 @@ class Cases(Sequence[dict[str, Any]]):
 
     @classmethod
     def random(cls, count: int, seed: int = 0, **ranges: Any) -> Cases:
-        """Return `count` uniformly random cases between (low, high) of each name."""
+        """Return cases whose values are drawn from uniform distributions.
+
+        Args:
+            count: Number of cases.
+            seed: Seed of the random numbers.
+            **ranges: Bounds of the values by name, such as ``mass=(0.5, 2.0)``; for a list of
+                numbers, a list of lower and a list of upper bounds.
+
+        Raises:
+            ManipDynError: If an argument is invalid.
+        """
         return cls(sampled_cases("random", count, seed, ranges))
 
     @classmethod
     def sobol(cls, count: int, seed: int = 0, **ranges: Any) -> Cases:
-        """Return `count` cases of a scrambled Sobol sequence; prefer a power of two."""
+        """Return `count` cases of a scrambled Sobol sequence, with the arguments of `random`.
+
+        The cases are distributed most evenly if `count` is a power of two.
+        """
         return cls(sampled_cases("sobol", count, seed, ranges))
 
     @classmethod
     def latin_hypercube(cls, count: int, seed: int = 0, **ranges: Any) -> Cases:
-        """Return a Latin hypercube: one case in each of `count` equal intervals of each name."""
+        """Return a Latin hypercube: one case in each of `count` equal intervals of each name.
+
+        The arguments are those of `random`.
+        """
         return cls(sampled_cases("latin_hypercube", count, seed, ranges))
 
     def __mul__(self, other: Cases) -> Cases:

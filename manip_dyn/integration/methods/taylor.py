@@ -27,8 +27,8 @@ class Series:
 
     Attributes:
         function: ``function(t, y, p, order, work, out)``, compiled by numba. Writes the
-            coefficients of y about t into `out` (order + 1, m). Row k is the coefficient of
-            (s - t)^k, and row 0 is y.
+            coefficients of y about t into `out` (order + 1, m). Row k contains the
+            coefficients of (s - t)^k in the solution y(s), and row 0 is y.
         quantities: Number of columns of the scratch array `work` (order + 1, quantities), one per
             intermediate quantity. The array is zero in the first call.
     """

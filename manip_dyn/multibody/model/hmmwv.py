@@ -106,7 +106,8 @@ def hmmwv(
 
     Args:
         bump: Radius of the bump, m; 0 for a flat road.
-        damped: Whether the car has shock absorbers, and tyres that damp fore and aft.
+        damped: Whether to add shock absorbers and longitudinal damping of the tyres, which the
+            paper does not mention.
         hit: Time at which the front wheels touch the bump, s; the rear wheels follow 0.7 s later.
         settled: Whether the car starts in equilibrium. Otherwise the struts are unloaded at the
             start, and the car settles.

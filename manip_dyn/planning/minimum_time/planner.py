@@ -102,7 +102,7 @@ def plan_minimum_time(
     hold = holding_effort(robot, "goal", goal, strictly=True)
     ends = Ends(start, speeds[0], goal, speeds[1])
     if not ends.moving and np.abs(goal - start).max() < STILL:
-        return Plan.standing(robot, start, goal, hold, METHOD, "at_goal")
+        return Plan.standing(robot, start, goal, hold, METHOD)
     obstacle = _stopping_obstacle(robot, goal, ends.vf) if np.any(ends.vf) else ""
     if obstacle:
         raise ManipDynError(

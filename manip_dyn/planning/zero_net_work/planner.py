@@ -51,7 +51,7 @@ def plan_zero_net_work(
     for an arm with dry friction is always this motion (see `md.time_path`).
 
     With a slew rate the plan has `Plan.ramps`. Its efforts start and end at the efforts that hold
-    the arm, change at most at the slew rate, and all joints arrive together. The status
+    the arm, and change at most at the slew rate. All joints arrive together. The status
     ``near_minimum`` then means that a faster motion may be near.
 
     Args:
@@ -82,7 +82,7 @@ def _with_jumps(robot: Robot, q0: ArrayLike, qf: ArrayLike) -> Plan:
     holding_effort(robot, "start", start)
     hold = holding_effort(robot, "goal", goal)
     if not moving.size:
-        return Plan.standing(robot, start, goal, hold, METHOD, "solved")
+        return Plan.standing(robot, start, goal, hold, METHOD)
     task = MotionTask(np.where(np.abs(goal - start) > STILL, start, goal), goal, moving)
     if robot.has_dry_friction:
         return _friction_plan(robot, task)

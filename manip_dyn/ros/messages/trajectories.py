@@ -117,8 +117,8 @@ def trajectory_from(
         robot: The arm.
         stamp_ns: Stamp of time zero, ns.
         rows: Times (s) and efforts (n,), N m or N.
-        end: Time (s) at which the receiver must end the command, a point without efforts.
-            Default: the last efforts hold.
+        end: Time (s) at which the receiver must end the command. It is sent as a last point
+            without efforts. Default: the last efforts hold.
     """
     message = JointTrajectory(joint_names=list(robot.joint_names))
     message.header.stamp = to_time(stamp_ns)

@@ -63,7 +63,7 @@ def robot_from(parameters: RobotParameters, *kernels: str, mass_scale: float = 1
     Args:
         parameters: Parameters of the arm.
         kernels: Names of the kernels to compile.
-        mass_scale: Factor of all masses and inertias.
+        mass_scale: Factor for all masses and inertias.
 
     Raises:
         ManipDynError: If the robot cannot be loaded.
