@@ -26,11 +26,15 @@ class Settings:
     explicit_duration: float = checked(positive, unit="s")
 
     def control(self, estimate: str = "plain") -> StepControl:
-        """Return the step control of eq. 13 to 16 with ``plain`` or ``scaled`` error estimates."""
+        """Return the step control of eq. 13 to 16 with ``plain`` or ``scaled`` error estimates.
+
+        The paper does not inspect steps for short forces.
+        """
         return StepControl(
             "paper",
             "rms",
             estimate,
+            inspection="none",
             fac=self.fac,
             facmin=self.facmin,
             facmax=self.facmax,
