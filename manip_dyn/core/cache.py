@@ -414,6 +414,8 @@ def _called(frame: FrameType | None) -> str:
 def _announce(name: str) -> None:
     if Clock.disabled or name in Clock.announced:
         return
-    cached = "not cached" if reason_not_writable() else f"cached in {cache_directory()}"
+    folder = cache_directory()
+    usable = not reason_not_writable() and is_trusted(folder / "machine_code")
+    cached = f"cached in {folder}" if usable else "not cached"
     print(f"manip_dyn: compiling {name} for the first time; {cached}", file=sys.stderr, flush=True)
     Clock.announced.add(name)

@@ -1,5 +1,6 @@
 """Long compilations are announced once per public function, by its name."""
 
+import os
 import threading
 import time
 
@@ -87,7 +88,17 @@ def test_an_unusable_cache_is_reported(package, monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("MANIP_DYN_CACHE", str(tmp_path / "file"))
     package["simulate"](until_announced("simulate"))
     message = capsys.readouterr().err
-    assert "for the first time; not cached (" in message
+    assert message == "manip_dyn: compiling simulate for the first time; not cached\n"
+
+
+@pytest.mark.filterwarnings("ignore:.*other users may write it")
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="requires Unix")
+def test_a_folder_that_others_may_write_is_not_named(package, monkeypatch, capsys, tmp_path):
+    """Regression: the message named a folder into which nothing was written."""
+    tmp_path.chmod(0o777)
+    monkeypatch.setenv("MANIP_DYN_CACHE", str(tmp_path))
+    package["simulate"](until_announced("simulate"))
+    assert "for the first time; not cached" in capsys.readouterr().err
 
 
 def test_the_announced_name_is_that_of_the_call(package):

@@ -127,22 +127,20 @@ def test_invalid_tuning_raises():
         Tuning(max_deviation=0.0)
 
 
-def test_speed_limits_hold_with_unknown_delay_masses_and_noise():
-    """Regression: 1.12 times the limit, because a delay was assumed before the arm moved."""
+@pytest.mark.parametrize("mass_scale", [0.8, 1.0, 1.2])
+def test_speed_limits_hold_with_unknown_delay_and_masses(mass_scale):
+    """Regression: up to 1.13 times a limit, because a delay was assumed before the arm moved."""
     robot = md.load_robot("ur5")
     start, goal = [-3.0, 2.1, -0.2, -2.3, 1.5, -1.9], [-2.8, 0.6, 2.5, -3.0, 1.9, -1.9]
     plan = md.plan_zero_net_work(robot, start, goal)
     conditions = Conditions(
         delay=9e-3,
         assumed_delay=0.0,
-        mass_scale=0.8,
-        position_noise=1e-3,
-        velocity_noise=0.02,
-        seed=1,
+        mass_scale=mass_scale,
         duration=plan.t_final + 0.5,
     )
     run = execute_in_loop(plan, conditions)
-    assert np.abs(run.v / robot.v_max).max() < 1.05
+    assert np.abs(run.v / robot.v_max).max() < 1.0
     assert deviation(plan, run.q[::5]) < 0.05
 
 
