@@ -29,7 +29,7 @@ print("holds:", certificate.holds, "| Hamiltonian below 1e-9:", certificate.hami
 print(
     f"{certificate.searched.guesses} guesses, distinct extremals: {certificate.searched.extremals}"
 )
-# -> 29 guesses, distinct extremals: 1
+# -> 21 guesses, distinct extremals: 1
 
 t = np.linspace(0.0, plan.t_final, 600)
 figure, axes = plt.subplots(2, 1, sharex=True, figsize=(7, 4.6), layout="constrained")

@@ -10,6 +10,7 @@ without machine code, no arguments match, and the callers use a slower path.
 from __future__ import annotations
 
 import ctypes
+import pickle
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -30,6 +31,8 @@ WORD = 8
 _BODY = object.__basicsize__
 _TYPE, _DATA, _AXES, _EXTENTS, _ITEMS, _FLAGS = (_BODY + WORD * i for i in (-1, 0, 1, 2, 5, 6))
 """Offsets of members in `PyArrayObject`: type, data, nd, dimensions, descr and flags, bytes."""
+_KIND = _BODY + WORD
+"""Offset of kind, type, byteorder, flags and type_num in `PyArray_Descr`, bytes."""
 _RUN, _COUNT, _KERNEL, _FINITE, _MASK, _ARRAY, _FLOAT, _INTEGER, _PATTERNS = (
     WORD * i for i in range(9)
 )
@@ -59,7 +62,16 @@ def array_function(
     run, method, integer = _shared()
     patterns = [number for shape in shapes for number in (len(shape), *shape)]
     mask = _CONTIGUOUS | _ALIGNED | (0 if kernel else _WRITABLE)
-    head = [run, len(shapes), kernel, finite, mask, id(np.ndarray), id(np.dtype(float)), integer]
+    head = [
+        run,
+        len(shapes),
+        kernel,
+        finite,
+        mask,
+        id(np.ndarray),
+        _kind_of(np.dtype(float)),
+        integer,
+    ]
     numbers = np.array([*head, *patterns], dtype=np.int64)
     create = ctypes.pythonapi.PyCFunction_NewEx
     create.argtypes, create.restype = [ctypes.c_void_p, *[ctypes.py_object] * 2], ctypes.py_object
@@ -85,6 +97,14 @@ def _shared() -> tuple[int, _Method, int | None]:
     return run, _Method(b"array_function", entry, _FASTCALL, None), integer
 
 
+def _kind_of(dtype: np.dtype) -> int:
+    """Return the word of a dtype with its kind, byte order and number.
+
+    Equal dtypes may be different objects: those of unpickled machine code differ from NumPy's.
+    """
+    return ctypes.c_int64.from_address(id(dtype) + _KIND).value
+
+
 @lru_cache(maxsize=1)
 def _is_layout_known() -> bool:
     """Return whether the members of an array are at the expected offsets."""
@@ -96,6 +116,9 @@ def _is_layout_known() -> bool:
         and long(begin + _TYPE).value == id(np.ndarray)
         and long(begin + _DATA).value == array.ctypes.data
         and short(begin + _AXES).value == array.ndim
+        and _kind_of(pickle.loads(pickle.dumps(array.dtype))) == _kind_of(array.dtype)
+        and _kind_of(array.dtype)
+        not in map(_kind_of, map(np.dtype, ("i8", "f4", ">f8", "<M8[s]")))
         and long(begin + _ITEMS).value == id(array.dtype)
         and short(begin + _FLAGS).value == array.flags.num
         and long(long(begin + _EXTENTS).value + WORD).value == array.shape[1]
@@ -158,7 +181,7 @@ def _run(arguments, count, numbers):
         array, axes = _word(arguments, WORD * i), _word(pattern, 0)
         if (
             _word(array, _TYPE) != array_type
-            or _word(array, _ITEMS) != float_type
+            or _word(_word(array, _ITEMS), _KIND) != float_type
             or _short(array, _AXES) != axes
             or _short(array, _FLAGS) & mask != mask
         ):

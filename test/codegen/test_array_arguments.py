@@ -1,6 +1,7 @@
 """C functions that match arrays: accepted shapes, layouts and types; no references are lost."""
 
 import os
+import pickle
 import sys
 
 import numpy as np
@@ -24,6 +25,11 @@ def arrays(states=5):
 def test_the_result_is_the_number_of_states(states):
     assert match(*arrays(states)) == states
     assert array_function([(2,)])(np.zeros(2)) == 0
+
+
+def test_arrays_from_other_processes_match():
+    """Regression: the dtype of an unpickled array is another object than NumPy's."""
+    assert match(*pickle.loads(pickle.dumps(arrays()))) == 5
 
 
 def read_only():

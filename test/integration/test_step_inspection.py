@@ -109,8 +109,8 @@ def test_a_bump_is_found_if_its_time_is_not_announced():
             car.switches = []
         motion = md.simulate_mechanism(car, 0.7, rtol=1e-3)
         heights.append(np.ptp(motion.q[:, 2]))
-    assert heights[0] > 0.01
-    assert heights[1] == pytest.approx(heights[0], rel=0.02)
+    assert heights[0] > 0.03
+    assert heights[1] == pytest.approx(heights[0], abs=10 * 1e-3)  # ten tolerances
 
 
 def test_mechanisms_without_short_forces_are_not_inspected():

@@ -156,7 +156,7 @@ def test_infeasible_motions_raise_with_the_reason(tmp_path, change, words):
 
 def test_plans_to_the_start_hold_it():
     plan = md.plan_zero_net_work(md.load_robot("pa10"), PA10[0], PA10[0])
-    assert (plan.t_final, plan.switch_times, plan.status) == (0.0, [[]] * 7, "solved")
+    assert (plan.t_final, plan.switch_times, plan.status) == (0.0, [[]] * 7, "at_goal")
     assert plan.effort(0.0) == pytest.approx(plan.hold)
     assert plan.net_work == pytest.approx(np.zeros(7))
     assert plan.samples(0.1) == [(0.0, pytest.approx(plan.hold))]
