@@ -137,7 +137,7 @@ class Certificate:
 
     @property
     def numbers(self) -> dict[str, float]:
-        """Residuals by name, without those that apply only to some motions."""
+        """The values `boundary`, `hamiltonian` and `margin` by name, defined for every motion."""
         return {
             "boundary": self.boundary,
             "hamiltonian": self.hamiltonian,

@@ -62,11 +62,15 @@ def plan_minimum_time(
     For up to three joints from rest to rest, a plan with status ``solved`` satisfies Pontryagin's
     conditions (Fan 2003, eqs. 2.22 to 2.27), with residuals in `Plan.certificate`. These
     conditions are necessary, and several motions can satisfy them. The search compares the motions
-    that it reaches from different initial guesses; `Plan.certificate.searched` contains their
-    numbers. No extremal and no refined motion among them is faster than a ``solved`` plan.
+    that it reaches from different initial guesses; `Plan.certificate.searched` reports how many
+    guesses, motions and extremals were compared. No extremal and no refined motion among them is
+    faster than a ``solved`` plan.
 
     A plan with status ``converged`` was refined on grids of up to 2048 cells. Its certificate, a
-    `Convergence`, estimates how much faster nearby motions can be.
+    `Convergence`, estimates how much faster nearby motions can be. An ``uncertified`` plan reaches
+    the goal within the limits, but `Plan.reason` names conditions that it violates, or states that
+    only the straight joint path was found. If start and goal are equal and at rest, the status is
+    ``at_goal`` and `Plan.certificate` is None.
 
     The planner first computes a converged motion, then certificates and other motions. When the
     budget is spent, it returns the best motion so far, and `Plan.reason` names the unfinished
@@ -84,12 +88,12 @@ def plan_minimum_time(
         progress: Function that is called with a `Progress` after each improvement.
 
     Returns:
-        The plan; `Plan.status` contains its kind.
+        The plan, with the status ``solved``, ``converged``, ``uncertified`` or ``at_goal``.
 
     Raises:
-        ManipDynError: If an argument is invalid, the arm cannot hold itself at start or goal or
-            cannot stop in time from their velocities, no motion exists within the limits, or
-            joints have dry friction.
+        ManipDynError: If an argument is invalid, the arm cannot hold its weight at the start or
+            the goal, the arm cannot stop from `v0` or `vf` before it reaches a limit, no motion
+            within the limits is found, or joints have dry friction.
     """
     customize(robot)  # raises if `robot` is not a Robot
     seconds = _seconds(robot, budget, exhaustive)
